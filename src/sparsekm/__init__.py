@@ -1,0 +1,32 @@
+"""Sparse k-means for high-dimensional data: clusters, and the few features that make them."""
+
+from importlib import import_module
+from importlib.metadata import version
+
+__version__ = version("sparsekm")
+
+# Loaded when first used: a job that only writes a file need not compile the engine.
+_HOMES = {
+    "GapSearch": "sparsekm.tuning.gap_search",
+    "KMeans": "sparsekm.cluster.estimators",
+    "L0KMeans": "sparsekm.cluster.estimators",
+    "L1KMeans": "sparsekm.cluster.estimators",
+    "SparsityPath": "sparsekm.cluster.path",
+    "classification_error_rate": "sparsekm.metrics.partition_metrics",
+    "error_clustering_rate": "sparsekm.metrics.partition_metrics",
+    "n_nonzero_weights": "sparsekm.metrics.support_metrics",
+    "proper_nonzero_weights": "sparsekm.metrics.support_metrics",
+    "proper_zero_weights": "sparsekm.metrics.support_metrics",
+}
+
+__all__ = ["__version__", *_HOMES]
+
+
+def __getattr__(name: str):
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,1 @@
+"""The method: partition and weight steps, alternation, global search, path, estimators."""

@@ -1,0 +1,160 @@
+"""The paper's framework: partition step and weight step in turn (its steps i to iii, Algorithm 1).
+
+Nothing here knows k-means or a penalty by name.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from sparsekm.cluster.partition_step import PartitionStep
+from sparsekm.cluster.weight_step import WeightStep
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A partition and the weights that are best for it.
+
+    Attributes
+    ----------
+    labels : ndarray of shape (n_samples,), int32
+    weights : ndarray of shape (n_features,)
+        What the weight step answers to `scores`.
+    scores : ndarray of shape (n_features,)
+        The contributions a_j of the features, computed from the labels alone.
+    objective : float
+        ``weights @ scores``.
+    n_iter : int
+        Rounds of the search that found it.
+    objectives : list of float
+        The objective after every weight step: it never falls.
+    """
+
+    labels: np.ndarray
+    weights: np.ndarray
+    scores: np.ndarray
+    objective: float
+    n_iter: int = 0
+    objectives: list[float] = field(default_factory=list)
+
+
+def weigh_partition(
+    X: Any, partition: PartitionStep, weight_step: WeightStep, labels: np.ndarray, n_iter: int = 0
+) -> Fit:
+    """Take the weight step at a partition: the best fit that has these labels."""
+    scores = partition.scores(X, labels)
+    weights = weight_step.weigh(scores)
+    return Fit(labels, weights, scores, _objective(weights, scores), n_iter)
+
+
+def alternate(
+    X: Any,
+    partition: PartitionStep,
+    weight_step: WeightStep,
+    n_features: int,
+    *,
+    rng: np.random.Generator,
+    labels: np.ndarray | None = None,
+    max_iter: int = 20,
+    tol: float = 1e-4,
+    restart: bool = True,
+) -> Fit:
+    """Run Algorithm 1 once.
+
+    The weights start equal, as in the paper, or, where `labels` are given, as the weight step
+    answers to them. Each partition step tries a fresh start and the current labels and keeps the
+    better, which makes the objective monotone. The weights count as settled when they change by
+    less than `tol` (the paper's criterion). At the end, also after `max_iter`, labels and weights
+    are made to agree: the labels are a fixed point of `refine` under the weights.
+
+    Parameters
+    ----------
+    X : object
+        Data as the partition step understands them.
+    partition : PartitionStep
+    weight_step : WeightStep
+    n_features : int
+    rng : numpy.random.Generator
+    labels : ndarray of shape (n_samples,), optional
+        Partition to start from.
+    max_iter : int
+        Largest number of rounds.
+    tol : float
+        Relative change of the weights that ends the alternation.
+    restart : bool
+        Whether the partition step also starts afresh after the first round.
+
+    Returns
+    -------
+    Fit
+    """
+    if labels is None:
+        weights = np.full(n_features, 1.0 / np.sqrt(n_features))
+        labels = partition.start(X, weights, rng)
+        current = weigh_partition(X, partition, weight_step, labels)
+        settled = _relative_change(current.weights, weights) < tol
+    else:
+        current = weigh_partition(X, partition, weight_step, labels)
+        settled = False
+    objectives = [current.objective]
+    rounds = 1
+    while not settled and rounds < max_iter:
+        rounds += 1
+        labels = _improve(X, partition, current, rng, restart)
+        following = weigh_partition(X, partition, weight_step, labels)
+        settled = _relative_change(following.weights, current.weights) < tol
+        current = following
+        objectives.append(current.objective)
+    final = settle(X, partition, weight_step, current)
+    objectives.append(final.objective)
+    return Fit(
+        final.labels, final.weights, final.scores, final.objective, rounds, objectives=objectives
+    )
+
+
+def settle(X: Any, partition: PartitionStep, weight_step: WeightStep, fit: Fit) -> Fit:
+    """Refine labels and weights in turn until they agree.
+
+    Every turn raises the objective, and there are finitely many partitions, so this ends.
+    """
+    while True:
+        labels = partition.refine(X, fit.weights, fit.labels)
+        if np.array_equal(labels, fit.labels):
+            return fit
+        following = weigh_partition(X, partition, weight_step, labels, fit.n_iter)
+        if following.objective <= fit.objective:
+            return fit
+        fit = following
+
+
+def _improve(X, partition, fit, rng, restart):
+    """Return the best, under the weights of `fit`, of its labels, refined, and a fresh start."""
+    candidates = [partition.refine(X, fit.weights, fit.labels)]
+    if restart:
+        candidates.append(partition.start(X, fit.weights, rng))
+    best, value = fit.labels, fit.objective
+    for labels in candidates:
+        candidate = _objective(fit.weights, partition.scores(X, labels))
+        if candidate > value:
+            best, value = labels, candidate
+    return best
+
+
+def _objective(weights, scores) -> float:
+    # Only the kept features are summed, in ascending order: dropped ones cannot change the bits.
+    kept = np.flatnonzero(weights)
+    return float(np.sum(weights[kept] * scores[kept]))
+
+
+def _relative_change(new, old) -> float:
+    """Return the paper's criterion, for weights scaled to the same total.
+
+    A partition step does not see the scale of the weights, so going from 1/sqrt(p) everywhere to
+    one everywhere is no change.
+    """
+    old = old / np.sum(old)
+    new = new / max(float(np.sum(new)), np.finfo(float).tiny)
+    return float(np.sum(np.abs(new - old)))

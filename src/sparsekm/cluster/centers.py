@@ -1,0 +1,26 @@
+"""Cluster means in the units of the data."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sparsekm.cluster.scatter import cluster_sizes, cluster_sums
+
+
+def cluster_centers(X: np.ndarray, labels: np.ndarray, n_clusters: int) -> np.ndarray:
+    """Average the samples of every cluster.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+    labels : ndarray of shape (n_samples,), int32
+    n_clusters : int
+
+    Returns
+    -------
+    ndarray of shape (n_clusters, n_features), float64
+        NaN for a cluster without samples.
+    """
+    sizes = cluster_sizes(labels, n_clusters).astype(float)
+    sizes[sizes == 0] = np.nan
+    return (cluster_sums(X.T, labels, n_clusters) / sizes).T

@@ -1,0 +1,126 @@
+"""The compiled local search on few samples: weights and partition improved together.
+
+One round takes the weight step at the current partition and then *one* sweep of exchange moves
+under those weights, instead of a whole k-means between two weight steps. Both can only raise the
+objective, so the climb ends at a partition that no single exchange improves under its own weights.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from sparsekm.cluster.exchange import centre, exchange_sweep, pack, repair_sizes
+from sparsekm.cluster.weight_step import weigh_compiled
+
+
+@njit(nogil=True, cache=True)
+def climb(rows, labels, n_clusters, code, bound, min_size, max_rounds, scores):
+    """Improve `labels` in place; leave the scores in `scores`; return objective and rounds.
+
+    Parameters
+    ----------
+    rows : float64 array (n_samples, n_features)
+        Centred data.
+    labels : int32 array (n_samples,)
+        Start, overwritten by the result. Clusters may be short of samples: they are filled.
+    n_clusters, min_size, max_rounds : int
+    code, bound : int, float
+        The weight step in its compiled form.
+    scores : float64 array (n_features,)
+        Overwritten.
+    """
+    n, p = rows.shape
+    support = np.empty(p, np.int64)
+    values = np.empty(p)
+    sums = np.empty((n_clusters, p))
+    sizes = np.empty(n_clusters, np.int64)
+    before = np.empty_like(labels)
+    fill_short_clusters(rows, labels, sizes, n_clusters, min_size)
+    sum_rows(rows, labels, sums, sizes)
+    score(sums, sizes, n, scores)
+    objective = 0.0
+    for round_ in range(max_rounds):
+        size = weigh_compiled(code, bound, scores, support, values)
+        objective = weighted_sum(scores, support[:size], values[:size])
+        before[:] = labels
+        packed = np.empty((n, size))
+        centers = np.empty((n_clusters, size))
+        pack(rows, support[:size], np.sqrt(values[:size]), packed)
+        centre(packed, labels, centers, sizes)
+        if exchange_sweep(packed, labels, centers, sizes, min_size) == 0:
+            return objective, round_ + 1
+        shift(rows, before, labels, sums)
+        score(sums, sizes, n, scores)
+    size = weigh_compiled(code, bound, scores, support, values)
+    return weighted_sum(scores, support[:size], values[:size]), max_rounds
+
+
+@njit(nogil=True, cache=True)
+def climb_each(rows, starts, n_clusters, code, bounds, min_size, max_rounds, first, last, out):
+    """Climb from the starts first to last, each with its own bound; `out` gets the objectives."""
+    scores = np.empty(rows.shape[1])
+    for b in range(first, last):
+        out[b] = climb(rows, starts[b], n_clusters, code, bounds[b], min_size, max_rounds, scores)[
+            0
+        ]
+
+
+@njit(nogil=True, cache=True)
+def fill_short_clusters(rows, labels, sizes, n_clusters, min_size):
+    """Count the clusters and, only where one is too small, repair it in the full space."""
+    sizes[:] = 0
+    for k in labels:
+        sizes[k] += 1
+    if sizes.min() < max(min_size, 1):
+        centers = np.empty((n_clusters, rows.shape[1]))
+        repair_sizes(rows, labels, centers, sizes, min_size)
+
+
+@njit(nogil=True, cache=True)
+def sum_rows(rows, labels, sums, sizes):
+    """Write cluster sums (n_clusters, n_features) and sizes."""
+    sums[:] = 0.0
+    sizes[:] = 0
+    for i in range(rows.shape[0]):
+        k = labels[i]
+        sizes[k] += 1
+        total = sums[k]
+        row = rows[i]
+        for j in range(row.shape[0]):
+            total[j] += row[j]
+
+
+@njit(nogil=True, cache=True)
+def shift(rows, before, after, sums):
+    """Update the cluster sums for the samples whose label changed."""
+    for i in range(rows.shape[0]):
+        a = before[i]
+        b = after[i]
+        if a != b:
+            row = rows[i]
+            source = sums[a]
+            target = sums[b]
+            for j in range(row.shape[0]):
+                source[j] -= row[j]
+                target[j] += row[j]
+
+
+@njit(nogil=True, cache=True)
+def score(sums, sizes, n, scores):
+    """Write the scores a_j of centred data from cluster sums (n_clusters, n_features)."""
+    scores[:] = 0.0
+    for k in range(sizes.shape[0]):
+        inverse = 1.0 / sizes[k]
+        total = sums[k]
+        for j in range(scores.shape[0]):
+            scores[j] += total[j] * total[j] * inverse
+
+
+@njit(nogil=True, cache=True)
+def weighted_sum(scores, support, values):
+    """Return the objective sum_j w_j a_j."""
+    total = 0.0
+    for q in range(support.shape[0]):
+        total += scores[support[q]] * values[q]
+    return total

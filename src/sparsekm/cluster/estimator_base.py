@@ -1,0 +1,207 @@
+"""What the k-means estimators share: validate, call the pure functions, set the attributes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from sparsekm.cluster.alternation import Fit, settle
+from sparsekm.cluster.lloyd import WeightedFeatures, nearest_centers
+from sparsekm.cluster.matrix import CentredMatrix
+from sparsekm.cluster.partition_step import KMeansPartition
+from sparsekm.cluster.path import Progress, SearchEffort, SparsityPath, fit_path
+from sparsekm.cluster.scatter import cluster_sizes, cluster_sums
+from sparsekm.cluster.seeds import seed_sequence
+from sparsekm.cluster.threads import count_threads
+from sparsekm.cluster.validation import (
+    check_choice,
+    check_count,
+    check_matrix,
+    check_nonnegative,
+    check_sparsities,
+    check_start,
+)
+from sparsekm.cluster.weight_step import WeightStep
+
+# Up to here search="auto" searches for the global optimum: a climb costs O(n K s).
+GLOBAL_LIMIT = 300
+
+
+class BaseSparseKMeans(SelectorMixin, ClusterMixin, BaseEstimator):
+    """What the k-means estimators share: fitting, prediction, selection.
+
+    A subclass has the parameters and says in `_weight_step` how it weighs features.
+    """
+
+    def fit(self, X, y=None):
+        """Cluster the samples and weigh the features.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Dense data; float32 stays float32. They are never rescaled: standardise first where
+            the features have different units.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If X holds NaN or infinity, has fewer distinct samples than clusters, or every feature
+            is constant; if a parameter is out of its range.
+        """
+        matrix, partition = self._prepare(X)
+        weight_step = self._weight_step(self._sparsity(), matrix.n_features)
+        search = self._resolve_search(matrix)
+        (fit,) = self._fit_path(matrix, partition, [weight_step], search)
+        exact = replace(partition, tol=0.0, max_iter=np.iinfo(np.int32).max)
+        fit = settle(matrix, exact, weight_step, fit)
+        return self._learn(matrix, fit, search)
+
+    def path(self, X, sparsities, *, progress: Progress | None = None) -> SparsityPath:
+        """Fit all sparsities in one call, each helped by the others.
+
+        Along a path the objective never falls with the sparsity, and no fit could be bettered by
+        the labels of another: more than independent fits promise. The estimator's own `sparsity`
+        is not used and nothing is set on it.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        sparsities : array-like of shape (n_sparsities,)
+            In any order.
+        progress : callable, optional
+            Called with the number of steps done and their total.
+
+        Returns
+        -------
+        SparsityPath
+            In the order of `sparsities`.
+        """
+        sparsities = check_sparsities(sparsities)
+        matrix, partition = self._prepare(X)
+        order = np.argsort(sparsities, kind="stable")
+        weight_steps = [self._weight_step(s, matrix.n_features) for s in sparsities[order]]
+        search = self._resolve_search(matrix)
+        fits = self._fit_path(matrix, partition, weight_steps, search, progress)
+        places = np.argsort(order)
+        return SparsityPath.from_fits(sparsities, [fits[place] for place in places], search)
+
+    def adopt(self, X, path: SparsityPath, index: int):
+        """Learn a fit of a path as it stands, without searching again.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The data of the path.
+        path : SparsityPath
+        index : int
+            Which of its fits.
+
+        Returns
+        -------
+        self
+        """
+        matrix, _ = self._prepare(X)
+        fit = Fit(
+            path.labels[index],
+            path.weights[index],
+            path.scores[index],
+            float(path.objectives[index]),
+            int(path.n_iter[index]),
+        )
+        return self._learn(matrix, fit, path.search)
+
+    def predict(self, X):
+        """Label samples by their nearest centre under the feature weights.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), int32
+            On the training data these are `labels_`, unless ``min_cluster_size > 1`` keeps samples
+            in a cluster whose centre is not the nearest.
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
+        features = WeightedFeatures.from_dense(self.feature_weights_)
+        shift = self._means[features.support]
+        kept = np.ascontiguousarray((X[:, features.support] - shift).T, dtype=X.dtype)
+        centers = self._centred_centers[:, features.support].T
+        everyone = np.zeros(X.shape[0], np.int32)
+        features = WeightedFeatures(np.arange(len(features.support)), features.values)
+        return nearest_centers(kept, features, centers, everyone, count_threads(self.n_jobs))
+
+    def _get_support_mask(self):
+        check_is_fitted(self)
+        return self.feature_weights_ > 0
+
+    def _weight_step(self, sparsity, n_features: int) -> WeightStep:
+        raise NotImplementedError
+
+    def _sparsity(self):
+        return self.sparsity
+
+    def _start(self, n_samples: int) -> np.ndarray | None:
+        return check_start(self.init, n_samples, self.n_clusters)
+
+    def _resolve_search(self, matrix: CentredMatrix) -> str:
+        search = check_choice("search", self.search, ["auto", "alternate", "global"])
+        if search == "auto":
+            return "global" if matrix.n_samples <= GLOBAL_LIMIT else "alternate"
+        return search
+
+    def _prepare(self, X) -> tuple[CentredMatrix, KMeansPartition]:
+        X = validate_data(self, X, dtype=[np.float64, np.float32], accept_large_sparse=False)
+        check_count("n_clusters", self.n_clusters)
+        check_count("n_init", self.n_init)
+        check_count("max_iter", self.max_iter)
+        check_nonnegative("tol", self.tol)
+        check_count("min_cluster_size", self.min_cluster_size)
+        check_matrix(X, self.n_clusters, self.min_cluster_size)
+        partition = KMeansPartition(
+            self.n_clusters, self.min_cluster_size, n_threads=count_threads(self.n_jobs)
+        )
+        return CentredMatrix(X), partition
+
+    def _fit_path(self, matrix, partition, weight_steps, search, progress=None) -> list[Fit]:
+        return fit_path(
+            matrix,
+            partition,
+            weight_steps,
+            search=search,
+            effort=SearchEffort(self.n_init, self.max_iter, self.tol),
+            seeds=seed_sequence(self.random_state),
+            labels=self._start(matrix.n_samples),
+            progress=progress if progress is not None else self._print_progress,
+        )
+
+    def _print_progress(self, done: int, total: int) -> None:
+        if self.verbose:
+            print(f"{type(self).__name__}: step {done} of {total}", flush=True)  # noqa: T201 (asked for by `verbose`)
+
+    def _learn(self, matrix: CentredMatrix, fit: Fit, search: str):
+        n_threads = count_threads(self.n_jobs)
+        sums = cluster_sums(matrix.columns, fit.labels, self.n_clusters, n_threads)
+        centers = (sums / cluster_sizes(fit.labels, self.n_clusters)).T
+        self._means = matrix.means
+        self._centred_centers = centers
+        self.labels_ = fit.labels
+        self.cluster_centers_ = (centers + matrix.means).astype(matrix.columns.dtype)
+        self.feature_weights_ = fit.weights
+        self.feature_scores_ = fit.scores
+        self.objective_ = fit.objective
+        self.n_iter_ = fit.n_iter
+        self.search_ = search
+        return self

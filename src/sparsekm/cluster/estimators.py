@@ -1,0 +1,251 @@
+"""The estimators: k-means, l-infinity/l0 sparse k-means, l2/l1 sparse k-means."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sparsekm.cluster.estimator_base import BaseSparseKMeans
+from sparsekm.cluster.path import Progress, SparsityPath
+from sparsekm.cluster.validation import check_l0_sparsity, check_l1_sparsity
+from sparsekm.cluster.weight_step import EqualWeights, SoftThreshold, TopFeatures
+
+
+class KMeans(BaseSparseKMeans):
+    """Plain k-means with the attributes of its sparse relatives: every weight is one.
+
+    Up to 1,000 samples it ends where no exchange of one sample gains (Hartigan & Wong 1979,
+    doi:10.2307/2346830), beyond at a fixed point of Lloyd's iteration.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        Number of clusters K.
+    n_init : int, default=10
+        Number of starts; the best end counts.
+    max_iter : int, default=300
+        Largest number of rounds.
+    tol : float, default=1e-4
+        Kept for the common interface: equal weights settle at once.
+    min_cluster_size : int, default=1
+        Smallest cluster allowed.
+    random_state : None, int, RandomState or Generator, default=None
+        Determines the starts.
+    n_jobs : int, default=None
+        Threads (None is 1, -1 all cores). Results do not depend on it.
+    verbose : int, default=0
+        Whether to print progress.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_samples,), int32
+    cluster_centers_ : ndarray of shape (n_clusters, n_features)
+        Cluster means, in the units and the dtype of X.
+    feature_weights_ : ndarray of shape (n_features,)
+        Ones.
+    feature_scores_ : ndarray of shape (n_features,)
+        Between-cluster sum of squares a_j of every feature.
+    objective_ : float
+        The sum of the scores.
+    n_iter_ : int
+    search_ : str
+        "alternate".
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features,)
+        Where X has column names.
+
+    Examples
+    --------
+    >>> from sparsekm import KMeans
+    >>> KMeans(2, random_state=0).fit([[0.0], [1.0], [10.0], [11.0]]).objective_
+    100.0
+    """
+
+    def __init__(
+        self,
+        n_clusters=8,
+        *,
+        n_init=10,
+        max_iter=300,
+        tol=1e-4,
+        min_cluster_size=1,
+        random_state=None,
+        n_jobs=None,
+        verbose=0,
+    ):
+        self.n_clusters = n_clusters
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.min_cluster_size = min_cluster_size
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def path(self, X, sparsities=None, *, progress: Progress | None = None) -> SparsityPath:
+        """Return the one fit there is as a path whose sparsity is the number of features.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        sparsities : None
+            Ignored: k-means keeps every feature.
+        progress : callable, optional
+
+        Returns
+        -------
+        SparsityPath
+        """
+        n_features = np.shape(X)[1] if np.ndim(X) == 2 else 1
+        return super().path(X, [n_features], progress=progress)
+
+    def _weight_step(self, sparsity, n_features):
+        return EqualWeights()
+
+    def _sparsity(self):
+        return None
+
+    def _start(self, n_samples):
+        return None
+
+    def _resolve_search(self, matrix):
+        return "alternate"
+
+
+class _Penalised(BaseSparseKMeans):
+    """The parameters of the two sparse estimators."""
+
+    def __init__(
+        self,
+        n_clusters=8,
+        *,
+        sparsity=None,
+        search="auto",
+        init=None,
+        n_init=10,
+        max_iter=20,
+        tol=1e-4,
+        min_cluster_size=1,
+        random_state=None,
+        n_jobs=None,
+        verbose=0,
+    ):
+        self.n_clusters = n_clusters
+        self.sparsity = sparsity
+        self.search = search
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.min_cluster_size = min_cluster_size
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+
+class L0KMeans(_Penalised):
+    r"""Sparse k-means with the l-infinity/l0 penalty: keep the s best features, all alike.
+
+    Maximises :math:`\sum_j w_j a_j` over partitions into K clusters and weights with
+    :math:`\|w\|_\infty \le 1, \|w\|_0 \le s`, where :math:`a_j` is the between-cluster sum of
+    squares of feature j (Chang, Wang, Li & Xu 2018, arXiv:1403.7890).
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        Number of clusters K.
+    sparsity : None, int or float, default=None
+        Number of features to keep, 1 <= s <= n_features; other numbers are floored, a value in
+        (0, 1) is a share of the features, None keeps all. Ties go to the lowest index.
+    search : {"auto", "alternate", "global"}, default="auto"
+        "alternate" is the paper's Algorithm 1, restarted as a whole; "global" searches for the
+        optimum with a memetic algorithm (all partitions are tried where there are at most 10,000);
+        "auto" is "global" up to 300 samples.
+    init : None or array-like of shape (n_samples,), default=None
+        Labels to start from. "alternate" then starts from nothing else.
+    n_init : int, default=10
+        Restarts of "alternate"; children per generation of "global".
+    max_iter : int, default=20
+        Rounds of one alternation; "global" runs at most twice as many generations.
+    tol : float, default=1e-4
+        Relative change of the weights below which an alternation has settled.
+    min_cluster_size : int, default=1
+        Smallest cluster allowed; 1 is the unguarded problem. With strongly correlated features a
+        small sparsity can make the optimum a split of a few outliers: a guard prevents that.
+    random_state : None, int, RandomState or Generator, default=None
+        Determines all chance.
+    n_jobs : int, default=None
+        Threads (None is 1, -1 all cores). Results do not depend on it.
+    verbose : int, default=0
+        Whether to print progress.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_samples,), int32
+    cluster_centers_ : ndarray of shape (n_clusters, n_features)
+        Cluster means over all features, in the units and the dtype of X.
+    feature_weights_ : ndarray of shape (n_features,)
+    feature_scores_ : ndarray of shape (n_features,)
+        Between-cluster sum of squares a_j of every feature, half of the paper's defining sum.
+    objective_ : float
+        Sum of w_j a_j.
+    n_iter_ : int
+        Rounds, or generations, of the search.
+    search_ : str
+        The search that ran.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features,)
+        Where X has column names.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sparsekm import L0KMeans
+    >>> X = np.array([[0.0, 5.0], [1.0, -5.0], [20.0, 5.0], [21.0, -5.0]])
+    >>> L0KMeans(2, sparsity=1, random_state=0).fit(X).feature_weights_
+    array([1., 0.])
+    """
+
+    # Which default grid of sparsities suits it.
+    penalty = "l0"
+
+    def _weight_step(self, sparsity, n_features):
+        return TopFeatures(check_l0_sparsity(sparsity, n_features))
+
+
+class L1KMeans(_Penalised):
+    r"""Sparse k-means with the l2/l1 penalty of Witten & Tibshirani.
+
+    Maximises :math:`\sum_j w_j a_j` over partitions into K clusters and nonnegative weights with
+    :math:`\|w\|_2 \le 1, \|w\|_1 \le s` (Witten & Tibshirani 2010, doi:10.1198/jasa.2010.tm09415).
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        Number of clusters K.
+    sparsity : None or float, default=None
+        Bound s >= 1 on the l1 norm of the weights; at or above sqrt(n_features), which is what
+        None means, it does not bind. When m features tie at the top and s < sqrt(m), the weights
+        are equal on the first floor(s^2) of them.
+    search, init, n_init, max_iter, tol, min_cluster_size, random_state, n_jobs, verbose
+        As in `L0KMeans`.
+
+    Attributes
+    ----------
+    labels_, cluster_centers_, feature_scores_, objective_, n_iter_, search_
+        As in `L0KMeans`.
+    feature_weights_ : ndarray of shape (n_features,)
+        Of unit l2 norm.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sparsekm import L1KMeans
+    >>> X = np.array([[0.0, 5.0], [1.0, -5.0], [20.0, 5.0], [21.0, -5.0]])
+    >>> L1KMeans(2, sparsity=1, random_state=0).fit(X).feature_weights_
+    array([1., 0.])
+    """
+
+    penalty = "l1"
+
+    def _weight_step(self, sparsity, n_features):
+        return SoftThreshold(check_l1_sparsity(sparsity, n_features))

@@ -1,0 +1,135 @@
+r"""Exchange moves on few samples: one sample at a time goes where the criterion gains most.
+
+Moving sample i from its cluster A to B lowers the within-cluster sum of squares by
+:math:`\frac{n_A}{n_A - 1} d_{iA}^2 - \frac{n_B}{n_B + 1} d_{iB}^2` (Hartigan & Wong 1979,
+doi:10.2307/2346830). A partition no such move improves is also a fixed point of Lloyd's iteration,
+but not the other way round: with few samples Lloyd stops early.
+
+The kernels work on *packed* data: the kept features only, each scaled by the square root of its
+weight, sample after sample in float64.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+# A move must gain this share of what it takes away: rounding must not make samples wander.
+RELATIVE_GAIN = 1e-10
+
+
+@njit(nogil=True, cache=True)
+def pack(rows, support, values, packed):
+    """Write the weighted features `support` of `rows` into the buffer `packed`."""
+    for i in range(rows.shape[0]):
+        row = rows[i]
+        for q in range(support.shape[0]):
+            packed[i, q] = row[support[q]] * values[q]
+
+
+@njit(nogil=True, cache=True)
+def centre(packed, labels, centers, sizes):
+    """Write the cluster means and sizes of the packed data."""
+    centers[:] = 0.0
+    sizes[:] = 0
+    n, s = packed.shape
+    for i in range(n):
+        k = labels[i]
+        sizes[k] += 1
+        for q in range(s):
+            centers[k, q] += packed[i, q]
+    for k in range(centers.shape[0]):
+        if sizes[k] > 0:
+            for q in range(s):
+                centers[k, q] /= sizes[k]
+
+
+@njit(nogil=True, cache=True)
+def square_distance(x, y):
+    """Squared Euclidean distance of two vectors, in four interleaved partial sums."""
+    a = b = c = d = 0.0
+    s = x.shape[0]
+    whole = s - s % 4
+    for q in range(0, whole, 4):
+        a += (x[q] - y[q]) * (x[q] - y[q])
+        b += (x[q + 1] - y[q + 1]) * (x[q + 1] - y[q + 1])
+        c += (x[q + 2] - y[q + 2]) * (x[q + 2] - y[q + 2])
+        d += (x[q + 3] - y[q + 3]) * (x[q + 3] - y[q + 3])
+    for q in range(whole, s):
+        a += (x[q] - y[q]) * (x[q] - y[q])
+    return (a + b) + (c + d)
+
+
+@njit(nogil=True, cache=True)
+def exchange_sweep(packed, labels, centers, sizes, min_size):
+    """Offer every sample, in order, its best move once; return the number of moves.
+
+    Ties between clusters go to the lowest index; no cluster falls below `min_size`.
+    """
+    n = packed.shape[0]
+    moves = 0
+    for i in range(n):
+        a = labels[i]
+        if sizes[a] <= min_size or sizes[a] == 1:
+            continue
+        x = packed[i]
+        leave = square_distance(x, centers[a]) * sizes[a] / (sizes[a] - 1.0)
+        best = leave * (1.0 - RELATIVE_GAIN)
+        target = a
+        for b in range(sizes.shape[0]):
+            if b == a:
+                continue
+            join = square_distance(x, centers[b]) * sizes[b] / (sizes[b] + 1.0)
+            if join < best:
+                best = join
+                target = b
+        if target != a:
+            move(x, centers, sizes, a, target)
+            labels[i] = target
+            moves += 1
+    return moves
+
+
+@njit(nogil=True, cache=True)
+def move(x, centers, sizes, a, b):
+    """Take the sample x out of the mean of cluster a and into that of cluster b."""
+    sizes[a] -= 1
+    sizes[b] += 1
+    for q in range(x.shape[0]):
+        centers[a, q] -= (x[q] - centers[a, q]) / sizes[a]
+        centers[b, q] += (x[q] - centers[b, q]) / sizes[b]
+
+
+@njit(nogil=True, cache=True)
+def exchange_until_stable(packed, labels, n_clusters, min_size, max_sweeps):
+    """Sweep until nothing moves (or `max_sweeps`); return the number of sweeps."""
+    centers = np.empty((n_clusters, packed.shape[1]))
+    sizes = np.empty(n_clusters, np.int64)
+    repair_sizes(packed, labels, centers, sizes, min_size)
+    for sweep in range(max_sweeps):
+        if exchange_sweep(packed, labels, centers, sizes, min_size) == 0:
+            return sweep + 1
+        # Fresh means each sweep, so that rounding does not build up.
+        centre(packed, labels, centers, sizes)
+    return max_sweeps
+
+
+@njit(nogil=True, cache=True)
+def repair_sizes(packed, labels, centers, sizes, min_size):
+    """Fill clusters below `min_size` with the samples farthest from their own mean."""
+    centre(packed, labels, centers, sizes)
+    n = packed.shape[0]
+    for k in range(sizes.shape[0]):
+        while sizes[k] < max(min_size, 1):
+            farthest = -1
+            distance = -1.0
+            for i in range(n):
+                a = labels[i]
+                if a != k and sizes[a] > max(min_size, 1):
+                    d = square_distance(packed[i], centers[a])
+                    if d > distance:
+                        farthest = i
+                        distance = d
+            a = labels[farthest]
+            move(packed[farthest], centers, sizes, a, k)
+            labels[farthest] = k

@@ -1,0 +1,117 @@
+"""The partition step: clusterings whose criterion is a sum over features.
+
+Any such clustering fits the paper's framework (its step ii). k-means is the one built in; a
+clustering that offers the three methods of `PartitionStep` runs through the same alternation.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from sparsekm.cluster.exchange import exchange_until_stable, pack
+from sparsekm.cluster.lloyd import WeightedFeatures, iterate_lloyd, nearest_centers
+from sparsekm.cluster.matrix import CentredMatrix
+from sparsekm.cluster.scatter import cluster_sizes, cluster_sums, feature_scores
+from sparsekm.cluster.seeding import nearest_seeds
+
+# Up to here exchange moves cost less than they gain; beyond, Lloyd's optima are as good.
+EXCHANGE_LIMIT = 1000
+SEEDING_SAMPLE = 2048
+MAX_SWEEPS = 10_000
+
+
+class PartitionStep(Protocol):
+    """What the alternation asks of a clustering.
+
+    `X` is whatever the step understands: the alternation only hands it on.
+    """
+
+    def start(self, X: Any, weights: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Return labels, shape (n_samples,), for the weighted features, from scratch."""
+        ...
+
+    def refine(self, X: Any, weights: np.ndarray, labels: np.ndarray) -> np.ndarray:
+        """Return labels at least as good as `labels`; returning them unchanged is allowed."""
+        ...
+
+    def scores(self, X: Any, labels: np.ndarray) -> np.ndarray:
+        """Return what each feature contributes to the criterion, shape (n_features,), >= 0."""
+        ...
+
+
+@dataclass(frozen=True)
+class KMeansPartition:
+    """k-means on weighted features.
+
+    Exchange moves up to `EXCHANGE_LIMIT` samples, Lloyd's iteration beyond; both from k-means++.
+
+    Parameters
+    ----------
+    n_clusters : int
+    min_size : int
+        Smallest cluster allowed.
+    max_iter : int
+        Largest number of Lloyd iterations in one `refine`.
+    tol : float
+        Smallest gain of a Lloyd iteration, as a share of the objective, worth another one.
+    n_threads : int
+    """
+
+    n_clusters: int
+    min_size: int = 1
+    max_iter: int = 300
+    tol: float = 0.0
+    n_threads: int = 1
+
+    def start(self, X: CentredMatrix, weights: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Run k-means from k-means++ seeds, drawn from at most `SEEDING_SAMPLE` samples."""
+        features = WeightedFeatures.from_dense(weights)
+        draws = rng.random(self.n_clusters)
+        if X.n_samples <= SEEDING_SAMPLE:
+            chosen = np.arange(X.n_samples)
+        else:
+            chosen = np.sort(rng.choice(X.n_samples, SEEDING_SAMPLE, replace=False))
+        packed = X.columns[np.ix_(features.support, chosen)].T.astype(np.float64)
+        packed *= np.sqrt(features.values)
+        labels = np.zeros(len(chosen), np.int32)
+        packed = np.ascontiguousarray(packed)
+        nearest_seeds(packed, self.n_clusters, draws, labels)
+        if len(chosen) < X.n_samples:
+            exchange_until_stable(packed, labels, self.n_clusters, 1, 10)
+            labels = self._extend(X, features, chosen, labels)
+        return self.refine(X, weights, labels)
+
+    def refine(self, X: CentredMatrix, weights: np.ndarray, labels: np.ndarray) -> np.ndarray:
+        """Run k-means from `labels`; small data end where no exchange gains."""
+        features = WeightedFeatures.from_dense(weights)
+        if X.n_samples > EXCHANGE_LIMIT:
+            return iterate_lloyd(
+                X,
+                features,
+                labels,
+                self.n_clusters,
+                min_size=self.min_size,
+                max_iter=self.max_iter,
+                tol=self.tol,
+                n_threads=self.n_threads,
+            )
+        packed = np.empty((X.n_samples, len(features.support)))
+        pack(X.rows, features.support, np.sqrt(features.values), packed)
+        labels = labels.copy()
+        exchange_until_stable(packed, labels, self.n_clusters, self.min_size, MAX_SWEEPS)
+        return labels
+
+    def scores(self, X: CentredMatrix, labels: np.ndarray) -> np.ndarray:
+        """Return the scores a_j."""
+        return feature_scores(X.columns, labels, self.n_clusters, self.n_threads)
+
+    def _extend(self, X, features, chosen, labels):
+        """Give all samples the label of the nearest centre of the chosen ones."""
+        sample = X.columns[np.ix_(features.support, chosen)]
+        sums = cluster_sums(sample, labels, self.n_clusters, self.n_threads)
+        centers = sums / np.maximum(cluster_sizes(labels, self.n_clusters), 1)
+        everyone = np.zeros(X.n_samples, np.int32)
+        return nearest_centers(X.columns, features, centers, everyone, self.n_threads)

@@ -1,0 +1,218 @@
+"""All sparsities of a path in one call.
+
+Neighbouring sparsities have similar optima, so each fit is a start for the others. At the end
+every partition found anywhere is tried at every sparsity: along a path the best objective never
+falls with the sparsity, and no fit could be bettered by another fit's labels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sparsekm.cluster.alternation import Fit, alternate, settle, weigh_partition
+from sparsekm.cluster.enumeration import ENUMERATION_LIMIT, best_partitions, count_partitions
+from sparsekm.cluster.matrix import CentredMatrix
+from sparsekm.cluster.memetic import MemeticSearch
+from sparsekm.cluster.partition_step import EXCHANGE_LIMIT, KMeansPartition
+from sparsekm.cluster.weight_step import WeightStep
+
+# A better objective must be better by more than rounding.
+RELATIVE_GAIN = 1e-12
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class SparsityPath:
+    """Fits at several sparsities, in the order they were asked for.
+
+    Attributes
+    ----------
+    sparsities : ndarray of shape (n_sparsities,)
+    objectives : ndarray of shape (n_sparsities,)
+    labels : ndarray of shape (n_sparsities, n_samples), int32
+    weights : ndarray of shape (n_sparsities, n_features)
+    scores : ndarray of shape (n_sparsities, n_features)
+        The scores a_j of every feature under the labels of each sparsity.
+    n_iter : ndarray of shape (n_sparsities,), int64
+        Rounds of the search at each sparsity.
+    search : str
+        The search that ran: "alternate" or "global".
+    """
+
+    sparsities: np.ndarray
+    objectives: np.ndarray
+    labels: np.ndarray
+    weights: np.ndarray
+    scores: np.ndarray
+    n_iter: np.ndarray
+    search: str
+
+    @property
+    def n_selected(self) -> np.ndarray:
+        """Number of kept features at each sparsity, shape (n_sparsities,)."""
+        return np.count_nonzero(self.weights, axis=1)
+
+    @classmethod
+    def from_fits(cls, sparsities: np.ndarray, fits: Sequence[Fit], search: str) -> SparsityPath:
+        """Stack fits, one per sparsity."""
+        return cls(
+            sparsities=np.asarray(sparsities, dtype=np.float64),
+            objectives=np.array([fit.objective for fit in fits]),
+            labels=np.array([fit.labels for fit in fits], dtype=np.int32),
+            weights=np.array([fit.weights for fit in fits]),
+            scores=np.array([fit.scores for fit in fits]),
+            n_iter=np.array([fit.n_iter for fit in fits], dtype=np.int64),
+            search=search,
+        )
+
+
+@dataclass(frozen=True)
+class SearchEffort:
+    """How hard to search.
+
+    Attributes
+    ----------
+    n_init : int
+        Restarts of the alternation; children per generation of the global search.
+    max_iter : int
+        Rounds of one alternation; generations of the global search are twice as many.
+    tol : float
+        Relative change of the weights that ends an alternation.
+    """
+
+    n_init: int
+    max_iter: int
+    tol: float
+
+
+def fit_path(
+    X: CentredMatrix,
+    partition: KMeansPartition,
+    weight_steps: Sequence[WeightStep],
+    *,
+    search: str,
+    effort: SearchEffort,
+    seeds: np.random.SeedSequence,
+    labels: np.ndarray | None = None,
+    progress: Progress | None = None,
+) -> list[Fit]:
+    """Fit every weight step of a path.
+
+    Parameters
+    ----------
+    X : CentredMatrix
+    partition : KMeansPartition
+    weight_steps : sequence of WeightStep
+        In ascending order of sparsity.
+    search : {"alternate", "global"}
+    effort : SearchEffort
+    seeds : numpy.random.SeedSequence
+    labels : ndarray of shape (n_samples,), optional
+        A partition to start from. The alternation then starts from nothing else.
+    progress : callable, optional
+        Called with the number of steps done and their total.
+
+    Returns
+    -------
+    list of Fit
+        In the order of `weight_steps`.
+    """
+    if search == "global":
+        fits = _search_globally(X, partition, weight_steps, effort, seeds, labels, progress)
+    else:
+        fits = _alternate_along(X, partition, weight_steps, effort, seeds, labels, progress)
+    return share_partitions(X, partition, weight_steps, fits)
+
+
+def share_partitions(
+    X: CentredMatrix,
+    partition: KMeansPartition,
+    weight_steps: Sequence[WeightStep],
+    fits: list[Fit],
+) -> list[Fit]:
+    """Try every fit's labels at every sparsity until no fit can be bettered by another's."""
+    fits = list(fits)
+    improved = True
+    while improved:
+        improved = False
+        for i, weight_step in enumerate(weight_steps):
+            values = [np.sum(weight_step.weigh(fit.scores) * fit.scores) for fit in fits]
+            best = int(np.argmax(values))
+            if values[best] > fits[i].objective * (1 + RELATIVE_GAIN):
+                start = weigh_partition(X, partition, weight_step, fits[best].labels)
+                better = settle(X, partition, weight_step, start)
+                if better.objective > fits[i].objective:
+                    fits[i] = better
+                    improved = True
+    return fits
+
+
+def _alternate_along(X, partition, weight_steps, effort, seeds, labels, progress):
+    """Run Algorithm 1 at every sparsity, from the largest down, each also from the last one's end.
+
+    Its first k-means weighs all features alike, so it is the same for every sparsity and done
+    once per restart. With many samples a restart costs far more than it gains: there the best of
+    the first partitions alone is carried down the path.
+    """
+    many = X.n_samples > EXCHANGE_LIMIT
+    generators = [np.random.default_rng(seed) for seed in seeds.spawn(effort.n_init)]
+    if labels is None:
+        equal = np.ones(X.n_features)
+        starts = [partition.start(X, equal, rng) for rng in generators]
+    else:
+        starts = [labels]
+    if many and len(starts) > 1:
+        totals = [np.sum(partition.scores(X, start)) for start in starts]
+        starts = [starts[int(np.argmax(totals))]]
+    fits: list[Fit] = []
+    for done, weight_step in enumerate(reversed(weight_steps), start=1):
+        carried = [] if not fits else [fits[-1].labels]
+        candidates = carried if many and carried else starts + carried
+        tried = [
+            alternate(
+                X,
+                partition,
+                weight_step,
+                X.n_features,
+                rng=generators[r % len(generators)],
+                labels=start,
+                max_iter=effort.max_iter,
+                tol=effort.tol,
+                restart=not many,
+            )
+            for r, start in enumerate(candidates)
+        ]
+        fits.append(max(tried, key=lambda fit: fit.objective))
+        if progress is not None:
+            progress(done, len(weight_steps))
+    return fits[::-1]
+
+
+def _search_globally(X, partition, weight_steps, effort, seeds, labels, progress):
+    code = weight_steps[0].code
+    bounds = np.array([step.bound for step in weight_steps], dtype=np.float64)
+    n_clusters = partition.n_clusters
+    if count_partitions(X.n_samples, n_clusters) <= ENUMERATION_LIMIT:
+        found = best_partitions(X.rows, n_clusters, code, bounds, partition.min_size)
+        generations = 0
+    else:
+        search = MemeticSearch(
+            X.rows,
+            n_clusters,
+            code,
+            bounds,
+            partition.min_size,
+            effort.n_init,
+            np.random.default_rng(seeds),
+            partition.n_threads,
+        )
+        found, generations = search.run(2 * effort.max_iter, labels, progress)
+    fits = []
+    for weight_step, partition_found in zip(weight_steps, found, strict=True):
+        fit = weigh_partition(X, partition, weight_step, partition_found, generations)
+        fits.append(settle(X, partition, weight_step, fit))
+    return fits

@@ -1,0 +1,35 @@
+"""From scikit-learn's `random_state` to a seed sequence."""
+
+from __future__ import annotations
+
+from numbers import Integral
+
+import numpy as np
+
+
+def seed_sequence(random_state) -> np.random.SeedSequence:
+    """Turn scikit-learn's `random_state` into a seed sequence.
+
+    Parameters
+    ----------
+    random_state : None, int, RandomState, Generator or SeedSequence
+        None takes fresh entropy; a RandomState or Generator is drawn from once.
+    """
+    if random_state is None:
+        return np.random.SeedSequence()
+    if isinstance(random_state, np.random.SeedSequence):
+        # A copy: spawning from the caller's own object would change it.
+        return np.random.SeedSequence(
+            entropy=random_state.entropy, spawn_key=random_state.spawn_key
+        )
+    if isinstance(random_state, np.random.Generator):
+        return np.random.SeedSequence(int(random_state.integers(2**31)))
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.SeedSequence(int(random_state.randint(2**31 - 1)))
+    if isinstance(random_state, Integral) and not isinstance(random_state, bool):
+        if random_state < 0:
+            raise ValueError(f"random_state={random_state} should be >= 0.")
+        return np.random.SeedSequence(int(random_state))
+    raise TypeError(
+        f"random_state={random_state!r} should be None, an integer, a RandomState or a Generator."
+    )

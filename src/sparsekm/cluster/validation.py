@@ -1,0 +1,154 @@
+"""The checks at the edge: each message names the value, the rule and the bound."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from numbers import Integral, Real
+
+import numpy as np
+
+
+def check_count(name: str, value: object, lowest: int = 1) -> int:
+    """Return `value` as an int if it is a whole number of at least `lowest`.
+
+    Raises
+    ------
+    TypeError
+        If it is not a whole number.
+    ValueError
+        If it is too small.
+    """
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        raise TypeError(f"{name}={value!r} should be an integer >= {lowest}.")
+    if value < lowest:
+        raise ValueError(f"{name}={value} should be >= {lowest}.")
+    return int(value)
+
+
+def check_nonnegative(name: str, value: object) -> float:
+    """Return `value` as a float if it is a finite number >= 0."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise TypeError(f"{name}={value!r} should be a number >= 0.")
+    if not 0 <= value < np.inf:
+        raise ValueError(f"{name}={value} should be finite and >= 0.")
+    return float(value)
+
+
+def check_choice(name: str, value: object, choices: Iterable[str]) -> str:
+    """Return `value` if it is one of `choices`."""
+    choices = list(choices)
+    if not isinstance(value, str) or value not in choices:
+        raise ValueError(f"{name}={value!r} should be one of {choices}.")
+    return value
+
+
+def check_l0_sparsity(sparsity: object, n_features: int) -> int:
+    """Return the number of features to keep: None is all, a value in (0, 1) a share of them.
+
+    A share keeps at least one feature; other values are floored.
+    """
+    if sparsity is None:
+        return n_features
+    value = _check_real("sparsity", sparsity)
+    if 0 < value < 1:
+        return max(1, int(value * n_features))
+    if value < 1:
+        raise ValueError(
+            f"sparsity={sparsity} should be >= 1, or a share of the features in (0, 1)."
+        )
+    if value > n_features:
+        raise ValueError(f"sparsity={sparsity} should be <= n_features={n_features}.")
+    return int(value)
+
+
+def check_l1_sparsity(sparsity: object, n_features: int) -> float:
+    """Return the bound on the l1 norm: None is sqrt(n_features), beyond which none binds."""
+    if sparsity is None:
+        return float(np.sqrt(n_features))
+    value = _check_real("sparsity", sparsity)
+    if value < 1:
+        raise ValueError(
+            f"sparsity={sparsity} should be >= 1: no weights of unit l2 norm have an l1 norm below."
+        )
+    return value
+
+
+def check_matrix(X: np.ndarray, n_clusters: int, min_cluster_size: int) -> None:
+    """Check that a finite matrix can be split into the clusters asked for.
+
+    Raises
+    ------
+    ValueError
+        If there are too few samples or too few distinct ones, or if every feature is constant.
+    """
+    n_samples = X.shape[0]
+    if n_samples < n_clusters:
+        raise ValueError(f"n_samples={n_samples} should be >= n_clusters={n_clusters}.")
+    if n_samples < n_clusters * min_cluster_size:
+        raise ValueError(
+            f"n_samples={n_samples} should be >= n_clusters * min_cluster_size="
+            f"{n_clusters * min_cluster_size}."
+        )
+    if n_samples > 1 and np.all(X.min(axis=0) == X.max(axis=0)):
+        raise ValueError(
+            f"All n_features={X.shape[1]} features are constant: at least 1 should vary."
+        )
+    distinct = _count_distinct(X, n_clusters)
+    if distinct < n_clusters:
+        raise ValueError(
+            f"n_clusters={n_clusters} should be <= the number of distinct samples, {distinct}."
+        )
+
+
+def check_start(labels: object, n_samples: int, n_clusters: int) -> np.ndarray | None:
+    """Return start labels as int32 in ``range(n_clusters)``, or None.
+
+    Parameters
+    ----------
+    labels : None or array-like of shape (n_samples,)
+    n_samples, n_clusters : int
+    """
+    if labels is None:
+        return None
+    if isinstance(labels, str):
+        raise ValueError(f"init={labels!r} should be None or labels of shape ({n_samples},).")
+    labels = np.asarray(labels)
+    if labels.shape != (n_samples,):
+        raise ValueError(
+            f"init of shape {labels.shape} should have the shape (n_samples,)=({n_samples},)."
+        )
+    names, codes = np.unique(labels, return_inverse=True)
+    if len(names) > n_clusters:
+        raise ValueError(
+            f"init has {len(names)} distinct labels; should be <= n_clusters={n_clusters}."
+        )
+    return codes.astype(np.int32)
+
+
+def check_sparsities(sparsities: object) -> np.ndarray:
+    """Return a path's sparsities as a non-empty one-dimensional float array."""
+    values = np.asarray(sparsities, dtype=np.float64)
+    if values.ndim != 1 or len(values) == 0:
+        raise ValueError(
+            f"sparsities of shape {values.shape} should be one-dimensional with >= 1 value."
+        )
+    return values
+
+
+def _check_real(name, value) -> float:
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise TypeError(f"{name}={value!r} should be None or a number.")
+    if not np.isfinite(value):
+        raise ValueError(f"{name}={value} should be finite.")
+    return float(value)
+
+
+def _count_distinct(X, enough: int) -> int:
+    """Count distinct rows, but stop at `enough`."""
+    seen: set[bytes] = set()
+    # Adding 0.0 makes the two zeros one.
+    for row in X:
+        seen.add((row + 0.0).tobytes())
+        if len(seen) >= enough:
+            break
+    return len(seen)

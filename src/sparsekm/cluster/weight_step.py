@@ -1,0 +1,185 @@
+r"""The weight step: which features count, and how much, given their scores.
+
+A weight step maximises :math:`\sum_j w_j a_j` over the weights its penalty allows. `weigh` is the
+whole of it; the alternation knows no penalty by name. Steps that also carry a `code` can be used
+inside the compiled local search, which calls `weigh_compiled`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numba import njit
+
+EQUAL, TOP, SOFT = 0, 1, 2
+
+
+class WeightStep(Protocol):
+    """What the alternation asks of a penalty."""
+
+    def weigh(self, scores: np.ndarray) -> np.ndarray:
+        """Return the best weights, shape (n_features,), for the scores a_j >= 0."""
+        ...
+
+
+@dataclass(frozen=True)
+class EqualWeights:
+    """All weights one: plain k-means."""
+
+    bound: float = 0.0
+    code = EQUAL
+
+    def weigh(self, scores: np.ndarray) -> np.ndarray:
+        """Return ones."""
+        return _weigh(self, scores)
+
+
+@dataclass(frozen=True)
+class TopFeatures:
+    """Keep the `bound` features of largest score: l-infinity norm <= 1, l0 norm <= bound.
+
+    Theorem 1 of the paper (hard thresholding). Ties go to the lowest index.
+    """
+
+    bound: float
+    code = TOP
+
+    def weigh(self, scores: np.ndarray) -> np.ndarray:
+        """Return weights in {0, 1}, floor(bound) of them one."""
+        return _weigh(self, scores)
+
+
+@dataclass(frozen=True)
+class SoftThreshold:
+    r"""Unit l2 norm and l1 norm at most `bound`: the scores, soft-thresholded and scaled.
+
+    The threshold :math:`\Delta` makes the l1 norm equal the bound. Between two neighbouring scores
+    the m largest are active, with mean :math:`\bar a` and sum of squared deviations V, and the
+    bound holds with equality at :math:`\Delta = \bar a - s \sqrt{V / (m (m - s^2))}`: the root is
+    bracketed by the scores and then exact, whatever the scale of the data.
+
+    When m features tie at the top and s < sqrt(m) there is no root. The answer then is equal
+    weights on the first floor(s^2) of them, so that both norms hold.
+    """
+
+    bound: float
+    code = SOFT
+
+    def weigh(self, scores: np.ndarray) -> np.ndarray:
+        """Return nonnegative weights of unit l2 norm (all zero only if every score is)."""
+        return _weigh(self, scores)
+
+
+def _weigh(step, scores: np.ndarray) -> np.ndarray:
+    scores = np.ascontiguousarray(scores, dtype=np.float64)
+    weights = np.zeros_like(scores)
+    support = np.empty(scores.shape[0], np.int64)
+    values = np.empty(scores.shape[0])
+    size = weigh_compiled(step.code, step.bound, scores, support, values)
+    weights[support[:size]] = values[:size]
+    return weights
+
+
+@njit(nogil=True, cache=True)
+def weigh_compiled(code, bound, scores, support, values):
+    """Write the kept features, ascending, and their weights; return how many there are.
+
+    `support` (int64) and `values` (float64) have room for all features.
+    """
+    p = scores.shape[0]
+    if code == TOP and int(bound) < p:
+        return _keep_top(scores, int(bound), support, values)
+    if code == SOFT:
+        return _soft_threshold(scores, bound, support, values)
+    for j in range(p):
+        support[j] = j
+        values[j] = 1.0
+    return p
+
+
+@njit(nogil=True, cache=True)
+def _keep_top(scores, size, support, values):
+    p = scores.shape[0]
+    threshold = np.partition(scores, p - size)[p - size]
+    above = 0
+    for j in range(p):
+        if scores[j] > threshold:
+            above += 1
+    ties = size - above
+    kept = 0
+    for j in range(p):
+        keep = scores[j] > threshold
+        if not keep and ties > 0 and scores[j] == threshold:
+            keep = True
+            ties -= 1
+        if keep:
+            support[kept] = j
+            values[kept] = 1.0
+            kept += 1
+    return kept
+
+
+@njit(nogil=True, cache=True)
+def _soft_threshold(scores, bound, support, values):
+    p = scores.shape[0]
+    ordered = np.sort(scores)
+    largest = ordered[p - 1]
+    if largest <= 0.0:
+        return 0
+    ties = 0
+    for j in range(p):
+        if scores[j] == largest:
+            ties += 1
+    # A bound given as sqrt(m) must mean m although its square may round below m.
+    square = bound * bound * (1.0 + 1e-12)
+    if square < ties:
+        return _share_equally(scores, largest, max(int(square), 1), support, values)
+    threshold = _find_threshold(ordered, bound)
+    kept = 0
+    norm = 0.0
+    for j in range(p):
+        if scores[j] > threshold:
+            # Scaled by the largest, so that no square can under- or overflow.
+            support[kept] = j
+            values[kept] = (scores[j] - threshold) / (largest - threshold)
+            norm += values[kept] * values[kept]
+            kept += 1
+    for q in range(kept):
+        values[q] /= np.sqrt(norm)
+    return kept
+
+
+@njit(nogil=True, cache=True)
+def _share_equally(scores, largest, size, support, values):
+    kept = 0
+    for j in range(scores.shape[0]):
+        if scores[j] == largest and kept < size:
+            support[kept] = j
+            values[kept] = 1.0 / np.sqrt(size)
+            kept += 1
+    return kept
+
+
+@njit(nogil=True, cache=True)
+def _find_threshold(ordered, bound):
+    """Return the threshold at which the l1 norm meets the bound, or 0; `ordered` ascends."""
+    p = ordered.shape[0]
+    mean = 0.0
+    deviation = 0.0
+    for m in range(1, p + 1):
+        a = ordered[p - m]
+        step = a - mean
+        mean += step / m
+        deviation += step * (a - mean)
+        following = ordered[p - m - 1] if m < p else 0.0
+        excess = mean - following
+        # At the threshold `following` the l1 norm is m * excess over the l2 norm.
+        if excess > 0.0 and m * excess >= bound * np.sqrt(m * excess * excess + deviation):
+            if m > bound * bound:
+                excess = bound * np.sqrt(deviation / (m * (m - bound * bound)))
+            return mean - excess
+        if following == 0.0:
+            break
+    return 0.0

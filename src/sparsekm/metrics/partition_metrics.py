@@ -1,0 +1,134 @@
+"""Disagreement between a partition of the samples and a known one.
+
+Both rates are read off the contingency table n_kk', the number of samples in cluster k of the known
+partition and cluster k' of the other. Only its occupied cells are held, and they are counted in
+integers, so nothing of size n^2 is formed and the only rounding is that of the last division.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+
+def classification_error_rate(labels_true, labels_pred) -> float:
+    """Compute the share of sample pairs on which two partitions disagree (CER).
+
+    Two partitions disagree on a pair of samples when one puts both into the same cluster and the
+    other does not. CER is one minus the Rand index: symmetric, and blind to the clusters' names.
+
+    Parameters
+    ----------
+    labels_true, labels_pred : array-like of shape (n_samples,)
+        Cluster of each sample: numbers, strings or any other hashable values, none missing.
+
+    Returns
+    -------
+    float
+        Between 0 (the same partition) and 1.
+
+    Raises
+    ------
+    ValueError
+        If the labels are not one-dimensional and of equal length, if one is missing, or if there
+        are fewer than two samples, hence no pair.
+
+    References
+    ----------
+    .. [1] H. Chipman and R. Tibshirani (2006). Hybrid hierarchical clustering with applications
+       to microarray data. Biostatistics 7(2), 286-301. https://doi.org/10.1093/biostatistics/kxj007
+
+    Examples
+    --------
+    >>> classification_error_rate(["a", "a", "b", "b"], [0, 0, 0, 1])
+    0.5
+    """
+    true_codes, pred_codes = _paired_codes(labels_true, labels_pred, min_samples=2)
+    _, _, cells = _occupied_cells(true_codes, pred_codes)
+    # Ordered pairs together in just one partition: sum_k n_k^2 + sum_k' n_k'^2 - 2 sum n_kk'^2.
+    n_disagreeing = (
+        _sum_of_squares(np.bincount(true_codes))
+        + _sum_of_squares(np.bincount(pred_codes))
+        - 2 * _sum_of_squares(cells)
+    )
+    n_samples = len(true_codes)
+    return n_disagreeing / (n_samples * (n_samples - 1))
+
+
+def error_clustering_rate(labels_true, labels_pred) -> float:
+    """Compute one minus the purity of a partition (ECR).
+
+    The purity is the share of samples that belong to the commonest true cluster of their predicted
+    cluster. It is not symmetric: splitting a true cluster costs nothing, merging two does.
+
+    Parameters
+    ----------
+    labels_true, labels_pred : array-like of shape (n_samples,)
+        Cluster of each sample: numbers, strings or any other hashable values, none missing.
+
+    Returns
+    -------
+    float
+        Between 0 (every predicted cluster lies within one true cluster) and 1, exclusive.
+
+    Raises
+    ------
+    ValueError
+        If the labels are not one-dimensional and of equal length, if one is missing, or if there
+        is no sample.
+
+    Examples
+    --------
+    >>> error_clustering_rate(["a", "a", "b", "b"], [0, 0, 0, 1])
+    0.25
+    >>> error_clustering_rate(["a", "a", "b", "b"], [0, 1, 2, 3])
+    0.0
+    """
+    true_codes, pred_codes = _paired_codes(labels_true, labels_pred, min_samples=1)
+    _, pred_clusters, cells = _occupied_cells(true_codes, pred_codes)
+    commonest = np.zeros(pred_codes.max() + 1, dtype=np.int64)
+    np.maximum.at(commonest, pred_clusters, cells)
+    n_samples = len(true_codes)
+    return (n_samples - int(commonest.sum())) / n_samples
+
+
+def _paired_codes(labels_true, labels_pred, *, min_samples):
+    true_codes = _codes(labels_true, "labels_true")
+    pred_codes = _codes(labels_pred, "labels_pred")
+    if len(true_codes) != len(pred_codes):
+        raise ValueError(
+            f"labels_true and labels_pred should have the same length, got {len(true_codes)} and "
+            f"{len(pred_codes)}."
+        )
+    if len(true_codes) < min_samples:
+        raise ValueError(f"n_samples={len(true_codes)} should be >= {min_samples}.")
+    return true_codes, pred_codes
+
+
+def _codes(labels, name):
+    """Replace labels by numbers 0, 1, ... in the order in which they appear."""
+    if not isinstance(labels, np.ndarray | pd.Series | pd.Index | pd.api.extensions.ExtensionArray):
+        # dtype=object, because without it [1, "1"] would turn into two equal strings.
+        labels = np.asarray(labels, dtype=object)
+    if labels.ndim != 1:
+        raise ValueError(f"{name} should be one-dimensional, got shape {labels.shape}.")
+    codes, _ = pd.factorize(labels)
+    missing = np.flatnonzero(codes < 0)
+    if missing.size:
+        raise ValueError(
+            f"{name} should have no missing value, got {missing.size} (the first at position "
+            f"{missing[0]})."
+        )
+    return codes.astype(np.int64)
+
+
+def _occupied_cells(true_codes, pred_codes):
+    """Row, column and count of the contingency table's occupied cells."""
+    n_pred = int(pred_codes.max()) + 1
+    cells, counts = np.unique(true_codes * n_pred + pred_codes, return_counts=True)
+    return cells // n_pred, cells % n_pred, counts
+
+
+def _sum_of_squares(counts):
+    counts = counts.astype(np.int64)
+    return int(np.dot(counts, counts))

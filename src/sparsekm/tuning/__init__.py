@@ -1,0 +1,1 @@
+"""Choosing the sparsity: grids, references, the gap curve and the rules that read it."""

@@ -1,0 +1,198 @@
+"""Tuning the sparsity of an estimator by the gap statistic."""
+
+from __future__ import annotations
+
+import numpy as np
+from joblib import Parallel, delayed
+from sklearn.base import BaseEstimator, ClusterMixin, MetaEstimatorMixin, clone
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from sparsekm.cluster.path import SparsityPath
+from sparsekm.cluster.seeds import seed_sequence
+from sparsekm.cluster.validation import check_choice, check_count, check_sparsities
+from sparsekm.tuning.gap import gap_curve
+from sparsekm.tuning.grid import default_sparsities
+from sparsekm.tuning.references import REFERENCES, permuted_reference, reference_seed
+from sparsekm.tuning.selection import RULES, select_sparsity
+
+
+def reference_objectives(
+    estimator, X: np.ndarray, sparsities: np.ndarray, *, index: int, seed: int
+) -> np.ndarray:
+    """Fit the path of one permuted reference, with the same search effort as the data.
+
+    Parameters
+    ----------
+    estimator : estimator with `path`
+        Its own `random_state` is not used.
+    X : ndarray of shape (n_samples, n_features)
+    sparsities : ndarray of shape (n_sparsities,)
+    index : int
+        Which reference.
+    seed : int
+        Root seed.
+
+    Returns
+    -------
+    ndarray of shape (n_sparsities,)
+    """
+    reference = permuted_reference(X, index=index, seed=seed)
+    fitted = clone(estimator).set_params(random_state=reference_seed(seed, index))
+    return fitted.path(reference, sparsities).objectives
+
+
+class GapSearch(MetaEstimatorMixin, SelectorMixin, ClusterMixin, BaseEstimator):
+    """Choose the sparsity where the data beat permuted data by most.
+
+    Parameters
+    ----------
+    estimator : estimator with `sparsity` and `path`
+        For instance `L0KMeans` or `L1KMeans`. Its sparsity is not used.
+    sparsities : None or array-like, default=None
+        The grid; None is `sparsekm.tuning.grid.default_sparsities` for the data.
+    n_references : int, default=10
+        Number of reference data sets, >= 2.
+    reference : {"permutation"}, default="permutation"
+        Every column permuted on its own.
+    rule : {"max", "one-se"}, default="max"
+        See `sparsekm.tuning.selection.select_sparsity`.
+    n_jobs : int, default=None
+        References worked on at once, in threads; each is one more matrix in memory. Results do not
+        depend on it.
+    random_state : None, int, RandomState or Generator, default=None
+        Determines references and searches. Reference b depends on (seed, b) alone.
+    verbose : int, default=0
+        Whether to print progress.
+
+    Attributes
+    ----------
+    best_sparsity_ : float
+    best_index_ : int
+        Row of `results_`.
+    best_estimator_ : estimator
+        The path's own fit at the best sparsity, not a refit.
+    results_ : pandas.DataFrame
+        The gap curve, ascending in sparsity: see `sparsekm.tuning.gap.gap_curve`.
+    path_ : SparsityPath
+        The fits on the data.
+    labels_ : ndarray of shape (n_samples,)
+    feature_weights_ : ndarray of shape (n_features,)
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features,)
+        Where X has column names.
+
+    References
+    ----------
+    Tibshirani, Walther & Hastie (2001), doi:10.1111/1467-9868.00293.
+    Witten & Tibshirani (2010), doi:10.1198/jasa.2010.tm09415.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sparsekm import GapSearch, L0KMeans
+    >>> X = np.random.default_rng(0).normal(size=(40, 30))
+    >>> X[:20, :5] += 3
+    >>> search = GapSearch(L0KMeans(2), sparsities=[2, 5, 30], random_state=0).fit(X)
+    >>> search.best_sparsity_
+    5.0
+    """
+
+    def __init__(
+        self,
+        estimator,
+        *,
+        sparsities=None,
+        n_references=10,
+        reference="permutation",
+        rule="max",
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+    ):
+        self.estimator = estimator
+        self.sparsities = sparsities
+        self.n_references = n_references
+        self.reference = reference
+        self.rule = rule
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X, y=None):
+        """Fit the paths of data and references and choose.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        TypeError
+            If the estimator has no `sparsity` to tune.
+        """
+        self._check_parameters()
+        X = validate_data(self, X, dtype=[np.float64, np.float32])
+        seed = int(seed_sequence(self.random_state).generate_state(1)[0])
+        estimator = clone(self.estimator).set_params(random_state=seed)
+        sparsities = self._grid(X.shape[1])
+        path = estimator.path(X, sparsities)
+        self._report("data", 0)
+        references = self._fit_references(X, sparsities, seed)
+        self.results_ = gap_curve(sparsities, path.n_selected, path.objectives, references)
+        self.best_index_ = select_sparsity(self.results_, self.rule)
+        self.best_sparsity_ = float(self.results_["sparsity"].iloc[self.best_index_])
+        self.path_ = path
+        self.best_estimator_ = self._best_estimator(estimator, X, path)
+        self.labels_ = self.best_estimator_.labels_
+        self.feature_weights_ = self.best_estimator_.feature_weights_
+        return self
+
+    def predict(self, X):
+        """Label samples by the best estimator."""
+        check_is_fitted(self)
+        return self.best_estimator_.predict(X)
+
+    def _get_support_mask(self):
+        check_is_fitted(self)
+        return self.feature_weights_ > 0
+
+    def _check_parameters(self) -> None:
+        if not hasattr(self.estimator, "path") or "sparsity" not in self.estimator.get_params():
+            raise TypeError(
+                f"estimator={self.estimator!r} should have a `sparsity` to tune and a `path`."
+            )
+        check_count("n_references", self.n_references, 2)
+        check_choice("reference", self.reference, REFERENCES)
+        check_choice("rule", self.rule, RULES)
+
+    def _grid(self, n_features: int) -> np.ndarray:
+        if self.sparsities is None:
+            return default_sparsities(self.estimator.penalty, n_features)
+        return np.unique(check_sparsities(self.sparsities))
+
+    def _fit_references(self, X, sparsities, seed) -> np.ndarray:
+        def work(index):
+            objectives = reference_objectives(self.estimator, X, sparsities, index=index, seed=seed)
+            self._report("reference", index + 1)
+            return objectives
+
+        return np.array(
+            Parallel(n_jobs=self.n_jobs, require="sharedmem")(
+                delayed(work)(index) for index in range(self.n_references)
+            )
+        )
+
+    def _best_estimator(self, estimator, X, path: SparsityPath):
+        best = estimator.set_params(sparsity=self.best_sparsity_)
+        return best.adopt(X, path, self.best_index_)
+
+    def _report(self, what: str, number: int) -> None:
+        if self.verbose:
+            print(f"GapSearch: {what} {number} of {self.n_references} done", flush=True)  # noqa: T201 (asked for by `verbose`)

@@ -1,0 +1,34 @@
+"""Default sparsities: a geometric grid between a handful of features and all of them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+# The sparsest value of the l1 grid: about two features' worth of weight (as in Witten &
+# Tibshirani's own choice, doi:10.1198/jasa.2010.tm09415).
+SPARSEST_L1 = 1.2
+
+
+def default_sparsities(penalty: str, n_features: int, n_sparsities: int = 10) -> np.ndarray:
+    """Return a geometric grid of sparsities.
+
+    Parameters
+    ----------
+    penalty : {"l0", "l1"}
+        For "l0" the grid runs from about sqrt(n_features) / 2 features to all of them, in whole
+        numbers; for "l1" from a bound of 1.2 to sqrt(n_features), where the bound ends to bind.
+    n_features : int
+    n_sparsities : int
+        Length of the grid; shorter where there are not as many distinct whole numbers.
+
+    Returns
+    -------
+    ndarray, ascending and distinct
+    """
+    if penalty == "l0":
+        sparsest = max(1.0, np.sqrt(n_features) / 2)
+        return np.unique(np.rint(np.geomspace(sparsest, n_features, n_sparsities)))
+    if penalty == "l1":
+        densest = np.sqrt(n_features)
+        return np.unique(np.geomspace(min(SPARSEST_L1, densest), densest, n_sparsities))
+    raise ValueError(f"penalty={penalty!r} should be one of ['l0', 'l1'].")

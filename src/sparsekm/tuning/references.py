@@ -1,0 +1,38 @@
+"""Reference data without clusters, each made when it is needed and seeded by its index."""
+
+from __future__ import annotations
+
+import numpy as np
+
+REFERENCES = ["permutation"]
+
+
+def permuted_reference(X: np.ndarray, *, index: int, seed: int) -> np.ndarray:
+    """Permute every column on its own: the margins stay, all dependence between features goes.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+    index : int
+        Which reference. It depends on (`seed`, `index`) and `X` alone, so any batch of references
+        can be made anywhere in any order.
+    seed : int
+        Root seed.
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_features), in the dtype of `X`
+    """
+    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(index, 0)))
+    # Columns are shuffled as contiguous rows of the transpose; the result is its view.
+    columns = np.ascontiguousarray(X.T)
+    if np.shares_memory(columns, X):
+        columns = columns.copy()
+    for column in columns:
+        rng.shuffle(column)
+    return columns.T
+
+
+def reference_seed(seed: int, index: int) -> int:
+    """Return the `random_state` for the path on the reference `index`."""
+    return int(np.random.SeedSequence(seed, spawn_key=(index, 1)).generate_state(1)[0])
