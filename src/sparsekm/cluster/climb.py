@@ -8,13 +8,13 @@ objective, so the climb ends at a partition that no single exchange improves und
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from sparsekm.cluster.compiled import compiled
 from sparsekm.cluster.exchange import centre, exchange_sweep, pack, repair_sizes
 from sparsekm.cluster.weight_step import weigh_compiled
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def climb(rows, labels, n_clusters, code, bound, min_size, max_rounds, scores):
     """Improve `labels` in place; leave the scores in `scores`; return objective and rounds.
 
@@ -56,7 +56,7 @@ def climb(rows, labels, n_clusters, code, bound, min_size, max_rounds, scores):
     return weighted_sum(scores, support[:size], values[:size]), max_rounds
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def climb_each(rows, starts, n_clusters, code, bounds, min_size, max_rounds, first, last, out):
     """Climb from the starts first to last, each with its own bound; `out` gets the objectives."""
     scores = np.empty(rows.shape[1])
@@ -66,7 +66,7 @@ def climb_each(rows, starts, n_clusters, code, bounds, min_size, max_rounds, fir
         ]
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def fill_short_clusters(rows, labels, sizes, n_clusters, min_size):
     """Count the clusters and, only where one is too small, repair it in the full space."""
     sizes[:] = 0
@@ -77,7 +77,7 @@ def fill_short_clusters(rows, labels, sizes, n_clusters, min_size):
         repair_sizes(rows, labels, centers, sizes, min_size)
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def sum_rows(rows, labels, sums, sizes):
     """Write cluster sums (n_clusters, n_features) and sizes."""
     sums[:] = 0.0
@@ -91,7 +91,7 @@ def sum_rows(rows, labels, sums, sizes):
             total[j] += row[j]
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def shift(rows, before, after, sums):
     """Update the cluster sums for the samples whose label changed."""
     for i in range(rows.shape[0]):
@@ -106,7 +106,7 @@ def shift(rows, before, after, sums):
                 target[j] += row[j]
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def score(sums, sizes, n, scores):
     """Write the scores a_j of centred data from cluster sums (n_clusters, n_features)."""
     scores[:] = 0.0
@@ -117,7 +117,7 @@ def score(sums, sizes, n, scores):
             scores[j] += total[j] * total[j] * inverse
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def weighted_sum(scores, support, values):
     """Return the objective sum_j w_j a_j."""
     total = 0.0

@@ -8,10 +8,11 @@ doi:10.1016/j.patcog.2018.12.022), but in terms of labels, so that it costs O(n)
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from sparsekm.cluster.compiled import compiled
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def canonical_labels(labels, n_clusters):
     """Rename clusters by first appearance: equal partitions get equal labels."""
     names = np.full(n_clusters, -1, labels.dtype)
@@ -26,7 +27,7 @@ def canonical_labels(labels, n_clusters):
     return renamed
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def match_clusters(labels, other, n_clusters):
     """Rename the clusters of `other` after those of `labels`, largest overlap first."""
     overlap = np.zeros((n_clusters, n_clusters), np.int64)
@@ -46,7 +47,7 @@ def match_clusters(labels, other, n_clusters):
     return renamed
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def cross(mother, father, n_clusters, mutation, draws, child):
     """Write a child of two partitions.
 
@@ -80,7 +81,7 @@ def cross(mother, father, n_clusters, mutation, draws, child):
             child[i] = int(draws[2 * n + i] * n_clusters)
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def cross_each(mothers, fathers, n_clusters, mutation, draws, children):
     """`cross` for every row."""
     for b in range(mothers.shape[0]):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from math import comb, factorial
 
 import numpy as np
-from numba import njit
 
 from sparsekm.cluster.climb import score, sum_rows, weighted_sum
+from sparsekm.cluster.compiled import compiled
 from sparsekm.cluster.weight_step import weigh_compiled
 
 # Up to this many partitions (all of 10 samples in 3 clusters) are tried one by one.
@@ -49,7 +49,7 @@ def best_partitions(
     return best
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _try_all(rows, n_clusters, code, bounds, min_size, best, objectives):
     n, p = rows.shape
     labels = np.zeros(n, np.int32)
@@ -73,7 +73,7 @@ def _try_all(rows, n_clusters, code, bounds, min_size, best, objectives):
             return
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _advance(labels, n_clusters):
     """Step to the next restricted growth string; return False after the last."""
     for i in range(labels.shape[0] - 1, 0, -1):

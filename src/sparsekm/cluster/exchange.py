@@ -12,13 +12,14 @@ weight, sample after sample in float64.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from sparsekm.cluster.compiled import compiled
 
 # A move must gain this share of what it takes away: rounding must not make samples wander.
 RELATIVE_GAIN = 1e-10
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def pack(rows, support, values, packed):
     """Write the weighted features `support` of `rows` into the buffer `packed`."""
     for i in range(rows.shape[0]):
@@ -27,7 +28,7 @@ def pack(rows, support, values, packed):
             packed[i, q] = row[support[q]] * values[q]
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def centre(packed, labels, centers, sizes):
     """Write the cluster means and sizes of the packed data."""
     centers[:] = 0.0
@@ -44,7 +45,7 @@ def centre(packed, labels, centers, sizes):
                 centers[k, q] /= sizes[k]
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def square_distance(x, y):
     """Squared Euclidean distance of two vectors, in four interleaved partial sums."""
     a = b = c = d = 0.0
@@ -60,7 +61,7 @@ def square_distance(x, y):
     return (a + b) + (c + d)
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def exchange_sweep(packed, labels, centers, sizes, min_size):
     """Offer every sample, in order, its best move once; return the number of moves.
 
@@ -90,7 +91,7 @@ def exchange_sweep(packed, labels, centers, sizes, min_size):
     return moves
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def move(x, centers, sizes, a, b):
     """Take the sample x out of the mean of cluster a and into that of cluster b."""
     sizes[a] -= 1
@@ -100,7 +101,7 @@ def move(x, centers, sizes, a, b):
         centers[b, q] += (x[q] - centers[b, q]) / sizes[b]
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def exchange_until_stable(packed, labels, n_clusters, min_size, max_sweeps):
     """Sweep until nothing moves (or `max_sweeps`); return the number of sweeps."""
     centers = np.empty((n_clusters, packed.shape[1]))
@@ -114,7 +115,7 @@ def exchange_until_stable(packed, labels, n_clusters, min_size, max_sweeps):
     return max_sweeps
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def repair_sizes(packed, labels, centers, sizes, min_size):
     """Fill clusters below `min_size` with the samples farthest from their own mean."""
     centre(packed, labels, centers, sizes)

@@ -11,8 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
+from sparsekm.cluster.compiled import compiled
 from sparsekm.cluster.matrix import CentredMatrix
 from sparsekm.cluster.scatter import cluster_sizes, cluster_sums, scores_from_sums
 from sparsekm.cluster.threads import run_in_slices
@@ -170,7 +170,7 @@ def fill_clusters(
     return labels
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _assign(columns, support, slopes, offsets, labels, start, stop, nearest, distances):
     n_clusters = slopes.shape[1]
     block = np.empty((n_clusters, ROW_BLOCK), columns.dtype)
@@ -191,7 +191,7 @@ def _assign(columns, support, slopes, offsets, labels, start, stop, nearest, dis
                 distances[first + i] = best
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _add_products(columns, support, slopes, first, size, block):
     """Add sum_j slopes[j, k] * x_ij; four features at a time, so that each pass does more."""
     n_kept = support.shape[0]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from sparsekm.cluster.compiled import compiled
 
 
 class CentredMatrix:
@@ -52,7 +53,7 @@ class CentredMatrix:
         return self._rows
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _centre_columns(columns, means):
     p, n = columns.shape
     for j in range(p):

@@ -123,6 +123,8 @@ class MemeticSearch:
                 progress(generation, max_generations)
             if since >= PATIENCE:
                 break
+        if progress is not None:
+            progress(max_generations, max_generations)
         return np.array([population.members[0] for population in self.populations]), generation
 
     def _best(self) -> np.ndarray:

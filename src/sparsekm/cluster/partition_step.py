@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from sparsekm.cluster.crossover import canonical_labels
 from sparsekm.cluster.exchange import exchange_until_stable, pack
 from sparsekm.cluster.lloyd import WeightedFeatures, iterate_lloyd, nearest_centers
 from sparsekm.cluster.matrix import CentredMatrix
@@ -47,6 +48,7 @@ class KMeansPartition:
     """k-means on weighted features.
 
     Exchange moves up to `EXCHANGE_LIMIT` samples, Lloyd's iteration beyond; both from k-means++.
+    Clusters are numbered by first appearance, so that equal partitions have equal labels.
 
     Parameters
     ----------
@@ -88,7 +90,7 @@ class KMeansPartition:
         """Run k-means from `labels`; small data end where no exchange gains."""
         features = WeightedFeatures.from_dense(weights)
         if X.n_samples > EXCHANGE_LIMIT:
-            return iterate_lloyd(
+            labels = iterate_lloyd(
                 X,
                 features,
                 labels,
@@ -98,11 +100,12 @@ class KMeansPartition:
                 tol=self.tol,
                 n_threads=self.n_threads,
             )
+            return canonical_labels(labels, self.n_clusters)
         packed = np.empty((X.n_samples, len(features.support)))
         pack(X.rows, features.support, np.sqrt(features.values), packed)
         labels = labels.copy()
         exchange_until_stable(packed, labels, self.n_clusters, self.min_size, MAX_SWEEPS)
-        return labels
+        return canonical_labels(labels, self.n_clusters)
 
     def scores(self, X: CentredMatrix, labels: np.ndarray) -> np.ndarray:
         """Return the scores a_j."""

@@ -143,7 +143,9 @@ def share_partitions(
             values = [np.sum(weight_step.weigh(fit.scores) * fit.scores) for fit in fits]
             best = int(np.argmax(values))
             if values[best] > fits[i].objective * (1 + RELATIVE_GAIN):
-                start = weigh_partition(X, partition, weight_step, fits[best].labels)
+                start = weigh_partition(
+                    X, partition, weight_step, fits[best].labels, fits[i].n_iter
+                )
                 better = settle(X, partition, weight_step, start)
                 if better.objective > fits[i].objective:
                     fits[i] = better
@@ -198,7 +200,7 @@ def _search_globally(X, partition, weight_steps, effort, seeds, labels, progress
     n_clusters = partition.n_clusters
     if count_partitions(X.n_samples, n_clusters) <= ENUMERATION_LIMIT:
         found = best_partitions(X.rows, n_clusters, code, bounds, partition.min_size)
-        generations = 0
+        generations = 1
     else:
         search = MemeticSearch(
             X.rows,

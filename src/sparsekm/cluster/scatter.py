@@ -13,8 +13,8 @@ threads, on the BLAS, or on how the rows were cut into blocks.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from sparsekm.cluster.compiled import compiled
 from sparsekm.cluster.threads import run_in_slices
 
 
@@ -70,7 +70,7 @@ def feature_scores(
     return scores_from_sums(sums, cluster_sizes(labels, n_clusters))
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _sum_columns(columns, labels, start, stop, sums):
     n = columns.shape[1]
     n_clusters = sums.shape[1]
@@ -83,7 +83,7 @@ def _sum_columns(columns, labels, start, stop, sums):
             total[labels[i]] += column[i]
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _score_sums(sums, sizes, scores):
     p, n_clusters = sums.shape
     n = 0

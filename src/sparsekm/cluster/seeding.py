@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from sparsekm.cluster.compiled import compiled
 from sparsekm.cluster.exchange import square_distance
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def neighbouring_features(rows, feature, size):
     """Return the `size` features of largest absolute correlation with `feature`."""
     n, p = rows.shape
@@ -25,7 +25,7 @@ def neighbouring_features(rows, feature, size):
     return np.argsort(-inner)[:size]
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def nearest_seeds(packed, n_clusters, draws, labels):
     """Choose seeds by k-means++ and give every sample the label of its nearest one.
 
@@ -58,7 +58,7 @@ def nearest_seeds(packed, n_clusters, draws, labels):
                 labels[i] = k
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def seed_by_neighbourhoods(rows, features, size, n_clusters, draws, first, last, starts):
     """Write the starts first to last: k-means++ on the features most correlated with one."""
     for b in range(first, last):

@@ -117,12 +117,13 @@ def check_start(labels: object, n_samples: int, n_clusters: int) -> np.ndarray |
         raise ValueError(
             f"init of shape {labels.shape} should have the shape (n_samples,)=({n_samples},)."
         )
-    names, codes = np.unique(labels, return_inverse=True)
+    names, first, codes = np.unique(labels, return_index=True, return_inverse=True)
     if len(names) > n_clusters:
         raise ValueError(
             f"init has {len(names)} distinct labels; should be <= n_clusters={n_clusters}."
         )
-    return codes.astype(np.int32)
+    # Numbered by first appearance, as every partition is.
+    return np.argsort(np.argsort(first))[codes].astype(np.int32)
 
 
 def check_sparsities(sparsities: object) -> np.ndarray:

@@ -11,9 +11,15 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numba import njit
+
+from sparsekm.cluster.compiled import compiled
 
 EQUAL, TOP, SOFT = 0, 1, 2
+
+# Scores this close, relative to the largest, are a tie for the soft threshold: their differences
+# are rounding, and a threshold among them would be one too.
+TIE = 1e-9
+ROUNDING = 1e-12
 
 
 class WeightStep(Protocol):
@@ -68,7 +74,7 @@ class SoftThreshold:
     code = SOFT
 
     def weigh(self, scores: np.ndarray) -> np.ndarray:
-        """Return nonnegative weights of unit l2 norm (all zero only if every score is)."""
+        """Return nonnegative weights of unit l2 norm."""
         return _weigh(self, scores)
 
 
@@ -82,7 +88,7 @@ def _weigh(step, scores: np.ndarray) -> np.ndarray:
     return weights
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def weigh_compiled(code, bound, scores, support, values):
     """Write the kept features, ascending, and their weights; return how many there are.
 
@@ -99,7 +105,7 @@ def weigh_compiled(code, bound, scores, support, values):
     return p
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _keep_top(scores, size, support, values):
     p = scores.shape[0]
     threshold = np.partition(scores, p - size)[p - size]
@@ -121,29 +127,27 @@ def _keep_top(scores, size, support, values):
     return kept
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _soft_threshold(scores, bound, support, values):
     p = scores.shape[0]
-    ordered = np.sort(scores)
-    largest = ordered[p - 1]
-    if largest <= 0.0:
-        return 0
+    largest = scores.max()
+    # Relative to the largest, no square can under- or overflow; no score at all is a tie of all.
+    relative = scores / largest if largest > 0.0 else np.ones(p)
     ties = 0
     for j in range(p):
-        if scores[j] == largest:
+        if relative[j] >= 1.0 - TIE:
             ties += 1
     # A bound given as sqrt(m) must mean m although its square may round below m.
-    square = bound * bound * (1.0 + 1e-12)
-    if square < ties:
-        return _share_equally(scores, largest, max(int(square), 1), support, values)
-    threshold = _find_threshold(ordered, bound)
+    square = bound * bound * (1.0 + ROUNDING)
+    if square < ties or largest <= 0.0:
+        return _share_equally(relative, min(int(square), ties), support, values)
+    threshold = _find_threshold(np.sort(relative), bound)
     kept = 0
     norm = 0.0
     for j in range(p):
-        if scores[j] > threshold:
-            # Scaled by the largest, so that no square can under- or overflow.
+        if relative[j] > threshold:
             support[kept] = j
-            values[kept] = (scores[j] - threshold) / (largest - threshold)
+            values[kept] = relative[j] - threshold
             norm += values[kept] * values[kept]
             kept += 1
     for q in range(kept):
@@ -151,18 +155,18 @@ def _soft_threshold(scores, bound, support, values):
     return kept
 
 
-@njit(nogil=True, cache=True)
-def _share_equally(scores, largest, size, support, values):
+@compiled
+def _share_equally(relative, size, support, values):
     kept = 0
-    for j in range(scores.shape[0]):
-        if scores[j] == largest and kept < size:
+    for j in range(relative.shape[0]):
+        if relative[j] >= 1.0 - TIE and kept < size:
             support[kept] = j
             values[kept] = 1.0 / np.sqrt(size)
             kept += 1
     return kept
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _find_threshold(ordered, bound):
     """Return the threshold at which the l1 norm meets the bound, or 0; `ordered` ascends."""
     p = ordered.shape[0]
@@ -176,10 +180,11 @@ def _find_threshold(ordered, bound):
         following = ordered[p - m - 1] if m < p else 0.0
         excess = mean - following
         # At the threshold `following` the l1 norm is m * excess over the l2 norm.
-        if excess > 0.0 and m * excess >= bound * np.sqrt(m * excess * excess + deviation):
-            if m > bound * bound:
+        norm = np.sqrt(m * excess * excess + deviation)
+        if excess > 0.0 and m * excess * (1.0 + ROUNDING) >= bound * norm:
+            if m > bound * bound * (1.0 + ROUNDING):
                 excess = bound * np.sqrt(deviation / (m * (m - bound * bound)))
-            return mean - excess
+            return max(mean - excess, following)
         if following == 0.0:
             break
     return 0.0

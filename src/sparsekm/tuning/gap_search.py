@@ -138,7 +138,7 @@ class GapSearch(MetaEstimatorMixin, SelectorMixin, ClusterMixin, BaseEstimator):
             If the estimator has no `sparsity` to tune.
         """
         self._check_parameters()
-        X = validate_data(self, X, dtype=[np.float64, np.float32])
+        given, X = X, validate_data(self, X, dtype=[np.float64, np.float32])
         seed = int(seed_sequence(self.random_state).generate_state(1)[0])
         estimator = clone(self.estimator).set_params(random_state=seed)
         sparsities = self._grid(X.shape[1])
@@ -149,7 +149,7 @@ class GapSearch(MetaEstimatorMixin, SelectorMixin, ClusterMixin, BaseEstimator):
         self.best_index_ = select_sparsity(self.results_, self.rule)
         self.best_sparsity_ = float(self.results_["sparsity"].iloc[self.best_index_])
         self.path_ = path
-        self.best_estimator_ = self._best_estimator(estimator, X, path)
+        self.best_estimator_ = self._best_estimator(estimator, given, path)
         self.labels_ = self.best_estimator_.labels_
         self.feature_weights_ = self.best_estimator_.feature_weights_
         return self
