@@ -1,0 +1,1 @@
+"""Simulated data: the paper's four experiments."""

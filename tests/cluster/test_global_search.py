@@ -1,0 +1,136 @@
+"""The global search against the optimum over every partition of tiny data."""
+
+import numpy as np
+import pytest
+
+from sparsekm.cluster.estimators import KMeans, L0KMeans, L1KMeans
+from sparsekm.simulation.designs import gaussian_clusters
+
+
+def noise(n, p, seed):
+    return np.random.default_rng(seed).standard_normal((n, p))
+
+
+def planted(n, p, seed):
+    sizes = [n - 2 * (n // 3), n // 3, n // 3]
+    return gaussian_clusters([[1.5, 1.5], [-1.5, 0.0], [0.0, -1.5]], sizes, p, random_state=seed).X
+
+
+def whole_numbers(n, p, seed):
+    return np.random.default_rng(seed).integers(0, 4, size=(n, p)).astype(float)
+
+
+def heavy_tails(n, p, seed):
+    return np.random.default_rng(seed).standard_t(2, size=(n, p))
+
+
+KINDS = [noise, planted, whole_numbers, heavy_tails]
+L1_TOLERANCE = 3e-6  # the bound is met to 1e-6, so the value may fall short by about as much
+
+
+def assert_finds(estimator, X, optimum, tolerance):
+    fit = estimator.fit(X)
+    assert fit.objective_ <= optimum * (1 + tolerance), "an objective above the optimum is no score"
+    assert fit.objective_ >= optimum * (1 - tolerance)
+    assert len(np.unique(fit.labels_)) == estimator.n_clusters
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("n_clusters", [2, 3])
+@pytest.mark.parametrize("make", KINDS)
+def test_l0_finds_the_best_of_all_partitions_of_8(make, n_clusters, seed, try_every_partition):
+    X = make(8, 6, seed)
+    for sparsity in (1, 2, 3, 5, 6):
+        optimum = try_every_partition(X, n_clusters, "l0", sparsity)
+        estimator = L0KMeans(n_clusters, sparsity=sparsity, search="global", random_state=seed)
+        assert_finds(estimator, X, optimum, 1e-9)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("n_clusters", [2, 3])
+@pytest.mark.parametrize("make", KINDS)
+def test_l1_finds_the_best_of_all_partitions_of_8(make, n_clusters, seed, try_every_partition):
+    X = make(8, 6, seed)
+    if make is whole_numbers:
+        X = X + noise(8, 6, seed) * 1e-3  # ties at the top have their own documented answer
+    for sparsity in (1.0, 1.25, 1.6, 2.2, 3.0):
+        optimum = try_every_partition(X, n_clusters, "l1", sparsity)
+        estimator = L1KMeans(n_clusters, sparsity=sparsity, search="global", random_state=seed)
+        assert_finds(estimator, X, optimum, L1_TOLERANCE)
+
+
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize(("n", "n_clusters"), [(11, 3), (12, 2), (10, 4)])
+@pytest.mark.parametrize("make", [noise, planted])
+def test_the_optimum_is_found_on_somewhat_more_samples(
+    make, n, n_clusters, seed, try_every_partition
+):
+    X = make(n, 7, seed)
+    for sparsity in (1, 2, 4, 7):
+        optimum = try_every_partition(X, n_clusters, "l0", sparsity)
+        estimator = L0KMeans(n_clusters, sparsity=sparsity, search="global", random_state=seed)
+        assert_finds(estimator, X, optimum, 1e-9)
+    optimum = try_every_partition(X, n_clusters, "l1", 1.7)
+    estimator = L1KMeans(n_clusters, sparsity=1.7, search="global", random_state=seed)
+    assert_finds(estimator, X, optimum, L1_TOLERANCE)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_the_optimum_is_found_with_more_features_than_samples(seed, try_every_partition):
+    X = noise(8, 60, seed)
+    for sparsity in (1, 3, 10, 40):
+        optimum = try_every_partition(X, 3, "l0", sparsity)
+        assert_finds(
+            L0KMeans(3, sparsity=sparsity, search="global", random_state=0), X, optimum, 1e-9
+        )
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("n_clusters", [2, 3])
+def test_keeping_all_features_is_kmeans(n_clusters, seed, try_every_partition):
+    X = noise(9, 4, seed)
+    optimum = try_every_partition(X, n_clusters, "l0", 4)
+    for estimator in (
+        L0KMeans(n_clusters, sparsity=4, search="global", random_state=seed),
+        L0KMeans(n_clusters, sparsity=4, search="alternate", n_init=50, random_state=seed),
+        KMeans(n_clusters, n_init=50, random_state=seed),
+    ):
+        assert_finds(estimator, X, optimum, 1e-9)
+        assert estimator.feature_weights_.tolist() == [1, 1, 1, 1]
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("make", [noise, heavy_tails])
+def test_the_path_finds_every_optimum_of_tiny_data(make, seed, try_every_partition):
+    X = make(8, 6, seed)
+    path = L0KMeans(3, search="global", random_state=seed).path(X, [1, 2, 3, 4, 5, 6])
+    optima = [try_every_partition(X, 3, "l0", s) for s in (1, 2, 3, 4, 5, 6)]
+    np.testing.assert_allclose(path.objectives, optima, rtol=1e-9)
+    bounds = [1.0, 1.4, 1.9, 2.5]
+    path = L1KMeans(3, search="global", random_state=seed).path(X, bounds)
+    optima = [try_every_partition(X, 3, "l1", s) for s in bounds]
+    np.testing.assert_allclose(path.objectives, optima, rtol=L1_TOLERANCE)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("size", [2, 3])
+def test_with_a_guard_the_best_guarded_partition_is_found(size, seed, try_every_partition):
+    X = heavy_tails(9, 5, seed)
+    for sparsity in (1, 2, 5):
+        optimum = try_every_partition(X, 3, "l0", sparsity, min_cluster_size=size)
+        estimator = L0KMeans(
+            3, sparsity=sparsity, search="global", min_cluster_size=size, random_state=seed
+        )
+        assert_finds(estimator, X, optimum, 1e-9)
+        assert np.bincount(estimator.labels_).min() >= size
+
+
+def test_the_guard_changes_the_optimum_of_the_guarded_cases(try_every_partition):
+    changed = [
+        try_every_partition(heavy_tails(9, 5, seed), 3, "l0", s, min_cluster_size=size)
+        < 0.999 * try_every_partition(heavy_tails(9, 5, seed), 3, "l0", s)
+        for seed in range(3)
+        for size in (2, 3)
+        for s in (1, 2, 5)
+    ]
+    assert sum(changed) >= len(changed) // 2

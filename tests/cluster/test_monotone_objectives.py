@@ -1,0 +1,197 @@
+"""Objectives never fall: along a path in the sparsity, and along the alternation in its steps."""
+
+import numpy as np
+import pytest
+
+from sparsekm.cluster.alternation import alternate
+from sparsekm.cluster.estimators import KMeans, L0KMeans, L1KMeans
+from sparsekm.cluster.matrix import CentredMatrix
+from sparsekm.cluster.partition_step import KMeansPartition
+from sparsekm.cluster.weight_step import SoftThreshold, TopFeatures
+from sparsekm.simulation.designs import experiment_2
+
+GRIDS = {"l0": [1, 2, 3, 5, 8, 12, 20, 35, 60], "l1": [1.0, 1.3, 1.8, 2.5, 3.5, 5.0, 7.0, 9.0]}
+ESTIMATORS = {"l0": L0KMeans, "l1": L1KMeans}
+# Sums of the same numbers in another order differ in their last bits; l1 bounds hold to 1e-6.
+SLACK = {"l0": 1e-11, "l1": 3e-6}
+
+
+@pytest.fixture(name="X", scope="module", params=["faint", "no clusters", "whole numbers"])
+def data_matrix(request):
+    if request.param == "faint":
+        return experiment_2(n_features=60, n_relevant=12, cluster_size=10, random_state=0).X
+    rng = np.random.default_rng(1)
+    if request.param == "no clusters":
+        return rng.standard_normal((40, 60))
+    return rng.integers(0, 3, size=(30, 60)).astype(float) + rng.normal(scale=1e-3, size=(30, 60))
+
+
+@pytest.fixture(
+    scope="module", params=[(m, s) for m in ("l0", "l1") for s in ("alternate", "global")]
+)
+def fitted_path(request, X):
+    method, search = request.param
+    estimator = ESTIMATORS[method](4, search=search, n_init=3, random_state=0)
+    return method, estimator.path(X, GRIDS[method])
+
+
+def test_path_objectives_never_fall_in_the_sparsity(fitted_path):
+    method, path = fitted_path
+    assert len(path.objectives) == len(GRIDS[method])
+    growth = np.diff(path.objectives) / path.objectives[:-1]
+    assert growth.min() >= -SLACK[method]
+    assert growth.max() > 0.05
+
+
+def test_each_fit_is_at_least_as_good_as_its_neighbours_labels(
+    fitted_path, X, score_by_pairs, best_value
+):
+    method, path = fitted_path
+    for i, sparsity in enumerate(path.sparsities):
+        for j in {max(i - 1, 0), min(i + 1, len(path.sparsities) - 1)}:
+            scores = score_by_pairs(X, path.labels[j])
+            theirs = best_value(scores, method, int(sparsity) if method == "l0" else sparsity)[0]
+            assert path.objectives[i] >= theirs * (1 - SLACK[method])
+
+
+def test_what_a_path_holds_belongs_together(fitted_path, X, score_by_pairs):
+    method, path = fitted_path
+    m = len(GRIDS[method])
+    assert path.sparsities.tolist() == GRIDS[method]
+    assert path.labels.shape == (m, len(X))
+    assert path.labels.dtype == np.int32
+    assert path.weights.shape == path.scores.shape == (m, X.shape[1])
+    assert path.n_iter.shape == (m,)
+    assert path.n_iter.min() >= 1
+    for i in range(m):
+        np.testing.assert_allclose(
+            path.scores[i], score_by_pairs(X, path.labels[i]), rtol=1e-8, atol=1e-9
+        )
+        assert path.objectives[i] == pytest.approx(path.weights[i] @ path.scores[i], rel=1e-12)
+        if method == "l0":
+            assert sorted(set(path.weights[i])) in ([0, 1], [1])
+            assert path.weights[i].sum() == GRIDS["l0"][i]
+        else:
+            assert np.linalg.norm(path.weights[i]) == pytest.approx(1, abs=1e-12)
+            assert path.weights[i].sum() <= GRIDS["l1"][i] * (1 + 1e-6)
+
+
+@pytest.mark.parametrize(("method", "search"), [("l0", "alternate"), ("l1", "global")])
+def test_a_path_comes_in_the_callers_order(method, search):
+    X = experiment_2(n_features=30, n_relevant=8, cluster_size=8, random_state=4).X
+    grid = GRIDS[method][1:6]
+    estimator = ESTIMATORS[method](3, search=search, n_init=2, random_state=0)
+    ascending = estimator.path(X, grid)
+    order = [3, 0, 4, 2, 1]
+    shuffled = estimator.path(X, [grid[i] for i in order])
+    assert shuffled.sparsities.tolist() == [grid[i] for i in order]
+    np.testing.assert_array_equal(shuffled.objectives, ascending.objectives[order])
+    np.testing.assert_array_equal(shuffled.labels, ascending.labels[order])
+    np.testing.assert_array_equal(shuffled.weights, ascending.weights[order])
+
+
+def test_a_path_of_kmeans_is_the_one_fit():
+    X = experiment_2(n_features=30, n_relevant=8, cluster_size=8, random_state=4).X
+    path = KMeans(3, random_state=0).path(X)
+    fit = KMeans(3, random_state=0).fit(X)
+    assert path.sparsities.tolist() == [30]
+    np.testing.assert_array_equal(path.labels[0], fit.labels_)
+    assert path.objectives[0] == fit.objective_
+    assert (path.weights == 1).all()
+
+
+def test_a_path_tells_its_progress():
+    X = experiment_2(n_features=30, n_relevant=8, cluster_size=8, random_state=4).X
+    seen = []
+    L0KMeans(3, n_init=2, random_state=0).path(
+        X, [2, 5, 9], progress=lambda done, total: seen.append((done, total))
+    )
+    assert seen, "progress was never called"
+    done, total = zip(*seen, strict=True)
+    assert len(set(total)) == 1
+    assert list(done) == sorted(done)
+    assert done[-1] == total[-1]
+
+
+WEIGHT_STEPS = [TopFeatures(5), TopFeatures(30), SoftThreshold(1.6), SoftThreshold(5.0)]
+
+
+@pytest.mark.parametrize("weight_step", WEIGHT_STEPS, ids=str)
+@pytest.mark.parametrize("restart", [True, False])
+@pytest.mark.parametrize("seed", range(3))
+def test_objectives_never_fall_along_the_alternation(X, weight_step, restart, seed):
+    rng = np.random.default_rng(seed)
+    for labels in (None, rng.integers(0, 4, size=len(X)).astype(np.int32)):
+        fit = alternate(
+            CentredMatrix(X),
+            KMeansPartition(4),
+            weight_step,
+            X.shape[1],
+            rng=rng,
+            labels=labels,
+            restart=restart,
+        )
+        assert len(fit.objectives) >= 2
+        assert np.diff(fit.objectives).min() >= -1e-11 * fit.objective
+        assert fit.objective == fit.objectives[-1]
+
+
+@pytest.mark.parametrize("weight_step", WEIGHT_STEPS, ids=str)
+def test_the_alternation_climbs_from_a_poor_start(X, weight_step):
+    start = np.random.default_rng(0).integers(0, 4, size=len(X)).astype(np.int32)
+    fit = alternate(
+        CentredMatrix(X),
+        KMeansPartition(4),
+        weight_step,
+        X.shape[1],
+        rng=np.random.default_rng(1),
+        labels=start,
+    )
+    assert fit.objectives[-1] > 1.05 * fit.objectives[0]
+    assert fit.n_iter >= 2
+
+
+@pytest.mark.parametrize("max_iter", [1, 2, 50])
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(("method", "s"), [("l0", 5), ("l1", 1.6)])
+def test_a_fit_is_at_least_as_good_as_the_labels_it_starts_from(
+    X, method, s, seed, max_iter, score_by_pairs, best_value
+):
+    start = np.random.default_rng(seed).integers(0, 4, size=len(X))
+    fit = ESTIMATORS[method](
+        4, sparsity=s, search="alternate", init=start, max_iter=max_iter, random_state=0
+    ).fit(X)
+    assert fit.objective_ >= best_value(score_by_pairs(X, start), method, s)[0]
+
+
+@pytest.mark.parametrize("method", ["l0", "l1"])
+def test_an_optimum_to_start_from_is_not_lost(method, try_every_partition):
+    X = np.random.default_rng(3).standard_normal((9, 6))
+    s = {"l0": 2, "l1": 1.4}[method]
+    best = ESTIMATORS[method](3, sparsity=s, search="global", random_state=0).fit(X)
+    assert best.objective_ == pytest.approx(try_every_partition(X, 3, method, s), rel=3e-6)
+    again = ESTIMATORS[method](
+        3, sparsity=s, search="alternate", init=best.labels_, n_init=1, random_state=0
+    ).fit(X)
+    assert again.objective_ >= best.objective_ * (1 - SLACK[method])
+
+
+@pytest.mark.parametrize("method", ["l0", "l1"])
+def test_more_restarts_and_the_global_search_are_never_worse(method, X):
+    def objective(**parameters):
+        s = {"l0": 8, "l1": 2.2}[method]
+        return ESTIMATORS[method](4, sparsity=s, random_state=0, **parameters).fit(X).objective_
+
+    one = objective(search="alternate", n_init=1)
+    many = objective(search="alternate", n_init=20)
+    best = objective(search="global")
+    assert many >= one * (1 - SLACK[method])
+    assert best >= many * (1 - SLACK[method])
+
+
+def test_labels_and_weights_agree_when_the_iterations_run_out(make_sparse_estimator, faint_data):
+    fit = make_sparse_estimator(search="alternate", n_init=1, max_iter=1, random_state=0).fit(
+        faint_data.X
+    )
+    kept = fit.feature_weights_ > 0
+    assert fit.feature_scores_[kept].min() >= fit.feature_scores_[~kept].max()

@@ -1,0 +1,104 @@
+"""The k-means partition step: under any weights it ends where no single move gains."""
+
+import numpy as np
+import pytest
+
+from sparsekm.cluster.alternation import alternate
+from sparsekm.cluster.estimators import L0KMeans, L1KMeans
+from sparsekm.cluster.matrix import CentredMatrix
+from sparsekm.cluster.partition_step import KMeansPartition
+from sparsekm.cluster.weight_step import SoftThreshold, TopFeatures
+
+WEIGHTS = {
+    "equal": np.ones(8),
+    "graded": np.array([0.9, 0.3, 0.2, 0.15, 0.1, 0.1, 0.05, 0.02]),
+    "few": np.array([0.0, 1.0, 0.0, 1.0, 0.0, 0.0, 1.0, 0.0]),
+}
+
+
+def best_single_move(X, labels, weights, score, n_clusters):
+    """The largest weighted objective that moving one sample to another cluster gives."""
+    values = []
+    for i in range(len(X)):
+        if np.count_nonzero(labels == labels[i]) == 1:
+            continue
+        for k in range(n_clusters):
+            moved = labels.copy()
+            moved[i] = k
+            values.append(weights @ score(X, moved))
+    assert len(values) > len(X)
+    return max(values)
+
+
+@pytest.mark.parametrize("weights", WEIGHTS.values(), ids=WEIGHTS)
+@pytest.mark.parametrize("seed", range(3))
+def test_refining_ends_where_no_exchange_gains(weights, seed, score_by_pairs):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((24, 8))
+    start = rng.integers(0, 3, size=24).astype(np.int32)
+    before = start.copy()
+    labels = KMeansPartition(3).refine(CentredMatrix(X), weights, start)
+    np.testing.assert_array_equal(start, before)
+    value = weights @ score_by_pairs(X, labels)
+    assert value > weights @ score_by_pairs(X, start)
+    assert best_single_move(X, labels, weights, score_by_pairs, 3) <= value * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("weights", WEIGHTS.values(), ids=WEIGHTS)
+def test_with_many_samples_refining_ends_at_the_nearest_centres(weights):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((3000, 8))
+    start = rng.integers(0, 3, size=3000).astype(np.int32)
+    partition = KMeansPartition(3, max_iter=10_000)
+    labels = partition.refine(CentredMatrix(X), weights, start)
+    centers = np.array([X[labels == k].mean(axis=0) for k in range(3)])
+    distances = ((X[:, None, :] - centers) ** 2) @ weights
+    np.testing.assert_array_equal(labels, distances.argmin(axis=1))
+    assert (labels != start).mean() > 0.3
+
+
+@pytest.mark.parametrize("n", [24, 3000])
+def test_a_start_is_a_partition_already_refined(n):
+    X = CentredMatrix(np.random.default_rng(1).standard_normal((n, 8)))
+    partition = KMeansPartition(4, max_iter=10_000)
+    labels = partition.start(X, WEIGHTS["graded"], np.random.default_rng(2))
+    assert sorted(set(labels.tolist())) == [0, 1, 2, 3]
+    np.testing.assert_array_equal(partition.refine(X, WEIGHTS["graded"], labels), labels)
+
+
+@pytest.mark.parametrize("max_iter", [1, 2, 20])
+@pytest.mark.parametrize("weight_step", [TopFeatures(3), SoftThreshold(1.5)], ids=["l0", "l1"])
+@pytest.mark.parametrize("n", [24, 1500])
+def test_the_alternation_ends_with_labels_and_weights_that_agree(n, weight_step, max_iter):
+    X = CentredMatrix(np.random.default_rng(3).standard_normal((n, 8)))
+    partition = KMeansPartition(3, max_iter=10_000)
+    fit = alternate(
+        X, partition, weight_step, 8, rng=np.random.default_rng(0), max_iter=max_iter, restart=False
+    )
+    np.testing.assert_array_equal(partition.refine(X, fit.weights, fit.labels), fit.labels)
+    np.testing.assert_array_equal(weight_step.weigh(fit.scores), fit.weights)
+
+
+@pytest.mark.parametrize("search", ["alternate", "global"])
+@pytest.mark.parametrize("max_iter", [1, 20])
+@pytest.mark.parametrize(("Estimator", "sparsity"), [(L0KMeans, 5), (L1KMeans, 2.0)])
+def test_no_single_move_improves_a_fit(
+    faint_data, score_by_pairs, Estimator, sparsity, max_iter, search
+):
+    X = faint_data.X
+    fit = Estimator(
+        3, sparsity=sparsity, search=search, n_init=1, max_iter=max_iter, random_state=0
+    ).fit(X)
+    best = best_single_move(X, fit.labels_, fit.feature_weights_, score_by_pairs, 3)
+    assert best <= fit.objective_ * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("search", ["alternate", "global"])
+@pytest.mark.parametrize(("Estimator", "grid"), [(L0KMeans, [2, 5, 9]), (L1KMeans, [1.3, 2, 3])])
+def test_no_single_move_improves_a_fit_on_a_path(
+    faint_data, score_by_pairs, Estimator, grid, search
+):
+    X = faint_data.X
+    path = Estimator(3, search=search, n_init=1, max_iter=1, random_state=0).path(X, grid)
+    for labels, weights, objective in zip(path.labels, path.weights, path.objectives, strict=True):
+        assert best_single_move(X, labels, weights, score_by_pairs, 3) <= objective * (1 + 1e-12)

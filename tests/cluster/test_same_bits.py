@@ -1,0 +1,109 @@
+"""No bit of a fit depends on the number of threads or jobs."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from sparsekm.cluster.estimators import KMeans, L0KMeans, L1KMeans
+
+FITTED = ["labels_", "feature_weights_", "feature_scores_", "cluster_centers_", "objective_"]
+
+
+def draw(n, p, dtype):
+    rng = np.random.default_rng(n)
+    centers = np.zeros((4, p))
+    centers[:, :8] = rng.normal(scale=1.0, size=(4, 8))
+    return (centers[rng.integers(0, 4, size=n)] + rng.standard_normal((n, p))).astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize(
+    ("n", "parameters"),
+    [
+        (10, {"search": "global"}),
+        (60, {"search": "global"}),
+        (60, {"search": "alternate"}),
+        (2000, {"search": "alternate"}),
+        (2000, {"search": "auto"}),
+    ],
+)
+@pytest.mark.parametrize(("Estimator", "sparsity"), [(L0KMeans, 8), (L1KMeans, 2.2)])
+def test_one_and_two_jobs_give_the_same_bits(Estimator, sparsity, n, parameters, dtype):
+    X = draw(n, 30, dtype)
+    one, two = (
+        Estimator(4, sparsity=sparsity, n_init=3, random_state=1, n_jobs=n_jobs, **parameters).fit(
+            X
+        )
+        for n_jobs in (1, 2)
+    )
+    for attribute in FITTED:
+        assert np.asarray(getattr(one, attribute)).tobytes() == (
+            np.asarray(getattr(two, attribute)).tobytes()
+        ), attribute
+
+
+@pytest.mark.parametrize("n", [60, 2000])
+def test_kmeans_gives_the_same_bits_for_one_and_two_jobs(n):
+    X = draw(n, 30, np.float32)
+    one, two = (KMeans(4, n_init=3, random_state=1, n_jobs=n_jobs).fit(X) for n_jobs in (1, 2))
+    for attribute in FITTED:
+        assert np.asarray(getattr(one, attribute)).tobytes() == (
+            np.asarray(getattr(two, attribute)).tobytes()
+        ), attribute
+
+
+@pytest.mark.parametrize("n", [50, 1500])
+def test_paths_give_the_same_bits_for_one_and_two_jobs(n):
+    X = draw(n, 30, np.float32)
+    one, two = (
+        L0KMeans(4, n_init=3, random_state=1, n_jobs=n_jobs).path(X, [2, 8, 20])
+        for n_jobs in (1, 2)
+    )
+    for field in ("objectives", "labels", "weights", "scores", "n_iter"):
+        assert getattr(one, field).tobytes() == getattr(two, field).tobytes(), field
+
+
+SCRIPT = """
+import hashlib
+import numpy as np
+from sparsekm.cluster.estimators import KMeans, L0KMeans, L1KMeans
+
+digest = hashlib.sha256()
+for n, p, dtype in ((40, 30, "float64"), (1800, 60, "float32")):
+    rng = np.random.default_rng(n)
+    X = rng.standard_normal((n, p)).astype(dtype)
+    X[: n // 2, :8] += 1.0
+    for estimator in (KMeans(3), L0KMeans(3, sparsity=9), L1KMeans(3, sparsity=2.5)):
+        fit = estimator.set_params(n_init=2, random_state=0).fit(X)
+        for part in (fit.labels_, fit.feature_weights_, fit.feature_scores_, fit.cluster_centers_):
+            digest.update(np.ascontiguousarray(part).tobytes())
+        digest.update(np.float64(fit.objective_).tobytes())
+        digest.update(fit.predict(X).tobytes())
+print(digest.hexdigest())
+"""
+
+
+def test_threads_of_the_libraries_do_not_change_a_bit():
+    names = ["OMP", "OPENBLAS", "MKL", "NUMBA"]
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-W", "error", "-c", SCRIPT],
+            env={
+                **os.environ,
+                **{f"{name}_NUM_THREADS": str(n_threads) for name in names},
+                "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+            },
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for n_threads in (1, 2)
+    ]
+    answers = [process.communicate(timeout=300) for process in processes]
+    assert [process.returncode for process in processes] == [0, 0], answers
+    digests = [stdout.strip() for stdout, _ in answers]
+    assert len(digests[0]) == 64
+    assert digests[0] == digests[1]

@@ -1,0 +1,143 @@
+"""CER and ECR against hand-worked tables, pairs counted one by one, and the Rand index."""
+
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.metrics import rand_score
+
+from sparsekm.metrics import classification_error_rate, error_clustering_rate
+
+label_pairs = st.integers(2, 30).flatmap(
+    lambda n: st.tuples(*[st.lists(st.integers(0, 5), min_size=n, max_size=n)] * 2)
+)
+
+
+def count_pairs(labels_true, labels_pred):
+    pairs = list(combinations(range(len(labels_true)), 2))
+    disagreeing = sum(
+        (labels_true[i] == labels_true[j]) != (labels_pred[i] == labels_pred[j]) for i, j in pairs
+    )
+    return disagreeing / len(pairs)
+
+
+def test_cer_of_a_hand_worked_table():
+    # True pairs: 01, 02, 12, 34. Predicted: 01, 23, 24, 34. In one only: 02, 12, 23, 24 of ten.
+    assert classification_error_rate([0, 0, 0, 1, 1], [0, 0, 1, 1, 1]) == 0.4
+
+
+def test_ecr_of_a_hand_worked_table():
+    # Predicted cluster 0 holds (a, a, b), cluster 1 (b, c): two of five are not the commonest.
+    assert error_clustering_rate(["a", "a", "b", "b", "c"], [0, 0, 0, 1, 1]) == 0.4
+
+
+def test_ecr_charges_merging_and_not_splitting():
+    whole, split = [0, 0, 0, 0], [0, 0, 1, 1]
+    assert error_clustering_rate(whole, split) == 0.0
+    assert error_clustering_rate(split, whole) == 0.5
+
+
+@given(label_pairs)
+@settings(max_examples=60, deadline=None, derandomize=True)
+def test_cer_is_the_share_of_pairs_counted_one_by_one(labels):
+    assert classification_error_rate(*labels) == count_pairs(*labels)
+
+
+@given(label_pairs)
+@settings(max_examples=60, deadline=None, derandomize=True)
+def test_cer_is_one_minus_the_rand_index(labels):
+    assert classification_error_rate(*labels) == pytest.approx(1 - rand_score(*labels), abs=1e-14)
+
+
+@given(label_pairs)
+@settings(max_examples=40, deadline=None, derandomize=True)
+def test_cer_is_symmetric(labels):
+    labels_true, labels_pred = labels
+    forward = classification_error_rate(labels_true, labels_pred)
+    assert classification_error_rate(labels_pred, labels_true) == forward
+
+
+@given(label_pairs)
+@settings(max_examples=40, deadline=None, derandomize=True)
+def test_ecr_is_one_minus_the_purity(labels):
+    labels_true, labels_pred = map(np.array, labels)
+    commonest = sum(np.bincount(labels_true[labels_pred == k]).max() for k in set(labels_pred))
+    assert error_clustering_rate(labels_true, labels_pred) == pytest.approx(
+        1 - commonest / len(labels_true), abs=1e-14
+    )
+
+
+@pytest.mark.parametrize("rate", [classification_error_rate, error_clustering_rate])
+@pytest.mark.parametrize(
+    "as_labels",
+    [
+        lambda codes: [f"region {k}" for k in codes],
+        lambda codes: np.array([f"region {k}" for k in codes]),
+        lambda codes: pd.Series([f"region {k}" for k in codes], dtype="category"),
+        lambda codes: pd.Series(codes, index=np.arange(len(codes))[::-1]),
+        lambda codes: np.asarray(codes) - 7.5,
+        lambda codes: np.asarray(codes, dtype=np.uint8),
+        lambda codes: [str(k) if k % 2 else k for k in codes],
+    ],
+    ids=["strings", "numpy strings", "categories", "reversed index", "floats", "uint8", "mixed"],
+)
+def test_names_and_types_of_labels_do_not_matter(rate, as_labels):
+    rng = np.random.default_rng(0)
+    labels_true, labels_pred = rng.integers(0, 4, size=(2, 50))
+    expected = rate(labels_true, labels_pred)
+    assert 0 < expected < 1
+    assert rate(as_labels(labels_true.tolist()), labels_pred) == expected
+    assert rate(labels_true, as_labels(labels_pred.tolist())) == expected
+
+
+def test_the_string_one_is_not_the_number_one():
+    assert classification_error_rate([1, "1"], [0, 0]) == 1.0
+
+
+def test_same_partition_has_no_error_and_opposite_extremes_have_all():
+    labels = [3, 3, 1, 1, 2]
+    assert classification_error_rate(labels, [0, 0, 7, 7, 5]) == 0.0
+    assert error_clustering_rate(labels, [0, 0, 7, 7, 5]) == 0.0
+    assert classification_error_rate([0] * 6, range(6)) == 1.0
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.int32, np.int64])
+def test_a_million_samples_are_counted_without_overflow(dtype):
+    n = 10**6
+    halves = np.repeat([0, 1], n // 2).astype(dtype)
+    # Everything in one cluster against two halves: the n^2 / 4 pairs across the halves disagree.
+    expected = (n // 2) ** 2 / (n * (n - 1) // 2)
+    assert classification_error_rate(np.zeros(n, dtype=dtype), halves) == expected
+    assert error_clustering_rate(halves, np.zeros(n, dtype=dtype)) == 0.5
+
+
+def test_a_million_clusters_need_no_dense_table():
+    n = 10**6
+    singletons = np.arange(n)
+    assert classification_error_rate(singletons, singletons[::-1]) == 0.0
+    assert error_clustering_rate(singletons, singletons // 2) == 0.5
+
+
+@pytest.mark.parametrize("rate", [classification_error_rate, error_clustering_rate])
+@pytest.mark.parametrize(
+    ("labels_true", "labels_pred", "message"),
+    [
+        ([0, 1, 1], [0, 1], "same length, got 3 and 2"),
+        ([[0, 1], [1, 0]], [0, 1], r"labels_true should be one-dimensional, got shape \(2, 2\)"),
+        ([0, 1], np.zeros((2, 1)), r"labels_pred should be one-dimensional, got shape \(2, 1\)"),
+        ([0, 1, 1], [0.0, np.nan, 1.0], r"labels_pred should have no missing value, got 1 .*1\)"),
+        (["a", None], ["a", "b"], "labels_true should have no missing value"),
+        ([], [], "n_samples=0 should be >= "),
+    ],
+)
+def test_wrong_labels_are_refused(rate, labels_true, labels_pred, message):
+    with pytest.raises(ValueError, match=message):
+        rate(labels_true, labels_pred)
+
+
+def test_cer_of_one_sample_is_refused_for_it_has_no_pair():
+    with pytest.raises(ValueError, match="n_samples=1 should be >= 2"):
+        classification_error_rate([0], [0])

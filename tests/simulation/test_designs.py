@@ -1,0 +1,234 @@
+"""The paper's designs: shapes and means worked by hand, correlations, and seeds."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from sparsekm.simulation.designs import (
+    EXPERIMENTS,
+    draw_replicate,
+    experiment_1,
+    experiment_2,
+    experiment_3,
+    experiment_4,
+    gaussian_clusters,
+    replicate_seed,
+)
+
+# Five standard errors: a false alarm once in two million draws, and the seeds are fixed.
+WIDTH = 5.0
+
+
+def mean_on(data, cluster, features):
+    return data.X[data.labels == cluster][:, features].mean()
+
+
+@pytest.mark.parametrize(
+    ("draw", "shape", "sizes", "n_relevant"),
+    [
+        (lambda: experiment_1(random_state=0), (120, 2000), [20] * 6, 200),
+        (lambda: experiment_2(n_features=1000, random_state=0), (60, 1000), [20] * 3, 50),
+        (lambda: experiment_3(n_features=25, random_state=0), (30, 25), [10] * 3, 5),
+        (lambda: experiment_3(n_features=500, random_state=0), (60, 500), [20] * 3, 50),
+        (lambda: experiment_4(rho=0.3, random_state=0), (120, 2000), [20] * 6, 200),
+    ],
+    ids=["1", "2", "3 small", "3 large", "4"],
+)
+def test_shapes_are_the_papers(draw, shape, sizes, n_relevant):
+    data = draw()
+    assert data.X.shape == shape
+    assert data.X.dtype == np.float64
+    assert np.bincount(data.labels).tolist() == sizes
+    assert data.n_clusters == len(sizes)
+    assert data.relevant.nonzero()[0].tolist() == list(range(n_relevant))
+
+
+@pytest.mark.parametrize(
+    ("draw", "means"),
+    [
+        (lambda **kw: experiment_1(**kw), [0.5, 1.0, 1.5, 2.0, 2.5, 3.0]),
+        (lambda **kw: experiment_2(mu=0.7, n_features=500, **kw), [0.7, -0.7, 0.0]),
+        (lambda **kw: experiment_3(n_features=25, **kw), [1.0, -1.0, 0.0]),
+        (lambda **kw: experiment_3(n_features=500, **kw), [0.7, -0.7, 0.0]),
+        (lambda **kw: experiment_4(rho=0.1, **kw), [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]),
+    ],
+    ids=["1", "2", "3 small", "3 large", "4"],
+)
+def test_raw_means_are_the_papers_within_their_standard_error(draw, means):
+    data = draw(standardise=False, random_state=1)
+    rho = data.parameters.get("rho", 0.0)
+    # A mean over m neighbouring AR(1) features has at most (1 + rho) / (1 - rho) the variance.
+    inflation = np.sqrt((1 + rho) / (1 - rho))
+    for cluster, mean in enumerate(means):
+        size = np.count_nonzero(data.labels == cluster)
+        for features, expected in ((data.relevant, mean), (~data.relevant, 0.0)):
+            error = inflation / np.sqrt(size * np.count_nonzero(features))
+            assert abs(mean_on(data, cluster, features) - expected) < WIDTH * error
+
+
+@pytest.mark.parametrize("experiment", sorted(EXPERIMENTS))
+def test_raw_variances_within_clusters_are_one(experiment):
+    data = EXPERIMENTS[experiment](standardise=False, random_state=2)
+    residual = data.X - np.stack([data.X[data.labels == k].mean(0) for k in data.labels])
+    degrees = (len(data.labels) - data.n_clusters) * data.X.shape[1]
+    rho = data.parameters.get("rho", 0.0)
+    error = np.sqrt(2 / degrees * (1 + rho**2) / (1 - rho**2))
+    assert abs((residual**2).sum() / degrees - 1) < WIDTH * error
+
+
+@pytest.mark.parametrize("ddof", [0, 1])
+@pytest.mark.parametrize("experiment", sorted(EXPERIMENTS))
+def test_standardised_columns_have_mean_zero_and_unit_deviation(experiment, ddof):
+    X = EXPERIMENTS[experiment](ddof=ddof, random_state=0).X
+    np.testing.assert_allclose(X.mean(axis=0), 0, atol=1e-12)
+    np.testing.assert_allclose(X.std(axis=0, ddof=ddof), 1, rtol=1e-12)
+
+
+def test_the_default_standardises_the_raw_draw_with_ddof_one():
+    raw = experiment_2(standardise=False, random_state=3).X
+    expected = (raw - raw.mean(axis=0)) / raw.std(axis=0, ddof=1)
+    np.testing.assert_allclose(experiment_2(random_state=3).X, expected, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("rho", [0.0, 0.1, 0.3, -0.6, 0.95])
+def test_features_correlate_as_powers_of_rho(rho):
+    n, p = 400, 300
+    X = gaussian_clusters(
+        np.zeros((1, 0)), n, p, correlation=rho, standardise=False, random_state=5
+    ).X
+    np.testing.assert_allclose(X.var(axis=0).mean(), 1, atol=0.05 / np.sqrt(1 - rho**2))
+    for lag in (1, 2, 5):
+        products = (X[:, :-lag] * X[:, lag:]).mean(axis=1)
+        error = products.std(ddof=1) / np.sqrt(n)
+        assert 0 < error < 0.06
+        assert abs(products.mean() - rho**lag) < WIDTH * error
+
+
+def test_the_first_feature_is_as_variable_as_the_last():
+    X = gaussian_clusters(
+        np.zeros((1, 0)), 4000, 20, correlation=0.9, standardise=False, random_state=6
+    ).X
+    assert abs(X[:, 0].var() - 1) < WIDTH * np.sqrt(2 / 4000)
+    assert abs(X[:, -1].var() - 1) < WIDTH * np.sqrt(2 / 4000)
+
+
+def test_samples_are_independent_when_features_correlate():
+    X = gaussian_clusters(
+        np.zeros((1, 0)), 200, 500, correlation=0.3, standardise=False, random_state=7
+    ).X
+    products = (X[:-1] * X[1:]).mean(axis=1)
+    assert abs(products.mean()) < WIDTH * products.std(ddof=1) / np.sqrt(len(products))
+
+
+def test_generic_clusters_take_unequal_sizes_and_means_by_feature():
+    means = [[9.0, 0.0, 5.0], [-9.0, 0.0, 5.0]]
+    data = gaussian_clusters(means, [3, 40], 6, standardise=False, random_state=0)
+    assert data.labels.tolist() == [0] * 3 + [1] * 40
+    # A feature shifted by the same amount in all clusters separates none of them.
+    assert data.relevant.tolist() == [True, False, False, False, False, False]
+    assert abs(mean_on(data, 1, 2) - 5.0) < WIDTH / np.sqrt(40)
+    assert data.parameters["cluster_sizes"] == [3, 40]
+
+
+@pytest.mark.parametrize("experiment", sorted(EXPERIMENTS))
+def test_the_same_seed_gives_the_same_bits(experiment):
+    first, second = (EXPERIMENTS[experiment](random_state=11).X for _ in range(2))
+    assert first.tobytes() == second.tobytes()
+    assert first.tobytes() != EXPERIMENTS[experiment](random_state=12).X.tobytes()
+
+
+def test_int_seed_sequence_and_generator_are_accepted():
+    expected = experiment_2(random_state=4).X
+    for random_state in (np.random.SeedSequence(4), np.random.default_rng(4), np.int64(4)):
+        np.testing.assert_array_equal(experiment_2(random_state=random_state).X, expected)
+    generator = np.random.default_rng(4)
+    first, second = (experiment_2(random_state=generator).X for _ in range(2))
+    assert (first != second).all()
+
+
+def test_the_global_generator_is_left_alone():
+    def global_state():
+        return str(np.random.get_state())  # noqa: NPY002 - the generator nobody may touch
+
+    before = global_state()
+    experiment_3(random_state=0)
+    assert global_state() == before
+
+
+def test_methods_that_ask_for_the_same_replicate_share_its_data():
+    setting = {"mu": 0.6, "n_features": 200}
+    for_l0, for_l1 = (draw_replicate("experiment_2", setting, root=1, replicate=0) for _ in "01")
+    assert for_l0.X.tobytes() == for_l1.X.tobytes()
+    assert for_l0.parameters["mu"] == 0.6
+    assert for_l0.name == "experiment_2"
+
+
+def test_root_experiment_setting_and_replicate_each_change_the_seed():
+    def state(root=0, experiment="experiment_2", setting=None, replicate=0):
+        seed = replicate_seed(root, experiment, setting or {"mu": 0.6}, replicate)
+        return seed.generate_state(4).tobytes()
+
+    states = {
+        state(),
+        state(root=1),
+        state(experiment="experiment_3"),
+        state(setting={"mu": 0.7}),
+        state(setting={"mu": 0.6, "n_features": 500}),
+        state(setting="mu=0.6"),
+        *(state(replicate=replicate) for replicate in range(1, 20)),
+    }
+    assert len(states) == 6 + 19
+
+
+def test_the_seed_knows_numbers_and_not_how_they_are_written():
+    first = replicate_seed(0, "e", {"mu": 1, "p": 25}, 2).generate_state(2)
+    second = replicate_seed(np.int64(0), "e", {"p": np.int32(25), "mu": 1.0}, 2).generate_state(2)
+    np.testing.assert_array_equal(first, second)
+
+
+def test_the_seed_is_the_same_in_another_process_with_other_hashes():
+    code = (
+        "from sparsekm.simulation.designs import replicate_seed;"
+        "print(replicate_seed(3, 'experiment_4', {'rho': 0.3}, 7).generate_state(3).tolist())"
+    )
+    runs = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env={"PYTHONHASHSEED": salt, "PYTHONPATH": ":".join(filter(None, sys.path))},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout.strip()
+        for salt in ("1", "2")
+    }
+    here = replicate_seed(3, "experiment_4", {"rho": 0.3}, 7).generate_state(3).tolist()
+    assert runs == {str(here)}
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: experiment_3(n_features=26, random_state=0), r"n_features=26 .*\[25, 500\]"),
+        (lambda: experiment_4(rho=1.0, random_state=0), "correlation=1.0 should be > -1 and < 1"),
+        (lambda: experiment_2(n_features=49, random_state=0), "n_features=49 .*n_relevant=50"),
+        (lambda: experiment_2(n_relevant=-1, random_state=0), "n_relevant=-1 should be >= 0"),
+        (lambda: experiment_1(cluster_size=0, random_state=0), "cluster_sizes=0 should be 6 int"),
+        (
+            lambda: gaussian_clusters([[0.0], [1.0]], [3, 2, 1], 5, random_state=0),
+            r"cluster_sizes=\[3, 2, 1\] should be 2 integers",
+        ),
+        (lambda: gaussian_clusters([[np.nan]], 3, 5, random_state=0), "means should be finite"),
+        (
+            lambda: gaussian_clusters([[0.0]], 1, 5, random_state=0),
+            "n_samples=1 should be > ddof=1",
+        ),
+        (lambda: draw_replicate("experiment_5", {}, root=0, replicate=0), "'experiment_5' should"),
+        (lambda: replicate_seed(-1, "e", {}, 0), "root=-1 should be >= 0"),
+        (lambda: replicate_seed(0, "e", {}, -2), "replicate=-2 should be >= 0"),
+    ],
+)
+def test_designs_that_cannot_be_drawn_are_refused(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
