@@ -1,0 +1,263 @@
+"""From the stored files of one age to its voxel x gene matrix.
+
+Only annotated voxels of the wanted tissue become rows, so one grid at a time is in memory beside
+the matrix itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from sparsekm.atlas.grid import GridError, Volume, read_annotation, read_energy
+from sparsekm.atlas.listing import Gene, SectionDataSet, read_listing, select_candidates
+from sparsekm.atlas.manifest import ManifestEntry, digest, read_manifest
+from sparsekm.atlas.ontology import Ontology
+from sparsekm.atlas.regions import RegionMap, map_regions
+from sparsekm.atlas.replicates import choose_replicates
+from sparsekm.atlas.retrieval import LISTING_FILE, MANIFEST_FILE, Progress
+from sparsekm.atlas.vocabulary import NO_DATA, REGION_LEVEL, get_age
+
+
+@dataclass(frozen=True)
+class AgeMatrix:
+    """The expression of one age.
+
+    Attributes
+    ----------
+    X : ndarray of float32 of shape (n_voxels, n_genes)
+        Energies, NaN where no section covers the voxel.
+    obs : DataFrame
+        One row per voxel: region (acronym), region_id (int64), and grid indices x, y, z.
+    var : DataFrame
+        One row per gene, by symbol: symbol, name, entrez_id (nullable integer), gene_id (int64),
+        section_data_set_ids (joined by ``;``).
+    regions : DataFrame
+        acronym, name, id, color, tissue, n_voxels.
+    dims : tuple of int
+        Extent of the grid along x, y, z.
+    spacing : tuple of float
+        Micrometres along x, y, z.
+    counts : dict
+        Of ``voxels`` per class, ``section_data_sets`` left out per reason, and ``genes``.
+    """
+
+    X: np.ndarray
+    obs: pd.DataFrame
+    var: pd.DataFrame
+    regions: pd.DataFrame
+    dims: tuple[int, int, int]
+    spacing: tuple[float, float, float]
+    counts: dict[str, dict[str, int]]
+
+
+def assemble_age(
+    folder: str | Path,
+    ontology: Ontology,
+    age: str,
+    *,
+    level: int = REGION_LEVEL,
+    tissue: Collection[str] = ("brain", "spinal_cord"),
+    plane: str = "sagittal",
+    replicates: str = "delegate",
+    genes: Collection[int] | None = None,
+    progress: Progress | None = None,
+) -> AgeMatrix:
+    """Read the files of one age into a matrix.
+
+    Parameters
+    ----------
+    folder : path
+        What `retrieve_age` wrote.
+    ontology : Ontology
+    age : str
+    level : int
+        ``st_level`` of the regions.
+    tissue : collection of str
+        Classes of voxels to keep, of ``brain, spinal_cord, ventricle, tract``.
+    plane : str
+        Plane of section.
+    replicates : {"delegate", "latest", "mean"}
+        Which data set speaks for a gene that has several.
+    genes : collection of int, optional
+        Gene ids to take; all by default.
+    progress : callable, optional
+        Called as ``progress(done, total)`` after each gene.
+
+    Returns
+    -------
+    AgeMatrix
+
+    Raises
+    ------
+    GridError, EnvelopeError
+        If a file is damaged, differs from the manifest, or has other dimensions than the
+        annotation.
+    ValueError
+        If no gene has a usable grid, or no voxel is of the wanted tissue.
+    """
+    folder = Path(folder)
+    files = _Files(folder, read_manifest(folder / MANIFEST_FILE))
+    annotation = files.read_annotation(get_age(age).annotation_file)
+    voxels = map_regions(annotation.values, ontology, level=level, tissue=tissue)
+    candidates, excluded = select_candidates(read_listing(folder / LISTING_FILE), age, plane=plane)
+    chosen, gene_counts = _choose(candidates, files, replicates, genes)
+    if not chosen:
+        raise ValueError(f"{folder}: n_genes=0 with a usable grid should be >= 1.")
+    X = np.empty((len(voxels.index), len(chosen)), dtype=np.float32)
+    for column, items in enumerate(chosen.values()):
+        read = [files.read_energy(item.id, annotation.dims) for item in items]
+        X[:, column] = average_energies([volume.values.ravel()[voxels.index] for volume in read])
+        if progress is not None:
+            progress(column + 1, len(chosen))
+    return AgeMatrix(
+        X=X,
+        obs=tabulate_voxels(voxels, annotation.dims),
+        var=_tabulate_genes(chosen),
+        regions=voxels.table,
+        dims=annotation.dims,
+        spacing=annotation.spacing,
+        counts={"voxels": voxels.counts, "section_data_sets": excluded, "genes": gene_counts},
+    )
+
+
+def average_energies(energies: list[np.ndarray]) -> np.ndarray:
+    """Average replicates voxel by voxel over those that have data.
+
+    Parameters
+    ----------
+    energies : list of ndarray of shape (n_voxels,)
+        -1 is no data.
+
+    Returns
+    -------
+    ndarray of float32 of shape (n_voxels,)
+        NaN where none has data.
+    """
+    total = np.zeros(len(energies[0]))
+    measured = np.zeros(len(total), dtype=np.int64)
+    for energy in energies:
+        valid = energy != NO_DATA
+        total += np.where(valid, energy, 0.0)
+        measured += valid
+    with np.errstate(invalid="ignore"):
+        return (total / measured).astype(np.float32)
+
+
+def tabulate_voxels(voxels: RegionMap, dims: tuple[int, int, int]) -> pd.DataFrame:
+    """Tabulate region and grid indices of each voxel, named by its linear position."""
+    nx, ny, _ = dims
+    acronyms = voxels.table["acronym"]
+    return pd.DataFrame(
+        {
+            "region": pd.Categorical.from_codes(voxels.region, categories=list(acronyms)),
+            "region_id": voxels.table["id"].to_numpy()[voxels.region],
+            "x": voxels.index % nx,
+            "y": voxels.index // nx % ny,
+            "z": voxels.index // (nx * ny),
+        },
+        index=pd.Index(voxels.index.astype(str), name="voxel"),
+    )
+
+
+def common_genes(folders: Collection[str | Path]) -> set[int]:
+    """Ids of the genes that have a grid at every one of several ages.
+
+    Parameters
+    ----------
+    folders : collection of path
+        What `retrieve_age` wrote for each age.
+    """
+    sets = [
+        {
+            e.gene_id
+            for e in read_manifest(Path(f) / MANIFEST_FILE)
+            if e.gene_id and e.status == "ok"
+        }
+        for f in folders
+    ]
+    return set.intersection(*sets) if sets else set()
+
+
+class _Files:
+    """The stored files of an age, each checked against the manifest when it is read."""
+
+    def __init__(self, folder: Path, entries: list[ManifestEntry]):
+        self._folder = folder
+        self._annotations = {e.file: e for e in entries if e.role == "annotation"}
+        self._energies = {e.section_data_set_id: e for e in entries if e.role == "energy"}
+
+    def has_grid(self, section_data_set_id: int) -> bool:
+        entry = self._energies.get(section_data_set_id)
+        return entry is not None and entry.status == "ok"
+
+    def read_annotation(self, file: str) -> Volume:
+        if file not in self._annotations:
+            raise ValueError(f"{self._folder / MANIFEST_FILE}: should list {file}.")
+        return self._read(self._annotations[file], read_annotation)
+
+    def read_energy(self, section_data_set_id: int, dims: tuple[int, int, int]) -> Volume:
+        entry = self._energies[section_data_set_id]
+        volume = self._read(entry, read_energy)
+        if volume.dims != dims:
+            raise GridError(
+                f"{self._folder / entry.file}: DimSize={volume.dims} should equal the "
+                f"annotation's {dims}."
+            )
+        return volume
+
+    def _read(self, entry: ManifestEntry, reader: Callable[[bytes, str], Volume]) -> Volume:
+        path = self._folder / entry.file
+        body = path.read_bytes()
+        volume = reader(body, str(path))
+        if digest(body) != entry.sha256:
+            raise GridError(
+                f"{path}: sha256={digest(body)[:12]}... should be {entry.sha256[:12]}..., as in "
+                f"{MANIFEST_FILE}."
+            )
+        return volume
+
+
+def _choose(
+    candidates: dict[Gene, list[SectionDataSet]],
+    files: _Files,
+    rule: str,
+    genes: Collection[int] | None,
+) -> tuple[dict[Gene, list[SectionDataSet]], dict[str, int]]:
+    wanted = None if genes is None else set(genes)
+    chosen = {}
+    counts = dict.fromkeys(("taken", "without_grid", "not_wanted", "with_replicates"), 0)
+    for gene, items in candidates.items():
+        readable = [item for item in items if files.has_grid(item.id)]
+        if wanted is not None and gene.id not in wanted:
+            counts["not_wanted"] += 1
+        elif not readable:
+            counts["without_grid"] += 1
+        else:
+            chosen[gene] = choose_replicates(readable, rule)
+            counts["taken"] += 1
+            counts["with_replicates"] += len(readable) > 1
+    return chosen, counts
+
+
+def _tabulate_genes(chosen: dict[Gene, list[SectionDataSet]]) -> pd.DataFrame:
+    genes = list(chosen)
+    symbols = pd.Series([gene.symbol for gene in genes], dtype=object)
+    # Symbols need not be unique, the index of var should be.
+    twice = symbols.duplicated(keep=False)
+    index = symbols.where(~twice, [f"{gene.symbol} ({gene.id})" for gene in genes])
+    used = [";".join(str(item.id) for item in items) for items in chosen.values()]
+    return pd.DataFrame(
+        {
+            "symbol": symbols.to_numpy(),
+            "name": [gene.name for gene in genes],
+            "entrez_id": pd.array([gene.entrez_id for gene in genes], dtype="Int64"),
+            "gene_id": np.array([gene.id for gene in genes], dtype=np.int64),
+            "section_data_set_ids": used,
+        },
+        index=pd.Index(index, name="gene"),
+    )

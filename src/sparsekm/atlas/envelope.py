@@ -1,0 +1,91 @@
+"""Open the JSON envelope in which the servers wrap every answer.
+
+A failed query comes back with HTTP status 200, ``"success": false`` and the reason as a string in
+``"msg"``; only the envelope tells it from an answer.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+
+class EnvelopeError(ValueError):
+    """An answer that is not the JSON asked for, or that reports a failure."""
+
+
+def parse_json(body: str | bytes, source: str) -> object:
+    """Parse JSON, with messages that name the source.
+
+    Raises
+    ------
+    EnvelopeError
+        If the body is not JSON, or nests too deep.
+    """
+    try:
+        return json.loads(body)
+    except RecursionError:
+        raise EnvelopeError(f"{source}: the JSON nests too deep.") from None
+    except ValueError as error:
+        start = body[:40]
+        raise EnvelopeError(f"{source}: should be JSON, begins {start!r} ({error}).") from None
+
+
+def open_envelope(document: object, source: str) -> list[dict]:
+    """Return the rows of an answer.
+
+    Parameters
+    ----------
+    document : object
+        Parsed JSON: an envelope, or a bare list of rows.
+    source : str
+        Name to use in messages.
+
+    Returns
+    -------
+    list of dict
+
+    Raises
+    ------
+    EnvelopeError
+        If the server reports a failure, or the rows are not a list of objects.
+    """
+    rows = document
+    if isinstance(document, dict):
+        if document.get("success") is not True:
+            reason = str(document.get("msg", "no reason given"))[:300]
+            raise EnvelopeError(
+                f"{source}: success={document.get('success')!r} should be true: {reason}"
+            )
+        rows = document.get("msg")
+        # Some services answer an empty page with an empty object.
+        rows = [] if rows == {} else rows
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        raise EnvelopeError(f"{source}: msg should be a list of objects.")
+    return rows
+
+
+def read_rows(path: str | Path) -> list[dict]:
+    """Read the rows of an answer stored in a file; see `open_envelope`."""
+    path = Path(path)
+    return open_envelope(parse_json(path.read_bytes(), str(path)), str(path))
+
+
+def require_id(value: object, key: str, source: str) -> int:
+    """Return an id, refusing anything but a positive JSON integer.
+
+    An id written as a float may already have lost its last digits.
+
+    Raises
+    ------
+    EnvelopeError
+    """
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise EnvelopeError(f"{source}: {key}={value!r} should be an integer, not {_kind(value)}.")
+    if not 0 < value < 2**63:
+        raise EnvelopeError(f"{source}: {key}={value} should be > 0 and < 2**63.")
+    return value
+
+
+def _kind(value: object) -> str:
+    return type(value).__name__

@@ -1,0 +1,208 @@
+"""Read one volume from the zip archive a server sent: an .mhd header and a .raw array.
+
+The array comes back as (nz, ny, nx): x runs fastest in the file, so voxel (x, y, z) has the linear
+position x + nx * (y + ny * z), counted from 0. Nothing is written to disk, and no member is
+inflated before its size is known to be small and right.
+"""
+
+from __future__ import annotations
+
+import zipfile
+import zlib
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path, PurePosixPath
+
+import numpy as np
+
+from sparsekm.atlas.vocabulary import (
+    ANNOTATION_DTYPE,
+    ANNOTATION_MEMBER,
+    ENERGY_DTYPE,
+    ENERGY_MEMBER,
+    NO_DATA,
+)
+from sparsekm.atlas.volume_header import GridError, VolumeHeader, parse_header
+
+MAX_HEADER_BYTES = 64 * 1024
+MAX_VOLUME_BYTES = 64 * 1024 * 1024
+"""Largest array accepted; the atlas' largest grid has 3.2 MB."""
+
+
+class MissingGridError(GridError):
+    """A sound archive that holds no volume of the wanted name."""
+
+
+@dataclass(frozen=True)
+class Volume:
+    """A grid with its physical scale.
+
+    Attributes
+    ----------
+    values : ndarray of shape (nz, ny, nx)
+        float32 energies, or uint32 structure ids.
+    spacing : tuple of float
+        Distance between neighbouring voxels along x, y, z, in micrometres.
+    """
+
+    values: np.ndarray
+    spacing: tuple[float, float, float]
+
+    @property
+    def dims(self) -> tuple[int, int, int]:
+        """Extent along x, y, z, as in the header."""
+        nz, ny, nx = self.values.shape
+        return nx, ny, nz
+
+
+def read_energy(archive: str | Path | bytes, source: str | None = None) -> Volume:
+    """Read an expression energy grid.
+
+    Parameters
+    ----------
+    archive : path or bytes
+        The zip as the server sent it.
+    source : str, optional
+        Name to use in messages; the path by default.
+
+    Returns
+    -------
+    Volume
+        float32 energies, -1 where no section covers the voxel.
+
+    Raises
+    ------
+    MissingGridError
+        If the archive is sound but has no energy grid.
+    GridError
+        If the archive, its header or its values break the format.
+    """
+    source = source or _describe(archive)
+    volume = read_volume(archive, ENERGY_MEMBER, ENERGY_DTYPE, source)
+    finite = np.isfinite(volume.values)
+    if not finite.all():
+        position = int(np.argmin(finite.ravel()))
+        value = volume.values.ravel()[position]
+        raise GridError(
+            f"{source}: energy={value} at linear position {position} should be finite "
+            f"({np.count_nonzero(~finite)} such values)."
+        )
+    wrong = (volume.values < 0) & (volume.values != NO_DATA)
+    if wrong.any():
+        position = int(np.argmax(wrong.ravel()))
+        value = volume.values.ravel()[position]
+        raise GridError(
+            f"{source}: energy={value} at linear position {position} should be >= 0, "
+            f"or {NO_DATA:g} for no data ({np.count_nonzero(wrong)} such values)."
+        )
+    return volume
+
+
+def read_annotation(archive: str | Path | bytes, source: str | None = None) -> Volume:
+    """Read a structure annotation grid; see `read_energy`.
+
+    Returns
+    -------
+    Volume
+        uint32 structure ids, 0 where nothing is annotated. Ids never pass through floats: those
+        above 2**24 would not survive.
+    """
+    return read_volume(archive, ANNOTATION_MEMBER, ANNOTATION_DTYPE, source)
+
+
+def read_volume(
+    archive: str | Path | bytes, stem: str, dtype: np.dtype, source: str | None = None
+) -> Volume:
+    """Read `stem`.mhd and its array from a zip archive.
+
+    Parameters
+    ----------
+    archive : path or bytes
+    stem : str
+        Base name of the members, without extension.
+    dtype : dtype
+        Element type the header must declare.
+    source : str, optional
+        Name to use in messages.
+
+    Returns
+    -------
+    Volume
+
+    Raises
+    ------
+    MissingGridError, GridError
+    """
+    source = source or _describe(archive)
+    handle = BytesIO(archive) if isinstance(archive, bytes) else archive
+    try:
+        with zipfile.ZipFile(handle) as opened:
+            return _read_members(opened, stem, np.dtype(dtype), source)
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
+        raise GridError(f"{source}: should be a complete zip archive ({error}).") from error
+
+
+def _describe(archive: str | Path | bytes) -> str:
+    return "archive" if isinstance(archive, bytes) else str(archive)
+
+
+def _read_members(opened: zipfile.ZipFile, stem: str, dtype: np.dtype, source: str) -> Volume:
+    header_member = _find_member(opened, f"{stem}.mhd", source)
+    raw = _read_capped(opened, header_member, MAX_HEADER_BYTES, source)
+    header = parse_header(raw, f"{source}: {header_member.filename}")
+    if header.dtype != dtype:
+        raise GridError(
+            f"{source}: ElementType={header.element_type} ({header.dtype}) should be {dtype}."
+        )
+    data_name = PurePosixPath(header.data_file.replace("\\", "/")).name
+    data_member = _find_member(opened, data_name, source)
+    _check_raw_size(header, data_member, source)
+    raw = _read_capped(opened, data_member, MAX_VOLUME_BYTES, source)
+    nx, ny, nz = header.dims
+    stored = dtype.newbyteorder(">") if header.big_endian else dtype
+    values = np.frombuffer(raw, dtype=stored).reshape(nz, ny, nx)
+    return Volume(values.astype(dtype.newbyteorder("="), copy=False), header.spacing)
+
+
+def _find_member(opened: zipfile.ZipFile, name: str, source: str) -> zipfile.ZipInfo:
+    """Find a member by base name, whatever folder it is in."""
+    found = [
+        member
+        for member in opened.infolist()
+        if not member.is_dir()
+        and PurePosixPath(member.filename.replace("\\", "/")).name.lower() == name.lower()
+    ]
+    if not found:
+        raise MissingGridError(f"{source}: the archive should hold a member named {name}.")
+    if len(found) > 1:
+        names = ", ".join(member.filename for member in found)
+        raise GridError(f"{source}: {name} should be one member, found {len(found)}: {names}.")
+    return found[0]
+
+
+def _check_raw_size(header: VolumeHeader, member: zipfile.ZipInfo, source: str) -> None:
+    nx, ny, nz = header.dims
+    wanted = nx * ny * nz * header.dtype.itemsize
+    if member.file_size != wanted:
+        raise GridError(
+            f"{source}: {member.filename} has {member.file_size} bytes; DimSize={nx} {ny} {nz} of "
+            f"{header.element_type} should take {wanted}."
+        )
+
+
+def _read_capped(opened: zipfile.ZipFile, member: zipfile.ZipInfo, most: int, source: str) -> bytes:
+    """Inflate a member whose declared size is within bounds; reading it all checks its CRC."""
+    if member.file_size > most:
+        raise GridError(
+            f"{source}: {member.filename} declares {member.file_size} bytes, should be <= {most}."
+        )
+    if member.flag_bits & 0x1:
+        raise GridError(f"{source}: {member.filename} should not be encrypted.")
+    with opened.open(member) as stream:
+        body = stream.read(member.file_size + 1)
+    if len(body) != member.file_size:
+        raise GridError(
+            f"{source}: {member.filename} inflates to {len(body)} bytes, "
+            f"should be the declared {member.file_size}."
+        )
+    return body

@@ -1,0 +1,220 @@
+"""Section data sets (one gene, one brain, one series of sections) from a listing of the servers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from sparsekm.atlas.envelope import EnvelopeError, read_rows, require_id
+from sparsekm.atlas.vocabulary import TREATMENT, get_age
+
+
+@dataclass(frozen=True)
+class Gene:
+    """A gene as the atlas names it.
+
+    Attributes
+    ----------
+    id : int
+        The atlas' own id.
+    symbol, name : str
+        Frozen at about 2009; some symbols end in ``*``.
+    entrez_id : int or None
+    """
+
+    id: int
+    symbol: str
+    name: str
+    entrez_id: int | None
+
+
+@dataclass(frozen=True)
+class SectionDataSet:
+    """One series of sections.
+
+    Attributes
+    ----------
+    id : int
+    failed, delegate : bool
+        Whether it failed the atlas' quality control; whether it is flagged to represent its gene.
+    plane : str or None
+        ``"sagittal"`` or ``"coronal"``.
+    reference_space_id : int or None
+    age : str or None
+    qc_date : datetime or None
+        When its quality was judged.
+    treatments : tuple of str
+        Empty where the listing does not say.
+    genes : tuple of Gene
+    """
+
+    id: int
+    failed: bool
+    delegate: bool
+    plane: str | None
+    reference_space_id: int | None
+    age: str | None
+    qc_date: datetime | None
+    treatments: tuple[str, ...]
+    genes: tuple[Gene, ...]
+
+
+def read_listing(path: str | Path) -> list[SectionDataSet]:
+    """Read the section data sets of a stored listing; see `parse_listing`."""
+    return parse_listing(read_rows(path), str(path))
+
+
+def parse_listing(rows: list[dict], source: str = "listing") -> list[SectionDataSet]:
+    """Build section data sets from rows of an answer, one per id, in ascending order of id.
+
+    Parameters
+    ----------
+    rows : list of dict
+        Joins repeat rows, so the same id may come several times; the first one counts.
+    source : str
+        Name to use in messages.
+
+    Returns
+    -------
+    list of SectionDataSet
+
+    Raises
+    ------
+    EnvelopeError
+        If an id is not an integer or a field has the wrong type.
+    """
+    by_id: dict[int, SectionDataSet] = {}
+    for row in rows:
+        parsed = _parse_row(row, source)
+        by_id.setdefault(parsed.id, parsed)
+    return [by_id[key] for key in sorted(by_id)]
+
+
+def select_candidates(
+    section_data_sets: list[SectionDataSet], age: str, *, plane: str = "sagittal"
+) -> tuple[dict[Gene, list[SectionDataSet]], dict[str, int]]:
+    """Group the usable section data sets of one age by gene.
+
+    Parameters
+    ----------
+    section_data_sets : list of SectionDataSet
+    age : str
+    plane : str
+
+    Returns
+    -------
+    candidates : dict of Gene to list of SectionDataSet
+        Ordered by symbol, then gene id; the data sets by id.
+    excluded : dict of str to int
+        Data sets left out, by the first reason that applies.
+    """
+    excluded = Counter(dict.fromkeys(EXCLUSION_REASONS, 0))
+    by_gene: dict[int, tuple[Gene, list[SectionDataSet]]] = {}
+    for item in section_data_sets:
+        reason = _exclusion_reason(item, age, plane)
+        if reason:
+            excluded[reason] += 1
+            continue
+        gene = item.genes[0]
+        by_gene.setdefault(gene.id, (gene, []))[1].append(item)
+    ordered = sorted(by_gene.values(), key=lambda entry: (entry[0].symbol, entry[0].id))
+    return {gene: sorted(found, key=lambda s: s.id) for gene, found in ordered}, dict(excluded)
+
+
+EXCLUSION_REASONS = (
+    "failed",
+    "other_age",
+    "other_plane",
+    "other_treatment",
+    "without_gene",
+    "several_genes",
+)
+
+
+def _exclusion_reason(item: SectionDataSet, age: str, plane: str) -> str | None:
+    space = get_age(age).reference_space_id
+    if item.failed:
+        return "failed"
+    if item.age not in (None, age) or item.reference_space_id not in (None, space):
+        return "other_age"
+    if item.plane != plane:
+        return "other_plane"
+    if item.treatments and TREATMENT not in item.treatments:
+        return "other_treatment"
+    if not item.genes:
+        return "without_gene"
+    return "several_genes" if len(item.genes) > 1 else None
+
+
+def _parse_row(row: dict, source: str) -> SectionDataSet:
+    item_id = require_id(row.get("id"), "id", source)
+    where = f"{source}: section data set {item_id}"
+    donor = _nested(_nested(row, "specimen"), "donor")
+    space = row.get("reference_space_id")
+    plane = _nested(row, "plane_of_section").get("name")
+    return SectionDataSet(
+        id=item_id,
+        failed=_parse_flag(row.get("failed"), "failed", where),
+        delegate=_parse_flag(row.get("delegate"), "delegate", where),
+        plane=plane or {1: "coronal", 2: "sagittal"}.get(row.get("plane_of_section_id")),
+        reference_space_id=None
+        if space is None
+        else require_id(space, "reference_space_id", where),
+        age=_nested(donor, "age").get("name"),
+        qc_date=_parse_date(row.get("qc_date"), where),
+        treatments=tuple(str(t.get("name")) for t in _list(row, "treatments", where)),
+        genes=_parse_genes(row, where),
+    )
+
+
+def _parse_genes(row: dict, where: str) -> tuple[Gene, ...]:
+    """Take the genes of a row, or of its probes where it names none itself."""
+    found = _list(row, "genes", where) or [
+        probe["gene"] for probe in _list(row, "probes", where) if probe.get("gene")
+    ]
+    genes: dict[int, Gene] = {}
+    for entry in found:
+        gene_id = require_id(entry.get("id"), "gene id", where)
+        entrez = entry.get("entrez_id")
+        genes.setdefault(
+            gene_id,
+            Gene(
+                id=gene_id,
+                symbol=str(entry.get("acronym") or gene_id),
+                name=str(entry.get("name") or ""),
+                entrez_id=None if entrez is None else require_id(entrez, "entrez_id", where),
+            ),
+        )
+    return tuple(genes.values())
+
+
+def _nested(row: dict, key: str) -> dict:
+    value = row.get(key)
+    return value if isinstance(value, dict) else {}
+
+
+def _list(row: dict, key: str, where: str) -> list[dict]:
+    value = row.get(key) or []
+    if not isinstance(value, list) or not all(isinstance(entry, dict) for entry in value):
+        raise EnvelopeError(f"{where}: {key} should be a list of objects.")
+    return value
+
+
+def _parse_flag(value: object, key: str, where: str) -> bool:
+    if value is None:
+        return False
+    if not isinstance(value, bool):
+        raise EnvelopeError(f"{where}: {key}={value!r} should be true, false or null.")
+    return value
+
+
+def _parse_date(value: object, where: str) -> datetime | None:
+    if not value:
+        return None
+    try:
+        date = datetime.fromisoformat(str(value))
+    except ValueError:
+        raise EnvelopeError(f"{where}: qc_date={value!r} should be an ISO 8601 date.") from None
+    return date if date.tzinfo else date.replace(tzinfo=UTC)

@@ -1,0 +1,196 @@
+"""The tree of brain structures, as `structure_graph_download` sends it.
+
+Parsing walks with a stack of its own, so that a deep or hostile tree cannot exhaust Python's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from sparsekm.atlas.envelope import EnvelopeError, open_envelope, parse_json, require_id
+
+MAX_DEPTH = 100
+
+
+class OntologyError(ValueError):
+    """A structure tree that is not one."""
+
+
+@dataclass(frozen=True)
+class Structure:
+    """One node of the tree.
+
+    Attributes
+    ----------
+    id : int
+    acronym, name : str
+    st_level : int or None
+        Level of the structure in the atlas' own scheme; levels are skipped all over the tree.
+    parent_id : int or None
+        None for a root.
+    color : str
+        Six hexadecimal digits, without ``#``.
+    order : int
+        Position in the atlas' canonical order.
+    """
+
+    id: int
+    acronym: str
+    name: str
+    st_level: int | None
+    parent_id: int | None
+    color: str
+    order: int
+
+
+class Ontology:
+    """Structures by id, with a way up the tree.
+
+    Parameters
+    ----------
+    structures : dict of int to Structure
+        Parents, where present, are keys too.
+
+    Raises
+    ------
+    OntologyError
+        If following the parents runs in a circle.
+    """
+
+    def __init__(self, structures: dict[int, Structure]):
+        self._structures = structures
+        _refuse_cycles(structures)
+
+    def __len__(self) -> int:
+        return len(self._structures)
+
+    def __contains__(self, structure_id: int) -> bool:
+        return structure_id in self._structures
+
+    def __getitem__(self, structure_id: int) -> Structure:
+        return self._structures[structure_id]
+
+    def __iter__(self):
+        return iter(self._structures.values())
+
+    def path(self, structure_id: int) -> list[Structure]:
+        """Return the structure and its ancestors, from the root down to the structure itself."""
+        steps = []
+        step: int | None = structure_id
+        while step is not None:
+            structure = self._structures[step]
+            steps.append(structure)
+            step = structure.parent_id
+        return steps[::-1]
+
+
+def read_ontology(path: str | Path) -> Ontology:
+    """Read the structure tree from a file.
+
+    Raises
+    ------
+    OntologyError, EnvelopeError
+    """
+    path = Path(path)
+    return parse_ontology(parse_json(path.read_bytes(), str(path)), str(path))
+
+
+def parse_ontology(document: object, source: str = "ontology") -> Ontology:
+    """Build the tree from the servers' envelope or from a bare list of roots.
+
+    Parameters
+    ----------
+    document : object
+        Parsed JSON. Structures stand in their parent's ``children``, or flat with
+        ``parent_structure_id``, or both.
+    source : str
+        Name to use in messages.
+
+    Returns
+    -------
+    Ontology
+
+    Raises
+    ------
+    EnvelopeError
+        If the envelope reports a failure, or an id is not an integer.
+    OntologyError
+        If an id occurs twice, the nesting contradicts ``parent_structure_id``, the tree nests
+        deeper than `MAX_DEPTH`, or parents run in a circle.
+    """
+    waiting = [(row, None, 1) for row in reversed(open_envelope(document, source))]
+    if not waiting:
+        raise OntologyError(f"{source}: n_structures=0 should be >= 1.")
+    structures: dict[int, Structure] = {}
+    while waiting:
+        row, parent_id, depth = waiting.pop()
+        structure = _parse_structure(row, parent_id, len(structures), source)
+        if structure.id in structures:
+            raise OntologyError(f"{source}: id={structure.id} should occur once.")
+        if depth > MAX_DEPTH:
+            raise OntologyError(f"{source}: depth={depth} at id={structure.id} should be "
+                                f"<= {MAX_DEPTH}.")  # fmt: skip
+        structures[structure.id] = structure
+        for child in reversed(_children(row, source)):
+            waiting.append((child, structure.id, depth + 1))
+    return Ontology(_cut_loose_roots(structures))
+
+
+def _children(row: dict, source: str) -> list[dict]:
+    children = row.get("children") or []
+    if not isinstance(children, list) or not all(isinstance(child, dict) for child in children):
+        raise OntologyError(f"{source}: children of id={row['id']} should be a list of objects.")
+    return children
+
+
+def _parse_structure(row: dict, nested_in: int | None, order: int, source: str) -> Structure:
+    structure_id = require_id(row.get("id"), "id", source)
+    parent_id = row.get("parent_structure_id")
+    if parent_id is not None:
+        parent_id = require_id(parent_id, "parent_structure_id", source)
+    if nested_in is not None and parent_id not in (None, nested_in):
+        raise OntologyError(
+            f"{source}: parent_structure_id={parent_id} of id={structure_id} should be "
+            f"{nested_in}, in whose children it stands."
+        )
+    level = row.get("st_level")
+    if level is not None and (isinstance(level, bool) or not isinstance(level, int)):
+        raise EnvelopeError(
+            f"{source}: st_level={level!r} of id={structure_id} should be an integer or null."
+        )
+    position = row.get("graph_order")
+    return Structure(
+        id=structure_id,
+        acronym=str(row.get("acronym") or structure_id),
+        name=str(row.get("name") or ""),
+        st_level=level,
+        parent_id=nested_in if nested_in is not None else parent_id,
+        color=str(row.get("color_hex_triplet") or "888888"),
+        order=position if isinstance(position, int) else order,
+    )
+
+
+def _cut_loose_roots(structures: dict[int, Structure]) -> dict[int, Structure]:
+    """Forget parents that are not in the file: those nodes are its roots."""
+    return {
+        key: node if node.parent_id in structures else _without_parent(node)
+        for key, node in structures.items()
+    }
+
+
+def _without_parent(node: Structure) -> Structure:
+    return Structure(node.id, node.acronym, node.name, node.st_level, None, node.color, node.order)
+
+
+def _refuse_cycles(structures: dict[int, Structure]) -> None:
+    settled: set[int] = set()
+    for start in structures:
+        trail: dict[int, None] = {}
+        step: int | None = start
+        while step is not None and step not in settled:
+            if step in trail:
+                raise OntologyError(f"id={step} should not be its own ancestor.")
+            trail[step] = None
+            step = structures[step].parent_id
+        settled.update(trail)

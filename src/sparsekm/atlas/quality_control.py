@@ -1,0 +1,124 @@
+"""Which genes and voxels have enough data to be kept.
+
+Both shares of missing values are computed on the same, unpruned matrix, so that the answer does
+not depend on which is dropped first.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+_CELLS_AT_ONCE = 2**22
+
+
+@dataclass(frozen=True)
+class Screening:
+    """Outcome of the screening.
+
+    Attributes
+    ----------
+    voxels : ndarray of bool of shape (n_voxels,)
+        Kept rows.
+    genes : ndarray of bool of shape (n_genes,)
+        Kept columns: enough data, and not constant.
+    constant : ndarray of bool of shape (n_genes,)
+        Genes with enough data that never vary over the kept voxels where they were measured.
+    voxel_missing : ndarray of shape (n_voxels,)
+        Share of genes without data.
+    gene_missing : ndarray of shape (n_genes,)
+        Share of voxels without data.
+    """
+
+    voxels: np.ndarray
+    genes: np.ndarray
+    constant: np.ndarray
+    voxel_missing: np.ndarray
+    gene_missing: np.ndarray
+
+
+def screen_expression(
+    X: np.ndarray, *, max_missing_per_gene: float = 0.3, max_missing_per_voxel: float = 0.3
+) -> Screening:
+    """Find the genes and voxels whose share of missing values lies below the thresholds.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_voxels, n_genes)
+        NaN is missing.
+    max_missing_per_gene, max_missing_per_voxel : float
+        In (0, 1]; a share equal to the threshold is too much.
+
+    Returns
+    -------
+    Screening
+
+    Raises
+    ------
+    ValueError
+        If a threshold is out of bounds, or nothing is left.
+    """
+    for name, value in (
+        ("max_missing_per_gene", max_missing_per_gene),
+        ("max_missing_per_voxel", max_missing_per_voxel),
+    ):
+        if not 0 < value <= 1:
+            raise ValueError(f"{name}={value} should be > 0 and <= 1.")
+    missing_in_gene = np.zeros(X.shape[1], dtype=np.int64)
+    missing_in_voxel = np.zeros(X.shape[0], dtype=np.int64)
+    for rows in row_blocks(X.shape):
+        missing = np.isnan(X[rows])
+        missing_in_gene += missing.sum(axis=0)
+        missing_in_voxel[rows] = missing.sum(axis=1)
+    gene_missing = missing_in_gene / X.shape[0]
+    voxel_missing = missing_in_voxel / X.shape[1]
+    voxels = voxel_missing < max_missing_per_voxel
+    enough = gene_missing < max_missing_per_gene
+    constant = enough & ~_varies(X, voxels)
+    genes = enough & ~constant
+    if not voxels.any() or not genes.any():
+        raise ValueError(
+            f"n_voxels={voxels.sum()} and n_genes={genes.sum()} after quality control should be "
+            f">= 1 with max_missing_per_gene={max_missing_per_gene} and "
+            f"max_missing_per_voxel={max_missing_per_voxel}."
+        )
+    return Screening(voxels, genes, constant, voxel_missing, gene_missing)
+
+
+def row_blocks(shape: tuple[int, int]) -> list[slice]:
+    """Cut the rows of a matrix into blocks that bound the memory of a step."""
+    n_rows, n_columns = shape
+    step = max(1, _CELLS_AT_ONCE // max(1, n_columns))
+    return [slice(start, min(start + step, n_rows)) for start in range(0, n_rows, step)]
+
+
+def take_submatrix(X: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """Copy the kept rows and columns, with no other copy in between.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_voxels, n_genes)
+    rows, columns : ndarray of bool
+
+    Returns
+    -------
+    ndarray of float32
+    """
+    row_index, column_index = np.flatnonzero(rows), np.flatnonzero(columns)
+    taken = np.empty((len(row_index), len(column_index)), dtype=np.float32)
+    for block in row_blocks(taken.shape):
+        taken[block] = X[np.ix_(row_index[block], column_index)]
+    return taken
+
+
+def _varies(X: np.ndarray, voxels: np.ndarray) -> np.ndarray:
+    """Whether each gene takes two different values among the kept voxels."""
+    low = np.full(X.shape[1], np.inf)
+    high = np.full(X.shape[1], -np.inf)
+    for rows in row_blocks(X.shape):
+        kept = X[rows][voxels[rows]]
+        if len(kept):
+            low = np.fmin(low, np.fmin.reduce(kept, axis=0))
+            high = np.fmax(high, np.fmax.reduce(kept, axis=0))
+    return high > low

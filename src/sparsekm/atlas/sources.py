@@ -1,0 +1,72 @@
+"""Where the atlas' files come from, behind one interface.
+
+A source gives the bytes of the servers' answers; `sparsekm.atlas.retrieval` checks and stores them,
+and nothing after that knows the source.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Protocol
+
+SOURCES = {
+    "phantom": ("sparsekm.simulation.phantom.source", "PhantomSource"),
+}
+"""Module and class of each source. Imported when asked for: an analysis of the real atlas does not
+depend on the code of the phantom."""
+
+
+class NotFoundError(LookupError):
+    """The source has no such file, and asking again will not change that."""
+
+
+class AtlasSource(Protocol):
+    """Gives the files of the atlas as bytes.
+
+    Each method may raise `NotFoundError`. ``url`` methods name a file's origin for the manifest.
+    """
+
+    simulated: bool
+
+    def ontology(self) -> bytes:
+        """Return the structure tree: JSON in the servers' envelope."""
+
+    def listing(self, age: str) -> bytes:
+        """Return the section data sets of an age: JSON in the servers' envelope, all pages."""
+
+    def annotation(self, age: str) -> bytes:
+        """Return the zip with the grid annotation of an age."""
+
+    def energy(self, age: str, section_data_set_id: int) -> bytes:
+        """Return the zip with the energy grid of a section data set."""
+
+    def describe_url(self, role: str, age: str, section_data_set_id: int | None = None) -> str:
+        """Name the origin of a file."""
+
+    def truth(self, age: str) -> bytes | None:
+        """Return the planted truth of an age as CSV; None for measured data."""
+
+
+def open_source(name: str, **settings) -> AtlasSource:
+    """Open a source by name.
+
+    Parameters
+    ----------
+    name : str
+        A key of `SOURCES`.
+    **settings
+        Passed on to the source; the phantom takes ``size`` and ``seed``.
+
+    Returns
+    -------
+    AtlasSource
+
+    Raises
+    ------
+    ValueError
+        If there is no such source.
+    """
+    if name not in SOURCES:
+        raise ValueError(f"source={name!r} should be one of {', '.join(SOURCES)}.")
+    module, attribute = SOURCES[name]
+    return getattr(import_module(module), attribute)(**settings)

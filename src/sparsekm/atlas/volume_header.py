@@ -1,0 +1,151 @@
+"""Parse the .mhd header of a volume: lines of ``key = value``.
+
+``AnatomicalOrientation`` is ignored on purpose: the servers' files carry a token that contradicts
+their documentation, and the order of the array is what counts.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from sparsekm.atlas.vocabulary import ELEMENT_DTYPES
+
+
+class GridError(ValueError):
+    """A volume that breaks the format; the message names file, value and rule."""
+
+
+@dataclass(frozen=True)
+class VolumeHeader:
+    """What a header says about its array.
+
+    Attributes
+    ----------
+    dims : tuple of int
+        Extent along x, y, z.
+    spacing : tuple of float
+        Micrometres between voxels along x, y, z.
+    element_type : str
+    big_endian : bool
+    data_file : str
+        Name of the array's file.
+    """
+
+    dims: tuple[int, int, int]
+    spacing: tuple[float, float, float]
+    element_type: str
+    big_endian: bool
+    data_file: str
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Element type in the byte order the package works with (little-endian)."""
+        return ELEMENT_DTYPES[self.element_type]
+
+
+def parse_header(text: str | bytes, source: str = "header") -> VolumeHeader:
+    """Parse and check a header.
+
+    Parameters
+    ----------
+    text : str or bytes
+        Lines of ``key = value``; unknown keys are ignored, the order does not matter.
+    source : str
+        Name to use in messages.
+
+    Returns
+    -------
+    VolumeHeader
+
+    Raises
+    ------
+    GridError
+        If a required key is missing or given twice, or a value is not one this package reads.
+    """
+    fields = _split_lines(text, source)
+    _require_value(fields, "NDims", ("3",), source)
+    element_type = _require_value(fields, "ElementType", tuple(ELEMENT_DTYPES), source)
+    for key, allowed in _OPTIONAL_VALUES.items():
+        if key in fields:
+            _require_value(fields, key, allowed, source)
+    byte_order = {
+        fields[key].lower()
+        for key in ("BinaryDataByteOrderMSB", "ElementByteOrderMSB")
+        if key in fields
+    }
+    if len(byte_order) > 1:
+        raise GridError(f"{source}: the byte order should be stated once, found both.")
+    return VolumeHeader(
+        dims=_parse_dims(_get(fields, "DimSize", source), source),
+        spacing=_parse_spacing(_get(fields, "ElementSpacing", source), source),
+        element_type=element_type,
+        big_endian=byte_order == {"true"},
+        data_file=_get(fields, "ElementDataFile", source),
+    )
+
+
+_OPTIONAL_VALUES = {
+    "BinaryData": ("True",),
+    "CompressedData": ("False",),
+    "BinaryDataByteOrderMSB": ("True", "False"),
+    "ElementByteOrderMSB": ("True", "False"),
+    "ElementNumberOfChannels": ("1",),
+    "HeaderSize": ("0",),
+}
+
+
+def _split_lines(text: str | bytes, source: str) -> dict[str, str]:
+    if isinstance(text, bytes):
+        try:
+            text = text.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise GridError(f"{source}: the header should be text ({error}).") from error
+    fields: dict[str, str] = {}
+    for number, line in enumerate(text.splitlines(), start=1):
+        if not line.strip():
+            continue
+        key, equals, value = line.partition("=")
+        key, value = key.strip(), value.strip()
+        if not equals or not key:
+            raise GridError(f"{source}: line {number}={line[:60]!r} should read 'key = value'.")
+        if key in fields:
+            raise GridError(f"{source}: {key} should be given once, line {number} repeats it.")
+        fields[key] = value
+    return fields
+
+
+def _get(fields: dict[str, str], key: str, source: str) -> str:
+    if not fields.get(key):
+        raise GridError(f"{source}: the header should give {key}.")
+    return fields[key]
+
+
+def _require_value(fields: dict[str, str], key: str, allowed: tuple[str, ...], source: str) -> str:
+    value = _get(fields, key, source)
+    for choice in allowed:
+        if value.lower() == choice.lower():
+            return choice
+    raise GridError(f"{source}: {key}={value[:60]} should be {' or '.join(allowed)}.")
+
+
+def _parse_dims(value: str, source: str) -> tuple[int, int, int]:
+    parts = value.split()
+    if len(parts) != 3 or not all(part.isascii() and part.isdecimal() for part in parts):
+        raise GridError(f"{source}: DimSize={value[:60]} should be three whole numbers.")
+    nx, ny, nz = map(int, parts)
+    if min(nx, ny, nz) < 1:
+        raise GridError(f"{source}: DimSize={value[:60]} should be >= 1 along each axis.")
+    return nx, ny, nz
+
+
+def _parse_spacing(value: str, source: str) -> tuple[float, float, float]:
+    try:
+        x, y, z = map(float, value.split())
+    except ValueError:
+        raise GridError(f"{source}: ElementSpacing={value[:60]} should be three numbers.") from None
+    if not all(math.isfinite(step) and step > 0 for step in (x, y, z)):
+        raise GridError(f"{source}: ElementSpacing={value[:60]} should be > 0 along each axis.")
+    return x, y, z

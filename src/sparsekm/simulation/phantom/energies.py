@@ -1,0 +1,185 @@
+"""Draw the phantom's expression energies.
+
+With u = baseline + planted signal + tissue-wide pattern + noise, the energy is
+max(0, exp(u) - 0.12), at most 50: non-negative, skewed, a few per cent exact zeros, as in measured
+grids. Signals spill over region borders, as in sections of finite thickness.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.ndimage import gaussian_filter
+
+from sparsekm.atlas.vocabulary import AGES, NO_DATA
+from sparsekm.simulation.phantom.genes import PlantedGene
+from sparsekm.simulation.phantom.geometry import LUMEN, TISSUE, Geometry
+from sparsekm.simulation.phantom.sections import PlantedSection
+
+MARKER_STRENGTH = 2.0
+GRADIENT_STRENGTH = 0.3
+MODULE_STRENGTH = 0.25
+COMMON_STRENGTH = 0.1
+NOISE = 0.5
+PLANE_NOISE = 0.08
+ZERO_BELOW = 0.12
+LARGEST = 50.0
+CONSTANT_ENERGY = 1.25
+MOST_MISSING = 0.22
+"""Share of a usable grid's tissue voxels that missing sections may take."""
+EDGE_PLANES = 1
+
+
+@dataclass(frozen=True)
+class Canvas:
+    """What all genes of an age share.
+
+    Attributes
+    ----------
+    age : str
+    geometry : Geometry
+    membership : dict of str to ndarray of shape (n_voxels,)
+        Blurred share of each region at each labelled voxel.
+    position : ndarray of shape (n_voxels, 3)
+        Coordinates scaled to -1..1 over the brain.
+    patterns : ndarray of shape (n_modules, n_voxels)
+        Standardised patterns of the modules.
+    common : ndarray of shape (n_voxels,)
+        Pattern that all genes share a little of.
+    edge_missing : float
+        Probability that the outermost plane is missing.
+    """
+
+    age: str
+    geometry: Geometry
+    membership: dict[str, np.ndarray]
+    position: np.ndarray
+    patterns: np.ndarray
+    common: np.ndarray
+    edge_missing: float
+
+
+def prepare_canvas(
+    age: str, geometry: Geometry, n_modules: int, edge_missing: float, seed: int
+) -> Canvas:
+    """Compute the spatial patterns of an age."""
+    coordinates = geometry.coordinates.astype(float)
+    low, high = coordinates.min(axis=0), coordinates.max(axis=0)
+    position = 2 * (coordinates - low) / np.maximum(high - low, 1) - 1
+    patterns = [_draw_pattern(position, [seed, 103, module]) for module in range(n_modules)]
+    return Canvas(
+        age=age,
+        geometry=geometry,
+        membership=_blur_regions(geometry),
+        position=position,
+        patterns=np.array(patterns),
+        common=_draw_pattern(position, [seed, 104]),
+        edge_missing=edge_missing,
+    )
+
+
+def draw_energy(canvas: Canvas, section: PlantedSection, seed: int) -> np.ndarray:
+    """Draw the energy grid of one section data set.
+
+    Parameters
+    ----------
+    canvas : Canvas
+    section : PlantedSection
+    seed : int
+        The phantom's seed. What is planted depends on gene and age, noise and missing planes also
+        on the section data set.
+
+    Returns
+    -------
+    ndarray of float32 of shape (nz, ny, nx)
+        -1 outside the labelled voxels and on missing planes.
+    """
+    position = list(AGES).index(canvas.age)
+    gene_rng = np.random.default_rng(np.random.SeedSequence([seed, 105, section.gene.number]))
+    rng = np.random.default_rng(np.random.SeedSequence([seed, 106, position, section.id]))
+    geometry = canvas.geometry
+    if section.gene.kind == "constant":
+        energy = np.full(len(geometry.index), CONSTANT_ENERGY)
+    else:
+        level = _draw_level(canvas, section.gene, gene_rng, rng)
+        # Four decimals, so that the last bit of a machine's exp() does not reach the file.
+        energy = np.round(np.clip(np.exp(level) - ZERO_BELOW, 0, LARGEST), 4)
+    z = geometry.coordinates[:, 2]
+    energy[np.isin(z, _missing_planes(canvas, section.gene, rng))] = NO_DATA
+    nx, ny, nz = geometry.dims
+    volume = np.full(nx * ny * nz, NO_DATA, dtype=np.float32)
+    volume[geometry.index] = energy
+    return volume.reshape(nz, ny, nx)
+
+
+def _draw_level(
+    canvas: Canvas, gene: PlantedGene, gene_rng: np.random.Generator, rng: np.random.Generator
+) -> np.ndarray:
+    """Draw u, the level whose exponential is the energy."""
+    geometry = canvas.geometry
+    baseline = 2.0 if gene.kind == "housekeeping" else gene_rng.normal(-0.8, 0.6)
+    factor = gene_rng.uniform(0.6, 1.4)
+    level = baseline + COMMON_STRENGTH * gene_rng.normal() * canvas.common
+    level += factor * _planted_signal(canvas, gene)
+    level[geometry.kind == LUMEN] -= 1.5
+    z = geometry.coordinates[:, 2]
+    level += PLANE_NOISE * rng.normal(size=geometry.dims[2])[z]
+    noise = 0.4 * NOISE if gene.kind == "housekeeping" else NOISE
+    return level + noise * rng.normal(size=len(level))
+
+
+def _planted_signal(canvas: Canvas, gene: PlantedGene) -> np.ndarray:
+    if gene.kind == "marker":
+        shares = [
+            canvas.membership[r] for r in gene.regions_at(canvas.age) if r in canvas.membership
+        ]
+        return MARKER_STRENGTH * gene.strength(canvas.age) * sum(shares, np.zeros(1))
+    if gene.kind == "gradient":
+        return GRADIENT_STRENGTH * (canvas.position * np.array(gene.direction)).sum(axis=1)
+    if gene.kind == "module":
+        return MODULE_STRENGTH * canvas.patterns[gene.module]
+    return np.zeros(1)
+
+
+def _missing_planes(canvas: Canvas, gene: PlantedGene, rng: np.random.Generator) -> np.ndarray:
+    """Choose the sagittal planes no section covers."""
+    z = canvas.geometry.coordinates[canvas.geometry.kind == TISSUE, 2]
+    per_plane = np.bincount(z, minlength=canvas.geometry.dims[2])
+    planes = np.flatnonzero(per_plane)
+    if gene.kind == "mostly_missing":
+        order = rng.permutation(planes)
+        taken = np.cumsum(per_plane[order]) / per_plane.sum()
+        return order[: np.searchsorted(taken, 0.45) + 1]
+    edge = planes[:EDGE_PLANES] if rng.random() < canvas.edge_missing else planes[:0]
+    inner = rng.permutation(planes[EDGE_PLANES:])[: rng.choice(3, p=(0.6, 0.3, 0.1))]
+    chosen = np.concatenate([edge, inner])
+    fits = np.cumsum(per_plane[chosen]) <= MOST_MISSING * per_plane.sum()
+    return chosen[fits]
+
+
+def _blur_regions(geometry: Geometry) -> dict[str, np.ndarray]:
+    nx, ny, nz = geometry.dims
+    volume = np.zeros(nx * ny * nz)
+    volume[geometry.index] = 1
+    whole = gaussian_filter(volume.reshape(nz, ny, nx), 0.7).ravel()[geometry.index]
+    shares = {}
+    for region in np.unique(geometry.region):
+        volume[:] = 0
+        volume[geometry.index[geometry.region == region]] = 1
+        blurred = gaussian_filter(volume.reshape(nz, ny, nx), 0.7).ravel()[geometry.index]
+        shares[str(region)] = blurred / whole
+    return shares
+
+
+def _draw_pattern(position: np.ndarray, seed: list[int]) -> np.ndarray:
+    """Draw a patchy pattern: waves of random directions, of about two cycles over the brain."""
+    rng = np.random.default_rng(np.random.SeedSequence(seed))
+    pattern = np.zeros(len(position))
+    for _ in range(4):
+        direction = rng.normal(size=3)
+        direction /= np.sqrt((direction**2).sum())
+        cycles = rng.uniform(1.0, 2.5)
+        along = (position * direction).sum(axis=1)
+        pattern += np.cos(np.pi * cycles * along + rng.uniform(0, 2 * np.pi))
+    return (pattern - pattern.mean()) / pattern.std()

@@ -1,0 +1,151 @@
+"""Cut a solid into regions of exactly the wanted sizes.
+
+Voxels go to the region with the smallest squared distance minus a bonus, a power diagram; the
+bonuses are what makes the sizes come out right (semi-discrete optimal transport [1]_). A last
+step moves single voxels along the cheapest chains of neighbouring regions, since bonuses alone
+need not meet whole numbers.
+
+References
+----------
+.. [1] Aurenhammer, Hoffmann & Aronov, Algorithmica 20:61-76 (1998), doi:10.1007/PL00009187.
+"""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+
+
+def assign_with_sizes(costs: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """Assign every voxel to one region so that each region gets exactly its size.
+
+    Parameters
+    ----------
+    costs : ndarray of shape (n_voxels, n_regions)
+        Squared distances, in any unit.
+    sizes : ndarray of int of shape (n_regions,)
+        Wanted numbers of voxels; their sum is n_voxels.
+
+    Returns
+    -------
+    ndarray of int of shape (n_voxels,)
+        Region numbers.
+
+    Raises
+    ------
+    ValueError
+        If the sizes do not add up to the number of voxels.
+    """
+    costs = np.asarray(costs, dtype=float)
+    sizes = np.asarray(sizes, dtype=np.int64)
+    if sizes.sum() != len(costs):
+        raise ValueError(f"sizes.sum()={sizes.sum()} should equal n_voxels={len(costs)}.")
+    labels = np.argmin(costs - _balance(costs, sizes), axis=1)
+    return _settle(costs, sizes, labels)
+
+
+def _balance(costs: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """Find the bonuses that balance a softened partition, hardening it step by step.
+
+    With temperature t, voxel v belongs to region r by the share softmax_r((b_r - c_vr) / t). The
+    shares sum to the sizes where a convex function of b is least; damped Newton steps find it.
+    """
+    bonus = np.zeros(costs.shape[1])
+    scale = np.median(costs.min(axis=1)) + 1e-9
+    for temperature in scale * np.array([1.0, 0.3, 0.1, 0.03, 0.01]):
+        value, share = _soften(costs, sizes, bonus, temperature)
+        for _ in range(25):
+            gap = share.sum(axis=0) - sizes
+            if np.abs(gap).max() < 0.25:
+                break
+            curvature = np.diag(share.sum(axis=0)) - np.einsum("vr,vq->rq", share, share)
+            curvature[np.diag_indices_from(curvature)] += 1e-3
+            step = -temperature * np.linalg.solve(curvature, gap)
+            bonus, value, share = _descend(costs, sizes, bonus, step, temperature, value)
+    return bonus
+
+
+def _soften(
+    costs: np.ndarray, sizes: np.ndarray, bonus: np.ndarray, temperature: float
+) -> tuple[float, np.ndarray]:
+    gain = (bonus - costs) / temperature
+    top = gain.max(axis=1, keepdims=True)
+    share = np.exp(gain - top)
+    total = share.sum(axis=1, keepdims=True)
+    value = temperature * float((np.log(total) + top).sum()) - float((sizes * bonus).sum())
+    return value, share / total
+
+
+def _descend(
+    costs: np.ndarray,
+    sizes: np.ndarray,
+    bonus: np.ndarray,
+    step: np.ndarray,
+    temperature: float,
+    value: float,
+) -> tuple[np.ndarray, float, np.ndarray]:
+    """Take the longest halving of a step that lowers the convex function."""
+    for halving in range(30):
+        trial = bonus + step * 0.5**halving
+        trial_value, share = _soften(costs, sizes, trial, temperature)
+        if trial_value <= value:
+            return trial, trial_value, share
+    return bonus, value, _soften(costs, sizes, bonus, temperature)[1]
+
+
+def _settle(costs: np.ndarray, sizes: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Push single voxels from too large to too small regions, cheapest chain first."""
+    n_regions = len(sizes)
+    price = np.full((n_regions, n_regions), np.inf)
+    mover = np.zeros((n_regions, n_regions), dtype=np.int64)
+    changed = range(n_regions)
+    while True:
+        excess = np.bincount(labels, minlength=n_regions) - sizes
+        if not excess.any():
+            return labels
+        for region in changed:
+            _price_moves(costs, labels, region, price, mover)
+        source, target, previous = _cheapest_chain(price, excess)
+        chain = [target]
+        while chain[-1] != source:
+            chain.append(previous[chain[-1]])
+        moved = [mover[giver, taker] for taker, giver in itertools.pairwise(chain)]
+        labels[moved] = chain[:-1]
+        changed = chain
+
+
+def _price_moves(
+    costs: np.ndarray, labels: np.ndarray, region: int, price: np.ndarray, mover: np.ndarray
+) -> None:
+    """Note for each other region the voxel that moves there most cheaply, and its cost."""
+    members = np.flatnonzero(labels == region)
+    price[region] = np.inf
+    if len(members):
+        change = costs[members] - costs[members, region][:, None]
+        first = np.argmin(change, axis=0)
+        price[region] = change[first, np.arange(len(first))]
+        mover[region] = members[first]
+        price[region, region] = np.inf
+
+
+def _cheapest_chain(price: np.ndarray, excess: np.ndarray) -> tuple[int, int, np.ndarray]:
+    """Bellman-Ford from the most overfull region to the cheapest one short of voxels."""
+    n_regions = len(excess)
+    source = int(np.argmax(excess))
+    distance = np.full(n_regions, np.inf)
+    distance[source] = 0.0
+    previous = np.full(n_regions, -1)
+    for _ in range(n_regions - 1):
+        through = distance[:, None] + price
+        best = np.argmin(through, axis=0)
+        # A hair of slack keeps rounding from tying regions into a loop of no cost.
+        better = through[best, np.arange(n_regions)] < distance - 1e-9
+        better[source] = False
+        if not better.any():
+            break
+        distance[better] = through[best, np.arange(n_regions)][better]
+        previous[better] = best[better]
+    short = np.flatnonzero(excess < 0)
+    target = int(short[np.argmin(distance[short])])
+    return source, target, previous

@@ -1,0 +1,96 @@
+"""The phantom as a source of the atlas' files."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sparsekm.atlas.sources import NotFoundError
+from sparsekm.atlas.vocabulary import get_age
+from sparsekm.simulation.phantom.archives import pack_annotation, pack_energy
+from sparsekm.simulation.phantom.energies import Canvas, draw_energy, prepare_canvas
+from sparsekm.simulation.phantom.genes import plant_genes
+from sparsekm.simulation.phantom.geometry import build_geometry
+from sparsekm.simulation.phantom.sections import PlantedSection, listing_document, plant_sections
+from sparsekm.simulation.phantom.sizes import get_size
+from sparsekm.simulation.phantom.structures import label_voxels, ontology_document
+from sparsekm.simulation.phantom.truth import tabulate_truth
+
+
+class PhantomSource:
+    """Gives the files that the atlas' servers would, made from a seed; see `AtlasSource`.
+
+    Parameters
+    ----------
+    size : {"tiny", "default", "full"}
+    seed : int
+        Non-negative. The same seed gives the same volumes.
+
+    Attributes
+    ----------
+    simulated : bool
+        True.
+    genes : list of PlantedGene
+    """
+
+    simulated = True
+
+    def __init__(self, size: str = "default", seed: int = 0):
+        if seed < 0:
+            raise ValueError(f"seed={seed} should be >= 0.")
+        self.size = get_size(size)
+        self.seed = seed
+        self.genes = plant_genes(self.size.genes, seed)
+        self._canvases: dict[str, Canvas] = {}
+        self._sections: dict[str, dict[int, PlantedSection]] = {}
+
+    def ontology(self) -> bytes:
+        """Return the structure tree."""
+        return ontology_document()
+
+    def listing(self, age: str) -> bytes:
+        """Return the section data sets of an age, failed and coronal ones included."""
+        return listing_document(age, list(self.sections(age).values()))
+
+    def annotation(self, age: str) -> bytes:
+        """Return the zip with the annotation of an age."""
+        geometry = self.canvas(age).geometry
+        nx, ny, nz = geometry.dims
+        labels = np.zeros(nx * ny * nz, dtype=np.uint32)
+        labels[geometry.index] = label_voxels(age, geometry)
+        return pack_annotation(labels.reshape(nz, ny, nx), self.size.ages[age].spacing)
+
+    def energy(self, age: str, section_data_set_id: int) -> bytes:
+        """Return the zip with the energy of one section data set."""
+        section = self.sections(age).get(section_data_set_id)
+        if section is None:
+            raise NotFoundError(f"section_data_set_id={section_data_set_id} is not of age {age}.")
+        volume = draw_energy(self.canvas(age), section, self.seed)
+        spacing = self.size.ages[age].spacing
+        return pack_energy(volume, spacing, section.id, has_grid=section.has_grid)
+
+    def describe_url(self, role: str, age: str, section_data_set_id: int | None = None) -> str:
+        """Name the origin of a file: size, seed, age and role."""
+        item = "" if section_data_set_id is None else f"/{section_data_set_id}"
+        return f"phantom:{self.size.name}/{self.seed}/{age}/{role}{item}"
+
+    def truth(self, age: str) -> bytes:
+        """Return what is planted at an age as CSV."""
+        present = set(self.size.ages[age].region_voxels)
+        return tabulate_truth(age, self.genes, present).to_csv(index=False).encode()
+
+    def sections(self, age: str) -> dict[int, PlantedSection]:
+        """Return the section data sets of an age by id, made on first use."""
+        if age not in self._sections:
+            planted = plant_sections(get_age(age).name, self.genes, self.seed)
+            self._sections[age] = {section.id: section for section in planted}
+        return self._sections[age]
+
+    def canvas(self, age: str) -> Canvas:
+        """Return the geometry and patterns of an age, made on first use."""
+        if age not in self._canvases:
+            geometry = build_geometry(get_age(age).name, self.size.ages[age])
+            numbers = self.size.genes
+            self._canvases[age] = prepare_canvas(
+                age, geometry, numbers.n_modules, self.size.edge_missing, self.seed
+            )
+        return self._canvases[age]

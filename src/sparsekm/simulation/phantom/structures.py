@@ -1,0 +1,212 @@
+"""The phantom's structure tree: the atlas' own upper levels over made-up descendants.
+
+Names, ids and colours down to level 3, the landmark tracts and the ventricles are facts about the
+atlas' ontology. Everything below is invented, skips levels as the real tree does, and says
+"phantom" in its name. Most invented ids lie above 2**24, where float32 would lose them.
+"""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+
+from sparsekm.atlas.vocabulary import (
+    NEURAL_PLATE_ID,
+    ONTOLOGY_ID,
+    ROOT_ID,
+    SPINAL_CORD_ID,
+    TRACTS_ID,
+    VENTRICLES_ID,
+)
+from sparsekm.simulation.phantom.geometry import LUMEN, TRACT, UNASSIGNED, Geometry
+
+# acronym: (id, name, colour, level, parent)
+UPPER = {
+    "NP": (NEURAL_PLATE_ID, "neural plate", "C86A39", 0, None),
+    "F": (15566, "forebrain", "C86A39", 1, "NP"),
+    "SP": (15567, "secondary prosencephalon", "A84D10", 2, "F"),
+    "RSP": (15568, "rostral secondary prosencephalon", "A84D10", 3, "SP"),
+    "CSP": (15738, "caudal secondary prosencephalon", "ED985C", 3, "SP"),
+    "D": (16308, "diencephalon", "FFF9C7", 2, "F"),
+    "p3": (16309, "prosomere 3", "FFF9C7", 3, "D"),
+    "p2": (16375, "prosomere 2", "FFF189", 3, "D"),
+    "p1": (16509, "prosomere 1", "FFE524", 3, "D"),
+    "M": (16649, "midbrain", "17B317", 1, "NP"),
+    "m1": (16650, "mesomere 1", "17B317", 3, "M"),
+    "m2": (16751, "mesomere 2 (preisthmus or caudal midbrain)", "00D100", 3, "M"),
+    "H": (16808, "hindbrain", "EA37FF", 1, "NP"),
+    "PPH": (16809, "prepontine hindbrain", "EA37FF", 2, "H"),
+    "is": (16810, "isthmus", "EA37FF", 3, "PPH"),
+    "r1": (16915, "rhombomere 1", "EE5DFF", 3, "PPH"),
+    "r2": (17023, "rhombomere 2", "EE80FF", 3, "PPH"),
+    "PH": (17092, "pontine hindbrain", "9442FF", 2, "H"),
+    "r3": (17093, "rhombomere 3", "9442FF", 3, "PH"),
+    "r4": (17156, "rhombomere 4", "9E63FF", 3, "PH"),
+    "PMH": (17220, "pontomedullary hindbrain", "37A7FF", 2, "H"),
+    "r5": (17221, "rhombomere 5", "37A7FF", 3, "PMH"),
+    "r6": (17290, "rhombomere 6", "5DB8FF", 3, "PMH"),
+    "MH": (17352, "medullary hindbrain (medulla)", "12D9B9", 2, "H"),
+    "r7": (17353, "rhombomere 7", "12D9B9", 3, "MH"),
+    "r8": (17416, "rhombomere 8", "4FD9BF", 3, "MH"),
+    "r9": (17476, "rhombomere 9", "75D9BF", 3, "MH"),
+    "r10": (17538, "rhombomere 10", "91D9BF", 3, "MH"),
+    "r11": (17596, "rhombomere 11", "BFD9BF", 3, "MH"),
+    "SpC": (SPINAL_CORD_ID, "spinal cord", "EBE3D5", 1, "NP"),
+}
+
+# The ventricles repeat the tree above; only their ids are not to be derived.
+VENTRICLE_IDS = {
+    "NP": VENTRICLES_ID,
+    "F": 126651562, "SP": 126651566, "RSP": 126651570, "CSP": 126651602,
+    "D": 126651634, "p3": 126651638, "p2": 126651666, "p1": 126651694,
+    "M": 126651722, "m1": 126651726, "m2": 126651754,
+    "H": 126651782, "PPH": 126651786, "is": 126651790, "r1": 126651810, "r2": 126651830,
+    "PH": 126651850, "r3": 126651854, "r4": 126651874,
+    "PMH": 126651894, "r5": 126651898, "r6": 126651918,
+    "MH": 126651938, "r7": 126651942, "r8": 126651962, "r9": 126651982, "r10": 126652002,
+    "r11": 126652022, "SpC": 126652042,
+}  # fmt: skip
+
+# suffix: (offset of the id, level, parent's suffix)
+_PARTS = {
+    "xA": (1, 5, ""),
+    "xAn": (2, 7, "xA"),
+    "xAm": (3, 9, "xA"),
+    "xB": (4, 5, ""),
+    "xBn": (5, 7, "xB"),
+    "xBm": (6, 9, "xB"),
+    "xBmp": (7, 10, "xBm"),
+}
+_DEEP_PART = {
+    "E11.5": ("xAm", "xBm"), "E13.5": ("xAm", "xBmp"), "E15.5": ("xAm", "xBmp"),
+    "E18.5": ("xAn", "xBn"), "P4": ("xAn", "xBn"), "P14": ("xAn", "xBn"), "P28": ("xAn", "xBmp"),
+}  # fmt: skip
+"""Part that the inner voxels of a region belong to at each age: dorsal, ventral."""
+
+_FIRST_INVENTED_ID = 990_000_001
+_SMALL_INVENTED_ID = 990_001
+INVENTED_TRACT_ID = 990_009_001
+UNKNOWN_ID = 990_009_999
+"""Stands in annotations, never in the tree."""
+
+
+def part_id(region: str, suffix: str) -> int:
+    """Id of an invented part of a region; level-7 parts stay below 2**24, the others above."""
+    offset, level, _ = _PARTS[suffix]
+    first = _SMALL_INVENTED_ID if level == 7 else _FIRST_INVENTED_ID
+    return first + 10 * list(UPPER).index(region) + offset
+
+
+def label_voxels(age: str, geometry: Geometry) -> np.ndarray:
+    """Give every voxel of a geometry the id of a structure.
+
+    Returns
+    -------
+    ndarray of uint32 of shape (n_voxels,)
+        Tissue carries parts of its region, the spinal cord in places itself; lumen the twin of the
+        region among the ventricles; unassigned voxels the forebrain (above level 3) or an id that
+        the tree does not have.
+    """
+    labels = np.zeros(len(geometry.index), dtype=np.uint32)
+    deep_dorsal, deep_ventral = _DEEP_PART[age]
+    dorsal = geometry.height > 0.5
+    deep = geometry.depth > np.median(geometry.depth)
+    for region in np.unique(geometry.region):
+        here = geometry.region == region
+        parts = ("xA", "xB", deep_dorsal, deep_ventral)
+        if region == "SpC":
+            labels[here & dorsal] = part_id(region, "xA")
+            labels[here & ~dorsal] = SPINAL_CORD_ID
+        else:
+            quarters = (dorsal & ~deep, ~dorsal & ~deep, dorsal & deep, ~dorsal & deep)
+            for part, quarter in zip(parts, quarters, strict=True):
+                labels[here & quarter] = part_id(region, part)
+        labels[here & (geometry.kind == LUMEN)] = VENTRICLE_IDS[region]
+    labels[geometry.kind == TRACT] = INVENTED_TRACT_ID
+    unassigned = np.flatnonzero(geometry.kind == UNASSIGNED)
+    labels[unassigned[0::2]] = UPPER["F"][0]
+    labels[unassigned[1::2]] = UNKNOWN_ID
+    return labels
+
+
+def ontology_document() -> bytes:
+    """Write the tree as the servers do: one root in the JSON envelope."""
+    root = _node(ROOT_ID, "mouse", "Mus musculus", "FFFFFF", None, None)
+    plate = _neural_plate_tree()
+    tracts = _node(TRACTS_ID, "tracts", "landmark tracts", "CCCCCC", 0, ROOT_ID)
+    tract = (INVENTED_TRACT_ID, "pht", "phantom tract", "BBBBBB", 12, TRACTS_ID)
+    tracts["children"] = [_node(*tract)]
+    root["children"] = [plate, tracts, _ventricle_tree()]
+    _number(root)
+    envelope = {"success": True, "id": 0, "start_row": 0, "num_rows": 1, "total_rows": 1}
+    return json.dumps({**envelope, "msg": [root]}).encode()
+
+
+def _neural_plate_tree() -> dict:
+    nodes = {}
+    for acronym, (node_id, name, color, level, parent) in UPPER.items():
+        parent_id = UPPER[parent][0] if parent else ROOT_ID
+        nodes[acronym] = _node(node_id, acronym, name, color, level, parent_id)
+        if parent:
+            nodes[parent]["children"].append(nodes[acronym])
+        if level == 3 or acronym == "SpC":
+            _add_parts(acronym, nodes[acronym])
+    return nodes["NP"]
+
+
+def _add_parts(region: str, node: dict) -> None:
+    parts = {"": node}
+    for suffix, (_, level, above) in _PARTS.items():
+        parent = parts[above]
+        name = f"phantom part {suffix[1:]} of {node['name']}"
+        parts[suffix] = _node(
+            part_id(region, suffix),
+            f"{region}{suffix}",
+            name,
+            node["color_hex_triplet"],
+            level,
+            parent["id"],
+        )
+        parent["children"].append(parts[suffix])
+
+
+def _ventricle_tree() -> dict:
+    nodes = {}
+    for acronym, node_id in VENTRICLE_IDS.items():
+        _, name, color, level, parent = UPPER[acronym]
+        own = "ventricles" if parent is None else f"v_{acronym}"
+        parent_id = VENTRICLE_IDS[parent] if parent else ROOT_ID
+        nodes[acronym] = _node(node_id, own, f"ventricles, {name}", color, level, parent_id)
+        if parent:
+            nodes[parent]["children"].append(nodes[acronym])
+    return nodes["NP"]
+
+
+def _node(
+    node_id: int, acronym: str, name: str, color: str, level: int | None, parent_id: int | None
+) -> dict:
+    return {
+        "id": node_id,
+        "atlas_id": None,
+        "ontology_id": ONTOLOGY_ID,
+        "acronym": acronym,
+        "name": name,
+        "color_hex_triplet": color,
+        "graph_order": 0,
+        "st_level": level,
+        "hemisphere_id": 3,
+        "parent_structure_id": parent_id,
+        "children": [],
+    }
+
+
+def _number(root: dict) -> None:
+    """Give each node its position in the tree as written."""
+    waiting = [root]
+    position = 0
+    while waiting:
+        node = waiting.pop()
+        node["graph_order"] = position
+        position += 1
+        waiting.extend(reversed(node["children"]))

@@ -1,0 +1,231 @@
+"""From a source's bytes to the matrix of an age, through files on disk."""
+
+import shutil
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from sparsekm.atlas.assembly import assemble_age, common_genes
+from sparsekm.atlas.expression_file import (
+    add_truth,
+    describe_expression,
+    read_expression,
+    write_expression,
+)
+from sparsekm.atlas.grid import GridError
+from sparsekm.atlas.manifest import digest, read_manifest
+from sparsekm.atlas.normalisation import normalise_age
+from sparsekm.atlas.ontology import read_ontology
+from sparsekm.atlas.retrieval import retrieve_age
+from sparsekm.atlas.sources import NotFoundError, open_source
+from sparsekm.simulation.phantom.energies import draw_energy
+
+
+@pytest.fixture(scope="module")
+def ontology(phantom_files):
+    return read_ontology(phantom_files / "ontology.json")
+
+
+@pytest.fixture(scope="module")
+def matrix(phantom_files, ontology):
+    return assemble_age(phantom_files / "E11.5", ontology, "E11.5")
+
+
+def test_the_matrix_holds_exactly_the_planted_values(matrix, tiny_phantom):
+    canvas, sections = tiny_phantom.canvas("E11.5"), tiny_phantom.sections("E11.5")
+    index = matrix.obs.index.astype(int)
+    for column, used in enumerate(matrix.var["section_data_set_ids"]):
+        volume = draw_energy(canvas, sections[int(used)], tiny_phantom.seed)
+        planted = volume.ravel()[index]
+        np.testing.assert_array_equal(matrix.X[:, column], np.where(planted == -1, np.nan, planted))
+    assert matrix.X.dtype == np.float32
+
+
+def test_regions_and_coordinates_are_those_of_the_phantom(matrix, tiny_phantom):
+    plan = tiny_phantom.size.ages["E11.5"]
+    geometry = tiny_phantom.canvas("E11.5").geometry
+    table = matrix.regions.set_index("acronym")
+    assert table["n_voxels"].to_dict() == plan.region_voxels
+    assert table.loc["SpC", "id"] == 17651
+    place = pd.Series(geometry.region, index=geometry.index)
+    assert (place[matrix.obs.index.astype(int)].to_numpy() == matrix.obs["region"]).all()
+    nx, ny, _ = plan.dims
+    linear = matrix.obs["x"] + nx * (matrix.obs["y"] + ny * matrix.obs["z"])
+    assert (linear == matrix.obs.index.astype(int)).all()
+    assert matrix.obs["region_id"].dtype == np.int64
+
+
+def test_every_voxel_and_data_set_is_counted(matrix, tiny_phantom):
+    plan = tiny_phantom.size.ages["E11.5"]
+    counts = matrix.counts["voxels"]
+    assert counts["brain"] + counts["spinal_cord"] == plan.n_tissue == len(matrix.X)
+    assert counts["ventricle"] == sum(plan.lumen_voxels.values())
+    assert counts["tract"] == plan.tract_voxels
+    assert counts["unassigned"] == plan.unassigned_voxels
+    assert 0 < counts["unknown_ids"] < counts["unassigned"]
+    assert sum(counts.values()) - counts["unknown_ids"] == np.prod(plan.dims)
+    assert matrix.counts["section_data_sets"]["failed"] >= 1
+    assert matrix.counts["section_data_sets"]["other_plane"] >= 1
+    assert matrix.counts["genes"]["taken"] == matrix.X.shape[1]
+
+
+def test_a_delegate_without_a_grid_is_replaced_by_its_replicate(phantom_files, ontology):
+    entries = read_manifest(phantom_files / "P14" / "manifest.csv")
+    gridless = [entry for entry in entries if entry.status == "no_grid"]
+    assert len(gridless) == 1
+    assert not gridless[0].file
+    matrix = assemble_age(phantom_files / "P14", ontology, "P14")
+    used = matrix.var.set_index("gene_id").loc[gridless[0].gene_id, "section_data_set_ids"]
+    assert used != str(gridless[0].section_data_set_id)
+    assert matrix.counts["genes"]["without_grid"] == 0
+
+
+def test_the_mean_rule_uses_all_replicates(phantom_files, ontology, matrix):
+    mean = assemble_age(phantom_files / "E11.5", ontology, "E11.5", replicates="mean")
+    several = mean.var["section_data_set_ids"].str.contains(";").to_numpy()
+    assert several.sum() == matrix.counts["genes"]["with_replicates"] >= 1
+    np.testing.assert_array_equal(mean.X[:, ~several], matrix.X[:, ~several])
+    assert (mean.X[:, several] != matrix.X[:, several]).any(axis=0).all()
+
+
+def test_genes_of_all_ages_are_found_from_the_manifests(phantom_files, ontology):
+    folders = [phantom_files / age for age in ("E11.5", "P14")]
+    shared = common_genes(folders)
+    matrix = assemble_age(folders[1], ontology, "P14", genes=shared)
+    assert set(matrix.var["gene_id"]) == shared
+    assert matrix.counts["genes"]["not_wanted"] >= 1
+
+
+def test_the_expression_file_reads_back_exactly(matrix, phantom_files, tmp_path):
+    data = describe_expression(
+        matrix,
+        "E11.5",
+        source="phantom",
+        simulated=True,
+        settings={"tissue": ["brain"], "level": 3},
+    )
+    add_truth(data, phantom_files / "E11.5" / "truth.csv")
+    write_expression(tmp_path / "expression.h5ad", data)
+    read = read_expression(tmp_path / "expression.h5ad")
+    np.testing.assert_array_equal(read.X, matrix.X)
+    assert read.X.dtype == np.float32
+    assert read.var["gene_id"].tolist() == matrix.var["gene_id"].tolist()
+    assert read.var["entrez_id"].isna().sum() == matrix.var["entrez_id"].isna().sum() >= 1
+    assert read.var["symbol"].str.endswith("*").any()
+    assert read.var["relevant"].dtype == bool
+    assert set(read.var["planted_kind"][read.var["relevant"]]) == {"marker"}
+    provenance = read.uns["provenance"]
+    assert provenance["simulated"]
+    assert provenance["counts"]["voxels"]["brain"] == matrix.counts["voxels"]["brain"]
+    spacing = matrix.spacing[0] / 1000
+    np.testing.assert_allclose(read.obsm["spatial"][:, 2], matrix.obs["z"] * spacing)
+    assert [path.name for path in tmp_path.iterdir()] == ["expression.h5ad"]
+
+
+def test_constant_and_mostly_missing_genes_are_dropped_with_a_list(matrix, phantom_files):
+    data = describe_expression(matrix, "E11.5", source="phantom", simulated=True, settings={})
+    add_truth(data, phantom_files / "E11.5" / "truth.csv")
+    kind = data.var["planted_kind"]
+    dropped = normalise_age(data).uns["dropped_genes"].set_index("gene")["reason"]
+    assert set(dropped.index[dropped == "constant"]) == set(kind.index[kind == "constant"])
+    assert set(dropped.index[dropped == "missing"]) == set(kind.index[kind == "mostly_missing"])
+
+
+def test_truth_of_another_phantom_is_refused(matrix, tmp_path):
+    data = describe_expression(matrix, "E11.5", source="phantom", simulated=True, settings={})
+    (tmp_path / "truth.csv").write_text("gene_id,relevant,kind,regions\n1,True,marker,m1\n")
+    with pytest.raises(ValueError, match=r"truth.csv: should hold gene_id=99000"):
+        add_truth(data, tmp_path / "truth.csv")
+
+
+def test_damaged_expression_files_are_named(tmp_path):
+    (tmp_path / "expression.h5ad").write_bytes(b"not HDF5")
+    with pytest.raises(ValueError, match=r"expression.h5ad: should be a whole expression.h5ad"):
+        read_expression(tmp_path / "expression.h5ad")
+    with pytest.raises(FileNotFoundError, match="no such file"):
+        read_expression(tmp_path / "absent.h5ad")
+
+
+@pytest.fixture
+def damaged(phantom_files, tmp_path):
+    """A copy of the files of an age, and the entry of one energy grid in it."""
+    folder = tmp_path / "E11.5"
+    shutil.copytree(phantom_files / "E11.5", folder)
+    entry = next(e for e in read_manifest(folder / "manifest.csv") if e.role == "energy")
+    return folder, entry
+
+
+def test_a_file_truncated_after_retrieval_is_named(damaged, ontology):
+    folder, entry = damaged
+    path = folder / entry.file
+    path.write_bytes(path.read_bytes()[:-100])
+    with pytest.raises(GridError, match=rf"{entry.file}: should be a complete zip archive"):
+        assemble_age(folder, ontology, "E11.5", replicates="mean")
+
+
+def test_a_file_exchanged_after_retrieval_is_named(damaged, ontology):
+    folder, entry = damaged
+    others = [e for e in read_manifest(folder / "manifest.csv") if e.role == "energy"]
+    (folder / entry.file).write_bytes((folder / others[-1].file).read_bytes())
+    with pytest.raises(GridError, match=r"sha256=.* should be .*, as in manifest.csv"):
+        assemble_age(folder, ontology, "E11.5", replicates="mean")
+
+
+class Meddler:
+    """A source that hands out another source's files, but one energy body of its own."""
+
+    def __init__(self, source, body=None, error=None):
+        self._source, self._body, self._error = source, body, error
+
+    def __getattr__(self, name):
+        return getattr(self._source, name)
+
+    def energy(self, age, section_data_set_id):
+        if self._error is not None:
+            raise self._error
+        return self._body
+
+
+def test_grids_of_other_dimensions_are_refused_on_arrival(tiny_phantom, energy_zip, tmp_path):
+    meddler = Meddler(tiny_phantom, energy_zip())
+    (tmp_path / "manifest.csv").write_text("of an earlier run")
+    with pytest.raises(GridError, match=r"DimSize=\(4, 3, 2\) should equal the annotation's"):
+        retrieve_age(meddler, "E11.5", tmp_path)
+    assert not (tmp_path / "manifest.csv").exists()
+    assert not (tmp_path / "energy").exists()
+
+
+def test_files_the_source_does_not_have_are_recorded(tiny_phantom, tmp_path, ontology):
+    entries = retrieve_age(Meddler(tiny_phantom, error=NotFoundError("no")), "E11.5", tmp_path)
+    assert {entry.status for entry in entries if entry.role == "energy"} == {"missing"}
+    with pytest.raises(ValueError, match="n_genes=0 with a usable grid"):
+        assemble_age(tmp_path, ontology, "E11.5")
+
+
+def test_the_manifest_tells_the_bytes_of_every_file(phantom_files):
+    folder = phantom_files / "E11.5"
+    entries = read_manifest(folder / "manifest.csv")
+    stored = {entry.file for entry in entries if entry.file}
+    on_disk = {str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file()}
+    assert on_disk - stored == {"manifest.csv", "truth.csv"}
+    for entry in entries:
+        if entry.file:
+            body = (folder / entry.file).read_bytes()
+            assert (len(body), digest(body)) == (entry.bytes, entry.sha256)
+
+
+def test_another_run_leaves_no_grid_of_the_first_behind(tmp_path, energy_zip):
+    source = open_source("phantom", size="tiny", seed=1)
+    (tmp_path / "energy").mkdir()
+    (tmp_path / "energy" / "5.zip").write_bytes(energy_zip())
+    progress = []
+    entries = retrieve_age(source, "P14", tmp_path, progress=lambda *step: progress.append(step))
+    assert not (tmp_path / "energy" / "5.zip").exists()
+    n_energies = sum(entry.role == "energy" for entry in entries)
+    assert progress[-1] == (n_energies, n_energies)
+
+
+def test_unknown_sources_are_refused():
+    with pytest.raises(ValueError, match="source='mars' should be one of phantom"):
+        open_source("mars")

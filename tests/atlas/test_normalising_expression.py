@@ -1,0 +1,164 @@
+"""Missing values, quality control, transforms and the z-scored matrix of an age."""
+
+import anndata
+import numpy as np
+import pandas as pd
+import pytest
+
+from sparsekm.atlas.assembly import average_energies
+from sparsekm.atlas.missing_values import fill_missing
+from sparsekm.atlas.normalisation import normalise_age
+from sparsekm.atlas.quality_control import screen_expression
+from sparsekm.atlas.transforms import transform_energies
+
+NAN = np.nan
+
+
+@pytest.fixture
+def gappy():
+    return np.array([[1, NAN, 4], [3, 2, NAN], [5, 4, 0], [7, 9, 2]], dtype=np.float32)
+
+
+REGIONS = np.array(["a", "a", "b", "b"])
+
+
+@pytest.mark.parametrize(
+    ("method", "first", "second"),
+    [("zero", 0, 0), ("gene_mean", 5, 2), ("region_mean", 2, 4), ("none", NAN, NAN)],
+)
+def test_gaps_are_filled_without_entering_a_mean(gappy, method, first, second):
+    measured = ~np.isnan(gappy)
+    before = gappy.copy()
+    assert fill_missing(gappy, method, REGIONS) == 2
+    np.testing.assert_array_equal([gappy[0, 1], gappy[1, 2]], [first, second])
+    np.testing.assert_array_equal(gappy[measured], before[measured])
+
+
+def test_a_region_without_values_takes_the_mean_of_the_gene():
+    X = np.array([[NAN], [NAN], [2], [4]], dtype=np.float32)
+    fill_missing(X, "region_mean", REGIONS)
+    np.testing.assert_array_equal(X.ravel(), [3, 3, 2, 4])
+
+
+def test_a_gene_without_any_value_cannot_be_filled():
+    with pytest.raises(ValueError, match="gene at column 1 should have a measured value"):
+        fill_missing(np.array([[1, NAN], [2, NAN]], np.float32), "gene_mean", REGIONS[:2])
+
+
+def test_unknown_fills_and_transforms_are_refused(gappy):
+    with pytest.raises(ValueError, match="fill='median' should be one of none, zero"):
+        fill_missing(gappy, "median", REGIONS)
+    with pytest.raises(ValueError, match="transform='cube' should be one of none, log2"):
+        transform_energies(gappy, "cube")
+
+
+def test_log2_is_of_one_more_and_keeps_gaps(gappy):
+    transform_energies(gappy, "log2")
+    np.testing.assert_allclose(gappy[:, 0], [1, 2, np.log2(6), 3], rtol=1e-6)
+    assert np.isnan(gappy[0, 1])
+    assert gappy[2, 2] == 0
+
+
+def test_replicates_are_averaged_over_those_with_data():
+    mean = average_energies([np.array([1, -1, -1, 0], "f4"), np.array([3, 4, -1, 1], "f4")])
+    np.testing.assert_array_equal(mean, [2, 4, NAN, 0.5])
+    assert mean.dtype == np.float32
+
+
+def test_a_share_of_missing_equal_to_the_threshold_is_too_much():
+    X = np.arange(100, dtype=np.float32).reshape(10, 10)
+    X[:3, 0] = NAN
+    X[:2, 1] = NAN
+    screening = screen_expression(X, max_missing_per_gene=0.3, max_missing_per_voxel=0.2)
+    assert screening.gene_missing[:2].tolist() == [0.3, 0.2]
+    assert screening.genes.tolist() == [False] + [True] * 9
+    assert screening.voxels.tolist() == [False] * 2 + [True] * 8
+
+
+def test_both_thresholds_are_judged_on_the_unpruned_matrix():
+    X = np.arange(16, dtype=np.float32).reshape(4, 4)
+    X[0] = NAN
+    X[1, :2] = NAN
+    screening = screen_expression(X, max_missing_per_gene=0.5, max_missing_per_voxel=0.5)
+    # Without the empty first voxel, genes 0 and 1 would lack a third only.
+    assert screening.genes.tolist() == [False, False, True, True]
+    assert screening.voxels.tolist() == [False, False, True, True]
+
+
+def test_genes_constant_where_measured_are_marked_before_filling():
+    X = np.array([[2, 1, 5], [2, 2, NAN], [NAN, 3, 5], [2, 4, 5]], dtype=np.float32)
+    screening = screen_expression(X, max_missing_per_gene=0.5, max_missing_per_voxel=0.9)
+    assert screening.constant.tolist() == [True, False, True]
+    assert screening.genes.tolist() == [False, True, False]
+
+
+@pytest.mark.parametrize("value", [0, -0.1, 1.1, NAN])
+def test_thresholds_out_of_bounds_are_refused(value):
+    with pytest.raises(ValueError, match=r"max_missing_per_gene=.* should be > 0 and <= 1"):
+        screen_expression(np.ones((2, 2)), max_missing_per_gene=value)
+
+
+def test_nothing_left_is_an_error():
+    with pytest.raises(ValueError, match="n_voxels=2 and n_genes=0 after quality control"):
+        screen_expression(np.ones((2, 2), np.float32))
+
+
+@pytest.fixture
+def expression():
+    rng = np.random.default_rng(5)
+    n_voxels, n_genes = 40, 6
+    X = rng.gamma(2.0, size=(n_voxels, n_genes)).astype(np.float32)
+    X[:, 4] = 1.25
+    X[:25, 5] = NAN
+    X[30, 0] = X[33, 1] = X[34, 4] = NAN
+    region = pd.Categorical(["a"] * 20 + ["b"] * 19 + ["c"], categories=["a", "b", "c"])
+    names = [f"Phm{i}" for i in range(n_genes)]
+    return anndata.AnnData(
+        X=X,
+        obs=pd.DataFrame({"region": region}, index=[str(i) for i in range(n_voxels)]),
+        var=pd.DataFrame({"gene_id": np.arange(n_genes) + 2**24}, index=names),
+        obsm={"spatial": np.zeros((n_voxels, 3))},
+        uns={
+            "provenance": {"dataset": "E11.5", "simulated": True},
+            "regions": pd.DataFrame({"acronym": ["a", "b", "c"], "n_voxels": [20, 19, 1]}),
+        },
+    )
+
+
+def test_an_age_is_screened_filled_and_z_scored(expression):
+    before = expression.X.copy()
+    data = normalise_age(expression)
+    np.testing.assert_array_equal(expression.X, before)
+    assert data.X.dtype == np.float32
+    assert data.var_names.tolist() == ["Phm0", "Phm1", "Phm2", "Phm3"]
+    np.testing.assert_allclose(data.X.mean(axis=0), 0, atol=1e-6)
+    np.testing.assert_allclose(data.X.std(axis=0, ddof=1), 1, rtol=1e-5)
+    assert data.X[30, 0] == pytest.approx(0, abs=1e-6)
+    dropped = data.uns["dropped_genes"]
+    assert dropped[["gene", "reason"]].values.tolist() == [
+        ["Phm4", "constant"],
+        ["Phm5", "missing"],
+    ]
+    assert dropped["gene_id"].tolist() == [2**24 + 4, 2**24 + 5]
+    provenance = data.uns["provenance"]
+    assert provenance["n_genes_dropped_constant"] == provenance["n_genes_dropped_missing"] == 1
+    assert provenance["n_values_filled"] == 2
+    assert provenance["dropped_constant"].tolist() == ["Phm4"]
+    assert data.obs["label"].tolist() == expression.obs["region"].tolist()
+
+
+def test_regions_that_lose_all_voxels_leave_the_table(expression):
+    expression.X[39, :3] = NAN
+    data = normalise_age(expression)
+    assert data.uns["regions"].values.tolist() == [["a", 20], ["b", 19]]
+    assert data.obs["label"].cat.categories.tolist() == ["a", "b"]
+    assert data.uns["provenance"]["n_voxels_dropped"] == 1
+
+
+def test_fill_none_accepts_only_complete_data(expression):
+    with pytest.raises(
+        ValueError, match="n_missing=2 values, should be 0; the first is of gene Phm0"
+    ):
+        normalise_age(expression, fill="none")
+    data = normalise_age(expression, fill="none", max_missing_per_gene=0.01)
+    assert data.var_names.tolist() == ["Phm2", "Phm3"]

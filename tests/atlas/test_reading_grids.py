@@ -1,0 +1,194 @@
+"""Volumes: header, array order, and everything an archive can get wrong."""
+
+import struct
+import zipfile
+
+import numpy as np
+import pytest
+
+from sparsekm.atlas import grid
+from sparsekm.atlas.grid import GridError, MissingGridError, read_annotation, read_energy
+from sparsekm.atlas.volume_header import parse_header
+
+
+def test_x_runs_fastest_then_y_then_z(energy_zip):
+    volume = read_energy(energy_zip())
+    assert volume.dims == (4, 3, 2)
+    assert volume.spacing == (200.0, 200.0, 200.0)
+    assert volume.values.shape == (2, 3, 4)
+    assert volume.values[1, 2, 3] == 3 + 200 + 10000
+    x, y, z = 2, 1, 1
+    assert volume.values.ravel()[x + 4 * (y + 3 * z)] == 2 + 100 + 10000
+
+
+def test_a_file_and_its_bytes_read_the_same(energy_zip, tmp_path):
+    path = tmp_path / "some.zip"
+    path.write_bytes(energy_zip())
+    np.testing.assert_array_equal(read_energy(path).values, read_energy(energy_zip()).values)
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("folder", ["", "9000/", "../../", "/etc/", "C:\\temp\\"])
+def test_members_are_matched_by_base_name_and_written_nowhere(
+    energy_zip, indexed_volume, folder, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    np.testing.assert_array_equal(read_energy(energy_zip(folder=folder)).values, indexed_volume)
+    assert not list(tmp_path.iterdir())
+
+
+def test_big_endian_values_are_swapped(energy_zip, indexed_volume):
+    swapped = indexed_volume.astype(">f4").tobytes()
+    volume = read_energy(energy_zip(swapped, BinaryDataByteOrderMSB="True"))
+    np.testing.assert_array_equal(volume.values, indexed_volume)
+    assert volume.values.dtype == np.dtype("=f4")
+
+
+def test_ids_beyond_two_to_the_24_are_exact(make_zip, make_header):
+    ids = np.array([126652053, 0, 2**24 + 1, 17651, 2**32 - 1, 1], dtype="<u4")
+    header = make_header(
+        DimSize="3 2 1", ElementType="MET_UINT", ElementDataFile="gridAnnotation.raw"
+    )
+    body = make_zip({"gridAnnotation.mhd": header, "gridAnnotation.raw": ids.tobytes()})
+    volume = read_annotation(body)
+    assert volume.values.dtype == np.uint32
+    np.testing.assert_array_equal(volume.values.ravel(), ids)
+    assert int(np.float32(126652053)) == 126652056
+
+
+def test_header_keys_may_come_in_any_order_with_unknown_ones_between(make_header):
+    lines = [*make_header().splitlines(), "Comment = a = b"]
+    header = parse_header("\r\n".join(reversed(lines)))
+    assert header.dims == (4, 3, 2)
+    assert header.data_file == "energy.raw"
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"NDims": "2"}, "NDims=2 should be 3"),
+        ({"NDims": None}, "should give NDims"),
+        ({"DimSize": None}, "should give DimSize"),
+        ({"DimSize": "4 3"}, "DimSize=4 3 should be three whole numbers"),
+        ({"DimSize": "4 3 0"}, "DimSize=4 3 0 should be >= 1"),
+        ({"DimSize": "4 3 -2"}, "should be three whole numbers"),
+        ({"DimSize": "4.0 3 2"}, "should be three whole numbers"),
+        ({"ElementType": "MET_SHORT"}, "ElementType=MET_SHORT should be MET_FLOAT or MET_UINT"),
+        ({"ElementType": "MET_UINT"}, "should be float32"),
+        ({"ElementSpacing": "200 200"}, "ElementSpacing=200 200 should be three numbers"),
+        ({"ElementSpacing": "200 nan 200"}, "should be > 0"),
+        ({"CompressedData": "True"}, "CompressedData=True should be False"),
+        ({"BinaryData": "False"}, "BinaryData=False should be True"),
+        ({"ElementDataFile": None}, "should give ElementDataFile"),
+        ({"BinaryDataByteOrderMSB": "maybe"}, "BinaryDataByteOrderMSB=maybe should be"),
+        ({"ElementByteOrderMSB": "True"}, "byte order should be stated once"),
+    ],
+)
+def test_a_wrong_header_is_refused_with_file_value_and_rule(energy_zip, changes, message):
+    with pytest.raises(GridError, match=message) as caught:
+        read_energy(energy_zip(**changes), "some.zip")
+    assert str(caught.value).startswith("some.zip")
+
+
+def test_repeated_header_keys_are_refused(make_header):
+    with pytest.raises(GridError, match="DimSize should be given once, line 10 repeats it"):
+        parse_header(make_header() + "DimSize = 4 3 2\n")
+
+
+def test_a_header_that_is_no_text_is_refused(make_zip):
+    with pytest.raises(GridError, match="header should be text"):
+        read_energy(make_zip({"energy.mhd": b"\xff\xfe\x00", "energy.raw": b""}))
+
+
+def test_an_array_that_does_not_fit_the_header_is_refused(energy_zip, indexed_volume):
+    with pytest.raises(GridError, match=r"energy.raw has 92 bytes; DimSize=4 3 2 .* take 96"):
+        read_energy(energy_zip(indexed_volume.tobytes()[:-4]))
+
+
+def test_a_sound_archive_without_a_grid_is_told_from_a_broken_one(make_zip, make_header):
+    with pytest.raises(MissingGridError, match=r"should hold a member named energy\.mhd"):
+        read_energy(make_zip({"data_set.xml": "<x/>"}))
+    with pytest.raises(MissingGridError, match=r"energy.raw"):
+        read_energy(make_zip({"energy.mhd": make_header()}))
+
+
+def test_two_members_of_the_same_base_name_are_refused(make_zip, make_header, indexed_volume):
+    raw = indexed_volume.tobytes()
+    body = make_zip({"a/energy.raw": raw, "b/energy.raw": raw, "energy.mhd": make_header()})
+    with pytest.raises(
+        GridError, match=r"should be one member, found 2: a/energy\.raw, b/energy\.raw"
+    ):
+        read_energy(body)
+
+
+@pytest.mark.parametrize("body", [b"", b"<html>busy</html>", b'{"success": false}', b"PK\x03\x04"])
+def test_a_body_that_is_no_archive_is_refused(body):
+    with pytest.raises(GridError, match=r"some\.zip: should be a complete zip archive"):
+        read_energy(body, "some.zip")
+
+
+@pytest.mark.parametrize("keep", [0.25, 0.5, 0.9])
+def test_a_truncated_archive_is_refused(energy_zip, keep):
+    body = energy_zip()
+    with pytest.raises(GridError, match="should be a complete zip archive"):
+        read_energy(body[: int(keep * len(body))])
+
+
+def test_a_wrong_checksum_is_refused(energy_zip):
+    body = bytearray(energy_zip())
+    # The stored CRC-32 of each member lies 14 bytes after its local signature and 16 after its
+    # central one.
+    for signature, offset in ((b"PK\x03\x04", 14), (b"PK\x01\x02", 16)):
+        start = body.rfind(signature)
+        body[start + offset] ^= 0xFF
+    with pytest.raises(GridError, match="Bad CRC-32"):
+        read_energy(bytes(body))
+
+
+def test_a_bomb_is_refused_before_it_is_inflated(make_zip, make_header, monkeypatch):
+    monkeypatch.setattr(grid, "MAX_VOLUME_BYTES", 10_000)
+    raw = bytes(4 * 100 * 100)
+    body = make_zip({"energy.mhd": make_header(DimSize="100 100 1"), "energy.raw": raw})
+    monkeypatch.setattr(zipfile.ZipExtFile, "read", _read_header_only(zipfile.ZipExtFile.read))
+    with pytest.raises(GridError, match=r"energy.raw declares 40000 bytes, should be <= 10000"):
+        read_energy(body)
+
+
+def test_a_huge_header_is_refused(make_zip, make_header):
+    body = make_zip({"energy.mhd": make_header() + "\n" * 70_000, "energy.raw": b""})
+    with pytest.raises(GridError, match=r"energy.mhd declares \d+ bytes, should be <= 65536"):
+        read_energy(body)
+
+
+def test_a_member_larger_than_it_declares_is_refused(energy_zip):
+    body = bytearray(energy_zip(np.zeros(48, "<f4").tobytes()))
+    for signature, offset in ((b"PK\x03\x04", 22), (b"PK\x01\x02", 24)):
+        start = body.rfind(signature)
+        body[start + offset : start + offset + 4] = struct.pack("<I", 96)
+    with pytest.raises(GridError):
+        read_energy(bytes(body))
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_values_that_are_not_finite_are_refused(energy_zip, indexed_volume, value):
+    changed = indexed_volume.copy()
+    changed[1, 0, 0] = value
+    with pytest.raises(GridError, match=f"energy={value} at linear position 12 should be finite"):
+        read_energy(energy_zip(changed.tobytes()))
+
+
+def test_negative_values_other_than_no_data_are_refused(energy_zip, indexed_volume):
+    changed = indexed_volume.copy()
+    changed[0, 0, 1] = -1
+    assert read_energy(energy_zip(changed.tobytes())).values[0, 0, 1] == -1
+    changed[0, 0, 1] = -0.5
+    with pytest.raises(GridError, match=r"energy=-0.5 at linear position 1 should be >= 0"):
+        read_energy(energy_zip(changed.tobytes()))
+
+
+def _read_header_only(read):
+    def guarded(self, n=-1):
+        assert n < 10_000, "inflated before its size was checked"
+        return read(self, n)
+
+    return guarded

@@ -1,0 +1,117 @@
+"""The phantom's brain: exact counts, every region, one side, the real size."""
+
+import numpy as np
+import pytest
+from scipy.ndimage import label as label_components
+from scipy.optimize import linear_sum_assignment
+
+from sparsekm.atlas.envelope import parse_json
+from sparsekm.atlas.ontology import parse_ontology
+from sparsekm.atlas.regions import map_regions
+from sparsekm.simulation.phantom.geometry import LUMEN, TISSUE, build_geometry
+from sparsekm.simulation.phantom.partition import assign_with_sizes
+from sparsekm.simulation.phantom.sizes import GRIDS, REGIONS, get_size
+from sparsekm.simulation.phantom.structures import label_voxels, ontology_document
+
+AGES = list(GRIDS)
+TABLE_SUMS = {
+    "E11.5": 5155,
+    "E13.5": 9510,
+    "E15.5": 11416,
+    "E18.5": 11546,
+    "P4": 21185,
+    "P14": 24213,
+    "P28": 28455,
+}
+
+
+def count_regions(age, plan):
+    geometry = build_geometry(age, plan)
+    nx, ny, nz = plan.dims
+    volume = np.zeros(nx * ny * nz, dtype=np.uint32)
+    volume[geometry.index] = label_voxels(age, geometry)
+    ontology = parse_ontology(parse_json(ontology_document(), "phantom"))
+    return geometry, map_regions(volume, ontology)
+
+
+@pytest.mark.parametrize("age", AGES)
+@pytest.mark.parametrize("size", ["tiny", "default"])
+def test_counts_are_exact_and_every_region_is_there(size, age):
+    plan = get_size(size).ages[age]
+    geometry, mapped = count_regions(age, plan)
+    assert dict(zip(mapped.table["acronym"], mapped.table["n_voxels"], strict=True)) == (
+        plan.region_voxels
+    )
+    assert set(mapped.table["acronym"]) == set(REGIONS) - ({"SpC"} if age == "P14" else set())
+    assert (geometry.kind == LUMEN).sum() == sum(plan.lumen_voxels.values())
+    assert len(np.unique(geometry.index)) == len(geometry.index)
+
+
+@pytest.mark.parametrize("age", AGES)
+def test_the_full_size_has_the_atlas_own_counts(age):
+    plan = get_size("full").ages[age]
+    assert (plan.dims, plan.spacing) == GRIDS[age]
+    geometry, mapped = count_regions(age, plan)
+    table = mapped.table.set_index("acronym")["n_voxels"].to_dict()
+    assert table == plan.region_voxels
+    table.pop("SpC", None)
+    assert sum(table.values()) == mapped.counts["brain"] == TABLE_SUMS[age]
+    assert len(table) == 19
+    assert set(geometry.coordinates[:, 2]) <= set(range(plan.dims[2] // 2 + 1))
+
+
+def test_the_default_size_is_what_the_analysis_needs():
+    size = get_size("default")
+    dims = [plan.dims for plan in size.ages.values()]
+    assert len(set(dims)) == len(dims)
+    assert all(len(set(extent)) == 3 for extent in dims)
+    for age, plan in size.ages.items():
+        assert plan.n_tissue >= (5000 if age == "P28" else 1000)
+        assert min(plan.region_voxels.values()) >= 14
+    assert size.genes.usable >= 300
+    assert get_size("full").genes.usable == 1724
+
+
+@pytest.mark.parametrize("age", AGES)
+def test_one_side_only_and_in_one_piece(age):
+    plan = get_size("default").ages[age]
+    geometry = build_geometry(age, plan)
+    assert geometry.coordinates[:, 2].max() <= plan.dims[2] // 2
+    nx, ny, nz = plan.dims
+    volume = np.zeros(nx * ny * nz, dtype=bool)
+    volume[geometry.index] = True
+    _, n_pieces = label_components(volume.reshape(nz, ny, nx), np.ones((3, 3, 3)))
+    assert n_pieces == 1
+
+
+def test_regions_follow_one_another_along_the_neuraxis():
+    geometry = build_geometry("P28", get_size("default").ages["P28"])
+    tissue = geometry.kind == TISSUE
+    x = geometry.coordinates[:, 0]
+    mean = {r: x[tissue & (geometry.region == r)].mean() for r in REGIONS}
+    hindbrain = [mean[f"r{number}"] for number in range(2, 12)]
+    assert hindbrain == sorted(hindbrain)
+    assert mean["CSP"] < mean["p2"] < mean["m1"] < mean["r1"]
+
+
+def test_partition_meets_the_sizes_at_least_cost(seed):
+    rng = np.random.default_rng(seed)
+    costs = rng.random((12, 3))
+    sizes = np.array([6, 4, 2])
+    labels = assign_with_sizes(costs, sizes)
+    assert np.bincount(labels, minlength=3).tolist() == sizes.tolist()
+    # An assignment problem with each region repeated by its size is the same question.
+    slots = np.repeat(np.arange(3), sizes)
+    rows, columns = linear_sum_assignment(costs[:, slots])
+    best = costs[rows, slots[columns]].sum()
+    assert costs[np.arange(12), labels].sum() == pytest.approx(best)
+
+
+def test_partition_refuses_sizes_that_do_not_add_up():
+    with pytest.raises(ValueError, match=r"sizes.sum\(\)=3 should equal n_voxels=4"):
+        assign_with_sizes(np.ones((4, 2)), np.array([1, 2]))
+
+
+def test_unknown_sizes_are_refused():
+    with pytest.raises(ValueError, match="size='huge' should be one of tiny, default, full"):
+        get_size("huge")
