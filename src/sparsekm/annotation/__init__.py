@@ -1,0 +1,1 @@
+"""What the kept and the dropped features are."""

@@ -1,0 +1,171 @@
+"""The table of features: score, rank, weight and verdict of each one.
+
+The table has one row per feature and, for each method ``m`` among ``l0``, ``l1``, ``kmeans``, ...
+the columns ``score_m`` (the between-cluster sum of squares a_j), ``rank_m`` and ``weight_m``.
+This module defines the file ``genes.csv``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+import pandas as pd
+
+from sparsekm.storage.atomic import write_table
+
+VERDICTS = ("kept by both", "only l0", "only l1", "neither")
+"""What l0 and l1 together say about a feature, in the order of tables."""
+
+_PREFERRED_ORDER = ("l0", "l1", "kmeans")
+_IDENTIFIERS = ("entrez_id", "gene_id")
+_PLANTED = ("planted_kind", "planted_regions")
+_DESCRIPTIVE_COLUMNS = ("name", *_IDENTIFIERS, "relevant", *_PLANTED)
+
+
+class FeatureFit(Protocol):
+    """The two arrays of a fit that the table needs: ``scores`` and ``weights``, both (p,)."""
+
+    scores: np.ndarray
+    weights: np.ndarray
+
+
+def rank_scores(scores: np.ndarray) -> np.ndarray:
+    """Rank features by descending score, the highest being 1.
+
+    Ties go to the lowest index, as they do when the features are chosen; so the s features kept
+    by l0 are those of rank 1 to s.
+
+    Parameters
+    ----------
+    scores : array of shape (p,)
+
+    Returns
+    -------
+    ranks : int64 array of shape (p,)
+
+    Examples
+    --------
+    >>> rank_scores([2.0, 5.0, 2.0])
+    array([2, 1, 3])
+    """
+    scores = np.asarray(scores, dtype=np.float64)
+    order = np.argsort(-scores, kind="stable")
+    ranks = np.empty(scores.size, dtype=np.int64)
+    ranks[order] = np.arange(1, scores.size + 1)
+    return ranks
+
+
+def judge_features(l0_weights: np.ndarray, l1_weights: np.ndarray) -> np.ndarray:
+    """Say for each feature which of the two sparse methods keeps it.
+
+    Parameters
+    ----------
+    l0_weights, l1_weights : arrays of shape (p,)
+        A feature is kept where its weight is not zero.
+
+    Returns
+    -------
+    verdicts : array of str, shape (p,)
+        One of ``VERDICTS``.
+    """
+    l0_keeps = np.asarray(l0_weights) != 0
+    l1_keeps = np.asarray(l1_weights) != 0
+    return np.select(
+        [l0_keeps & l1_keeps, l0_keeps, l1_keeps], list(VERDICTS[:3]), default=VERDICTS[3]
+    )
+
+
+def gene_table(var: pd.DataFrame, fits: Mapping[str, FeatureFit]) -> pd.DataFrame:
+    """Tabulate every feature of a data set under every method.
+
+    Parameters
+    ----------
+    var : DataFrame of p rows
+        The index holds the features' symbols. Of the columns, ``name``, ``entrez_id``,
+        ``gene_id`` and the planted truth (``relevant``, ``planted_kind``, ``planted_regions``)
+        are taken over where present.
+    fits : mapping of method name to fit
+        Each fit has ``scores`` and ``weights`` of shape (p,).
+
+    Returns
+    -------
+    table : DataFrame of p rows
+        Ordered by rank under l0 (else l1, else the first method). The column ``verdict`` stands
+        where both l0 and l1 are present; it is one of ``VERDICTS``.
+
+    Raises
+    ------
+    ValueError
+        When there is no fit, or a fit has another number of features than ``var``.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> var = pd.DataFrame(index=["A", "B"])
+    >>> l0 = SimpleNamespace(scores=np.array([1.0, 7.0]), weights=np.array([0.0, 1.0]))
+    >>> l1 = SimpleNamespace(scores=np.array([1.5, 6.0]), weights=np.array([0.2, 0.98]))
+    >>> gene_table(var, {"l0": l0, "l1": l1})[["symbol", "rank_l0", "verdict"]]
+      symbol  rank_l0       verdict
+    0      B        1  kept by both
+    1      A        2       only l1
+    """
+    if not fits:
+        raise ValueError("fits={} should hold at least one method.")
+    table = pd.DataFrame({"symbol": np.asarray(var.index, dtype=object)})
+    for column in _DESCRIPTIVE_COLUMNS:
+        if column in var.columns:
+            table[column] = _as_identifiers(var[column]).array
+    methods = _order_methods(fits)
+    for method in methods:
+        _check_length(fits[method].scores, len(var), f"{method} scores")
+        _check_length(fits[method].weights, len(var), f"{method} weights")
+    if "l0" in fits and "l1" in fits:
+        table["verdict"] = judge_features(fits["l0"].weights, fits["l1"].weights)
+    for method in methods:
+        table[f"score_{method}"] = np.asarray(fits[method].scores, dtype=np.float64)
+        table[f"rank_{method}"] = rank_scores(fits[method].scores)
+        table[f"weight_{method}"] = np.asarray(fits[method].weights, dtype=np.float64)
+    return table.sort_values(f"rank_{methods[0]}", kind="stable", ignore_index=True)
+
+
+def write_gene_table(table: pd.DataFrame, file: str | Path) -> None:
+    """Write the table as UTF-8 CSV, whole or not at all."""
+    write_table(table, file)
+
+
+def read_gene_table(file: str | Path) -> pd.DataFrame:
+    """Read a table written by `write_gene_table`.
+
+    A gene may be called "NA", "nan" or "1": symbols and names stay the strings they are.
+    """
+    text = ("symbol", "name", "verdict", *_IDENTIFIERS, *_PLANTED)
+    table = pd.read_csv(file, dtype=dict.fromkeys(text, str), keep_default_na=False)
+    if "symbol" not in table:
+        raise ValueError(f"{file}: columns={list(table.columns)} should hold 'symbol'.")
+    for column in table.columns.intersection(_IDENTIFIERS):
+        numbers = pd.to_numeric(table[column], errors="coerce")
+        if (numbers.notna() | (table[column] == "")).all():
+            table[column] = numbers.astype("Int64")
+    return table
+
+
+def _as_identifiers(column: pd.Series) -> pd.Series:
+    """Undo the floats that missing values make of integer identifiers (123.0 is 123)."""
+    if column.name in _IDENTIFIERS and pd.api.types.is_float_dtype(column):
+        return column.astype("Int64")
+    return column
+
+
+def _order_methods(fits: Mapping[str, FeatureFit]) -> list[str]:
+    known = [method for method in _PREFERRED_ORDER if method in fits]
+    return known + [method for method in fits if method not in _PREFERRED_ORDER]
+
+
+def _check_length(values: np.ndarray, n_features: int, what: str) -> None:
+    if np.shape(values) != (n_features,):
+        raise ValueError(
+            f"{what}: shape={np.shape(values)} should be ({n_features},), one value per row of var."
+        )

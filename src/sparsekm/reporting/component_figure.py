@@ -1,0 +1,170 @@
+"""Clusters and labels in the first two principal components of the kept features."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from sparsekm.reporting.cluster_overlap import color_clusters, overlap_clusters
+from sparsekm.reporting.results import DatasetResult, MethodResult
+from sparsekm.reporting.style import MARKERS, categorical_colors, figure_style, new_figure
+
+_MANY_POINTS = 1500  # more than this are drawn as dots
+_IMAGE_POINTS = 300  # more than this are drawn as an image: the file stays small
+
+
+def first_components(X: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Project samples on the first two principal components of the weighted features.
+
+    Each feature is scaled by the square root of its weight: in that space a weighted k-means
+    measures its distances.
+
+    Parameters
+    ----------
+    X : array of shape (n, k)
+        The kept features.
+    weights : array of shape (k,)
+        Their weights, all above 0.
+
+    Returns
+    -------
+    components : array of shape (n, 2)
+        The second column is zero where only one feature is kept. Each component's largest loading
+        is positive, so that signs do not depend on the linear algebra used.
+    explained : array of shape (2,)
+        Shares of the variance.
+    """
+    scaled = (X - X.mean(axis=0, dtype=np.float64)) * np.sqrt(weights)
+    wide = scaled.shape[1] > scaled.shape[0]
+    values, vectors = np.linalg.eigh(scaled @ scaled.T if wide else scaled.T @ scaled)
+    values, vectors = np.clip(values[::-1][:2], 0, None), vectors[:, ::-1][:, :2]
+    loadings = scaled.T @ vectors if wide else vectors
+    components = vectors * np.sqrt(values) if wide else scaled @ vectors
+    largest = loadings[np.abs(loadings).argmax(axis=0), np.arange(loadings.shape[1])]
+    components = components * np.where(largest < 0, -1.0, 1.0)
+    explained = values / max(float(np.square(scaled).sum()), np.finfo(float).tiny)
+    missing = 2 - components.shape[1]
+    return np.pad(components, [(0, 0), (0, missing)]), np.pad(explained, (0, missing))
+
+
+def component_figure(result: DatasetResult) -> Figure:
+    """Draw each method's view of the samples: labels above, clusters below.
+
+    A cluster has the colour and marker of the label it overlaps most, in shades where several
+    clusters share a label. Without labels there is one row, of clusters.
+
+    Parameters
+    ----------
+    result : DatasetResult
+
+    Returns
+    -------
+    figure : Figure
+    """
+    labels = result.labels
+    n_rows = 1 if labels is None else 2
+    methods = list(result.methods.values())
+    looks = {} if labels is None else _label_looks(labels)
+    with figure_style():
+        figure = new_figure(3.0 * max(len(methods), 1.4), 2.75 * n_rows + 0.4)
+        grid = figure.subplots(n_rows, len(methods), squeeze=False, sharex="col", sharey="col")
+        for column, method in enumerate(methods):
+            kept = np.flatnonzero(method.weights)
+            points, explained = first_components(result.read_features(kept), method.weights[kept])
+            if labels is not None:
+                _scatter(grid[0, column], points, labels, looks)
+            _scatter(grid[-1, column], points, method.labels, _cluster_looks(method, labels, looks))
+            noun = "feature" if kept.size == 1 else "features"
+            grid[0, column].set_title(f"{method.title}, {kept.size:,} {noun}", loc="left")
+            grid[-1, column].set_xlabel(f"component 1 ({explained[0]:.0%} of variance)")
+            for axes in grid[:, column]:
+                axes.set(xticks=[], yticks=[])
+                axes.set_ylabel(f"component 2 ({explained[1]:.0%})")
+        _name_rows(grid, labels is not None)
+        if labels is not None:
+            _add_legend(figure, looks)
+    return figure
+
+
+def _label_looks(labels: np.ndarray) -> dict[str, tuple[str, str]]:
+    names = sorted(set(labels), key=_natural)
+    return {
+        name: (color, MARKERS[index % len(MARKERS)])
+        for index, (name, color) in enumerate(
+            zip(names, categorical_colors(len(names)), strict=True)
+        )
+    }
+
+
+def _natural(name: str) -> tuple[int, float, str]:
+    """Order "2" before "10", and numbers before words."""
+    try:
+        return 0, float(name), name
+    except ValueError:
+        return 1, 0.0, name
+
+
+def _cluster_looks(
+    method: MethodResult, labels: np.ndarray | None, looks: Mapping[str, tuple[str, str]]
+) -> dict[int, tuple[str, str]]:
+    if labels is None:
+        return _label_looks(np.unique(method.labels))
+    overlap = overlap_clusters(method.labels, labels, list(looks))
+    colors = color_clusters(overlap, {name: color for name, (color, _) in looks.items()})
+    return {
+        cluster: (color, looks[overlap.best_region[cluster]][1])
+        for cluster, color in colors.items()
+    }
+
+
+def _scatter(
+    axes: Axes, points: np.ndarray, groups: np.ndarray, looks: Mapping[object, tuple[str, str]]
+) -> None:
+    many = len(points) > _MANY_POINTS
+    for group, (color, marker) in looks.items():
+        chosen = groups == group
+        axes.plot(
+            *points[chosen].T,
+            linestyle="none",
+            marker="o" if many else marker,
+            markersize=max(1.2, 110 / np.sqrt(len(points))) if many else 4.5,
+            color=color,
+            alpha=0.7 if many else 0.9,
+            markeredgecolor="none" if many else "white",
+            markeredgewidth=0 if many else 0.4,
+            rasterized=len(points) > _IMAGE_POINTS,
+        )
+
+
+def _name_rows(grid: np.ndarray, with_labels: bool) -> None:
+    names = ("labels", "clusters") if with_labels else ("clusters",)
+    for axes, name in zip(grid[:, 0], names, strict=True):
+        axes.annotate(
+            name,
+            (0, 0.5),
+            xycoords="axes fraction",
+            xytext=(-24, 0),
+            textcoords="offset points",
+            rotation=90,
+            ha="right",
+            va="center",
+            fontweight="bold",
+            fontsize=9.5,
+        )
+
+
+def _add_legend(figure: Figure, looks: Mapping[str, tuple[str, str]]) -> None:
+    longest = max(len(name) for name in looks)
+    figure.legend(
+        handles=[
+            Line2D([], [], linestyle="none", marker=marker, color=color, label=name)
+            for name, (color, marker) in looks.items()
+        ],
+        loc="outside lower center",
+        ncols=max(1, min(len(looks), 90 // (longest + 6))),
+        handletextpad=0.2,
+    )

@@ -1,0 +1,212 @@
+"""Gap curves: how the number of kept features was chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, NullFormatter, NullLocator
+
+from sparsekm.metrics.partition_metrics import classification_error_rate
+from sparsekm.reporting.results import DatasetResult, MethodResult
+from sparsekm.reporting.style import INK, figure_style, method_look, new_figure
+
+_MAX_TICKS = 10
+_PANEL_WIDTH = 4.4
+
+
+def gap_figure(result: DatasetResult, feature_noun: str = "features") -> Figure | None:
+    """Draw the gap curve of every tuned method, and below it the CER along the path.
+
+    The CER is drawn where labels and paths are known: it shows what each other choice would have
+    given, though the choice never saw it.
+
+    Parameters
+    ----------
+    result : DatasetResult
+    feature_noun : str
+        What the features are, in the plural: ``"genes"`` or ``"features"``.
+
+    Returns
+    -------
+    figure : Figure or None
+        None where no method was tuned.
+    """
+    tuned = [method for method in result.methods.values() if method.gap is not None]
+    if not tuned:
+        return None
+    with_cer = result.labels is not None and any(method.path is not None for method in tuned)
+    with figure_style():
+        figure = new_figure(_PANEL_WIDTH * max(len(tuned), 1.25), 4.6 if with_cer else 2.9)
+        grid = figure.subplots(1 + with_cer, len(tuned), squeeze=False, sharex="col")
+        if with_cer:
+            _share_rates(grid[1])
+        for column, method in enumerate(tuned):
+            _draw_gap(grid[0, column], method, feature_noun)
+            if with_cer:
+                _draw_cer(grid[1, column], method, result)
+            grid[-1, column].set_xlabel(_sparsity_label(method.name, feature_noun))
+        grid[0, 0].set_ylabel("gap: log objective\nabove chance")
+        if with_cer:
+            grid[1, 0].set_ylabel("CER (not seen\nby the choice)")
+            _name_plain_rate(grid[1, -1], result)
+    return figure
+
+
+def _sparsity_label(method: str, feature_noun: str) -> str:
+    if method == "l0":
+        return f"{feature_noun} to keep, $s$ (log scale)"
+    if method == "l1":
+        return r"bound $s$ on the $\ell_1$ norm of the weights (log scale)"
+    return "sparsity $s$ (log scale)"
+
+
+def _draw_gap(axes: Axes, method: MethodResult, feature_noun: str) -> None:
+    gap, look = method.gap, method_look(method.name)
+    sparsity = gap["sparsity"].to_numpy()
+    axes.set_xscale("log")
+    axes.fill_between(
+        sparsity,
+        gap["gap"] - gap["se"],
+        gap["gap"] + gap["se"],
+        color=look.color,
+        alpha=0.22,
+        linewidth=0,
+        label="± 1 standard error",
+    )
+    axes.plot(
+        sparsity,
+        gap["gap"],
+        color=look.color,
+        marker=look.marker,
+        linestyle=look.linestyle,
+        markersize=4,
+        markerfacecolor="white",
+    )
+    chosen = gap[gap["chosen"].astype(bool)].iloc[0]
+    axes.axvline(chosen["sparsity"], color=INK, linewidth=0.8, linestyle=(0, (4, 2)))
+    axes.plot(
+        chosen["sparsity"],
+        chosen["gap"],
+        marker=look.marker,
+        markersize=8,
+        color=look.color,
+        markeredgecolor=INK,
+        linestyle="none",
+        label=f"chosen: {int(chosen['n_selected']):,} {feature_noun} kept",
+        zorder=3,
+    )
+    largest = gap.loc[gap["gap"].idxmax()]
+    if largest["sparsity"] != chosen["sparsity"]:
+        axes.plot(
+            largest["sparsity"],
+            largest["gap"],
+            marker="x",
+            markersize=8,
+            color=INK,
+            linestyle="none",
+            label="largest gap",
+            zorder=3,
+        )
+    axes.set_title(method.title, loc="left")
+    axes.margins(y=0.16)
+    _add_legend(axes)
+    _label_sparsities(axes, gap)
+    _add_kept_axis(axes, gap, feature_noun)
+
+
+def _add_legend(axes: Axes) -> None:
+    """Put the legend where it hides least; the line of the choice stays behind it."""
+    legend = axes.legend(
+        loc="best", handlelength=1.6, frameon=True, framealpha=0.85, edgecolor="none"
+    )
+    legend.set_zorder(2.5)
+
+
+def _thinned(gap: pd.DataFrame) -> pd.DataFrame:
+    """Keep so few rows that their tick labels do not touch, and the chosen row among them."""
+    chosen = int(np.flatnonzero(gap["chosen"].astype(bool))[0])
+    step = -(-len(gap) // _MAX_TICKS)
+    return gap.iloc[chosen % step :: step]
+
+
+def _label_sparsities(axes: Axes, gap: pd.DataFrame) -> None:
+    shown = _thinned(gap)["sparsity"]
+    axes.xaxis.set_major_locator(FixedLocator(shown))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_minor_formatter(NullFormatter())
+    axes.set_xticks(shown, [_short_number(value) for value in shown])
+
+
+def _add_kept_axis(axes: Axes, gap: pd.DataFrame, feature_noun: str) -> None:
+    """Say above the curve how many features each s keeps: an l1 bound alone tells nobody."""
+    shown = _thinned(gap)
+    top = axes.secondary_xaxis("top")
+    top.xaxis.set_minor_locator(NullLocator())
+    top.set_xticks(shown["sparsity"], [f"{int(kept):,}" for kept in shown["n_selected"]])
+    top.set_xlabel(f"{feature_noun} kept", labelpad=3)
+    top.spines["top"].set_visible(False)
+    top.tick_params(length=2)
+
+
+def _short_number(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 or float(value).is_integer() else f"{value:.3g}"
+
+
+def _share_rates(row: Sequence[Axes]) -> None:
+    for axes in row[1:]:
+        axes.sharey(row[0])
+
+
+def _draw_cer(axes: Axes, method: MethodResult, result: DatasetResult) -> None:
+    look, labels = method_look(method.name), result.labels
+    if method.path is not None:
+        rates = [classification_error_rate(labels, partition) for partition in method.path.labels]
+        axes.plot(
+            method.path.sparsities,
+            rates,
+            color=look.color,
+            marker=look.marker,
+            linestyle=look.linestyle,
+            markersize=4,
+            markerfacecolor="white",
+        )
+        axes.plot(
+            method.sparsity,
+            classification_error_rate(labels, method.labels),
+            marker=look.marker,
+            markersize=8,
+            color=look.color,
+            markeredgecolor=INK,
+            linestyle="none",
+            zorder=3,
+        )
+    plain = _plain_rate(result)
+    if plain is not None:
+        look = method_look("kmeans")
+        axes.axhline(plain, color=look.color, linestyle=look.linestyle)
+    axes.axvline(method.sparsity, color=INK, linewidth=0.8, linestyle=(0, (4, 2)))
+    axes.margins(y=0.2)
+
+
+def _plain_rate(result: DatasetResult) -> float | None:
+    plain = result.methods.get("kmeans")
+    return None if plain is None else classification_error_rate(result.labels, plain.labels)
+
+
+def _name_plain_rate(axes: Axes, result: DatasetResult) -> None:
+    """Say beside the last panel, where no curve runs, what the dotted line is."""
+    rate = _plain_rate(result)
+    if rate is not None:
+        axes.annotate(
+            "k-means,\nall kept",
+            (1, rate),
+            xycoords=("axes fraction", "data"),
+            xytext=(4, 0),
+            textcoords="offset points",
+            va="center",
+            fontsize=7,
+        )

@@ -1,0 +1,33 @@
+"""From the page's content to one self-contained HTML file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+
+def render_page(content: Mapping[str, Any]) -> str:
+    """Fill the template in.
+
+    Everything that comes from data is escaped; a name that the template asks for and the content
+    lacks is an error.
+
+    Parameters
+    ----------
+    content : mapping
+        The names used by ``templates/report.html``.
+
+    Returns
+    -------
+    html : str
+    """
+    environment = Environment(
+        loader=PackageLoader("sparsekm.reporting"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template("report.html").render(content)

@@ -1,0 +1,165 @@
+"""The methods paragraph, written from the parameters that were used."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from sparsekm.reporting.literature import Citations
+from sparsekm.reporting.results import DatasetResult, MethodResult
+from sparsekm.reporting.run_facts import (
+    REFERENCES,
+    RULES,
+    SEARCHES,
+    attribute,
+    distinct,
+    fits,
+    joined,
+    package_versions,
+)
+
+NORMALISATIONS = {
+    "zscore": "every feature has mean 0 and standard deviation 1 (ddof = 1), constant features "
+    "are dropped",
+    "none": "none, values as given",
+}
+
+
+def write_methods(results: Sequence[DatasetResult], citations: Citations) -> list[str]:
+    """Write how the results were made, one paragraph for data, methods, tuning and measures.
+
+    Only what the files say is told: a parameter that no file names is left out.
+
+    Parameters
+    ----------
+    results : sequence of DatasetResult
+    citations : Citations
+        Numbers the works cited.
+
+    Returns
+    -------
+    paragraphs : list of str
+    """
+    every = fits(results)
+    tuned = [method for method in every if method.gap is not None]
+    paragraphs = [
+        _write_data(results, citations),
+        _write_clustering(every, citations),
+        _write_tuning(tuned, citations) if tuned else "",
+        _write_measures(results, citations),
+        _write_software(results, citations),
+    ]
+    return [paragraph for paragraph in paragraphs if paragraph]
+
+
+def _write_data(results: Sequence[DatasetResult], citations: Citations) -> str:
+    sentences = []
+    phantom = [r.name for r in results if r.provenance.get("source") == "phantom"]
+    allen = [r.name for r in results if r.provenance.get("source") == "allen"]
+    others = [r for r in results if r.name not in {*phantom, *allen}]
+    if phantom:
+        sentences.append(
+            f"{joined(phantom)}: simulated expression on a phantom of the Allen Developing Mouse "
+            f"Brain Atlas {citations.cite('atlas')}, with the atlas' region names and colours and "
+            "planted region markers; its genes are invented."
+        )
+    if allen:
+        sentences.append(
+            f"{joined(allen)}: expression energies of the Allen Developing Mouse Brain Atlas "
+            f"{citations.cite('atlas')}."
+        )
+    sentences += [
+        f"{r.name}: {'simulated ' if r.is_simulated else ''}matrix of {r.n_samples:,} samples "
+        f"and {r.n_features:,} features."
+        for r in others
+    ]
+    steps = {result.name: _normalisation(result) for result in results}
+    for step in distinct(steps.values()):
+        names = [name for name, value in steps.items() if value == step]
+        sentences.append(f"Normalisation of {joined(names)}: {step}.")
+    return " ".join(sentences)
+
+
+def _normalisation(result: DatasetResult) -> str | None:
+    value = result.provenance.get("normalisation")
+    if isinstance(value, Mapping):
+        return "; ".join(
+            f"{name.replace('_', ' ')}: {str(item).replace('_', ' ')}"
+            for name, item in value.items()
+        )
+    return None if value is None else NORMALISATIONS.get(str(value), str(value))
+
+
+def _write_clustering(methods: Sequence[MethodResult], citations: Citations) -> str:
+    names = {method.name for method in methods}
+    sentences = []
+    if "l0" in names:
+        sentences.append(
+            f"ℓ₀-k-means {citations.cite('l0')} seeks the partition into K clusters and the s "
+            "features for which the sum of the between-cluster sums of squares aⱼ of the s "
+            "features is largest; each kept feature has weight 1."
+        )
+    if "l1" in names:
+        sentences.append(
+            f"ℓ₁-k-means {citations.cite('l1')} seeks weights of unit ℓ₂ norm, with an ℓ₁ norm of "
+            "at most s, and the partition for which the weighted sum of the aⱼ is largest."
+        )
+    if "kmeans" in names:
+        sentences.append("k-means weighs all features alike.")
+    sentences.append(
+        "For standardised features, a feature without any cluster structure has an expected "
+        "score of K − 1 under a partition fixed in advance."
+    )
+    searches = attribute(methods, "search")
+    if searches:
+        sentences.append(f"Search: {joined(SEARCHES.get(name, name) for name in searches)}.")
+    starts, sizes = attribute(methods, "n_init"), attribute(methods, "min_cluster_size")
+    if starts:
+        sentences.append(f"Starts: {joined(starts)}.")
+    if sizes:
+        sentences.append(f"Smallest cluster allowed: {joined(sizes)}.")
+    return " ".join(sentences)
+
+
+def _write_tuning(tuned: Sequence[MethodResult], citations: Citations) -> str:
+    counts = joined(sorted({len(method.gap) for method in tuned}))
+    rules = joined(RULES.get(rule, rule) for rule in attribute(tuned, "rule"))
+    kinds = joined(REFERENCES.get(kind, kind) for kind in attribute(tuned, "reference"))
+    numbers = joined(attribute(tuned, "n_references"))
+    text = (
+        f"The sparsity s was chosen among {counts} values by the gap statistic "
+        f"{citations.cite('gap')} as used in {citations.cite('l1')}: the logarithm of the "
+        "objective minus its mean over reference data sets in which the features no longer depend "
+        "on each other"
+    )
+    details = "; ".join(filter(None, [kinds, f"{numbers} references" if numbers else ""]))
+    text += f" ({details})" if details else ""
+    return f"{text}. Chosen was {rules}." if rules else f"{text}."
+
+
+def _write_measures(results: Sequence[DatasetResult], citations: Citations) -> str:
+    if all(result.labels is None for result in results):
+        return ""
+    text = (
+        f"The classification error rate (CER) {citations.cite('cer')} is the share of pairs of "
+        "samples on which two partitions disagree (together in one, apart in the other), that is "
+        "1 minus the Rand index: 0 is perfect agreement. NW is the number of features with a "
+        "weight other than 0. The search never sees the labels; at most their number gives K."
+    )
+    if any(_fills_by_region(result) for result in results):
+        text += " Missing values were filled with means over regions, which does use the labels."
+    return text
+
+
+def _fills_by_region(result: DatasetResult) -> bool:
+    settings = result.provenance.get("normalisation")
+    return isinstance(settings, Mapping) and settings.get("fill") == "region_mean"
+
+
+def _write_software(results: Sequence[DatasetResult], citations: Citations) -> str:
+    versions = package_versions(results)
+    named = ", ".join(f"{name} {number}" for name, number in versions.items())
+    text = (
+        f"The steps were run by Snakemake {citations.cite('snakemake')}; matrices are kept as "
+        f"AnnData {citations.cite('anndata')}."
+    )
+    return f"{text} Versions: {named}." if named else text

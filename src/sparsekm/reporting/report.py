@@ -1,0 +1,146 @@
+"""The report: one HTML file a biologist can read, and the figures beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from sparsekm.reporting.figures import CaptionedFigure, draw_figures
+from sparsekm.reporting.html import render_page
+from sparsekm.reporting.literature import Citations
+from sparsekm.reporting.methods_text import write_methods
+from sparsekm.reporting.page import (
+    TableView,
+    format_count,
+    format_rate,
+    view_dataset,
+    view_table,
+)
+from sparsekm.reporting.results import DatasetResult, load_dataset_result
+from sparsekm.reporting.run_facts import run_table
+from sparsekm.reporting.summary import summarise_run
+from sparsekm.reporting.tables import (
+    ATLAS_NOUNS,
+    MATRIX_NOUNS,
+    cer_table,
+    nw_table,
+    statistics_table,
+)
+from sparsekm.storage.atomic import write_text
+
+__all__ = ["load_dataset_result", "write_report"]
+
+DEFAULT_TITLE = "Sparse k-means: clusters and the features that make them"
+
+
+def write_report(
+    results: Sequence[DatasetResult],
+    output: str | Path,
+    *,
+    title: str = DEFAULT_TITLE,
+    configuration: Mapping[str, Any] | None = None,
+    figures: str | Path | None = None,
+    progress: Any = None,
+) -> None:
+    """Write the report on some data sets, whole or not at all.
+
+    Parameters
+    ----------
+    results : sequence of DatasetResult
+        In the order of the report.
+    output : path
+        The HTML file. It needs no other file and no network.
+    title : str
+    configuration : mapping, optional
+        Shown as YAML, so that the run can be repeated.
+    figures : path, optional
+        Folder that gets every figure as ``{dataset}_{figure}.svg``.
+    progress : callable, optional
+        Called as ``progress(done, total)`` after each data set.
+
+    Raises
+    ------
+    ValueError
+        When there is no data set, or two have the same name.
+    """
+    names = [result.name for result in results]
+    if not names or len(set(names)) < len(names):
+        raise ValueError(f"results={names} should hold at least one data set, each name once.")
+    views = []
+    for done, result in enumerate(results, start=1):
+        drawn = draw_figures(result)
+        if figures is not None:
+            _write_figures(result.name, drawn, Path(figures))
+        views.append(view_dataset(result, drawn, genes_file=f"{result.name}/genes.csv"))
+        if progress is not None:
+            progress(done, len(results))
+    citations = Citations()
+    html = render_page(
+        {
+            "title": title,
+            "simulated": [result.name for result in results if result.is_simulated],
+            "all_simulated": all(result.is_simulated for result in results),
+            "summary": summarise_run(results),
+            "run": run_table(results),
+            "configuration": _as_yaml(configuration),
+            "statistics": _statistics(results),
+            "scores": _scores(results),
+            "datasets": views,
+            "methods": write_methods(results, citations),
+            "references": citations.cited,
+        }
+    )
+    write_text(html, output)
+
+
+def _write_figures(dataset: str, drawn: Sequence[CaptionedFigure], folder: Path) -> None:
+    for figure in drawn:
+        write_text(figure.svg, folder / f"{dataset}_{figure.name}.svg")
+
+
+def _as_yaml(configuration: Mapping[str, Any] | None) -> str:
+    if not configuration:
+        return ""
+    return yaml.safe_dump(dict(configuration), sort_keys=False, allow_unicode=True)
+
+
+def _statistics(results: Sequence[DatasetResult]) -> list[TableView]:
+    """Make one table for atlas ages and one for matrices: their rows have different names."""
+    views = []
+    for is_atlas, words, what in (
+        (True, ATLAS_NOUNS, "ages"),
+        (False, MATRIX_NOUNS, "matrices"),
+    ):
+        group = [result for result in results if result.is_atlas == is_atlas]
+        if group:
+            caption = f"Statistics of the {what}: {words.features}, {words.samples}, {words.labels}"
+            table = statistics_table(group)
+            views.append(view_table(table, caption, write=format_count, simulated=_origins(group)))
+    return views
+
+
+def _scores(results: Sequence[DatasetResult]) -> list[TableView]:
+    origins = _origins(results)
+    return [
+        view_table(
+            cer_table(results),
+            "CER: classification error rate against the known labels, lower is better; the lowest "
+            "of each column is bold",
+            write=format_rate,
+            simulated=origins,
+            mark_lowest=True,
+        ),
+        view_table(
+            nw_table(results),
+            "NW: number of features kept (weights other than 0)",
+            write=format_count,
+            simulated=origins,
+        ),
+    ]
+
+
+def _origins(results: Sequence[DatasetResult]) -> dict[str, bool]:
+    return {result.name: result.is_simulated for result in results}

@@ -1,0 +1,255 @@
+"""What a run found for one data set, gathered from the workflow's files.
+
+Only `load_dataset_result` touches files; the matrix X itself is read when a figure asks for some
+of its columns, and never whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import pandas as pd
+from anndata.io import read_elem
+
+from sparsekm.annotation.gene_table import gene_table, read_gene_table
+from sparsekm.storage.fit_file import read_fit
+from sparsekm.storage.gap_file import read_gap
+from sparsekm.storage.path_file import read_path
+from sparsekm.storage.score_file import read_scores
+
+METHOD_TITLES = {"kmeans": "k-means", "l1": "ℓ₁-k-means", "l0": "ℓ₀-k-means"}
+"""Titles as the paper writes them; a method that is not here goes by its name."""
+
+_ROWS_AT_ONCE = 4096
+
+
+def method_title(method: str) -> str:
+    """Give a method's name as a reader knows it."""
+    return METHOD_TITLES.get(method, method)
+
+
+@dataclass(frozen=True)
+class MethodPath:
+    """The partitions of one method at every sparsity: (m,), (m,) and (m, n)."""
+
+    sparsities: np.ndarray
+    n_selected: np.ndarray
+    labels: np.ndarray
+
+
+@dataclass(frozen=True)
+class MethodResult:
+    """What one method found: its tuned fit, and how the tuning went."""
+
+    name: str
+    labels: np.ndarray
+    scores: np.ndarray
+    weights: np.ndarray
+    sparsity: float
+    objective: float
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+    gap: pd.DataFrame | None = None
+    path: MethodPath | None = None
+    metrics: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def title(self) -> str:
+        """The method's name as a reader knows it."""
+        return method_title(self.name)
+
+    @property
+    def n_kept(self) -> int:
+        """How many features have a weight (NW)."""
+        return int(np.count_nonzero(self.weights))
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether the method chooses features at all."""
+        return self.gap is not None or self.n_kept < self.weights.size
+
+    @property
+    def cer(self) -> float | None:
+        """Classification error rate against the labels, None where it is not known."""
+        value = self.metrics.get("cer")
+        return None if value is None or pd.isna(value) else float(value)
+
+
+@dataclass(frozen=True)
+class DatasetResult:
+    """Everything the report tells about one data set."""
+
+    name: str
+    obs: pd.DataFrame
+    var: pd.DataFrame
+    provenance: Mapping[str, Any]
+    methods: Mapping[str, MethodResult]
+    genes: pd.DataFrame
+    regions: pd.DataFrame | None = None
+    spatial: np.ndarray | None = None
+    normalised: Path | None = None
+
+    @property
+    def n_samples(self) -> int:
+        """Number of samples (voxels of an atlas age)."""
+        return len(self.obs)
+
+    @property
+    def n_features(self) -> int:
+        """Number of features (genes)."""
+        return len(self.var)
+
+    @property
+    def is_atlas(self) -> bool:
+        """Whether the samples are voxels of a brain, with regions and places."""
+        return self.regions is not None and self.spatial is not None and "region" in self.obs
+
+    @property
+    def is_simulated(self) -> bool:
+        """Whether the numbers come from a simulation and not from a measurement."""
+        return bool(self.provenance.get("simulated", False))
+
+    @property
+    def label_column(self) -> str | None:
+        """The column of obs that the clusters are compared with."""
+        return next((name for name in ("label", "region") if name in self.obs), None)
+
+    @property
+    def labels(self) -> np.ndarray | None:
+        """The labels the clusters are compared with, strings of shape (n,), or None."""
+        if self.label_column is None:
+            return None
+        return self.obs[self.label_column].astype(str).to_numpy(dtype=object)
+
+    @property
+    def planted(self) -> np.ndarray | None:
+        """Which features were planted as relevant, bool of shape (p,), or None."""
+        if "relevant" not in self.var:
+            return None
+        return self.var["relevant"].to_numpy(dtype=bool)
+
+    def read_features(self, indices: Sequence[int]) -> np.ndarray:
+        """Read some columns of the normalised matrix.
+
+        Parameters
+        ----------
+        indices : sequence of int
+            Ascending positions of features.
+
+        Returns
+        -------
+        X : float32 array of shape (n, len(indices))
+        """
+        if self.normalised is None:
+            raise ValueError(f"normalised=None should be the file of data set {self.name!r}.")
+        indices = np.asarray(indices, dtype=np.intp)
+        columns = np.empty((self.n_samples, indices.size), dtype=np.float32)
+        with h5py.File(self.normalised, "r") as file:
+            matrix = file["X"]
+            for start in range(0, self.n_samples, _ROWS_AT_ONCE):
+                rows = slice(start, start + _ROWS_AT_ONCE)
+                columns[rows] = matrix[rows][:, indices]
+        return columns
+
+
+def load_dataset_result(
+    dataset: str,
+    normalised: str | Path,
+    *,
+    fits: Mapping[str, str | Path],
+    paths: Mapping[str, str | Path] | None = None,
+    gaps: Mapping[str, str | Path] | None = None,
+    scores: Mapping[str, str | Path] | None = None,
+    genes: str | Path | None = None,
+) -> DatasetResult:
+    """Gather what the workflow wrote about one data set.
+
+    Parameters
+    ----------
+    dataset : str
+        Name of the data set, for instance ``"E11.5"``.
+    normalised : path
+        The data set's ``normalised.h5ad``; its X is not read here.
+    fits : mapping of method to ``tuned.h5``
+        The order of the methods is the order of the report.
+    paths, gaps, scores : mapping of method to ``path.h5``, ``gap.csv``, ``scores.csv``, optional
+    genes : path, optional
+        ``genes.csv``; the table is made from the fits where it is not given.
+
+    Returns
+    -------
+    result : DatasetResult
+
+    Raises
+    ------
+    ValueError
+        When a fit has another number of samples or features than the data set.
+    """
+    paths, gaps, scores = paths or {}, gaps or {}, scores or {}
+    obs, var, uns, spatial = _read_annotations(Path(normalised))
+    methods = {
+        method: _load_method(method, file, paths.get(method), gaps.get(method), scores.get(method))
+        for method, file in fits.items()
+    }
+    for method, result in methods.items():
+        found, expected = (result.labels.size, result.scores.size), (len(obs), len(var))
+        if found != expected:
+            raise ValueError(
+                f"{fits[method]}: (n_samples, n_features)={found} should be {expected}, "
+                f"as in {normalised}."
+            )
+    regions = uns.get("regions")
+    return DatasetResult(
+        name=dataset,
+        obs=obs,
+        var=var,
+        provenance=uns.get("provenance", {}),
+        methods=methods,
+        genes=gene_table(var, methods) if genes is None else read_gene_table(genes),
+        regions=None if regions is None else pd.DataFrame(regions),
+        spatial=spatial,
+        normalised=Path(normalised),
+    )
+
+
+def _read_annotations(
+    normalised: Path,
+) -> tuple[pd.DataFrame, pd.DataFrame, dict[str, Any], np.ndarray | None]:
+    with h5py.File(normalised, "r") as file:
+        spatial = file.get("obsm/spatial")
+        return (
+            read_elem(file["obs"]),
+            read_elem(file["var"]),
+            read_elem(file["uns"]) if "uns" in file else {},
+            None if spatial is None else read_elem(spatial),
+        )
+
+
+def _load_method(
+    method: str,
+    fit_file: str | Path,
+    path_file: str | Path | None,
+    gap_file: str | Path | None,
+    scores_file: str | Path | None,
+) -> MethodResult:
+    fit = read_fit(fit_file)
+    path = None
+    if path_file is not None:
+        whole, _ = read_path(path_file)
+        path = MethodPath(whole.sparsities, whole.n_selected, whole.labels)
+    return MethodResult(
+        name=method,
+        labels=fit.labels,
+        scores=fit.scores,
+        weights=fit.weights,
+        sparsity=float(fit.sparsity),
+        objective=float(fit.objective),
+        attributes=fit.attributes,
+        gap=None if gap_file is None else read_gap(gap_file),
+        path=path,
+        metrics={} if scores_file is None else read_scores(scores_file).to_dict(),
+    )

@@ -1,0 +1,121 @@
+"""Facts about how the fits were made, read from the attributes of their files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from sparsekm.reporting.results import DatasetResult, MethodResult
+
+SEARCHES = {
+    "alternate": "alternating search, restarted as a whole",
+    "global": "global search",
+}
+RULES = {
+    "max": "the largest gap",
+    "one-se": "the smallest sparsity within one standard error of the largest gap",
+}
+REFERENCES = {"permutation": "every column permuted on its own"}
+
+
+def fits(results: Sequence[DatasetResult]) -> list[MethodResult]:
+    """List every fit of every data set."""
+    return [method for result in results for method in result.methods.values()]
+
+
+def distinct(values: Iterable[Any]) -> list[Any]:
+    """Keep each value once, in order, leaving out None."""
+    return list(dict.fromkeys(value for value in values if value is not None))
+
+
+def attribute(methods: Iterable[MethodResult], name: str) -> list[Any]:
+    """List the distinct values of an attribute, or of a parameter, over fits."""
+    return distinct(
+        method.attributes.get(name, dict(method.attributes.get("parameters", {})).get(name))
+        for method in methods
+    )
+
+
+def joined(values: Iterable[Any]) -> str:
+    """Join words as a sentence does: "a", "a and b", "a, b and c"."""
+    words = [str(value) for value in values]
+    return " and ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
+
+
+def package_versions(results: Sequence[DatasetResult]) -> dict[str, str]:
+    """Give the versions of the packages that made the fits.
+
+    Where fits were made by different versions, all are named.
+    """
+    names = distinct(
+        name for method in fits(results) for name in dict(method.attributes.get("versions", {}))
+    )
+    return {
+        name: joined(
+            distinct(method.attributes.get("versions", {}).get(name) for method in fits(results))
+        )
+        for name in names
+    }
+
+
+def data_source(result: DatasetResult) -> str:
+    """Say in words where a data set comes from."""
+    source = str(result.provenance.get("source", "matrix"))
+    if source == "phantom":
+        return "simulated phantom of the Allen Developing Mouse Brain Atlas"
+    if source == "allen":
+        return "Allen Developing Mouse Brain Atlas"
+    return "simulated matrix" if result.is_simulated else "matrix given by the user"
+
+
+def run_table(results: Sequence[DatasetResult]) -> list[tuple[str, str]]:
+    """List what was run as pairs of a name and a value.
+
+    Parameters
+    ----------
+    results : sequence of DatasetResult
+
+    Returns
+    -------
+    pairs : list of (str, str)
+    """
+    every = fits(results)
+    tuned = [method for method in every if method.gap is not None]
+    by_source = {
+        source: [result.name for result in results if data_source(result) == source]
+        for source in distinct(data_source(result) for result in results)
+    }
+    pairs = [
+        *((f"data: {source}", ", ".join(names)) for source, names in by_source.items()),
+        ("methods", joined(distinct(method.title for method in every))),
+        (
+            "clusters sought (K)",
+            "; ".join(
+                f"{result.name}: {joined(attribute(result.methods.values(), 'n_clusters'))}"
+                for result in results
+            ),
+        ),
+        ("search", _describe_searches(every)),
+        ("choice of sparsity", joined(RULES.get(r, r) for r in attribute(tuned, "rule"))),
+        (
+            "reference data",
+            joined(REFERENCES.get(r, r) for r in attribute(tuned, "reference")),
+        ),
+        ("seeds", ", ".join(str(seed) for seed in attribute(every, "seed"))),
+        (
+            "versions",
+            ", ".join(f"{name} {number}" for name, number in package_versions(results).items()),
+        ),
+    ]
+    return [(name, value) for name, value in pairs if value]
+
+
+def _describe_searches(methods: Sequence[MethodResult]) -> str:
+    """Name the search that ran, with its methods where they differ."""
+    titles: dict[str, list[str]] = {}
+    for method in methods:
+        for name in attribute([method], "search"):
+            titles.setdefault(SEARCHES.get(name, name), []).append(method.title)
+    if len(titles) == 1:
+        return next(iter(titles))
+    return "; ".join(f"{search} ({joined(distinct(who))})" for search, who in titles.items())

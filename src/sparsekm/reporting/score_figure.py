@@ -1,0 +1,135 @@
+"""Sorted feature scores, and where each method cuts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter
+
+from sparsekm.annotation.gene_table import rank_scores
+from sparsekm.reporting.results import DatasetResult, MethodResult
+from sparsekm.reporting.style import (
+    DROPPED,
+    INK,
+    VERMILION,
+    figure_style,
+    method_look,
+    new_figure,
+)
+
+_FOOT = 0.05  # of K - 1
+_MANY_FEATURES = 400  # more points than this are drawn as an image: the file stays small
+
+
+def score_figure(result: DatasetResult, feature_noun: str = "features") -> Figure:
+    """Draw every method's feature scores from the highest to the lowest, both axes in logarithms.
+
+    Kept features are coloured, dropped ones grey; a line marks the cut. Where planted truth is
+    known, a strip of ticks under each curve shows at which ranks the planted features stand.
+
+    Parameters
+    ----------
+    result : DatasetResult
+    feature_noun : str
+        What the features are, in the plural.
+
+    Returns
+    -------
+    figure : Figure
+    """
+    methods = list(result.methods.values())
+    planted = result.planted
+    limits = _score_limits(methods)
+    with figure_style():
+        figure = new_figure(3.2 * max(len(methods), 1.3), 3.3)
+        ratios = [1] if planted is None else [6, 1]
+        grid = figure.subplots(
+            len(ratios), len(methods), squeeze=False, sharex=True, height_ratios=ratios
+        )
+        for column, method in enumerate(methods):
+            _draw_scores(grid[0, column], method, limits)
+            grid[0, column].tick_params(labelleft=column == 0)
+            if planted is not None:
+                _draw_planted(grid[1, column], method, planted, first=column == 0)
+            grid[-1, column].set_xlabel(f"rank of the {_singular(feature_noun)} (log scale)")
+        grid[0, 0].set_ylabel("score $a_j$: between-cluster\nsum of squares (log scale)")
+    return figure
+
+
+def _singular(noun: str) -> str:
+    return noun.removesuffix("s")
+
+
+def _noise_score(method: MethodResult) -> int:
+    """Give K - 1, the expected score of a noise feature under any fixed partition."""
+    return max(np.unique(method.labels).size - 1, 1)
+
+
+def _score_limits(methods: Sequence[MethodResult]) -> tuple[float, float]:
+    """Frame all panels alike, from well below chance to above the highest score.
+
+    Scores far below chance say nothing more, and 0 has no logarithm: both stand at the foot.
+    """
+    foot = _FOOT * min(_noise_score(method) for method in methods)
+    return foot, 1.8 * max(method.scores.max() for method in methods)
+
+
+def _draw_scores(axes: Axes, method: MethodResult, limits: tuple[float, float]) -> None:
+    look = method_look(method.name)
+    ranks, kept = rank_scores(method.scores), method.weights != 0
+    scores = np.maximum(method.scores, limits[0])
+    axes.set(xscale="log", yscale="log", ylim=(limits[0] * 0.7, limits[1]))
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
+    axes.plot(
+        ranks[~kept],
+        scores[~kept],
+        linestyle="none",
+        marker="o",
+        markersize=2.4,
+        color=DROPPED,
+        markeredgewidth=0,
+        rasterized=ranks.size > _MANY_FEATURES,
+        label=f"dropped: {np.count_nonzero(~kept):,}",
+    )
+    axes.plot(
+        ranks[kept],
+        scores[kept],
+        linestyle="none",
+        marker=look.marker,
+        markersize=3.4,
+        color=look.color,
+        markeredgewidth=0,
+        rasterized=ranks.size > _MANY_FEATURES,
+        label=f"kept: {np.count_nonzero(kept):,}",
+    )
+    if not kept.all():
+        cut = ranks[kept].max() + 0.5
+        axes.axvline(cut, color=INK, linewidth=0.8, linestyle=(0, (4, 2)))
+    noise = _noise_score(method)
+    axes.axhline(noise, color=INK, linewidth=0.8, linestyle=":")
+    axes.annotate(
+        "$K-1$: expected of noise",
+        (0, noise),
+        xycoords=("axes fraction", "data"),
+        xytext=(3, 2),
+        textcoords="offset points",
+        va="bottom",
+        fontsize=7,
+    )
+    handles, labels = axes.get_legend_handles_labels()
+    axes.legend(handles[::-1], labels[::-1], loc="lower left", handletextpad=0.2, markerscale=1.6)
+    axes.set_title(method.title, loc="left")
+
+
+def _draw_planted(axes: Axes, method: MethodResult, planted: np.ndarray, *, first: bool) -> None:
+    ranks, kept = rank_scores(method.scores), method.weights != 0
+    axes.vlines(ranks[planted & kept], 0, 1, color=VERMILION, linewidth=0.8)
+    axes.vlines(ranks[planted & ~kept], 0, 0.45, color=INK, linewidth=0.8)
+    axes.set(yticks=[], ylim=(0, 1))
+    axes.spines["left"].set_visible(False)
+    if first:
+        axes.set_ylabel("planted", rotation=0, ha="right", va="center")

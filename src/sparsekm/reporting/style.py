@@ -1,0 +1,203 @@
+"""One look for every figure: colours, markers, sizes, and how a figure is saved.
+
+Colours are those of Okabe and Ito (but their yellow, which is faint on white), told apart by
+readers with any of the common colour-vision deficiencies; methods also differ in marker and line
+style, so that grey print loses nothing.
+
+References
+----------
+M. Okabe, K. Ito (2008), Color universal design. https://jfly.uni-koeln.de/color/
+"""
+
+from __future__ import annotations
+
+import colorsys
+import io
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.colors import to_hex, to_rgb
+from matplotlib.figure import Figure
+
+ORANGE, SKY, GREEN, BLUE, VERMILION, PURPLE = (
+    "#E69F00",
+    "#56B4E9",
+    "#009E73",
+    "#0072B2",
+    "#D55E00",
+    "#CC79A7",
+)
+GREY = "#555555"
+DROPPED = "#B4B4B4"
+INK = "#222222"
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+
+_RASTER_DPI = 200
+_KINSHIP = 0.3  # what it costs a shade to be far from its colour
+_SETTINGS = {
+    "font.family": "DejaVu Sans",
+    "font.size": 8.5,
+    "axes.titlesize": 9.5,
+    "axes.titleweight": "bold",
+    "axes.labelsize": 8.5,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.edgecolor": INK,
+    "axes.labelcolor": INK,
+    "axes.linewidth": 0.7,
+    "text.color": INK,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "xtick.labelsize": 7.5,
+    "ytick.labelsize": 7.5,
+    "legend.fontsize": 7.5,
+    "legend.frameon": False,
+    "lines.linewidth": 1.4,
+    "svg.fonttype": "path",
+    # Identifiers inside the SVG are random without a salt: the same figure gets the same bytes.
+    "svg.hashsalt": "sparsekm",
+    "savefig.dpi": _RASTER_DPI,
+}
+
+
+@dataclass(frozen=True)
+class MethodLook:
+    """How a method is drawn wherever it appears."""
+
+    color: str
+    marker: str
+    linestyle: str
+
+
+_METHOD_LOOKS = {
+    "l0": MethodLook(BLUE, "o", "-"),
+    "l1": MethodLook(ORANGE, "s", "--"),
+    "kmeans": MethodLook(GREY, "^", ":"),
+}
+_OTHER_LOOKS = (MethodLook(GREEN, "D", "-."), MethodLook(PURPLE, "v", (0, (5, 1, 1, 1))))
+
+
+def method_look(method: str) -> MethodLook:
+    """Give the colour, marker and line style of a method; unknown names get a spare look."""
+    if method in _METHOD_LOOKS:
+        return _METHOD_LOOKS[method]
+    return _OTHER_LOOKS[sum(method.encode()) % len(_OTHER_LOOKS)]
+
+
+@contextmanager
+def figure_style() -> Iterator[None]:
+    """Draw inside this context to get the common style, whatever the reader's matplotlibrc."""
+    with mpl.rc_context():
+        mpl.rcdefaults()
+        mpl.rcParams.update(_SETTINGS)
+        yield
+
+
+def new_figure(width: float, height: float) -> Figure:
+    """Make a figure of the given size in inches, outside pyplot: nothing is left to close."""
+    figure = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def figure_svg(figure: Figure) -> str:
+    """Render a figure as SVG text, the same bytes for the same figure."""
+    stream = io.StringIO()
+    with figure_style():
+        figure.savefig(stream, format="svg", metadata={"Date": None, "Creator": None})
+    return stream.getvalue()
+
+
+def categorical_colors(n_colors: int) -> list[str]:
+    """Give colours for categories: seven hues, then the same hues lighter and darker.
+
+    Examples
+    --------
+    >>> categorical_colors(2)
+    ['#0072b2', '#e69f00']
+    """
+    hues = (BLUE, ORANGE, GREEN, PURPLE, SKY, VERMILION, GREY)
+    shifts = (0.0, 0.45, -0.4)
+    return [
+        shift_lightness(hues[index % len(hues)], shifts[index // len(hues) % len(shifts)])
+        for index in range(n_colors)
+    ]
+
+
+def shift_lightness(color: str, shift: float) -> str:
+    """Move a colour towards white (shift up to 1) or black (shift down to -1)."""
+    target = 1.0 if shift > 0 else 0.0
+    rgb = np.asarray(to_rgb(color))
+    return to_hex(rgb + (target - rgb) * abs(shift))
+
+
+def shades(color: str, n_shades: int, avoid: Sequence[str] = ()) -> list[str]:
+    """Give distinct shades of one colour: first the colour itself, then ones far from all others.
+
+    Candidates have the colour's hue or one close to it. Each next shade is a candidate far from its
+    nearest neighbour among the shades so far and the colours to avoid, yet no farther from the
+    colour itself than it need be. Distances are those of the Oklab space [1]_, which follow what
+    the eye sees.
+
+    Parameters
+    ----------
+    color : str
+    n_shades : int
+    avoid : sequence of str
+        Colours with another meaning in the same figure.
+
+    Returns
+    -------
+    colors : list of n_shades hex strings
+
+    References
+    ----------
+    .. [1] B. Ottosson (2020), A perceptual color space for image processing.
+    """
+    hue, _, saturation = colorsys.rgb_to_hls(*to_rgb(color))
+    candidates = [
+        colorsys.hls_to_rgb((hue + turn) % 1, lightness, saturation * strength)
+        for turn in (0, -0.025, 0.025)
+        for lightness in np.linspace(0.27, 0.85, 15)
+        for strength in (1, 0.6)
+    ]
+    places = _oklab(candidates)
+    chosen = [to_rgb(color)]
+    taken = _oklab([*chosen, *map(to_rgb, avoid)])
+    kinship = np.linalg.norm(places - taken[0], axis=1)
+    while len(chosen) < n_shades:
+        nearest = np.linalg.norm(places[:, None] - taken[None], axis=2).min(axis=1)
+        best = int((nearest - _KINSHIP * kinship).argmax())
+        chosen.append(candidates[best])
+        taken = np.vstack([taken, places[best]])
+    return [to_hex(rgb) for rgb in chosen[:n_shades]]
+
+
+def _oklab(colors: Sequence[tuple[float, float, float]]) -> np.ndarray:
+    """Turn sRGB colours (m, 3) into Oklab lightness, green-red and blue-yellow."""
+    rgb = np.asarray(colors, dtype=np.float64)
+    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+    cones = linear @ np.array(
+        [
+            [0.4122214708, 0.2119034982, 0.0883024619],
+            [0.5363325363, 0.6806995451, 0.2817188376],
+            [0.0514459929, 0.1073969566, 0.6299787005],
+        ]
+    )
+    return np.cbrt(cones) @ np.array(
+        [
+            [0.2104542553, 1.9779984951, 0.0259040371],
+            [0.7936177850, -2.4285922050, 0.7827717662],
+            [-0.0040720468, 0.4505937099, -0.8086757660],
+        ]
+    )
+
+
+def text_color_on(color: str) -> str:
+    """Say whether black or white text reads better on a colour (relative luminance)."""
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in to_rgb(color)]
+    return "black" if np.dot([0.2126, 0.7152, 0.0722], linear) > 0.25 else "white"

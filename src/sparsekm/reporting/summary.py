@@ -1,0 +1,162 @@
+"""What was found, in plain words and with its numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sparsekm.reporting.results import DatasetResult, MethodResult
+from sparsekm.reporting.run_facts import joined
+from sparsekm.reporting.tables import nouns
+
+
+def summarise_run(results: Sequence[DatasetResult]) -> list[str]:
+    """Say in a few sentences what the whole run found.
+
+    Parameters
+    ----------
+    results : sequence of DatasetResult
+
+    Returns
+    -------
+    sentences : list of str
+    """
+    methods = list(
+        {m.name: m.title for result in results for m in result.methods.values()}.values()
+    )
+    sentences = [
+        f"{_describe_data(results)} clustered with {joined(methods)}. Sparse methods group the "
+        "samples and, at the same time, keep only the features that tell the groups apart."
+    ]
+    sentences += _simulation_warning(results)
+    for name in ("l0", "l1"):
+        sentences += _kept_range(results, name)
+    sentences += _compare_rates(results)
+    sentences += _summarise_planted(results)
+    return sentences
+
+
+_NUMBERS = ("No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine", "Ten")
+
+
+def _describe_data(results: Sequence[DatasetResult]) -> str:
+    ages = [result for result in results if result.is_atlas]
+    matrices = [result for result in results if not result.is_atlas]
+    parts = []
+    if ages:
+        simulated = "simulated " if all(result.is_simulated for result in ages) else ""
+        count = _count(ages, "age", "ages")
+        parts.append(f"{count} of the {simulated}developing mouse brain ({_names(ages)})")
+    if matrices:
+        simulated = "simulated " if all(result.is_simulated for result in matrices) else ""
+        count = _count(matrices, f"{simulated}data matrix", f"{simulated}data matrices")
+        parts.append(f"{count} ({_names(matrices)})")
+    text = " and ".join([parts[0], *(part[0].lower() + part[1:] for part in parts[1:])])
+    return f"{text} {'was' if len(results) == 1 else 'were'}"
+
+
+def _count(group: Sequence[DatasetResult], one: str, many: str) -> str:
+    n = len(group)
+    return f"{_NUMBERS[n] if n < len(_NUMBERS) else n} {one if n == 1 else many}"
+
+
+def _names(group: Sequence[DatasetResult]) -> str:
+    return ", ".join(result.name for result in group)
+
+
+def _simulation_warning(results: Sequence[DatasetResult]) -> list[str]:
+    simulated = [result.name for result in results if result.is_simulated]
+    if not simulated:
+        return []
+    if len(simulated) == len(results):
+        return [
+            "All numbers in this report come from simulated data; they say how well planted "
+            "structure is recovered and nothing about a real brain or tissue."
+        ]
+    return [f"The numbers of {joined(simulated)} come from simulated data."]
+
+
+def _kept_range(results: Sequence[DatasetResult], name: str) -> list[str]:
+    runs = [(r.methods[name], r.n_features) for r in results if name in r.methods]
+    if not runs:
+        return []
+    title = runs[0][0].title
+    shares = [method.n_kept / n_features for method, n_features in runs]
+    if len(runs) == 1:
+        method, n_features = runs[0]
+        return [f"{title} keeps {method.n_kept:,} of {n_features:,} ({shares[0]:.0%})."]
+    return [f"{title} keeps between {min(shares):.0%} and {max(shares):.0%} of the features."]
+
+
+def _compare_rates(results: Sequence[DatasetResult]) -> list[str]:
+    pairs = [
+        (r.methods["l0"].cer, r.methods["kmeans"].cer)
+        for r in results
+        if {"l0", "kmeans"} <= set(r.methods)
+    ]
+    known = [pair for pair in pairs if None not in pair]
+    if not known:
+        return []
+    lower = sum(sparse < plain for sparse, plain in known)
+    equal = sum(sparse == plain for sparse, plain in known)
+    same = f" and the same in {equal}" if equal else ""
+    return [
+        "Judged by the known labels, which no method sees, the classification error rate of "
+        f"ℓ₀-k-means is lower than that of k-means in {lower} of {len(known)} data sets{same}."
+    ]
+
+
+def _summarise_planted(results: Sequence[DatasetResult]) -> list[str]:
+    known = [r for r in results if r.planted is not None and "l0" in r.methods]
+    if not known:
+        return []
+    planted = sum(int(r.planted.sum()) for r in known)
+    kept = sum(r.methods["l0"].n_kept for r in known)
+    found = sum(int((r.methods["l0"].weights[r.planted] != 0).sum()) for r in known)
+    return [
+        f"Of {planted:,} features planted as relevant, ℓ₀-k-means keeps {found:,}; of the "
+        f"{kept:,} features it keeps, {kept - found:,} were not."
+    ]
+
+
+def summarise_dataset(result: DatasetResult) -> list[str]:
+    """Say in a few sentences what was found in one data set.
+
+    Parameters
+    ----------
+    result : DatasetResult
+
+    Returns
+    -------
+    sentences : list of str
+    """
+    words = nouns(result)
+    sentences = [_summarise_method(method, result) for method in result.methods.values()]
+    genes = result.genes
+    if "verdict" in genes:
+        counts = genes["verdict"].value_counts()
+        sentences.append(
+            f"Both sparse methods keep {counts.get('kept by both', 0):,} {words.features}; "
+            f"{counts.get('only l1', 0):,} are kept by ℓ₁ alone, {counts.get('only l0', 0):,} by "
+            f"ℓ₀ alone, {counts.get('neither', 0):,} by neither."
+        )
+    return sentences
+
+
+def _summarise_method(method: MethodResult, result: DatasetResult) -> str:
+    words = nouns(result)
+    if method.is_sparse:
+        share = method.n_kept / result.n_features
+        text = (
+            f"{method.title} keeps {method.n_kept:,} of {result.n_features:,} {words.features} "
+            f"({share:.0%})"
+        )
+        if result.planted is not None:
+            found = int((method.weights[result.planted] != 0).sum())
+            text += (
+                f", among them {found:,} of the {int(result.planted.sum()):,} planted as relevant"
+            )
+    else:
+        text = f"{method.title} uses all {result.n_features:,} {words.features}"
+    if method.cer is not None:
+        text += f"; its classification error rate against the {words.labels} is {method.cer:.4f}"
+    return f"{text}."

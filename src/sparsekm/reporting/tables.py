@@ -1,0 +1,182 @@
+"""The report's tables, methods by data sets as in the paper."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from sparsekm.annotation.gene_table import VERDICTS
+from sparsekm.reporting.exclusions import excluded_counts
+from sparsekm.reporting.results import DatasetResult, method_title
+
+
+@dataclass(frozen=True)
+class Nouns:
+    """What features, samples and labels are called in a data set, in the plural."""
+
+    features: str
+    samples: str
+    labels: str
+
+
+ATLAS_NOUNS = Nouns("genes", "voxels", "regions")
+MATRIX_NOUNS = Nouns("features", "samples", "classes")
+
+
+def nouns(result: DatasetResult) -> Nouns:
+    """Name the parts of a data set as its readers do."""
+    return ATLAS_NOUNS if result.is_atlas else MATRIX_NOUNS
+
+
+def list_methods(results: Sequence[DatasetResult]) -> list[str]:
+    """List the methods of all data sets, in the order of their first appearance."""
+    return list(dict.fromkeys(method for result in results for method in result.methods))
+
+
+def cer_table(results: Sequence[DatasetResult]) -> pd.DataFrame:
+    """Tabulate the classification error rate, methods by data sets.
+
+    Parameters
+    ----------
+    results : sequence of DatasetResult
+
+    Returns
+    -------
+    table : DataFrame of float
+        NaN where a data set has no labels or a method was not run.
+    """
+    return _tabulate(results, lambda method: method.cer).astype(np.float64)
+
+
+def nw_table(results: Sequence[DatasetResult]) -> pd.DataFrame:
+    """Tabulate the number of features with a weight, methods by data sets.
+
+    Parameters
+    ----------
+    results : sequence of DatasetResult
+
+    Returns
+    -------
+    table : DataFrame of Int64
+        Missing where a method was not run.
+    """
+    return _tabulate(results, lambda method: method.n_kept).astype("Int64")
+
+
+def _tabulate(results: Sequence[DatasetResult], value: Any) -> pd.DataFrame:
+    methods = list_methods(results)
+    columns = {
+        result.name: [
+            value(result.methods[method]) if method in result.methods else None
+            for method in methods
+        ]
+        for result in results
+    }
+    return pd.DataFrame(columns, index=[method_title(method) for method in methods], dtype=object)
+
+
+def statistics_table(results: Sequence[DatasetResult]) -> pd.DataFrame:
+    """Tabulate the size of data sets of one kind, and what was left out of each.
+
+    Parameters
+    ----------
+    results : sequence of DatasetResult
+        All of an atlas, or none.
+
+    Returns
+    -------
+    table : DataFrame of Int64
+        Rows "number of genes", "number of voxels", "number of regions" (or features, samples,
+        classes), then one row for each class of things that were left out of some data set.
+    """
+    columns = {}
+    for result in results:
+        words = nouns(result)
+        labels = result.labels
+        columns[result.name] = {
+            f"number of {words.features}": result.n_features,
+            f"number of {words.samples}": result.n_samples,
+            f"number of {words.labels}": None if labels is None else np.unique(labels).size,
+            **excluded_counts(result.provenance),
+        }
+    rows = dict.fromkeys(
+        row
+        for column in columns.values()
+        for row, number in column.items()
+        if number != 0 or row.startswith("number of")
+    )
+    table = pd.DataFrame(
+        {name: [column.get(row) for row in rows] for name, column in columns.items()},
+        index=list(rows),
+        dtype=object,
+    )
+    return table.astype("Int64")
+
+
+def verdict_table(result: DatasetResult) -> pd.DataFrame | None:
+    """Count the features by verdict and, where it is known, by planted truth.
+
+    Parameters
+    ----------
+    result : DatasetResult
+
+    Returns
+    -------
+    table : DataFrame of int, or None
+        Rows are the verdicts; columns are, where planted truth is known, "planted as relevant"
+        and the kinds of the others, and "all". None where l0 and l1 were not both run.
+    """
+    genes = result.genes
+    if "verdict" not in genes:
+        return None
+    table = pd.DataFrame(index=list(VERDICTS))
+    if "relevant" in genes:
+        planted = genes["relevant"].astype(bool)
+        table["planted as relevant"] = _counts(genes.loc[planted, "verdict"])
+        others = genes["planted_kind"] if "planted_kind" in genes else _one_kind(genes)
+        for kind in dict.fromkeys(others[~planted]):
+            table[f"others: {str(kind).replace('_', ' ')}"] = _counts(
+                genes.loc[~planted & (others == kind), "verdict"]
+            )
+    table["all"] = _counts(genes["verdict"])
+    return table
+
+
+def _one_kind(genes: pd.DataFrame) -> pd.Series:
+    return pd.Series("noise", index=genes.index)
+
+
+def _counts(verdicts: pd.Series) -> pd.Series:
+    return verdicts.value_counts().reindex(list(VERDICTS), fill_value=0).astype(int)
+
+
+def region_table(result: DatasetResult, colors: Mapping[str, str]) -> list[dict[str, Any]]:
+    """List the regions of an atlas age with colour, name and number of voxels.
+
+    Parameters
+    ----------
+    result : DatasetResult
+    colors : mapping of acronym to colour
+        Its order is the order of the table.
+
+    Returns
+    -------
+    rows : list of dict with keys acronym, name, color, voxels
+    """
+    names = dict(
+        zip(result.regions["acronym"].astype(str), result.regions["name"].astype(str), strict=True)
+    )
+    voxels = result.obs["region"].astype(str).value_counts()
+    return [
+        {
+            "acronym": acronym,
+            "name": names.get(acronym, ""),
+            "color": color,
+            "voxels": int(voxels.get(acronym, 0)),
+        }
+        for acronym, color in colors.items()
+    ]

@@ -1,0 +1,125 @@
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from sparsekm.annotation.gene_table import (
+    gene_table,
+    judge_features,
+    rank_scores,
+    read_gene_table,
+    write_gene_table,
+)
+
+
+def fit(scores, weights):
+    return SimpleNamespace(scores=np.array(scores, float), weights=np.array(weights, float))
+
+
+@pytest.fixture
+def fits():
+    return {
+        "kmeans": fit([4, 3, 2, 1], [1, 1, 1, 1]),
+        "l1": fit([4, 3, 1, 2], [0.8, 0.6, 0, 0]),
+        "l0": fit([3, 1, 5, 2], [1, 0, 1, 0]),
+    }
+
+
+@pytest.fixture
+def var():
+    return pd.DataFrame(
+        {
+            "name": ["first", "second", "third", "fourth"],
+            "entrez_id": [11.0, np.nan, 33.0, 44.0],
+            "relevant": [True, True, False, False],
+            "section_data_set_ids": ["1", "2", "3", "4"],
+        },
+        index=["A", "B", "C", "D"],
+    )
+
+
+def test_verdict_names_who_keeps_a_feature():
+    verdicts = judge_features([1, 1, 0, 0], [0.5, 0, 0.5, 0])
+    assert list(verdicts) == ["kept by both", "only l0", "only l1", "neither"]
+
+
+def test_tied_scores_rank_by_lowest_index():
+    assert list(rank_scores([1.0, 3.0, 3.0, 0.0, 1.0])) == [3, 1, 2, 5, 4]
+
+
+def test_features_kept_by_l0_are_the_first_ranks_even_when_tied():
+    scores = np.array([2.0, 2.0, 2.0, 1.0])
+    kept = np.array([1, 1, 0, 0])
+    assert set(rank_scores(scores)[kept == 1]) == {1, 2}
+
+
+def test_table_has_one_row_per_feature_in_order_of_l0_rank(var, fits):
+    table = gene_table(var, fits)
+    assert list(table["symbol"]) == ["C", "A", "D", "B"]
+    assert list(table["rank_l0"]) == [1, 2, 3, 4]
+    assert list(table["verdict"]) == ["only l0", "kept by both", "neither", "only l1"]
+    assert list(table["rank_kmeans"]) == [3, 1, 4, 2]
+    assert list(table["weight_l1"]) == [0, 0.8, 0, 0.6]
+    assert list(table["relevant"]) == [False, True, False, True]
+
+
+def test_columns_of_the_l0_fit_come_first_whatever_the_order_of_fits(var, fits):
+    table = gene_table(var, fits)
+    scores = [column for column in table.columns if column.startswith("score_")]
+    assert scores == ["score_l0", "score_l1", "score_kmeans"]
+    assert "section_data_set_ids" not in table
+
+
+def test_one_sparse_method_alone_gives_no_verdict(var, fits):
+    table = gene_table(var, {"kmeans": fits["kmeans"], "l1": fits["l1"]})
+    assert "verdict" not in table
+    assert list(table["symbol"]) == ["A", "B", "D", "C"]
+
+
+def test_table_survives_its_file(tmp_path, var, fits):
+    table = gene_table(var, fits)
+    write_gene_table(table, tmp_path / "deep" / "genes.csv")
+    pd.testing.assert_frame_equal(
+        read_gene_table(tmp_path / "deep" / "genes.csv"), table, check_dtype=False
+    )
+    assert [file.name for file in (tmp_path / "deep").iterdir()] == ["genes.csv"]
+
+
+def test_entrez_ids_stay_whole_numbers_beside_missing_ones(tmp_path, var, fits):
+    write_gene_table(gene_table(var, fits), tmp_path / "genes.csv")
+    text = (tmp_path / "genes.csv").read_text()
+    assert "33.0" not in text
+    ids = read_gene_table(tmp_path / "genes.csv")["entrez_id"]
+    assert ids.iloc[0] == 33
+    assert pd.isna(ids.iloc[3])
+
+
+@pytest.mark.parametrize("symbol", ["NA", "nan", "1", "007", "", "a,b", 'say "x"', "<b>"])
+def test_symbols_stay_the_strings_they_are(tmp_path, symbol):
+    var = pd.DataFrame(index=[symbol, "other"])
+    table = gene_table(var, {"l0": fit([2, 1], [1, 0])})
+    write_gene_table(table, tmp_path / "genes.csv")
+    assert list(read_gene_table(tmp_path / "genes.csv")["symbol"]) == [symbol, "other"]
+
+
+def test_identifiers_that_are_words_stay_words(tmp_path):
+    var = pd.DataFrame({"gene_id": ["Inv1", "Inv2"]}, index=["A", "B"])
+    write_gene_table(gene_table(var, {"l0": fit([2, 1], [1, 0])}), tmp_path / "genes.csv")
+    assert list(read_gene_table(tmp_path / "genes.csv")["gene_id"]) == ["Inv1", "Inv2"]
+
+
+def test_fit_of_another_length_is_refused(var):
+    with pytest.raises(ValueError, match=r"l0 scores: shape=\(3,\) should be \(4,\)"):
+        gene_table(var, {"l0": fit([1, 2, 3], [1, 0, 0])})
+
+
+def test_no_fit_is_refused(var):
+    with pytest.raises(ValueError, match=r"fits=\{\} should hold"):
+        gene_table(var, {})
+
+
+def test_file_without_symbols_is_refused(tmp_path):
+    (tmp_path / "genes.csv").write_text("gene,score_l0\nA,1\n")
+    with pytest.raises(ValueError, match="should hold 'symbol'"):
+        read_gene_table(tmp_path / "genes.csv")

@@ -1,0 +1,222 @@
+"""Small made-up results: a matrix as files, as the workflow writes them, and a little brain."""
+
+import itertools
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from sparsekm.annotation.gene_table import gene_table, write_gene_table
+from sparsekm.cluster.path import SparsityPath
+from sparsekm.expression.normalised_file import write_normalised
+from sparsekm.reporting.report import load_dataset_result, write_report
+from sparsekm.storage.fit_file import Fit, read_fit, write_fit
+from sparsekm.storage.gap_file import write_gap
+from sparsekm.storage.path_file import write_path
+from sparsekm.storage.score_file import write_scores
+
+SCRIPT = "<script>alert(1)</script>"
+METHODS = ("kmeans", "l1", "l0")
+REGIONS = ("RSP", "CSP", "r1")
+
+
+def attributes(dataset, method, n_clusters):
+    return {
+        "method": method,
+        "dataset": dataset,
+        "n_clusters": n_clusters,
+        "search": "alternate",
+        "seed": 2718,
+        "parameters": {"n_init": 7, "min_cluster_size": 3},
+        "versions": {"sparsekm": "9.8.7", "numpy": "2.0.0"},
+        "input_digest": "0" * 64,
+        "code_digest": "1" * 64,
+    }
+
+
+def scores_of(X, labels):
+    """a_j by its definition: between-cluster sums of squares of centred columns."""
+    return (
+        sum(np.sum(labels == k) * X[labels == k].mean(axis=0) ** 2 for k in np.unique(labels))
+        - len(X) * X.mean(axis=0) ** 2
+    )
+
+
+def weights_of(method, scores, n_kept):
+    if method == "kmeans":
+        return np.ones(scores.size)
+    weights = np.zeros(scores.size)
+    top = np.argsort(-scores, kind="stable")[:n_kept]
+    weights[top] = 1 if method == "l0" else scores[top] / np.linalg.norm(scores[top])
+    return weights
+
+
+def write_results(folder, dataset, X, labels, n_kept, cer):
+    """Write every file of a data set but its matrix; return the arguments of the loader."""
+    files = {"fits": {}, "paths": {}, "gaps": {}, "scores": {}}
+    n_clusters = int(labels.max()) + 1
+    for method in METHODS:
+        place = folder / method
+        about = attributes(dataset, method, n_clusters)
+        scores = scores_of(X, labels).astype(float)
+        weights = weights_of(method, scores, n_kept[method])
+        objective = float(weights @ scores)
+        tuned = {} if method == "kmeans" else {"rule": "max", "reference": "permutation"}
+        fit = Fit(
+            sparsity=float(n_kept[method]),
+            objective=objective,
+            labels=labels,
+            scores=scores,
+            weights=weights,
+            centers=np.zeros((n_clusters, X.shape[1])),
+            attributes={**about, **tuned},
+        )
+        write_fit(place / "tuned.h5", fit)
+        files["fits"][method] = place / "tuned.h5"
+        grid = np.array([2.0, n_kept[method]])
+        path = SparsityPath(
+            sparsities=grid,
+            objectives=np.array([objective / 2, objective]),
+            labels=np.array([np.roll(labels, 1), labels]),
+            weights=np.array([weights_of(method, scores, 2), weights]),
+            scores=np.array([scores, scores]),
+            n_iter=np.array([1, 1]),
+            search="alternate",
+        )
+        if method != "kmeans":
+            write_path(place / "path.h5", path, about)
+            gap = pd.DataFrame(
+                {
+                    "sparsity": grid,
+                    "n_selected": [2, n_kept[method]],
+                    "objective": path.objectives,
+                    "log_objective": np.log(path.objectives),
+                    "reference_mean": np.log(path.objectives) - [0.25, 0.5],
+                    "reference_sd": [0.01, 0.02],
+                    "gap": [0.25, 0.5],
+                    "se": [0.02, 0.03],
+                }
+            )
+            write_gap(place / "gap.csv", gap, 1)
+            files["paths"][method] = place / "path.h5"
+            files["gaps"][method] = place / "gap.csv"
+        row = {
+            "dataset": dataset,
+            "method": method,
+            "n_samples": len(X),
+            "n_features": X.shape[1],
+            "n_clusters": n_clusters,
+            "sparsity": float(n_kept[method]),
+            "n_nonzero_weights": n_kept[method],
+            "objective": objective,
+            "cer": cer[method],
+            "ecr": None,
+            "pzw": None,
+            "pnw": None,
+        }
+        write_scores(place / "scores.csv", row)
+        files["scores"][method] = place / "scores.csv"
+    return files
+
+
+@pytest.fixture(scope="session")
+def matrix_files(tmp_path_factory):
+    """Twelve samples, six features, one with a hostile name; as files."""
+    folder = tmp_path_factory.mktemp("matrix")
+    rng = np.random.default_rng(0)
+    truth = np.repeat([0, 1, 2], 4)
+    X = rng.normal(size=(12, 6))
+    X[:, :2] += 4 * np.eye(3)[truth][:, :2]
+    X = ((X - X.mean(axis=0)) / X.std(axis=0, ddof=1)).astype(np.float32)
+    var = pd.DataFrame(
+        {"relevant": [True, True, False, False, False, False]},
+        index=["g1", "g2", "g3", "g4", "g5", SCRIPT],
+    )
+    obs = pd.DataFrame({"label": [f"class {k}" for k in truth]}, index=[f"s{i}" for i in range(12)])
+    provenance = {
+        "dataset": "toy",
+        "source": "matrix",
+        "simulated": False,
+        "normalisation": "zscore",
+        "dropped_constant": np.array(["h1", "h2", "h3"]),
+    }
+    write_normalised(folder / "normalised.h5ad", X, obs, var, provenance)
+    labels = truth.astype(np.int32)
+    kept = {"kmeans": 6, "l1": 5, "l0": 3}
+    files = write_results(
+        folder, "toy", X, labels, kept, {"kmeans": 0.3125, "l1": 0.0625, "l0": 0.125}
+    )
+    fits = {method: read_fit(file) for method, file in files["fits"].items()}
+    write_gene_table(gene_table(var, fits), folder / "genes.csv")
+    return {"normalised": folder / "normalised.h5ad", "genes": folder / "genes.csv", **files}
+
+
+@pytest.fixture(scope="session")
+def matrix_result(matrix_files):
+    return load_dataset_result("toy", **matrix_files)
+
+
+@pytest.fixture(scope="session")
+def brain_result(tmp_path_factory):
+    """A block of 6 x 5 x 4 voxels in three regions; four clusters, two of them in one region."""
+    folder = tmp_path_factory.mktemp("brain")
+    grid = np.array(list(itertools.product(range(6), range(5), range(4))))
+    codes = grid[:, 0] // 2
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(len(grid), 8)).astype(np.float32)
+    labels = codes + (codes == 2) * (grid[:, 1] > 2)
+    obs = pd.DataFrame(
+        {
+            "label": np.array(REGIONS)[codes],
+            "region": np.array(REGIONS)[codes],
+            "region_id": codes + 126652054,
+            **dict(zip("xyz", grid.T + 3, strict=True)),
+        },
+        index=[f"voxel{i}" for i in range(len(grid))],
+    )
+    var = pd.DataFrame({"entrez_id": np.arange(8)}, index=[f"Inv{j}" for j in range(8)])
+    regions = pd.DataFrame(
+        {
+            "acronym": [*REGIONS, "absent"],
+            "name": ["rostral", "caudal", "rhombomere 1", "not in this brain"],
+            "id": np.arange(4),
+            "color": ["A84D10", "ED985C", "EE5DFF", "000000"],
+        }
+    )
+    provenance = {
+        "dataset": "E11.5",
+        "source": "phantom",
+        "simulated": True,
+        "settings": {"tissue": np.array(["brain"])},
+        "counts": {"voxels": {"brain": 120, "ventricle": 17, "tract": 0}},
+        "n_genes_dropped_missing": 4,
+    }
+    write_normalised(
+        folder / "normalised.h5ad",
+        X,
+        obs,
+        var,
+        provenance,
+        obsm={"spatial": (grid + 3) * [0.1, 0.2, 0.3]},
+        uns={"regions": regions},
+    )
+    kept = {"kmeans": 8, "l1": 6, "l0": 4}
+    files = write_results(
+        folder, "E11.5", X, labels.astype(np.int32), kept, dict.fromkeys(METHODS, 0.05)
+    )
+    return load_dataset_result("E11.5", folder / "normalised.h5ad", **files)
+
+
+@pytest.fixture(scope="session")
+def report(tmp_path_factory, brain_result, matrix_result):
+    """The report on both, and the folder of its figures."""
+    folder = tmp_path_factory.mktemp("report")
+    write_report(
+        [brain_result, matrix_result],
+        folder / "report.html",
+        title="A title with <angles> & more",
+        configuration={"seed": 2718, "note": SCRIPT},
+        figures=folder / "figures",
+    )
+    return Path(folder)

@@ -1,0 +1,46 @@
+import numpy as np
+import pytest
+
+from sparsekm.annotation.gene_table import gene_table
+from sparsekm.reporting.report import load_dataset_result
+
+
+def test_loader_gathers_what_the_files_hold(matrix_result):
+    assert matrix_result.n_samples == 12
+    assert matrix_result.n_features == 6
+    assert list(matrix_result.methods) == ["kmeans", "l1", "l0"]
+    assert matrix_result.methods["l0"].n_kept == 3
+    assert matrix_result.methods["l1"].cer == 0.0625
+    assert matrix_result.methods["l0"].attributes["seed"] == 2718
+    assert matrix_result.methods["kmeans"].gap is None
+    assert matrix_result.methods["l0"].gap["chosen"].tolist() == [False, True]
+    assert list(matrix_result.planted) == [True, True, False, False, False, False]
+
+
+def test_matrix_is_no_atlas_and_brain_is_one(matrix_result, brain_result):
+    assert not matrix_result.is_atlas
+    assert brain_result.is_atlas
+    assert brain_result.is_simulated
+    assert brain_result.planted is None
+
+
+def test_gene_table_is_made_where_no_file_is_given(matrix_files, matrix_result):
+    without = {name: file for name, file in matrix_files.items() if name != "genes"}
+    made = load_dataset_result("toy", **without).genes
+    assert made["symbol"].tolist() == matrix_result.genes["symbol"].tolist()
+    expected = gene_table(matrix_result.var, matrix_result.methods)
+    assert made["rank_l1"].tolist() == expected["rank_l1"].tolist()
+
+
+def test_columns_are_read_from_the_file(matrix_result):
+    everything = matrix_result.read_features(np.arange(6))
+    assert everything.shape == (12, 6)
+    np.testing.assert_array_equal(matrix_result.read_features([1, 4]), everything[:, [1, 4]])
+    np.testing.assert_allclose(everything.std(axis=0, ddof=1), 1, rtol=1e-5)
+
+
+def test_fit_of_another_data_set_is_refused(matrix_files, brain_result):
+    with pytest.raises(
+        ValueError, match=r"\(n_samples, n_features\)=\(12, 6\) should be \(120, 8\)"
+    ):
+        load_dataset_result("E11.5", brain_result.normalised, fits=matrix_files["fits"])

@@ -1,0 +1,99 @@
+import dataclasses
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from sparsekm.reporting.exclusions import excluded_counts
+from sparsekm.reporting.page import format_rate, view_table
+from sparsekm.reporting.tables import (
+    cer_table,
+    nw_table,
+    statistics_table,
+    verdict_table,
+)
+
+
+def test_cer_table_has_methods_by_data_sets(brain_result, matrix_result):
+    table = cer_table([brain_result, matrix_result])
+    assert list(table.index) == ["k-means", "ℓ₁-k-means", "ℓ₀-k-means"]
+    assert list(table.columns) == ["E11.5", "toy"]
+    assert table["toy"].tolist() == [0.3125, 0.0625, 0.125]
+
+
+def test_nw_table_counts_weights_other_than_zero(brain_result, matrix_result):
+    table = nw_table([brain_result, matrix_result])
+    assert table["E11.5"].tolist() == [8, 6, 4]
+    assert table["toy"].tolist() == [6, 5, 3]
+
+
+def test_method_that_was_not_run_leaves_a_gap(brain_result, matrix_result):
+    fewer = dataclasses.replace(brain_result, methods={"kmeans": brain_result.methods["kmeans"]})
+    table = nw_table([fewer, matrix_result])
+    assert pd.isna(table.loc["ℓ₀-k-means", "E11.5"])
+    assert table.loc["ℓ₀-k-means", "toy"] == 3
+
+
+def test_statistics_count_genes_voxels_regions_and_what_was_excluded(brain_result):
+    table = statistics_table([brain_result])
+    assert table["E11.5"].to_dict() == {
+        "number of genes": 8,
+        "number of voxels": 120,
+        "number of regions": 3,
+        "voxels excluded: ventricle": 17,
+        "genes dropped: missing values": 4,
+    }
+
+
+def test_lists_of_dropped_features_are_counted(matrix_result):
+    assert excluded_counts(matrix_result.provenance) == {"features dropped: constant": 3}
+
+
+def test_verdicts_are_counted_by_planted_truth(matrix_result):
+    table = verdict_table(matrix_result)
+    assert table.loc["kept by both", "all"] == 3
+    assert table.loc["only l1", "all"] == 2
+    assert table.loc["neither", "all"] == 1
+    assert table["planted as relevant"].sum() == 2
+    assert (table["planted as relevant"] + table["others: noise"] == table["all"]).all()
+
+
+def test_lowest_of_each_column_is_marked_with_its_ties():
+    table = pd.DataFrame({"a": [0.2, 0.1, 0.1], "b": [np.nan, 0.3, np.nan]})
+    view = view_table(table, "", write=format_rate, mark_lowest=True)
+    assert [[cell.best for cell in cells] for _, cells in view.rows] == [
+        [False, False],
+        [True, False],
+        [True, False],
+    ]
+    assert view.rows[0][1][1].text == "–"
+
+
+@pytest.mark.parametrize(
+    ("origins", "columns", "whole"),
+    [
+        ({"a": True, "b": True}, [False, False], True),
+        ({"a": True, "b": False}, [True, False], False),
+        ({"a": False, "b": False}, [False, False], False),
+    ],
+)
+def test_simulated_numbers_are_marked_once(origins, columns, whole):
+    view = view_table(pd.DataFrame({"a": [1], "b": [2]}), "", write=str, simulated=origins)
+    assert [simulated for _, simulated in view.columns] == columns
+    assert view.simulated is whole
+
+
+def test_verdicts_tell_the_kinds_of_planted_genes_apart(matrix_result):
+    kinds = {"g1": "marker", "g2": "marker", "g3": "gradient"}
+    genes = matrix_result.genes.assign(
+        planted_kind=[kinds.get(symbol, "noise") for symbol in matrix_result.genes["symbol"]]
+    )
+    table = verdict_table(dataclasses.replace(matrix_result, genes=genes))
+    assert set(table.columns) == {
+        "planted as relevant",
+        "others: gradient",
+        "others: noise",
+        "all",
+    }
+    assert table["others: gradient"].sum() == 1
+    assert (table.drop(columns="all").sum(axis=1) == table["all"]).all()
