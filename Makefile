@@ -1,0 +1,67 @@
+# Everything runs inside .venv, which is made here from Python 3.11 or later and requirements.lock.
+
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+
+BIN := $(CURDIR)/.venv/bin
+STAMP := .venv/.installed
+PYTHON ?= $(shell for python in python3.11 python3.12 python3.13 python3; do \
+	if $$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; \
+	then echo $$python; break; fi; done)
+CORES ?= all
+SNAKEMAKE_FLAGS ?=
+
+export PATH := $(BIN):$(PATH)
+# Any matplotlib, on any machine, draws into files.
+export MPLBACKEND := Agg
+# An inherited path could put another copy of the package before this one.
+unexport PYTHONPATH
+unexport PYTHONHOME
+
+# Snakemake and pytest share out the cores by processes. Numerical libraries that each take every core
+# would make them fight; a job raises its own limit to the threads its rule was given (scripts/job.py).
+results test lint check: export OMP_NUM_THREADS := 1
+results test lint check: export OPENBLAS_NUM_THREADS := 1
+results test lint check: export MKL_NUM_THREADS := 1
+
+.PHONY: help results test lint check bench lock clean
+
+help: ## this list
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+results: $(STAMP) ## run the workflow of config.yaml to results/report.html
+	"$(BIN)/snakemake" --cores $(CORES) $(SNAKEMAKE_FLAGS)
+	@echo "The report: results/report.html"
+
+test: lint check ## lint and all tests
+
+lint: $(STAMP) ## ruff, snakefmt and snakemake --lint
+	"$(BIN)/ruff" check .
+	"$(BIN)/ruff" format --check .
+	"$(BIN)/snakefmt" --check Snakefile workflow
+	"$(BIN)/snakemake" --lint
+
+check: $(STAMP) ## the tests without lint
+	"$(BIN)/python" -m pytest -n 2 --dist loadgroup
+
+bench: $(STAMP) ## ratios against scikit-learn and between our own variants
+	"$(BIN)/python" -m benchmarks
+
+lock: $(STAMP) ## renew requirements.lock (needs uv)
+	sed '/^[^#]/,$$d' requirements.lock > .lock.new
+	uv pip compile pyproject.toml --all-extras --universal --python-version 3.11 \
+		--generate-hashes --no-header --upgrade --quiet >> .lock.new
+	! grep -nE '://|--(extra-)?index|--find-links' .lock.new
+	mv .lock.new requirements.lock
+
+clean: ## remove the environment and everything the workflow made
+	rm -rf .venv .snakemake results logs
+	find data -mindepth 1 -maxdepth 1 ! -name paper -exec rm -rf {} +
+
+# The stamp is written last: an installation that was cut short is made again.
+$(STAMP): requirements.lock pyproject.toml
+	@test -n "$(PYTHON)" || { echo "No Python >= 3.11 found; set PYTHON=/path/to/python3.11" >&2; exit 1; }
+	test -x "$(BIN)/python" || "$(PYTHON)" -m venv .venv
+	"$(BIN)/python" -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	"$(BIN)/python" -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	touch $(STAMP)

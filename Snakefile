@@ -1,0 +1,25 @@
+"""Sparse k-means over many data sets: from matrices to results/report.html.
+
+Run `make results`, or `snakemake --cores all` inside the environment. What is run stands in
+config.yaml; the rules stand in workflow/rules, what they do in src/sparsekm.
+"""
+
+from snakemake.utils import min_version
+
+min_version("9.10")
+
+
+configfile: "config.yaml"
+
+
+include: "workflow/rules/common.smk"
+include: "workflow/rules/expression.smk"
+include: "workflow/rules/cluster.smk"
+include: "workflow/rules/report.smk"
+
+
+rule all:
+    """Make the report, and with it everything that it tells about."""
+    default_target: True
+    input:
+        targets(),

@@ -1,0 +1,24 @@
+"""Draw a simulated matrix of one of the paper's experiments, with its planted truth."""
+
+from workflow_job import run
+
+
+def main(snakemake, progress):
+    """Write a draw as .npz: X, labels and the relevant features."""
+    import numpy as np
+
+    from sparsekm.simulation.designs import draw_replicate
+    from sparsekm.storage.atomic import atomic_path
+
+    params = snakemake.params
+    data = draw_replicate(params.experiment, params.setting, root=params.seed, replicate=0)
+    with atomic_path(snakemake.output.matrix) as temporary:
+        np.savez(
+            temporary,
+            X=data.X.astype(np.float32),
+            labels=np.array([f"cluster {label + 1}" for label in data.labels]),
+            relevant=data.relevant,
+        )
+
+
+run(main, snakemake)

@@ -1,0 +1,41 @@
+"""Compare a tuned fit with what is known: classes of the samples, planted features."""
+
+from workflow_job import run
+
+
+def main(snakemake, progress):
+    """Write one row of scores; what has no known truth stays empty."""
+    from sparsekm.expression.normalised_file import read_normalised
+    from sparsekm.metrics.partition_metrics import (
+        classification_error_rate,
+        error_clustering_rate,
+    )
+    from sparsekm.metrics.support_metrics import (
+        n_nonzero_weights,
+        proper_nonzero_weights,
+        proper_zero_weights,
+    )
+    from sparsekm.storage.fit_file import read_fit
+    from sparsekm.storage.score_file import write_scores
+
+    data = read_normalised(snakemake.input.normalised)
+    fit = read_fit(snakemake.input.fit)
+    labels, relevant = data.labels, data.relevant
+    scores = {
+        "dataset": snakemake.wildcards.dataset,
+        "method": snakemake.wildcards.method,
+        "n_samples": len(fit.labels),
+        "n_features": len(fit.weights),
+        "n_clusters": fit.attributes["n_clusters"],
+        "sparsity": fit.sparsity,
+        "n_nonzero_weights": n_nonzero_weights(fit.weights),
+        "objective": fit.objective,
+        "cer": None if labels is None else classification_error_rate(labels, fit.labels),
+        "ecr": None if labels is None else error_clustering_rate(labels, fit.labels),
+        "pzw": None if relevant is None else proper_zero_weights(relevant, fit.weights),
+        "pnw": None if relevant is None else proper_nonzero_weights(relevant, fit.weights),
+    }
+    write_scores(snakemake.output.scores, scores)
+
+
+run(main, snakemake)

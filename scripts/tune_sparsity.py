@@ -1,0 +1,34 @@
+"""Choose the sparsity at which the data beat their references by most."""
+
+from workflow_job import run
+
+
+def main(snakemake, progress):
+    """Compute the gap curve, choose a row, and write the curve and the path's fit there."""
+    import numpy as np
+
+    from sparsekm.cluster.centers import cluster_centers
+    from sparsekm.expression.normalised_file import read_normalised
+    from sparsekm.storage.fit_file import write_fit
+    from sparsekm.storage.gap_file import write_gap
+    from sparsekm.storage.path_file import pick_fit, read_path
+    from sparsekm.storage.reference_file import read_all_references
+    from sparsekm.tuning.gap import gap_curve
+    from sparsekm.tuning.selection import select_sparsity
+
+    path, attributes = read_path(snakemake.input.path)
+    references = read_all_references(snakemake.input.references)
+    references.check_grid(snakemake.input.references[0], path.sparsities)
+    n_selected = np.count_nonzero(path.weights, axis=1)
+    gap = gap_curve(path.sparsities, n_selected, path.objectives, references.objectives)
+    rule = snakemake.params.rule
+    chosen = select_sparsity(gap, rule)
+    position = int(np.argsort(path.sparsities, kind="stable")[chosen])
+    X = read_normalised(snakemake.input.normalised).X
+    centers = cluster_centers(X, path.labels[position], attributes["n_clusters"])
+    attributes.update(rule=rule, reference=references.attributes["reference"])
+    write_gap(snakemake.output.gap, gap, chosen)
+    write_fit(snakemake.output.fit, pick_fit(path, position, centers, attributes))
+
+
+run(main, snakemake)

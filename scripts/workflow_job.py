@@ -1,0 +1,62 @@
+"""What every script shares: thread limits, a log, progress, and one clear line on failure.
+
+A script calls ``run(main, snakemake)`` and imports numerical libraries inside ``main`` only: thread
+limits must be set before NumPy loads, and an import that fails should be reported like any error.
+"""
+
+import logging
+import os
+import sys
+import time
+import traceback
+from pathlib import Path
+
+# The sources beside the scripts are the ones whose digest the rules know. This also serves
+# environments made by conda, which cannot install the package from a relative path.
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
+
+_SECONDS_BETWEEN_LINES = 5
+
+
+class Progress:
+    """Tells how far a job is: every step in its log, and now and then on stderr."""
+
+    def __init__(self, job: str) -> None:
+        self.job = job
+        self._last = time.monotonic()
+
+    def __call__(self, done: int, total: int, what: str = "steps") -> None:
+        """Tell that `done` of `total` steps are done."""
+        logging.info("%d of %d %s done", done, total, what)
+        if time.monotonic() - self._last >= _SECONDS_BETWEEN_LINES:
+            self._last = time.monotonic()
+            print(f"{self.job}: {done} of {total} {what} done", file=sys.stderr, flush=True)
+
+    def counting(self, what: str):
+        """Give a callable of (done, total) that counts `what`."""
+        return lambda done, total: self(done, total, what)
+
+
+def run(main, snakemake) -> None:
+    """Run ``main(snakemake, progress)`` within the job's threads and with its log.
+
+    On failure the log gets the traceback, stderr one line, and the exit status is 1.
+    """
+    for library in ("OMP", "OPENBLAS", "MKL", "NUMBA"):
+        os.environ[f"{library}_NUM_THREADS"] = str(snakemake.threads)
+    log = Path(snakemake.log[0])
+    log.parent.mkdir(parents=True, exist_ok=True)
+    logging.basicConfig(
+        filename=log, filemode="w", level=logging.INFO, format="%(asctime)s %(message)s"
+    )
+    logging.captureWarnings(True)
+    job = " ".join([snakemake.rule, *map(str, snakemake.wildcards)])
+    start = time.monotonic()
+    try:
+        main(snakemake, Progress(job))
+    except Exception as error:
+        logging.error("%s", traceback.format_exc())
+        reason = " ".join(str(error).split()) or type(error).__name__
+        print(f"ERROR in {job}: {reason} (log: {log})", file=sys.stderr, flush=True)
+        sys.exit(1)
+    logging.info("done in %.1f s", time.monotonic() - start)

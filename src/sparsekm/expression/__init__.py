@@ -1,0 +1,1 @@
+"""Expression matrices: reading users' files, z-scores, the file that clustering starts from."""

@@ -1,0 +1,125 @@
+"""Reading a matrix from an AnnData file (``.h5ad``)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pandas as pd
+from anndata.io import read_elem
+from scipy import sparse
+
+from sparsekm.expression.raw_matrix import (
+    BlockCollector,
+    MatrixError,
+    RawMatrix,
+    check_features,
+    check_labels,
+    check_size,
+)
+
+_CELLS_AT_ONCE = 2**22
+
+
+def read_h5ad(file: str | Path, labels: str | None = None, layer: str | None = None) -> RawMatrix:
+    """Read and check a matrix.
+
+    Parameters
+    ----------
+    file : path
+    labels : str, optional
+        Name of the column of ``obs`` that holds the known classes.
+    layer : str, optional
+        Name of the layer to read in place of ``X``.
+
+    Returns
+    -------
+    matrix : RawMatrix
+        Sparse values are made dense, after a check of the size that this takes.
+
+    Raises
+    ------
+    MatrixError
+        Naming the file, the value and the rule that it breaks.
+    """
+    file = Path(file)
+    if not file.is_file():
+        raise FileNotFoundError(f"{file}: no such file.")
+    try:
+        with h5py.File(file, "r") as opened:
+            return _read(file, opened, labels, layer)
+    except MatrixError:
+        raise
+    # A damaged file can fail anywhere inside HDF5 or anndata, with almost any error.
+    except Exception as error:
+        reason = next(iter(str(error).splitlines()), type(error).__name__)
+        raise MatrixError(
+            f"{file}: not a whole .h5ad file ({reason}); it should be as anndata writes it."
+        ) from error
+
+
+def _read(file: Path, opened: h5py.File, labels: str | None, layer: str | None) -> RawMatrix:
+    name = "X" if layer is None else f"layers/{layer}"
+    if name not in opened:
+        there = sorted(opened["layers"]) if layer is not None and "layers" in opened else []
+        raise MatrixError(
+            f"{file}: {'X' if layer is None else f'layer={layer!r}'} is not there; "
+            f"layers in the file: {there}."
+        )
+    obs, var = read_elem(opened["obs"]), read_elem(opened["var"])
+    node = opened[name]
+    shape = tuple(int(length) for length in node.attrs.get("shape", getattr(node, "shape", ())))
+    if shape != (len(obs), len(var)):
+        raise MatrixError(
+            f"{file}: {name} has shape={shape}; it should be ({len(obs)}, {len(var)}), as obs and "
+            "var have it."
+        )
+    check_size(file, *shape)
+    if labels is not None and labels not in obs:
+        raise MatrixError(
+            f"{file}: labels={labels!r} should be one of the columns of obs: {list(obs.columns)}."
+        )
+    features = check_features(file, var.index)
+    X, offset = _dense(file, node, shape, features)
+    return RawMatrix(
+        X=X,
+        offset=offset,
+        features=features,
+        samples=[str(sample) for sample in obs.index],
+        labels=None
+        if labels is None
+        else check_labels(file, labels, _values(obs[labels]), len(obs)),
+        relevant=var["relevant"].to_numpy(dtype=bool) if "relevant" in var else None,
+    )
+
+
+def _values(column: pd.Series) -> np.ndarray:
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        column = column.astype(column.cat.categories.dtype if column.notna().all() else object)
+    if pd.api.types.is_float_dtype(column.dtype):
+        return column.to_numpy()
+    values = column.to_numpy(dtype=object)
+    values[column.isna().to_numpy()] = None
+    return values
+
+
+def _dense(
+    file: Path, node: h5py.Dataset | h5py.Group, shape: tuple[int, int], features: list[str]
+) -> tuple[np.ndarray, np.ndarray]:
+    source = node
+    if isinstance(node, h5py.Group):
+        stored = sum(node[part].nbytes for part in ("data", "indices", "indptr"))
+        if stored > 4 * 16 * np.prod(shape, dtype=np.int64) + 2**20:
+            raise MatrixError(f"{file}: {node.name} claims {stored} bytes for shape={shape}.")
+        source = sparse.csr_array(read_elem(node))
+    if source.dtype.kind not in "fiub":
+        raise MatrixError(f"{file}: {node.name} has dtype={source.dtype}; it should be numeric.")
+    X = np.empty(shape, dtype=np.float32)
+    collector = BlockCollector(file, features)
+    n_at_once = max(1, _CELLS_AT_ONCE // shape[1])
+    for start in range(0, shape[0], n_at_once):
+        rows = source[start : start + n_at_once]
+        rows = rows.toarray() if sparse.issparse(rows) else rows
+        X[start : start + len(rows)] = collector.convert(rows)
+    return X, collector.finish()

@@ -1,0 +1,67 @@
+"""From a matrix as it was read to the matrix that is clustered."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sparsekm.expression.raw_matrix import MatrixError, RawMatrix
+from sparsekm.expression.zscore import zscore
+
+NORMALISATIONS = ("zscore", "none")
+
+
+@dataclass(frozen=True)
+class Normalised:
+    """A matrix that is ready to be clustered.
+
+    Attributes
+    ----------
+    X : float32 array of shape (n, p)
+    kept : bool array over the features of the raw matrix, with p true values
+    dropped : list of str
+        Constant features, which have no z-score and can separate nothing.
+    """
+
+    X: np.ndarray
+    kept: np.ndarray
+    dropped: list[str]
+
+
+def normalise(raw: RawMatrix, how: str = "zscore") -> Normalised:
+    """Normalise a matrix; its memory is taken over.
+
+    Parameters
+    ----------
+    raw : RawMatrix
+        Its X is overwritten.
+    how : {"zscore", "none"}
+        "zscore" gives each feature mean 0 and standard deviation 1 (ddof = 1) and drops constant
+        features; "none" takes the values as they are.
+
+    Returns
+    -------
+    normalised : Normalised
+
+    Raises
+    ------
+    MatrixError
+        When every feature is constant.
+    ValueError
+        When `how` is not known.
+    """
+    if how not in NORMALISATIONS:
+        raise ValueError(f"normalise={how!r} should be one of {list(NORMALISATIONS)}.")
+    X = raw.X
+    if how == "none":
+        X += raw.offset.astype(np.float32)
+        kept = np.ones(X.shape[1], dtype=bool)
+        varies = bool((X != X[0]).any())
+    else:
+        kept = ~zscore(X, raw.offset)
+        varies = bool(kept.any())
+    if not varies:
+        raise MatrixError(f"all n_features={X.shape[1]} are constant; at least one should vary.")
+    dropped = [name for name, keep in zip(raw.features, kept, strict=True) if not keep]
+    return Normalised(X=X[:, kept] if dropped else X, kept=kept, dropped=dropped)

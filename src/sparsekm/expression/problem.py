@@ -1,0 +1,131 @@
+"""The clustering problem that a data set, a method and settings pose.
+
+`cluster_path` and `reference_path` solve the same problem on the data and on references: posing
+it in one place keeps their grids, seeds and search effort the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sparsekm.cluster.validation import check_l0_sparsity, check_l1_sparsity
+from sparsekm.expression.cluster_count import count_clusters
+from sparsekm.expression.normalised_file import NormalisedData, read_normalised
+from sparsekm.registry import Method, get_method
+from sparsekm.storage.provenance import file_digest, package_versions
+from sparsekm.storage.seeds import derive_seed
+from sparsekm.tuning.grid import default_sparsities
+
+_CHECKS = {"l0": check_l0_sparsity, "l1": check_l1_sparsity}
+
+
+@dataclass(frozen=True)
+class ClusteringProblem:
+    """What is to be clustered, and how.
+
+    Attributes
+    ----------
+    data : NormalisedData
+    estimator : estimator
+        Not fitted; its `random_state` is `seed`.
+    sparsities : float64 array of shape (m,), ascending, or None
+        None for a method without a sparsity.
+    seed : int
+        The data set's seed: the same for every method.
+    attributes : dict
+        What the files of this problem say about themselves.
+    """
+
+    data: NormalisedData
+    estimator: Any
+    sparsities: np.ndarray | None
+    seed: int
+    attributes: dict[str, Any]
+
+
+def pose_problem(
+    file: str | Path,
+    dataset: str,
+    method: str,
+    *,
+    seed: int,
+    n_clusters: int | str,
+    search: Mapping[str, Any],
+    grid: Mapping[str, Any],
+    code_digest: str,
+    n_jobs: int = 1,
+) -> ClusteringProblem:
+    """Read a data set and pose its clustering problem.
+
+    Parameters
+    ----------
+    file : path
+        The data set's ``normalised.h5ad``.
+    dataset, method : str
+    seed : int
+        The root seed.
+    n_clusters : int or "regions"
+    search : mapping
+        Parameters of estimators, as ``n_init``; a method takes those that it has.
+    grid : mapping
+        ``sparsities``: "auto" or a list, and ``n_sparsities``, the length of an "auto" grid.
+        Empty for a method without a sparsity.
+    code_digest : str
+        Digest of the code that will solve the problem.
+    n_jobs : int, default=1
+        Threads, on which no result depends.
+
+    Returns
+    -------
+    problem : ClusteringProblem
+    """
+    data = read_normalised(file)
+    entry = get_method(method)
+    n_samples, n_features = data.X.shape
+    k = count_clusters(dataset, n_clusters, data.labels, n_samples)
+    own_seed = derive_seed(seed, dataset)
+    accepted = entry.estimator().get_params()
+    estimator = entry.estimator(
+        n_clusters=k,
+        random_state=own_seed,
+        n_jobs=n_jobs,
+        **{name: value for name, value in search.items() if name in accepted},
+    )
+    described = {name: value for name, value in estimator.get_params().items() if name != "n_jobs"}
+    return ClusteringProblem(
+        data=data,
+        estimator=estimator,
+        sparsities=_sparsities(entry, n_features, **grid),
+        seed=own_seed,
+        attributes={
+            "method": method,
+            "dataset": dataset,
+            "n_clusters": k,
+            "search": str(described.get("search", "alternate")),
+            "seed": seed,
+            "parameters": described,
+            "versions": package_versions(),
+            "input_digest": file_digest(file),
+            "code_digest": code_digest,
+        },
+    )
+
+
+def _sparsities(
+    method: Method,
+    n_features: int,
+    sparsities: str | Sequence[float] = "auto",
+    n_sparsities: int = 10,
+) -> np.ndarray | None:
+    """Resolve a grid for the number of features: shares of them become numbers."""
+    if method.penalty is None:
+        return None
+    if sparsities == "auto":
+        return default_sparsities(method.penalty, n_features, n_sparsities)
+    check = _CHECKS[method.penalty]
+    return np.unique([float(check(value, n_features)) for value in sparsities])

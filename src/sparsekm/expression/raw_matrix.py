@@ -1,0 +1,172 @@
+"""A matrix as its file holds it, before any normalisation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+DENSE_LIMIT = 16 * 2**30
+"""Bytes of the largest float32 matrix that is read; whatever claims more is refused unread."""
+
+MIN_SAMPLES = 3
+"""Two samples leave nothing to cluster."""
+
+
+class MatrixError(ValueError):
+    """A user's matrix cannot be used; the message says what is wrong, where, and the rule."""
+
+
+@dataclass
+class RawMatrix:
+    """A checked matrix of n samples and p features.
+
+    Attributes
+    ----------
+    X : float32 array of shape (n, p)
+        Values less `offset`.
+    offset : float64 array of shape (p,)
+        What was subtracted before rounding to float32, so that a feature such as 1e9 + noise
+        keeps its noise. Zero where the file holds float32.
+    features : list of str
+    samples : list of str or None
+    labels : object array of str, shape (n,), or None
+    relevant : bool array of shape (p,) or None
+        The planted truth of a simulation.
+    """
+
+    X: np.ndarray
+    offset: np.ndarray
+    features: list[str]
+    samples: list[str] | None = None
+    labels: np.ndarray | None = None
+    relevant: np.ndarray | None = None
+
+
+class BlockCollector:
+    """Gathers blocks of rows as float32 and remembers what is missing.
+
+    Blocks keep the peak of memory near one float32 matrix, whatever type the file holds.
+
+    Parameters
+    ----------
+    file : path
+        For messages.
+    features : sequence of str
+    """
+
+    def __init__(self, file: object, features: Sequence[str]) -> None:
+        self.file = file
+        self.features = features
+        self.offset: np.ndarray | None = None
+        self.n_rows = 0
+        self._n_bad = {"missing": 0, "infinite": 0}
+        self._first_bad: dict[str, tuple[int, int]] = {}
+
+    def convert(self, block: np.ndarray) -> np.ndarray:
+        """Round a block of rows to float32, less the first row unless it is float32 already."""
+        if self.offset is None:
+            self.offset = np.zeros(block.shape[1])
+            if block.dtype != np.float32 and len(block):
+                self.offset = np.nan_to_num(block[0].astype(np.float64), posinf=0, neginf=0)
+        if block.dtype != np.float32:
+            with np.errstate(over="ignore", invalid="ignore"):
+                block = (block.astype(np.float64) - self.offset).astype(np.float32)
+        if not np.isfinite(block).all():
+            self._count(block)
+        self.n_rows += len(block)
+        return block
+
+    def _count(self, block: np.ndarray) -> None:
+        for kind, bad in (("missing", np.isnan(block)), ("infinite", np.isinf(block))):
+            if bad.any():
+                self._n_bad[kind] += int(bad.sum())
+                row, column = (int(at[0]) for at in np.nonzero(bad))
+                self._first_bad.setdefault(kind, (self.n_rows + row, column))
+
+    def finish(self) -> np.ndarray:
+        """Check that every value was finite and return the offset, shape (p,)."""
+        for kind, (row, column) in self._first_bad.items():
+            raise MatrixError(
+                f"{self.file}: {self._n_bad[kind]} {kind} values, the first at sample {row + 1}, "
+                f"feature {self.features[column]!r}. Every value should be finite (in the range "
+                "of float32): impute or drop them first."
+            )
+        return np.zeros(len(self.features)) if self.offset is None else self.offset
+
+
+def check_size(file: object, n_samples: int, n_features: int) -> None:
+    """Refuse a matrix that is too small to cluster or larger than `DENSE_LIMIT`."""
+    if n_samples < MIN_SAMPLES:
+        raise MatrixError(f"{file}: n_samples={n_samples} should be >= {MIN_SAMPLES}.")
+    if n_features < 1:
+        raise MatrixError(f"{file}: n_features={n_features} should be >= 1.")
+    n_bytes = 4 * n_samples * n_features
+    if n_bytes > DENSE_LIMIT:
+        raise MatrixError(
+            f"{file}: {n_samples} x {n_features} takes {n_bytes / 2**30:.1f} GiB as dense float32; "
+            f"at most {DENSE_LIMIT / 2**30:.0f} GiB are read."
+        )
+
+
+def check_features(file: object, features: Iterable[object]) -> list[str]:
+    """Check that feature names are there and differ, and return them as strings."""
+    names = [str(name) for name in features]
+    unnamed = sum(not name.strip() for name in names)
+    if unnamed:
+        raise MatrixError(f"{file}: {unnamed} features have no name; every one should.")
+    seen: set[str] = set()
+    repeated = sorted({name for name in names if name in seen or seen.add(name)})
+    if repeated:
+        shown = ", ".join(repeated[:5]) + (", ..." if len(repeated) > 5 else "")
+        raise MatrixError(
+            f"{file}: {len(repeated)} feature names are not unique ({shown}); each should stand "
+            "once: rename them or merge their columns."
+        )
+    return names
+
+
+def check_labels(file: object, name: str, values: Sequence[object], n_samples: int) -> np.ndarray:
+    """Check known classes and return them as strings.
+
+    Whole numbers read as floats become whole numbers again: the label 3.0 is "3".
+
+    Parameters
+    ----------
+    file : path
+        For messages.
+    name : str
+        Name of the labels in the file.
+    values : sequence of length n
+    n_samples : int
+
+    Returns
+    -------
+    labels : object array of str, shape (n,)
+    """
+    values = np.asarray(values)
+    if values.shape != (n_samples,):
+        raise MatrixError(
+            f"{file}: labels {name!r} have shape={values.shape}; there should be one for each of "
+            f"the {n_samples} samples: ({n_samples},)."
+        )
+    if values.dtype.kind == "f":
+        whole = np.isfinite(values).all() and (values == np.round(values)).all()
+        labels = [
+            "" if np.isnan(value) else str(int(value)) if whole else repr(float(value))
+            for value in values
+        ]
+    else:
+        labels = ["" if _is_missing(value) else str(value) for value in values.tolist()]
+    missing = [index for index, label in enumerate(labels) if not label.strip()]
+    if missing:
+        raise MatrixError(
+            f"{file}: {len(missing)} labels {name!r} are missing, the first at sample "
+            f"{missing[0] + 1}; every sample should have one."
+        )
+    return np.array(labels, dtype=object)
+
+
+def _is_missing(value: object) -> bool:
+    return value is None or (isinstance(value, float) and np.isnan(value))

@@ -1,0 +1,172 @@
+"""Reading a matrix from comma or tab separated text.
+
+One sample per line, one feature per column, a header line with the features' names. A first
+column without a name, or with text in it, or that the header has no cell for (as R writes it)
+holds the samples' names. Another column may hold the known classes; it is named by `labels`.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import zlib
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from sparsekm.expression.raw_matrix import (
+    BlockCollector,
+    MatrixError,
+    RawMatrix,
+    check_features,
+    check_labels,
+    check_size,
+)
+
+_CELLS_AT_ONCE = 2**20
+# What text that is none, or a damaged .gz, can raise.
+_UNREADABLE = (ValueError, csv.Error, EOFError, OSError, zlib.error)
+
+
+def read_text(file: str | Path, labels: str | None = None) -> RawMatrix:
+    """Read and check a matrix.
+
+    Parameters
+    ----------
+    file : path
+        Ends in ``.csv`` (commas) or ``.tsv`` (tabs); may be compressed with a further ``.gz``.
+    labels : str, optional
+        Name of the column of known classes.
+
+    Returns
+    -------
+    matrix : RawMatrix
+
+    Raises
+    ------
+    MatrixError
+        Naming the file, the value and the rule that it breaks.
+    """
+    file = Path(file)
+    separator = "\t" if ".tsv" in file.suffixes[-2:] else ","
+    columns, sample_column = _columns(file, separator, labels)
+    features = [name for name in columns if name not in (sample_column, labels)]
+    check_features(file, features)
+    text = [name for name in (sample_column, labels) if name is not None]
+    collector = BlockCollector(file, features)
+    blocks: list[np.ndarray] = []
+    others: list[pd.DataFrame] = []
+    try:
+        chunks = pd.read_csv(
+            file,
+            sep=separator,
+            names=columns,
+            skiprows=1,
+            index_col=False,
+            dtype={name: str if name in text else np.float64 for name in columns},
+            keep_default_na=False,
+            na_values={name: ["", "NA", "NaN", "nan"] for name in features},
+            chunksize=max(1, _CELLS_AT_ONCE // len(columns)),
+            encoding="utf-8-sig",
+        )
+        for chunk in chunks:
+            blocks.append(collector.convert(chunk[features].to_numpy()))
+            others.append(chunk[text])
+            check_size(file, max(collector.n_rows, 3), len(features))
+    except MatrixError:
+        raise
+    except _UNREADABLE as error:
+        _explain(file, separator, columns, features)
+        reason = " ".join(str(error).split()).rstrip(".")
+        raise MatrixError(f"{file}: {reason}. Lines should have {len(columns)} cells.") from error
+    check_size(file, collector.n_rows, len(features))
+    offset = collector.finish()
+    other = pd.concat(others, ignore_index=True)
+    return RawMatrix(
+        X=np.concatenate(blocks),
+        offset=offset,
+        features=features,
+        samples=None if sample_column is None else other[sample_column].tolist(),
+        labels=None
+        if labels is None
+        else check_labels(file, labels, other[labels].to_numpy(dtype=object), len(other)),
+    )
+
+
+def _columns(file: Path, separator: str, labels: str | None) -> tuple[list[str], str | None]:
+    """Name all columns, and tell which one holds the samples' names."""
+    opener = gzip.open if file.suffix == ".gz" else open
+    try:
+        with opener(file, "rt", encoding="utf-8-sig", newline="") as opened:
+            first = list(islice(csv.reader(opened, delimiter=separator), 2))
+    except FileNotFoundError:
+        raise
+    except _UNREADABLE as error:
+        raise MatrixError(f"{file}: not UTF-8 text with one line per sample ({error}).") from error
+    if len(first) < 2:
+        raise MatrixError(f"{file}: lines={len(first)}; there should be a header and samples.")
+    header, line = first
+    header = [name.strip() for name in header]
+    sample_column = None
+    if len(line) == len(header) + 1:
+        header = ["", *header]
+    if len(line) != len(header):
+        raise MatrixError(
+            f"{file}: the first sample has {len(line)} cells, the header {len(header)}; they "
+            "should agree."
+        )
+    if not header[0] or (header[0] != labels and _is_text(line[0])):
+        sample_column = header[0] = header[0] or "sample names"
+    if labels is not None and labels not in header:
+        shown = ", ".join(header[:5]) + (", ..." if len(header) > 5 else "")
+        raise MatrixError(f"{file}: labels={labels!r} should be one of its columns ({shown}).")
+    if len(set(header)) != len(header):
+        check_features(file, header)
+    if all(not _is_text(name) for name in header if name not in (sample_column, labels)):
+        raise MatrixError(
+            f"{file}: the first line holds numbers only; it should hold the features' names."
+        )
+    return header, sample_column
+
+
+def _is_text(cell: str) -> bool:
+    if cell.strip() in ("", "NA", "NaN", "nan"):
+        return False
+    try:
+        float(cell)
+    except ValueError:
+        return True
+    return False
+
+
+def _explain(file: Path, separator: str, columns: list[str], features: list[str]) -> None:
+    """Name the columns that hold something else than numbers, if that was the trouble."""
+    try:
+        table = pd.read_csv(
+            file,
+            sep=separator,
+            names=columns,
+            skiprows=1,
+            index_col=False,
+            dtype=str,
+            usecols=features,
+            keep_default_na=False,
+            encoding="utf-8-sig",
+        )
+    except _UNREADABLE:
+        return
+    wrong = {}
+    for name in features:
+        text = table[name][[_is_text(cell) for cell in table[name]]]
+        if len(text):
+            wrong[name] = (text.index[0] + 1, text.iloc[0])
+    if wrong:
+        name, (sample, cell) = next(iter(wrong.items()))
+        shown = ", ".join(list(wrong)[:5]) + (", ..." if len(wrong) > 5 else "")
+        raise MatrixError(
+            f"{file}: {len(wrong)} columns are not numeric ({shown}); the first such value is "
+            f"{cell!r} in column {name!r}, sample {sample}. Every feature should be numeric; the "
+            "column of known classes is named by `labels`."
+        )

@@ -1,0 +1,47 @@
+"""Features on one scale: mean 0 and standard deviation 1."""
+
+from __future__ import annotations
+
+import numpy as np
+
+_CELLS_AT_ONCE = 2**20
+
+
+def zscore(X: np.ndarray, offset: np.ndarray | None = None) -> np.ndarray:
+    """Centre every feature and divide it by its standard deviation (ddof = 1), in place.
+
+    With ddof = 1 a noise feature's between-cluster sum of squares has expectation K - 1.
+
+    Parameters
+    ----------
+    X : float32 array of shape (n, p)
+        Overwritten, except in constant features.
+    offset : float64 array of shape (p,), optional
+        What was subtracted from the values before; it tells rounding from variation.
+
+    Returns
+    -------
+    constant : bool array of shape (p,)
+        Features that do not vary beyond rounding. They have no z-score and stay as they were.
+    """
+    n, p = X.shape
+    n_at_once = max(1, _CELLS_AT_ONCE // p)
+    blocks = [slice(start, start + n_at_once) for start in range(0, n, n_at_once)]
+    total, size = np.zeros(p), np.zeros(p)
+    for rows in blocks:
+        total += X[rows].sum(axis=0, dtype=np.float64)
+        np.maximum(size, np.abs(X[rows]).max(axis=0), out=size)
+    mean = total / n
+    squares = np.zeros(p)
+    for rows in blocks:
+        centred = X[rows] - mean
+        squares += np.einsum("ij,ij->j", centred, centred)
+    deviation = np.sqrt(squares / (n - 1))
+    rounding = np.finfo(np.float32).eps * size
+    if offset is not None:
+        rounding = np.maximum(rounding, 8 * np.finfo(np.float64).eps * np.abs(offset))
+    constant = deviation <= rounding
+    shift, scale = np.where(constant, 0, mean), np.where(constant, 1, deviation)
+    for rows in blocks:
+        X[rows] = (X[rows] - shift) / scale
+    return constant

@@ -1,0 +1,87 @@
+"""What every path, reference and fit file says about itself."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import h5py
+
+from sparsekm.storage.checked_hdf5 import DamagedFileError
+
+REQUIRED = (
+    "method",
+    "dataset",
+    "n_clusters",
+    "search",
+    "seed",
+    "parameters",
+    "versions",
+    "input_digest",
+    "code_digest",
+)
+"""Attributes that a file must have, see `write_attributes`."""
+
+_JSON = ("parameters", "versions")
+
+
+def write_attributes(group: h5py.Group, kind: str, attributes: Mapping[str, Any]) -> None:
+    """Write a file's kind and attributes.
+
+    Parameters
+    ----------
+    group : Group or File
+    kind : {"path", "references", "fit"}
+    attributes : mapping
+        All of `REQUIRED` and any others. ``parameters`` and ``versions`` are mappings, kept as
+        JSON; ``seed`` is the data set's seed; the digests are SHA-256 in hexadecimal.
+
+    Raises
+    ------
+    ValueError
+        When a required attribute is missing.
+    """
+    missing = [name for name in REQUIRED if name not in attributes]
+    if missing:
+        raise ValueError(f"attributes={sorted(attributes)} should hold {missing} too.")
+    group.attrs["kind"] = kind
+    for name, value in attributes.items():
+        group.attrs[name] = json.dumps(value, sort_keys=True) if name in _JSON else value
+
+
+def read_attributes(group: h5py.Group, kind: str, rule: str) -> dict[str, Any]:
+    """Read what `write_attributes` wrote.
+
+    Parameters
+    ----------
+    group : Group or File
+    kind : str
+        The kind that the file should have.
+    rule : str
+        Name of the rule that writes such files.
+
+    Returns
+    -------
+    attributes : dict
+        Plain Python values; ``parameters`` and ``versions`` are dicts.
+    """
+    file = group.file.filename
+    found = group.attrs.get("kind")
+    if found != kind:
+        raise DamagedFileError(file, f"kind={found!r} should be {kind!r}", rule)
+    missing = [name for name in REQUIRED if name not in group.attrs]
+    if missing:
+        raise DamagedFileError(file, f"attributes {missing} are missing", rule)
+    attributes: dict[str, Any] = {}
+    for name, value in group.attrs.items():
+        if name == "kind":
+            continue
+        if name in _JSON:
+            try:
+                attributes[name] = json.loads(value)
+            except (TypeError, ValueError) as error:
+                raise DamagedFileError(file, f"attribute {name!r} is not JSON", rule) from error
+        else:
+            attributes[name] = value.item() if hasattr(value, "item") else value
+    return attributes

@@ -1,0 +1,127 @@
+"""A digest over the source code that a script runs.
+
+A workflow that reran everything whenever any file of the package changed would be as useless as
+one that never did. The digest covers a script and those modules of the package that it imports,
+directly or not, and nothing else: so it changes exactly with the code the script can run. It is
+a digest of contents; touching a file changes nothing.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+PACKAGE = "sparsekm"
+_DATA_SUFFIXES = (".html", ".css", ".js", ".json", ".csv")
+_PACKAGE_FOLDER = Path(__file__).resolve().parents[1]
+
+
+def source_digest(script: str | Path, package_folder: str | Path = _PACKAGE_FOLDER) -> str:
+    """Digest a script and the modules of the package that it imports, transitively.
+
+    Imports are found by parsing, wherever in a file they stand; nothing is executed. The
+    ``__init__`` files of packages are not followed, since they only re-export. A name that is
+    imported from a package's ``__init__`` may come from any of its modules: all of them count.
+    Templates and tables beside a module, or in a folder of their own there, count with it.
+
+    Parameters
+    ----------
+    script : path
+    package_folder : path
+        The folder of the package's sources.
+
+    Returns
+    -------
+    digest : str
+        The first 16 hexadecimal digits of a SHA-256.
+    """
+    package_folder = Path(package_folder).resolve()
+    files = source_files(script, package_folder)
+    digest = hashlib.sha256(Path(script).read_bytes())
+    for file in files:
+        name = file.relative_to(package_folder).as_posix()
+        digest.update(b"\0" + name.encode() + b"\0" + _content(file, file.stat().st_mtime_ns))
+    return digest.hexdigest()[:16]
+
+
+def source_files(script: str | Path, package_folder: str | Path = _PACKAGE_FOLDER) -> list[Path]:
+    """List the package's files that a script uses, directly or not, in a fixed order."""
+    package_folder = Path(package_folder).resolve()
+    found: set[Path] = set()
+    waiting = [Path(script).resolve()]
+    while waiting:
+        file = waiting.pop()
+        for name in _imports(file, package_folder, file.stat().st_mtime_ns):
+            for module in _locate(name, package_folder):
+                if module not in found:
+                    found.add(module)
+                    waiting.append(module)
+    for folder in {file.parent for file in found}:
+        found.update(_data_files(folder))
+    return sorted(found)
+
+
+def _data_files(folder: Path) -> Iterator[Path]:
+    """List templates and tables in a folder and below, but for packages of their own."""
+    for entry in folder.iterdir():
+        if entry.is_dir() and not any(entry.glob("*.py")):
+            yield from _data_files(entry)
+        elif entry.suffix in _DATA_SUFFIXES:
+            yield entry
+
+
+@cache
+def _content(file: Path, modified: int) -> bytes:
+    return file.read_bytes()
+
+
+@cache
+def _imports(file: Path, package_folder: Path, modified: int) -> tuple[str, ...]:
+    """Dotted names that a file imports from the package; the time of change keys the cache."""
+    tree = ast.parse(_content(file, modified), filename=str(file))
+    return tuple(sorted(set(_imported_names(tree, file, package_folder))))
+
+
+def _imported_names(tree: ast.AST, file: Path, package_folder: Path) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = _absolute(node, file, package_folder)
+            names = [f"{base}.{alias.name}" for alias in node.names]
+        else:
+            continue
+        yield from (name for name in names if name.split(".")[0] == PACKAGE)
+
+
+def _absolute(node: ast.ImportFrom, file: Path, package_folder: Path) -> str:
+    """Resolve the dots of ``from ..cluster import path``."""
+    if not node.level:
+        return node.module or ""
+    if not file.is_relative_to(package_folder):
+        return ""
+    folders = (PACKAGE, *file.relative_to(package_folder).parent.parts)
+    base = folders[: len(folders) - node.level + 1]
+    return ".".join((*base, node.module) if node.module else base)
+
+
+def _locate(name: str, package_folder: Path) -> list[Path]:
+    """Find the files behind a dotted name: a module, a name inside one, or of a package."""
+    place = package_folder
+    for part in name.split(".")[1:]:
+        if (place / f"{part}.py").is_file():
+            return [place / f"{part}.py"]
+        if not (place / part).is_dir():
+            break
+        place = place / part
+    else:
+        # `import sparsekm.cluster` alone gives no module away; attributes of it could be any.
+        return [] if place == package_folder else _modules_of(place)
+    return _modules_of(place)
+
+
+def _modules_of(folder: Path) -> list[Path]:
+    return sorted(file for file in folder.rglob("*.py") if file.name != "__init__.py")

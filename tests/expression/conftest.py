@@ -1,0 +1,50 @@
+"""A small matrix written in every format that is read."""
+
+import anndata
+import numpy as np
+import pandas as pd
+import pytest
+
+
+@pytest.fixture(name="X")
+def matrix(seed):
+    return np.random.default_rng(seed).normal(size=(6, 4)).astype(np.float32)
+
+
+GENES = ["Shh", "Pax6", "NA", "4"]
+LABELS = ["a", "b", "a", "b", "a", "b"]
+
+
+@pytest.fixture
+def frame(X):
+    return pd.DataFrame(X, columns=GENES, index=[f"cell{i}" for i in range(6)])
+
+
+@pytest.fixture
+def npz(tmp_path, X):
+    def write(**arrays):
+        arrays = {"X": X, "y": np.array(LABELS), "genes": np.array(GENES), **arrays}
+        np.savez(tmp_path / "m.npz", **{k: v for k, v in arrays.items() if v is not None})
+        return tmp_path / "m.npz"
+
+    return write
+
+
+@pytest.fixture
+def text(tmp_path):
+    def write(content, name="m.csv"):
+        (tmp_path / name).write_text(content, encoding="utf-8")
+        return tmp_path / name
+
+    return write
+
+
+@pytest.fixture
+def h5ad(tmp_path, X, frame):
+    def write(X=X, obs=None, **parts):
+        obs = pd.DataFrame({"kind": pd.Categorical(LABELS)}, frame.index) if obs is None else obs
+        var = pd.DataFrame(index=GENES)
+        anndata.AnnData(X, obs=obs, var=var, **parts).write_h5ad(tmp_path / "m.h5ad")
+        return tmp_path / "m.h5ad"
+
+    return write

@@ -1,0 +1,133 @@
+"""Every mistake in a user's matrix gives one message: file, value, rule."""
+
+import zipfile
+
+import h5py
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+
+from sparsekm.expression.raw_matrix import MatrixError
+from sparsekm.expression.reader import read_matrix
+
+
+def refused(file, message, **arguments):
+    with pytest.raises(MatrixError, match=message) as error:
+        read_matrix(file, **arguments)
+    assert str(file) in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_missing_values_are_counted_and_the_first_is_named(npz, text, h5ad, X):
+    X[3, 1] = X[4, 0] = np.nan
+    message = "2 missing values, the first at sample 4, feature 'Pax6'"
+    refused(npz(), message)
+    refused(h5ad(X), message)
+    refused(h5ad(sparse.csr_matrix(X)), message)
+    refused(text("a,b\n1,2\n3,NA\n5,\n"), "2 missing values, the first at sample 2, feature 'b'")
+
+
+def test_infinite_values_and_values_beyond_single_precision_are_refused(npz, text, X):
+    refused(npz(X=np.where(X == X[0, 0], np.inf, X)), "1 infinite values, the first at sample 1")
+    refused(text("a,b\n1,2\n3,1e300\n5,6\n"), "1 infinite values, .* sample 2, feature 'b'")
+
+
+def test_columns_of_text_are_named(text):
+    content = "a,kind,tissue,b\n1,x,lung,2\n3,y,liver,4\n5,z,lung,5\n"
+    refused(
+        text(content),
+        "2 columns are not numeric (kind, tissue); the first such value is 'x' in column 'kind', "
+        "sample 1".replace("(", r"\(").replace(")", r"\)"),
+    )
+    refused(text(content), r"1 columns are not numeric \(tissue\)", labels="kind")
+
+
+def test_repeated_and_empty_feature_names_are_refused(npz, text, X):
+    refused(npz(genes=np.array(["a", "b", "a", "b"])), r"2 feature names are not unique \(a, b\)")
+    refused(npz(genes=np.array(["a", "b", " ", "c"])), "1 features have no name")
+    refused(text("a,b,a\n1,2,3\n4,5,6\n7,8,9\n"), r"1 feature names are not unique \(a\)")
+
+
+def test_labels_must_be_there_one_for_each_sample(npz, text, h5ad, frame):
+    refused(npz(y=np.array(["a", "b"])), r"labels 'y' have shape=\(2,\)", labels="y")
+    refused(
+        npz(), r"labels='kind' should be one of its arrays \['X', 'genes', 'y'\]", labels="kind"
+    )
+    refused(npz(y=np.array(["a", "", "b", "", "a", "b"])), "2 labels 'y' are missing, .* sample 2")
+    refused(npz(y=np.array([1.0, 2, np.nan, 1, 2, 1])), "1 labels 'y' are missing, .* sample 3")
+    refused(text("a,b\n1,2\n3,4\n5,6\n"), r"labels='c' should be one of its columns", labels="c")
+    refused(text("a,c\n1,x\n3,\n5,y\n"), "1 labels 'c' are missing, .* sample 2", labels="c")
+    refused(h5ad(), r"labels='c' should be one of the columns of obs: \['kind'\]", labels="c")
+    obs = pd.DataFrame({"kind": ["a", None, "b", "b", "a", "a"]}, frame.index)
+    refused(h5ad(obs=obs), "1 labels 'kind' are missing, .* sample 2", labels="kind")
+
+
+def test_wrong_shapes_and_types_are_refused(npz, X):
+    refused(npz(X=X[:, 0]), r"X has shape=\(6,\); it should be \(samples, features\)")
+    refused(npz(X=X.astype(str)), "X has dtype=.* should be numeric")
+    refused(npz(X=X.astype(complex)), "X has dtype=complex128.* should be numeric")
+    refused(npz(X=None), "should include 'X'")
+    refused(npz(genes=np.array(["a"])), r"genes has shape=\(1,\); it should be \(4,\)")
+    refused(npz(X=X[:2], y=None), "n_samples=2 should be >= 3")
+    refused(npz(X=X[:, :0], genes=None), "n_features=0 should be >= 1")
+
+
+def test_arrays_of_objects_are_refused_and_never_loaded(npz, X):
+    class Bomb:
+        def __reduce__(self):
+            return pytest.fail, ("a pickle was loaded",)
+
+    bomb = np.empty(6, dtype=object)
+    bomb[:] = [Bomb() for _ in range(6)]
+    refused(npz(y=bomb), "array 'y' holds Python objects", labels="y")
+    refused(npz(X=np.repeat(bomb[:, None], 4, axis=1)), "array 'X' holds Python objects")
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3, 0.9])
+def test_truncated_archives_are_refused(npz, h5ad, share):
+    for file in (npz(), h5ad()):
+        content = file.read_bytes()
+        file.write_bytes(content[: int(share * len(content))])
+        refused(file, "not a whole")
+
+
+def test_an_array_that_is_shorter_than_it_claims_is_refused(npz):
+    file = npz()
+    with zipfile.ZipFile(file) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    for short in ("X.npy", "y.npy"):
+        with zipfile.ZipFile(file, "w") as archive:
+            for name, content in members.items():
+                archive.writestr(name, content[:-8] if name == short else content)
+        refused(file, "is cut short")
+
+
+def test_a_size_that_no_memory_holds_is_refused_unread(npz, h5ad):
+    file = npz()
+    with zipfile.ZipFile(file, "w") as archive, archive.open("X.npy", "w") as member:
+        header = {"descr": "<f4", "fortran_order": False, "shape": (10**7, 10**5)}
+        np.lib.format.write_array_header_1_0(member, header)
+    refused(file, r"10000000 x 100000 takes 3725.3 GiB as dense float32; at most 16 GiB")
+    file = h5ad()
+    with h5py.File(file, "r+") as opened:
+        del opened["X"]
+        opened.create_dataset("X", shape=(10**7, 10**5), dtype="f4", chunks=(1, 1000))
+    refused(file, r"X has shape=\(10000000, 100000\); it should be \(6, 4\)")
+
+
+def test_a_layer_that_is_not_there_is_refused(h5ad, X):
+    refused(h5ad(layers={"raw": X}), r"layer='counts' is not there; .*\['raw'\]", layer="counts")
+
+
+def test_text_that_is_no_table_is_refused(text, tmp_path):
+    refused(text(""), "lines=0; there should be a header and samples")
+    refused(text("a,b\n"), "lines=1; there should be a header and samples")
+    refused(text("1,2\n3,4\n5,6\n"), "the first line holds numbers only")
+    refused(text("a,b\n1,2,3,4\n"), "the first sample has 4 cells, the header 2")
+    refused(text("a,b\n1,2\n3,4\n5,6,7\n"), r"Lines should have 2 cells")
+    refused(text("a,b\n1,2\n3\n5,6\n"), "1 missing values, the first at sample 2, feature 'b'")
+    (tmp_path / "m.csv").write_bytes(b"\xff\xfe\x00a,b\n1,2\n")
+    refused(tmp_path / "m.csv", "not UTF-8 text")
+    (tmp_path / "m.csv.gz").write_bytes(b"no gzip")
+    refused(tmp_path / "m.csv.gz", "not UTF-8 text")

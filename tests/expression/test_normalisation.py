@@ -1,0 +1,127 @@
+"""z-scores, constant features, the file normalised.h5ad, and the number of clusters."""
+
+import h5py
+import numpy as np
+import pandas as pd
+import pytest
+
+from sparsekm.expression.cluster_count import count_clusters
+from sparsekm.expression.normalisation import normalise
+from sparsekm.expression.normalised_file import read_features, read_normalised, write_normalised
+from sparsekm.expression.raw_matrix import MatrixError, RawMatrix
+from sparsekm.expression.zscore import zscore
+from sparsekm.storage.checked_hdf5 import DamagedFileError
+
+
+def raw(X, offset=None):
+    X = np.array(X, dtype=np.float32)
+    offset = np.zeros(X.shape[1]) if offset is None else np.array(offset)
+    return RawMatrix(X, offset, [f"g{j}" for j in range(X.shape[1])])
+
+
+def test_a_column_worked_by_hand():
+    # Mean 2, squares 4 + 0 + 4 over n - 1 = 2: the deviation is 2.
+    matrix = normalise(raw([[0], [2], [4]]))
+    np.testing.assert_array_equal(matrix.X, [[-1], [0], [1]])
+
+
+def test_z_scores_have_mean_zero_and_deviation_one(seed):
+    X = np.random.default_rng(seed).gamma(2, 50, size=(3000, 700)).astype(np.float32)
+    reference = X.astype(np.float64)
+    reference = (reference - reference.mean(axis=0)) / reference.std(axis=0, ddof=1)
+    assert not zscore(X).any()
+    np.testing.assert_allclose(X, reference, atol=2e-6)
+
+
+def test_constant_features_are_dropped_and_listed():
+    matrix = normalise(raw([[1, 5, 0], [2, 5, 0], [4, 5, 0]]))
+    assert matrix.dropped == ["g1", "g2"]
+    assert matrix.kept.tolist() == [True, False, False]
+    assert matrix.X.shape == (3, 1)
+
+
+def test_rounding_is_not_variation():
+    # 0.1 + 0.2 and 0.3 differ in the last place only.
+    matrix = normalise(raw([[0, 1], [5.6e-17, 2], [0, 3]], offset=[0.3, 0.0]))
+    assert matrix.dropped == ["g0"]
+
+
+def test_one_sample_that_differs_among_many_is_variation():
+    X = np.zeros((10_000, 1))
+    X[17] = 1e-3
+    assert normalise(raw(X)).dropped == []
+
+
+def test_none_keeps_values_and_constant_features():
+    matrix = normalise(raw([[1, 5], [2, 5], [4, 5]], offset=[10, 0]), "none")
+    np.testing.assert_array_equal(matrix.X, [[11, 5], [12, 5], [14, 5]])
+    assert matrix.dropped == []
+
+
+@pytest.mark.parametrize("how", ["zscore", "none"])
+def test_a_matrix_without_any_variation_is_refused(how):
+    with pytest.raises(MatrixError, match="all n_features=2 are constant; at least one should"):
+        normalise(raw(np.ones((4, 2))), how)
+
+
+def test_an_unknown_normalisation_is_refused():
+    with pytest.raises(ValueError, match=r"normalise='l2' should be one of \['zscore', 'none'\]"):
+        normalise(raw(np.eye(3)), "l2")
+
+
+@pytest.fixture
+def file(tmp_path, X):
+    obs = pd.DataFrame({"label": [3, 1, 2, 3, 1, 2]}, index=range(6))
+    var = pd.DataFrame({"relevant": [True, False, True, False]}, index=list("abcd"))
+    about = {"dataset": "toy", "simulated": True, "dropped": np.array([], dtype=str)}
+    write_normalised(tmp_path / "normalised.h5ad", X, obs, var, about)
+    return tmp_path / "normalised.h5ad"
+
+
+def test_a_data_set_is_read_back_as_it_was(file, X):
+    data = read_normalised(file)
+    np.testing.assert_array_equal(data.X, X)
+    assert data.labels.tolist() == list("312312")
+    assert data.relevant.tolist() == [True, False, True, False]
+    assert data.features == list("abcd")
+    assert data.provenance["dataset"] == "toy"
+    assert bool(data.provenance["simulated"])
+    assert read_features(file).index.tolist() == list("abcd")
+
+
+def test_a_damaged_data_set_is_refused(file, X):
+    content = file.read_bytes()
+    for part in (100, len(content) // 2, len(content) - 1):
+        file.write_bytes(content[:part])
+        with pytest.raises(DamagedFileError, match="rule normalise_expression"):
+            read_normalised(file)
+    for value, message in [
+        (X[:, :3], r"X: shape=\(6, 3\) should be \(6, 4\)"),
+        (X * np.nan, "NaN"),
+    ]:
+        file.write_bytes(content)
+        with h5py.File(file, "r+") as opened:
+            del opened["X"]
+            opened["X"] = value
+        with pytest.raises(DamagedFileError, match=message):
+            read_normalised(file)
+    file.write_bytes(content)
+    with h5py.File(file, "r+") as opened:
+        del opened["obs"]
+    with pytest.raises(DamagedFileError, match="obs is missing"):
+        read_normalised(file)
+
+
+def test_the_number_of_clusters_is_the_configured_or_that_of_classes():
+    assert count_clusters("a", 4, None, 10) == 4
+    assert count_clusters("a", 4, ["x", "y"] * 5, 10) == 4
+    assert count_clusters("a", "regions", ["x", "y", "z", "x", "y"], 5) == 3
+
+
+def test_a_number_of_clusters_that_cannot_be_is_refused():
+    with pytest.raises(MatrixError, match="'mine' has no labels: set n_clusters under matrices"):
+        count_clusters("mine", "regions", None, 10)
+    with pytest.raises(MatrixError, match=r"n_clusters=10 .* less than n_samples=10"):
+        count_clusters("mine", 10, None, 10)
+    with pytest.raises(MatrixError, match=r"n_clusters=1 \(its number of classes\) .* at least 2"):
+        count_clusters("mine", "regions", ["x"] * 5, 5)

@@ -1,0 +1,123 @@
+"""Every format gives the same matrix."""
+
+import tracemalloc
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+
+from sparsekm.expression.raw_matrix import MatrixError
+from sparsekm.expression.reader import read_matrix
+
+GENES = ["Shh", "Pax6", "NA", "4"]
+LABELS = ["a", "b", "a", "b", "a", "b"]
+
+
+def assert_same(raw, X, rtol=1e-6):
+    assert raw.X.dtype == np.float32
+    np.testing.assert_allclose(raw.X + raw.offset, X, rtol=rtol, atol=1e-6)
+    assert raw.features == GENES
+
+
+def test_npz_is_read_with_labels_and_names(npz, X):
+    raw = read_matrix(npz(relevant=np.array([True, False, False, True])))
+    assert_same(raw, X)
+    assert raw.labels.tolist() == LABELS
+    assert raw.relevant.tolist() == [True, False, False, True]
+    assert not raw.offset.any()
+
+
+@pytest.mark.parametrize("change", [np.asfortranarray, np.float64, np.float16])
+def test_npz_of_any_order_and_type_is_read(npz, X, change):
+    raw = read_matrix(npz(X=change(X)), labels="y")
+    assert_same(raw, X, rtol=1e-2)
+
+
+def test_npz_of_integers_without_names_is_read(npz):
+    raw = read_matrix(npz(X=np.arange(12).reshape(4, 3), y=None, genes=None))
+    assert raw.features == ["feature1", "feature2", "feature3"]
+    assert raw.labels is None
+    np.testing.assert_array_equal(raw.X + raw.offset, np.arange(12).reshape(4, 3))
+
+
+@pytest.mark.parametrize("names", [True, False])
+@pytest.mark.parametrize(("suffix", "separator"), [("csv", ","), ("tsv", "\t"), ("csv.gz", ",")])
+def test_text_is_read_with_and_without_sample_names(tmp_path, frame, X, names, suffix, separator):
+    file = tmp_path / f"m.{suffix}"
+    frame.assign(kind=LABELS).to_csv(file, sep=separator, index=names)
+    raw = read_matrix(file, labels="kind")
+    assert_same(raw, X)
+    assert raw.labels.tolist() == LABELS
+    assert raw.samples == (list(frame.index) if names else None)
+
+
+def test_text_as_r_writes_it_has_one_header_cell_less(tmp_path, frame, X):
+    file = tmp_path / "m.csv"
+    frame.to_csv(file)
+    file.write_text(file.read_text().removeprefix(","))
+    raw = read_matrix(file)
+    assert_same(raw, X)
+    assert raw.samples == list(frame.index)
+
+
+def test_the_label_column_may_be_the_first_and_the_only_text(tmp_path, frame, X):
+    file = tmp_path / "m.csv"
+    frame.reset_index(drop=True).assign(kind=LABELS)[["kind", *GENES]].to_csv(file, index=False)
+    raw = read_matrix(file, labels="kind")
+    assert_same(raw, X)
+    assert raw.labels.tolist() == LABELS
+
+
+def test_h5ad_is_read_dense_sparse_and_by_layer(h5ad, X):
+    for matrix in (X, sparse.csr_matrix(X), sparse.csc_matrix(X)):
+        raw = read_matrix(h5ad(matrix), labels="kind")
+        assert_same(raw, X)
+        assert raw.labels.tolist() == LABELS
+        assert raw.samples[0] == "cell0"
+    assert_same(read_matrix(h5ad(X * 0, layers={"counts": X}), layer="counts"), X)
+
+
+def test_numeric_labels_read_as_floats_are_whole_numbers_again(npz, h5ad, frame):
+    assert read_matrix(npz(y=np.array([1.0, 2, 1, 2, 3, 3]))).labels.tolist() == list("121233")
+    assert read_matrix(npz(y=np.array([1, 2, 1, 2, 3, 3]))).labels.tolist() == list("121233")
+    obs = pd.DataFrame({"kind": pd.Categorical([1.0, 2.0] * 3)}, frame.index)
+    assert read_matrix(h5ad(obs=obs), labels="kind").labels.tolist() == list("121212")
+
+
+def test_small_variation_of_large_numbers_survives_single_precision(npz, X):
+    raw = read_matrix(npz(X=X.astype(np.float64) + 1e9))
+    np.testing.assert_allclose(raw.X - raw.X[0], X - X[0], atol=1e-6)
+
+
+def test_double_precision_takes_little_more_memory_than_single(tmp_path):
+    n, p = 4000, 500
+    np.savez(tmp_path / "m.npz", X=np.ones((n, p)) * np.arange(p))
+    tracemalloc.start()
+    try:
+        raw = read_matrix(tmp_path / "m.npz")
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert raw.X.nbytes == 4 * n * p
+    # Blocks of 16 MiB in double precision come on top, however large the matrix is.
+    assert peak < raw.X.nbytes + 6 * 2**24
+
+
+def test_the_real_matrices_are_as_described(test_data):
+    sizes = {
+        "pbmc68k_reduced_700x765": (700, 765, 10),
+        "sorlie_85x456": (85, 456, 5),
+        "seqfish_embryo_14185x351": (14185, 351, 23),
+    }
+    for name, (n, p, n_classes) in sizes.items():
+        raw = read_matrix(test_data / "expression" / f"{name}.npz", labels="y")
+        assert raw.X.shape == (n, p)
+        assert len(set(raw.labels)) == n_classes
+
+
+def test_an_unknown_ending_and_a_needless_layer_are_refused(npz):
+    with pytest.raises(MatrixError, match=r"path='m.xlsx' should end in one of .npz, .csv"):
+        read_matrix("m.xlsx")
+    with pytest.raises(MatrixError, match=r"layer='a' should be left out"):
+        read_matrix(npz(), layer="a")

@@ -1,0 +1,150 @@
+"""Path, reference and fit files: what is written is read back, and damage is never read."""
+
+import dataclasses
+
+import h5py
+import numpy as np
+import pytest
+
+from sparsekm.storage.checked_hdf5 import DamagedFileError
+from sparsekm.storage.fit_file import read_fit, write_fit
+from sparsekm.storage.path_file import pick_fit, read_path, write_path
+from sparsekm.storage.reference_file import (
+    References,
+    read_all_references,
+    read_references,
+    write_references,
+)
+
+
+@pytest.fixture
+def path_file(tmp_path, path, attributes):
+    write_path(tmp_path / "path.h5", path, attributes)
+    return tmp_path / "path.h5"
+
+
+def references(attributes, indices, sparsities=(1.0, 2.0)):
+    values = np.arange(len(indices) * len(sparsities), dtype=float) + 1
+    return References(
+        np.array(indices),
+        np.array(sparsities),
+        values.reshape(len(indices), -1),
+        {**attributes, "reference": "permutation"},
+    )
+
+
+def test_a_path_is_read_back_as_it_was(path_file, path, attributes):
+    read, about = read_path(path_file)
+    for field in dataclasses.fields(path):
+        np.testing.assert_array_equal(getattr(read, field.name), getattr(path, field.name))
+    assert read.labels.dtype == np.int32
+    # The search that ran, not the one that was asked for.
+    assert about == {**attributes, "search": "global"}
+
+
+def test_only_weights_that_are_not_zero_take_space(path_file, path):
+    with h5py.File(path_file) as opened:
+        assert opened["selected/indptr"][:].tolist() == [0, 2, 2, 7]
+        assert opened["selected/indices"].shape == (np.count_nonzero(path.weights),)
+
+
+def test_equal_paths_give_equal_bytes(path_file, path, attributes):
+    again = path_file.with_name("again.h5")
+    write_path(again, path, attributes)
+    assert again.read_bytes() == path_file.read_bytes()
+
+
+def test_a_fit_is_read_back_as_it_was(tmp_path, path, attributes):
+    fit = pick_fit(path, 2, np.ones((2, 5)), {**attributes, "rule": "max"})
+    write_fit(tmp_path / "tuned.h5", fit)
+    read = read_fit(tmp_path / "tuned.h5")
+    assert (read.sparsity, read.objective) == (5.0, path.objectives[2])
+    assert read.attributes == fit.attributes
+    for name in ("labels", "scores", "weights", "centers"):
+        np.testing.assert_array_equal(getattr(read, name), getattr(fit, name))
+
+
+def test_batches_of_references_are_joined_in_the_order_of_their_numbers(tmp_path, attributes):
+    write_references(tmp_path / "1.h5", references(attributes, [2, 3]))
+    write_references(tmp_path / "0.h5", references(attributes, [0, 1]))
+    joined = read_all_references([tmp_path / "1.h5", tmp_path / "0.h5"])
+    assert joined.indices.tolist() == [0, 1, 2, 3]
+    assert joined.objectives.tolist() == [[1, 2], [3, 4], [1, 2], [3, 4]]
+    assert joined.attributes["reference"] == "permutation"
+
+
+def test_batches_that_do_not_belong_together_are_refused(tmp_path, attributes):
+    write_references(tmp_path / "0.h5", references(attributes, [0, 1]))
+    write_references(tmp_path / "twice.h5", references(attributes, [1]))
+    write_references(tmp_path / "other.h5", references(attributes, [2], (1.0, 3.0)))
+    with pytest.raises(DamagedFileError, match="in two batches"):
+        read_all_references([tmp_path / "0.h5", tmp_path / "twice.h5"])
+    with pytest.raises(DamagedFileError, match=r"other.h5: sparsity=.* should be as in .*0.h5"):
+        read_all_references([tmp_path / "0.h5", tmp_path / "other.h5"])
+    with pytest.raises(DamagedFileError, match=r"should be the path's"):
+        read_references(tmp_path / "0.h5").check_grid("0.h5", np.array([1.0, 4.0]))
+
+
+@pytest.mark.parametrize("keep", [0, 1, 100, 2000, 0.5, 0.9, -1])
+def test_a_truncated_file_gives_one_message_with_file_and_rule(path_file, keep):
+    content = path_file.read_bytes()
+    path_file.write_bytes(content[: int(keep * len(content)) if isinstance(keep, float) else keep])
+    with pytest.raises(DamagedFileError) as error:
+        read_path(path_file)
+    message = str(error.value)
+    assert message.startswith(str(path_file))
+    assert "rule cluster_path" in message
+    assert "\n" not in message
+
+
+def test_a_missing_file_names_the_rule_that_writes_it(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"path.h5: no such file; rule cluster_path"):
+        read_path(tmp_path / "path.h5")
+
+
+def replace(name, value):
+    def change(opened):
+        del opened[name]
+        opened[name] = value
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda opened: opened.pop("scores"), "'scores' is missing"),
+        (lambda opened: opened.pop("selected"), "'selected' is missing"),
+        (replace("objective", np.ones(2)), r"objective: shape=\(2,\) should be \(3,\)"),
+        (replace("objective", [1.0, np.nan, 2.0]), "objective: holds NaN"),
+        (replace("labels", np.ones((3, 4))), "labels: dtype=float64 should be integer"),
+        (replace("labels", np.full((3, 4), 2)), r"labels should lie in \[0, 2\)"),
+        (replace("labels", np.full((3, 4), -1)), r"labels should lie in \[0, 2\)"),
+        (replace("selected/indices", np.full(7, 5)), r"indices should lie in \[0, 5\)"),
+        (replace("selected/indptr", [0, 3, 2, 7]), "indptr does not divide"),
+        (replace("sparsity", np.array([], float)), "size=0 should be at least 1"),
+        (lambda opened: opened.attrs.__delitem__("seed"), r"attributes \['seed'\] are missing"),
+        (lambda opened: opened.attrs.__setitem__("kind", "fit"), "kind='fit' should be 'path'"),
+        (lambda opened: opened.attrs.__setitem__("versions", "{"), "'versions' is not JSON"),
+    ],
+)
+def test_contents_that_no_writer_leaves_are_refused(path_file, change, message):
+    with h5py.File(path_file, "r+") as opened:
+        change(opened)
+    with pytest.raises(DamagedFileError, match=message):
+        read_path(path_file)
+
+
+def test_an_array_that_claims_more_than_the_file_holds_is_not_read(path_file):
+    with h5py.File(path_file, "r+") as opened:
+        del opened["scores"]
+        opened.create_dataset("scores", shape=(3, 10**13), dtype="f8", chunks=(1, 1000))
+    with pytest.raises(DamagedFileError, match="scores: values are missing"):
+        read_path(path_file)
+
+
+def test_a_missing_attribute_is_refused_before_anything_is_written(tmp_path, path, attributes):
+    del attributes["seed"]
+    with pytest.raises(ValueError, match=r"should hold \['seed'\] too"):
+        write_path(tmp_path / "path.h5", path, attributes)
+    assert list(tmp_path.iterdir()) == []

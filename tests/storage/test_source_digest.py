@@ -1,0 +1,108 @@
+"""The digest changes with the code that a script can run, and with nothing else."""
+
+import os
+
+import pytest
+
+from sparsekm.storage.source_digest import source_digest, source_files
+
+FILES = {
+    "__init__.py": "from sparsekm.unused import nothing\n",
+    "unused.py": "",
+    "first.py": "from .inner import deep\nfrom ..sparsekm import alone\n",
+    "alone.py": "import numpy\n",
+    "inner/__init__.py": "from .other import thing\n",
+    "inner/deep.py": "def f():\n    import sparsekm.inner.deeper\n",
+    "inner/deeper.py": "",
+    "inner/other.py": "thing = 1\n",
+    "inner/page.html": "<p>",
+    "apart/__init__.py": "from .one import name\n",
+    "apart/one.py": "name = 1\n",
+    "apart/two.py": "",
+    "circle/a.py": "from sparsekm.circle import b\n",
+    "circle/b.py": "from sparsekm.circle.a import x\n",
+}
+
+
+@pytest.fixture
+def package(tmp_path):
+    for name, content in FILES.items():
+        file = tmp_path / "sparsekm" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(content)
+    return tmp_path / "sparsekm"
+
+
+@pytest.fixture
+def script(tmp_path):
+    file = tmp_path / "script.py"
+    file.write_text("def main():\n    from sparsekm.first import f\n")
+    return file
+
+
+def names(script, package):
+    return {file.relative_to(package).as_posix() for file in source_files(script, package)}
+
+
+def edit(file):
+    file.write_text(file.read_text() + "# edited\n")
+    # Some file systems keep time in coarse steps.
+    os.utime(file, ns=(1, file.stat().st_mtime_ns + 1))
+
+
+def test_imports_are_followed_wherever_they_stand(package, script):
+    assert names(script, package) == {
+        "first.py", "inner/deep.py", "inner/deeper.py", "inner/page.html", "alone.py"
+    }  # fmt: skip
+
+
+def test_a_name_from_an_init_file_counts_every_module_of_its_package(package, script):
+    script.write_text("from sparsekm.apart import name\n")
+    assert names(script, package) == {"apart/one.py", "apart/two.py"}
+
+
+def test_circular_imports_end(package, script):
+    script.write_text("import sparsekm.circle.a\n")
+    assert names(script, package) == {"circle/a.py", "circle/b.py"}
+
+
+@pytest.mark.parametrize(
+    "name", ["first.py", "inner/deep.py", "inner/deeper.py", "alone.py", "inner/page.html"]
+)
+def test_an_edit_of_what_the_script_uses_changes_the_digest(package, script, name):
+    before = source_digest(script, package)
+    edit(package / name)
+    assert source_digest(script, package) != before
+
+
+def test_an_edit_of_the_script_changes_the_digest(package, script):
+    before = source_digest(script, package)
+    edit(script)
+    assert source_digest(script, package) != before
+
+
+@pytest.mark.parametrize("name", ["unused.py", "__init__.py", "inner/other.py", "apart/one.py"])
+def test_an_edit_of_anything_else_changes_nothing(package, script, name):
+    before = source_digest(script, package)
+    edit(package / name)
+    assert source_digest(script, package) == before
+
+
+def test_touching_a_file_changes_nothing(package, script):
+    before = source_digest(script, package)
+    os.utime(package / "first.py", (1, 1))
+    os.utime(script, (1, 1))
+    assert source_digest(script, package) == before
+
+
+def test_the_projects_own_scripts_use_what_they_should(project_root):
+    def used(script):
+        files = source_files(project_root / "scripts" / f"{script}.py")
+        return {file.relative_to(project_root / "src" / "sparsekm").as_posix() for file in files}
+
+    assert "cluster/estimators.py" in used("cluster_path")
+    assert "tuning/selection.py" not in used("cluster_path")
+    assert "tuning/selection.py" in used("tune_sparsity")
+    assert "cluster/memetic.py" not in used("normalise_expression")
+    assert "reporting/report.py" in used("report")
+    assert not any(name.startswith("reporting/") for name in used("reference_path"))

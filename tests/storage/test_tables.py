@@ -1,0 +1,35 @@
+"""The tables gap.csv and scores.csv."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from sparsekm.storage import gap_file, score_file
+
+SCORES = dict.fromkeys(score_file.COLUMNS) | {"dataset": "NA", "method": "l0", "cer": 0.25}
+
+
+def test_scores_are_read_back_and_what_is_not_known_stays_empty(tmp_path):
+    score_file.write_scores(tmp_path / "scores.csv", SCORES)
+    row = score_file.read_scores(tmp_path / "scores.csv")
+    assert (row["dataset"], row["method"], row["cer"]) == ("NA", "l0", 0.25)
+    assert np.isnan(row["pzw"])
+
+
+def test_scores_of_other_columns_are_refused(tmp_path):
+    with pytest.raises(ValueError, match="should hold exactly"):
+        score_file.write_scores(tmp_path / "scores.csv", {"cer": 1})
+    (tmp_path / "scores.csv").write_text("cer\n1\n")
+    with pytest.raises(ValueError, match="as rule score_clustering writes it"):
+        score_file.read_scores(tmp_path / "scores.csv")
+
+
+def test_exactly_one_row_of_a_gap_curve_is_chosen(tmp_path):
+    gap = pd.DataFrame({name: [1.0, 2.0] for name in gap_file.COLUMNS[:-1]})
+    gap_file.write_gap(tmp_path / "gap.csv", gap, 1)
+    read = gap_file.read_gap(tmp_path / "gap.csv")
+    assert read["chosen"].tolist() == [False, True]
+    assert tuple(read.columns) == gap_file.COLUMNS
+    read.assign(chosen=True).to_csv(tmp_path / "gap.csv", index=False)
+    with pytest.raises(ValueError, match="one chosen row"):
+        gap_file.read_gap(tmp_path / "gap.csv")

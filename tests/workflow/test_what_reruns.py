@@ -1,0 +1,128 @@
+"""A change reruns what depends on it and nothing else: dry runs after each kind of change."""
+
+import os
+
+import pytest
+
+# One process for all tests on the finished project, which is made once in each.
+pytestmark = pytest.mark.xdist_group("workflow")
+
+
+BOTH = ("tumours", "cells")
+TUNED = ("l0", "l1")
+ALL = ("kmeans", "l0", "l1")
+
+
+def jobs(rule, datasets=BOTH, methods=None, batch=None):
+    if methods is None:
+        return {f"{rule} {dataset}" for dataset in datasets}
+    end = "" if batch is None else f" {batch}"
+    return {f"{rule} {dataset} {method}{end}" for dataset in datasets for method in methods}
+
+
+def after_path(datasets=BOTH, methods=ALL):
+    """What follows from a method's path: its fit, its scores, the tables, the report."""
+    tuned = [method for method in methods if method != "kmeans"]
+    found = jobs("tune_sparsity", datasets, tuned) | jobs("score_clustering", datasets, methods)
+    if "kmeans" in methods:
+        found |= jobs("take_fit", datasets, ["kmeans"])
+    return found | jobs("annotate_genes", datasets) | {"report"}
+
+
+def whole(datasets=BOTH, methods=ALL):
+    """Everything that follows from a normalised data set."""
+    tuned = [method for method in methods if method != "kmeans"]
+    return (
+        jobs("cluster_path", datasets, methods)
+        | jobs("reference_path", datasets, tuned, 0)
+        | after_path(datasets, methods)
+    )
+
+
+def set_to(*keys, value):
+    def change(configuration):
+        for key in keys[:-1]:
+            configuration = configuration.setdefault(key, {})
+        configuration[keys[-1]] = value
+
+    return change
+
+
+CHANGES = {
+    "seed": (set_to("seed", value=2), whole()),
+    "the l0 grid": (
+        set_to("tuning", "sparsities", "l0", value=[3, 6]),
+        whole(methods=["l0"]),
+    ),
+    "the length of automatic grids, when none is": (
+        set_to("tuning", "n_sparsities", value=7),
+        {"report"},
+    ),
+    "more references": (
+        set_to("tuning", "references", value=4),
+        jobs("reference_path", BOTH, TUNED, 1) | after_path(methods=TUNED),
+    ),
+    "the rule of choice": (set_to("tuning", "rule", value="one-se"), after_path(methods=TUNED)),
+    "K of one matrix": (
+        set_to("matrices", "cells", "n_clusters", value=3),
+        whole(datasets=["cells"]),
+    ),
+    "one normalisation": (
+        set_to("matrices", "cells", "normalise", value="none"),
+        {"normalise_expression cells"} | whole(datasets=["cells"]),
+    ),
+    "a method less": (
+        set_to("methods", value=["kmeans", "l0"]),
+        jobs("annotate_genes") | {"report"},
+    ),
+    "the report's title": (set_to("report", "title", value="Mine"), {"report"}),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_changed_setting_reruns_what_depends_on_it(finished, name):
+    change, expected = CHANGES[name]
+    finished.configure(change)
+    try:
+        assert finished.planned() == expected
+    finally:
+        finished.configure()
+
+
+@pytest.mark.parametrize(
+    ("file", "expected"),
+    [
+        ("expression/zscore.py", jobs("normalise_expression") | whole()),
+        ("cluster/weight_step.py", whole()),
+        ("storage/gap_file.py", after_path(methods=TUNED)),
+        ("reporting/templates/report.css", {"report"}),
+    ],
+)
+def test_an_edited_source_reruns_the_rules_that_use_it(finished, file, expected):
+    source = finished.root / "src" / "sparsekm" / file
+    content = source.read_bytes()
+    source.write_bytes(content + b"\n")
+    try:
+        assert finished.planned() == expected
+    finally:
+        source.write_bytes(content)
+
+
+def test_touching_scripts_and_sources_and_editing_unused_ones_reruns_nothing(finished):
+    for folder in ("scripts", "src", "workflow"):
+        for file in (finished.root / folder).rglob("*.*"):
+            os.utime(file)
+    with (finished.root / "src" / "sparsekm" / "__init__.py").open("a") as source:
+        source.write("\n")
+    assert finished.planned() == set()
+
+
+def test_a_changed_input_reruns_its_data_set(finished):
+    file = finished.root / "tumours.csv"
+    content, before = file.read_bytes(), file.stat()
+    file.write_bytes(content.replace(b",a\n", b",c\n"))
+    try:
+        assert finished.planned() == {"normalise_expression tumours"} | whole(["tumours"])
+    finally:
+        file.write_bytes(content)
+        os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))

@@ -1,0 +1,85 @@
+"""One run of the real workflow, from two small matrices to the report."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from sparsekm.storage.fit_file import read_fit
+from sparsekm.storage.gap_file import read_gap
+from sparsekm.storage.path_file import read_path
+from sparsekm.storage.reference_file import read_references
+from sparsekm.storage.score_file import read_scores
+
+# One process for all tests on the finished project, which is made once in each.
+pytestmark = pytest.mark.xdist_group("workflow")
+
+
+def test_progress_counts_the_jobs(finished):
+    assert "of 28 steps (100%) done" in finished.run.stdout
+
+
+def test_every_artifact_is_there_and_nothing_is_half_written(finished):
+    results = finished.root / "results"
+    for dataset in ("tumours", "cells"):
+        assert (finished.root / "data" / dataset / "normalised.h5ad").is_file()
+        names = {str(f.relative_to(results / dataset)) for f in (results / dataset).rglob("*.*")}
+        tuned = {f"{m}/{f}" for m in ("l0", "l1") for f in ("gap.csv", "references/0.h5")}
+        each = {
+            f"{m}/{f}"
+            for m in ("kmeans", "l0", "l1")
+            for f in ("path.h5", "tuned.h5", "scores.csv")
+        }
+        assert names == tuned | each | {"genes.csv"}
+    assert not list(finished.root.glob("**/*partial*"))
+
+
+def test_the_report_stands_alone_and_tells_of_every_data_set_and_method(finished):
+    page = (finished.root / "results" / "report.html").read_text(encoding="utf-8")
+    for word in ("tumours", "cells", "k-means"):
+        assert word in page
+    assert 'src="http' not in page
+
+
+def test_the_planted_clusters_and_features_are_found(finished):
+    results = finished.root / "results"
+    known = read_scores(results / "tumours" / "l0" / "scores.csv")
+    assert known["cer"] == 0
+    assert known["ecr"] == 0
+    assert np.isnan(known["pzw"])
+    unknown = read_scores(results / "cells" / "l0" / "scores.csv")
+    assert np.isnan(unknown["cer"])
+    assert unknown["pnw"] >= 3
+    assert unknown["n_clusters"] == 2
+
+
+def test_the_tuned_fit_is_the_paths_own_at_the_chosen_sparsity(finished):
+    folder = finished.root / "results" / "tumours" / "l0"
+    gap, fit, (path, about) = (
+        read_gap(folder / "gap.csv"),
+        read_fit(folder / "tuned.h5"),
+        read_path(folder / "path.h5"),
+    )
+    # A quarter of the twelve features are three.
+    assert gap["sparsity"].tolist() == [3, 6, 12]
+    assert fit.sparsity == gap.loc[gap["gap"].idxmax(), "sparsity"]
+    at = path.sparsities.tolist().index(fit.sparsity)
+    np.testing.assert_array_equal(fit.labels, path.labels[at])
+    assert fit.objective == pytest.approx((fit.weights * fit.scores).sum())
+    assert about["parameters"]["n_init"] == 2
+    assert fit.attributes["rule"] == "max"
+
+
+def test_methods_share_their_references_seed(finished):
+    results = finished.root / "results" / "tumours"
+    seeds = {
+        read_references(results / method / "references" / "0.h5").attributes["parameters"][
+            "random_state"
+        ]
+        for method in ("l0", "l1")
+    }
+    assert len(seeds) == 1
+
+
+def test_the_gene_table_has_every_feature(finished):
+    table = pd.read_csv(finished.root / "results" / "tumours" / "genes.csv")
+    assert sorted(table["symbol"]) == sorted(f"gene{j}" for j in range(12))

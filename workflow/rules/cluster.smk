@@ -1,0 +1,123 @@
+"""From a normalised data set to a tuned and scored clustering."""
+
+
+rule cluster_path:
+    """Cluster a data set at every sparsity of a method's grid."""
+    input:
+        normalised="data/{dataset}/normalised.h5ad",
+    output:
+        path="results/{dataset}/{method}/path.h5",
+    log:
+        "logs/cluster_path/{dataset}/{method}.log",
+    conda:
+        "../../envs/sparsekm.yaml"
+    threads: 1
+    resources:
+        mem_mb=memory(600, 6),
+        runtime=minutes(60),
+    params:
+        seed=config["seed"],
+        n_clusters=n_clusters,
+        search=search,
+        grid=grid,
+        code=lambda wildcards: code("cluster_path"),
+    script:
+        "../../scripts/cluster_path.py"
+
+
+rule reference_path:
+    """Cluster a batch of reference data sets at every sparsity of a method's grid."""
+    input:
+        normalised="data/{dataset}/normalised.h5ad",
+    output:
+        references="results/{dataset}/{method}/references/{batch}.h5",
+    log:
+        "logs/reference_path/{dataset}/{method}/{batch}.log",
+    conda:
+        "../../envs/sparsekm.yaml"
+    threads: 1
+    resources:
+        mem_mb=memory(600, 8),
+        runtime=minutes(120),
+    params:
+        seed=config["seed"],
+        n_clusters=n_clusters,
+        search=search,
+        grid=grid,
+        indices=reference_indices,
+        reference=config["tuning"]["reference"],
+        code=lambda wildcards: code("reference_path"),
+    script:
+        "../../scripts/reference_path.py"
+
+
+rule tune_sparsity:
+    """Compute the gap curve and take the path's fit at the chosen sparsity."""
+    input:
+        normalised="data/{dataset}/normalised.h5ad",
+        path="results/{dataset}/{method}/path.h5",
+        references=expand(
+            "results/{{dataset}}/{{method}}/references/{batch}.h5", batch=batches()
+        ),
+    output:
+        gap="results/{dataset}/{method}/gap.csv",
+        fit="results/{dataset}/{method}/tuned.h5",
+    log:
+        "logs/tune_sparsity/{dataset}/{method}.log",
+    wildcard_constraints:
+        method=either(TUNED),
+    conda:
+        "../../envs/sparsekm.yaml"
+    threads: 1
+    resources:
+        mem_mb=memory(600, 4),
+        runtime=minutes(10),
+    params:
+        rule=config["tuning"]["rule"],
+        code=lambda wildcards: code("tune_sparsity"),
+    script:
+        "../../scripts/tune_sparsity.py"
+
+
+rule take_fit:
+    """Take the one fit of a method that has no sparsity to choose."""
+    input:
+        normalised="data/{dataset}/normalised.h5ad",
+        path="results/{dataset}/{method}/path.h5",
+    output:
+        fit="results/{dataset}/{method}/tuned.h5",
+    log:
+        "logs/take_fit/{dataset}/{method}.log",
+    wildcard_constraints:
+        method=either(UNTUNED),
+    conda:
+        "../../envs/sparsekm.yaml"
+    threads: 1
+    resources:
+        mem_mb=memory(600, 4),
+        runtime=minutes(10),
+    params:
+        code=lambda wildcards: code("take_fit"),
+    script:
+        "../../scripts/take_fit.py"
+
+
+rule score_clustering:
+    """Compare a tuned fit with the known classes and features."""
+    input:
+        normalised="data/{dataset}/normalised.h5ad",
+        fit="results/{dataset}/{method}/tuned.h5",
+    output:
+        scores="results/{dataset}/{method}/scores.csv",
+    log:
+        "logs/score_clustering/{dataset}/{method}.log",
+    conda:
+        "../../envs/sparsekm.yaml"
+    threads: 1
+    resources:
+        mem_mb=memory(600, 4),
+        runtime=minutes(10),
+    params:
+        code=lambda wildcards: code("score_clustering"),
+    script:
+        "../../scripts/score_clustering.py"

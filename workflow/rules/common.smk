@@ -1,0 +1,157 @@
+"""Checks of the configuration, names of files, and what the rules' parameters are made of."""
+
+import re
+import sys
+from functools import cache
+from pathlib import Path
+
+import jsonschema
+import yaml
+from snakemake.exceptions import WorkflowError
+from snakemake.utils import validate
+
+ROOT = Path(workflow.basedir)
+# The sources beside the Snakefile are the ones that the rules run and digest.
+sys.path.insert(0, str(ROOT / "src"))
+
+from sparsekm.registry import METHODS
+from sparsekm.storage.source_digest import source_digest
+
+
+def explain(error):
+    """Say in one line what is wrong with a configuration: key, value, rule."""
+    place = ".".join(map(str, error.absolute_path)) or "configuration"
+    allowed = list(error.schema.get("properties", {}))
+    match error.validator:
+        case "additionalProperties":
+            unknown = sorted(set(error.instance) - set(allowed))
+            return f"{place}: unknown keys {unknown}; known ones are {allowed}."
+        case "required":
+            return f"{place}: {error.message}."
+        case "pattern" | "not":
+            return (
+                f"{place}: {error.instance!r} should match {error.schema['pattern']}"
+                " and be no reserved name."
+            )
+        case "anyOf":
+            rules = "; or ".join(
+                str(case.get("const", " ".join(case.get("type", "").split())))
+                for case in error.validator_value
+            )
+            causes = [
+                cause.message for cause in error.context if cause.validator != "const"
+            ]
+            return f"{place}={error.instance!r} should be {rules} ({causes[0]})."
+        case _:
+            return f"{place}={error.instance!r}: {error.message}."
+
+
+def check_configuration():
+    """Refuse a configuration that breaks the schema, or names what there is not."""
+    with open(ROOT / "workflow" / "schemas" / "config.schema.yaml") as schema:
+        validator = jsonschema.Draft202012Validator(yaml.safe_load(schema))
+    wrong = sorted(explain(error) for error in validator.iter_errors(config))
+    if not wrong:
+        # This fills in the defaults.
+        validate(config, "../schemas/config.schema.yaml")
+        for method in config["methods"]:
+            if method not in METHODS:
+                wrong.append(f"methods: {method!r} should be one of {sorted(METHODS)}.")
+        for name, entry in config["matrices"].items():
+            if entry is not None and ("path" in entry) == ("draw" in entry):
+                wrong.append(f"matrices.{name} should have either a path or draw.")
+        if not any(config["matrices"].values()):
+            wrong.append("matrices={} should name at least one matrix.")
+    if wrong:
+        raise WorkflowError("The configuration is wrong.", *wrong)
+
+
+check_configuration()
+
+MATRICES = {
+    name: entry for name, entry in config["matrices"].items() if entry is not None
+}
+DATASETS = list(MATRICES)
+TUNED = [method for method in config["methods"] if METHODS[method].tuning == "gap"]
+UNTUNED = [method for method in config["methods"] if METHODS[method].tuning == "none"]
+
+
+wildcard_constraints:
+    dataset=r"[A-Za-z0-9_.-]+",
+    method=r"[a-z0-9]+",
+    batch=r"\d+",
+
+
+def targets():
+    """List the files that a whole run ends in."""
+    return ["results/report.html"]
+
+
+def either(names):
+    """Give a wildcard's constraint that lets these names through and nothing else."""
+    return "|".join(re.escape(name) for name in names) or "(?!)"
+
+
+@cache
+def code(script):
+    """Digest a script and the package code it uses: a parameter, so that edits rerun its jobs."""
+    return source_digest(ROOT / "scripts" / f"{script}.py")
+
+
+def matrix_file(wildcards):
+    """Name the file that holds a matrix: the user's, or the drawn one."""
+    drawn = f"data/raw/{wildcards.dataset}/matrix.npz"
+    return MATRICES[wildcards.dataset].get("path", drawn)
+
+
+def n_clusters(wildcards):
+    """Give K of a data set: its own, else the general one."""
+    return MATRICES[wildcards.dataset].get("n_clusters", config["n_clusters"])
+
+
+def search(wildcards):
+    """Give the parameters of the search; each method takes those that it knows."""
+    return {name: config[name] for name in ("min_cluster_size", "search", "n_init")}
+
+
+def grid(wildcards):
+    """Give a method's grid of sparsities, and its length only where that matters."""
+    penalty = METHODS[wildcards.method].penalty
+    if penalty is None:
+        return {}
+    tuning = config["tuning"]
+    sparsities = tuning["sparsities"][penalty]
+    if sparsities == "auto":
+        return {"sparsities": sparsities, "n_sparsities": tuning["n_sparsities"]}
+    return {"sparsities": sparsities}
+
+
+def batches():
+    """Number the batches of references; a batch's number never changes with their count."""
+    tuning = config["tuning"]
+    return range(-(-tuning["references"] // tuning["references_per_job"]))
+
+
+def reference_indices(wildcards):
+    """List the references of a batch; only the last batch can be short."""
+    tuning = config["tuning"]
+    size = tuning["references_per_job"]
+    first = int(wildcards.batch) * size
+    return list(range(first, min(first + size, tuning["references"])))
+
+
+def memory(base, per_input):
+    """Give the megabytes of a job that grows with its inputs, and with every retry."""
+    return lambda wildcards, input, attempt: int(
+        attempt * (base + per_input * input.size_mb)
+    )
+
+
+def minutes(base):
+    """Give the run time of a job, which grows with every retry."""
+    return lambda wildcards, attempt: attempt * base
+
+
+def per_method(pattern, methods):
+    """List a file of every data set and of these methods."""
+    return expand(pattern, dataset=DATASETS, method=methods)

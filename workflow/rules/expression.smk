@@ -1,0 +1,54 @@
+"""From matrices to the normalised data sets that are clustered."""
+
+
+rule draw_matrix:
+    """Draw a simulated matrix of one of the paper's experiments."""
+    output:
+        matrix="data/raw/{dataset}/matrix.npz",
+    log:
+        "logs/draw_matrix/{dataset}.log",
+    wildcard_constraints:
+        dataset=either(name for name in DATASETS if "draw" in MATRICES[name]),
+    conda:
+        "../../envs/sparsekm.yaml"
+    threads: 1
+    resources:
+        mem_mb=memory(500, 0),
+        runtime=minutes(5),
+    params:
+        experiment=lambda wildcards: MATRICES[wildcards.dataset]["draw"]["experiment"],
+        setting=lambda wildcards: {
+            key: value
+            for key, value in MATRICES[wildcards.dataset]["draw"].items()
+            if key != "experiment"
+        },
+        seed=config["seed"],
+        code=lambda wildcards: code("draw_matrix"),
+    script:
+        "../../scripts/draw_matrix.py"
+
+
+rule normalise_expression:
+    """Read and check a matrix and bring its features to one scale."""
+    input:
+        matrix=matrix_file,
+    output:
+        normalised="data/{dataset}/normalised.h5ad",
+    log:
+        "logs/normalise_expression/{dataset}.log",
+    conda:
+        "../../envs/sparsekm.yaml"
+    threads: 1
+    resources:
+        mem_mb=memory(600, 10),
+        runtime=minutes(20),
+    params:
+        labels=lambda wildcards: MATRICES[wildcards.dataset].get("labels"),
+        layer=lambda wildcards: MATRICES[wildcards.dataset].get("layer"),
+        normalise=lambda wildcards: MATRICES[wildcards.dataset].get(
+            "normalise", "zscore"
+        ),
+        simulated=lambda wildcards: "draw" in MATRICES[wildcards.dataset],
+        code=lambda wildcards: code("normalise_expression"),
+    script:
+        "../../scripts/normalise_expression.py"
