@@ -68,19 +68,21 @@ class MemeticSearch:
         The sparsities, ascending.
     min_size : int
         Smallest cluster allowed.
-    n_children : int
-        Children per sparsity and generation; ten times as many starts in all.
+    n_init : int
+        Scales the effort: ten times as many starts in all, twice as many children a generation,
+        but at least half as many for every sparsity.
     rng : numpy.random.Generator
     n_threads : int
     """
 
-    def __init__(self, rows, n_clusters, code, bounds, min_size, n_children, rng, n_threads=1):
+    def __init__(self, rows, n_clusters, code, bounds, min_size, n_init, rng, n_threads=1):
         self.rows = rows
         self.n_clusters = n_clusters
         self.code = code
         self.bounds = np.asarray(bounds, dtype=np.float64)
         self.min_size = min_size
-        self.n_children = n_children
+        self.n_starts = 10 * max(n_init, len(bounds))
+        self.n_children = max(2 * n_init // len(bounds), -(-n_init // 2))
         self.rng = rng
         self.n_threads = n_threads
         self.populations = [Population(n_clusters) for _ in self.bounds]
@@ -132,15 +134,14 @@ class MemeticSearch:
 
     def _starts(self) -> np.ndarray:
         n, p = self.rows.shape
-        n_starts = 10 * max(self.n_children, len(self.bounds))
-        features = self.rng.integers(p, size=n_starts)
-        draws = self.rng.random((n_starts, self.n_clusters))
-        starts = np.empty((n_starts, n), np.int32)
+        features = self.rng.integers(p, size=self.n_starts)
+        draws = self.rng.random((self.n_starts, self.n_clusters))
+        starts = np.empty((self.n_starts, n), np.int32)
         run_in_slices(
             lambda first, last: seed_by_neighbourhoods(
                 self.rows, features, NEIGHBOURHOOD, self.n_clusters, draws, first, last, starts
             ),
-            n_starts,
+            self.n_starts,
             self.n_threads,
         )
         return starts

@@ -77,9 +77,10 @@ class SearchEffort:
     Attributes
     ----------
     n_init : int
-        Restarts of the alternation; children per generation of the global search.
+        Restarts of the alternation; starts and children of the global search in proportion.
     max_iter : int
-        Rounds of one alternation; generations of the global search are twice as many.
+        Rounds of one alternation. The global search runs at most twice as many generations for
+        one sparsity, and fewer on a path.
     tol : float
         Relative change of the weights that ends an alternation.
     """
@@ -212,7 +213,9 @@ def _search_globally(X, partition, weight_steps, effort, seeds, labels, progress
             np.random.default_rng(seeds),
             partition.n_threads,
         )
-        found, generations = search.run(2 * effort.max_iter, labels, progress)
+        # The sparsities of a path help each other, so each needs fewer generations.
+        max_generations = max(1, round(2 * effort.max_iter / np.sqrt(len(bounds))))
+        found, generations = search.run(max_generations, labels, progress)
     fits = []
     for weight_step, partition_found in zip(weight_steps, found, strict=True):
         fit = weigh_partition(X, partition, weight_step, partition_found, generations)
