@@ -157,7 +157,8 @@ class L0KMeans(_Penalised):
         Number of features to keep, 1 <= s <= n_features; other numbers are floored, a value in
         (0, 1) is a share of the features, None keeps all. Ties go to the lowest index.
     search : {"auto", "alternate", "global"}, default="auto"
-        "alternate" is the paper's Algorithm 1, restarted as a whole; "global" searches for the
+        "alternate" is the paper's Algorithm 1, restarted as a whole (beyond 300 samples its later
+        k-means start from the current partition only); "global" searches for the
         optimum with a memetic algorithm (all partitions are tried where there are at most 10,000);
         "auto" is "global" up to 300 samples.
     init : None or array-like of shape (n_samples,), default=None

@@ -16,9 +16,11 @@ from sparsekm.cluster.alternation import Fit, alternate, settle, weigh_partition
 from sparsekm.cluster.enumeration import ENUMERATION_LIMIT, best_partitions, count_partitions
 from sparsekm.cluster.matrix import CentredMatrix
 from sparsekm.cluster.memetic import MemeticSearch
-from sparsekm.cluster.partition_step import EXCHANGE_LIMIT, KMeansPartition
+from sparsekm.cluster.partition_step import KMeansPartition
 from sparsekm.cluster.weight_step import WeightStep
 
+# Beyond this many samples restarts are made at the largest sparsity of a path only.
+RESTART_LIMIT = 300
 # A better objective must be better by more than rounding.
 RELATIVE_GAIN = 1e-12
 
@@ -158,19 +160,17 @@ def _alternate_along(X, partition, weight_steps, effort, seeds, labels, progress
     """Run Algorithm 1 at every sparsity, from the largest down, each also from the last one's end.
 
     Its first k-means weighs all features alike, so it is the same for every sparsity and done
-    once per restart. With many samples a restart costs far more than it gains: there the best of
-    the first partitions alone is carried down the path.
+    once per restart. Up to `RESTART_LIMIT` samples every sparsity restarts the whole algorithm,
+    and so does every partition step within it. With more, a restart costs far more than it gains:
+    the largest sparsity alone restarts, and the best fit is carried down the path.
     """
-    many = X.n_samples > EXCHANGE_LIMIT
+    many = X.n_samples > RESTART_LIMIT
     generators = [np.random.default_rng(seed) for seed in seeds.spawn(effort.n_init)]
     if labels is None:
         equal = np.ones(X.n_features)
         starts = [partition.start(X, equal, rng) for rng in generators]
     else:
         starts = [labels]
-    if many and len(starts) > 1:
-        totals = [np.sum(partition.scores(X, start)) for start in starts]
-        starts = [starts[int(np.argmax(totals))]]
     fits: list[Fit] = []
     for done, weight_step in enumerate(reversed(weight_steps), start=1):
         carried = [] if not fits else [fits[-1].labels]
