@@ -9,7 +9,7 @@ def main(snakemake, progress):
 
     from sparsekm.expression.problem import pose_problem
     from sparsekm.storage.reference_file import References, write_references
-    from sparsekm.tuning.gap_search import reference_objectives
+    from sparsekm.tuning.references import reference_objectives
 
     params, wildcards = snakemake.params, snakemake.wildcards
     problem = pose_problem(

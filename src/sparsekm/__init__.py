@@ -1,9 +1,13 @@
 """Sparse k-means for high-dimensional data: clusters, and the few features that make them."""
 
 from importlib import import_module
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 
-__version__ = version("sparsekm")
+try:
+    __version__ = version("sparsekm")
+except PackageNotFoundError:
+    # Run from its sources, as under conda, where only the search path is set.
+    __version__ = "unknown"
 
 # Loaded when first used: a job that only writes a file need not compile the engine.
 _HOMES = {

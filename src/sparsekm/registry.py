@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sparsekm.cluster.estimators import KMeans, L0KMeans, L1KMeans
-
 
 @dataclass(frozen=True)
 class Method:
     """A clustering method as the workflow runs it.
+
+    The estimator is imported when it is asked for: Snakemake looks methods up each time it starts
+    and should not have to load the engine for that.
 
     Attributes
     ----------
@@ -17,8 +18,8 @@ class Method:
         Name in the configuration and in paths.
     title : str
         Name in tables and figures.
-    estimator : type
-        Class of the estimator.
+    class_name : str
+        Class of the estimator in `sparsekm.cluster.estimators`.
     tuning : {"gap", "bic", "none"}
         How its sparsity is chosen.
     penalty : {"l0", "l1"} or None
@@ -27,17 +28,24 @@ class Method:
 
     name: str
     title: str
-    estimator: type
+    class_name: str
     tuning: str
     penalty: str | None = None
+
+    @property
+    def estimator(self) -> type:
+        """Class of the estimator."""
+        from sparsekm.cluster import estimators
+
+        return getattr(estimators, self.class_name)
 
 
 METHODS = {
     method.name: method
     for method in [
-        Method("kmeans", "k-means", KMeans, "none"),
-        Method("l1", "l1-k-means", L1KMeans, "gap", "l1"),
-        Method("l0", "l0-k-means", L0KMeans, "gap", "l0"),
+        Method("kmeans", "k-means", "KMeans", "none"),
+        Method("l1", "l1-k-means", "L1KMeans", "gap", "l1"),
+        Method("l0", "l0-k-means", "L0KMeans", "gap", "l0"),
     ]
 }
 

@@ -160,7 +160,7 @@ def test_what_the_best_estimator_knows_is_handed_on(fitted, data):
 def test_the_references_are_permutations_each_known_by_its_index(data):
     """The curve is made anew from the pure functions that the workflow calls."""
     from sparsekm.cluster.seeds import seed_sequence
-    from sparsekm.tuning.gap_search import reference_objectives
+    from sparsekm.tuning.references import reference_objectives
 
     search = make_search("l0").fit(data.X)
     seed = int(seed_sequence(0).generate_state(1)[0])
@@ -184,7 +184,7 @@ def test_the_references_are_permutations_each_known_by_its_index(data):
 
 
 def test_objectives_of_a_reference_are_those_of_its_permuted_matrix(data):
-    from sparsekm.tuning.gap_search import reference_objectives
+    from sparsekm.tuning.references import reference_objectives
 
     # Keeping one feature, the optimum needs no search: the best split of the best single column,
     # which permuting rows within columns cannot change.

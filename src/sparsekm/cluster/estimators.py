@@ -164,8 +164,8 @@ class L0KMeans(_Penalised):
     init : None or array-like of shape (n_samples,), default=None
         Labels to start from. "alternate" then starts from nothing else.
     n_init : int, default=10
-        Restarts of "alternate"; "global" takes ten times as many starts, and twice as many
-        children a generation.
+        Restarts of "alternate"; "global" takes twenty times as many starts, and four times as
+        many children a generation.
     max_iter : int, default=20
         Rounds of one alternation; "global" runs at most twice as many generations.
     tol : float, default=1e-4

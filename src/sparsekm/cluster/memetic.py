@@ -18,6 +18,7 @@ from sparsekm.cluster.seeding import seed_by_neighbourhoods
 from sparsekm.cluster.threads import run_in_slices
 
 NEIGHBOURHOOD = 15
+# Partitions kept per sparsity of a path; a single sparsity has no neighbours and keeps more.
 POPULATION = 10
 MUTATION = 0.1
 PATIENCE = 8
@@ -29,7 +30,7 @@ RELATIVE_GAIN = 1e-12
 class Population:
     """The best distinct partitions found at one sparsity."""
 
-    def __init__(self, n_clusters: int, capacity: int = POPULATION) -> None:
+    def __init__(self, n_clusters: int, capacity: int) -> None:
         self.n_clusters = n_clusters
         self.capacity = capacity
         self._members: dict[bytes, tuple[float, np.ndarray]] = {}
@@ -69,8 +70,9 @@ class MemeticSearch:
     min_size : int
         Smallest cluster allowed.
     n_init : int
-        Scales the effort: ten times as many starts in all, twice as many children a generation,
-        but at least half as many for every sparsity.
+        Scales the effort. One sparsity takes twenty times as many starts, and four times as many
+        children a generation; a path of many half as many starts in all, and half as many
+        children for every sparsity.
     rng : numpy.random.Generator
     n_threads : int
     """
@@ -81,11 +83,12 @@ class MemeticSearch:
         self.code = code
         self.bounds = np.asarray(bounds, dtype=np.float64)
         self.min_size = min_size
-        self.n_starts = 10 * max(n_init, len(bounds))
-        self.n_children = max(2 * n_init // len(bounds), -(-n_init // 2))
+        self.n_starts = max(20 * n_init // len(bounds), 10 * n_init, 10 * len(bounds))
+        self.n_children = max(4 * n_init // len(bounds), -(-n_init // 2))
         self.rng = rng
         self.n_threads = n_threads
-        self.populations = [Population(n_clusters) for _ in self.bounds]
+        capacity = max(2 * POPULATION // len(bounds), POPULATION)
+        self.populations = [Population(n_clusters, capacity) for _ in self.bounds]
 
     def run(
         self,

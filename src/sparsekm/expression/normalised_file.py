@@ -21,7 +21,7 @@ from anndata.io import read_elem
 from sparsekm.storage.atomic import atomic_path
 from sparsekm.storage.checked_hdf5 import DamagedFileError, open_checked, read_array
 
-_RULE = "normalise_expression"
+_RULE = "normalise_expression (of an age) or normalise_matrix"
 
 
 @dataclass(frozen=True)

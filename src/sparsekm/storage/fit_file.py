@@ -3,7 +3,8 @@
 Scalars ``sparsity``, ``objective``; arrays ``labels (n,)`` int32, ``scores (p,)``,
 ``centers (K, p)`` in the space of the normalised matrix, ``selected/indices`` and
 ``selected/weights`` (with ``selected/indptr``, as in ``path.h5``). Attributes: see
-`sparsekm.storage.attributes`, and ``rule`` and ``reference``, by which the fit was chosen.
+`sparsekm.storage.attributes`, and ``rule``, ``reference`` and ``n_references``, by which the fit
+was chosen.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ast
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -19,7 +19,12 @@ _DATA_SUFFIXES = (".html", ".css", ".js", ".json", ".csv")
 _PACKAGE_FOLDER = Path(__file__).resolve().parents[1]
 
 
-def source_digest(script: str | Path, package_folder: str | Path = _PACKAGE_FOLDER) -> str:
+def source_digest(
+    script: str | Path,
+    package_folder: str | Path = _PACKAGE_FOLDER,
+    *,
+    modules: Iterable[str] = (),
+) -> str:
     """Digest a script and the modules of the package that it imports, transitively.
 
     Imports are found by parsing, wherever in a file they stand; nothing is executed. The
@@ -32,6 +37,8 @@ def source_digest(script: str | Path, package_folder: str | Path = _PACKAGE_FOLD
     script : path
     package_folder : path
         The folder of the package's sources.
+    modules : iterable of str
+        Modules that the script loads by name, which no parsing finds: they count as imported.
 
     Returns
     -------
@@ -39,7 +46,7 @@ def source_digest(script: str | Path, package_folder: str | Path = _PACKAGE_FOLD
         The first 16 hexadecimal digits of a SHA-256.
     """
     package_folder = Path(package_folder).resolve()
-    files = source_files(script, package_folder)
+    files = source_files(script, package_folder, modules=modules)
     digest = hashlib.sha256(Path(script).read_bytes())
     for file in files:
         name = file.relative_to(package_folder).as_posix()
@@ -47,11 +54,16 @@ def source_digest(script: str | Path, package_folder: str | Path = _PACKAGE_FOLD
     return digest.hexdigest()[:16]
 
 
-def source_files(script: str | Path, package_folder: str | Path = _PACKAGE_FOLDER) -> list[Path]:
+def source_files(
+    script: str | Path,
+    package_folder: str | Path = _PACKAGE_FOLDER,
+    *,
+    modules: Iterable[str] = (),
+) -> list[Path]:
     """List the package's files that a script uses, directly or not, in a fixed order."""
     package_folder = Path(package_folder).resolve()
-    found: set[Path] = set()
-    waiting = [Path(script).resolve()]
+    found = {file for name in modules for file in _locate(name, package_folder)}
+    waiting = [Path(script).resolve(), *found]
     while waiting:
         file = waiting.pop()
         for name in _imports(file, package_folder, file.stat().st_mtime_ns):

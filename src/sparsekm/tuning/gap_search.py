@@ -13,33 +13,8 @@ from sparsekm.cluster.seeds import seed_sequence
 from sparsekm.cluster.validation import check_choice, check_count, check_sparsities
 from sparsekm.tuning.gap import gap_curve
 from sparsekm.tuning.grid import default_sparsities
-from sparsekm.tuning.references import REFERENCES, permuted_reference, reference_seed
+from sparsekm.tuning.references import REFERENCES, reference_objectives
 from sparsekm.tuning.selection import RULES, select_sparsity
-
-
-def reference_objectives(
-    estimator, X: np.ndarray, sparsities: np.ndarray, *, index: int, seed: int
-) -> np.ndarray:
-    """Fit the path of one permuted reference, with the same search effort as the data.
-
-    Parameters
-    ----------
-    estimator : estimator with `path`
-        Its own `random_state` is not used.
-    X : ndarray of shape (n_samples, n_features)
-    sparsities : ndarray of shape (n_sparsities,)
-    index : int
-        Which reference.
-    seed : int
-        Root seed.
-
-    Returns
-    -------
-    ndarray of shape (n_sparsities,)
-    """
-    reference = permuted_reference(X, index=index, seed=seed)
-    fitted = clone(estimator).set_params(random_state=reference_seed(seed, index))
-    return fitted.path(reference, sparsities).objectives
 
 
 class GapSearch(MetaEstimatorMixin, SelectorMixin, ClusterMixin, BaseEstimator):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from sklearn.base import clone
 
 REFERENCES = ["permutation"]
 
@@ -36,3 +37,28 @@ def permuted_reference(X: np.ndarray, *, index: int, seed: int) -> np.ndarray:
 def reference_seed(seed: int, index: int) -> int:
     """Return the `random_state` for the path on the reference `index`."""
     return int(np.random.SeedSequence(seed, spawn_key=(index, 1)).generate_state(1)[0])
+
+
+def reference_objectives(
+    estimator, X: np.ndarray, sparsities: np.ndarray, *, index: int, seed: int
+) -> np.ndarray:
+    """Fit the path of one permuted reference, with the same search effort as the data.
+
+    Parameters
+    ----------
+    estimator : estimator with `path`
+        Its own `random_state` is not used.
+    X : ndarray of shape (n_samples, n_features)
+    sparsities : ndarray of shape (n_sparsities,)
+    index : int
+        Which reference.
+    seed : int
+        Root seed.
+
+    Returns
+    -------
+    ndarray of shape (n_sparsities,)
+    """
+    reference = permuted_reference(X, index=index, seed=seed)
+    fitted = clone(estimator).set_params(random_state=reference_seed(seed, index))
+    return fitted.path(reference, sparsities).objectives
