@@ -1,0 +1,27 @@
+"""Run the benchmarks: ``python -m benchmarks [few_samples] [many_samples]``; all by default."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from pathlib import Path
+
+NAMES = ["few_samples", "many_samples"]
+FOLDER = Path("results/benchmarks")
+
+
+def main(names: list[str]) -> None:
+    """Run the named benchmarks; print each table and write it to results/benchmarks."""
+    unknown = sorted(set(names) - set(NAMES))
+    if unknown:
+        raise SystemExit(f"benchmarks {unknown} should be among {NAMES}.")
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    for name in names or NAMES:
+        print(f"{name} ...", flush=True)
+        table = import_module(f"benchmarks.{name}").benchmark()
+        table.to_csv(FOLDER / f"{name}.csv", index=False)
+        print(table.round(3).to_string(index=False), flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

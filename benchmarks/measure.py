@@ -1,0 +1,50 @@
+"""Measuring one call: wall and CPU seconds, and the peak of resident memory it adds."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """What a call returned and took: seconds, and megabytes above those in use before it."""
+
+    result: Any
+    wall: float
+    cpu: float
+    memory: float
+
+
+def measure(call: Callable[[], Any]) -> Measurement:
+    """Run `call` once and measure it; memory is sampled every 20 ms."""
+    before = _resident()
+    peak = before
+    done = threading.Event()
+
+    def watch() -> None:
+        nonlocal peak
+        while not done.wait(0.02):
+            peak = max(peak, _resident())
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    wall, cpu = time.perf_counter(), time.process_time()
+    try:
+        result = call()
+    finally:
+        wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+        done.set()
+        watcher.join()
+    return Measurement(result, wall, cpu, max(peak, _resident()) - before)
+
+
+def _resident() -> float:
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith("VmRSS:"):
+            return int(line.split()[1]) / 1024
+    raise RuntimeError("/proc/self/status has no line VmRSS.")
