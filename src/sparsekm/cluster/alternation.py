@@ -61,6 +61,7 @@ def alternate(
     max_iter: int = 20,
     tol: float = 1e-4,
     restart: bool = True,
+    gain: float = 0.0,
 ) -> Fit:
     """Run Algorithm 1 once.
 
@@ -86,6 +87,8 @@ def alternate(
         Relative change of the weights that ends the alternation.
     restart : bool
         Whether the partition step also starts afresh after the first round.
+    gain : float
+        A round that raises the objective by no more than this share is the last.
 
     Returns
     -------
@@ -105,20 +108,25 @@ def alternate(
         rounds += 1
         labels = _improve(X, partition, current, rng, restart)
         following = weigh_partition(X, partition, weight_step, labels)
-        settled = _relative_change(following.weights, current.weights) < tol
+        settled = _relative_change(
+            following.weights, current.weights
+        ) < tol or following.objective <= current.objective * (1.0 + gain)
         current = following
         objectives.append(current.objective)
-    final = settle(X, partition, weight_step, current)
+    final = settle(X, partition, weight_step, current, gain)
     objectives.append(final.objective)
     return Fit(
         final.labels, final.weights, final.scores, final.objective, rounds, objectives=objectives
     )
 
 
-def settle(X: Any, partition: PartitionStep, weight_step: WeightStep, fit: Fit) -> Fit:
+def settle(
+    X: Any, partition: PartitionStep, weight_step: WeightStep, fit: Fit, gain: float = 0.0
+) -> Fit:
     """Refine labels and weights in turn until they agree.
 
-    Every turn raises the objective, and there are finitely many partitions, so this ends.
+    Every turn raises the objective, and there are finitely many partitions, so this ends. A turn
+    that raises it by no more than the share `gain` is the last.
     """
     while True:
         labels = partition.refine(X, fit.weights, fit.labels)
@@ -127,7 +135,10 @@ def settle(X: Any, partition: PartitionStep, weight_step: WeightStep, fit: Fit) 
         following = weigh_partition(X, partition, weight_step, labels, fit.n_iter)
         if following.objective <= fit.objective:
             return fit
+        small = following.objective <= fit.objective * (1.0 + gain)
         fit = following
+        if small:
+            return fit
 
 
 def _improve(X, partition, fit, rng, restart):

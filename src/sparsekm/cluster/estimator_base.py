@@ -13,7 +13,7 @@ from sparsekm.cluster.alternation import Fit, settle
 from sparsekm.cluster.lloyd import WeightedFeatures, nearest_centers
 from sparsekm.cluster.matrix import CentredMatrix
 from sparsekm.cluster.partition_step import KMeansPartition
-from sparsekm.cluster.path import Progress, SearchEffort, SparsityPath, fit_path
+from sparsekm.cluster.path import SMALL_GAIN, Progress, SearchEffort, SparsityPath, fit_path
 from sparsekm.cluster.scatter import cluster_sizes, cluster_sums
 from sparsekm.cluster.seeds import seed_sequence
 from sparsekm.cluster.threads import count_threads
@@ -171,7 +171,10 @@ class BaseSparseKMeans(SelectorMixin, ClusterMixin, BaseEstimator):
         check_count("min_cluster_size", self.min_cluster_size)
         check_matrix(X, self.n_clusters, self.min_cluster_size)
         partition = KMeansPartition(
-            self.n_clusters, self.min_cluster_size, n_threads=count_threads(self.n_jobs)
+            self.n_clusters,
+            self.min_cluster_size,
+            tol=SMALL_GAIN,
+            n_threads=count_threads(self.n_jobs),
         )
         return CentredMatrix(X), partition
 

@@ -19,8 +19,10 @@ from sparsekm.cluster.memetic import MemeticSearch
 from sparsekm.cluster.partition_step import KMeansPartition
 from sparsekm.cluster.weight_step import WeightStep
 
-# Beyond this many samples restarts are made at the largest sparsity of a path only.
+# Beyond this many samples only the first k-means of a path is restarted ...
 RESTART_LIMIT = 300
+# ... and a round that gains no more than this share of the objective ends a fit of a path.
+SMALL_GAIN = 1e-6
 # A better objective must be better by more than rounding.
 RELATIVE_GAIN = 1e-12
 
@@ -139,6 +141,7 @@ def share_partitions(
 ) -> list[Fit]:
     """Try every fit's labels at every sparsity until no fit can be bettered by another's."""
     fits = list(fits)
+    gain = SMALL_GAIN if X.n_samples > RESTART_LIMIT else 0.0
     improved = True
     while improved:
         improved = False
@@ -149,7 +152,7 @@ def share_partitions(
                 start = weigh_partition(
                     X, partition, weight_step, fits[best].labels, fits[i].n_iter
                 )
-                better = settle(X, partition, weight_step, start)
+                better = settle(X, partition, weight_step, start, gain)
                 if better.objective > fits[i].objective:
                     fits[i] = better
                     improved = True
@@ -162,7 +165,7 @@ def _alternate_along(X, partition, weight_steps, effort, seeds, labels, progress
     Its first k-means weighs all features alike, so it is the same for every sparsity and done
     once per restart. Up to `RESTART_LIMIT` samples every sparsity restarts the whole algorithm,
     and so does every partition step within it. With more, a restart costs far more than it gains:
-    the largest sparsity alone restarts, and the best fit is carried down the path.
+    only the first k-means is restarted, and on a path its best end alone is carried on.
     """
     many = X.n_samples > RESTART_LIMIT
     generators = [np.random.default_rng(seed) for seed in seeds.spawn(effort.n_init)]
@@ -171,6 +174,8 @@ def _alternate_along(X, partition, weight_steps, effort, seeds, labels, progress
         starts = [partition.start(X, equal, rng) for rng in generators]
     else:
         starts = [labels]
+    if many and len(weight_steps) > 1:
+        starts = [max(starts, key=lambda start: np.sum(partition.scores(X, start)))]
     fits: list[Fit] = []
     for done, weight_step in enumerate(reversed(weight_steps), start=1):
         carried = [] if not fits else [fits[-1].labels]
@@ -186,6 +191,7 @@ def _alternate_along(X, partition, weight_steps, effort, seeds, labels, progress
                 max_iter=effort.max_iter,
                 tol=effort.tol,
                 restart=not many,
+                gain=SMALL_GAIN if many else 0.0,
             )
             for r, start in enumerate(candidates)
         ]

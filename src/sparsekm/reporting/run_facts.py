@@ -8,7 +8,7 @@ from typing import Any
 from sparsekm.reporting.results import DatasetResult, MethodResult
 
 SEARCHES = {
-    "alternate": "alternating search, restarted as a whole",
+    "alternate": "alternating search (the paper's Algorithm 1)",
     "global": "global search",
 }
 RULES = {

@@ -84,6 +84,8 @@ def _kept_range(results: Sequence[DatasetResult], name: str) -> list[str]:
     if len(runs) == 1:
         method, n_features = runs[0]
         return [f"{title} keeps {method.n_kept:,} of {n_features:,} ({shares[0]:.0%})."]
+    if min(shares) == 1:
+        return [f"{title} keeps every feature of every data set: the gap selected nothing."]
     return [f"{title} keeps between {min(shares):.0%} and {max(shares):.0%} of the features."]
 
 
