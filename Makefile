@@ -19,7 +19,7 @@ unexport PYTHONPATH
 unexport PYTHONHOME
 
 # Snakemake and pytest share out the cores by processes. Numerical libraries that each take every core
-# would make them fight; a job raises its own limit to the threads its rule was given (scripts/job.py).
+# would make them fight; a job raises its own limit to the threads its rule was given (scripts/workflow_job.py).
 results test lint check: export OMP_NUM_THREADS := 1
 results test lint check: export OPENBLAS_NUM_THREADS := 1
 results test lint check: export MKL_NUM_THREADS := 1

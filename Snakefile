@@ -1,4 +1,4 @@
-"""Sparse k-means over many data sets: from matrices to results/report.html.
+"""Sparse k-means over the ages of a brain atlas and over matrices, to results/report.html.
 
 Run `make results`, or `snakemake --cores all` inside the environment. What is run stands in
 config.yaml; the rules stand in workflow/rules, what they do in src/sparsekm.
@@ -13,7 +13,8 @@ configfile: "config.yaml"
 
 
 include: "workflow/rules/common.smk"
-include: "workflow/rules/expression.smk"
+include: "workflow/rules/atlas.smk"
+include: "workflow/rules/matrices.smk"
 include: "workflow/rules/cluster.smk"
 include: "workflow/rules/report.smk"
 

@@ -20,7 +20,9 @@ def main(snakemake, progress):
         code_digest=params.code,
         n_jobs=snakemake.threads,
     )
-    path = problem.estimator.path(problem.data.X, problem.sparsities, progress=progress)
+    path = problem.estimator.path(
+        problem.data.X, problem.sparsities, progress=progress.counting("sparsities")
+    )
     write_path(snakemake.output.path, path, problem.attributes)
 
 

@@ -26,7 +26,11 @@ def main(snakemake, progress):
     position = int(np.argsort(path.sparsities, kind="stable")[chosen])
     X = read_normalised(snakemake.input.normalised).X
     centers = cluster_centers(X, path.labels[position], attributes["n_clusters"])
-    attributes.update(rule=rule, reference=references.attributes["reference"])
+    attributes.update(
+        rule=rule,
+        reference=references.attributes["reference"],
+        n_references=len(references.indices),
+    )
     write_gap(snakemake.output.gap, gap, chosen)
     write_fit(snakemake.output.fit, pick_fit(path, position, centers, attributes))
 

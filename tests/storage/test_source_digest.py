@@ -88,6 +88,13 @@ def test_an_edit_of_anything_else_changes_nothing(package, script, name):
     assert source_digest(script, package) == before
 
 
+def test_a_module_loaded_by_name_counts_where_it_is_named(package, script):
+    before = source_digest(script, package, modules=["sparsekm.circle.b"])
+    assert before != source_digest(script, package)
+    edit(package / "circle" / "a.py")
+    assert source_digest(script, package, modules=["sparsekm.circle.b"]) != before
+
+
 def test_touching_a_file_changes_nothing(package, script):
     before = source_digest(script, package)
     os.utime(package / "first.py", (1, 1))

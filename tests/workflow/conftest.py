@@ -1,4 +1,4 @@
-"""A small project of its own: a copy of the workflow and the package, two matrices, one run."""
+"""A small project of its own: a copy of the workflow, an atlas age, two matrices, one run."""
 
 import copy
 import os
@@ -16,6 +16,7 @@ import yaml
 
 CONFIGURATION = {
     "seed": 1,
+    "atlas": {"source": "phantom", "size": "tiny", "seed": 3, "ages": ["E11.5"]},
     "matrices": {
         "tumours": {"path": "tumours.csv", "labels": "kind"},
         "cells": {"path": "cells.h5ad", "n_clusters": 2},
@@ -66,7 +67,7 @@ class Project:
         )
 
     def planned(self) -> set[str]:
-        """List the jobs of a dry run as "rule dataset method", leaving `all` out."""
+        """List the jobs of a dry run as "rule dataset method" or "rule age", leaving `all` out."""
         done = self.snakemake("--dry-run", "--cores", "1")
         assert done.returncode == 0, done.stdout
         jobs = re.findall(r"^(?:local)?rule (\w+):$(.*?)^\[|\Z", done.stdout, re.M | re.S)
@@ -111,3 +112,10 @@ def finished(tmp_path_factory, project_root):
 def fresh(tmp_path, project_root):
     """The project before any run."""
     return make_project(tmp_path, project_root)
+
+
+@pytest.fixture
+def copied(finished, tmp_path):
+    """A copy of the finished project, to be damaged."""
+    shutil.copytree(finished.root, tmp_path / "copy")
+    return Project(tmp_path / "copy")

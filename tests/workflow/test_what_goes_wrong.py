@@ -1,7 +1,8 @@
 """A mistake stops the run with one clear message, a status other than 0, and no half output."""
 
-import os
+import shutil
 
+import numpy as np
 import pytest
 
 # One process for all tests on the finished project, which is made once in each.
@@ -12,7 +13,12 @@ def test_every_mistake_against_the_schema_is_told_in_one_line(fresh):
     def change(configuration):
         configuration["n_initt"] = 3
         configuration["seed"] = "x"
+        configuration["atlas"]["age"] = ["P4"]
+        configuration["atlas"]["ages"] = ["E12.5"]
+        configuration["atlas"]["quality_control"] = {"max_missing_per_gene": 0}
+        configuration["atlas"]["normalisation"] = {"fill": "median"}
         configuration["matrices"]["raw"] = {"path": "a.csv"}
+        configuration["matrices"]["P28"] = {"path": "a.csv"}
         configuration["tuning"]["refrences"] = 3
         configuration["tuning"]["references"] = 1
         configuration["tuning"]["sparsities"]["l1"] = [0.5]
@@ -22,10 +28,15 @@ def test_every_mistake_against_the_schema_is_told_in_one_line(fresh):
     assert done.returncode != 0
     assert "Traceback" not in done.stdout
     for line in (
-        "configuration: unknown keys ['n_initt']; known ones are ['seed', 'matrices', ",
+        "configuration: unknown keys ['n_initt']; known ones are ['seed', 'atlas', 'matrices', ",
+        "atlas: unknown keys ['age']; known ones are ['source', 'size', 'seed', 'ages', ",
+        "atlas.ages.0='E12.5': 'E12.5' is not one of ['E11.5', 'E13.5', ",
+        "atlas.quality_control.max_missing_per_gene=0: 0 is less than or equal to ",
+        "atlas.normalisation.fill='median': 'median' is not one of ['none', 'zero', ",
         "tuning: unknown keys ['refrences']; known ones are ['n_sparsities', ",
         "seed='x': 'x' is not of type 'integer'.",
-        "matrices: 'raw' should match ^[A-Za-z0-9_.-]+$ and be no reserved name.",
+        "matrices: 'raw' should match ^[A-Za-z0-9_.-]+$ and be neither an age's name nor a reserv",
+        "matrices: 'P28' should match ^[A-Za-z0-9_.-]+$ and be neither an age's name nor a reserv",
         "tuning.references=1: 1 is less than the minimum of 2.",
         "tuning.sparsities.l1=[0.5] should be auto; or array (0.5 is less than the minimum of 1).",
     ):
@@ -52,34 +63,75 @@ def test_a_missing_matrix_is_named(fresh):
     assert "tumours.csv" in done.stdout
 
 
-def test_a_matrix_that_cannot_be_used_gives_one_line_and_leaves_nothing(fresh):
-    file = fresh.root / "tumours.csv"
-    file.write_text(file.read_text().replace(",a\n", ",\n"))
-    done = fresh.snakemake("--cores", "1", "data/tumours/normalised.h5ad")
+def test_a_configuration_without_data_is_refused(fresh):
+    fresh.configure(lambda configuration: configuration.update(atlas=None, matrices={"a": None}))
+    done = fresh.snakemake("--dry-run")
     assert done.returncode != 0
-    lines = [line for line in done.stdout.splitlines() if line.startswith("ERROR")]
-    assert lines == [
-        "ERROR in normalise_expression tumours: tumours.csv: 12 labels 'kind' are missing, the "
-        "first at sample 1; every sample should have one. "
-        "(log: logs/normalise_expression/tumours.log)"
-    ]
+    assert "\natlas.ages=[] and matrices={'a': None}: there should be at least one" in done.stdout
+
+
+def damage(root):
+    """Spoil one file of each kind; give the target that each spoils and the line that tells it."""
+
+    def cut(file, n_bytes=100):
+        file.write_bytes(file.read_bytes()[:-n_bytes])
+
+    grid = next((root / "data" / "raw" / "E11.5" / "energy").glob("*.zip"))
+    cut(grid)
+    cut(root / "results" / "cells" / "kmeans" / "path.h5")
+    table = (root / "tumours.csv").read_text()
+    (root / "tumours.csv").write_text(table.replace(",a\n", ",\n"))
+    (root / "species.csv").write_text(table)
+    X = np.random.default_rng(0).normal(size=(24, 3))
+    np.savez(root / "ragged.npz", X=X, y=np.repeat([0, 1], 12)[1:])
+    shutil.copy(root / "cells.h5ad", root / "cut.h5ad")
+    cut(root / "cut.h5ad")
+    return {
+        "data/E11.5/expression.h5ad": (
+            f"assemble_expression E11.5: data/raw/E11.5/energy/{grid.name}: should be a complete "
+            "zip archive (File is not a zip file). Delete data/raw/E11.5/manifest.csv and run "
+            "again: the age is fetched anew."
+        ),
+        "results/cells/kmeans/tuned.h5": (
+            "take_fit cells kmeans: results/cells/kmeans/path.h5: truncated or damaged ("
+        ),
+        "data/tumours/normalised.h5ad": (
+            "normalise_matrix tumours: tumours.csv: 12 labels 'kind' are missing, the first at "
+            "sample 1; every sample should have one. (log: logs/normalise_matrix/tumours.log)"
+        ),
+        "data/species/normalised.h5ad": (
+            "normalise_matrix species: species.csv: labels='species' should be one of its columns ("
+        ),
+        "data/ragged/normalised.h5ad": (
+            "normalise_matrix ragged: ragged.npz: labels 'y' have shape=(23,); there should be one "
+            "for each of the 24 samples: (24,)."
+        ),
+        "data/cut/normalised.h5ad": ("normalise_matrix cut: cut.h5ad: not a whole .h5ad file ("),
+    }
+
+
+def test_each_damaged_input_gives_one_line_and_leaves_nothing(copied):
+    root = copied.root
+
+    def change(configuration):
+        configuration["matrices"] |= {
+            "species": {"path": "species.csv", "labels": "species"},
+            "ragged": {"path": "ragged.npz", "labels": "y"},
+            "cut": {"path": "cut.h5ad"},
+        }
+
+    copied.configure(change)
+    expected = damage(root)
+    done = copied.snakemake(
+        "--cores", "2", "--keep-going", "--forcerun", "assemble_expression", "--", *expected
+    )
+    assert done.returncode != 0
     assert "Traceback" not in done.stdout
-    assert not (fresh.root / "data" / "tumours" / "normalised.h5ad").exists()
-    log = (fresh.root / "logs" / "normalise_expression" / "tumours.log").read_text()
-    assert "Traceback" in log
-
-
-def test_a_truncated_artifact_names_itself_and_its_rule(finished):
-    folder = finished.root / "results" / "cells" / "kmeans"
-    contents = {file: file.read_bytes() for file in (folder / "path.h5", folder / "tuned.h5")}
-    times = {file: file.stat().st_mtime_ns for file in contents}
-    (folder / "path.h5").write_bytes(contents[folder / "path.h5"][:-100])
-    done = finished.snakemake("--cores", "1", "results/cells/kmeans/tuned.h5")
-    # What the failure removed is put back as it was, for the tests that follow.
-    for file, content in contents.items():
-        file.write_bytes(content)
-        os.utime(file, ns=(times[file], times[file]))
-    assert done.returncode != 0
-    assert done.stdout.count("ERROR in take_fit cells kmeans: results/cells/kmeans/path.h5") == 1
+    errors = [line for line in done.stdout.splitlines() if line.startswith("ERROR")]
+    for target, line in expected.items():
+        assert sum(error.startswith(f"ERROR in {line}") for error in errors) == 1, (line, errors)
+        assert not (root / target).exists(), target
+    assert len(errors) == len(expected)
+    assert not list(root.glob("**/*partial*"))
     assert "as rule cluster_path writes it" in done.stdout
-    assert "Traceback" not in done.stdout
+    assert "Traceback" in (root / "logs" / "normalise_matrix" / "tumours.log").read_text()

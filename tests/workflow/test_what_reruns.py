@@ -8,19 +8,21 @@ import pytest
 pytestmark = pytest.mark.xdist_group("workflow")
 
 
-BOTH = ("tumours", "cells")
+MATRICES = ("tumours", "cells")
+AGE = ("E11.5",)
+EVERY = AGE + MATRICES
 TUNED = ("l0", "l1")
 ALL = ("kmeans", "l0", "l1")
 
 
-def jobs(rule, datasets=BOTH, methods=None, batch=None):
+def jobs(rule, datasets=EVERY, methods=None, batch=None):
     if methods is None:
         return {f"{rule} {dataset}" for dataset in datasets}
     end = "" if batch is None else f" {batch}"
     return {f"{rule} {dataset} {method}{end}" for dataset in datasets for method in methods}
 
 
-def after_path(datasets=BOTH, methods=ALL):
+def after_path(datasets=EVERY, methods=ALL):
     """What follows from a method's path: its fit, its scores, the tables, the report."""
     tuned = [method for method in methods if method != "kmeans"]
     found = jobs("tune_sparsity", datasets, tuned) | jobs("score_clustering", datasets, methods)
@@ -29,7 +31,7 @@ def after_path(datasets=BOTH, methods=ALL):
     return found | jobs("annotate_genes", datasets) | {"report"}
 
 
-def whole(datasets=BOTH, methods=ALL):
+def whole(datasets=EVERY, methods=ALL):
     """Everything that follows from a normalised data set."""
     tuned = [method for method in methods if method != "kmeans"]
     return (
@@ -48,40 +50,72 @@ def set_to(*keys, value):
     return change
 
 
+def atlas(first, age="E11.5"):
+    """The rules of an age from `first` on, and everything that follows."""
+    rules = ["retrieve_atlas", "assemble_expression", "normalise_expression"]
+    return {f"{rule} {age}" for rule in rules[rules.index(first) :]} | whole([age])
+
+
+# A dry run costs seconds: changes whose jobs do not overlap share one.
 CHANGES = {
-    "seed": (set_to("seed", value=2), whole()),
+    "seed": ([set_to("seed", value=2)], whole()),
+    "the seed of the phantom": (
+        [set_to("atlas", "seed", value=4)],
+        atlas("retrieve_atlas"),
+    ),
+    "one age more": (
+        [set_to("atlas", "ages", value=["E11.5", "P14"])],
+        atlas("retrieve_atlas", age="P14"),
+    ),
+    "replicates, and K of one matrix": (
+        [
+            set_to("atlas", "replicates", value="mean"),
+            set_to("matrices", "cells", "n_clusters", value=3),
+        ],
+        atlas("assemble_expression") | whole(["cells"]),
+    ),
+    "quality control, and the normalisation of one matrix": (
+        [
+            set_to("atlas", "quality_control", value={"max_missing_per_gene": 0.2}),
+            set_to("matrices", "cells", "normalise", value="none"),
+        ],
+        atlas("normalise_expression") | {"normalise_matrix cells"} | whole(["cells"]),
+    ),
+    "the transform of energies": (
+        [set_to("atlas", "normalisation", value={"transform": "log2"})],
+        atlas("normalise_expression"),
+    ),
     "the l0 grid": (
-        set_to("tuning", "sparsities", "l0", value=[3, 6]),
+        [set_to("tuning", "sparsities", "l0", value=[3, 6])],
         whole(methods=["l0"]),
     ),
-    "the length of automatic grids, when none is": (
-        set_to("tuning", "n_sparsities", value=7),
+    "the title, and the length of automatic grids when there are none": (
+        [
+            set_to("report", "title", value="Mine"),
+            set_to("tuning", "n_sparsities", value=7),
+        ],
         {"report"},
     ),
     "more references": (
-        set_to("tuning", "references", value=4),
-        jobs("reference_path", BOTH, TUNED, 1) | after_path(methods=TUNED),
+        [set_to("tuning", "references", value=4)],
+        jobs("reference_path", EVERY, TUNED, 1) | after_path(methods=TUNED),
     ),
-    "the rule of choice": (set_to("tuning", "rule", value="one-se"), after_path(methods=TUNED)),
-    "K of one matrix": (
-        set_to("matrices", "cells", "n_clusters", value=3),
-        whole(datasets=["cells"]),
-    ),
-    "one normalisation": (
-        set_to("matrices", "cells", "normalise", value="none"),
-        {"normalise_expression cells"} | whole(datasets=["cells"]),
-    ),
+    "the rule of choice": ([set_to("tuning", "rule", value="one-se")], after_path(methods=TUNED)),
     "a method less": (
-        set_to("methods", value=["kmeans", "l0"]),
+        [set_to("methods", value=["kmeans", "l0"])],
         jobs("annotate_genes") | {"report"},
     ),
-    "the report's title": (set_to("report", "title", value="Mine"), {"report"}),
 }
 
 
 @pytest.mark.parametrize("name", CHANGES)
 def test_a_changed_setting_reruns_what_depends_on_it(finished, name):
-    change, expected = CHANGES[name]
+    changes, expected = CHANGES[name]
+
+    def change(configuration):
+        for each in changes:
+            each(configuration)
+
     finished.configure(change)
     try:
         assert finished.planned() == expected
@@ -92,7 +126,14 @@ def test_a_changed_setting_reruns_what_depends_on_it(finished, name):
 @pytest.mark.parametrize(
     ("file", "expected"),
     [
-        ("expression/zscore.py", jobs("normalise_expression") | whole()),
+        (
+            "simulation/phantom/energies.py",
+            {"retrieve_ontology"} | atlas("retrieve_atlas"),
+        ),
+        (
+            "expression/zscore.py",
+            {"normalise_expression E11.5"} | jobs("normalise_matrix", MATRICES) | whole(),
+        ),
         ("cluster/weight_step.py", whole()),
         ("storage/gap_file.py", after_path(methods=TUNED)),
         ("reporting/templates/report.css", {"report"}),
@@ -122,7 +163,7 @@ def test_a_changed_input_reruns_its_data_set(finished):
     content, before = file.read_bytes(), file.stat()
     file.write_bytes(content.replace(b",a\n", b",c\n"))
     try:
-        assert finished.planned() == {"normalise_expression tumours"} | whole(["tumours"])
+        assert finished.planned() == {"normalise_matrix tumours"} | whole(["tumours"])
     finally:
         file.write_bytes(content)
         os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))

@@ -1,9 +1,11 @@
-"""One run of the real workflow, from two small matrices to the report."""
+"""One run of the real workflow: from an atlas age's archives and two matrices to the report."""
 
+import anndata
 import numpy as np
 import pandas as pd
 import pytest
 
+from sparsekm.atlas.manifest import digest, read_manifest
 from sparsekm.storage.fit_file import read_fit
 from sparsekm.storage.gap_file import read_gap
 from sparsekm.storage.path_file import read_path
@@ -15,12 +17,12 @@ pytestmark = pytest.mark.xdist_group("workflow")
 
 
 def test_progress_counts_the_jobs(finished):
-    assert "of 28 steps (100%) done" in finished.run.stdout
+    assert "of 44 steps (100%) done" in finished.run.stdout
 
 
 def test_every_artifact_is_there_and_nothing_is_half_written(finished):
     results = finished.root / "results"
-    for dataset in ("tumours", "cells"):
+    for dataset in ("E11.5", "tumours", "cells"):
         assert (finished.root / "data" / dataset / "normalised.h5ad").is_file()
         names = {str(f.relative_to(results / dataset)) for f in (results / dataset).rglob("*.*")}
         tuned = {f"{m}/{f}" for m in ("l0", "l1") for f in ("gap.csv", "references/0.h5")}
@@ -35,9 +37,40 @@ def test_every_artifact_is_there_and_nothing_is_half_written(finished):
 
 def test_the_report_stands_alone_and_tells_of_every_data_set_and_method(finished):
     page = (finished.root / "results" / "report.html").read_text(encoding="utf-8")
-    for word in ("tumours", "cells", "k-means"):
+    for word in ("E11.5", "simulated", "tumours", "cells", "k-means", "2 references"):
         assert word in page
     assert 'src="http' not in page
+
+
+def test_the_manifest_of_an_age_lists_what_is_there(finished):
+    folder = finished.root / "data" / "raw" / "E11.5"
+    entries = [entry for entry in read_manifest(folder / "manifest.csv") if entry.file]
+    assert {entry.role for entry in entries} == {"listing", "annotation", "energy"}
+    for entry in entries:
+        assert digest((folder / entry.file).read_bytes()) == entry.sha256
+    listed = {entry.file for entry in entries} | {"manifest.csv", "truth.csv"}
+    assert {str(f.relative_to(folder)) for f in folder.rglob("*.*")} == listed
+
+
+def test_an_age_becomes_a_data_set_whose_classes_are_its_regions(finished):
+    raw = anndata.read_h5ad(finished.root / "data" / "E11.5" / "expression.h5ad")
+    data = anndata.read_h5ad(finished.root / "data" / "E11.5" / "normalised.h5ad")
+    assert np.isnan(raw.X).any()
+    assert data.n_vars < raw.n_vars
+    np.testing.assert_allclose(data.X.mean(axis=0), 0, atol=1e-5)
+    np.testing.assert_allclose(data.X.std(axis=0, ddof=1), 1, rtol=1e-4)
+    assert data.obs["label"].astype(str).tolist() == data.obs["region"].astype(str).tolist()
+    scores = read_scores(finished.root / "results" / "E11.5" / "l0" / "scores.csv")
+    regions = data.uns["regions"]
+    assert scores["n_clusters"] == len(regions) == data.obs["label"].nunique() >= 15
+    assert scores["n_features"] == data.n_vars
+    assert 0 < scores["cer"] < 0.5
+    assert data.var["relevant"].sum() > 10
+    provenance = data.uns["provenance"]
+    assert provenance["simulated"]
+    assert provenance["n_genes_dropped_constant"] == 1
+    dropped = data.uns["dropped_genes"]
+    assert len(dropped) == raw.n_vars - data.n_vars
 
 
 def test_the_planted_clusters_and_features_are_found(finished):
@@ -67,6 +100,7 @@ def test_the_tuned_fit_is_the_paths_own_at_the_chosen_sparsity(finished):
     assert fit.objective == pytest.approx((fit.weights * fit.scores).sum())
     assert about["parameters"]["n_init"] == 2
     assert fit.attributes["rule"] == "max"
+    assert fit.attributes["n_references"] == 2
 
 
 def test_methods_share_their_references_seed(finished):

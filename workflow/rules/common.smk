@@ -14,6 +14,7 @@ ROOT = Path(workflow.basedir)
 # The sources beside the Snakefile are the ones that the rules run and digest.
 sys.path.insert(0, str(ROOT / "src"))
 
+from sparsekm.atlas.sources import SOURCES
 from sparsekm.registry import METHODS
 from sparsekm.storage.source_digest import source_digest
 
@@ -31,7 +32,7 @@ def explain(error):
         case "pattern" | "not":
             return (
                 f"{place}: {error.instance!r} should match {error.schema['pattern']}"
-                " and be no reserved name."
+                " and be neither an age's name nor a reserved one."
             )
         case "anyOf":
             rules = "; or ".join(
@@ -48,6 +49,10 @@ def explain(error):
 
 def check_configuration():
     """Refuse a configuration that breaks the schema, or names what there is not."""
+    for section in ("atlas", "matrices"):
+        # An empty section is one without entries.
+        if config.get(section) is None:
+            config[section] = {}
     with open(ROOT / "workflow" / "schemas" / "config.schema.yaml") as schema:
         validator = jsonschema.Draft202012Validator(yaml.safe_load(schema))
     wrong = sorted(explain(error) for error in validator.iter_errors(config))
@@ -60,23 +65,33 @@ def check_configuration():
         for name, entry in config["matrices"].items():
             if entry is not None and ("path" in entry) == ("draw" in entry):
                 wrong.append(f"matrices.{name} should have either a path or draw.")
-        if not any(config["matrices"].values()):
-            wrong.append("matrices={} should name at least one matrix.")
+        if not config["atlas"]["ages"] and not any(config["matrices"].values()):
+            wrong.append(
+                f"atlas.ages=[] and matrices={config['matrices']}: there should be at least"
+                " one age or matrix."
+            )
     if wrong:
         raise WorkflowError("The configuration is wrong.", *wrong)
 
 
 check_configuration()
 
+ATLAS = config["atlas"]
 MATRICES = {
     name: entry for name, entry in config["matrices"].items() if entry is not None
 }
-DATASETS = list(MATRICES)
+DATASETS = [*ATLAS["ages"], *MATRICES]
 TUNED = [method for method in config["methods"] if METHODS[method].tuning == "gap"]
 UNTUNED = [method for method in config["methods"] if METHODS[method].tuning == "none"]
 
 
+def either(names):
+    """Give a wildcard's constraint that lets these names through and nothing else."""
+    return "|".join(re.escape(name) for name in names) or "(?!)"
+
+
 wildcard_constraints:
+    age=either(ATLAS["ages"]),
     dataset=r"[A-Za-z0-9_.-]+",
     method=r"[a-z0-9]+",
     batch=r"\d+",
@@ -87,15 +102,34 @@ def targets():
     return ["results/report.html"]
 
 
-def either(names):
-    """Give a wildcard's constraint that lets these names through and nothing else."""
-    return "|".join(re.escape(name) for name in names) or "(?!)"
-
-
 @cache
-def code(script):
-    """Digest a script and the package code it uses: a parameter, so that edits rerun its jobs."""
-    return source_digest(ROOT / "scripts" / f"{script}.py")
+def code(script, *modules):
+    """Digest a script and the package code it uses: a parameter, so that edits rerun its jobs.
+
+    Modules that the script loads by name count where they are named here.
+    """
+    return source_digest(ROOT / "scripts" / f"{script}.py", modules=modules)
+
+
+def source_module():
+    """Name the module of the atlas' source, which is loaded by name."""
+    return SOURCES[ATLAS["source"]][0]
+
+
+def source_settings():
+    """Give the parameters of the atlas' source."""
+    return {name: ATLAS[name] for name in ("size", "seed")}
+
+
+def manifests_compared(wildcards):
+    """List the manifests from which the genes common to all ages are found."""
+    ages = ATLAS["ages"] if ATLAS["genes"] == "common" else []
+    return expand("data/raw/{age}/manifest.csv", age=ages)
+
+
+def assembly_memory(wildcards, attempt):
+    """Give the megabytes of an assembly: those of its matrix, which no input's size tells."""
+    return attempt * {"tiny": 500, "default": 500, "full": 1500}[ATLAS["size"]]
 
 
 def matrix_file(wildcards):
@@ -106,7 +140,7 @@ def matrix_file(wildcards):
 
 def n_clusters(wildcards):
     """Give K of a data set: its own, else the general one."""
-    return MATRICES[wildcards.dataset].get("n_clusters", config["n_clusters"])
+    return MATRICES.get(wildcards.dataset, {}).get("n_clusters", config["n_clusters"])
 
 
 def search(wildcards):

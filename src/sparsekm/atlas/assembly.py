@@ -211,13 +211,17 @@ class _Files:
         return volume
 
     def _read(self, entry: ManifestEntry, reader: Callable[[bytes, str], Volume]) -> Volume:
-        path = self._folder / entry.file
-        body = path.read_bytes()
-        volume = reader(body, str(path))
+        path, manifest = self._folder / entry.file, self._folder / MANIFEST_FILE
+        remedy = f"Delete {manifest} and run again: the age is fetched anew."
+        try:
+            body = path.read_bytes()
+            volume = reader(body, str(path))
+        except (OSError, GridError) as error:
+            raise GridError(f"{error} {remedy}") from error
         if digest(body) != entry.sha256:
             raise GridError(
                 f"{path}: sha256={digest(body)[:12]}... should be {entry.sha256[:12]}..., as in "
-                f"{MANIFEST_FILE}."
+                f"{MANIFEST_FILE}. {remedy}"
             )
         return volume
 

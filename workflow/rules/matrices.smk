@@ -1,4 +1,4 @@
-"""From matrices to the normalised data sets that are clustered."""
+"""From named matrices to the normalised data sets that are clustered."""
 
 
 rule draw_matrix:
@@ -8,7 +8,7 @@ rule draw_matrix:
     log:
         "logs/draw_matrix/{dataset}.log",
     wildcard_constraints:
-        dataset=either(name for name in DATASETS if "draw" in MATRICES[name]),
+        dataset=either(name for name in MATRICES if "draw" in MATRICES[name]),
     conda:
         "../../envs/sparsekm.yaml"
     threads: 1
@@ -28,14 +28,16 @@ rule draw_matrix:
         "../../scripts/draw_matrix.py"
 
 
-rule normalise_expression:
+rule normalise_matrix:
     """Read and check a matrix and bring its features to one scale."""
     input:
         matrix=matrix_file,
     output:
         normalised="data/{dataset}/normalised.h5ad",
     log:
-        "logs/normalise_expression/{dataset}.log",
+        "logs/normalise_matrix/{dataset}.log",
+    wildcard_constraints:
+        dataset=either(MATRICES),
     conda:
         "../../envs/sparsekm.yaml"
     threads: 1
@@ -49,6 +51,6 @@ rule normalise_expression:
             "normalise", "zscore"
         ),
         simulated=lambda wildcards: "draw" in MATRICES[wildcards.dataset],
-        code=lambda wildcards: code("normalise_expression"),
+        code=lambda wildcards: code("normalise_matrix"),
     script:
-        "../../scripts/normalise_expression.py"
+        "../../scripts/normalise_matrix.py"

@@ -1,0 +1,91 @@
+"""From a source of the atlas' files to the normalised expression of each age."""
+
+
+rule retrieve_ontology:
+    """Fetch the tree of brain structures."""
+    output:
+        ontology="data/raw/ontology.json",
+    log:
+        "logs/retrieve_ontology.log",
+    conda:
+        "../../envs/sparsekm.yaml"
+    threads: 1
+    resources:
+        mem_mb=memory(500, 0),
+        runtime=minutes(10),
+    params:
+        source=ATLAS["source"],
+        code=lambda wildcards: code("retrieve_ontology", source_module()),
+    script:
+        "../../scripts/retrieve_ontology.py"
+
+
+rule retrieve_atlas:
+    """Fetch listing, annotation and energy grids of an age; the manifest is written last."""
+    output:
+        manifest="data/raw/{age}/manifest.csv",
+    log:
+        "logs/retrieve_atlas/{age}.log",
+    conda:
+        "../../envs/sparsekm.yaml"
+    threads: 1
+    resources:
+        mem_mb=memory(700, 0),
+        runtime=minutes(240),
+    params:
+        source=ATLAS["source"],
+        settings=source_settings(),
+        plane=ATLAS["plane"],
+        code=lambda wildcards: code("retrieve_atlas", source_module()),
+    script:
+        "../../scripts/retrieve_atlas.py"
+
+
+rule assemble_expression:
+    """Assemble the files of an age into a voxel x gene matrix with the regions of its voxels."""
+    input:
+        manifest="data/raw/{age}/manifest.csv",
+        manifests=manifests_compared,
+        ontology="data/raw/ontology.json",
+    output:
+        expression="data/{age}/expression.h5ad",
+    log:
+        "logs/assemble_expression/{age}.log",
+    conda:
+        "../../envs/sparsekm.yaml"
+    threads: 1
+    resources:
+        mem_mb=assembly_memory,
+        runtime=minutes(60),
+    params:
+        source=ATLAS["source"],
+        simulated=ATLAS["source"] == "phantom",
+        settings={
+            name: ATLAS[name] for name in ("level", "tissue", "plane", "replicates")
+        },
+        genes=ATLAS["genes"],
+        code=lambda wildcards: code("assemble_expression"),
+    script:
+        "../../scripts/assemble_expression.py"
+
+
+rule normalise_expression:
+    """Drop genes and voxels with too much missing, fill gaps, and z-score an age."""
+    input:
+        expression="data/{age}/expression.h5ad",
+    output:
+        normalised="data/{age}/normalised.h5ad",
+    log:
+        "logs/normalise_expression/{age}.log",
+    conda:
+        "../../envs/sparsekm.yaml"
+    threads: 1
+    resources:
+        mem_mb=memory(600, 5),
+        runtime=minutes(20),
+    params:
+        quality_control=ATLAS["quality_control"],
+        normalisation=ATLAS["normalisation"],
+        code=lambda wildcards: code("normalise_expression"),
+    script:
+        "../../scripts/normalise_expression.py"
