@@ -46,7 +46,8 @@ class GapSearch(MetaEstimatorMixin, SelectorMixin, ClusterMixin, BaseEstimator):
     best_index_ : int
         Row of `results_`.
     best_estimator_ : estimator
-        The path's own fit at the best sparsity, not a refit.
+        The path's own fit at the best sparsity, not a refit. Beyond 1,000 samples its labels can
+        differ from its `predict` on the training data for a few border samples.
     results_ : pandas.DataFrame
         The gap curve, ascending in sparsity: see `sparsekm.tuning.gap.gap_curve`.
     path_ : SparsityPath
