@@ -6,6 +6,7 @@ from functools import partial
 
 import numpy as np
 import pandas as pd
+from sklearn.base import clone
 from sklearn.cluster import KMeans as ScikitKMeans
 
 from benchmarks.measure import measure
@@ -37,15 +38,20 @@ def benchmark(n_samples: int = 28_455, n_features: int = 1_724) -> pd.DataFrame:
     X = simulate(n_samples, n_features)
     few = np.ascontiguousarray(X[:2000])
     tuning = {"n_references": N_REFERENCES, "n_jobs": -1, "random_state": SEED}
-    calls = {"scikit-learn KMeans(n_init=10)": ScikitKMeans(N_CLUSTERS, n_init=10, random_state=0)}
+    rival = ScikitKMeans(N_CLUSTERS, n_init=10, random_state=0)
+    calls = {"scikit-learn KMeans(n_init=10)": partial(rival.fit, X)}
     for penalty, estimator in (("l0", L0KMeans(N_CLUSTERS)), ("l1", L1KMeans(N_CLUSTERS))):
         grid = default_sparsities(penalty, n_features, N_SPARSITIES)
-        name = f"GapSearch({type(estimator).__name__}), {N_SPARSITIES} x {N_REFERENCES}"
-        calls[name] = GapSearch(estimator, sparsities=grid, **tuning)
+        name = type(estimator).__name__
+        # The first call only compiles.
         estimator.path(few, grid)
+        estimator.set_params(n_jobs=-1, random_state=SEED)
+        calls[f"{name}.path, {N_SPARSITIES} sparsities"] = partial(estimator.path, X, grid)
+        search = GapSearch(clone(estimator).set_params(n_jobs=1), sparsities=grid, **tuning)
+        calls[f"GapSearch({name}), {N_SPARSITIES} x {N_REFERENCES}"] = partial(search.fit, X)
     rows = []
-    for name, estimator in calls.items():
-        measured = measure(partial(estimator.fit, X))
+    for name, call in calls.items():
+        measured = measure(call)
         rows.append((n_samples, n_features, name, measured.wall, measured.cpu, measured.memory))
     columns = ["n_samples", "n_features", "fit", "wall", "cpu", "memory_mb"]
     table = pd.DataFrame(rows, columns=columns)

@@ -40,7 +40,6 @@ def nearest_centers(
     centers: np.ndarray,
     labels: np.ndarray,
     n_threads: int = 1,
-    distances: np.ndarray | None = None,
 ) -> np.ndarray:
     """Label every sample by its nearest centre.
 
@@ -55,8 +54,6 @@ def nearest_centers(
         Current labels: a sample leaves its cluster only for a strictly nearer centre. Other ties
         go to the lowest index.
     n_threads : int
-    distances : ndarray of shape (n_samples,), optional
-        Overwritten with the distance to the nearest centre, less the sample's own square.
 
     Returns
     -------
@@ -66,11 +63,9 @@ def nearest_centers(
     offsets = (weighted * centers).sum(axis=0).astype(columns.dtype)
     slopes = (-2.0 * weighted).astype(columns.dtype)
     nearest = np.empty(columns.shape[1], np.int32)
-    if distances is None:
-        distances = np.empty(0, columns.dtype)
     run_in_slices(
         lambda start, stop: _assign(
-            columns, features.support, slopes, offsets, labels, start, stop, nearest, distances
+            columns, features.support, slopes, offsets, labels, start, stop, nearest
         ),
         columns.shape[1],
         n_threads,
@@ -109,7 +104,9 @@ def iterate_lloyd(
     -------
     ndarray of shape (n_samples,), int32
     """
-    columns = matrix.columns[features.support]
+    columns = matrix.columns
+    if len(features.support) < matrix.n_features:
+        columns = columns[features.support]
     kept = WeightedFeatures(np.arange(len(features.support)), features.values)
     labels, sums, objective = _evaluate(columns, kept, labels, n_clusters, min_size, n_threads)
     for _ in range(max_iter):
@@ -171,7 +168,7 @@ def fill_clusters(
 
 
 @compiled
-def _assign(columns, support, slopes, offsets, labels, start, stop, nearest, distances):
+def _assign(columns, support, slopes, offsets, labels, start, stop, nearest):
     n_clusters = slopes.shape[1]
     block = np.empty((n_clusters, ROW_BLOCK), columns.dtype)
     for first in range(start, stop, ROW_BLOCK):
@@ -187,8 +184,6 @@ def _assign(columns, support, slopes, offsets, labels, start, stop, nearest, dis
                     best = block[b, i]
                     k = b
             nearest[first + i] = k
-            if distances.shape[0] > 0:
-                distances[first + i] = best
 
 
 @compiled
