@@ -106,8 +106,7 @@ def alternate(
     rounds = 1
     while not settled and rounds < max_iter:
         rounds += 1
-        labels = _improve(X, partition, current, rng, restart)
-        following = weigh_partition(X, partition, weight_step, labels)
+        following = _improve(X, partition, weight_step, current, rng, restart)
         settled = _relative_change(
             following.weights, current.weights
         ) < tol or following.objective <= current.objective * (1.0 + gain)
@@ -141,17 +140,23 @@ def settle(
             return fit
 
 
-def _improve(X, partition, fit, rng, restart):
-    """Return the best, under the weights of `fit`, of its labels, refined, and a fresh start."""
+def _improve(X, partition, weight_step, fit, rng, restart):
+    """Take one round: the best, under the weights of `fit`, of three partitions, weighed anew.
+
+    These are the labels of `fit`, the same refined, and, with `restart`, a fresh start.
+    """
     candidates = [partition.refine(X, fit.weights, fit.labels)]
     if restart:
         candidates.append(partition.start(X, fit.weights, rng))
-    best, value = fit.labels, fit.objective
-    for labels in candidates:
-        candidate = _objective(fit.weights, partition.scores(X, labels))
-        if candidate > value:
-            best, value = labels, candidate
-    return best
+    labels, scores, value = fit.labels, fit.scores, fit.objective
+    for candidate in candidates:
+        if np.array_equal(candidate, labels):
+            continue
+        found = partition.scores(X, candidate)
+        if _objective(fit.weights, found) > value:
+            labels, scores, value = candidate, found, _objective(fit.weights, found)
+    weights = weight_step.weigh(scores)
+    return Fit(labels, weights, scores, _objective(weights, scores))
 
 
 def _objective(weights, scores) -> float:

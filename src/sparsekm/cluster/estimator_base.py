@@ -14,7 +14,7 @@ from sparsekm.cluster.lloyd import WeightedFeatures, nearest_centers
 from sparsekm.cluster.matrix import CentredMatrix
 from sparsekm.cluster.partition_step import KMeansPartition
 from sparsekm.cluster.path import SMALL_GAIN, Progress, SearchEffort, SparsityPath, fit_path
-from sparsekm.cluster.scatter import cluster_sizes, cluster_sums
+from sparsekm.cluster.scatter import Matrix, cluster_sizes, matrix_sums
 from sparsekm.cluster.seeds import seed_sequence
 from sparsekm.cluster.threads import count_threads
 from sparsekm.cluster.validation import (
@@ -159,7 +159,7 @@ class BaseSparseKMeans(SelectorMixin, ClusterMixin, BaseEstimator):
     def _start(self, n_samples: int) -> np.ndarray | None:
         return check_start(self.init, n_samples, self.n_clusters)
 
-    def _resolve_search(self, matrix: CentredMatrix) -> str:
+    def _resolve_search(self, matrix: Matrix) -> str:
         search = check_choice("search", self.search, ["auto", "alternate", "global"])
         if search == "auto":
             return "global" if matrix.n_samples <= GLOBAL_LIMIT else "alternate"
@@ -197,14 +197,14 @@ class BaseSparseKMeans(SelectorMixin, ClusterMixin, BaseEstimator):
         if self.verbose:
             print(f"{type(self).__name__}: step {done} of {total}", flush=True)  # noqa: T201 (asked for by `verbose`)
 
-    def _learn(self, matrix: CentredMatrix, fit: Fit, search: str):
+    def _learn(self, matrix: Matrix, fit: Fit, search: str):
         n_threads = count_threads(self.n_jobs)
-        sums = cluster_sums(matrix.columns, fit.labels, self.n_clusters, n_threads)
+        sums = matrix_sums(matrix, fit.labels, self.n_clusters, n_threads)
         centers = (sums / cluster_sizes(fit.labels, self.n_clusters)).T
         self._means = matrix.means
         self._centred_centers = centers
         self.labels_ = fit.labels
-        self.cluster_centers_ = (centers + matrix.means).astype(matrix.columns.dtype)
+        self.cluster_centers_ = (centers + matrix.means).astype(matrix.dtype)
         self.feature_weights_ = fit.weights
         self.feature_scores_ = fit.scores
         self.objective_ = fit.objective

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from sparsekm.cluster.compiled import compiled
 
 
 class CentredMatrix:
-    """A data matrix with its feature means removed.
+    """A data matrix in memory with its feature means removed.
 
     Between-cluster sums of squares do not change under a shift, and centring keeps them exact
     when the means are large beside the spread.
@@ -22,18 +24,28 @@ class CentredMatrix:
     ----------
     columns : ndarray of shape (n_features, n_samples)
         The centred data, feature after feature in memory, in the dtype of `X`. Choosing features
-        is then choosing rows of this array: no copy is made.
+        is then choosing rows of this array.
     means : ndarray of shape (n_features,), float64
         The feature means.
     """
 
     def __init__(self, X: np.ndarray) -> None:
-        self.columns = np.ascontiguousarray(X.T)
-        if self.columns is X or np.shares_memory(self.columns, X):
-            self.columns = self.columns.copy()
-        self.means = np.empty(self.columns.shape[0])
-        _centre_columns(self.columns, self.means)
+        columns = np.ascontiguousarray(X.T)
+        if np.shares_memory(columns, X):
+            columns = columns.copy()
+        means = FeatureMeans(columns.shape[0])
+        means.add(columns)
+        self.means = means.finish()
+        subtract_means(columns, self.means)
+        self.columns = columns
         self._rows: np.ndarray | None = None
+
+    @classmethod
+    def from_columns(cls, columns: np.ndarray, means: np.ndarray) -> CentredMatrix:
+        """Take an array (n_features, n_samples) that is centred already, without a copy."""
+        matrix = cls.__new__(cls)
+        matrix.columns, matrix.means, matrix._rows = columns, means, None
+        return matrix
 
     @property
     def n_samples(self) -> int:
@@ -46,29 +58,80 @@ class CentredMatrix:
         return self.columns.shape[0]
 
     @property
+    def dtype(self) -> np.dtype:
+        """Dtype of the data."""
+        return self.columns.dtype
+
+    @property
     def rows(self) -> np.ndarray:
         """The same data as float64, sample after sample; made when first asked for."""
         if self._rows is None:
             self._rows = np.ascontiguousarray(self.columns.T, dtype=np.float64)
         return self._rows
 
+    def blocks(self) -> Iterator[tuple[int, np.ndarray]]:
+        """Yield the first sample and the columns of each block of samples: here, of all."""
+        yield 0, self.columns
+
+    def select(self, features: np.ndarray) -> CentredMatrix:
+        """Return the matrix of some features, ascending; this one where those are all."""
+        if len(features) == self.n_features:
+            return self
+        return self.from_columns(self.columns[features], self.means[features])
+
+    def take(self, samples: np.ndarray) -> CentredMatrix:
+        """Return the matrix of some samples, centred as they are."""
+        columns = np.empty((self.n_features, len(samples)), self.dtype)
+        np.take(self.columns, samples, axis=1, out=columns, mode="clip")
+        return self.from_columns(columns, self.means)
+
+
+class FeatureMeans:
+    """Feature means over blocks of samples, added in the order of the samples.
+
+    The mean of a constant feature is that constant and not a rounded quotient: its scores must be
+    zero and not the square of a rounding error.
+    """
+
+    def __init__(self, n_features: int) -> None:
+        self.n_samples = 0
+        self.totals = np.zeros(n_features)
+        self.first = np.zeros(n_features)
+        self.constant = np.ones(n_features, np.bool_)
+
+    def add(self, columns: np.ndarray) -> None:
+        """Add a block (n_features, n_samples)."""
+        if self.n_samples == 0:
+            self.first[:] = columns[:, 0]
+        self.n_samples += columns.shape[1]
+        _add_columns(columns, self.totals, self.first, self.constant)
+
+    def finish(self) -> np.ndarray:
+        """Return the means."""
+        return np.where(self.constant, self.first, self.totals / self.n_samples)
+
 
 @compiled
-def _centre_columns(columns, means):
+def _add_columns(columns, totals, first, constant):
     p, n = columns.shape
     for j in range(p):
         column = columns[j]
-        total = 0.0
-        constant = True
+        total = totals[j]
+        same = constant[j]
         for i in range(n):
             total += column[i]
-            if column[i] != column[0]:
-                constant = False
-        mean = total / n
-        if constant:
-            # The rounded mean of equal numbers need not equal them; a constant feature must score
-            # zero and not the square of a rounding error.
-            mean = np.float64(column[0])
-        means[j] = mean
+            if column[i] != first[j]:
+                same = False
+        totals[j] = total
+        constant[j] = same
+
+
+@compiled
+def subtract_means(columns, means):
+    """Subtract from every column (n_features, n_samples) its mean, in place."""
+    p, n = columns.shape
+    for j in range(p):
+        column = columns[j]
+        mean = means[j]
         for i in range(n):
             column[i] = column[i] - mean

@@ -11,16 +11,20 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from sparsekm.cluster.batch_exchange import exchange_in_batches
 from sparsekm.cluster.crossover import canonical_labels
 from sparsekm.cluster.exchange import exchange_until_stable, pack
-from sparsekm.cluster.lloyd import WeightedFeatures, iterate_lloyd, nearest_centers
+from sparsekm.cluster.lloyd import WeightedFeatures, nearest_centers
 from sparsekm.cluster.matrix import CentredMatrix
-from sparsekm.cluster.scatter import cluster_sizes, cluster_sums, feature_scores
+from sparsekm.cluster.scatter import Matrix, cluster_sizes, feature_scores, matrix_sums
 from sparsekm.cluster.seeding import nearest_seeds
 
 # Up to here exchange moves cost less than they gain; beyond, Lloyd's optima are as good.
 EXCHANGE_LIMIT = 1000
 SEEDING_SAMPLE = 2048
+# Sweeps that spread such a sample over the clusters before Lloyd's iteration takes over, which
+# leaves single samples alone where there are more features than samples.
+SEEDING_SWEEPS = 4
 MAX_SWEEPS = 10_000
 
 
@@ -68,35 +72,37 @@ class KMeansPartition:
     tol: float = 0.0
     n_threads: int = 1
 
-    def start(self, X: CentredMatrix, weights: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    def start(self, X: Matrix, weights: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Run k-means from k-means++ seeds, drawn from at most `SEEDING_SAMPLE` samples."""
-        features = WeightedFeatures.from_dense(weights)
         draws = rng.random(self.n_clusters)
-        if X.n_samples <= SEEDING_SAMPLE:
-            chosen = np.arange(X.n_samples)
+        if X.n_samples > SEEDING_SAMPLE:
+            sample = X.take(draw_samples(X, rng))
+            found = self.refine(sample, weights, self._seed(sample, weights, draws))
+            labels = self.extend(X, weights, sample, found)
         else:
-            chosen = np.sort(rng.choice(X.n_samples, SEEDING_SAMPLE, replace=False))
-        packed = X.columns[np.ix_(features.support, chosen)].T.astype(np.float64)
-        packed *= np.sqrt(features.values)
-        labels = np.zeros(len(chosen), np.int32)
-        packed = np.ascontiguousarray(packed)
-        nearest_seeds(packed, self.n_clusters, draws, labels)
-        if len(chosen) < X.n_samples:
-            exchange_until_stable(packed, labels, self.n_clusters, 1, 10)
-            labels = self._extend(X, features, chosen, labels)
+            labels = self._seed(X, weights, draws)
         return self.refine(X, weights, labels)
 
-    def refine(self, X: CentredMatrix, weights: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    def _seed(self, X, weights, draws) -> np.ndarray:
+        features = WeightedFeatures.from_dense(weights)
+        packed = X.select(features.support).columns.T * np.sqrt(features.values)
+        labels = np.zeros(X.n_samples, np.int32)
+        packed = np.ascontiguousarray(packed)
+        nearest_seeds(packed, self.n_clusters, draws, labels)
+        exchange_until_stable(packed, labels, self.n_clusters, 1, SEEDING_SWEEPS)
+        return labels
+
+    def refine(self, X: Matrix, weights: np.ndarray, labels: np.ndarray) -> np.ndarray:
         """Run k-means from `labels`; small data end where no exchange gains."""
         features = WeightedFeatures.from_dense(weights)
         if X.n_samples > EXCHANGE_LIMIT:
-            labels = iterate_lloyd(
+            labels = exchange_in_batches(
                 X,
                 features,
                 labels,
                 self.n_clusters,
                 min_size=self.min_size,
-                max_iter=self.max_iter,
+                max_sweeps=self.max_iter,
                 tol=self.tol,
                 n_threads=self.n_threads,
             )
@@ -107,14 +113,28 @@ class KMeansPartition:
         exchange_until_stable(packed, labels, self.n_clusters, self.min_size, MAX_SWEEPS)
         return canonical_labels(labels, self.n_clusters)
 
-    def scores(self, X: CentredMatrix, labels: np.ndarray) -> np.ndarray:
+    def scores(self, X: Matrix, labels: np.ndarray) -> np.ndarray:
         """Return the scores a_j."""
-        return feature_scores(X.columns, labels, self.n_clusters, self.n_threads)
+        return feature_scores(X, labels, self.n_clusters, self.n_threads)
 
-    def _extend(self, X, features, chosen, labels):
-        """Give all samples the label of the nearest centre of the chosen ones."""
-        sample = X.columns[np.ix_(features.support, chosen)]
-        sums = cluster_sums(sample, labels, self.n_clusters, self.n_threads)
+    def extend(
+        self, X: Matrix, weights: np.ndarray, sample: CentredMatrix, labels: np.ndarray
+    ) -> np.ndarray:
+        """Give all samples of X the label of the nearest centre of a labelled `sample` of them."""
+        features = WeightedFeatures.from_dense(weights)
+        sums = matrix_sums(sample.select(features.support), labels, self.n_clusters)
         centers = sums / np.maximum(cluster_sizes(labels, self.n_clusters), 1)
         everyone = np.zeros(X.n_samples, np.int32)
-        return nearest_centers(X.columns, features, centers, everyone, self.n_threads)
+        for start, columns in X.blocks():
+            stop = start + columns.shape[1]
+            everyone[start:stop] = nearest_centers(
+                columns, features, centers, everyone[start:stop], self.n_threads
+            )
+        return everyone
+
+
+def draw_samples(X: Matrix, rng: np.random.Generator) -> np.ndarray:
+    """Draw `SEEDING_SAMPLE` samples, or all where there are no more; ascending."""
+    if X.n_samples <= SEEDING_SAMPLE:
+        return np.arange(X.n_samples)
+    return np.sort(rng.choice(X.n_samples, SEEDING_SAMPLE, replace=False))

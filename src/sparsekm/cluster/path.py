@@ -14,15 +14,16 @@ import numpy as np
 
 from sparsekm.cluster.alternation import Fit, alternate, settle, weigh_partition
 from sparsekm.cluster.enumeration import ENUMERATION_LIMIT, best_partitions, count_partitions
-from sparsekm.cluster.matrix import CentredMatrix
 from sparsekm.cluster.memetic import MemeticSearch
 from sparsekm.cluster.partition_step import KMeansPartition
+from sparsekm.cluster.racing import race_starts
+from sparsekm.cluster.scatter import Matrix
 from sparsekm.cluster.weight_step import WeightStep
 
-# Beyond this many samples only the first k-means of a path is restarted ...
+# Beyond this many samples only the first k-means is restarted ...
 RESTART_LIMIT = 300
 # ... and a round that gains no more than this share of the objective ends a fit of a path.
-SMALL_GAIN = 1e-6
+SMALL_GAIN = 1e-5
 # A better objective must be better by more than rounding.
 RELATIVE_GAIN = 1e-12
 
@@ -95,7 +96,7 @@ class SearchEffort:
 
 
 def fit_path(
-    X: CentredMatrix,
+    X: Matrix,
     partition: KMeansPartition,
     weight_steps: Sequence[WeightStep],
     *,
@@ -109,7 +110,7 @@ def fit_path(
 
     Parameters
     ----------
-    X : CentredMatrix
+    X : CentredMatrix or StreamedMatrix
     partition : KMeansPartition
     weight_steps : sequence of WeightStep
         In ascending order of sparsity.
@@ -134,7 +135,7 @@ def fit_path(
 
 
 def share_partitions(
-    X: CentredMatrix,
+    X: Matrix,
     partition: KMeansPartition,
     weight_steps: Sequence[WeightStep],
     fits: list[Fit],
@@ -165,17 +166,17 @@ def _alternate_along(X, partition, weight_steps, effort, seeds, labels, progress
     Its first k-means weighs all features alike, so it is the same for every sparsity and done
     once per restart. Up to `RESTART_LIMIT` samples every sparsity restarts the whole algorithm,
     and so does every partition step within it. With more, a restart costs far more than it gains:
-    only the first k-means is restarted, and on a path its best end alone is carried on.
+    the starts race in the first k-means, and the winner alone is carried on.
     """
     many = X.n_samples > RESTART_LIMIT
     generators = [np.random.default_rng(seed) for seed in seeds.spawn(effort.n_init)]
-    if labels is None:
+    if labels is not None:
+        starts = [labels]
+    elif many:
+        starts = [race_starts(X, partition, generators)]
+    else:
         equal = np.ones(X.n_features)
         starts = [partition.start(X, equal, rng) for rng in generators]
-    else:
-        starts = [labels]
-    if many and len(weight_steps) > 1:
-        starts = [max(starts, key=lambda start: np.sum(partition.scores(X, start)))]
     fits: list[Fit] = []
     for done, weight_step in enumerate(reversed(weight_steps), start=1):
         carried = [] if not fits else [fits[-1].labels]

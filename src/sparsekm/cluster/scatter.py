@@ -15,7 +15,11 @@ from __future__ import annotations
 import numpy as np
 
 from sparsekm.cluster.compiled import compiled
+from sparsekm.cluster.matrix import CentredMatrix
+from sparsekm.cluster.streamed_matrix import StreamedMatrix
 from sparsekm.cluster.threads import run_in_slices
+
+Matrix = CentredMatrix | StreamedMatrix
 
 
 def cluster_sums(
@@ -38,13 +42,49 @@ def cluster_sums(
     -------
     ndarray of shape (n_features, n_clusters), float64
     """
-    sums = np.empty((columns.shape[0], n_clusters))
+    sums = np.zeros((columns.shape[0], n_clusters))
+    _add_to_sums(columns, labels, sums, n_threads)
+    return sums
+
+
+def matrix_sums(
+    matrix: Matrix, labels: np.ndarray, n_clusters: int, n_threads: int = 1
+) -> np.ndarray:
+    """Sum every feature of a matrix over every cluster, block after block of its samples.
+
+    Returns an ndarray of shape (n_features, n_clusters), float64.
+    """
+    sums = np.zeros((matrix.n_features, n_clusters))
+    for start, columns in matrix.blocks():
+        _add_to_sums(columns, labels[start : start + columns.shape[1]], sums, n_threads)
+    return sums
+
+
+def move_between_sums(
+    columns: np.ndarray,
+    movers: np.ndarray,
+    before: np.ndarray,
+    after: np.ndarray,
+    sums: np.ndarray,
+    n_threads: int = 1,
+) -> None:
+    """Update cluster sums, in place, for the samples that changed their cluster.
+
+    Parameters
+    ----------
+    columns : ndarray of shape (n_features, n_samples)
+    movers : ndarray of shape (n_movers,)
+        Samples, ascending.
+    before, after : ndarray of shape (n_samples,), int32
+        Labels.
+    sums : ndarray of shape (n_features, n_clusters), float64
+    n_threads : int
+    """
     run_in_slices(
-        lambda start, stop: _sum_columns(columns, labels, start, stop, sums),
+        lambda start, stop: _move_columns(columns, movers, before, after, start, stop, sums),
         columns.shape[0],
         n_threads,
     )
-    return sums
 
 
 def cluster_sizes(labels: np.ndarray, n_clusters: int) -> np.ndarray:
@@ -60,27 +100,42 @@ def scores_from_sums(sums: np.ndarray, sizes: np.ndarray) -> np.ndarray:
 
 
 def feature_scores(
-    columns: np.ndarray, labels: np.ndarray, n_clusters: int, n_threads: int = 1
+    matrix: Matrix, labels: np.ndarray, n_clusters: int, n_threads: int = 1
 ) -> np.ndarray:
     """Compute the scores a_j of a centred matrix under a partition.
 
-    Parameters are those of `cluster_sums`; returns an ndarray of shape (n_features,), float64.
+    Parameters are those of `matrix_sums`; returns an ndarray of shape (n_features,), float64.
     """
-    sums = cluster_sums(columns, labels, n_clusters, n_threads)
+    sums = matrix_sums(matrix, labels, n_clusters, n_threads)
     return scores_from_sums(sums, cluster_sizes(labels, n_clusters))
+
+
+def _add_to_sums(columns, labels, sums, n_threads):
+    run_in_slices(
+        lambda start, stop: _sum_columns(columns, labels, start, stop, sums),
+        columns.shape[0],
+        n_threads,
+    )
 
 
 @compiled
 def _sum_columns(columns, labels, start, stop, sums):
     n = columns.shape[1]
-    n_clusters = sums.shape[1]
     for j in range(start, stop):
         column = columns[j]
         total = sums[j]
-        for k in range(n_clusters):
-            total[k] = 0.0
         for i in range(n):
             total[labels[i]] += column[i]
+
+
+@compiled
+def _move_columns(columns, movers, before, after, start, stop, sums):
+    for j in range(start, stop):
+        column = columns[j]
+        total = sums[j]
+        for i in movers:
+            total[before[i]] -= column[i]
+            total[after[i]] += column[i]
 
 
 @compiled

@@ -1,0 +1,190 @@
+r"""k-means on many samples: all exchange moves of a sweep at once, with a safeguard.
+
+Lloyd's iteration takes each sample to its nearest centre. But a sample draws the centre of its own
+cluster towards itself, and with more features than samples in a cluster that alone can hold it
+there: on data without structure Lloyd stops almost where it starts. So the moves are judged by
+what they gain (Hartigan & Wong 1979, doi:10.2307/2346830): staying in cluster a costs
+:math:`\frac{n_a}{n_a - 1} d_{ia}^2`, joining b :math:`\frac{n_b}{n_b + 1} d_{ib}^2`. Taken all at
+once these gains need not add up; a sweep that does not gain is undone and a plainer one tried.
+
+From sweep to sweep the centres drift the same way, so the distances are taken to centres carried
+on a little further than they went.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sparsekm.cluster.compiled import compiled
+from sparsekm.cluster.lloyd import WeightedFeatures, cheapest_centers
+from sparsekm.cluster.scatter import (
+    Matrix,
+    cluster_sizes,
+    matrix_sums,
+    move_between_sums,
+    scores_from_sums,
+)
+
+# How much further centres are carried, as a share of their last step: at most, and its growth.
+FARTHEST = 2.0
+GROWTH = 1.5
+
+
+def exchange_in_batches(
+    matrix: Matrix,
+    features: WeightedFeatures,
+    labels: np.ndarray,
+    n_clusters: int,
+    *,
+    min_size: int = 1,
+    max_sweeps: int = 300,
+    tol: float = 0.0,
+    n_threads: int = 1,
+) -> np.ndarray:
+    """Sweep from `labels` until no sweep gains more than `tol`, or `max_sweeps`.
+
+    The between-cluster sum of squares never falls. With ``tol=0`` the result is a fixed point of
+    Lloyd's iteration, unless a cluster is held at `min_size`. Few samples move in most sweeps, so
+    the cluster sums are kept and changed by those that do.
+
+    Parameters
+    ----------
+    matrix : CentredMatrix or StreamedMatrix
+    features : WeightedFeatures
+    labels : ndarray of shape (n_samples,), int32
+        Not changed.
+    n_clusters, min_size, max_sweeps : int
+    tol : float
+        Smallest gain, as a share of the objective, worth another sweep.
+    n_threads : int
+
+    Returns
+    -------
+    ndarray of shape (n_samples,), int32
+    """
+    kept = matrix.select(features.support)
+    features = WeightedFeatures(np.arange(len(features.support)), features.values)
+    labels = fill_clusters(kept, features, labels, n_clusters, min_size)
+    sums = matrix_sums(kept, labels, n_clusters, n_threads)
+    squares = _square_norms(kept, features)
+    objective = _between(features, sums, labels)
+    previous = None
+    further, fair = 0.0, True
+    for _ in range(max_sweeps):
+        sizes = cluster_sizes(labels, n_clusters)
+        centers = sums / np.maximum(sizes, 1)
+        ahead = centers + further * (centers - previous) if further > 0 else centers
+        stay, join = exchange_factors(sizes) if fair else (np.ones(n_clusters), np.ones(n_clusters))
+        moved, changed = _sweep(kept, features, ahead, labels, squares, stay, join, sums, n_threads)
+        filled = fill_clusters(kept, features, moved, n_clusters, min_size)
+        if filled is not moved:
+            moved, changed = filled, matrix_sums(kept, filled, n_clusters, n_threads)
+        gained = _between(features, changed, moved)
+        little = gained <= objective * (1.0 + tol)
+        plain = further == 0
+        if gained > objective:
+            previous = centers
+            labels, sums, objective = moved, changed, gained
+        further = 0.0 if little else min(FARTHEST, max(further * GROWTH, GROWTH - 1.0))
+        if little and plain:
+            if not fair:
+                break
+            fair = False
+    return labels
+
+
+def exchange_factors(sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return by what a squared distance counts for staying in a cluster and for joining it.
+
+    Parameters
+    ----------
+    sizes : ndarray of shape (n_clusters,)
+
+    Returns
+    -------
+    stay, join : ndarray of shape (n_clusters,)
+        n / (n - 1), and 1 for a cluster of one sample, which costs nothing to keep; n / (n + 1).
+    """
+    return sizes / np.maximum(sizes - 1, 1), sizes / (sizes + 1)
+
+
+def _sweep(kept, features, centers, labels, squares, stay, join, sums, n_threads):
+    """Move every sample where it costs least; return the labels and their cluster sums."""
+    moved = np.empty_like(labels)
+    changed = sums.copy()
+    for start, columns in kept.blocks():
+        here = slice(start, start + columns.shape[1])
+        after = cheapest_centers(
+            columns,
+            features,
+            centers,
+            labels[here],
+            squares[here],
+            stay=stay,
+            join=join,
+            n_threads=n_threads,
+        )
+        movers = np.flatnonzero(after != labels[here])
+        move_between_sums(columns, movers, labels[here], after, changed, n_threads)
+        moved[here] = after
+    return moved, changed
+
+
+def _between(features, sums, labels) -> float:
+    scores = scores_from_sums(sums, cluster_sizes(labels, sums.shape[1]))
+    return float(np.sum(features.values * scores))
+
+
+def _square_norms(kept, features) -> np.ndarray:
+    squares = np.zeros(kept.n_samples)
+    for start, columns in kept.blocks():
+        _add_squares(columns, features.values, squares[start : start + columns.shape[1]])
+    return squares
+
+
+def fill_clusters(
+    matrix: Matrix,
+    features: WeightedFeatures,
+    labels: np.ndarray,
+    n_clusters: int,
+    min_size: int,
+) -> np.ndarray:
+    """Bring every cluster to `min_size` samples, at least one.
+
+    A short cluster is filled with the samples farthest from their own centres, one at a time, out
+    of clusters that can spare them; ties go to the lowest index.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,), int32
+        `labels` itself where no cluster is short.
+    """
+    min_size = max(min_size, 1)
+    sizes = cluster_sizes(labels, n_clusters)
+    if sizes.min() >= min_size:
+        return labels
+    labels = labels.copy()
+    centers = matrix_sums(matrix, labels, n_clusters) / np.maximum(sizes, 1)
+    distances = np.zeros(matrix.n_samples)
+    for start, columns in matrix.blocks():
+        here = slice(start, start + columns.shape[1])
+        for j, value in zip(features.support, features.values, strict=True):
+            distances[here] += value * (columns[j] - centers[j][labels[here]]) ** 2
+    order = iter(np.argsort(-distances, kind="stable"))
+    for k in np.flatnonzero(sizes < min_size):
+        while sizes[k] < min_size:
+            i = next(order)
+            if sizes[labels[i]] > min_size:
+                sizes[labels[i]] -= 1
+                sizes[k] += 1
+                labels[i] = k
+    return labels
+
+
+@compiled
+def _add_squares(columns, values, squares):
+    for j in range(columns.shape[0]):
+        column = columns[j]
+        value = values[j]
+        for i in range(column.shape[0]):
+            squares[i] += value * column[i] * column[i]
