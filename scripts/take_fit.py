@@ -5,6 +5,8 @@ from workflow_job import run
 
 def main(snakemake, progress):
     """Write the path's single fit as the tuned fit."""
+    import numpy as np
+
     from sparsekm.cluster.centers import cluster_centers
     from sparsekm.expression.normalised_file import read_normalised
     from sparsekm.storage.fit_file import write_fit
@@ -13,6 +15,8 @@ def main(snakemake, progress):
     path, attributes = read_path(snakemake.input.path)
     X = read_normalised(snakemake.input.normalised).X
     centers = cluster_centers(X, path.labels[0], attributes["n_clusters"])
+    # A component of a mixture can be the likeliest for no sample: it stands where all samples do.
+    centers = np.where(np.isnan(centers), X.mean(axis=0, dtype=np.float64), centers)
     write_fit(snakemake.output.fit, pick_fit(path, 0, centers, attributes))
 
 

@@ -15,6 +15,8 @@ _HOMES = {
     "KMeans": "sparsekm.cluster.estimators",
     "L0KMeans": "sparsekm.cluster.estimators",
     "L1KMeans": "sparsekm.cluster.estimators",
+    "PCAKMeans": "sparsekm.baselines.pca_kmeans",
+    "PenalizedGaussianMixture": "sparsekm.baselines.penalised_gaussian_mixture",
     "SparsityPath": "sparsekm.cluster.path",
     "classification_error_rate": "sparsekm.metrics.partition_metrics",
     "error_clustering_rate": "sparsekm.metrics.partition_metrics",

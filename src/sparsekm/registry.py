@@ -19,7 +19,7 @@ class Method:
     title : str
         Name in tables and figures.
     class_name : str
-        Class of the estimator in `sparsekm.cluster.estimators`.
+        Class of the estimator, in one of the modules below.
     tuning : {"gap", "bic", "none"}
         How its sparsity is chosen.
     penalty : {"l0", "l1"} or None
@@ -35,15 +35,22 @@ class Method:
     @property
     def estimator(self) -> type:
         """Class of the estimator."""
+        # Named one by one: what a script imports is found by reading, and enters its digest.
+        from sparsekm.baselines import pca_kmeans, penalised_gaussian_mixture
         from sparsekm.cluster import estimators
 
-        return getattr(estimators, self.class_name)
+        homes = (estimators, pca_kmeans, penalised_gaussian_mixture)
+        return next(
+            getattr(home, self.class_name) for home in homes if hasattr(home, self.class_name)
+        )
 
 
 METHODS = {
     method.name: method
     for method in [
         Method("kmeans", "k-means", "KMeans", "none"),
+        Method("pca", "PCA-k-means", "PCAKMeans", "none"),
+        Method("pgmm", "Penalised Gaussian mixture", "PenalizedGaussianMixture", "bic"),
         Method("l1", "l1-k-means", "L1KMeans", "gap", "l1"),
         Method("l0", "l0-k-means", "L0KMeans", "gap", "l0"),
     ]

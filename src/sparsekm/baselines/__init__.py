@@ -1,0 +1,1 @@
+"""Methods that sparse k-means is compared with."""

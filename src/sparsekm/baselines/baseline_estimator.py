@@ -1,0 +1,62 @@
+"""What the baselines share: the interface of the k-means estimators, with one fit for a path."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClusterMixin, clone
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from sparsekm.cluster.alternation import Fit
+from sparsekm.cluster.path import Progress, SparsityPath
+from sparsekm.cluster.validation import check_count, check_matrix
+
+
+class BaselineEstimator(SelectorMixin, ClusterMixin, BaseEstimator):
+    """A clustering with labels, weights and scores that has no sparsity to choose along a path.
+
+    A subclass fits, and names in `_search` what ran.
+    """
+
+    _search = "alternate"
+
+    def path(self, X, sparsities=None, *, progress: Progress | None = None) -> SparsityPath:
+        """Return the one fit there is as a path whose sparsity is the number of features kept.
+
+        Nothing is set on the estimator.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        sparsities : None
+            Ignored: there is none to choose.
+        progress : callable, optional
+            Called with the number of steps done and their total.
+
+        Returns
+        -------
+        SparsityPath
+            Its objective is `objective_`.
+        """
+        fitted = clone(self).fit(X)
+        fit = Fit(
+            fitted.labels_,
+            fitted.feature_weights_,
+            fitted.feature_scores_,
+            fitted.objective_,
+            fitted.n_iter_,
+        )
+        if progress is not None:
+            progress(1, 1)
+        n_kept = np.count_nonzero(fitted.feature_weights_)
+        return SparsityPath.from_fits(np.array([n_kept]), [fit], self._search)
+
+    def _get_support_mask(self):
+        check_is_fitted(self)
+        return self.feature_weights_ > 0
+
+    def _check_data(self, X, min_cluster_size: int = 1) -> np.ndarray:
+        X = validate_data(self, X, dtype=[np.float64, np.float32], accept_large_sparse=False)
+        check_count("n_clusters", self.n_clusters)
+        check_matrix(X, self.n_clusters, min_cluster_size)
+        return X

@@ -1,0 +1,173 @@
+"""k-means on the first principal components."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from sparsekm.baselines.baseline_estimator import BaselineEstimator
+from sparsekm.baselines.principal_components import principal_axes, project
+from sparsekm.cluster.estimators import KMeans
+from sparsekm.cluster.matrix import CentredMatrix
+from sparsekm.cluster.scatter import cluster_sizes, cluster_sums, scores_from_sums
+from sparsekm.cluster.threads import count_threads
+from sparsekm.cluster.validation import check_count
+
+
+class PCAKMeans(BaselineEstimator):
+    """k-means on the first principal components of the centred data (Chang 1983).
+
+    Every feature loads on the components, so none is dropped. The components are exact; the
+    clustering is that of `KMeans`.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        Number of clusters K.
+    n_components : int, default=1
+        Number of components to cluster on, at most the smaller of n_samples and n_features.
+    n_init : int, default=10
+        Number of starts; the best end counts.
+    max_iter : int, default=300
+        Largest number of rounds.
+    tol : float, default=1e-4
+        As in `KMeans`.
+    min_cluster_size : int, default=1
+        Smallest cluster allowed.
+    random_state : None, int, RandomState or Generator, default=None
+        Determines the starts.
+    n_jobs : int, default=None
+        Threads (None is 1, -1 all cores). Results do not depend on it.
+    verbose : int, default=0
+        Whether to print progress.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_samples,), int32
+    components_ : ndarray of shape (n_components, n_features)
+        Orthonormal axes by descending variance; the loading largest in absolute value is positive.
+    cluster_centers_ : ndarray of shape (n_clusters, n_features)
+        Cluster means over all features, in the units and the dtype of X.
+    feature_weights_ : ndarray of shape (n_features,)
+        Ones: all features weigh in through the components.
+    feature_scores_ : ndarray of shape (n_features,)
+        Between-cluster sum of squares a_j of every feature under the labels.
+    objective_ : float
+        Between-cluster sum of squares of the components, which is what was maximised.
+    n_iter_ : int
+    search_ : str
+        "alternate".
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features,)
+        Where X has column names.
+
+    References
+    ----------
+    .. [1] W.-C. Chang (1983). On using principal components before separating a mixture of two
+       multivariate normal distributions. Applied Statistics 32(3), 267-275.
+       https://doi.org/10.2307/2347949
+
+    Examples
+    --------
+    >>> from sparsekm import PCAKMeans
+    >>> X = [[0.0, 3.0], [1.0, 3.0], [10.0, 3.0], [11.0, 3.0]]
+    >>> PCAKMeans(2, random_state=0).fit(X).objective_
+    100.0
+    """
+
+    def __init__(
+        self,
+        n_clusters=8,
+        *,
+        n_components=1,
+        n_init=10,
+        max_iter=300,
+        tol=1e-4,
+        min_cluster_size=1,
+        random_state=None,
+        n_jobs=None,
+        verbose=0,
+    ):
+        self.n_clusters = n_clusters
+        self.n_components = n_components
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.min_cluster_size = min_cluster_size
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def fit(self, X, y=None):
+        """Cluster the samples by their first principal components.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Dense data. They are never rescaled: standardise first where the features have different
+            units.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If X holds NaN or infinity, has fewer distinct samples (or distinct component scores)
+            than clusters, or every feature is constant; if a parameter is out of its range.
+        """
+        check_count("min_cluster_size", self.min_cluster_size)
+        X = self._check_data(X, self.min_cluster_size)
+        count = check_count("n_components", self.n_components)
+        if count > min(X.shape):
+            raise ValueError(
+                f"n_components={count} should be <= min(n_samples, n_features)={min(X.shape)}."
+            )
+        matrix = CentredMatrix(X)
+        self._means = matrix.means
+        self.components_ = principal_axes(matrix.columns, count)
+        self._kmeans = KMeans(
+            self.n_clusters,
+            n_init=self.n_init,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            min_cluster_size=self.min_cluster_size,
+            random_state=self.random_state,
+            n_jobs=self.n_jobs,
+            verbose=self.verbose,
+        ).fit(project(matrix.columns, self.components_))
+        return self._learn(matrix)
+
+    def predict(self, X):
+        """Label samples by the nearest centre of their principal components.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), int32
+            On the training data these are `labels_`, unless ``min_cluster_size > 1`` keeps samples
+            in a cluster whose centre is not the nearest.
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
+        columns = (X - self._means).astype(X.dtype).T
+        return self._kmeans.predict(project(columns, self.components_))
+
+    def _learn(self, matrix: CentredMatrix):
+        labels = self._kmeans.labels_
+        sizes = cluster_sizes(labels, self.n_clusters)
+        sums = cluster_sums(matrix.columns, labels, self.n_clusters, count_threads(self.n_jobs))
+        self.labels_ = labels
+        self.cluster_centers_ = ((sums / sizes).T + matrix.means).astype(matrix.columns.dtype)
+        self.feature_weights_ = np.ones(matrix.n_features)
+        self.feature_scores_ = scores_from_sums(sums, sizes)
+        self.objective_ = self._kmeans.objective_
+        self.n_iter_ = self._kmeans.n_iter_
+        self.search_ = self._kmeans.search_
+        return self

@@ -1,0 +1,272 @@
+"""Penalised model-based clustering: a Gaussian mixture with an l1 penalty on its means."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from sparsekm.baselines.baseline_estimator import BaselineEstimator
+from sparsekm.baselines.penalised_em import Mixture, MixtureFit, StandardisedData, log_joint
+from sparsekm.baselines.penalty_path import choose_fit, fit_penalties, modified_bic, penalty_grid
+from sparsekm.cluster.lloyd import WeightedFeatures, nearest_centers
+from sparsekm.cluster.matrix import CentredMatrix
+from sparsekm.cluster.partition_step import KMeansPartition
+from sparsekm.cluster.path import SMALL_GAIN
+from sparsekm.cluster.scatter import feature_scores
+from sparsekm.cluster.seeds import seed_sequence
+from sparsekm.cluster.threads import count_threads
+from sparsekm.cluster.validation import check_count, check_nonnegative
+
+
+class PenalizedGaussianMixture(BaselineEstimator):
+    r"""Gaussian mixture with common diagonal covariance and an l1 penalty on its means.
+
+    Maximises the log-likelihood less :math:`\lambda \sum_{kj} |\mu_{kj}|` by EM (Pan & Shen 2007).
+    Features are centred and brought to unit variance (ddof = 0) inside, since the penalty draws
+    means towards zero and weighs all features alike. A feature all of whose means are zero tells
+    nothing about the clusters: it is dropped.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        Number of components K.
+    penalty : None or float, default=None
+        lambda >= 0, in the units of standardised data. None fits a grid of penalties, each also
+        from its neighbours' ends, and takes the lowest modified BIC, -2 log L + log(n) d_e with
+        d_e = K + p + K p - 1 - (number of zero means), among those that keep some feature. A
+        penalty so high that none is left gives one cluster.
+    n_penalties : int, default=12
+        Length of that grid: zero, then geometric up to where all means vanish.
+    n_init : int, default=10
+        Starts of each of two kinds: k-means partitions, and the partitions that samples drawn at
+        random make as centres. Beyond 300 samples only the first penalty is started afresh.
+    max_iter : int, default=200
+        Largest number of EM iterations from one start.
+    tol : float, default=1e-4
+        Smallest gain in penalised log-likelihood per sample worth another iteration.
+    random_state : None, int, RandomState or Generator, default=None
+        Determines the starts.
+    n_jobs : int, default=None
+        Threads (None is 1, -1 all cores). Results do not depend on it.
+    verbose : int, default=0
+        Whether to print progress.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_samples,), int32
+        The likeliest component of each sample, numbered by first appearance. A component may be
+        the likeliest for none.
+    weights_ : ndarray of shape (n_clusters,)
+        Probabilities of the components.
+    means_ : ndarray of shape (n_clusters, n_features)
+        Penalised means of the components, in the units and the dtype of X.
+    covariances_ : ndarray of shape (n_features,)
+        The common variances, in squared units of X.
+    feature_weights_ : ndarray of shape (n_features,)
+        One for a kept feature, zero for a dropped one.
+    feature_scores_ : ndarray of shape (n_features,)
+        Between-cluster sum of squares a_j of every feature under the labels.
+    objective_ : float
+        Penalised log-likelihood of the standardised data, constant features left out.
+    penalty_ : float
+        The penalty chosen.
+    penalties_, bics_ : ndarray of shape (n_penalties,)
+        The grid, ascending, and the modified BIC at each.
+    converged_ : bool
+    n_iter_ : int
+        EM iterations of the best start.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features,)
+        Where X has column names.
+
+    References
+    ----------
+    .. [1] W. Pan and X. Shen (2007). Penalized model-based clustering with application to variable
+       selection. Journal of Machine Learning Research 8, 1145-1164.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sparsekm import PenalizedGaussianMixture
+    >>> X = np.array([[0.0, 1.0], [1.0, 4.0], [2.0, 2.0], [20.0, 3.0], [21.0, 1.5], [22.0, 3.5]])
+    >>> PenalizedGaussianMixture(2, penalty=1.0, random_state=0).fit(X).feature_weights_
+    array([1., 0.])
+    """
+
+    _search = "em"
+
+    def __init__(
+        self,
+        n_clusters=8,
+        *,
+        penalty=None,
+        n_penalties=12,
+        n_init=10,
+        max_iter=200,
+        tol=1e-4,
+        random_state=None,
+        n_jobs=None,
+        verbose=0,
+    ):
+        self.n_clusters = n_clusters
+        self.penalty = penalty
+        self.n_penalties = n_penalties
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def fit(self, X, y=None):
+        """Fit the mixture.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Dense data. They are standardised inside.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If X holds NaN or infinity, has fewer distinct samples than clusters, or every feature
+            is constant; if a parameter is out of its range.
+        """
+        X = self._check_data(X)
+        if X.shape[0] == 1:
+            raise ValueError("n_samples=1 should be >= 2: a single sample has no variance.")
+        self._check_parameters()
+        matrix = CentredMatrix(X)
+        self._means = matrix.means
+        self._deviations = _standard_deviations(matrix.columns)
+        # Two arrays of the size of X are held, in both orders of memory.
+        matrix.columns /= np.where(self._deviations > 0, self._deviations, 1.0)[:, None]
+        varying = np.flatnonzero(self._deviations > 0)
+        data = StandardisedData.from_columns(matrix.columns[varying], self._n_threads(X.size))
+        starts = self._draw_starts(matrix)
+        if self.penalty is None:
+            penalties = penalty_grid(data, self.n_clusters, self.n_penalties)
+        else:
+            penalties = np.array([float(self.penalty)])
+        fits = fit_penalties(
+            data,
+            penalties,
+            starts,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            progress=self._print_progress,
+        )
+        self.penalties_ = penalties
+        self.bics_ = np.array([modified_bic(fit, X.shape[0]) for fit in fits])
+        chosen = choose_fit(fits, self.bics_)
+        self.penalty_ = float(penalties[chosen])
+        return self._learn(matrix, varying, fits[chosen])
+
+    def predict(self, X):
+        """Label samples by their likeliest component.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), int32
+            On the training data these are `labels_`.
+        """
+        return self._log_joint(X).argmax(axis=0).astype(np.int32)
+
+    def predict_proba(self, X):
+        """Compute the probability of every component, shape (n_samples, n_clusters)."""
+        joint = self._log_joint(X)
+        shares = np.exp(joint - joint.max(axis=0))
+        return (shares / shares.sum(axis=0)).T
+
+    def _check_parameters(self):
+        check_count("n_init", self.n_init)
+        check_count("max_iter", self.max_iter)
+        check_count("n_penalties", self.n_penalties)
+        check_nonnegative("tol", self.tol)
+        if self.penalty is not None:
+            check_nonnegative("penalty", self.penalty)
+
+    def _n_threads(self, n_values: int) -> int:
+        """Threads cost more than they gain on small data."""
+        return count_threads(self.n_jobs) if n_values >= 1_000_000 else 1
+
+    def _draw_starts(self, matrix: CentredMatrix) -> list[np.ndarray]:
+        """Draw partitions as responsibilities: k-means ends, and the nearest of random samples."""
+        partition = KMeansPartition(
+            self.n_clusters, tol=SMALL_GAIN, n_threads=count_threads(self.n_jobs)
+        )
+        equal = np.ones(matrix.n_features)
+        seeds = seed_sequence(self.random_state).spawn(2 * self.n_init)
+        generators = [np.random.default_rng(seed) for seed in seeds]
+        ends = [partition.start(matrix, equal, rng) for rng in generators[: self.n_init]]
+        ends += [
+            _nearest_of_random_samples(matrix, self.n_clusters, rng)
+            for rng in generators[self.n_init :]
+        ]
+        distinct = {labels.tobytes(): labels for labels in ends}
+        components = np.arange(self.n_clusters)[:, None]
+        return [(labels == components).astype(np.float64) for labels in distinct.values()]
+
+    def _log_joint(self, X) -> np.ndarray:
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
+        kept = np.flatnonzero(self.feature_weights_)
+        columns = np.ascontiguousarray((X[:, kept] - self._means[kept]).T, dtype=X.dtype)
+        columns /= self._deviations[kept][:, None]
+        return log_joint(columns, self._kept_mixture, count_threads(self.n_jobs))
+
+    def _print_progress(self, done: int, total: int) -> None:
+        if self.verbose:
+            print(f"{type(self).__name__}: step {done} of {total}", flush=True)  # noqa: T201 (asked for by `verbose`)
+
+    def _learn(self, matrix: CentredMatrix, varying: np.ndarray, fit: MixtureFit):
+        joint = log_joint(matrix.columns[varying], fit.mixture)
+        order = _by_first_appearance(joint.argmax(axis=0), self.n_clusters)
+        proportions, means = fit.mixture.proportions[order], fit.mixture.means[order]
+        kept = means.any(axis=0)
+        self._kept_mixture = Mixture(proportions, means[:, kept], fit.mixture.variances[kept])
+        self.labels_ = joint[order].argmax(axis=0).astype(np.int32)
+        self.weights_ = proportions
+        self.means_ = np.tile(self._means, (self.n_clusters, 1))
+        self.means_[:, varying] += means * self._deviations[varying]
+        self.means_ = self.means_.astype(matrix.columns.dtype)
+        self.covariances_ = np.zeros(matrix.n_features)
+        self.covariances_[varying] = fit.mixture.variances * self._deviations[varying] ** 2
+        self.feature_weights_ = np.zeros(matrix.n_features)
+        self.feature_weights_[varying[kept]] = 1.0
+        scores = feature_scores(matrix, self.labels_, self.n_clusters)
+        self.feature_scores_ = scores * self._deviations**2
+        self.objective_ = fit.objective
+        self.converged_ = fit.converged
+        self.n_iter_ = len(fit.history)
+        return self
+
+
+def _standard_deviations(columns: np.ndarray) -> np.ndarray:
+    """Compute the standard deviations (ddof = 0) of centred columns, 0 for a constant one."""
+    return np.array([np.sqrt(np.mean(column.astype(np.float64) ** 2)) for column in columns])
+
+
+def _nearest_of_random_samples(matrix, n_clusters, rng) -> np.ndarray:
+    """Give all samples the label of the nearest of `n_clusters` samples drawn at random."""
+    chosen = rng.choice(matrix.n_samples, n_clusters, replace=False)
+    features = WeightedFeatures.from_dense(np.ones(matrix.n_features))
+    centers = matrix.columns[:, chosen].astype(np.float64)
+    return nearest_centers(matrix.columns, features, centers, np.zeros(matrix.n_samples, np.int32))
+
+
+def _by_first_appearance(labels: np.ndarray, n_clusters: int) -> np.ndarray:
+    """Order components by the first sample that each labels; those that label none come last."""
+    names, first = np.unique(labels, return_index=True)
+    present = names[np.argsort(first)]
+    return np.concatenate([present, np.setdiff1d(np.arange(n_clusters), present)])

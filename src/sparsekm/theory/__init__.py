@@ -1,0 +1,1 @@
+"""The paper's theorems put in numbers: what they promise beside what is seen."""

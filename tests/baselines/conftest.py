@@ -1,0 +1,41 @@
+"""Small data for the tests of the baselines. Arrays are read-only."""
+
+import numpy as np
+import pytest
+
+from sparsekm.baselines.penalised_em import StandardisedData
+from sparsekm.simulation.gaussian_clusters import gaussian_clusters
+
+
+@pytest.fixture(scope="session")
+def easy_data():
+    """Three clusters of 15 that nobody can miss, in 4 of 30 features."""
+    means = np.outer([6.0, -6.0, 0.0], [1.0, 1.2, 1.4, 1.6])
+    data = gaussian_clusters(means, 15, 30, standardise=False, random_state=11)
+    data.X.setflags(write=False)
+    return data
+
+
+@pytest.fixture
+def make_standardised(seed):
+    """Draw overlapping clusters and standardise them, as the mixture does inside."""
+
+    def make(n_samples=40, n_features=12, dtype=np.float64):
+        rng = np.random.default_rng(seed)
+        X = rng.standard_normal((n_samples, n_features))
+        X[: n_samples // 2, : n_features // 3] += 1.5
+        Z = ((X - X.mean(axis=0)) / X.std(axis=0)).astype(dtype)
+        return StandardisedData.from_columns(np.ascontiguousarray(Z.T))
+
+    return make
+
+
+@pytest.fixture
+def draw_responsibilities(seed):
+    """Draw soft responsibilities of shape (n_components, n_samples)."""
+
+    def draw(n_components, n_samples):
+        shares = np.random.default_rng(seed + 1).random((n_components, n_samples))
+        return shares / shares.sum(axis=0)
+
+    return draw

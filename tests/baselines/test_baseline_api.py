@@ -1,0 +1,200 @@
+"""The baselines keep scikit-learn's contract and the package's."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import sparsekm
+from sparsekm import PCAKMeans, PenalizedGaussianMixture
+from sparsekm.registry import METHODS
+from sparsekm.storage.path_file import read_path, write_path
+
+BASELINES = pytest.mark.parametrize("Estimator", [PCAKMeans, PenalizedGaussianMixture])
+FITTED = ["labels_", "feature_weights_", "feature_scores_", "objective_", "n_iter_"]
+
+
+@parametrize_with_checks(
+    [
+        PCAKMeans(n_clusters=2),
+        PenalizedGaussianMixture(n_clusters=2, n_init=3),
+        PenalizedGaussianMixture(n_clusters=2, penalty=0.0, n_init=3),
+    ]
+)
+def test_scikit_learns_own_checks_pass(estimator, check):
+    check(estimator)
+
+
+@BASELINES
+def test_parameters_are_named_and_stored_untouched(Estimator):
+    assert Estimator().n_clusters == 8
+    assert Estimator(n_clusters="three").n_clusters == "three"
+    with pytest.raises(TypeError):
+        Estimator(8, 3)
+
+
+@BASELINES
+def test_baselines_are_exported_and_registered(Estimator):
+    name = {PCAKMeans: "pca", PenalizedGaussianMixture: "pgmm"}[Estimator]
+    assert METHODS[name].estimator is Estimator
+    assert METHODS[name].tuning == {"pca": "none", "pgmm": "bic"}[name]
+    assert METHODS[name].penalty is None
+    assert Estimator.__name__ in dir(sparsekm)
+
+
+@BASELINES
+def test_clear_clusters_are_found_and_predicted(Estimator, easy_data):
+    fit = Estimator(3, random_state=0).fit(easy_data.X)
+    assert sparsekm.classification_error_rate(easy_data.labels, fit.labels_) == 0
+    np.testing.assert_array_equal(fit.predict(easy_data.X), fit.labels_)
+    np.testing.assert_array_equal(fit.predict(easy_data.X[7:9]), fit.labels_[7:9])
+
+
+@BASELINES
+def test_scores_are_between_cluster_sums_of_squares_in_units_of_the_data(Estimator, easy_data):
+    X = easy_data.X * np.linspace(0.5, 20, 30) + 100
+    fit = Estimator(3, random_state=0).fit(X)
+    between = sum(
+        (fit.labels_ == k).sum() * (X[fit.labels_ == k].mean(axis=0) - X.mean(axis=0)) ** 2
+        for k in np.unique(fit.labels_)
+    )
+    np.testing.assert_allclose(fit.feature_scores_, between, rtol=1e-8)
+
+
+@BASELINES
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_path_holds_the_one_fit_and_goes_through_a_file(Estimator, easy_data, dtype, tmp_path):
+    X = easy_data.X.astype(dtype)
+    steps = []
+    estimator = Estimator(3, random_state=0)
+    path = estimator.path(X, None, progress=lambda *step: steps.append(step))
+    fit = clone(estimator).fit(X)
+    assert not hasattr(estimator, "labels_")
+    assert steps == [(1, 1)]
+    assert path.sparsities.tolist() == [np.count_nonzero(fit.feature_weights_)]
+    np.testing.assert_array_equal(path.labels, [fit.labels_])
+    np.testing.assert_array_equal(path.weights, [fit.feature_weights_])
+    np.testing.assert_array_equal(path.scores, [fit.feature_scores_])
+    assert path.objectives.tolist() == [fit.objective_]
+    names = ("method", "dataset", "seed", "input_digest", "code_digest", "search")
+    about = dict.fromkeys(names, "x") | {"n_clusters": 3, "parameters": {}, "versions": {}}
+    write_path(tmp_path / "path.h5", path, about)
+    stored, about = read_path(tmp_path / "path.h5")
+    np.testing.assert_array_equal(stored.labels, path.labels)
+    assert about["search"] == path.search
+
+
+@BASELINES
+@pytest.mark.parametrize("shape", [(40, 500), (2500, 450)])
+def test_no_bit_depends_on_the_number_of_jobs(Estimator, shape):
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal(shape).astype(np.float32)
+    X[: shape[0] // 2, :9] += 2
+    few = {"n_init": 1, "random_state": 1} | (
+        {"penalty": 20.0, "max_iter": 5} if Estimator is PenalizedGaussianMixture else {}
+    )
+    one, two = (Estimator(3, n_jobs=n_jobs, **few).fit(X) for n_jobs in (1, 2))
+    for attribute in FITTED:
+        assert np.asarray(getattr(one, attribute)).tobytes() == (
+            np.asarray(getattr(two, attribute)).tobytes()
+        ), attribute
+
+
+@BASELINES
+def test_float32_stays_float32(Estimator, easy_data):
+    fit = Estimator(3, random_state=0).fit(easy_data.X.astype(np.float32))
+    centers = fit.cluster_centers_ if Estimator is PCAKMeans else fit.means_
+    assert centers.dtype == np.float32
+
+
+@BASELINES
+def test_the_order_of_samples_and_features_does_not_matter(Estimator, easy_data):
+    rng = np.random.default_rng(0)
+    rows, columns = rng.permutation(45), rng.permutation(30)
+    fit = Estimator(3, random_state=0).fit(easy_data.X)
+    moved = Estimator(3, random_state=0).fit(easy_data.X[np.ix_(rows, columns)])
+    assert sparsekm.classification_error_rate(fit.labels_[rows], moved.labels_) == 0
+    np.testing.assert_array_equal(fit.feature_weights_[columns], moved.feature_weights_)
+    np.testing.assert_allclose(fit.objective_, moved.objective_, rtol=1e-9)
+
+
+@BASELINES
+def test_baselines_work_in_a_pipeline(Estimator, easy_data):
+    pipeline = make_pipeline(StandardScaler(), Estimator(3, random_state=0)).fit(easy_data.X * 9)
+    kept = pipeline[-1].get_support().sum()
+    assert pipeline.transform(easy_data.X * 9).shape == (45, kept)
+
+
+@BASELINES
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"n_clusters": 0}, "n_clusters=0 should be >= 1"),
+        ({"n_clusters": 46}, "n_samples=45 should be >= n_clusters=46"),
+        ({"n_init": 0}, "n_init=0 should be >= 1"),
+        ({"max_iter": 0}, "max_iter=0 should be >= 1"),
+        ({"tol": -1.0}, "tol=-1.0 should be finite and >= 0"),
+    ],
+)
+def test_parameters_out_of_range_are_named(Estimator, parameters, message, easy_data):
+    with pytest.raises(ValueError, match=message):
+        Estimator(**{"n_clusters": 3} | parameters).fit(easy_data.X)
+
+
+@BASELINES
+def test_a_constant_feature_scores_zero(Estimator, easy_data):
+    X = np.column_stack([np.full(45, 0.1), easy_data.X])
+    fit = Estimator(3, random_state=0).fit(X)
+    plain = Estimator(3, random_state=0).fit(easy_data.X)
+    assert fit.feature_scores_[0] == 0
+    np.testing.assert_array_equal(fit.labels_, plain.labels_)
+    np.testing.assert_allclose(fit.objective_, plain.objective_, rtol=1e-12)
+    with pytest.raises(ValueError, match="constant"):
+        Estimator(2).fit(np.ones((9, 3)))
+
+
+SCRIPT = """
+import hashlib
+import os
+import subprocess
+import sys
+
+import numpy as np
+from sparsekm import PCAKMeans, PenalizedGaussianMixture
+
+digest = hashlib.sha256()
+for n, p, dtype in ((40, 300, "float64"), (600, 400, "float32")):
+    rng = np.random.default_rng(n)
+    X = rng.standard_normal((n, p)).astype(dtype)
+    X[: n // 2, :8] += 1.0
+    for estimator in (PCAKMeans(3, n_components=2), PenalizedGaussianMixture(3, n_penalties=3)):
+        fit = estimator.set_params(n_init=2, random_state=0).fit(X)
+        for part in (fit.labels_, fit.feature_weights_, fit.feature_scores_, fit.objective_):
+            digest.update(np.ascontiguousarray(part).tobytes())
+print(digest.hexdigest())
+"""
+
+
+def test_threads_of_the_libraries_do_not_change_a_bit():
+    digests = [
+        subprocess.run(
+            [sys.executable, "-W", "error", "-c", SCRIPT],
+            env={
+                **os.environ,
+                **{f"{name}_NUM_THREADS": n_threads for name in ("OMP", "OPENBLAS", "MKL")},
+                "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+            },
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout.strip()
+        for n_threads in ("1", "2")
+    ]
+    assert len(digests[0]) == 64
+    assert digests[0] == digests[1]

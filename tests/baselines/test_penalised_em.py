@@ -1,0 +1,167 @@
+"""EM with an l1 penalty: its steps against independent optimisation, and its promises."""
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from scipy.stats import norm
+
+from sparsekm.baselines.penalised_em import Mixture, StandardisedData, e_step, m_step, run_em
+
+
+def direct_objective(Z, mixture, penalty):
+    """The penalised log-likelihood as it is written down, density by density."""
+    densities = np.zeros(len(Z))
+    for share, mean in zip(mixture.proportions, mixture.means, strict=True):
+        densities += share * norm.pdf(Z, mean, np.sqrt(mixture.variances)).prod(axis=1)
+    return np.log(densities).sum() - penalty * np.abs(mixture.means).sum()
+
+
+def brute_force_em(Z, responsibilities, n_iter):
+    """Unpenalised EM with common diagonal variances, loop by loop, probabilities multiplied."""
+    n, p = Z.shape
+    n_components = len(responsibilities)
+    for _ in range(n_iter):
+        proportions = [sum(row) / n for row in responsibilities]
+        means = [np.average(Z, axis=0, weights=row) for row in responsibilities]
+        variances = np.zeros(p)
+        for row, mean in zip(responsibilities, means, strict=True):
+            variances += (row[:, None] * (Z - mean) ** 2).sum(axis=0) / n
+        joint = np.array(
+            [
+                proportions[k] * norm.pdf(Z, means[k], np.sqrt(variances)).prod(axis=1)
+                for k in range(n_components)
+            ]
+        )
+        responsibilities = joint / joint.sum(axis=0)
+    return np.array(means), variances, responsibilities
+
+
+def test_the_first_step_of_a_toy_is_as_worked_by_hand():
+    # Two samples at -1 and two at 1, hard labels, lambda = 1/2. Variance of the feature: 1.
+    data = StandardisedData.from_columns(np.array([[-1.0, -1.0, 1.0, 1.0]]))
+    tau = np.array([[1.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 1.0]])
+    mixture = m_step(data, tau, np.array([1.0]), 0.5)
+    # Sums -2 and 2, drawn to zero by lambda sigma^2 = 1/2, over n_k = 2.
+    np.testing.assert_allclose(mixture.means, [[-0.75], [0.75]])
+    np.testing.assert_allclose(mixture.variances, [0.25**2])
+    np.testing.assert_allclose(mixture.proportions, [0.5, 0.5])
+
+
+def test_a_penalty_at_the_largest_sum_drops_the_feature():
+    data = StandardisedData.from_columns(np.array([[-1.0, -1.0, 1.0, 1.0]]))
+    tau = np.array([[1.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 1.0]])
+    assert m_step(data, tau, np.array([1.0]), 2.0).means.tolist() == [[0.0], [0.0]]
+    assert (m_step(data, tau, np.array([1.0]), 1.99).means != 0).all()
+
+
+@pytest.mark.parametrize("penalty", [0.0, 1.0, 5.0, 12.0])
+def test_no_numerical_search_betters_the_means_of_the_m_step(
+    penalty, make_standardised, draw_responsibilities
+):
+    data = make_standardised(20, 3)
+    tau = draw_responsibilities(2, 20)
+    variances = np.array([0.5, 0.8, 1.0])
+    found = m_step(data, tau, variances, penalty).means
+    for k in range(2):
+        for j in range(3):
+
+            def loss(mean, k=k, j=j):
+                squares = tau[k] @ (data.columns[j] - mean) ** 2 / (2 * variances[j])
+                return squares + penalty * abs(mean)
+
+            best = min(
+                (
+                    minimize(
+                        lambda m: loss(m[0]),
+                        [start],
+                        method="Nelder-Mead",
+                        options={"xatol": 1e-10, "fatol": 1e-12},
+                    )
+                    for start in (-1.0, 0.1, 1.0)
+                ),
+                key=lambda result: result.fun,
+            )
+            assert loss(found[k, j]) <= best.fun + 1e-9
+            np.testing.assert_allclose(found[k, j], best.x[0], atol=1e-4)
+
+
+def test_the_variances_are_the_best_at_the_new_means(make_standardised, draw_responsibilities):
+    data = make_standardised(20, 3)
+    tau = draw_responsibilities(2, 20)
+    mixture = m_step(data, tau, np.ones(3), 2.0)
+    expected = sum(
+        (tau[k][:, None] * (data.rows - mixture.means[k]) ** 2).sum(axis=0) for k in range(2)
+    )
+    np.testing.assert_allclose(mixture.variances, expected / 20, rtol=1e-10)
+
+
+def test_the_objective_is_the_penalised_log_likelihood(make_standardised, draw_responsibilities):
+    data = make_standardised(30, 6)
+    fit = run_em(data, draw_responsibilities(3, 30), 1.5)
+    assert fit.objective == pytest.approx(direct_objective(data.rows, fit.mixture, 1.5), rel=1e-10)
+    assert fit.log_likelihood == pytest.approx(direct_objective(data.rows, fit.mixture, 0))
+
+
+@pytest.mark.parametrize("penalty", [0.0, 0.5, 2.0, 4.0])
+@pytest.mark.parametrize("n_components", [2, 4])
+def test_the_objective_never_falls(penalty, n_components, make_standardised, draw_responsibilities):
+    data = make_standardised(80, 12)
+    halves = np.arange(n_components)[:, None] % 2 == (np.arange(80) >= 40)
+    tau = 0.2 * draw_responsibilities(n_components, 80) + 0.8 * halves * 2 / n_components
+    fit = run_em(data, tau, penalty, tol=0.0, max_iter=80)
+    assert len(fit.history) > 4
+    assert fit.mixture.means.any()
+    assert np.diff(fit.history).min() >= -1e-9 * abs(fit.history[-1])
+
+
+def test_without_penalty_it_is_the_textbook_em(make_standardised, draw_responsibilities):
+    data = make_standardised(30, 5)
+    tau = draw_responsibilities(3, 30)
+    means, variances, responsibilities = brute_force_em(data.rows, tau, 12)
+    fit = run_em(data, tau, 0.0, max_iter=12, tol=0.0)
+    np.testing.assert_allclose(fit.mixture.means, means, atol=1e-10)
+    np.testing.assert_allclose(fit.mixture.variances, variances, rtol=1e-10)
+    np.testing.assert_allclose(fit.responsibilities, responsibilities, atol=1e-10)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_nothing_underflows_with_many_features(dtype):
+    rng = np.random.default_rng(0)
+    labels = np.arange(60) % 3
+    X = rng.standard_normal((60, 2000)) + 3 * rng.standard_normal((3, 2000))[labels]
+    Z = ((X - X.mean(axis=0)) / X.std(axis=0)).astype(dtype)
+    data = StandardisedData.from_columns(np.ascontiguousarray(Z.T))
+    fit = run_em(data, (labels == np.arange(3)[:, None]).astype(float), 1.0)
+    # Each density is below exp(-745), the smallest number there is.
+    assert fit.log_likelihood / 60 < -745
+    assert np.isfinite(fit.history).all()
+    np.testing.assert_array_equal(fit.responsibilities.argmax(axis=0), labels)
+    np.testing.assert_allclose(fit.responsibilities.sum(axis=0), 1)
+
+
+def test_an_empty_component_stays_empty_and_harms_nothing(make_standardised):
+    data = make_standardised(20, 4)
+    tau = np.zeros((3, 20))
+    tau[0, :10] = tau[1, 10:] = 1.0
+    fit = run_em(data, tau, 0.5)
+    two = run_em(data, tau[:2], 0.5)
+    assert fit.mixture.proportions[2] == 0
+    assert not fit.mixture.means[2].any()
+    assert fit.objective == two.objective
+    np.testing.assert_array_equal(fit.responsibilities[:2], two.responsibilities)
+
+
+def test_a_feature_that_is_its_clusters_mean_does_not_make_the_likelihood_infinite():
+    data = StandardisedData.from_columns(np.array([[-1.0, -1.0, 1.0, 1.0]]))
+    tau = np.array([[1.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 1.0]])
+    fit = run_em(data, tau, 0.0)
+    assert 0 < fit.mixture.variances[0] <= 1e-3
+    assert np.isfinite(fit.objective)
+
+
+def test_a_sample_in_an_impossible_place_still_gets_responsibilities_that_add_to_one():
+    data = StandardisedData.from_columns(np.array([[-1e8, 0.0, 1e8]]))
+    mixture = Mixture(np.array([0.5, 0.5]), np.array([[-1.0], [1.0]]), np.array([1e-4]))
+    responsibilities, log_likelihood = e_step(data, mixture)
+    np.testing.assert_allclose(responsibilities, [[1, 0.5, 0], [0, 0.5, 1]])
+    assert np.isfinite(log_likelihood)

@@ -1,0 +1,111 @@
+"""The paper's theorems made visible: `snakemake theory` makes results/theory."""
+
+THEORY = config["theory"]
+THEORY_FIGURES = [
+    "expected_scores",
+    "partition_bound",
+    "support_recovery",
+    "recovery_conditions",
+]
+
+
+rule simulate_theory_scores:
+    """Average the scores of relevant and noise features under worse and worse labels."""
+    output:
+        scores="results/theory/expected_scores.csv",
+    log:
+        "logs/simulate_theory_scores.log",
+    conda:
+        "../../envs/sparsekm.yaml"
+    threads: 1
+    resources:
+        mem_mb=memory(600, 0),
+        runtime=minutes(10),
+    params:
+        seed=config["seed"],
+        settings=THEORY["expected_scores"],
+        code=lambda wildcards: code("simulate_theory_scores"),
+    script:
+        "../../scripts/simulate_theory_scores.py"
+
+
+rule simulate_theory_partitions:
+    """Cluster by k-means as relevant features are added, and compute Theorem 2's bound."""
+    output:
+        partitions="results/theory/partition_consistency.csv",
+        bounds="results/theory/partition_bound.csv",
+    log:
+        "logs/simulate_theory_partitions.log",
+    conda:
+        "../../envs/sparsekm.yaml"
+    threads: 1
+    resources:
+        mem_mb=memory(600, 0),
+        runtime=minutes(20),
+    params:
+        seed=config["seed"],
+        settings=THEORY["partitions"],
+        code=lambda wildcards: code("simulate_theory_partitions"),
+    script:
+        "../../scripts/simulate_theory_partitions.py"
+
+
+rule simulate_theory_support:
+    """Count how often the support is recovered, over one plane of settings."""
+    output:
+        recovery="results/theory/support_recovery_{plane}.csv",
+    log:
+        "logs/simulate_theory_support/{plane}.log",
+    wildcard_constraints:
+        plane=either(THEORY["support"]["planes"]),
+    conda:
+        "../../envs/sparsekm.yaml"
+    threads: 1
+    resources:
+        mem_mb=memory(600, 0),
+        runtime=minutes(30),
+    params:
+        seed=config["seed"],
+        plane=lambda wildcards: THEORY["support"]["planes"][wildcards.plane],
+        n_init=THEORY["support"]["n_init"],
+        repetitions=THEORY["support"]["repetitions"],
+        code=lambda wildcards: code("simulate_theory_support"),
+    script:
+        "../../scripts/simulate_theory_support.py"
+
+
+rule draw_theory:
+    """Draw the theorems beside what was seen; a text beside each figure says what it shows."""
+    input:
+        scores="results/theory/expected_scores.csv",
+        partitions="results/theory/partition_consistency.csv",
+        bounds="results/theory/partition_bound.csv",
+        recovery=expand(
+            "results/theory/support_recovery_{plane}.csv",
+            plane=THEORY["support"]["planes"],
+        ),
+    output:
+        expand(
+            "results/theory/{figure}.{kind}",
+            figure=THEORY_FIGURES,
+            kind=["svg", "pdf", "txt"],
+        ),
+    log:
+        "logs/draw_theory.log",
+    conda:
+        "../../envs/sparsekm.yaml"
+    threads: 1
+    resources:
+        mem_mb=memory(600, 0),
+        runtime=minutes(10),
+    params:
+        settings=THEORY,
+        code=lambda wildcards: code("draw_theory"),
+    script:
+        "../../scripts/draw_theory.py"
+
+
+rule theory:
+    """Make the tables and figures about the theorems, in results/theory."""
+    input:
+        rules.draw_theory.output,
