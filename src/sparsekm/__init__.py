@@ -18,6 +18,7 @@ _HOMES = {
     "PCAKMeans": "sparsekm.baselines.pca_kmeans",
     "PenalizedGaussianMixture": "sparsekm.baselines.penalised_gaussian_mixture",
     "SparsityPath": "sparsekm.cluster.path",
+    "StreamedMatrix": "sparsekm.cluster.streamed_matrix",
     "classification_error_rate": "sparsekm.metrics.partition_metrics",
     "error_clustering_rate": "sparsekm.metrics.partition_metrics",
     "n_nonzero_weights": "sparsekm.metrics.support_metrics",

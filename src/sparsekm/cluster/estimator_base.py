@@ -12,10 +12,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from sparsekm.cluster.alternation import Fit, settle
 from sparsekm.cluster.lloyd import WeightedFeatures, nearest_centers
 from sparsekm.cluster.matrix import CentredMatrix
-from sparsekm.cluster.partition_step import KMeansPartition
+from sparsekm.cluster.partition_step import SEEDING_SAMPLE, KMeansPartition
 from sparsekm.cluster.path import SMALL_GAIN, Progress, SearchEffort, SparsityPath, fit_path
 from sparsekm.cluster.scatter import Matrix, cluster_sizes, matrix_sums
 from sparsekm.cluster.seeds import seed_sequence
+from sparsekm.cluster.streamed_matrix import StreamedMatrix
 from sparsekm.cluster.threads import count_threads
 from sparsekm.cluster.validation import (
     check_choice,
@@ -42,7 +43,7 @@ class BaseSparseKMeans(SelectorMixin, ClusterMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like of shape (n_samples, n_features), or StreamedMatrix
             Dense data; float32 stays float32. They are never rescaled: standardise first where
             the features have different units.
         y : None
@@ -71,14 +72,14 @@ class BaseSparseKMeans(SelectorMixin, ClusterMixin, BaseEstimator):
 
         Along a path the objective never falls with the sparsity, and no fit could be bettered by
         the labels of another: more than independent fits promise. The estimator's own `sparsity`
-        is not used and nothing is set on it. Beyond 300 samples only the first k-means is
-        restarted and its best end carried along the path; beyond 1,000 a fit also ends when a
-        round gains less than a millionth, so that a few border samples may be nearer to another
-        centre.
+        is not used and nothing is set on it. Beyond 300 samples the starts race in the first
+        k-means and the winner is carried along the path; beyond 1,000 a fit also ends when a
+        round gains less than a hundred-thousandth, so that a few border samples may be nearer to
+        another centre.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like of shape (n_samples, n_features), or StreamedMatrix
         sparsities : array-like of shape (n_sparsities,)
             In any order.
         progress : callable, optional
@@ -163,23 +164,37 @@ class BaseSparseKMeans(SelectorMixin, ClusterMixin, BaseEstimator):
         search = check_choice("search", self.search, ["auto", "alternate", "global"])
         if search == "auto":
             return "global" if matrix.n_samples <= GLOBAL_LIMIT else "alternate"
+        if search == "global" and isinstance(matrix, StreamedMatrix):
+            raise ValueError(
+                f"search='global' should have a matrix in memory; {matrix.n_samples} samples are "
+                f"read in blocks, which is possible up to {SEEDING_SAMPLE}."
+            )
         return search
 
     def _prepare(self, X) -> tuple[CentredMatrix, KMeansPartition]:
-        X = validate_data(self, X, dtype=[np.float64, np.float32], accept_large_sparse=False)
+        matrix = self._read(X)
         check_count("n_clusters", self.n_clusters)
         check_count("n_init", self.n_init)
         check_count("max_iter", self.max_iter)
         check_nonnegative("tol", self.tol)
         check_count("min_cluster_size", self.min_cluster_size)
-        check_matrix(X, self.n_clusters, self.min_cluster_size)
+        check_matrix(matrix, self.n_clusters, self.min_cluster_size)
         partition = KMeansPartition(
             self.n_clusters,
             self.min_cluster_size,
             tol=SMALL_GAIN,
             n_threads=count_threads(self.n_jobs),
         )
-        return CentredMatrix(X), partition
+        return matrix, partition
+
+    def _read(self, X) -> Matrix:
+        if not isinstance(X, StreamedMatrix):
+            X = validate_data(self, X, dtype=[np.float64, np.float32], accept_large_sparse=False)
+            return CentredMatrix(X)
+        self.n_features_in_ = X.n_features
+        # A search starts from a sample of this size anyway.
+        few = X.n_samples <= SEEDING_SAMPLE
+        return X.take(np.arange(X.n_samples)) if few else X
 
     def _fit_path(self, matrix, partition, weight_steps, search, progress=None) -> list[Fit]:
         return fit_path(

@@ -116,9 +116,7 @@ def cheapest_centers(
 
 
 @compiled
-def _assign(
-    columns, support, slopes, offsets, labels, squares, stay, join, start, stop, cheapest
-):
+def _assign(columns, support, slopes, offsets, labels, squares, stay, join, start, stop, cheapest):
     n_clusters = slopes.shape[1]
     block = np.empty((n_clusters, ROW_BLOCK), columns.dtype)
     for first in range(start, stop, ROW_BLOCK):

@@ -63,6 +63,11 @@ class CentredMatrix:
         return self.columns.dtype
 
     @property
+    def is_constant(self) -> bool:
+        """Whether every feature is constant."""
+        return not self.columns.any()
+
+    @property
     def rows(self) -> np.ndarray:
         """The same data as float64, sample after sample; made when first asked for."""
         if self._rows is None:

@@ -14,8 +14,10 @@ import numpy as np
 
 from sparsekm.cluster.climb import climb_each
 from sparsekm.cluster.crossover import canonical_labels, cross_each
+from sparsekm.cluster.embedding import embed_samples
 from sparsekm.cluster.seeding import seed_by_neighbourhoods
 from sparsekm.cluster.threads import run_in_slices
+from sparsekm.cluster.weight_step import EQUAL, SOFT
 
 NEIGHBOURHOOD = 15
 # Partitions kept per sparsity of a path; a single sparsity has no neighbours and keeps more.
@@ -87,6 +89,10 @@ class MemeticSearch:
         self.n_children = max(4 * n_init // len(bounds), -(-n_init // 2))
         self.rng = rng
         self.n_threads = n_threads
+        # Where all features count alike, the samples are climbed in as few dimensions as they are.
+        n, p = rows.shape
+        self._alike = (self.code != SOFT) & (self.bounds >= p) & (n < p)
+        self._embedded = embed_samples(rows) if self._alike.any() else rows
         capacity = max(2 * POPULATION // len(bounds), POPULATION)
         self.populations = [Population(n_clusters, capacity) for _ in self.bounds]
 
@@ -152,13 +158,24 @@ class MemeticSearch:
     def _climb(self, starts: np.ndarray, places: np.ndarray) -> None:
         """Climb from `starts`, each at the sparsity of its place, and add what is reached."""
         objectives = np.empty(len(starts))
-        bounds = self.bounds[places]
+        alike = self._alike[places]
+        for chosen, rows, code in (
+            (np.flatnonzero(~alike), self.rows, self.code),
+            (np.flatnonzero(alike), self._embedded, EQUAL),
+        ):
+            ends, reached = starts[chosen], np.empty(len(chosen))
+            self._climb_on(rows, code, ends, self.bounds[places[chosen]], reached)
+            starts[chosen], objectives[chosen] = ends, reached
+        for labels, place, objective in zip(starts, places, objectives, strict=True):
+            self.populations[place].add(labels, objective)
+
+    def _climb_on(self, rows, code, starts, bounds, objectives) -> None:
         run_in_slices(
             lambda first, last: climb_each(
-                self.rows,
+                rows,
                 starts,
                 self.n_clusters,
-                self.code,
+                code,
                 bounds,
                 self.min_size,
                 MAX_ROUNDS,
@@ -169,8 +186,6 @@ class MemeticSearch:
             len(starts),
             self.n_threads,
         )
-        for labels, place, objective in zip(starts, places, objectives, strict=True):
-            self.populations[place].add(labels, objective)
 
     def _evolve(self) -> None:
         members = [population.members for population in self.populations]

@@ -19,11 +19,10 @@ from sparsekm.cluster.matrix import CentredMatrix
 from sparsekm.cluster.scatter import Matrix, cluster_sizes, feature_scores, matrix_sums
 from sparsekm.cluster.seeding import nearest_seeds
 
-# Up to here exchange moves cost less than they gain; beyond, Lloyd's optima are as good.
+# Up to here samples move one at a time, beyond all at once: less thorough, far cheaper.
 EXCHANGE_LIMIT = 1000
 SEEDING_SAMPLE = 2048
-# Sweeps that spread such a sample over the clusters before Lloyd's iteration takes over, which
-# leaves single samples alone where there are more features than samples.
+# Sweeps, one sample at a time, that spread a sample of the data over the clusters.
 SEEDING_SWEEPS = 4
 MAX_SWEEPS = 10_000
 
@@ -51,7 +50,7 @@ class PartitionStep(Protocol):
 class KMeansPartition:
     """k-means on weighted features.
 
-    Exchange moves up to `EXCHANGE_LIMIT` samples, Lloyd's iteration beyond; both from k-means++.
+    Exchange moves from k-means++: one at a time up to `EXCHANGE_LIMIT` samples, in batches beyond.
     Clusters are numbered by first appearance, so that equal partitions have equal labels.
 
     Parameters
@@ -60,9 +59,9 @@ class KMeansPartition:
     min_size : int
         Smallest cluster allowed.
     max_iter : int
-        Largest number of Lloyd iterations in one `refine`.
+        Largest number of batches in one `refine`.
     tol : float
-        Smallest gain of a Lloyd iteration, as a share of the objective, worth another one.
+        Smallest gain of a batch, as a share of the objective, worth another one.
     n_threads : int
     """
 

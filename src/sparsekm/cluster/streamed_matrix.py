@@ -30,6 +30,8 @@ class StreamedMatrix:
     ----------
     means : ndarray of shape (n_features,), float64
         The feature means.
+    is_constant : bool
+        Whether every feature is constant.
 
     Raises
     ------
@@ -58,7 +60,7 @@ class StreamedMatrix:
         self._features: np.ndarray | None = None
         self.n_samples, self.n_features = shape
         self.dtype = np.dtype(dtype)
-        self.means = self._average()
+        self._average()
 
     def blocks(self) -> Iterator[tuple[int, np.ndarray]]:
         """Yield the first sample and the centred columns of each block of samples."""
@@ -91,7 +93,7 @@ class StreamedMatrix:
             columns[:, first:last] = block[:, samples[first:last] - start]
         return CentredMatrix.from_columns(columns, self.means)
 
-    def _average(self) -> np.ndarray:
+    def _average(self) -> None:
         means = FeatureMeans(self.n_features)
         for start, columns in self._read():
             if not np.isfinite(columns).all():
@@ -100,7 +102,8 @@ class StreamedMatrix:
                     f"source[{start + i}, {j}]={columns[j, i]} should be finite, as all values."
                 )
             means.add(columns)
-        return means.finish()
+        self.means = means.finish()
+        self.is_constant = bool(means.constant.all())
 
     def _read(self) -> Iterator[tuple[int, np.ndarray]]:
         for start in range(0, self.n_samples, self.block_size):

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from numbers import Integral, Real
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from sparsekm.cluster.matrix import CentredMatrix
+    from sparsekm.cluster.streamed_matrix import StreamedMatrix
 
 
 def check_count(name: str, value: object, lowest: int = 1) -> int:
@@ -73,7 +78,7 @@ def check_l1_sparsity(sparsity: object, n_features: int) -> float:
     return value
 
 
-def check_matrix(X: np.ndarray, n_clusters: int, min_cluster_size: int) -> None:
+def check_matrix(X: CentredMatrix | StreamedMatrix, n_clusters: int, min_cluster_size: int) -> None:
     """Check that a finite matrix can be split into the clusters asked for.
 
     Raises
@@ -81,7 +86,7 @@ def check_matrix(X: np.ndarray, n_clusters: int, min_cluster_size: int) -> None:
     ValueError
         If there are too few samples or too few distinct ones, or if every feature is constant.
     """
-    n_samples = X.shape[0]
+    n_samples = X.n_samples
     if n_samples < n_clusters:
         raise ValueError(f"n_samples={n_samples} should be >= n_clusters={n_clusters}.")
     if n_samples < n_clusters * min_cluster_size:
@@ -89,9 +94,9 @@ def check_matrix(X: np.ndarray, n_clusters: int, min_cluster_size: int) -> None:
             f"n_samples={n_samples} should be >= n_clusters * min_cluster_size="
             f"{n_clusters * min_cluster_size}."
         )
-    if n_samples > 1 and np.all(X.min(axis=0) == X.max(axis=0)):
+    if n_samples > 1 and X.is_constant:
         raise ValueError(
-            f"All n_features={X.shape[1]} features are constant: at least 1 should vary."
+            f"All n_features={X.n_features} features are constant: at least 1 should vary."
         )
     distinct = _count_distinct(X, n_clusters)
     if distinct < n_clusters:
@@ -147,9 +152,10 @@ def _check_real(name, value) -> float:
 def _count_distinct(X, enough: int) -> int:
     """Count distinct rows, but stop at `enough`."""
     seen: set[bytes] = set()
-    # Adding 0.0 makes the two zeros one.
-    for row in X:
-        seen.add((row + 0.0).tobytes())
-        if len(seen) >= enough:
-            break
+    for _, columns in X.blocks():
+        for row in columns.T:
+            # Adding 0.0 makes the two zeros one.
+            seen.add((row + 0.0).tobytes())
+            if len(seen) >= enough:
+                return enough
     return len(seen)
