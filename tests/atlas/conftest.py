@@ -3,10 +3,14 @@
 import io
 import json
 import zipfile
+from collections import Counter
 
 import numpy as np
 import pytest
+from stand_in_server import StandInServer
 
+from sparsekm.atlas.assembly import assemble_age
+from sparsekm.atlas.ontology import parse_ontology
 from sparsekm.atlas.retrieval import retrieve_age, retrieve_ontology
 from sparsekm.atlas.sources import open_source
 
@@ -135,6 +139,115 @@ def phantom_files(tiny_phantom, tmp_path_factory):
     for age in ("E11.5", "P14"):
         retrieve_age(tiny_phantom, age, root / age)
     return root
+
+
+class FewSections:
+    """A source that lists some of another's section data sets at each age, and draws each once."""
+
+    def __init__(self, source, ages, n_genes):
+        self._source = source
+        self._sections = {age: self._choose(age, n_genes) for age in ages}
+        self._bodies = {}
+
+    def __getattr__(self, name):
+        return getattr(self._source, name)
+
+    def _choose(self, age, n_genes):
+        """Take all data sets of the genes with most of them, so that there are replicates."""
+        sections = [s for s in self._source.sections(age).values() if s.has_grid]
+        genes = Counter(s.gene.id for s in sections if not s.failed and s.plane == "sagittal")
+        taken = {gene for gene, _ in genes.most_common(n_genes)}
+        return {section.id: section for section in sections if section.gene.id in taken}
+
+    def sections(self, age):
+        return self._sections[age]
+
+    def listing(self, age):
+        document = json.loads(self._source.listing(age))
+        document["msg"] = [row for row in document["msg"] if row["id"] in self._sections[age]]
+        return json.dumps(document).encode()
+
+    def annotation(self, age):
+        return self._once("annotation", age)
+
+    def energy(self, age, section_data_set_id):
+        return self._once("energy", age, section_data_set_id)
+
+    def _once(self, role, *arguments):
+        key = (role, *arguments)
+        if key not in self._bodies:
+            self._bodies[key] = getattr(self._source, role)(*arguments)
+        return self._bodies[key]
+
+
+@pytest.fixture(scope="session")
+def few_sections(tiny_phantom):
+    """Eight genes of the tiny phantom at two ages."""
+    return FewSections(tiny_phantom, ("E11.5", "P14"), n_genes=8)
+
+
+@pytest.fixture(scope="session")
+def _server(few_sections):
+    with StandInServer(few_sections, ("E11.5", "P14")) as server:
+        yield server
+
+
+@pytest.fixture
+def server(_server):
+    """A stand-in for the servers, without faults at first."""
+    _server.work_well()
+    yield _server
+    _server.work_well()
+
+
+@pytest.fixture
+def slept():
+    """The seconds that a client has waited, in a world where waiting takes no time."""
+    return []
+
+
+@pytest.fixture
+def open_client(server, slept, tmp_path):
+    """Give a source on the stand-in whose cache lies in the test's folder."""
+
+    def build(**settings):
+        settings = {
+            "url": server.url,
+            "download_url": server.url,
+            "cache": tmp_path / "cache",
+            "requests_per_second": 1e6,
+            "sleep": slept.append,
+            **settings,
+        }
+        return open_source("allen", **settings)
+
+    return build
+
+
+@pytest.fixture(scope="session")
+def few_ontology(few_sections):
+    return parse_ontology(json.loads(few_sections.ontology()))
+
+
+@pytest.fixture(scope="session")
+def planted(few_sections, few_ontology, tmp_path_factory):
+    """The matrix of E11.5 from the phantom's files, with no server in between."""
+    folder = tmp_path_factory.mktemp("direct")
+    retrieve_age(few_sections, "E11.5", folder)
+    return assemble_age(folder, few_ontology, "E11.5")
+
+
+@pytest.fixture
+def fetch(open_client, tmp_path, few_ontology):
+    """Fetch E11.5 from the server and assemble it; further settings go to the client."""
+
+    def run(max_not_fetched=0, **settings):
+        folder = tmp_path / "E11.5"
+        source = open_client(**settings)
+        retrieve_age(source, "E11.5", folder, max_not_fetched=max_not_fetched)
+        return assemble_age(folder, few_ontology, "E11.5")
+
+    return run
 
 
 @pytest.fixture(scope="session")

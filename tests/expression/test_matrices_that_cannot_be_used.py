@@ -49,6 +49,49 @@ def test_repeated_and_empty_feature_names_are_refused(npz, text, X):
     refused(text("a,b,a\n1,2,3\n4,5,6\n7,8,9\n"), r"1 feature names are not unique \(a\)")
 
 
+def test_repeated_sample_names_are_refused_with_what_to_do(npz, text, h5ad):
+    refused(npz(samples=np.array(list("abcaef"))), r"1 sample names are not unique \(a\)")
+    file = h5ad()
+    with h5py.File(file, "r+") as opened:
+        opened["obs/_index"][1] = "cell0"
+    refused(file, r"not unique \(cell0\)")
+    refused(text("s,a\nx,1\nx,2\ny,3\n"), r"not unique \(x\).* or say what s is: labels='s'\.$")
+    refused(text(",a\nx,1\nx,2\ny,3\n"), r"not unique \(x\).*: rename them\.$")
+
+
+def test_features_in_rows_are_suspected_where_something_fits_the_other_axis(npz, text, h5ad, X):
+    message = "X looks transposed"
+    refused(npz(X=X.T, genes=None), message, labels="y")
+    refused(npz(X=X.T, y=None), message)
+    refused(
+        text("gene,s1,s2\nShh,1,2\nkind,a,b\nPax6,5,6\n"), "table looks transposed", labels="kind"
+    )
+    file = h5ad()
+    with h5py.File(file, "r+") as opened:
+        obs, var = opened["obs"], opened["var"]
+        opened.move("obs", "was_obs")
+        opened.move("var", "obs")
+        opened.move("was_obs", "var")
+        del obs, var
+    refused(file, message)
+    with h5py.File(file, "r+") as opened:
+        del opened["X"]
+        opened["X"] = X.T
+    refused(file, "It is one of var: X looks transposed", labels="kind")
+    # Another wrong length is no sign of anything.
+    with pytest.raises(MatrixError) as error:
+        read_matrix(npz(y=np.array(["a", "b"])))
+    assert "transposed" not in str(error.value)
+
+
+def test_sparse_values_that_point_outside_are_refused(h5ad, X):
+    for kind in (sparse.csr_matrix, sparse.csc_matrix):
+        file = h5ad(kind(X))
+        with h5py.File(file, "r+") as opened:
+            opened["X/indices"][3] = 10**6
+        refused(file, "not a whole .h5ad file")
+
+
 def test_labels_must_be_there_one_for_each_sample(npz, text, h5ad, frame):
     refused(npz(y=np.array(["a", "b"])), r"labels 'y' have shape=\(2,\)", labels="y")
     refused(
@@ -123,6 +166,8 @@ def test_a_layer_that_is_not_there_is_refused(h5ad, X):
 def test_text_that_is_no_table_is_refused(text, tmp_path):
     refused(text(""), "lines=0; there should be a header and samples")
     refused(text("a,b\n"), "lines=1; there should be a header and samples")
+    refused(text("a;b\n1,5;2\n3;4\n"), "one cell with ';' in it; cells should be separated by ','")
+    refused(text("a,b\n1,2\n3,4\n", "m.tsv"), "one cell with ',' in it; .* separated by '\\\\t'")
     refused(text("1,2\n3,4\n5,6\n"), "the first line holds numbers only")
     refused(text("a,b\n1,2,3,4\n"), "the first sample has 4 cells, the header 2")
     refused(text("a,b\n1,2\n3,4\n5,6,7\n"), r"Lines should have 2 cells")

@@ -78,6 +78,24 @@ def test_h5ad_is_read_dense_sparse_and_by_layer(h5ad, X):
     assert_same(read_matrix(h5ad(X * 0, layers={"counts": X}), layer="counts"), X)
 
 
+def test_h5ad_layers_may_be_sparse(h5ad, X):
+    for kind in (sparse.csr_matrix, sparse.csc_matrix):
+        file = h5ad(X * 0, layers={"counts": kind(X)})
+        assert_same(read_matrix(file, layer="counts"), X)
+
+
+def test_labels_from_obs_may_be_of_any_type(h5ad, frame):
+    for values, expected in (
+        (LABELS, LABELS),
+        (pd.array(LABELS, dtype="string"), LABELS),
+        ([True, False] * 3, ["True", "False"] * 3),
+        (pd.array([1, 2] * 3, dtype="Int64"), list("121212")),
+        (pd.Categorical(LABELS, categories=["z", "b", "a"], ordered=True), LABELS),
+    ):
+        obs = pd.DataFrame({"kind": values}, frame.index)
+        assert read_matrix(h5ad(obs=obs), labels="kind").labels.tolist() == expected
+
+
 def test_numeric_labels_read_as_floats_are_whole_numbers_again(npz, h5ad, frame):
     assert read_matrix(npz(y=np.array([1.0, 2, 1, 2, 3, 3]))).labels.tolist() == list("121233")
     assert read_matrix(npz(y=np.array([1, 2, 1, 2, 3, 3]))).labels.tolist() == list("121233")

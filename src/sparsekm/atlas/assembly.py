@@ -15,12 +15,21 @@ import pandas as pd
 
 from sparsekm.atlas.grid import GridError, Volume, read_annotation, read_energy
 from sparsekm.atlas.listing import Gene, SectionDataSet, read_listing, select_candidates
-from sparsekm.atlas.manifest import ManifestEntry, digest, read_manifest
+from sparsekm.atlas.manifest import STATUSES, ManifestEntry, digest, read_manifest
 from sparsekm.atlas.ontology import Ontology
 from sparsekm.atlas.regions import RegionMap, map_regions
 from sparsekm.atlas.replicates import choose_replicates
 from sparsekm.atlas.retrieval import LISTING_FILE, MANIFEST_FILE, Progress
 from sparsekm.atlas.vocabulary import NO_DATA, REGION_LEVEL, get_age
+
+GENE_COUNTS = (
+    "taken",
+    "without_grid",
+    "with_replicates",
+    "without_delegate",
+    "with_several_delegates",
+)
+"""What is counted of genes; the last three are among those taken."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +52,8 @@ class AgeMatrix:
     spacing : tuple of float
         Micrometres along x, y, z.
     counts : dict
-        Of ``voxels`` per class, ``section_data_sets`` left out per reason, and ``genes``.
+        Of ``voxels`` per class, ``section_data_sets`` left out per reason or status in the
+        manifest, and ``genes``.
     """
 
     X: np.ndarray
@@ -64,7 +74,6 @@ def assemble_age(
     tissue: Collection[str] = ("brain", "spinal_cord"),
     plane: str = "sagittal",
     replicates: str = "delegate",
-    genes: Collection[int] | None = None,
     progress: Progress | None = None,
 ) -> AgeMatrix:
     """Read the files of one age into a matrix.
@@ -83,8 +92,6 @@ def assemble_age(
         Plane of section.
     replicates : {"delegate", "latest", "mean"}
         Which data set speaks for a gene that has several.
-    genes : collection of int, optional
-        Gene ids to take; all by default.
     progress : callable, optional
         Called as ``progress(done, total)`` after each gene.
 
@@ -105,7 +112,7 @@ def assemble_age(
     annotation = files.read_annotation(get_age(age).annotation_file)
     voxels = map_regions(annotation.values, ontology, level=level, tissue=tissue)
     candidates, excluded = select_candidates(read_listing(folder / LISTING_FILE), age, plane=plane)
-    chosen, gene_counts = _choose(candidates, files, replicates, genes)
+    chosen, gene_counts = _choose(candidates, files, replicates)
     if not chosen:
         raise ValueError(f"{folder}: n_genes=0 with a usable grid should be >= 1.")
     X = np.empty((len(voxels.index), len(chosen)), dtype=np.float32)
@@ -121,7 +128,11 @@ def assemble_age(
         regions=voxels.table,
         dims=annotation.dims,
         spacing=annotation.spacing,
-        counts={"voxels": voxels.counts, "section_data_sets": excluded, "genes": gene_counts},
+        counts={
+            "voxels": voxels.counts,
+            "section_data_sets": {**excluded, **files.count_unusable()},
+            "genes": gene_counts,
+        },
     )
 
 
@@ -164,25 +175,6 @@ def tabulate_voxels(voxels: RegionMap, dims: tuple[int, int, int]) -> pd.DataFra
     )
 
 
-def common_genes(folders: Collection[str | Path]) -> set[int]:
-    """Ids of the genes that have a grid at every one of several ages.
-
-    Parameters
-    ----------
-    folders : collection of path
-        What `retrieve_age` wrote for each age.
-    """
-    sets = [
-        {
-            e.gene_id
-            for e in read_manifest(Path(f) / MANIFEST_FILE)
-            if e.gene_id and e.status == "ok"
-        }
-        for f in folders
-    ]
-    return set.intersection(*sets) if sets else set()
-
-
 class _Files:
     """The stored files of an age, each checked against the manifest when it is read."""
 
@@ -194,6 +186,14 @@ class _Files:
     def has_grid(self, section_data_set_id: int) -> bool:
         entry = self._energies.get(section_data_set_id)
         return entry is not None and entry.status == "ok"
+
+    def count_unusable(self) -> dict[str, int]:
+        """Count the data sets without a grid, by status."""
+        unusable = dict.fromkeys((status for status in STATUSES if status != "ok"), 0)
+        for entry in self._energies.values():
+            if entry.status != "ok":
+                unusable[entry.status] += 1
+        return unusable
 
     def read_annotation(self, file: str) -> Volume:
         if file not in self._annotations:
@@ -230,21 +230,20 @@ def _choose(
     candidates: dict[Gene, list[SectionDataSet]],
     files: _Files,
     rule: str,
-    genes: Collection[int] | None,
 ) -> tuple[dict[Gene, list[SectionDataSet]], dict[str, int]]:
-    wanted = None if genes is None else set(genes)
     chosen = {}
-    counts = dict.fromkeys(("taken", "without_grid", "not_wanted", "with_replicates"), 0)
+    counts = dict.fromkeys(GENE_COUNTS, 0)
     for gene, items in candidates.items():
         readable = [item for item in items if files.has_grid(item.id)]
-        if wanted is not None and gene.id not in wanted:
-            counts["not_wanted"] += 1
-        elif not readable:
+        if not readable:
             counts["without_grid"] += 1
-        else:
-            chosen[gene] = choose_replicates(readable, rule)
-            counts["taken"] += 1
-            counts["with_replicates"] += len(readable) > 1
+            continue
+        chosen[gene] = choose_replicates(readable, rule)
+        counts["taken"] += 1
+        counts["with_replicates"] += len(readable) > 1
+        n_delegates = sum(item.delegate for item in items)
+        counts["without_delegate"] += n_delegates == 0
+        counts["with_several_delegates"] += n_delegates > 1
     return chosen, counts
 
 

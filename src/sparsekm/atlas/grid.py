@@ -29,6 +29,10 @@ MAX_VOLUME_BYTES = 64 * 1024 * 1024
 """Largest array accepted; the atlas' largest grid has 3.2 MB."""
 
 
+class DamagedArchiveError(GridError):
+    """Bytes that are no whole zip archive: what arrived is not what was sent."""
+
+
 class MissingGridError(GridError):
     """A sound archive that holds no volume of the wanted name."""
 
@@ -72,10 +76,12 @@ def read_energy(archive: str | Path | bytes, source: str | None = None) -> Volum
 
     Raises
     ------
+    DamagedArchiveError
+        If the bytes are no whole zip archive.
     MissingGridError
         If the archive is sound but has no energy grid.
     GridError
-        If the archive, its header or its values break the format.
+        If the header or the values break the format.
     """
     source = source or _describe(archive)
     volume = read_volume(archive, ENERGY_MEMBER, ENERGY_DTYPE, source)
@@ -131,7 +137,7 @@ def read_volume(
 
     Raises
     ------
-    MissingGridError, GridError
+    DamagedArchiveError, MissingGridError, GridError
     """
     source = source or _describe(archive)
     handle = BytesIO(archive) if isinstance(archive, bytes) else archive
@@ -139,7 +145,9 @@ def read_volume(
         with zipfile.ZipFile(handle) as opened:
             return _read_members(opened, stem, np.dtype(dtype), source)
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
-        raise GridError(f"{source}: should be a complete zip archive ({error}).") from error
+        raise DamagedArchiveError(
+            f"{source}: should be a complete zip archive ({error})."
+        ) from error
 
 
 def _describe(archive: str | Path | bytes) -> str:

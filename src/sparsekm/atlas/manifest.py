@@ -1,7 +1,14 @@
 """The manifest of an age: every file that was asked for, and what became of it.
 
-One CSV per age with the columns of `COLUMNS`. ``status`` is ``ok``, ``no_grid`` (a sound archive
-without a volume, which is not asked for again) or ``missing`` (the server has no such file).
+One CSV per age with the columns of `COLUMNS`. ``status`` is
+
+* ``ok``: checked and stored;
+* ``missing``: the source has no such file;
+* ``no_grid``: a sound archive without a volume;
+* ``rejected``: a sound archive whose volume is not one of this age, or holds what is no energy;
+* ``not_fetched``: the source could not give it, and the run was allowed to do without.
+
+Only the last is asked for again.
 """
 
 from __future__ import annotations
@@ -24,8 +31,16 @@ COLUMNS = (
     "bytes",
     "sha256",
     "status",
+    "valid_share",
+    "reason",
 )
-STATUSES = ("ok", "no_grid", "missing")
+_NUMBERS = {
+    "section_data_set_id": "Int64",
+    "gene_id": "Int64",
+    "bytes": "Int64",
+    "valid_share": "float64",
+}
+STATUSES = ("ok", "missing", "no_grid", "rejected", "not_fetched")
 
 
 @dataclass(frozen=True)
@@ -46,6 +61,10 @@ class ManifestEntry:
     section_data_set_id, gene_id : int or None
     gene : str
         Symbol.
+    valid_share : float or None
+        Of an energy grid: the share of the annotated voxels that have data.
+    reason : str
+        Why a volume was rejected or could not be fetched.
     """
 
     role: str
@@ -57,6 +76,8 @@ class ManifestEntry:
     section_data_set_id: int | None = None
     gene_id: int | None = None
     gene: str = ""
+    valid_share: float | None = None
+    reason: str = ""
 
 
 def digest(body: bytes) -> str:
@@ -83,9 +104,9 @@ def read_manifest(path: str | Path) -> list[ManifestEntry]:
     path = Path(path)
     table = pd.read_csv(
         path,
-        dtype=dict.fromkeys(("section_data_set_id", "gene_id", "bytes"), "Int64"),
+        dtype={**dict.fromkeys(COLUMNS, str), **_NUMBERS},
         keep_default_na=False,
-        na_values={"section_data_set_id": [""], "gene_id": [""], "bytes": [""]},
+        na_values={column: [""] for column in _NUMBERS},
     )
     absent = [column for column in COLUMNS if column not in table.columns]
     if absent:
@@ -100,6 +121,6 @@ def read_manifest(path: str | Path) -> list[ManifestEntry]:
 
 
 def _plain(value: object) -> object:
-    if value is pd.NA:
+    if pd.isna(value):
         return None
-    return value if isinstance(value, str) else int(value)
+    return value if isinstance(value, str | float) else int(value)

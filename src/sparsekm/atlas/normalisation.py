@@ -7,12 +7,20 @@ so that a gap filled with the gene's mean has a z-score of exactly 0 and pulls n
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from dataclasses import replace
+
 import anndata
 import numpy as np
 import pandas as pd
 
 from sparsekm.atlas.missing_values import fill_missing
-from sparsekm.atlas.quality_control import Screening, screen_expression, take_submatrix
+from sparsekm.atlas.quality_control import (
+    Screening,
+    drop_columns,
+    screen_expression,
+    take_submatrix,
+)
 from sparsekm.atlas.transforms import transform_energies
 from sparsekm.expression.zscore import zscore
 
@@ -24,6 +32,7 @@ def normalise_age(
     max_missing_per_voxel: float = 0.3,
     fill: str = "gene_mean",
     transform: str = "none",
+    genes: Collection[int] | None = None,
 ) -> anndata.AnnData:
     """Screen, transform, fill and z-score the expression of an age.
 
@@ -38,6 +47,8 @@ def normalise_age(
     fill : {"none", "zero", "gene_mean", "region_mean"}
         ``none`` accepts only data without gaps.
     transform : {"none", "log2"}
+    genes : collection of int, optional
+        Ids of the genes that may stay, for instance those common to all ages.
 
     Returns
     -------
@@ -56,6 +67,8 @@ def normalise_age(
         max_missing_per_gene=max_missing_per_gene,
         max_missing_per_voxel=max_missing_per_voxel,
     )
+    if genes is not None:
+        screening = _restrict(screening, data.var["gene_id"].isin(list(genes)).to_numpy())
     obs = data.obs[screening.voxels].copy()
     obs["region"] = obs["region"].cat.remove_unused_categories()
     obs["label"] = obs["region"]
@@ -67,7 +80,7 @@ def normalise_age(
     constant = zscore(X)
     if constant.any():
         screening = _drop_further(screening, constant)
-        X = X[:, ~constant]
+        X = drop_columns(X, constant)
     settings = {
         "max_missing_per_gene": max_missing_per_gene,
         "max_missing_per_voxel": max_missing_per_voxel,
@@ -89,6 +102,14 @@ def normalise_age(
     )
 
 
+def _restrict(screening: Screening, wanted: np.ndarray) -> Screening:
+    """Keep only wanted genes; what is missing or constant stays so whether wanted or not."""
+    genes = screening.genes & wanted
+    if not genes.any():
+        raise ValueError("n_genes=0 of the common genes after quality control should be >= 1.")
+    return replace(screening, genes=genes)
+
+
 def _refuse_gaps(X: np.ndarray, names: pd.Index, n_missing: int) -> None:
     row, column = np.argwhere(np.isnan(X))[0]
     raise ValueError(
@@ -101,22 +122,19 @@ def _drop_further(screening: Screening, constant: np.ndarray) -> Screening:
     """Mark genes that only rounding keeps from being constant."""
     flagged = screening.constant.copy()
     flagged[np.flatnonzero(screening.genes)[constant]] = True
-    return Screening(
-        voxels=screening.voxels,
-        genes=screening.genes & ~flagged,
-        constant=flagged,
-        voxel_missing=screening.voxel_missing,
-        gene_missing=screening.gene_missing,
-    )
+    return replace(screening, genes=screening.genes & ~flagged, constant=flagged)
 
 
 def _tabulate_dropped(data: anndata.AnnData, screening: Screening) -> pd.DataFrame:
     dropped = ~screening.genes
+    reasons = screening.reasons()
+    # A gene of which nothing is wrong here is one that some other age lacks.
+    reasons[dropped & (reasons == "")] = "not_common"
     return pd.DataFrame(
         {
             "gene": data.var_names[dropped].to_numpy(dtype=object),
             "gene_id": data.var["gene_id"].to_numpy()[dropped],
-            "reason": np.where(screening.constant[dropped], "constant", "missing").astype(object),
+            "reason": reasons[dropped],
             "missing": screening.gene_missing[dropped],
         }
     )
@@ -139,6 +157,7 @@ def _extend_provenance(
         "n_genes_read": data.n_vars,
         "n_genes_dropped_missing": int((dropped["reason"] == "missing").sum()),
         "n_genes_dropped_constant": int((dropped["reason"] == "constant").sum()),
+        "n_genes_dropped_not_common": int((dropped["reason"] == "not_common").sum()),
         "n_genes": int(np.count_nonzero(screening.genes)),
         "n_values_filled": n_filled,
         "dropped_constant": dropped.loc[dropped["reason"] == "constant", "gene"].to_numpy(

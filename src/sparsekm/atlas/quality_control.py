@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-_CELLS_AT_ONCE = 2**22
+_CELLS_AT_ONCE = 2**19
 
 
 @dataclass(frozen=True)
@@ -29,6 +29,8 @@ class Screening:
         Share of genes without data.
     gene_missing : ndarray of shape (n_genes,)
         Share of voxels without data.
+    max_missing_per_gene : float
+        The threshold.
     """
 
     voxels: np.ndarray
@@ -36,6 +38,12 @@ class Screening:
     constant: np.ndarray
     voxel_missing: np.ndarray
     gene_missing: np.ndarray
+    max_missing_per_gene: float
+
+    def reasons(self) -> np.ndarray:
+        """Say why each gene is not kept: "missing", "constant", or "" where nothing is wrong."""
+        missing = self.gene_missing >= self.max_missing_per_gene
+        return np.select([missing, self.constant], ["missing", "constant"], "").astype(object)
 
 
 def screen_expression(
@@ -83,7 +91,7 @@ def screen_expression(
             f">= 1 with max_missing_per_gene={max_missing_per_gene} and "
             f"max_missing_per_voxel={max_missing_per_voxel}."
         )
-    return Screening(voxels, genes, constant, voxel_missing, gene_missing)
+    return Screening(voxels, genes, constant, voxel_missing, gene_missing, max_missing_per_gene)
 
 
 def row_blocks(shape: tuple[int, int]) -> list[slice]:
@@ -110,6 +118,30 @@ def take_submatrix(X: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.n
     for block in row_blocks(taken.shape):
         taken[block] = X[np.ix_(row_index[block], column_index)]
     return taken
+
+
+def drop_columns(X: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """Drop columns of a matrix within its own memory, which the returned matrix goes on using.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_voxels, n_genes)
+        C-contiguous; worthless afterwards.
+    columns : ndarray of bool
+        True for those to drop.
+
+    Returns
+    -------
+    ndarray of shape (n_voxels, n_kept)
+        C-contiguous.
+    """
+    n_kept = int(np.count_nonzero(~columns))
+    flat = X.reshape(-1)
+    # Rows move towards the front, never past what is still to be read.
+    for rows in row_blocks(X.shape):
+        kept = X[rows][:, ~columns]
+        flat[rows.start * n_kept : rows.stop * n_kept] = kept.ravel()
+    return flat[: len(X) * n_kept].reshape(len(X), n_kept)
 
 
 def _varies(X: np.ndarray, voxels: np.ndarray) -> np.ndarray:

@@ -1,8 +1,10 @@
 """Fetch the files of an age from a source, check each one, and store it with a manifest.
 
 A body counts only after it has been read as what it should be: an archive that is whole, with a
-header that fits its array and the dimensions of that age's annotation. Nothing here remembers an
-earlier run: a source that is slow to ask keeps a cache of its own.
+header that fits its array and the dimensions of that age's annotation. One grid that is not what
+it should be costs its gene's replicate, not the run; it is recorded with the reason, and where
+many are wrong, so is something else, and the run stops. Nothing here remembers an earlier run: a
+source that is slow to ask keeps a cache of its own.
 
 Files of an age, in ``{root}/{age}/``: ``listing.json``, the annotation zip under its server name,
 ``energy/{section data set id}.zip``, ``manifest.csv``, and for simulated data ``truth.csv``.
@@ -10,15 +12,19 @@ Files of an age, in ``{root}/{age}/``: ``listing.json``, the annotation zip unde
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-from sparsekm.atlas.envelope import open_envelope, parse_json
-from sparsekm.atlas.grid import GridError, MissingGridError, read_annotation, read_energy
+from sparsekm.atlas.envelope import EnvelopeError, open_envelope, parse_json
+from sparsekm.atlas.gene_metadata import parse_genes
+from sparsekm.atlas.grid import GridError, Volume, read_annotation
 from sparsekm.atlas.listing import Gene, parse_listing, select_candidates
 from sparsekm.atlas.manifest import ManifestEntry, digest, write_manifest
 from sparsekm.atlas.ontology import parse_ontology
-from sparsekm.atlas.sources import AtlasSource, NotFoundError
+from sparsekm.atlas.prefetch import fetch_in_order
+from sparsekm.atlas.reception import Reception, receive_energy
+from sparsekm.atlas.sources import AtlasSource, UnavailableError
 from sparsekm.atlas.vocabulary import get_age
 from sparsekm.storage.atomic import atomic_path
 
@@ -26,6 +32,11 @@ LISTING_FILE = "listing.json"
 MANIFEST_FILE = "manifest.csv"
 TRUTH_FILE = "truth.csv"
 ENERGY_FOLDER = "energy"
+
+MAX_REJECTED_SHARE = 0.1
+"""A larger share of rejected grids is no matter of single grids."""
+MAX_FAILURES_IN_A_ROW = 5
+"""After so many the source is taken to be down."""
 
 Progress = Callable[[int, int], None]
 
@@ -42,12 +53,25 @@ def retrieve_ontology(source: AtlasSource, path: str | Path) -> None:
     _store(Path(path), body)
 
 
+def retrieve_genes(source: AtlasSource, path: str | Path) -> None:
+    """Fetch what the atlas knows about its genes, check that it parses, and store it.
+
+    Raises
+    ------
+    EnvelopeError
+    """
+    body = source.genes()
+    parse_genes(open_envelope(parse_json(body, "genes"), "genes"), "genes")
+    _store(Path(path), body)
+
+
 def retrieve_age(
     source: AtlasSource,
     age: str,
     folder: str | Path,
     *,
     plane: str = "sagittal",
+    max_not_fetched: int = 0,
     progress: Progress | None = None,
 ) -> list[ManifestEntry]:
     """Fetch all files of one age.
@@ -60,6 +84,8 @@ def retrieve_age(
         The age's own folder, ``data/raw/{age}``.
     plane : str
         Plane of section of the data sets to fetch.
+    max_not_fetched : int
+        Grids that the age may do without because the source cannot give them.
     progress : callable, optional
         Called as ``progress(done, total)`` after each energy grid.
 
@@ -72,33 +98,26 @@ def retrieve_age(
     Raises
     ------
     GridError, EnvelopeError
-        If a file is not what it should be; then there is no manifest, only the files before it.
-    NotFoundError
-        If the source has no annotation or listing for the age.
+        If the listing or the annotation is not what it should be, or more than
+        `MAX_REJECTED_SHARE` of the grids are not. There then is no manifest, only the files
+        before it.
+    NotFoundError, RefusedError
+        If the source has no annotation or listing for the age, or refuses.
+    UnavailableError
+        If the source could not give listing, annotation or more than `max_not_fetched` grids.
     """
     folder = Path(folder)
-    annotation_file = get_age(age).annotation_file
-    listing, annotation = source.listing(age), source.annotation(age)
-    dims = read_annotation(annotation, f"{age}: {annotation_file}").dims
-    rows = open_envelope(parse_json(listing, f"{age}: {LISTING_FILE}"), f"{age}: {LISTING_FILE}")
-    candidates, _ = select_candidates(parse_listing(rows, LISTING_FILE), age, plane=plane)
+    listing, body = source.listing(age), source.annotation(age)
+    annotation = read_annotation(body, f"{age}: {get_age(age).annotation_file}")
+    wanted = list_wanted(listing, age, plane)
     # While files change, none may pass for a complete set.
     (folder / MANIFEST_FILE).unlink(missing_ok=True)
     entries = [
-        _store_entry(folder, "listing", LISTING_FILE, listing, source.describe_url("listing", age)),
-        _store_entry(
-            folder,
-            "annotation",
-            annotation_file,
-            annotation,
-            source.describe_url("annotation", age),
-        ),
+        _store_entry(source, age, folder, "listing", LISTING_FILE, listing),
+        _store_entry(source, age, folder, "annotation", get_age(age).annotation_file, body),
     ]
-    wanted = [(gene, item.id) for gene, items in candidates.items() for item in items]
-    for done, (gene, item_id) in enumerate(wanted, start=1):
-        entries.append(_retrieve_energy(source, age, folder, gene, item_id, dims))
-        if progress is not None:
-            progress(done, len(wanted))
+    entries += _retrieve_energies(source, age, folder, wanted, annotation, progress)
+    _check_entries(age, entries, max_not_fetched)
     truth = source.truth(age)
     if truth is not None:
         _store(folder / TRUTH_FILE, truth)
@@ -107,55 +126,107 @@ def retrieve_age(
     return entries
 
 
+def list_wanted(listing: bytes, age: str, plane: str) -> list[tuple[Gene, int]]:
+    """List the section data sets to fetch, each with its gene.
+
+    Parameters
+    ----------
+    listing : bytes
+        JSON in the servers' envelope.
+    age, plane : str
+
+    Raises
+    ------
+    EnvelopeError
+        If the listing is not what it should be, or has no usable section data set.
+    """
+    where = f"{age}: {LISTING_FILE}"
+    rows = open_envelope(parse_json(listing, where), where)
+    candidates, excluded = select_candidates(parse_listing(rows, where), age, plane=plane)
+    if not candidates:
+        reasons = ", ".join(f"{reason}: {n}" for reason, n in excluded.items() if n)
+        raise EnvelopeError(
+            f"{where}: n_section_data_sets=0 that are {plane} should be >= 1, of {len(rows)} "
+            f"listed ({reasons or 'none at all'})."
+        )
+    return [(gene, item.id) for gene, items in candidates.items() for item in items]
+
+
 def energy_file(section_data_set_id: int) -> str:
     """Name of a stored energy zip relative to the age's folder."""
     return f"{ENERGY_FOLDER}/{section_data_set_id}.zip"
 
 
-def _retrieve_energy(
+def _retrieve_energies(
     source: AtlasSource,
     age: str,
     folder: Path,
-    gene: Gene,
-    item_id: int,
-    dims: tuple[int, int, int],
+    wanted: list[tuple[Gene, int]],
+    annotation: Volume,
+    progress: Progress | None,
+) -> list[ManifestEntry]:
+    """Fetch, judge and store the energies, in the order wanted."""
+    entries: list[ManifestEntry] = []
+    in_a_row = 0
+
+    def fetch(item: tuple[Gene, int]) -> Reception:
+        return receive_energy(source, age, item[1], annotation)
+
+    received = fetch_in_order(fetch, wanted, at_once=source.at_once)
+    for (gene, item_id), reception in zip(wanted, received, strict=True):
+        file = energy_file(item_id) if reception.status == "ok" else ""
+        if file:
+            _store(folder / file, reception.body)
+        entries.append(
+            ManifestEntry(
+                role="energy",
+                file=file,
+                url=source.describe_url("energy", age, item_id),
+                bytes=len(reception.body),
+                sha256=digest(reception.body) if reception.body else "",
+                status=reception.status,
+                section_data_set_id=item_id,
+                gene_id=gene.id,
+                gene=gene.symbol,
+                valid_share=reception.valid_share,
+                reason=reception.reason,
+            )
+        )
+        in_a_row = in_a_row + 1 if reception.status == "not_fetched" else 0
+        if in_a_row == MAX_FAILURES_IN_A_ROW:
+            raise UnavailableError(
+                f"{age}: {in_a_row} grids in a row could not be fetched, after "
+                f"{len(entries) - in_a_row} of {len(wanted)}. Run again to go on. The last: "
+                f"{reception.reason}"
+            )
+        if progress is not None:
+            progress(len(entries), len(wanted))
+    return entries
+
+
+def _check_entries(age: str, entries: list[ManifestEntry], max_not_fetched: int) -> None:
+    """Refuse a set of grids of which too many are wrong or absent."""
+    energies = [entry for entry in entries if entry.role == "energy"]
+    by_status = Counter(entry.status for entry in energies)
+    first = {entry.status: entry.reason for entry in reversed(energies)}
+    if by_status["rejected"] > max(1, MAX_REJECTED_SHARE * len(energies)):
+        raise GridError(
+            f"{age}: n_rejected={by_status['rejected']} of {len(energies)} grids should be at "
+            f"most {MAX_REJECTED_SHARE:.0%}. The first: {first['rejected']}"
+        )
+    if by_status["not_fetched"] > max_not_fetched:
+        raise UnavailableError(
+            f"{age}: n_not_fetched={by_status['not_fetched']} of {len(energies)} grids should be "
+            f"<= max_not_fetched={max_not_fetched}. Run again to go on. The first: "
+            f"{first['not_fetched']}"
+        )
+
+
+def _store_entry(
+    source: AtlasSource, age: str, folder: Path, role: str, file: str, body: bytes
 ) -> ManifestEntry:
-    body, status = _ask_energy(source, age, item_id, dims)
-    file = energy_file(item_id) if status == "ok" else ""
-    if file:
-        _store(folder / file, body)
-    return ManifestEntry(
-        role="energy",
-        file=file,
-        url=source.describe_url("energy", age, item_id),
-        bytes=len(body),
-        sha256=digest(body) if body else "",
-        status=status,
-        section_data_set_id=item_id,
-        gene_id=gene.id,
-        gene=gene.symbol,
-    )
-
-
-def _ask_energy(
-    source: AtlasSource, age: str, item_id: int, dims: tuple[int, int, int]
-) -> tuple[bytes, str]:
-    """Fetch and check one energy zip; a sound archive without a grid is an answer, not an error."""
-    name = f"{age}, section data set {item_id}"
-    try:
-        body = source.energy(age, item_id)
-        found = read_energy(body, name).dims
-    except NotFoundError:
-        return b"", "missing"
-    except MissingGridError:
-        return body, "no_grid"
-    if found != dims:
-        raise GridError(f"{name}: DimSize={found} should equal the annotation's {dims}.")
-    return body, "ok"
-
-
-def _store_entry(folder: Path, role: str, file: str, body: bytes, url: str) -> ManifestEntry:
     _store(folder / file, body)
+    url = source.describe_url(role, age)
     return ManifestEntry(role, file, url, len(body), digest(body), "ok")
 
 

@@ -11,6 +11,7 @@ from typing import Protocol
 
 SOURCES = {
     "phantom": ("sparsekm.simulation.phantom.source", "PhantomSource"),
+    "allen": ("sparsekm.atlas.allen.source", "AllenSource"),
 }
 """Module and class of each source. Imported when asked for: an analysis of the real atlas does not
 depend on the code of the phantom."""
@@ -20,16 +21,36 @@ class NotFoundError(LookupError):
     """The source has no such file, and asking again will not change that."""
 
 
+class UnavailableError(RuntimeError):
+    """The source cannot give a file now; asking again later may help."""
+
+
+class RefusedError(RuntimeError):
+    """The source refuses, or what it offers is not to be accepted; asking again will not help."""
+
+
 class AtlasSource(Protocol):
     """Gives the files of the atlas as bytes.
 
-    Each method may raise `NotFoundError`. ``url`` methods name a file's origin for the manifest.
+    Each method may raise `NotFoundError`, `UnavailableError` and `RefusedError`. ``url`` methods
+    name a file's origin for the manifest.
+
+    Attributes
+    ----------
+    simulated : bool
+        Whether the data are invented.
+    at_once : int
+        How many energies may be asked for at the same time, from as many threads.
     """
 
     simulated: bool
+    at_once: int
 
     def ontology(self) -> bytes:
         """Return the structure tree: JSON in the servers' envelope."""
+
+    def genes(self) -> bytes:
+        """Return what the atlas knows about its genes: JSON in the servers' envelope."""
 
     def listing(self, age: str) -> bytes:
         """Return the section data sets of an age: JSON in the servers' envelope, all pages."""
@@ -55,7 +76,8 @@ def open_source(name: str, **settings) -> AtlasSource:
     name : str
         A key of `SOURCES`.
     **settings
-        Passed on to the source; the phantom takes ``size`` and ``seed``.
+        Passed on to the source; the phantom takes ``size`` and ``seed``, the servers' addresses
+        and limits are those of `sparsekm.atlas.allen.source.AllenSource`.
 
     Returns
     -------

@@ -10,12 +10,14 @@ import pandas as pd
 from anndata.io import read_elem
 from scipy import sparse
 
+from sparsekm.expression.contained_hdf5 import open_contained
 from sparsekm.expression.raw_matrix import (
     BlockCollector,
     MatrixError,
     RawMatrix,
     check_features,
     check_labels,
+    check_samples,
     check_size,
 )
 
@@ -44,19 +46,8 @@ def read_h5ad(file: str | Path, labels: str | None = None, layer: str | None = N
         Naming the file, the value and the rule that it breaks.
     """
     file = Path(file)
-    if not file.is_file():
-        raise FileNotFoundError(f"{file}: no such file.")
-    try:
-        with h5py.File(file, "r") as opened:
-            return _read(file, opened, labels, layer)
-    except MatrixError:
-        raise
-    # A damaged file can fail anywhere inside HDF5 or anndata, with almost any error.
-    except Exception as error:
-        reason = next(iter(str(error).splitlines()), type(error).__name__)
-        raise MatrixError(
-            f"{file}: not a whole .h5ad file ({reason}); it should be as anndata writes it."
-        ) from error
+    with open_contained(file, "anndata") as opened:
+        return _read(file, opened, labels, layer)
 
 
 def _read(file: Path, opened: h5py.File, labels: str | None, layer: str | None) -> RawMatrix:
@@ -73,20 +64,22 @@ def _read(file: Path, opened: h5py.File, labels: str | None, layer: str | None) 
     if shape != (len(obs), len(var)):
         raise MatrixError(
             f"{file}: {name} has shape={shape}; it should be ({len(obs)}, {len(var)}), as obs and "
-            "var have it."
+            "var have it." + (" X looks transposed." if shape == (len(var), len(obs)) else "")
         )
     check_size(file, *shape)
     if labels is not None and labels not in obs:
         raise MatrixError(
             f"{file}: labels={labels!r} should be one of the columns of obs: {list(obs.columns)}."
+            + (" It is one of var: X looks transposed." if labels in var else "")
         )
     features = check_features(file, var.index)
+    samples = check_samples(file, obs.index)
     X, offset = _dense(file, node, shape, features)
     return RawMatrix(
         X=X,
         offset=offset,
         features=features,
-        samples=[str(sample) for sample in obs.index],
+        samples=samples,
         labels=None
         if labels is None
         else check_labels(file, labels, _values(obs[labels]), len(obs)),
@@ -112,7 +105,10 @@ def _dense(
         stored = sum(node[part].nbytes for part in ("data", "indices", "indptr"))
         if stored > 4 * 16 * np.prod(shape, dtype=np.int64) + 2**20:
             raise MatrixError(f"{file}: {node.name} claims {stored} bytes for shape={shape}.")
-        source = sparse.csr_array(read_elem(node))
+        stored_matrix = read_elem(node)
+        # Conversions trust the indices: out of bounds, they would write anywhere in memory.
+        stored_matrix.check_format(full_check=True)
+        source = sparse.csr_array(stored_matrix)
     if source.dtype.kind not in "fiub":
         raise MatrixError(f"{file}: {node.name} has dtype={source.dtype}; it should be numeric.")
     X = np.empty(shape, dtype=np.float32)

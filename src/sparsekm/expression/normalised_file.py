@@ -107,6 +107,21 @@ def read_normalised(file: str | Path) -> NormalisedData:
     )
 
 
+def read_anndata(file: str | Path) -> anndata.AnnData:
+    """Read the whole data set, with everything that its writer kept about samples and features.
+
+    Raises
+    ------
+    DamagedFileError
+        When the file is truncated, its parts disagree, or a value is not finite.
+    """
+    with open_checked(file, _RULE) as opened:
+        parts = {name: _read_part(file, opened, name) for name in ("obs", "var", "obsm", "uns")}
+        shape = (len(parts["obs"]), len(parts["var"]))
+        X = read_array(opened, "X", kind="f", shape=shape, rule=_RULE, dtype=np.float32)
+    return anndata.AnnData(X=X, **parts)
+
+
 def read_features(file: str | Path) -> pd.DataFrame:
     """Read the table of the features alone: what stands in ``var``, p rows."""
     with open_checked(file, _RULE) as opened:

@@ -16,12 +16,16 @@ import numpy as np
 from numpy.lib import format as npy
 
 from sparsekm.expression.raw_matrix import (
+    FEATURE_ARRAYS,
+    LABEL_ARRAYS,
     BlockCollector,
     MatrixError,
     RawMatrix,
     check_features,
     check_labels,
+    check_samples,
     check_size,
+    hint_at_transposition,
 )
 
 _BLOCK_BYTES = 2**24
@@ -73,15 +77,15 @@ def _read_archive(file: Path, archive: zipfile.ZipFile, labels: str | None) -> R
             raise MatrixError(f"{file}: X has dtype={dtype}; it should be numeric.")
         n, p = shape
         check_size(file, n, p)
-        features = next((name for name in ("genes", "features") if name in names), None)
+        features = next((name for name in FEATURE_ARRAYS if name in names), None)
         feature_names = (
             [f"feature{j + 1}" for j in range(p)]
             if features is None
-            else check_features(file, _vector(file, archive, features, p))
+            else check_features(file, _vector(file, archive, features, p, n))
         )
         X, offset = _read_matrix(file, member, shape, fortran, dtype, feature_names)
     if labels is None:
-        labels = next((name for name in ("y", "labels") if name in names), None)
+        labels = next((name for name in LABEL_ARRAYS if name in names), None)
     elif labels not in names:
         raise MatrixError(f"{file}: labels={labels!r} should be one of its arrays {sorted(names)}.")
     return RawMatrix(
@@ -90,13 +94,13 @@ def _read_archive(file: Path, archive: zipfile.ZipFile, labels: str | None) -> R
         features=feature_names,
         samples=None
         if "samples" not in names
-        else [str(name) for name in _vector(file, archive, "samples", n)],
+        else check_samples(file, _vector(file, archive, "samples", n, p)),
         labels=None
         if labels is None
-        else check_labels(file, labels, _vector(file, archive, labels, None), n),
+        else check_labels(file, labels, _vector(file, archive, labels, None), n, p),
         relevant=None
         if "relevant" not in names
-        else _vector(file, archive, "relevant", p).astype(bool),
+        else _vector(file, archive, "relevant", p, n).astype(bool),
     )
 
 
@@ -116,13 +120,20 @@ def _header(file: Path, name: str, member) -> tuple[tuple[int, ...], bool, np.dt
     return shape, fortran, dtype
 
 
-def _vector(file: Path, archive: zipfile.ZipFile, name: str, length: int | None) -> np.ndarray:
+def _vector(
+    file: Path,
+    archive: zipfile.ZipFile,
+    name: str,
+    length: int | None,
+    other: int | None = None,
+) -> np.ndarray:
     with archive.open(f"{name}.npy") as member:
         shape, _, dtype = _header(file, name, member)
         if len(shape) != 1 or length not in (None, shape[0]):
             raise MatrixError(
                 f"{file}: {name} has shape={shape}; it should be "
                 f"({'any' if length is None else length},)."
+                + hint_at_transposition(name, shape, length, other)
             )
         n_bytes = shape[0] * dtype.itemsize
         if n_bytes > _MAX_VECTOR_BYTES:

@@ -14,6 +14,13 @@ MIN_SAMPLES = 3
 """Two samples leave nothing to cluster."""
 
 
+FEATURE_ARRAYS = ("genes", "features")
+"""Arrays of a file of arrays that may hold the features' names."""
+
+LABEL_ARRAYS = ("y", "labels")
+"""Arrays of a file of arrays that may hold the known classes, unless another is named."""
+
+
 class MatrixError(ValueError):
     """A user's matrix cannot be used; the message says what is wrong, where, and the rule."""
 
@@ -112,22 +119,59 @@ def check_size(file: object, n_samples: int, n_features: int) -> None:
 
 def check_features(file: object, features: Iterable[object]) -> list[str]:
     """Check that feature names are there and differ, and return them as strings."""
-    names = [str(name) for name in features]
+    return _check_names(file, features, "feature", "rename them or merge their columns")
+
+
+def check_samples(file: object, samples: Iterable[object], source: str = "") -> list[str]:
+    """Check that sample names are there and differ, and return them as strings.
+
+    Parameters
+    ----------
+    file : path
+        For messages.
+    samples : iterable
+    source : str, optional
+        Where the names come from, for messages.
+    """
+    advice = "rename them" + (f", or say what {source} is: labels={source!r}" if source else "")
+    return _check_names(file, samples, "sample", advice)
+
+
+def _check_names(file: object, values: Iterable[object], kind: str, advice: str) -> list[str]:
+    names = [str(value) for value in values]
     unnamed = sum(not name.strip() for name in names)
     if unnamed:
-        raise MatrixError(f"{file}: {unnamed} features have no name; every one should.")
+        raise MatrixError(f"{file}: {unnamed} {kind}s have no name; every one should.")
     seen: set[str] = set()
     repeated = sorted({name for name in names if name in seen or seen.add(name)})
     if repeated:
         shown = ", ".join(repeated[:5]) + (", ..." if len(repeated) > 5 else "")
         raise MatrixError(
-            f"{file}: {len(repeated)} feature names are not unique ({shown}); each should stand "
-            "once: rename them or merge their columns."
+            f"{file}: {len(repeated)} {kind} names are not unique ({shown}); each should stand "
+            f"once: {advice}."
         )
     return names
 
 
-def check_labels(file: object, name: str, values: Sequence[object], n_samples: int) -> np.ndarray:
+def hint_at_transposition(
+    what: str, shape: tuple[int, ...] | None, length: int, other: int | None
+) -> str:
+    """Give a sentence for a message where `what` fits the matrix' other axis, else nothing."""
+    if shape != (other,) or other == length:
+        return ""
+    return (
+        f" X looks transposed, since {what} would fit its other axis: rows should be samples, "
+        "columns features."
+    )
+
+
+def check_labels(
+    file: object,
+    name: str,
+    values: Sequence[object],
+    n_samples: int,
+    n_features: int | None = None,
+) -> np.ndarray:
     """Check known classes and return them as strings.
 
     Whole numbers read as floats become whole numbers again: the label 3.0 is "3".
@@ -140,6 +184,8 @@ def check_labels(file: object, name: str, values: Sequence[object], n_samples: i
         Name of the labels in the file.
     values : sequence of length n
     n_samples : int
+    n_features : int, optional
+        Where it fits in place of `n_samples`, the message says that X looks transposed.
 
     Returns
     -------
@@ -150,6 +196,7 @@ def check_labels(file: object, name: str, values: Sequence[object], n_samples: i
         raise MatrixError(
             f"{file}: labels {name!r} have shape={values.shape}; there should be one for each of "
             f"the {n_samples} samples: ({n_samples},)."
+            + hint_at_transposition("they", values.shape, n_samples, n_features)
         )
     if values.dtype.kind == "f":
         whole = np.isfinite(values).all() and (values == np.round(values)).all()

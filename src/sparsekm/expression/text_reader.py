@@ -10,6 +10,7 @@ from __future__ import annotations
 import csv
 import gzip
 import zlib
+from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
@@ -22,10 +23,13 @@ from sparsekm.expression.raw_matrix import (
     RawMatrix,
     check_features,
     check_labels,
+    check_samples,
     check_size,
 )
 
 _CELLS_AT_ONCE = 2**20
+# What the column of the samples' names is called in messages where its header is empty.
+_UNNAMED = "sample names"
 # What text that is none, or a damaged .gz, can raise.
 _UNREADABLE = (ValueError, csv.Error, EOFError, OSError, zlib.error)
 
@@ -59,19 +63,7 @@ def read_text(file: str | Path, labels: str | None = None) -> RawMatrix:
     blocks: list[np.ndarray] = []
     others: list[pd.DataFrame] = []
     try:
-        chunks = pd.read_csv(
-            file,
-            sep=separator,
-            names=columns,
-            skiprows=1,
-            index_col=False,
-            dtype={name: str if name in text else np.float64 for name in columns},
-            keep_default_na=False,
-            na_values={name: ["", "NA", "NaN", "nan"] for name in features},
-            chunksize=max(1, _CELLS_AT_ONCE // len(columns)),
-            encoding="utf-8-sig",
-        )
-        for chunk in chunks:
+        for chunk in _chunks(file, separator, columns, features):
             blocks.append(collector.convert(chunk[features].to_numpy()))
             others.append(chunk[text])
             check_size(file, max(collector.n_rows, 3), len(features))
@@ -88,15 +80,72 @@ def read_text(file: str | Path, labels: str | None = None) -> RawMatrix:
         X=np.concatenate(blocks),
         offset=offset,
         features=features,
-        samples=None if sample_column is None else other[sample_column].tolist(),
+        samples=None
+        if sample_column is None
+        else check_samples(
+            file, other[sample_column], sample_column if sample_column != _UNNAMED else ""
+        ),
         labels=None
         if labels is None
         else check_labels(file, labels, other[labels].to_numpy(dtype=object), len(other)),
     )
 
 
+def _chunks(
+    file: Path, separator: str, columns: list[str], features: list[str]
+) -> Iterator[pd.DataFrame]:
+    """Read some lines at a time, features as numbers and everything else as text."""
+    return pd.read_csv(
+        file,
+        sep=separator,
+        names=columns,
+        skiprows=1,
+        index_col=False,
+        dtype=dict.fromkeys(columns, str) | dict.fromkeys(features, np.float64),
+        keep_default_na=False,
+        na_values={name: ["", "NA", "NaN", "nan"] for name in features},
+        chunksize=max(1, _CELLS_AT_ONCE // len(columns)),
+        encoding="utf-8-sig",
+    )
+
+
 def _columns(file: Path, separator: str, labels: str | None) -> tuple[list[str], str | None]:
     """Name all columns, and tell which one holds the samples' names."""
+    header, line = _first_lines(file, separator)
+    header = [name.strip() for name in header]
+    others = [other for other in ",;\t" if len(header) == 1 and other in header[0]]
+    if others:
+        raise MatrixError(
+            f"{file}: the header is one cell with {others[0]!r} in it; cells should be separated "
+            f"by {separator!r}, as the file's ending says."
+        )
+    sample_column = None
+    if len(line) == len(header) + 1:
+        header = ["", *header]
+    if len(line) != len(header):
+        raise MatrixError(
+            f"{file}: the first sample has {len(line)} cells, the header {len(header)}; they "
+            "should agree."
+        )
+    if not header[0] or (header[0] != labels and _is_text(line[0])):
+        sample_column = header[0] = header[0] or _UNNAMED
+    if labels is not None and labels not in header:
+        shown = ", ".join(header[:5]) + (", ..." if len(header) > 5 else "")
+        raise MatrixError(
+            f"{file}: labels={labels!r} should be one of its columns ({shown})."
+            + _hint_at_row(file, separator, labels)
+        )
+    if len(set(header)) != len(header):
+        check_features(file, header)
+    if all(not _is_text(name) for name in header if name not in (sample_column, labels)):
+        raise MatrixError(
+            f"{file}: the first line holds numbers only; it should hold the features' names."
+        )
+    return header, sample_column
+
+
+def _first_lines(file: Path, separator: str) -> list[list[str]]:
+    """Read the cells of the header and of the first sample."""
     opener = gzip.open if file.suffix == ".gz" else open
     try:
         with opener(file, "rt", encoding="utf-8-sig", newline="") as opened:
@@ -107,28 +156,19 @@ def _columns(file: Path, separator: str, labels: str | None) -> tuple[list[str],
         raise MatrixError(f"{file}: not UTF-8 text with one line per sample ({error}).") from error
     if len(first) < 2:
         raise MatrixError(f"{file}: lines={len(first)}; there should be a header and samples.")
-    header, line = first
-    header = [name.strip() for name in header]
-    sample_column = None
-    if len(line) == len(header) + 1:
-        header = ["", *header]
-    if len(line) != len(header):
-        raise MatrixError(
-            f"{file}: the first sample has {len(line)} cells, the header {len(header)}; they "
-            "should agree."
-        )
-    if not header[0] or (header[0] != labels and _is_text(line[0])):
-        sample_column = header[0] = header[0] or "sample names"
-    if labels is not None and labels not in header:
-        shown = ", ".join(header[:5]) + (", ..." if len(header) > 5 else "")
-        raise MatrixError(f"{file}: labels={labels!r} should be one of its columns ({shown}).")
-    if len(set(header)) != len(header):
-        check_features(file, header)
-    if all(not _is_text(name) for name in header if name not in (sample_column, labels)):
-        raise MatrixError(
-            f"{file}: the first line holds numbers only; it should hold the features' names."
-        )
-    return header, sample_column
+    return first
+
+
+def _hint_at_row(file: Path, separator: str, labels: str) -> str:
+    """Say so where `labels` names a line: samples that stand in columns are a common mistake."""
+    opener = gzip.open if file.suffix == ".gz" else open
+    try:
+        with opener(file, "rt", encoding="utf-8-sig", newline="") as opened:
+            lines = csv.reader(opened, delimiter=separator)
+            found = any(line and line[0].strip() == labels for line in lines)
+    except _UNREADABLE:
+        return ""
+    return f" A line is called {labels!r}: the table looks transposed." if found else ""
 
 
 def _is_text(cell: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-_CELLS_AT_ONCE = 2**20
+_CELLS_AT_ONCE = 2**18
 
 
 def zscore(X: np.ndarray, offset: np.ndarray | None = None) -> np.ndarray:

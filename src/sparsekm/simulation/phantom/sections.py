@@ -1,13 +1,12 @@
-"""The phantom's section data sets: replicates, delegates, failures, and the listing of an age."""
+"""The phantom's section data sets: replicates, delegates and failures."""
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 
 import numpy as np
 
-from sparsekm.atlas.vocabulary import AGES, ORGANISM_ID, PLANES, TREATMENT, Age
+from sparsekm.atlas.vocabulary import AGES
 from sparsekm.simulation.phantom.genes import PlantedGene
 
 FIRST_SECTION_ID = 980_000_001
@@ -72,20 +71,6 @@ def _is_replicated(rows: list[dict]) -> bool:
     return all(sound) and [row["delegate"] for row in rows] == [True, False]
 
 
-def listing_document(age: str, sections: list[PlantedSection]) -> bytes:
-    """Write the listing of an age as the servers do, with one row sent twice as joins do."""
-    rows = [_listing_row(AGES[age], section) for section in sections]
-    rows.append(rows[len(rows) // 2])
-    envelope = {
-        "success": True,
-        "id": 0,
-        "start_row": 0,
-        "num_rows": len(rows),
-        "total_rows": len(rows),
-    }
-    return json.dumps({**envelope, "msg": rows}).encode()
-
-
 def _draft_rows(gene: PlantedGene, rng: np.random.Generator) -> list[dict]:
     def row(delegate: bool, failed: bool = False, plane: str = "sagittal") -> dict:
         day, month = int(rng.integers(1, 28)), int(rng.integers(1, 13))
@@ -106,33 +91,3 @@ def _draft_rows(gene: PlantedGene, rng: np.random.Generator) -> list[dict]:
     elif draw < 0.18:
         rows.append(row(False, plane="coronal"))
     return rows
-
-
-def _listing_row(age: Age, section: PlantedSection) -> dict:
-    gene = section.gene
-    short = {"id": gene.id, "acronym": gene.symbol, "entrez_id": gene.entrez_id}
-    probe = {"id": gene.id + 1_000_000, "gene_id": gene.id, "name": f"PH_{gene.number + 1:04d}"}
-    age_row = {"id": age.reference_space_id, "name": age.name, "days": age.days}
-    return {
-        "id": section.id,
-        "name": None,
-        "failed": section.failed,
-        "delegate": section.delegate,
-        "expression": True,
-        "plane_of_section_id": PLANES[section.plane],
-        "reference_space_id": age.reference_space_id,
-        "section_thickness": 20.0,
-        "specimen_id": section.id + 1_000_000,
-        "qc_date": section.qc_date,
-        "storage_directory": f"/phantom/image_series_{section.id}/",
-        "genes": [{**short, "name": gene.name, "organism_id": ORGANISM_ID, "ensembl_id": None}],
-        "probes": [{**probe, "probe_type": "RNA", "gene": short}] if gene.has_probe else [],
-        "plane_of_section": {"id": PLANES[section.plane], "name": section.plane},
-        "reference_space": {"id": age.reference_space_id, "name": age.name},
-        "treatments": [{"id": 1, "name": TREATMENT}],
-        "specimen": {
-            "id": section.id + 1_000_000,
-            "name": "phantom",
-            "donor": {"age": {**age_row, "embryonic": age.embryonic, "organism_id": ORGANISM_ID}},
-        },
-    }

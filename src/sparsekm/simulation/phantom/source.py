@@ -10,7 +10,8 @@ from sparsekm.simulation.phantom.archives import pack_annotation, pack_energy
 from sparsekm.simulation.phantom.energies import Canvas, draw_energy, prepare_canvas
 from sparsekm.simulation.phantom.genes import plant_genes
 from sparsekm.simulation.phantom.geometry import build_geometry
-from sparsekm.simulation.phantom.sections import PlantedSection, listing_document, plant_sections
+from sparsekm.simulation.phantom.listings import genes_document, listing_document
+from sparsekm.simulation.phantom.sections import PlantedSection, plant_sections
 from sparsekm.simulation.phantom.sizes import get_size
 from sparsekm.simulation.phantom.structures import label_voxels, ontology_document
 from sparsekm.simulation.phantom.truth import tabulate_truth
@@ -29,23 +30,30 @@ class PhantomSource:
     ----------
     simulated : bool
         True.
-    genes : list of PlantedGene
+    at_once : int
+        1: drawing is no matter of waiting.
+    planted : list of PlantedGene
     """
 
     simulated = True
+    at_once = 1
 
     def __init__(self, size: str = "default", seed: int = 0):
         if seed < 0:
             raise ValueError(f"seed={seed} should be >= 0.")
         self.size = get_size(size)
         self.seed = seed
-        self.genes = plant_genes(self.size.genes, seed)
+        self.planted = plant_genes(self.size.genes, seed)
         self._canvases: dict[str, Canvas] = {}
         self._sections: dict[str, dict[int, PlantedSection]] = {}
 
     def ontology(self) -> bytes:
         """Return the structure tree."""
         return ontology_document()
+
+    def genes(self) -> bytes:
+        """Return the table of genes."""
+        return genes_document(self.planted)
 
     def listing(self, age: str) -> bytes:
         """Return the section data sets of an age, failed and coronal ones included."""
@@ -76,12 +84,12 @@ class PhantomSource:
     def truth(self, age: str) -> bytes:
         """Return what is planted at an age as CSV."""
         present = set(self.size.ages[age].region_voxels)
-        return tabulate_truth(age, self.genes, present).to_csv(index=False).encode()
+        return tabulate_truth(age, self.planted, present).to_csv(index=False).encode()
 
     def sections(self, age: str) -> dict[int, PlantedSection]:
         """Return the section data sets of an age by id, made on first use."""
         if age not in self._sections:
-            planted = plant_sections(get_age(age).name, self.genes, self.seed)
+            planted = plant_sections(get_age(age).name, self.planted, self.seed)
             self._sections[age] = {section.id: section for section in planted}
         return self._sections[age]
 

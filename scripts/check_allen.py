@@ -1,0 +1,38 @@
+"""Check on a networked machine that the atlas' servers still answer as expected: make check-allen.
+
+At most ten requests; nothing is kept. Prints a table, and exits with 1 where something differs.
+"""
+
+import argparse
+import sys
+import tempfile
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
+
+
+def main() -> int:
+    """Ask, compare, print."""
+    from sparsekm.atlas.allen.client import Client
+    from sparsekm.atlas.allen.gate import RequestGate
+    from sparsekm.atlas.allen.live_check import check_servers, write_findings
+    from sparsekm.atlas.allen.patience import Patience
+    from sparsekm.atlas.allen.source import DOWNLOAD_URL, URL, describe_client
+    from sparsekm.atlas.allen.transport import Transport
+
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--url", default=URL)
+    parser.add_argument("--download-url", default=DOWNLOAD_URL)
+    parser.add_argument("--contact", default="", help="an address for the servers' operators")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        transport = Transport(RequestGate(folder), describe_client(arguments.contact))
+        # One try each: what fails now is what the table should tell.
+        client = Client(transport, Patience(tries=1))
+        findings = check_servers(client, arguments.url, arguments.download_url)
+    print(write_findings(findings))
+    return 0 if all(finding.agrees for finding in findings) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

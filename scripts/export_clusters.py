@@ -1,0 +1,28 @@
+"""Gather what every method found about a data set, as a table and as AnnData."""
+
+from workflow_job import run
+
+
+def main(snakemake, progress):
+    """Write each sample's clusters, and the data set with clusters, weights and scores."""
+    from sparsekm.expression.clusters_file import add_clusters, write_clusters
+    from sparsekm.expression.normalised_file import read_anndata
+    from sparsekm.storage.cluster_table import write_cluster_table
+    from sparsekm.storage.fit_file import read_fit
+
+    fits = {
+        method: read_fit(file)
+        for method, file in zip(snakemake.params.methods, snakemake.input.fits, strict=True)
+    }
+    data = read_anndata(snakemake.input.normalised)
+    add_clusters(data, fits)
+    write_clusters(snakemake.output.data, data)
+    write_cluster_table(
+        snakemake.output.table,
+        data.obs_names,
+        data.obs.get("label"),
+        {method: fit.labels for method, fit in fits.items()},
+    )
+
+
+run(main, snakemake)

@@ -1,0 +1,1 @@
+"""The servers of the Allen Developing Mouse Brain Atlas as a source of its files."""

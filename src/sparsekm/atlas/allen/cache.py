@@ -1,0 +1,110 @@
+"""Keep what the servers sent, so that no file is asked for twice.
+
+Beside each body stands a record, ``{name}.record.json``: address, bytes, SHA-256 and status. The
+record is written after the body, and a body counts only while its address, length and SHA-256 are
+those of its record. That the servers have no such file is recorded too, with status ``missing``.
+Deleting a record, or the folder, makes the next run ask again.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from sparsekm.atlas.manifest import digest
+from sparsekm.atlas.sources import NotFoundError
+from sparsekm.storage.atomic import atomic_path, write_text
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class _Record:
+    url: str
+    status: str
+    bytes: int
+    sha256: str
+    retrieved: str
+
+
+class BodyCache:
+    """Bodies by name, in a folder.
+
+    Parameters
+    ----------
+    folder : path
+        Made when the first body is stored.
+    """
+
+    def __init__(self, folder: str | Path):
+        self._folder = Path(folder)
+
+    def get(self, name: str, url: str) -> bytes | None:
+        """Return a stored body, or None if there is none that is whole.
+
+        Parameters
+        ----------
+        name : str
+            Relative to the folder.
+        url : str
+            Where it comes from; a body from elsewhere does not count.
+
+        Raises
+        ------
+        NotFoundError
+            If the server said that it has no such file.
+        """
+        record = self._read_record(name, url)
+        if record is None:
+            return None
+        if record.status == "missing":
+            raise NotFoundError(f"{url}: not on the server ({record.retrieved}).")
+        try:
+            body = (self._folder / name).read_bytes()
+        except OSError:
+            return None
+        if digest(body) != record.sha256:
+            _log.warning("%s: is not what was stored; asking again", self._folder / name)
+            return None
+        return body
+
+    def known_bytes(self, name: str, url: str) -> int | None:
+        """Tell how long a stored body is without reading it; 0 for a missing file, or None."""
+        record = self._read_record(name, url)
+        if record is None or record.status == "missing":
+            return None if record is None else 0
+        try:
+            found = (self._folder / name).stat().st_size
+        except OSError:
+            return None
+        return found if found == record.bytes else None
+
+    def put(self, name: str, url: str, body: bytes) -> None:
+        """Store a body and its record."""
+        with atomic_path(self._folder / name) as temporary:
+            temporary.write_bytes(body)
+        self._write_record(name, _Record(url, "ok", len(body), digest(body), _now()))
+
+    def put_missing(self, name: str, url: str) -> None:
+        """Record that the server has no such file."""
+        self._write_record(name, _Record(url, "missing", 0, "", _now()))
+
+    def _record_path(self, name: str) -> Path:
+        return self._folder / f"{name}.record.json"
+
+    def _read_record(self, name: str, url: str) -> _Record | None:
+        try:
+            record = _Record(**json.loads(self._record_path(name).read_bytes()))
+        except (OSError, ValueError, TypeError):
+            return None
+        return record if record.url == url else None
+
+    def _write_record(self, name: str, record: _Record) -> None:
+        write_text(json.dumps(asdict(record), indent=1) + "\n", self._record_path(name))
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -1,0 +1,118 @@
+"""Let requests through a few at a time and at a steady pace, over all processes of a machine.
+
+The ages of the atlas are fetched by jobs of their own, which may run side by side; what the
+servers feel is their sum. So the limits live in files that every process locks: one file for
+each request that may be under way, and one that holds the time of the next departure. A process
+that dies lets go of its locks.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+LONGEST_PAUSE = 600.0
+"""Seconds. A time of departure further ahead is not believed: the clock has been set back."""
+_SECONDS_BETWEEN_LOOKS = 0.02
+
+
+class RequestGate:
+    """Bound how many requests are under way, and how many start in a second.
+
+    Parameters
+    ----------
+    folder : path
+        Holds the lock files; processes that share it share the limits.
+    per_second : float
+        Departures in a second; they are spaced evenly, with no burst.
+    at_once : int
+        Requests under way.
+    clock, sleep : callable
+        Seconds since the epoch, and waiting for some; tests give their own.
+
+    Raises
+    ------
+    ValueError
+        If a limit is out of bounds.
+    """
+
+    def __init__(
+        self,
+        folder: str | Path,
+        *,
+        per_second: float = 2.0,
+        at_once: int = 2,
+        clock: Callable[[], float] = time.time,
+        sleep: Callable[[float], None] = time.sleep,
+    ):
+        if not per_second > 0:
+            raise ValueError(f"requests_per_second={per_second} should be > 0.")
+        if at_once < 1:
+            raise ValueError(f"requests_at_once={at_once} should be >= 1.")
+        self._folder = Path(folder)
+        self._interval = 1.0 / per_second
+        self._at_once = at_once
+        self._clock, self._sleep = clock, sleep
+
+    @contextmanager
+    def passing(self) -> Iterator[None]:
+        """Wait for a place and for the time to depart; the place is taken until the block ends."""
+        self._folder.mkdir(parents=True, exist_ok=True)
+        with self._place():
+            self._sleep_until_departure()
+            yield
+
+    def postpone(self, seconds: float) -> None:
+        """Let nobody depart for some seconds, as a server has asked; at most `LONGEST_PAUSE`."""
+        self._folder.mkdir(parents=True, exist_ok=True)
+        with self._locked_pace() as pace:
+            until = self._clock() + min(seconds, LONGEST_PAUSE)
+            self._write(pace, max(self._next_departure(pace), until))
+
+    @contextmanager
+    def _place(self) -> Iterator[None]:
+        while True:
+            for number in range(self._at_once):
+                with (self._folder / f"place-{number}.lock").open("a") as place:
+                    try:
+                        fcntl.flock(place, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    except BlockingIOError:
+                        continue
+                    yield
+                    return
+            self._sleep(_SECONDS_BETWEEN_LOOKS)
+
+    def _sleep_until_departure(self) -> None:
+        """Reserve the next departure, then wait for it: who comes later reserves a later one."""
+        with self._locked_pace() as pace:
+            now = self._clock()
+            departure = max(now, self._next_departure(pace))
+            self._write(pace, departure + self._interval)
+        if departure > now:
+            self._sleep(departure - now)
+
+    @contextmanager
+    def _locked_pace(self) -> Iterator[int]:
+        pace = os.open(self._folder / "next-departure", os.O_RDWR | os.O_CREAT, 0o666)
+        try:
+            fcntl.flock(pace, fcntl.LOCK_EX)
+            yield pace
+        finally:
+            os.close(pace)
+
+    def _next_departure(self, pace: int) -> float:
+        try:
+            stored = float(os.pread(pace, 64, 0))
+        except ValueError:
+            return 0.0
+        # False for nan too.
+        return stored if stored <= self._clock() + 2 * LONGEST_PAUSE else 0.0
+
+    @staticmethod
+    def _write(pace: int, departure: float) -> None:
+        # A fixed width overwrites what was there: a file cut to nothing first could be read so.
+        os.pwrite(pace, f"{departure:<32.6f}".encode(), 0)

@@ -1,0 +1,99 @@
+"""Try again what may go better next time: exponential back-off with jitter, and an end to it."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+import tenacity
+
+from sparsekm.atlas.allen.gate import LONGEST_PAUSE
+from sparsekm.atlas.allen.transport import TransientError
+from sparsekm.atlas.sources import UnavailableError
+
+T = TypeVar("T")
+
+
+class Patience:
+    """How often to try, and how long to wait in between.
+
+    The wait before try k + 1 is drawn from the upper half of first_wait * 2**(k - 1), which never
+    exceeds longest_wait: clients that failed together do not come back together. Where the server
+    says how long to wait, that is the least.
+
+    Parameters
+    ----------
+    tries : int
+        At least 1.
+    first_wait, longest_wait : float
+        Seconds.
+    sleep : callable
+        Waits for some seconds; tests give their own.
+    jitter : random.Random, optional
+        No result depends on it.
+
+    Raises
+    ------
+    ValueError
+        If there is no try.
+    """
+
+    def __init__(
+        self,
+        *,
+        tries: int = 5,
+        first_wait: float = 1.0,
+        longest_wait: float = 60.0,
+        sleep: Callable[[float], None] = time.sleep,
+        jitter: random.Random | None = None,
+    ):
+        if tries < 1:
+            raise ValueError(f"tries={tries} should be >= 1.")
+        self._tries = tries
+        self._first_wait, self._longest_wait = first_wait, longest_wait
+        self._sleep = sleep
+        self._jitter = jitter or random.Random()
+
+    def call(self, attempt: Callable[[], T], what: str) -> T:
+        """Return what `attempt` returns, once it raises no `TransientError`.
+
+        Parameters
+        ----------
+        attempt : callable
+        what : str
+            Name to use in messages.
+
+        Raises
+        ------
+        UnavailableError
+            If no try succeeds, or the server asks for a pause longer than `LONGEST_PAUSE`.
+        """
+        retrying = tenacity.Retrying(
+            stop=tenacity.stop_any(tenacity.stop_after_attempt(self._tries), _asks_too_long),
+            wait=self._choose_wait,
+            retry=tenacity.retry_if_exception_type(TransientError),
+            sleep=self._sleep,
+            reraise=True,
+        )
+        try:
+            return retrying(attempt)
+        except TransientError as error:
+            times = retrying.statistics["attempt_number"]
+            raise UnavailableError(
+                f"{what}: not to be had in {times} {'try' if times == 1 else 'tries'} ({error})."
+            ) from error
+
+    def _choose_wait(self, state: tenacity.RetryCallState) -> float:
+        longest = min(self._longest_wait, self._first_wait * 2.0 ** (state.attempt_number - 1))
+        wait = longest * self._jitter.uniform(0.5, 1.0)
+        return max(wait, _retry_after(state) or 0.0)
+
+
+def _retry_after(state: tenacity.RetryCallState) -> float | None:
+    return getattr(state.outcome.exception(), "retry_after", None)
+
+
+def _asks_too_long(state: tenacity.RetryCallState) -> bool:
+    return (_retry_after(state) or 0.0) > LONGEST_PAUSE

@@ -1,0 +1,201 @@
+"""The servers of the Allen Institute as a source of the atlas' files.
+
+Whatever is fetched stays in a cache, so that a second run asks for nothing. The data are the Allen
+Institute's [1]_, free for research with citation.
+
+References
+----------
+.. [1] Allen Developing Mouse Brain Atlas, developingmouse.brain-map.org; Thompson et al., Neuron
+   83:309-323 (2014), doi:10.1016/j.neuron.2014.05.033.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from sparsekm.atlas.allen import queries
+from sparsekm.atlas.allen.cache import BodyCache
+from sparsekm.atlas.allen.client import Client
+from sparsekm.atlas.allen.gate import RequestGate
+from sparsekm.atlas.allen.paging import collect_rows
+from sparsekm.atlas.allen.patience import Patience
+from sparsekm.atlas.allen.transport import Transport
+from sparsekm.atlas.grid import read_annotation, read_energy
+from sparsekm.atlas.sources import NotFoundError, UnavailableError
+from sparsekm.atlas.vocabulary import get_age
+
+URL = "https://api.brain-map.org"
+DOWNLOAD_URL = "https://download.alleninstitute.org"
+
+
+class AllenSource:
+    """Gives the files of the atlas from its servers or from the cache; see `AtlasSource`.
+
+    May be used from `at_once` threads.
+
+    Parameters
+    ----------
+    url, download_url : str
+        Addresses of the server for queries and grids, and of the one for annotations.
+    cache : path
+        Folder for what was fetched; processes that share it share the limits too.
+    requests_per_second : float
+    requests_at_once : int
+    contact : str
+        An address that the servers' operators can write to; it goes into the User-Agent.
+    tries : int
+        How often a body is asked for before it counts as unavailable.
+    page_rows : int
+        Rows to ask for at a time.
+    clock, sleep : callable
+        Seconds since the epoch, and waiting for some; tests give their own.
+    **timeouts : float
+        ``connect_timeout``, ``read_timeout``, ``total_timeout`` in seconds; see `Transport`.
+
+    Attributes
+    ----------
+    simulated : bool
+        False.
+    at_once : int
+    """
+
+    simulated = False
+
+    def __init__(
+        self,
+        *,
+        url: str = URL,
+        download_url: str = DOWNLOAD_URL,
+        cache: str | Path = "cache/allen",
+        requests_per_second: float = 2.0,
+        requests_at_once: int = 2,
+        contact: str = "",
+        tries: int = 5,
+        page_rows: int = 1000,
+        clock: Callable[[], float] = time.time,
+        sleep: Callable[[float], None] = time.sleep,
+        **timeouts: float,
+    ):
+        self.at_once = requests_at_once
+        self._url = _check_address("url", url)
+        self._download_url = _check_address("download_url", download_url)
+        self._page_rows = page_rows
+        self._cache = BodyCache(cache)
+        gate = RequestGate(
+            Path(cache) / "limits",
+            per_second=requests_per_second,
+            at_once=requests_at_once,
+            clock=clock,
+            sleep=sleep,
+        )
+        transport = Transport(gate, describe_client(contact), **timeouts)
+        self._client = Client(transport, Patience(tries=tries, sleep=sleep))
+
+    def ontology(self) -> bytes:
+        """Return the structure tree."""
+        url = queries.ontology_url(self._url)
+        return self._cached("ontology.json", url, lambda: self._client.fetch_answer(url)[0])
+
+    def genes(self) -> bytes:
+        """Return the genes of the atlas, all pages in one."""
+        return self._collect("genes.json", queries.genes_of_the_atlas(), "genes")
+
+    def listing(self, age: str) -> bytes:
+        """Return the section data sets of an age, all pages in one."""
+        name = f"{get_age(age).file_name}/listing.json"
+        return self._collect(name, queries.section_data_sets_of(age), f"listing of {age}")
+
+    def annotation(self, age: str) -> bytes:
+        """Return the zip with the grid annotation of an age."""
+        url = queries.annotation_url(self._download_url, age)
+        name = f"{get_age(age).file_name}/{get_age(age).annotation_file}"
+        return self._cached(name, url, lambda: self._client.fetch_archive(url, read_annotation))
+
+    def energy(self, age: str, section_data_set_id: int) -> bytes:
+        """Return the zip with the energy grid of a section data set."""
+        url = queries.energy_url(self._url, section_data_set_id)
+        return self._cached(
+            _energy_name(age, section_data_set_id),
+            url,
+            # Retrieval judges, and records what is wrong with a grid.
+            lambda: self._client.fetch_archive(url, read_energy, judge=False),
+            may_be_missing=True,
+        )
+
+    def cached_energy_bytes(self, age: str, section_data_set_id: int) -> int | None:
+        """Tell the size of an energy zip that need not be fetched, 0 if the servers have none.
+
+        Returns
+        -------
+        int or None
+            None where it would be asked for.
+        """
+        url = queries.energy_url(self._url, section_data_set_id)
+        return self._cache.known_bytes(_energy_name(age, section_data_set_id), url)
+
+    def describe_url(self, role: str, age: str, section_data_set_id: int | None = None) -> str:
+        """Name the address of a file; for a listing, of its first page."""
+        if role == "energy":
+            return queries.energy_url(self._url, section_data_set_id)
+        if role == "annotation":
+            return queries.annotation_url(self._download_url, age)
+        return self._first_page(queries.section_data_sets_of(age))
+
+    def truth(self, age: str) -> None:
+        """Return None: nothing is planted in measured data."""
+
+    def _cached(
+        self, name: str, url: str, fetch: Callable[[], bytes], *, may_be_missing: bool = False
+    ) -> bytes:
+        body = self._cache.get(name, url)
+        if body is None:
+            try:
+                body = fetch()
+            except NotFoundError:
+                if may_be_missing:
+                    self._cache.put_missing(name, url)
+                raise
+            self._cache.put(name, url, body)
+        return body
+
+    def _collect(self, name: str, query: tuple[str, str], what: str) -> bytes:
+        def ask(start_row: int, num_rows: int) -> dict:
+            url = queries.page_url(self._url, query, start_row, num_rows)
+            return self._client.fetch_answer(url)[1]
+
+        def fetch() -> bytes:
+            rows = collect_rows(ask, num_rows=self._page_rows, source=what)
+            if not rows:
+                # Not to be kept: nothing is what servers find when they do not understand.
+                raise UnavailableError(f"{what}: n_rows=0 should be >= 1.")
+            n_rows = {"num_rows": len(rows), "total_rows": len(rows)}
+            envelope = {"success": True, "id": 0, "start_row": 0, **n_rows, "msg": rows}
+            return json.dumps(envelope).encode()
+
+        return self._cached(name, self._first_page(query), fetch)
+
+    def _first_page(self, query: tuple[str, str]) -> str:
+        return queries.page_url(self._url, query, 0, self._page_rows)
+
+
+def describe_client(contact: str = "") -> str:
+    """Name the project, and whom to write to, in a User-Agent."""
+    try:
+        number = version("sparsekm")
+    except PackageNotFoundError:
+        number = "0"
+    return f"sparsekm/{number}" + (f" ({contact})" if contact else "")
+
+
+def _energy_name(age: str, section_data_set_id: int) -> str:
+    return f"{get_age(age).file_name}/energy/{section_data_set_id}.zip"
+
+
+def _check_address(name: str, value: str) -> str:
+    if not value.startswith(("http://", "https://")):
+        raise ValueError(f"{name}={value!r} should begin with http:// or https://.")
+    return value.rstrip("/")

@@ -1,0 +1,186 @@
+"""Fetch one body over HTTP, with bounds on its size and on the time it may take.
+
+What can be better next time is a `TransientError`; any other failure is final.
+"""
+
+from __future__ import annotations
+
+import queue
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+
+import requests
+import urllib3
+
+from sparsekm.atlas.allen.gate import RequestGate
+from sparsekm.atlas.sources import NotFoundError, RefusedError
+
+_CHUNK = 64 * 1024
+_TRANSIENT_STATUSES = frozenset({408, 425, 429, *range(500, 600)})
+_ABSENT_STATUSES = frozenset({404, 410})
+_FINAL_ERRORS = (
+    requests.exceptions.InvalidSchema,
+    requests.exceptions.InvalidURL,
+    requests.exceptions.MissingSchema,
+    requests.exceptions.TooManyRedirects,
+)
+# Requests' own errors are OSErrors; urllib3's come through where a body is read as it streams.
+_TRANSIENT_ERRORS = (OSError, urllib3.exceptions.HTTPError)
+
+
+class TransientError(Exception):
+    """A failure that may pass; ``retry_after`` is how many seconds the server asks to wait."""
+
+    def __init__(self, reason: str, retry_after: float | None = None):
+        super().__init__(reason)
+        self.retry_after = retry_after
+
+
+class Transport:
+    """GET bodies through a gate.
+
+    Parameters
+    ----------
+    gate : RequestGate
+    user_agent : str
+    connect_timeout, read_timeout : float
+        Seconds until the server must have answered, and between two pieces of a body.
+    total_timeout : float
+        Seconds for a whole body, however steadily it drips.
+    clock : callable
+        Seconds from any start.
+    """
+
+    def __init__(
+        self,
+        gate: RequestGate,
+        user_agent: str,
+        *,
+        connect_timeout: float = 9.0,
+        read_timeout: float = 31.0,
+        total_timeout: float = 600.0,
+        clock: Callable[[], float] = time.monotonic,
+    ):
+        self._gate = gate
+        self._headers = {
+            "User-Agent": user_agent,
+            # A compressed transfer would hide how many bytes the body should have.
+            "Accept-Encoding": "identity",
+        }
+        self._timeout = (connect_timeout, read_timeout)
+        self._total_timeout = total_timeout
+        self._clock = clock
+        # A session serves one request at a time; its connections stay open between requests.
+        self._sessions: queue.SimpleQueue[requests.Session] = queue.SimpleQueue()
+
+    def get(self, url: str, *, most: int) -> bytes:
+        """Fetch a body.
+
+        Parameters
+        ----------
+        url : str
+        most : int
+            Bytes that are accepted.
+
+        Returns
+        -------
+        bytes
+            As many as the server announced, if it did.
+
+        Raises
+        ------
+        NotFoundError
+            If the server has nothing under this address (404, 410).
+        RefusedError
+            If it refuses, or the body is too large.
+        TransientError
+            If the connection fails or takes too long, the body is cut short, or the server is
+            overloaded (408, 425, 429, 5xx).
+        """
+        with self._gate.passing(), self._session() as session:
+            start = self._clock()
+            try:
+                with session.get(
+                    url, headers=self._headers, timeout=self._timeout, stream=True
+                ) as response:
+                    self._check_status(response, url)
+                    return self._read(response, url, most, start)
+            except _FINAL_ERRORS as error:
+                raise RefusedError(f"{url}: {error}") from error
+            except RefusedError:
+                raise
+            except _TRANSIENT_ERRORS as error:
+                raise TransientError(f"{type(error).__name__}: {error}") from error
+
+    @contextmanager
+    def _session(self) -> Iterator[requests.Session]:
+        try:
+            session = self._sessions.get_nowait()
+        except queue.Empty:
+            session = requests.Session()
+        yield session
+        # Only after a success: a session whose request failed is dropped with its connection.
+        self._sessions.put(session)
+
+    def _check_status(self, response: requests.Response, url: str) -> None:
+        status = response.status_code
+        if status in _ABSENT_STATUSES:
+            raise NotFoundError(f"{url}: HTTP status={status}.")
+        if status in _TRANSIENT_STATUSES:
+            wait = parse_retry_after(response.headers.get("Retry-After"))
+            if wait is not None:
+                self._gate.postpone(wait)
+            raise TransientError(f"HTTP status={status} should be 200", wait)
+        if status != 200:
+            raise RefusedError(f"{url}: HTTP status={status} should be 200.")
+
+    def _read(self, response: requests.Response, url: str, most: int, start: float) -> bytes:
+        announced = response.headers.get("Content-Length", "")
+        # Of a body that comes compressed unasked, the length says nothing; urllib3 checks it.
+        compressed = response.headers.get("Content-Encoding", "identity") != "identity"
+        wanted = int(announced) if announced.isdecimal() and not compressed else None
+        if wanted is not None and wanted > most:
+            raise RefusedError(f"{url}: Content-Length={wanted} should be <= {most} bytes.")
+        body = bytearray()
+        while chunk := response.raw.read1(_CHUNK, decode_content=compressed):
+            body += chunk
+            if len(body) > most:
+                raise RefusedError(f"{url}: the body should have <= {most} bytes, has more.")
+            elapsed = self._clock() - start
+            if elapsed > self._total_timeout:
+                raise TransientError(
+                    f"{len(body)} bytes in {elapsed:.0f} s; the body should take "
+                    f"<= {self._total_timeout:g} s"
+                )
+        if wanted is not None and len(body) != wanted:
+            raise TransientError(f"the body has {len(body)} bytes, should have {wanted}")
+        return bytes(body)
+
+
+def parse_retry_after(value: str | None, now: datetime | None = None) -> float | None:
+    """Read a Retry-After header: seconds, or a date.
+
+    Parameters
+    ----------
+    value : str or None
+    now : datetime, optional
+        With a time zone.
+
+    Returns
+    -------
+    float or None
+        Seconds to wait, >= 0; None where the header is absent or means nothing.
+    """
+    value = (value or "").strip()
+    if value.isascii() and value.isdecimal():
+        return float(value)
+    try:
+        date = parsedate_to_datetime(value)
+    except ValueError:
+        return None
+    if date.tzinfo is None:
+        date = date.replace(tzinfo=UTC)
+    return max(0.0, (date - (now or datetime.now(UTC))).total_seconds())

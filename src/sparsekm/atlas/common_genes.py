@@ -1,0 +1,92 @@
+"""The genes that can be analysed at every one of several ages.
+
+A gene is common when at each age it has a grid and passes quality control there: enough data, and
+not constant. So the matrices of all ages end up with the same columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pandas as pd
+
+from sparsekm.atlas.expression_file import read_expression
+from sparsekm.atlas.quality_control import screen_expression
+from sparsekm.storage.atomic import write_table
+
+_FIRST_COLUMNS = ("gene_id", "gene", "common")
+
+
+def find_common_genes(
+    expressions: Mapping[str, str | Path],
+    *,
+    max_missing_per_gene: float = 0.3,
+    max_missing_per_voxel: float = 0.3,
+) -> pd.DataFrame:
+    """Tabulate which genes are common to some ages, and what is wrong with the others.
+
+    One age is in memory at a time.
+
+    Parameters
+    ----------
+    expressions : mapping of age to path
+        Files ``expression.h5ad``; at least one.
+    max_missing_per_gene, max_missing_per_voxel : float
+        As in `screen_expression`.
+
+    Returns
+    -------
+    DataFrame
+        One row for each gene of any age, in the order of ids: gene_id, gene (symbol), common
+        (bool), and for each age "absent", "missing", "constant" or "" where nothing is wrong.
+
+    Raises
+    ------
+    ValueError
+        If there is no age, or no gene is common.
+    """
+    if not expressions:
+        raise ValueError("n_ages=0 should be >= 1.")
+    columns, symbols = {}, {}
+    for age, path in expressions.items():
+        data = read_expression(path)
+        screening = screen_expression(
+            data.X,
+            max_missing_per_gene=max_missing_per_gene,
+            max_missing_per_voxel=max_missing_per_voxel,
+        )
+        ids = data.var["gene_id"].to_numpy()
+        columns[age] = pd.Series(screening.reasons(), index=ids)
+        symbols |= dict(zip(ids, data.var["symbol"], strict=True))
+        del data
+    reasons = pd.DataFrame(columns).reindex(sorted(symbols)).fillna("absent")
+    common = (reasons == "").all(axis=1)
+    if not common.any():
+        raise ValueError(
+            f"n_common=0 of {len(reasons)} genes at {', '.join(expressions)} should be >= 1."
+        )
+    reasons.insert(0, "gene_id", reasons.index)
+    reasons.insert(1, "gene", [symbols[gene_id] for gene_id in reasons.index])
+    reasons.insert(2, "common", common)
+    return reasons.reset_index(drop=True)
+
+
+def write_common_genes(table: pd.DataFrame, path: str | Path) -> None:
+    """Write the table, whole or not at all."""
+    write_table(table, path)
+
+
+def read_common_genes(path: str | Path) -> set[int]:
+    """Read the ids of the common genes.
+
+    Raises
+    ------
+    ValueError
+        If a column is missing.
+    """
+    table = pd.read_csv(path, dtype={"gene_id": "int64", "gene": str}, keep_default_na=False)
+    for column in _FIRST_COLUMNS:
+        if column not in table:
+            raise ValueError(f"{path}: columns should include {column}.")
+    return set(table.loc[table["common"].astype(bool), "gene_id"].tolist())

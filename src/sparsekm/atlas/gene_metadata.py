@@ -1,0 +1,76 @@
+"""What the atlas knows about its genes beyond a listing: Entrez and Ensembl ids, aliases.
+
+Symbols are frozen at about 2009: later names are found by Entrez id, else among the aliases.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+
+from sparsekm.atlas.envelope import read_rows, require_id
+
+_COLUMNS = ("entrez_id", "ensembl_id", "aliases")
+
+
+def read_genes(path: str | Path) -> pd.DataFrame:
+    """Read a stored table of genes; see `parse_genes`."""
+    return parse_genes(read_rows(path), str(path))
+
+
+def parse_genes(rows: list[dict], source: str = "genes") -> pd.DataFrame:
+    """Tabulate genes, one row for each id.
+
+    Parameters
+    ----------
+    rows : list of dict
+        Of rows with the same id, the first counts.
+    source : str
+        Name to use in messages.
+
+    Returns
+    -------
+    DataFrame
+        Indexed by gene_id (int64): entrez_id (nullable integer), ensembl_id and aliases (joined
+        by ``;``), empty where unknown.
+
+    Raises
+    ------
+    EnvelopeError
+        If an id is not an integer.
+    """
+    genes: dict[int, tuple] = {}
+    for row in rows:
+        gene_id = require_id(row.get("id"), "id", source)
+        entrez = row.get("entrez_id")
+        if entrez is not None:
+            entrez = require_id(entrez, "entrez_id", f"{source}: gene {gene_id}")
+        aliases = ";".join(str(row.get("alias_tags") or "").split())
+        genes.setdefault(gene_id, (entrez, str(row.get("ensembl_id") or ""), aliases))
+    table = pd.DataFrame(list(genes.values()), columns=list(_COLUMNS), dtype=object)
+    table.index = pd.Index(list(genes), dtype="int64", name="gene_id")
+    return table.astype({"entrez_id": "Int64"})
+
+
+def add_genes(var: pd.DataFrame, genes: pd.DataFrame) -> pd.DataFrame:
+    """Add Ensembl ids and aliases to genes of a matrix, and Entrez ids where they are missing.
+
+    Parameters
+    ----------
+    var : DataFrame
+        With the columns gene_id and entrez_id.
+    genes : DataFrame
+        As `parse_genes` gives it; a gene that is not in it gets nothing.
+
+    Returns
+    -------
+    DataFrame
+        A copy of var with the columns added.
+    """
+    found = genes.reindex(var["gene_id"].to_numpy()).set_axis(var.index)
+    return var.assign(
+        entrez_id=var["entrez_id"].fillna(found["entrez_id"]),
+        ensembl_id=found["ensembl_id"].fillna("").astype(object),
+        aliases=found["aliases"].fillna("").astype(object),
+    )

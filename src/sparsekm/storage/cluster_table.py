@@ -1,0 +1,52 @@
+"""The file ``clusters.csv``: every sample's known class and its cluster by each method.
+
+Columns: ``sample``, ``label`` (empty where no classes are known), and ``cluster_m`` for each
+method m, a number counted from 0 as in ``tuned.h5``. Rows stand in the order of the matrix.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from sparsekm.storage.atomic import write_table
+
+_FIXED = ("sample", "label")
+_PREFIX = "cluster_"
+
+
+def write_cluster_table(
+    file: str | Path,
+    samples: Sequence[str],
+    labels: Sequence[str] | None,
+    clusters: Mapping[str, np.ndarray],
+) -> None:
+    """Write the clusters of every sample whole or not at all.
+
+    Parameters
+    ----------
+    file : path
+    samples : sequence of str of length n
+    labels : sequence of str of length n, or None
+        Known classes.
+    clusters : mapping of method name to int array of shape (n,)
+    """
+    table = pd.DataFrame({"sample": list(samples), "label": "" if labels is None else list(labels)})
+    for method, numbers in clusters.items():
+        table[f"{_PREFIX}{method}"] = np.asarray(numbers, dtype=np.int64)
+    write_table(table, file)
+
+
+def read_cluster_table(file: str | Path) -> pd.DataFrame:
+    """Read what `write_cluster_table` wrote; a sample called "NA" or "1" stays that string."""
+    table = pd.read_csv(file, dtype=dict.fromkeys(_FIXED, str), keep_default_na=False)
+    columns = list(table.columns)
+    if tuple(columns[:2]) != _FIXED or not all(name.startswith(_PREFIX) for name in columns[2:]):
+        raise ValueError(
+            f"{file}: columns={columns} should be {list(_FIXED)} and {_PREFIX}<method> of each "
+            "method, as rule export_clusters writes it."
+        )
+    return table

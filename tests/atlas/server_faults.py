@@ -1,0 +1,133 @@
+"""What can go wrong between a server and its client, one function for each."""
+
+import gzip
+import io
+import json
+import socket
+import struct
+import time
+import zipfile
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What a server is about to send; `send` overrides how the body leaves."""
+
+    status: int = 200
+    body: bytes = b""
+    headers: dict[str, str] = field(default_factory=dict)
+    chunked: bool = False
+    send: Callable | None = None
+
+
+Fault = Callable[[Reply], Reply]
+
+
+def status(code: int, retry_after: str | None = None) -> Fault:
+    headers = {} if retry_after is None else {"Retry-After": retry_after}
+    return lambda reply: Reply(code, b"the server is not well", headers)
+
+
+def redirect(url: str) -> Fault:
+    return lambda reply: Reply(301, b"", {"Location": url})
+
+
+def compressed(reply: Reply) -> Reply:
+    return replace(reply, body=gzip.compress(reply.body), headers={"Content-Encoding": "gzip"})
+
+
+def html(reply: Reply) -> Reply:
+    return Reply(200, b"<!DOCTYPE html><html>Service maintenance</html>")
+
+
+def reset_mid_body(reply: Reply) -> Reply:
+    def send(handler, body):
+        handler.wfile.write(body[: len(body) // 2])
+        handler.wfile.flush()
+        # With no linger, closing the socket resets the connection.
+        linger = struct.pack("ii", 1, 0)
+        handler.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+        handler.connection.shutdown(socket.SHUT_RD)
+        handler.close_connection = True
+
+    return replace(reply, send=send)
+
+
+def short_body(reply: Reply) -> Reply:
+    def send(handler, body):
+        handler.wfile.write(body[:-7])
+        handler.close_connection = True
+
+    return replace(reply, send=send)
+
+
+def slow_drip(reply: Reply) -> Reply:
+    def send(handler, body):
+        for position in range(len(body)):
+            handler.wfile.write(body[position : position + 1])
+            time.sleep(0.02)
+
+    return replace(reply, send=send)
+
+
+def with_body(change: Callable[[bytes], bytes]) -> Fault:
+    return lambda reply: replace(reply, body=change(reply.body))
+
+
+def with_members(change: Callable[[dict[str, bytes]], dict[str, bytes]]) -> Fault:
+    """Change the members of a zip archive, which stays sound."""
+
+    def rewrite(body: bytes) -> bytes:
+        with zipfile.ZipFile(io.BytesIO(body)) as archive:
+            members = {name: archive.read(name) for name in archive.namelist()}
+        stream = io.BytesIO()
+        with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+            for name, content in change(members).items():
+                archive.writestr(name, content)
+        return stream.getvalue()
+
+    return with_body(rewrite)
+
+
+def with_raw(change: Callable[[bytes], bytes]) -> Fault:
+    """Change the array of an energy grid, in a sound archive."""
+    return with_members(
+        lambda members: {
+            name: change(content) if name.endswith(".raw") else content
+            for name, content in members.items()
+        }
+    )
+
+
+def with_header(change: Callable[[bytes], bytes]) -> Fault:
+    return with_members(
+        lambda members: {
+            name: change(content) if name.endswith(".mhd") else content
+            for name, content in members.items()
+        }
+    )
+
+
+without_raw = with_members(
+    lambda members: {n: content for n, content in members.items() if not n.endswith(".raw")}
+)
+traversal = with_members(
+    lambda members: {f"../../../../tmp/{n}": content for n, content in members.items()}
+)
+bomb = with_raw(lambda raw: bytes(200 * 1024 * 1024))
+
+
+def wrong_crc(reply: Reply) -> Reply:
+    """Flip a bit of the array where it is packed; the directory at the end stays as it was."""
+    body = bytearray(reply.body)
+    with zipfile.ZipFile(io.BytesIO(reply.body)) as archive:
+        member = max(archive.infolist(), key=lambda info: info.compress_size)
+    body[member.header_offset + 60 + member.compress_size // 2] ^= 1
+    return replace(reply, body=bytes(body))
+
+
+def with_answer(change: Callable[[dict], dict]) -> Fault:
+    """Change the envelope of an answer."""
+    return with_body(lambda body: json.dumps(change(json.loads(body))).encode())

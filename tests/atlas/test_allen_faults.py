@@ -1,0 +1,274 @@
+"""Whatever goes wrong with a grid, no wrong byte reaches a matrix: one test for each fault."""
+
+import re
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import server_faults as faults
+from matrix_comparison import assert_same
+
+from sparsekm.atlas.grid import GridError
+from sparsekm.atlas.manifest import read_manifest
+from sparsekm.atlas.sources import UnavailableError
+
+AGE = "E11.5"
+
+
+@pytest.fixture
+def victim(few_sections, planted):
+    """A section data set that speaks for its gene, which has no other."""
+    alone = ~planted.var["section_data_set_ids"].duplicated()
+    for gene, ids in planted.var["section_data_set_ids"][alone].items():
+        sections = [s for s in few_sections.sections(AGE).values() if s.gene.symbol == gene]
+        if len(sections) == 1:
+            return int(ids)
+    raise AssertionError("there should be a gene with one section data set")
+
+
+def entry_of(tmp_path, section_id):
+    entries = read_manifest(tmp_path / AGE / "manifest.csv")
+    return next(e for e in entries if e.section_data_set_id == section_id)
+
+
+def test_without_faults_the_matrix_is_the_phantoms_bit_for_bit(fetch, planted, server):
+    assert_same(fetch(), planted)
+    # Ids of the phantom lie beyond 2**24, where float32 would merge neighbours.
+    assert planted.var["gene_id"].min() > 2**24
+    assert {r.agent.split("/")[0] for r in server.requests} == {"sparsekm"}
+    assert max(r.others for r in server.requests) <= 1
+
+
+PASSING = {
+    "429": faults.status(429),
+    "429 with Retry-After": faults.status(429, "7"),
+    "500": faults.status(500),
+    "502": faults.status(502),
+    "503 with Retry-After": faults.status(503, "7"),
+    "reset mid-body": faults.reset_mid_body,
+    "short body": faults.short_body,
+    "HTML with 200": faults.html,
+    "wrong CRC": faults.wrong_crc,
+    "cut archive with the length it has": faults.with_body(lambda body: body[:-100]),
+    "nothing": faults.with_body(lambda body: b""),
+}
+
+
+@pytest.mark.parametrize("name", PASSING)
+def test_a_fault_that_passes_costs_a_pause(server, fetch, planted, victim, slept, name):
+    server.fail(f"/grid_data/download/{victim}", PASSING[name], times=2)
+    assert_same(fetch(), planted)
+    assert len(server.asked(f"download/{victim}")) == 3
+    pauses = [seconds for seconds in slept if seconds > 0.4]
+    assert len(pauses) >= 2
+    assert ("Retry-After" in name) == (max(pauses) >= 6.9)
+
+
+@pytest.mark.parametrize("name", PASSING)
+def test_a_fault_that_stays_is_one_clear_error(server, fetch, victim, tmp_path, name):
+    server.fail(f"/grid_data/download/{victim}", PASSING[name])
+    with pytest.raises(UnavailableError, match=rf"n_not_fetched=1 of \d+ .*{victim}\?include"):
+        fetch(tries=3)
+    assert len(server.asked(f"download/{victim}")) == 3
+    assert not (tmp_path / AGE / "manifest.csv").exists()
+
+
+def test_a_run_may_do_without_a_grid_that_cannot_be_fetched(
+    server, fetch, planted, victim, tmp_path
+):
+    server.fail(f"/grid_data/download/{victim}", faults.status(500))
+    matrix = fetch(tries=2, max_not_fetched=1)
+    assert_same(matrix, planted, without=victim)
+    assert matrix.counts["section_data_sets"]["not_fetched"] == 1
+    assert matrix.counts["genes"]["without_grid"] == 1
+    entry = entry_of(tmp_path, victim)
+    assert entry.status == "not_fetched"
+    assert "HTTP status=500" in entry.reason
+    server.work_well()
+    assert_same(fetch(), planted)
+    assert len(server.asked("/grid_data/")) == 1
+
+
+def test_a_slow_drip_ends_at_the_time_limit(server, fetch, planted, victim):
+    server.fail(f"/grid_data/download/{victim}", faults.slow_drip, times=1)
+    assert_same(fetch(total_timeout=0.15), planted)
+    assert len(server.asked(f"download/{victim}")) == 2
+
+
+def test_a_server_that_says_nothing_ends_at_the_read_timeout(server, fetch, planted, victim):
+    def wait(reply):
+        time.sleep(0.4)
+        return reply
+
+    server.fail(f"/grid_data/download/{victim}", wait, times=1)
+    assert_same(fetch(read_timeout=0.1), planted)
+
+
+def test_a_server_that_is_down_is_left_alone_after_a_few_grids(server, fetch):
+    server.fail("/grid_data/", faults.status(500))
+    with pytest.raises(UnavailableError, match="5 grids in a row could not be fetched, after 0"):
+        fetch(tries=2)
+    assert len(server.asked("/grid_data/")) < 2 * 9
+
+
+def test_no_connection_at_all_is_one_clear_error(fetch):
+    # The discard port, on which nothing listens here.
+    with pytest.raises(UnavailableError, match="not to be had in 2 tries .*ConnectionError"):
+        fetch(url="http://127.0.0.1:9", download_url="http://127.0.0.1:9", tries=2)
+
+
+def byte_swapped(members):
+    return {
+        name: content.replace(b"MSB = False", b"MSB = True")
+        if name.endswith(".mhd")
+        else np.frombuffer(content, "<f4").astype(">f4").tobytes()
+        if name.endswith(".raw")
+        else content
+        for name, content in members.items()
+    }
+
+
+def set_first_to(value):
+    def change(raw):
+        values = np.frombuffer(raw, "<f4").copy()
+        values[0] = value
+        return values.tobytes()
+
+    return faults.with_raw(change)
+
+
+HARMLESS = {
+    "big-endian, as its header says": faults.with_members(byte_swapped),
+    "traversal names": faults.traversal,
+    "compressed on the way, unasked": faults.compressed,
+    "names in capitals": faults.with_members(
+        lambda members: {name.upper(): content for name, content in members.items()}
+    ),
+    "an unknown member that is a bomb": faults.with_members(
+        lambda members: {**members, "data_set.xml": bytes(100 * 1024 * 1024)}
+    ),
+}
+
+
+@pytest.mark.parametrize("name", HARMLESS)
+def test_an_unusual_archive_is_read_all_the_same(server, fetch, planted, victim, tmp_path, name):
+    places = [Path(tempfile.gettempdir()), tmp_path.parent, tmp_path]
+    before = [set(place.iterdir()) for place in places]
+    server.fail(f"/grid_data/download/{victim}", HARMLESS[name])
+    assert_same(fetch(), planted)
+    after = [set(place.iterdir()) - old for place, old in zip(places, before, strict=True)]
+    assert not {path.name for path in after[0] | after[1]} & {"energy.raw", "energy.mhd"}
+    assert {path.name for path in after[2]} == {AGE, "cache"}
+
+
+REJECTED = {
+    "wrong raw size": (faults.with_raw(lambda raw: raw[:-4]), "should take"),
+    "another age's dimensions": (None, "should equal the annotation's"),
+    "big-endian, but its header denies it": (
+        faults.with_raw(lambda raw: np.frombuffer(raw, "<f4").astype(">f4").tobytes()),
+        "energy=.* should be",
+    ),
+    "all -1": (
+        faults.with_raw(lambda raw: np.full(len(raw) // 4, -1, "<f4").tobytes()),
+        "n_valid=0 of",
+    ),
+    "NaN": (set_first_to(np.nan), "energy=nan at linear position 0 should be finite"),
+    "infinity": (set_first_to(np.inf), "energy=inf at linear position 0 should be finite"),
+    "negative": (set_first_to(-0.5), "energy=-0.5 at linear position 0 should be >= 0"),
+    "zip bomb": (faults.bomb, "energy.raw has 209715200 bytes"),
+    "whole numbers": (
+        faults.with_header(lambda header: header.replace(b"MET_FLOAT", b"MET_UINT")),
+        "ElementType=MET_UINT",
+    ),
+    "no dimensions": (
+        faults.with_header(lambda header: header.replace(b"DimSize", b"Size")),
+        "the header should give DimSize",
+    ),
+    "two energies": (
+        faults.with_members(lambda m: {**m, "x/energy.raw": b"", "y/energy.raw": b""}),
+        "energy.raw should be one member",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REJECTED)
+def test_a_grid_that_is_none_of_its_age_is_left_out_and_recorded(
+    server, fetch, planted, victim, few_sections, tmp_path, name
+):
+    fault, message = REJECTED[name]
+    if fault is None:
+        other = next(iter(few_sections.sections("P14")))
+        body = few_sections.energy("P14", other)
+        fault = faults.with_body(lambda _: body)
+    server.fail(f"/grid_data/download/{victim}", fault)
+    matrix = fetch()
+    assert_same(matrix, planted, without=victim)
+    assert matrix.counts["section_data_sets"]["rejected"] == 1
+    entry = entry_of(tmp_path, victim)
+    assert (entry.status, entry.file) == ("rejected", "")
+    assert re.search(message, entry.reason)
+    # What is sound and wrong stays so: it is not asked for again.
+    n_asked = len(server.requests)
+    fetch()
+    assert len(server.requests) == n_asked
+
+
+def test_an_archive_without_a_grid_is_recorded_and_not_asked_for_again(
+    server, fetch, planted, victim, tmp_path
+):
+    server.fail(f"/grid_data/download/{victim}", faults.without_raw)
+    matrix = fetch()
+    assert_same(matrix, planted, without=victim)
+    assert matrix.counts["section_data_sets"]["no_grid"] == 1
+    assert entry_of(tmp_path, victim).status == "no_grid"
+    fetch()
+    assert len(server.asked(f"download/{victim}")) == 1
+
+
+def test_an_absent_grid_is_recorded_and_not_asked_for_again(
+    server, fetch, planted, victim, tmp_path
+):
+    server.fail(f"/grid_data/download/{victim}", faults.status(404))
+    assert_same(fetch(), planted, without=victim)
+    assert entry_of(tmp_path, victim).status == "missing"
+    assert_same(fetch(), planted, without=victim)
+    assert len(server.asked(f"download/{victim}")) == 1
+
+
+def test_many_grids_of_other_dimensions_are_no_matter_of_single_grids(
+    server, fetch, few_sections, tmp_path
+):
+    body = few_sections.energy("P14", next(iter(few_sections.sections("P14"))))
+    server.fail("/grid_data/", faults.with_body(lambda _: body))
+    with pytest.raises(GridError, match=r"n_rejected=\d+ of \d+ grids should be at most 10%"):
+        fetch()
+    assert not (tmp_path / AGE / "manifest.csv").exists()
+    assert not (tmp_path / AGE / "energy").exists()
+
+
+def test_a_body_that_is_announced_too_large_is_not_read(
+    server, fetch, planted, victim, monkeypatch, tmp_path
+):
+    monkeypatch.setattr("sparsekm.atlas.allen.client.MAX_ARCHIVE_BYTES", 100_000)
+    server.fail(f"download/{victim}", faults.with_body(lambda body: bytes(100_001)))
+    assert_same(fetch(), planted, without=victim)
+    assert "Content-Length=100001 should be <= 100000" in entry_of(tmp_path, victim).reason
+
+
+def test_a_redirect_is_followed(server, fetch, planted, victim):
+    target = f"{server.url}/grid_data/download/{victim}?include=energy&moved=1"
+    server.fail(rf"download/{victim}\?include=energy$", faults.redirect(target))
+    assert_same(fetch(), planted)
+
+
+def test_a_genuine_grid_of_another_brain_is_whole_but_none_of_this_age(
+    server, fetch, planted, victim, tmp_path, test_data
+):
+    body = (test_data / "adult_grid" / "Nrp1_P56_coronal_74272479_200um.zip").read_bytes()
+    server.fail(f"/grid_data/download/{victim}", faults.with_body(lambda _: body))
+    assert_same(fetch(), planted, without=victim)
+    entry = entry_of(tmp_path, victim)
+    assert (entry.status, entry.bytes) == ("rejected", len(body))
+    assert "DimSize=(67, 41, 58) should equal the annotation's" in entry.reason

@@ -1,0 +1,169 @@
+"""Rows from pages: joins that repeat, pages that lie, queries and their language."""
+
+import pytest
+from rma_subset import answer
+
+from sparsekm.atlas.allen.paging import collect_rows
+from sparsekm.atlas.allen.queries import page_url, quote_value, section_data_sets_of
+from sparsekm.atlas.envelope import EnvelopeError
+from sparsekm.atlas.sources import UnavailableError
+
+
+class Pages:
+    """A server of numbered rows; `change` may falsify each page before it is sent."""
+
+    def __init__(self, ids, change=None, most=25_000):
+        self.ids, self.change, self.most = list(ids), change, most
+        self.asked = []
+
+    def __call__(self, start, num_rows):
+        self.asked.append((start, num_rows))
+        rows = [{"id": i} for i in self.ids[start : start + min(num_rows, self.most)]]
+        envelope = {
+            "success": True,
+            "start_row": start,
+            "num_rows": len(rows),
+            "total_rows": len(self.ids),
+            "msg": rows,
+        }
+        return self.change(self, envelope) if self.change else envelope
+
+
+def collected(pages, num_rows=50):
+    return [row["id"] for row in collect_rows(pages, num_rows=num_rows)]
+
+
+@pytest.mark.parametrize("n", [0, 1, 49, 50, 51, 100, 101])
+def test_every_row_comes_once_at_any_number_of_pages(n):
+    pages = Pages(range(1, n + 1))
+    assert collected(pages) == list(range(1, n + 1))
+    assert len(pages.asked) == max(1, -(-n // 50))
+
+
+def test_a_server_that_sends_fewer_rows_than_asked_for_is_followed():
+    assert collected(Pages(range(1, 121), most=25)) == list(range(1, 121))
+
+
+def test_ids_beyond_two_to_the_53_stay_apart():
+    ids = [2**53 + i for i in range(4)]
+    assert collected(Pages(ids)) == ids
+
+
+def test_rows_that_joins_repeat_count_once_when_two_passes_agree():
+    ids = [i for i in range(1, 91) for _ in range(1 + (i % 7 == 0))]
+    pages = Pages(ids)
+    assert collected(pages) == list(range(1, 91))
+    lengths = list(dict.fromkeys(length for _, length in pages.asked))
+    assert len(lengths) == 2
+
+
+def test_rows_that_a_page_makes_one_object_are_followed():
+    ids = [i for i in range(1, 61) for _ in range(1 + (i % 7 == 0))]
+
+    def collapse(pages, envelope):
+        rows = {row["id"]: row for row in envelope["msg"]}
+        return {**envelope, "msg": list(rows.values())}
+
+    assert collected(Pages(ids, collapse), num_rows=8) == list(range(1, 61))
+
+
+def repeat_the_first_page(pages, envelope):
+    n = envelope["num_rows"]
+    return {**envelope, "msg": [{"id": i} for i in pages.ids[:n]]}
+
+
+def shift_back(by):
+    def change(pages, envelope):
+        start, n = envelope["start_row"], envelope["num_rows"]
+        begin = max(0, start - by)
+        return {**envelope, "msg": [{"id": i} for i in pages.ids[begin : begin + n]]}
+
+    return change
+
+
+@pytest.mark.parametrize("change", [repeat_the_first_page, shift_back(1), shift_back(7)])
+def test_pages_that_always_repeat_or_shift_are_an_error(change):
+    with pytest.raises(UnavailableError, match=r"passes over the pages should agree, no two do"):
+        collected(Pages(range(1, 121), change))
+
+
+@pytest.mark.parametrize("change", [repeat_the_first_page, shift_back(1), shift_back(7)])
+def test_pages_that_repeat_or_shift_for_a_while_lose_no_row(change):
+    left = [3]
+
+    def sometimes(pages, envelope):
+        left[0] -= 1
+        return change(pages, envelope) if left[0] >= 0 else envelope
+
+    assert collected(Pages(range(1, 121), sometimes)) == list(range(1, 121))
+
+
+def test_a_total_that_changes_between_pages_starts_anew():
+    def grow(pages, envelope):
+        if len(pages.asked) == 2:
+            pages.ids.append(121)
+            return {**envelope, "total_rows": 121}
+        return envelope
+
+    assert collected(Pages(range(1, 121), grow)) == list(range(1, 122))
+
+
+def test_an_empty_page_before_the_end_starts_anew():
+    def drop(pages, envelope):
+        return {**envelope, "msg": {}, "num_rows": 0} if len(pages.asked) == 2 else envelope
+
+    assert collected(Pages(range(1, 121), drop)) == list(range(1, 121))
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"total_rows": None}, r"total_rows=None should be an integer >= 0"),
+        ({"num_rows": 2.5}, r"num_rows=2.5 should be an integer >= 0"),
+        ({"msg": [{"id": 3.0}]}, r"id=3.0 should be an integer, not float"),
+        ({"success": False, "msg": "bad"}, "success=False should be true: bad"),
+    ],
+)
+def test_pages_of_the_wrong_form_are_refused(changes, message):
+    with pytest.raises(EnvelopeError, match=message):
+        collected(Pages(range(1, 9), lambda pages, envelope: {**envelope, **changes}))
+
+
+@pytest.mark.parametrize("value", ["E11'5", "a b", "x]", "$in", "a,b", "(", "a:b"])
+def test_values_that_the_language_cannot_quote_are_refused(value):
+    with pytest.raises(ValueError, match=r"value=.* should not hold"):
+        quote_value(value)
+
+
+def test_a_listing_is_asked_for_by_product_and_age_with_an_order():
+    url = page_url("https://host", section_data_sets_of("E11.5"), 2000, 1000)
+    assert url == (
+        "https://host/api/v2/data/query.json?criteria=model::SectionDataSet,rma::criteria,"
+        "products%5Babbreviation$eq%27DevMouse%27%5D,"
+        "specimen%28donor%28age%5Bname$eq%27E11.5%27%5D%29%29,"
+        "rma::include,genes,probes%28gene%29,plane_of_section,reference_space,treatments,"
+        "specimen%28donor%28age%29%29,"
+        "rma::options%5Border$eq%27data_sets.id%27%5D%5Bstart_row$eq2000%5D%5Bnum_rows$eq1000%5D"
+    )
+
+
+def test_the_stand_in_knows_the_language_and_refuses_what_is_not_of_it():
+    tables = {"M": [{"id": 2, "n": "b", "of": [{"k": {"x": "1"}}]}, {"id": 1, "n": "a", "of": []}]}
+
+    def ids(query):
+        found = answer(query, tables, 50, 100)
+        return [row["id"] for row in found["msg"]] if found["success"] else found["msg"]
+
+    assert ids("model::M") == [2, 1]
+    assert ids("model::M,rma::options[order$eq'm.id']") == [1, 2]
+    assert ids("model::M,rma::criteria,[n$in'a','c'],rma::options[num_rows$eq'all']") == [1]
+    assert ids("model::M,rma::criteria,of(k[x$eq'1'])") == [2]
+    for wrong in (
+        "model::N",
+        "model::M,rma::criteria,[n $eq'a']",
+        "model::M,rma::criteria,[n$eq 'a']",
+        "model::M,rma::criteria,of(k[x$eq'1']",
+        "model::M,rma::criteria,[m$eq'a']",
+        "M",
+    ):
+        assert "line 1, column" in ids(wrong)

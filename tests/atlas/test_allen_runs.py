@@ -1,0 +1,290 @@
+"""Runs that are killed, repeated, planned, or only check the servers."""
+
+import re
+import runpy
+import subprocess
+import sys
+import threading
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import server_faults as faults
+from stand_in_server import StandInServer
+
+from sparsekm.atlas.allen.client import Client
+from sparsekm.atlas.allen.gate import RequestGate
+from sparsekm.atlas.allen.live_check import Expectations, check_servers, write_findings
+from sparsekm.atlas.allen.patience import Patience
+from sparsekm.atlas.allen.plan import describe_plan, plan_retrieval, write_plan
+from sparsekm.atlas.allen.transport import Transport
+from sparsekm.atlas.manifest import read_manifest
+from sparsekm.atlas.prefetch import fetch_in_order
+from sparsekm.atlas.retrieval import retrieve_age, retrieve_genes, retrieve_ontology
+from sparsekm.atlas.sources import UnavailableError, open_source
+from sparsekm.atlas.vocabulary import TISSUES
+
+AGE = "E11.5"
+
+
+@pytest.fixture(scope="module")
+def direct(few_sections, tmp_path_factory):
+    """Manifest entries of the phantom's files, with no server in between."""
+    return retrieve_age(few_sections, AGE, tmp_path_factory.mktemp("direct"))
+
+
+def hashes(entries):
+    return {entry.file: entry.sha256 for entry in entries if entry.role != "listing"}
+
+
+def test_a_second_run_asks_for_nothing(server, open_client, tmp_path, direct):
+    def run():
+        source = open_client()
+        retrieve_ontology(source, tmp_path / "ontology.json")
+        retrieve_genes(source, tmp_path / "genes.json")
+        return retrieve_age(source, AGE, tmp_path / AGE)
+
+    first = run()
+    manifest = (tmp_path / AGE / "manifest.csv").read_bytes()
+    n_asked = len(server.requests)
+    assert run() == first
+    assert len(server.requests) == n_asked
+    assert (tmp_path / AGE / "manifest.csv").read_bytes() == manifest
+    assert hashes(first) == hashes(direct)
+
+
+def test_the_manifest_tells_gene_address_size_digest_status_and_share(
+    server, open_client, tmp_path
+):
+    retrieve_age(open_client(), AGE, tmp_path / AGE)
+    entries = read_manifest(tmp_path / AGE / "manifest.csv")
+    for entry in entries:
+        assert entry.url.startswith(server.url)
+        assert len(entry.sha256) == 64
+        assert entry.bytes == (tmp_path / AGE / entry.file).stat().st_size
+    energies = [entry for entry in entries if entry.role == "energy"]
+    assert all(entry.gene and entry.gene_id and entry.section_data_set_id for entry in energies)
+    assert all(0 < entry.valid_share <= 1 for entry in energies)
+    assert min(entry.valid_share for entry in energies) < 1
+
+
+def test_a_damaged_cached_grid_is_fetched_anew(server, open_client, tmp_path, direct):
+    retrieve_age(open_client(), AGE, tmp_path / AGE)
+    path = next((tmp_path / "cache" / "E11pt5" / "energy").glob("*.zip"))
+    body = path.read_bytes()
+    path.write_bytes(body[:-1] + bytes([body[-1] ^ 1]))
+    server.work_well()
+    entries = retrieve_age(open_client(), AGE, tmp_path / AGE)
+    assert len(server.requests) == 1
+    assert path.stem in server.requests[0].path
+    assert path.read_bytes() == body
+    assert hashes(entries) == hashes(direct)
+
+
+def test_a_download_killed_half_way_resumes_to_identical_hashes(
+    server, open_client, tmp_path, direct
+):
+    reached, released = threading.Event(), threading.Event()
+
+    def stall_mid_body(reply):
+        def send(handler, body):
+            handler.wfile.write(body[: len(body) // 2])
+            reached.set()
+            released.wait(20)
+
+        return replace(reply, send=send)
+
+    n_energies = sum(entry.role == "energy" for entry in direct)
+    server.fail("/grid_data/", stall_mid_body, skip=n_energies // 2)
+    code = (
+        "from sparsekm.atlas.retrieval import retrieve_age\n"
+        "from sparsekm.atlas.sources import open_source\n"
+        f"source = open_source('allen', url={server.url!r}, download_url={server.url!r},\n"
+        f"    cache={str(tmp_path / 'cache')!r}, requests_per_second=1e6)\n"
+        f"retrieve_age(source, {AGE!r}, {str(tmp_path / AGE)!r})\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", code]) as process:
+        assert reached.wait(30)
+        process.kill()
+    released.set()
+    assert not (tmp_path / AGE / "manifest.csv").exists()
+    server.work_well()
+    entries = retrieve_age(open_client(), AGE, tmp_path / AGE)
+    # What was under way when the end came, one beside the stalled one, is asked for again.
+    assert 1 <= len(server.asked("/grid_data/")) <= n_energies - n_energies // 2 + 1
+    assert not server.asked("query")
+    assert hashes(entries) == hashes(direct)
+
+
+def test_an_error_stops_what_is_under_way():
+    asked = []
+
+    def fetch(item):
+        asked.append(item)
+        if item == 3:
+            raise ValueError("no")
+        return item
+
+    results = fetch_in_order(fetch, range(1000), at_once=2)
+    assert [next(results) for _ in range(3)] == [0, 1, 2]
+    with pytest.raises(ValueError, match="no"):
+        next(results)
+    assert len(asked) < 20
+    assert list(fetch_in_order(str, range(50), at_once=3)) == [str(i) for i in range(50)]
+
+
+def test_the_limits_hold_over_a_whole_run(few_sections, tmp_path):
+    now, guard = [1000.0], threading.Lock()
+
+    def sleep(seconds):
+        with guard:
+            now[0] += seconds
+
+    with StandInServer(few_sections, [AGE], seconds=0.002) as slow:
+        source = open_source(
+            "allen",
+            url=slow.url,
+            download_url=slow.url,
+            cache=tmp_path / "cache",
+            clock=lambda: now[0],
+            sleep=sleep,
+        )
+        retrieve_age(source, AGE, tmp_path / AGE)
+        assert max(request.others for request in slow.requests) <= 1
+        n = len(slow.requests)
+    # Two a second by the clock of the client, however fast the server is.
+    assert n > 8
+    assert now[0] - 1000 >= (n - 1) / 2 - 1e-6
+
+
+def test_bodies_sent_in_pieces_without_a_length_arrive_whole(few_sections, tmp_path, direct):
+    with StandInServer(few_sections, [AGE], chunked=True) as server:
+        source = open_source(
+            "allen",
+            url=server.url,
+            download_url=server.url,
+            cache=tmp_path / "cache",
+            requests_per_second=1e6,
+        )
+        assert hashes(retrieve_age(source, AGE, tmp_path / AGE)) == hashes(direct)
+
+
+def test_a_plan_tells_grids_and_bytes_and_asks_for_no_grid(
+    server, open_client, tmp_path, direct, few_sections
+):
+    source = open_client()
+    plan = plan_retrieval(source, [AGE, "P14"])
+    assert not server.asked("/grid_data/")
+    n_energies = sum(entry.role == "energy" for entry in direct)
+    assert plan["n_grids"].tolist() == plan["n_to_fetch"].tolist()
+    assert plan["n_grids"][0] == n_energies
+    nx, ny, nz = few_sections.canvas(AGE).geometry.dims
+    assert plan["bytes_to_fetch"][0] == round(n_energies * 0.2 * 4 * nx * ny * nz)
+    text = describe_plan(plan)
+    assert re.search(rf"E11.5: {n_energies} grids; 0 in the cache \(0.000 GB\)", text)
+    assert len(text.splitlines()) == 3
+    retrieve_age(source, AGE, tmp_path / AGE)
+    plan = plan_retrieval(source, [AGE, "P14"])
+    assert plan["n_to_fetch"][0] == plan["bytes_to_fetch"][0] == 0
+    stored = sum(entry.bytes for entry in direct if entry.role == "energy")
+    assert plan["cached_bytes"][0] == stored
+    write_plan(plan, tmp_path / "plan.csv")
+    assert (tmp_path / "plan.csv").read_text().startswith("age,n_grids,n_cached,cached_bytes,")
+
+
+def test_planning_the_phantom_finds_nothing_to_fetch(few_sections):
+    plan = plan_retrieval(few_sections, [AGE])
+    assert plan["n_grids"][0] > 8
+    assert plan["n_to_fetch"][0] == 0
+
+
+@pytest.fixture
+def expectations(few_sections):
+    """What the stand-in says when all is well."""
+    plan = few_sections.size.ages[AGE]
+    counts = (
+        plan.n_tissue - plan.region_voxels["SpC"],
+        plan.region_voxels["SpC"],
+        sum(plan.lumen_voxels.values()),
+        plan.tract_voxels,
+    )
+    return Expectations(
+        n_section_data_sets=(8, 40),
+        n_structures=(100, 1000),
+        dims=plan.dims,
+        voxels=dict(zip(TISSUES, counts, strict=True)),
+    )
+
+
+@pytest.fixture
+def check(server, tmp_path, expectations):
+    def run():
+        transport = Transport(RequestGate(tmp_path, per_second=1e6), "test")
+        client = Client(transport, Patience(tries=1))
+        return check_servers(client, server.url, server.url, expectations)
+
+    return run
+
+
+def test_servers_that_answer_as_expected_agree_in_few_requests(server, check):
+    findings = {finding.fact: finding for finding in check()}
+    # The phantom plants voxels whose ids its tree does not know.
+    assert [f.fact for f in findings.values() if not f.agrees] == [
+        "annotated voxels: unknown to the tree"
+    ]
+    assert findings["energy grid: has data"].agrees
+    assert len(server.requests) <= 10
+
+
+@pytest.mark.parametrize(
+    ("pattern", "fault", "fact"),
+    [
+        ("Product", faults.html, "product of the atlas"),
+        ("structure_graph", faults.status(503), "structures in the tree"),
+        ("gridAnnotation", faults.status(404), "annotation of E11.5: dimensions"),
+        ("SectionDataSet", faults.status(500), "section data sets at E11.5"),
+        ("grid_data", faults.without_raw, "energy grid at E11.5: dimensions"),
+        ("grid_data", faults.wrong_crc, "energy grid at E11.5: dimensions"),
+    ],
+)
+def test_what_differs_is_a_finding_and_no_end_to_the_check(server, check, pattern, fault, fact):
+    server.fail(pattern, fault)
+    findings = {finding.fact: finding for finding in check()}
+    assert not findings[fact].agrees
+    assert sum(finding.agrees for finding in findings.values()) >= 3
+    assert len(server.requests) <= 10
+    assert "DIFFERS" in write_findings(list(findings.values()))
+
+
+def test_the_script_prints_a_table_and_fails_on_servers_that_differ(
+    server, project_root, monkeypatch, capsys
+):
+    script = project_root / "scripts" / "check_allen.py"
+    arguments = [str(script), "--url", server.url, "--download-url", server.url]
+    monkeypatch.setattr(sys, "argv", arguments)
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_path(str(script), run_name="__main__")
+    assert ended.value.code == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split() == ["fact", "expected", "found"]
+    assert any(line.startswith("product of the atlas") and "DIFF" not in line for line in lines)
+    assert any(re.search(r"dimensions +\(70, 75, 40\) +.*DIFFERS", line) for line in lines)
+    assert len(server.requests) <= 10
+
+
+def test_addresses_and_settings_are_checked_at_once(tmp_path):
+    with pytest.raises(ValueError, match="url='ftp://x' should begin with http:// or https://"):
+        open_source("allen", url="ftp://x", cache=tmp_path)
+    with pytest.raises(ValueError, match="requests_at_once=0 should be >= 1"):
+        open_source("allen", requests_at_once=0, cache=tmp_path)
+
+
+def test_ages_are_fetched_to_where_they_belong(server, open_client, tmp_path):
+    source = open_client()
+    for age in (AGE, "P14"):
+        retrieve_age(source, age, tmp_path / age)
+    assert np.array_equal(
+        sorted(path.name for path in (tmp_path / "cache").iterdir()), ["E11pt5", "P14", "limits"]
+    )
+    with pytest.raises(UnavailableError, match="not to be had"):
+        open_client(url="http://127.0.0.1:9", tries=1).listing("P28")

@@ -1,0 +1,91 @@
+"""Every setting of the atlas does what it says, and the page about the real one is right."""
+
+import json
+import re
+
+import jsonschema
+import pytest
+import yaml
+
+from sparsekm.atlas.assembly import assemble_age
+from sparsekm.atlas.listing import parse_listing
+from sparsekm.atlas.manifest import STATUSES, read_manifest
+from sparsekm.atlas.ontology import read_ontology
+from sparsekm.atlas.retrieval import retrieve_age
+from sparsekm.atlas.sources import open_source
+
+AGE = "E11.5"
+
+
+@pytest.fixture(scope="module")
+def page(project_root):
+    return (project_root / "docs" / "real_atlas.md").read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def configuration(project_root):
+    return yaml.safe_load((project_root / "config.yaml").read_text(encoding="utf-8"))
+
+
+def test_the_configurations_settings_are_those_of_the_source(configuration, tmp_path):
+    settings = configuration["atlas"]["allen"]
+    manners = {**settings["manners"], "cache": tmp_path}
+    source = open_source(
+        "allen", url=settings["url"], download_url=settings["download_url"], **manners
+    )
+    assert source.at_once == manners["requests_at_once"] == 2
+    assert manners["requests_per_second"] == 2
+    assert source.describe_url("energy", AGE, 5) == (
+        "https://api.brain-map.org/grid_data/download/5?include=energy"
+    )
+    assert source.describe_url("annotation", AGE) == (
+        "https://download.alleninstitute.org/informatics-archive/current-release/"
+        "mouse_annotation/E11pt5_DevMouse2012_gridAnnotation.zip"
+    )
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_pages_configuration_is_valid(page, project_root):
+    schema = project_root / "workflow" / "schemas" / "config.schema.yaml"
+    (block,) = re.findall(r"^```yaml\n(.*?)^```$", page, re.M | re.S)
+    validator = jsonschema.Draft202012Validator(yaml.safe_load(schema.read_text(encoding="utf-8")))
+    assert not list(validator.iter_errors(yaml.safe_load(block)))
+
+
+def test_the_page_tells_every_status_and_only_real_targets(page, project_root):
+    assert tuple(re.findall(r"^\| `(\w+)` \|", page, re.M)) == STATUSES
+    makefile = (project_root / "Makefile").read_text(encoding="utf-8")
+    targets = set(re.findall(r"^make ([\w-]+)", page, re.M))
+    assert targets == {"check-allen", "plan-allen"}
+    for target in targets:
+        assert f"\n{target}: " in makefile
+
+
+def test_only_sections_of_the_plane_asked_for_are_fetched(tiny_phantom, tmp_path):
+    listed = parse_listing(json.loads(tiny_phantom.listing(AGE))["msg"])
+    for plane in ("sagittal", "coronal"):
+        retrieve_age(tiny_phantom, AGE, tmp_path / plane, plane=plane)
+        entries = read_manifest(tmp_path / plane / "manifest.csv")
+        fetched = {e.section_data_set_id for e in entries if e.role == "energy"}
+        assert fetched == {s.id for s in listed if s.plane == plane and not s.failed}
+
+
+@pytest.mark.parametrize("level", [1, 2, 3, 5, 9])
+def test_regions_are_structures_of_the_level_asked_for(phantom_files, level):
+    ontology = read_ontology(phantom_files / "ontology.json")
+    matrix = assemble_age(phantom_files / AGE, ontology, AGE, level=level)
+    table = matrix.regions
+    brain = table[table["tissue"] == "brain"]
+    assert {ontology[int(i)].st_level for i in brain["id"]} == {level}
+    counts = matrix.counts["voxels"]
+    assert table["n_voxels"].sum() == counts["brain"] + counts["spinal_cord"] == len(matrix.X)
+
+
+@pytest.mark.parametrize(
+    "tissue", [("brain",), ("spinal_cord",), ("ventricle", "tract"), ("brain", "ventricle")]
+)
+def test_voxels_are_of_the_tissue_asked_for(phantom_files, tissue):
+    ontology = read_ontology(phantom_files / "ontology.json")
+    matrix = assemble_age(phantom_files / AGE, ontology, AGE, tissue=tissue)
+    assert set(matrix.regions["tissue"]) == set(tissue)
+    assert len(matrix.X) == sum(matrix.counts["voxels"][name] for name in tissue)

@@ -1,0 +1,141 @@
+"""One age at a time, in at most two and a half times the memory of its matrix."""
+
+import gc
+import json
+import tracemalloc
+
+import anndata
+import numpy as np
+import pandas as pd
+import pytest
+
+from sparsekm.atlas.assembly import assemble_age
+from sparsekm.atlas.common_genes import find_common_genes
+from sparsekm.atlas.expression_file import describe_expression, read_expression, write_expression
+from sparsekm.atlas.normalisation import normalise_age
+from sparsekm.atlas.ontology import parse_ontology
+from sparsekm.atlas.retrieval import retrieve_age
+from sparsekm.atlas.vocabulary import AGES
+from sparsekm.simulation.phantom.archives import pack_annotation, pack_energy
+
+MOST = 2.5
+DIMS = (24, 20, 24)
+N_GENES = 500
+
+
+class Repeated:
+    """A source of many genes with few different energies, in a grid that is brain throughout."""
+
+    simulated, at_once = True, 1
+
+    def __init__(self, tree, wrap, section_row):
+        self._tree, self._wrap, self._row = tree, wrap, section_row
+        rng = np.random.default_rng(0)
+        shape = DIMS[::-1]
+        volumes = [rng.random(shape, dtype=np.float32) for _ in range(3)]
+        for volume in volumes:
+            volume[0, :5] = -1
+        self._zips = [pack_energy(volume, 100, 1) for volume in volumes]
+        labels = np.full(shape, 900_000_001, dtype=np.uint32)
+        labels[:, ::2] = 126652053
+        self._annotation = pack_annotation(labels, 100)
+
+    def listing(self, age):
+        def gene(i):
+            return [{"id": i, "acronym": f"G{i}", "name": "", "entrez_id": None}]
+
+        specimen = {"donor": {"age": {"name": age}}}
+        space = AGES[age].reference_space_id
+        rows = [
+            self._row(i, genes=gene(i), specimen=specimen, reference_space_id=space)
+            for i in range(1, N_GENES + 1)
+        ]
+        return self._wrap(rows)
+
+    def annotation(self, age):
+        return self._annotation
+
+    def energy(self, age, section_data_set_id):
+        return self._zips[section_data_set_id % 3]
+
+    def describe_url(self, *_):
+        return ""
+
+    def truth(self, age):
+        return None
+
+
+@pytest.fixture(scope="module")
+def large(tree, wrap, section_row, tmp_path_factory):
+    """Files of an age whose matrix takes 23 megabytes, and its expression file."""
+    folder = tmp_path_factory.mktemp("large")
+    retrieve_age(Repeated(tree, wrap, section_row), "P4", folder)
+    ontology = parse_ontology(json.loads(wrap(tree)))
+    return folder, ontology
+
+
+def write_age(folder, ontology):
+    matrix = assemble_age(folder, ontology, "P4")
+    data = describe_expression(matrix, "P4", source="phantom", simulated=True, settings={})
+    write_expression(folder / "expression.h5ad", data)
+    return matrix.X.nbytes
+
+
+def peak_of(work, *arguments):
+    """Bytes that Python and NumPy had allocated at most while working, beyond those before."""
+    gc.collect()
+    tracemalloc.start()
+    try:
+        result = work(*arguments)
+        return result, tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def test_each_step_of_an_age_stays_within_the_bound(large):
+    folder, ontology = large
+    n_bytes, peak = peak_of(write_age, folder, ontology)
+    assert n_bytes == 4 * np.prod(DIMS) * N_GENES
+    assert 1 <= peak / n_bytes < MOST
+    file = folder / "expression.h5ad"
+
+    def normalise(fill):
+        return normalise_age(read_expression(file), fill=fill).n_vars
+
+    for fill in ("gene_mean", "region_mean"):
+        n_genes, peak = peak_of(normalise, fill)
+        assert n_genes == N_GENES
+        assert 1 <= peak / n_bytes < MOST
+    ages = {"P4": file, "P14": file, "P28": file}
+    table, peak = peak_of(find_common_genes, ages)
+    assert table["common"].all()
+    # Three ages, of which one is held at a time.
+    assert 1 <= peak / n_bytes < MOST
+
+
+def test_genes_that_only_rounding_keeps_from_being_constant_cost_no_further_copy():
+    n_voxels, n_genes = 12_000, 500
+    rng = np.random.default_rng(1)
+    X = rng.random((n_voxels, n_genes), dtype=np.float32)
+    X[:, ::50] = 1
+    X[0, ::50] = np.nextafter(np.float32(1), np.float32(2))
+    data = anndata.AnnData(
+        X=X,
+        obs=pd.DataFrame({"region": pd.Categorical(["a"] * n_voxels)}).set_index(
+            pd.RangeIndex(n_voxels).astype(str)
+        ),
+        var=pd.DataFrame({"gene_id": np.arange(n_genes)}).set_index(
+            pd.RangeIndex(n_genes).astype(str)
+        ),
+        obsm={"spatial": np.zeros((n_voxels, 3))},
+        uns={
+            "provenance": {},
+            "regions": pd.DataFrame({"acronym": ["a"], "n_voxels": [n_voxels]}),
+        },
+    )
+    normalised, peak = peak_of(normalise_age, data)
+    assert normalised.n_vars == n_genes - 10
+    assert (X.nbytes + peak) / X.nbytes < MOST
+    kept = X[:, np.arange(n_genes) % 50 != 0].astype(np.float64)
+    expected = (kept - kept.mean(axis=0)) / kept.std(axis=0, ddof=1)
+    np.testing.assert_allclose(normalised.X, expected, rtol=0, atol=1e-5)

@@ -1,0 +1,183 @@
+"""Plain HDF5: every layout of the same matrix gives the same, and nothing outside is read."""
+
+import h5py
+import numpy as np
+import pytest
+from scipy import sparse
+
+from sparsekm.expression.raw_matrix import MatrixError
+from sparsekm.expression.reader import read_matrix
+
+GENES = ["Shh", "Pax6", "NA", "4"]
+LABELS = ["a", "b", "a", "b", "a", "b"]
+
+
+def refused(file, message, **arguments):
+    with pytest.raises(MatrixError, match=message) as error:
+        read_matrix(file, **arguments)
+    assert str(file) in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+@pytest.fixture
+def h5(tmp_path, X):
+    """Write arrays to m.h5, X if nothing else is said; what is None is left out."""
+
+    def write(**arrays):
+        arrays = {"X": X, "genes": GENES, **arrays}
+        with h5py.File(tmp_path / "m.h5", "w") as opened:
+            for name, values in arrays.items():
+                if values is not None:
+                    opened[name] = values
+        return tmp_path / "m.h5"
+
+    return write
+
+
+def test_arrays_are_read_with_names_and_classes(h5, X):
+    relevant = np.array([True, False, False, True])
+    raw = read_matrix(h5(y=LABELS, samples=[f"s{i}" for i in range(6)], relevant=relevant))
+    np.testing.assert_array_equal(raw.X, X)
+    assert raw.X.dtype == np.float32
+    assert raw.features == GENES
+    assert raw.labels.tolist() == LABELS
+    assert raw.samples[5] == "s5"
+    assert raw.relevant.tolist() == relevant.tolist()
+
+
+@pytest.mark.parametrize("dtype", ["<f8", ">f4", "f2"])
+def test_any_floating_point_type_is_read(h5, X, dtype):
+    raw = read_matrix(h5(X=X.astype(dtype)))
+    np.testing.assert_allclose(raw.X + raw.offset, X, atol=1e-3)
+
+
+def test_a_bare_matrix_of_integers_gets_names(h5):
+    raw = read_matrix(h5(X=np.arange(12).reshape(4, 3), genes=None))
+    assert raw.features == ["feature1", "feature2", "feature3"]
+    assert raw.labels is raw.samples is raw.relevant is None
+    np.testing.assert_array_equal(raw.X + raw.offset, np.arange(12).reshape(4, 3))
+
+
+def test_names_may_be_of_fixed_length_and_classes_numbers_in_a_group(h5, X):
+    arrays = {"genes": None, "features": np.array(GENES, dtype="S5"), "about/kind": [1, 2] * 3}
+    raw = read_matrix(h5(**arrays), labels="about/kind")
+    assert raw.features == GENES
+    assert raw.labels.tolist() == list("121212")
+
+
+def test_another_array_may_stand_for_the_matrix(h5, X):
+    raw = read_matrix(h5(X=None, counts=X), layer="counts")
+    np.testing.assert_array_equal(raw.X, X)
+
+
+@pytest.mark.parametrize("chunks", [(7, 400), (600, 1), (600, 400)])
+def test_chunks_of_any_shape_give_the_same_matrix(tmp_path, seed, monkeypatch, chunks):
+    monkeypatch.setattr("sparsekm.expression.h5_reader._BLOCK_BYTES", 2**14)
+    monkeypatch.setattr("sparsekm.expression.h5_reader._LARGEST_CHUNKS_BYTES", 2**17)
+    X = np.random.default_rng(seed).normal(size=(600, 400))
+    with h5py.File(tmp_path / "m.h5", "w") as opened:
+        opened.create_dataset("X", data=X, chunks=chunks, compression="gzip")
+    raw = read_matrix(tmp_path / "m.h5")
+    np.testing.assert_allclose(raw.X + raw.offset, X, atol=1e-6)
+
+
+def test_missing_values_are_counted_and_the_first_is_named(h5, X):
+    X[3, 1] = X[4, 0] = np.nan
+    refused(h5(X=X), "2 missing values, the first at sample 4, feature 'Pax6'")
+
+
+def test_wrong_shapes_types_and_names_are_refused(h5, X):
+    refused(h5(X=X[:, 0]), r"X has shape=\(6,\); it should be \(samples, features\)")
+    refused(h5(X=X.astype("S3")), "X has dtype=.* should be numeric")
+    refused(h5(X=X.astype(complex)), "X has dtype=complex.* should be numeric")
+    refused(h5(X=np.full((6, 4), "a", dtype=object)), "X has dtype=object; it should be numeric")
+    refused(h5(X=None), r"arrays=\['genes'\] should include 'X' \(samples x features\).$")
+    refused(h5(), r"should include 'raw'", layer="raw")
+    refused(h5(X=X[:2]), "n_samples=2 should be >= 3")
+    refused(h5(genes=["a"]), r"genes has shape=\(1,\); it should be \(4,\)")
+    refused(h5(genes=list("aabb")), r"2 feature names are not unique \(a, b\)")
+    refused(h5(samples=list("aabcde")), r"1 sample names are not unique \(a\)")
+    refused(h5(), r"labels='kind' should be one of its arrays \['X', 'genes'\]", labels="kind")
+    refused(h5(y=["a", "", "b", "", "a", "b"]), "2 labels 'y' are missing, .* sample 2")
+
+
+def test_values_other_than_numbers_and_strings_are_refused(h5, X):
+    file = h5()
+    with h5py.File(file, "r+") as opened:
+        ragged = opened.create_dataset("y", (6,), dtype=h5py.vlen_dtype(np.int32))
+        ragged[:] = [np.arange(i + 1) for i in range(6)]
+        opened.create_dataset("pointers", (6,), dtype=h5py.ref_dtype)
+        opened["pairs"] = np.zeros(6, dtype=[("a", "f4"), ("b", "f4")])
+    for name in ("y", "pointers", "pairs"):
+        refused(file, f"{name} has dtype=.*plain numbers or strings", labels=name)
+
+
+def test_files_of_other_layouts_are_recognised(h5, X):
+    file = h5(X=sparse.csr_array(X).data, obs=[1], var=[2])
+    refused(file, "X has shape")
+    refused(h5(X=None, obs=[1], var=[2]), "looks like an AnnData file: give it the ending .h5ad")
+    arrays = {"X": None, "genes": None, "matrix/indptr": [0], "matrix/data": [1]}
+    refused(h5(**arrays), "looks like counts in 10x Genomics' layout: normalise them first")
+
+
+def test_nothing_outside_the_file_is_read(h5, h5ad, tmp_path, X):
+    with h5py.File(tmp_path / "other.h5", "w") as other:
+        other["secret"] = X
+    other = str(tmp_path / "other.h5")
+
+    def add_link(opened, name):
+        opened[name] = h5py.ExternalLink(other, "/secret")
+
+    def add_view(opened, name):
+        layout = h5py.VirtualLayout(shape=X.shape, dtype=X.dtype)
+        layout[:] = h5py.VirtualSource(other, "secret", shape=X.shape)
+        opened.create_virtual_dataset(name, layout)
+
+    def add_raw(opened, name):
+        (tmp_path / "values").write_bytes(X.tobytes())
+        opened.create_dataset(
+            name, X.shape, X.dtype, external=[(str(tmp_path / "values"), 0, X.nbytes)]
+        )
+
+    for write, layer in ((h5, {}), (h5ad, {"layers": {"raw": X}})):
+        for add, message in (
+            (add_link, r"links to the file '.*other.h5'"),
+            (add_view, "the values of .* stand in other files"),
+            (add_raw, "the values of .* stand in other files"),
+        ):
+            file = write(**layer)
+            name = "layers/more" if layer else "X"
+            with h5py.File(file, "r+") as opened:
+                if name in opened:
+                    del opened[name]
+                add(opened, name)
+            refused(file, message)
+
+
+def test_a_link_inside_the_file_is_followed_and_a_broken_one_refused(h5, X):
+    file = h5(X=None, values=X)
+    with h5py.File(file, "r+") as opened:
+        opened["X"] = h5py.SoftLink("/values")
+    np.testing.assert_array_equal(read_matrix(file).X, X)
+    with h5py.File(file, "r+") as opened:
+        del opened["values"]
+    refused(file, "should include 'X'")
+
+
+def test_sizes_are_checked_before_anything_is_read(h5):
+    file = h5(X=None)
+    for shape, message in (
+        ((10**7, 10**5), "takes 3725.3 GiB as dense float32; at most 16 GiB are read"),
+        ((10**5, 10**4), r"X with shape=\(100000, 10000\) holds no values"),
+    ):
+        with h5py.File(file, "w") as opened:
+            opened.create_dataset("X", shape=shape, dtype="f4", chunks=(1, 1000))
+        refused(file, message)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3, 0.9])
+def test_truncated_files_are_refused(h5, share):
+    file = h5(X=np.random.default_rng(0).normal(size=(600, 4)))
+    content = file.read_bytes()
+    file.write_bytes(content[: int(share * len(content))])
+    refused(file, "not a whole .h5 file")

@@ -1,0 +1,28 @@
+"""The table of samples and clusters keeps names as they are."""
+
+import numpy as np
+import pytest
+
+from sparsekm.storage.cluster_table import read_cluster_table, write_cluster_table
+
+
+def test_names_and_classes_stay_strings_and_clusters_numbers(tmp_path):
+    file = tmp_path / "clusters.csv"
+    clusters = {"kmeans": np.array([0, 1, 0]), "l0": np.array([2, 1, 2], dtype=np.int32)}
+    write_cluster_table(file, ["NA", "1", "a,b"], ["x", "nan", "2"], clusters)
+    table = read_cluster_table(file)
+    assert table.columns.tolist() == ["sample", "label", "cluster_kmeans", "cluster_l0"]
+    assert table["sample"].tolist() == ["NA", "1", "a,b"]
+    assert table["label"].tolist() == ["x", "nan", "2"]
+    assert table["cluster_l0"].tolist() == [2, 1, 2]
+
+
+def test_without_known_classes_their_column_is_empty(tmp_path):
+    write_cluster_table(tmp_path / "c.csv", ["a", "b"], None, {"l0": np.array([0, 1])})
+    assert (tmp_path / "c.csv").read_text() == "sample,label,cluster_l0\na,,0\nb,,1\n"
+
+
+def test_another_table_is_refused(tmp_path):
+    (tmp_path / "c.csv").write_text("sample,label,l0\na,,0\n")
+    with pytest.raises(ValueError, match="should be .* as rule export_clusters writes it"):
+        read_cluster_table(tmp_path / "c.csv")
