@@ -16,14 +16,14 @@ from sparsekm.tuning.grid import default_sparsities
 N_CLUSTERS, N_SPARSITIES, N_REFERENCES, SEED = 19, 15, 10, 1
 
 
-def simulate(n_samples: int, n_features: int) -> np.ndarray:
+def simulate(n_samples: int, n_features: int, n_clusters: int = N_CLUSTERS) -> np.ndarray:
     """Draw unequal clusters with a quarter of the features marking some of them, float32."""
     rng = np.random.default_rng(SEED)
-    shares = rng.dirichlet(np.full(N_CLUSTERS, 2.0))
-    labels = rng.choice(N_CLUSTERS, n_samples, p=shares)
+    shares = rng.dirichlet(np.full(n_clusters, 2.0))
+    labels = rng.choice(n_clusters, n_samples, p=shares)
     X = rng.standard_normal((n_samples, n_features), dtype=np.float32)
-    means = np.zeros((N_CLUSTERS, n_features), np.float32)
-    marks = rng.random((N_CLUSTERS, n_features // 4)) < 0.2
+    means = np.zeros((n_clusters, n_features), np.float32)
+    marks = rng.random((n_clusters, n_features // 4)) < 0.2
     means[:, : n_features // 4] = 1.5 * marks
     # Modules of correlated features that have nothing to do with the clusters.
     loadings = rng.standard_normal((5, n_features), dtype=np.float32) * 0.4
@@ -52,8 +52,10 @@ def benchmark(n_samples: int = 28_455, n_features: int = 1_724) -> pd.DataFrame:
     rows = []
     for name, call in calls.items():
         measured = measure(call)
-        rows.append((n_samples, n_features, name, measured.wall, measured.cpu, measured.memory))
-    columns = ["n_samples", "n_features", "fit", "wall", "cpu", "memory_mb"]
+        found = (measured.wall, measured.cpu, measured.memory, measured.peak)
+        rows.append((n_samples, n_features, name, *found))
+        print(rows[-1], flush=True)
+    columns = ["n_samples", "n_features", "fit", "wall", "cpu", "memory_mb", "peak_mb"]
     table = pd.DataFrame(rows, columns=columns)
     table.insert(4, "ratio", table["wall"] / table["wall"].iloc[0])
     return table

@@ -12,12 +12,13 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Measurement:
-    """What a call returned and took: seconds, and megabytes above those in use before it."""
+    """What a call returned and took: seconds, megabytes added, and megabytes in use at most."""
 
     result: Any
     wall: float
     cpu: float
     memory: float
+    peak: float
 
 
 def measure(call: Callable[[], Any]) -> Measurement:
@@ -40,7 +41,8 @@ def measure(call: Callable[[], Any]) -> Measurement:
         wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
         done.set()
         watcher.join()
-    return Measurement(result, wall, cpu, max(peak, _resident()) - before)
+    peak = max(peak, _resident())
+    return Measurement(result, wall, cpu, peak - before, peak)
 
 
 def _resident() -> float:

@@ -74,7 +74,7 @@ class BaseSparseKMeans(SelectorMixin, ClusterMixin, BaseEstimator):
         the labels of another: more than independent fits promise. The estimator's own `sparsity`
         is not used and nothing is set on it. Beyond 300 samples the starts race in the first
         k-means and the winner is carried along the path; beyond 1,000 a fit also ends when a
-        round gains less than a hundred-thousandth, so that a few border samples may be nearer to
+        round gains less than 3e-5 of the objective, so that border samples may be nearer to
         another centre.
 
         Parameters
@@ -188,13 +188,13 @@ class BaseSparseKMeans(SelectorMixin, ClusterMixin, BaseEstimator):
         return matrix, partition
 
     def _read(self, X) -> Matrix:
-        if not isinstance(X, StreamedMatrix):
-            X = validate_data(self, X, dtype=[np.float64, np.float32], accept_large_sparse=False)
-            return CentredMatrix(X)
-        self.n_features_in_ = X.n_features
-        # A search starts from a sample of this size anyway.
-        few = X.n_samples <= SEEDING_SAMPLE
-        return X.take(np.arange(X.n_samples)) if few else X
+        if isinstance(X, CentredMatrix | StreamedMatrix):
+            self.n_features_in_ = X.n_features
+            # A search starts from a sample of this size anyway: so few samples are read once.
+            few = isinstance(X, StreamedMatrix) and X.n_samples <= SEEDING_SAMPLE
+            return X.take(np.arange(X.n_samples)) if few else X
+        X = validate_data(self, X, dtype=[np.float64, np.float32], accept_large_sparse=False)
+        return CentredMatrix(X)
 
     def _fit_path(self, matrix, partition, weight_steps, search, progress=None) -> list[Fit]:
         return fit_path(

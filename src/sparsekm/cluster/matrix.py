@@ -18,7 +18,10 @@ class CentredMatrix:
     Parameters
     ----------
     X : ndarray of shape (n_samples, n_features), float32 or float64
-        The data. It is copied, never changed.
+        The data.
+    copy : bool, default=True
+        Whether to leave `X` as it is. Without, an array that is contiguous by columns is centred
+        in place, which saves a copy.
 
     Attributes
     ----------
@@ -29,9 +32,9 @@ class CentredMatrix:
         The feature means.
     """
 
-    def __init__(self, X: np.ndarray) -> None:
+    def __init__(self, X: np.ndarray, *, copy: bool = True) -> None:
         columns = np.ascontiguousarray(X.T)
-        if np.shares_memory(columns, X):
+        if copy and np.shares_memory(columns, X):
             columns = columns.copy()
         means = FeatureMeans(columns.shape[0])
         means.add(columns)

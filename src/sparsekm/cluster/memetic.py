@@ -22,7 +22,7 @@ from sparsekm.cluster.weight_step import EQUAL, SOFT
 NEIGHBOURHOOD = 15
 # Partitions kept per sparsity of a path; a single sparsity has no neighbours and keeps more.
 POPULATION = 10
-MUTATION = 0.1
+MUTATION = 0.05
 PATIENCE = 8
 MAX_ROUNDS = 1000
 # A gain must be more than rounding.
@@ -73,7 +73,7 @@ class MemeticSearch:
         Smallest cluster allowed.
     n_init : int
         Scales the effort. One sparsity takes twenty times as many starts, and four times as many
-        children a generation; a path of many half as many starts in all, and half as many
+        children a generation; a path of many half as many starts in all, and seven tenths as many
         children for every sparsity.
     rng : numpy.random.Generator
     n_threads : int
@@ -86,7 +86,7 @@ class MemeticSearch:
         self.bounds = np.asarray(bounds, dtype=np.float64)
         self.min_size = min_size
         self.n_starts = max(20 * n_init // len(bounds), 10 * n_init, 10 * len(bounds))
-        self.n_children = max(4 * n_init // len(bounds), -(-n_init // 2))
+        self.n_children = max(4 * n_init // len(bounds), -(-7 * n_init // 10))
         self.rng = rng
         self.n_threads = n_threads
         # Where all features count alike, the samples are climbed in as few dimensions as they are.

@@ -23,7 +23,7 @@ from sparsekm.cluster.weight_step import WeightStep
 # Beyond this many samples only the first k-means is restarted ...
 RESTART_LIMIT = 300
 # ... and a round that gains no more than this share of the objective ends a fit of a path.
-SMALL_GAIN = 1e-5
+SMALL_GAIN = 3e-5
 # A better objective must be better by more than rounding.
 RELATIVE_GAIN = 1e-12
 

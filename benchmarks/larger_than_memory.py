@@ -1,0 +1,61 @@
+"""A path over an HDF5 dataset that is read in blocks: time, and the peak of memory."""
+
+from __future__ import annotations
+
+import multiprocessing
+import resource
+import tempfile
+import time
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pandas as pd
+
+from benchmarks.many_samples import simulate
+
+N_CLUSTERS, SEED = 10, 1
+SPARSITIES = [20, 200, 2_000]
+BLOCK_SIZES = [4_096, 16_384]
+
+
+def write_matrix(file: Path, n_samples: int, n_features: int, part: int = 10_000) -> None:
+    """Write a simulated matrix, part after part."""
+    with h5py.File(file, "w") as handle:
+        X = handle.create_dataset(
+            "X", (n_samples, n_features), np.float32, chunks=(256, n_features)
+        )
+        for start in range(0, n_samples, part):
+            stop = min(start + part, n_samples)
+            X[start:stop] = simulate(stop - start, n_features, N_CLUSTERS)
+
+
+def fit_path(file: Path, block_size: int, connection) -> None:
+    """Fit in a process of its own and send seconds, peak megabytes and objectives."""
+    from sparsekm import L0KMeans, StreamedMatrix
+
+    started = time.perf_counter()
+    with h5py.File(file, "r") as handle:
+        matrix = StreamedMatrix(handle["X"], block_size=block_size)
+        path = L0KMeans(N_CLUSTERS, n_init=3, random_state=SEED, n_jobs=-1).path(matrix, SPARSITIES)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    connection.send((time.perf_counter() - started, peak, path.objectives.tolist()))
+
+
+def benchmark(n_samples: int = 200_000, n_features: int = 2_000) -> pd.DataFrame:
+    """Measure wall seconds and the peak of resident memory, interpreter included."""
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "matrix.h5"
+        write_matrix(file, n_samples, n_features)
+        size = file.stat().st_size / 2**20
+        for block_size in BLOCK_SIZES:
+            ours, theirs = multiprocessing.Pipe(duplex=False)
+            context = multiprocessing.get_context("spawn")
+            process = context.Process(target=fit_path, args=(file, block_size, theirs))
+            process.start()
+            wall, peak, objectives = ours.recv()
+            process.join()
+            rows.append((n_samples, n_features, size, block_size, wall, peak, objectives))
+    columns = ["n_samples", "n_features", "file_mb", "block_size", "wall", "peak_mb", "objectives"]
+    return pd.DataFrame(rows, columns=columns)
