@@ -20,11 +20,11 @@ unexport PYTHONHOME
 
 # Snakemake and pytest share out the cores by processes. Numerical libraries that each take every core
 # would make them fight; a job raises its own limit to the threads its rule was given (scripts/workflow_job.py).
-results test lint check: export OMP_NUM_THREADS := 1
-results test lint check: export OPENBLAS_NUM_THREADS := 1
-results test lint check: export MKL_NUM_THREADS := 1
+results paper test lint check: export OMP_NUM_THREADS := 1
+results paper test lint check: export OPENBLAS_NUM_THREADS := 1
+results paper test lint check: export MKL_NUM_THREADS := 1
 
-.PHONY: help results test lint check bench lock clean
+.PHONY: help results paper test lint check bench plan-allen check-allen lock clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -32,6 +32,10 @@ help: ## this list
 results: $(STAMP) ## run the workflow of config.yaml to results/report.html
 	"$(BIN)/snakemake" --cores $(CORES) $(SNAKEMAKE_FLAGS)
 	@echo "The report: results/report.html"
+
+paper: $(STAMP) ## the paper's experiments with all repetitions, to results/simulation/report.html
+	"$(BIN)/snakemake" paper --cores $(CORES) $(SNAKEMAKE_FLAGS)
+	@echo "The report: results/simulation/report.html"
 
 test: lint check ## lint and all tests
 
@@ -47,6 +51,12 @@ check: $(STAMP) ## the tests without lint
 bench: $(STAMP) ## ratios against scikit-learn and between our own variants
 	"$(BIN)/python" -m benchmarks
 
+plan-allen: $(STAMP) ## say how many files and gigabytes of the real atlas there are to download
+	"$(BIN)/snakemake" --cores 1 --config 'atlas={"source": "allen"}' --forcerun plan_retrieval -- plan_retrieval
+
+check-allen: $(STAMP) ## ask the servers of the real atlas whether they answer as expected (10 requests at most)
+	"$(BIN)/python" scripts/check_allen.py $(CHECK_FLAGS)
+
 lock: $(STAMP) ## renew requirements.lock (needs uv)
 	sed '/^[^#]/,$$d' requirements.lock > .lock.new
 	uv pip compile pyproject.toml --all-extras --universal --python-version 3.11 \
@@ -56,6 +66,7 @@ lock: $(STAMP) ## renew requirements.lock (needs uv)
 
 clean: ## remove the environment and everything the workflow made
 	rm -rf .venv .snakemake results logs
+	@echo "What was downloaded stays in cache/."
 	find data -mindepth 1 -maxdepth 1 ! -name paper -exec rm -rf {} +
 
 # The stamp is written last: an installation that was cut short is made again.

@@ -16,6 +16,11 @@ include: "workflow/rules/common.smk"
 include: "workflow/rules/atlas.smk"
 include: "workflow/rules/matrices.smk"
 include: "workflow/rules/cluster.smk"
+include: "workflow/rules/genes.smk"
+include: "workflow/rules/studies.smk"
+include: "workflow/rules/simulation.smk"
+include: "workflow/rules/theory.smk"
+include: "workflow/rules/tuning_study.smk"
 include: "workflow/rules/report.smk"
 
 

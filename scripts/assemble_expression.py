@@ -7,23 +7,20 @@ from workflow_job import run
 
 def main(snakemake, progress):
     """Read the grids, name every voxel's region, and write raw energies with what was planted."""
-    from sparsekm.atlas.assembly import assemble_age, common_genes
+    from sparsekm.atlas.assembly import assemble_age
     from sparsekm.atlas.expression_file import add_truth, describe_expression, write_expression
+    from sparsekm.atlas.gene_metadata import add_genes, read_genes
     from sparsekm.atlas.ontology import read_ontology
     from sparsekm.atlas.retrieval import TRUTH_FILE
 
     params, files = snakemake.params, snakemake.input
     age = snakemake.wildcards.age
     folder = Path(files.manifest).parent
-    genes = None
-    if params.genes == "common":
-        genes = common_genes([Path(manifest).parent for manifest in files.manifests])
     matrix = assemble_age(
         folder,
         read_ontology(files.ontology),
         age,
         **params.settings,
-        genes=genes,
         progress=progress.counting("genes"),
     )
     data = describe_expression(
@@ -31,8 +28,9 @@ def main(snakemake, progress):
         age,
         source=params.source,
         simulated=params.simulated,
-        settings={**params.settings, "genes": params.genes},
+        settings=params.settings,
     )
+    data.var = add_genes(data.var, read_genes(files.genes))
     # Only a simulated source has a planted truth.
     add_truth(data, folder / TRUTH_FILE)
     write_expression(snakemake.output.expression, data)

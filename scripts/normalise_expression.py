@@ -5,15 +5,17 @@ from workflow_job import run
 
 def main(snakemake, progress):
     """Screen genes and voxels, transform, fill gaps, z-score, and write it with its provenance."""
+    from sparsekm.atlas.common_genes import read_common_genes
     from sparsekm.atlas.expression_file import read_expression
     from sparsekm.atlas.normalisation import normalise_age
     from sparsekm.expression.normalised_file import write_normalised
 
-    params = snakemake.params
+    params, files = snakemake.params, snakemake.input
     data = normalise_age(
-        read_expression(snakemake.input.expression),
+        read_expression(files.expression),
         **params.quality_control,
         **params.normalisation,
+        genes=read_common_genes(files.common_genes) if files.common_genes else None,
     )
     uns = dict(data.uns)
     provenance = uns.pop("provenance")

@@ -5,8 +5,12 @@ from workflow_job import run
 
 def main(snakemake, progress):
     """Gather the results data set by data set and write one page."""
+    from sparsekm.annotation.kept_by_age import read_ages, read_changes
+    from sparsekm.reporting.ages_view import view_ages
+    from sparsekm.reporting.atlas_versus_paper import read_paper_tables
     from sparsekm.reporting.report import write_report
     from sparsekm.reporting.results import load_dataset_result
+    from sparsekm.reporting.simulation_results import load_simulation_result
 
     params, files = snakemake.params, snakemake.input
     per_method = {"fits": files.fits, "paths": files.paths, "scores": files.scores}
@@ -22,14 +26,44 @@ def main(snakemake, progress):
         first = number * len(params.tuned)
         gaps = dict(zip(params.tuned, files.gaps[first:], strict=False))
         results.append(
-            load_dataset_result(dataset, normalised, gaps=gaps, genes=files.genes[number], **found)
+            load_dataset_result(
+                dataset,
+                normalised,
+                gaps=gaps,
+                genes=files.genes[number],
+                enrichment=files.enrichment[number] if files.enrichment else None,
+                contingency=files.contingency[number],
+                **found,
+            )
         )
+    simulation = None
+    if files.get("repetitions"):
+        simulation = load_simulation_result(
+            files.repetitions,
+            files.simulation_summary,
+            files.versus_paper,
+            files.simulated_gaps,
+            files.simulated_weights,
+            is_preview=True,
+        )
+    ages = None
+    if files.get("kept_by_age"):
+        simulated = any(result.is_simulated for result in results if result.is_atlas)
+        kept = read_ages(files.kept_by_age)
+        ages = view_ages(*kept, read_changes(files.changes), simulated=simulated)
+    paper = None
+    if files.paper_statistics:
+        paper = read_paper_tables(files.paper_statistics, files.paper_scores)
     write_report(
         results,
         snakemake.output.report,
         title=params.title,
         configuration=params.configuration,
         figures=snakemake.output.figures,
+        simulation=simulation,
+        paper=paper,
+        genes_of_interest=params.genes_of_interest,
+        ages=ages,
         progress=progress.counting("data sets"),
     )
 

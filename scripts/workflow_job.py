@@ -9,6 +9,7 @@ import os
 import sys
 import time
 import traceback
+from collections import deque
 from pathlib import Path
 
 # The sources beside the scripts are the ones whose digest the rules know. This also serves
@@ -16,21 +17,42 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
 
 _SECONDS_BETWEEN_LINES = 5
+_SECONDS_OF_PACE = 60
 
 
 class Progress:
-    """Tells how far a job is: every step in its log, and now and then on stderr."""
+    """Tells how far a job is: every step in its log, and now and then on stderr.
 
-    def __init__(self, job: str) -> None:
+    The time left is estimated from the pace of the last minute: steps that an earlier run had
+    done take no time, and say nothing about those to come.
+    """
+
+    def __init__(self, job: str, clock=time.monotonic) -> None:
         self.job = job
-        self._last = time.monotonic()
+        self._clock = clock
+        self._last = clock()
+        self._marks = deque([(self._last, 0)])
 
     def __call__(self, done: int, total: int, what: str = "steps") -> None:
         """Tell that `done` of `total` steps are done."""
         logging.info("%d of %d %s done", done, total, what)
-        if time.monotonic() - self._last >= _SECONDS_BETWEEN_LINES:
-            self._last = time.monotonic()
-            print(f"{self.job}: {done} of {total} {what} done", file=sys.stderr, flush=True)
+        now = self._clock()
+        self._marks.append((now, done))
+        while len(self._marks) > 2 and now - self._marks[1][0] >= _SECONDS_OF_PACE:
+            self._marks.popleft()
+        if now - self._last >= _SECONDS_BETWEEN_LINES:
+            self._last = now
+            line = f"{self.job}: {done} of {total} {what} done{self._time_left(total)}"
+            print(line, file=sys.stderr, flush=True)
+
+    def _time_left(self, total: int) -> str:
+        (start, before), (now, done) = self._marks[0], self._marks[-1]
+        if not before < done < total:
+            return ""
+        seconds = round((now - start) / (done - before) * (total - done))
+        minutes, hours = -(-seconds // 60), seconds / 3600
+        left = f"{hours:.1f} h" if hours >= 2 else f"{minutes} min" if minutes > 1 else "a minute"
+        return f", about {left} left"
 
     def counting(self, what: str):
         """Give a callable of (done, total) that counts `what`."""

@@ -101,7 +101,7 @@ def test_a_minority_of_genes_are_markers_and_every_region_has_some(default):
     assert 0.15 < (usable["relevant"] == True).mean() < 0.35  # noqa: E712
     regions = set(";".join(truth.loc[truth["relevant"], "regions"]).split(";"))
     assert regions == set(default.size.ages[AGE].region_voxels)
-    changing = {gene.profile for gene in default.genes if gene.kind == "marker"}
+    changing = {gene.profile for gene in default.planted if gene.kind == "marker"}
     assert changing == {"steady", "early", "late", "transient", "switching"}
 
 

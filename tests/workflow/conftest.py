@@ -22,6 +22,7 @@ CONFIGURATION = {
         "cells": {"path": "cells.h5ad", "n_clusters": 2},
     },
     "methods": ["kmeans", "l1", "l0"],
+    "annotation": {"subsamples": 2},
     "n_clusters": "regions",
     "min_cluster_size": 1,
     "search": "alternate",
@@ -32,7 +33,7 @@ CONFIGURATION = {
         "references_per_job": 2,
     },
 }
-PARTS = ("Snakefile", "workflow", "scripts", "src", "envs", "profiles")
+PARTS = ("Snakefile", "workflow", "scripts", "src", "envs", "profiles", "data/paper")
 
 
 class Project:
@@ -97,6 +98,12 @@ def make_project(root: Path, source: Path) -> Project:
     project = Project(root)
     project.configure()
     return project
+
+
+@pytest.fixture(scope="session")
+def new_project():
+    """Give the function that makes a project in a folder, from the sources in another."""
+    return make_project
 
 
 @pytest.fixture(scope="session")

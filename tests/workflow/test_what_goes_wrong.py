@@ -52,7 +52,7 @@ def test_names_of_things_that_are_not_there_are_told(fresh):
     done = fresh.snakemake("--dry-run")
     assert done.returncode != 0
     assert "\nmatrices.new should have either a path or draw." in done.stdout
-    assert "\nmethods: 'l7' should be one of ['kmeans', 'l0', 'l1']." in done.stdout
+    assert "\nmethods: 'l7' should be one of ['kmeans', 'l0', 'l1', 'pca', 'pgmm']." in done.stdout
 
 
 def test_a_missing_matrix_is_named(fresh):

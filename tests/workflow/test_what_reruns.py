@@ -22,13 +22,20 @@ def jobs(rule, datasets=EVERY, methods=None, batch=None):
     return {f"{rule} {dataset} {method}{end}" for dataset in datasets for method in methods}
 
 
+def of_all_methods(datasets=EVERY):
+    """What is made of the fits of all methods together."""
+    rules = ("annotate_genes", "enrich_genes", "match_clusters", "export_clusters")
+    return {"report"}.union(*(jobs(rule, datasets) for rule in rules))
+
+
 def after_path(datasets=EVERY, methods=ALL):
-    """What follows from a method's path: its fit, its scores, the tables, the report."""
+    """What follows from a method's path: its fit, its scores, the tables, the files, the report."""
     tuned = [method for method in methods if method != "kmeans"]
     found = jobs("tune_sparsity", datasets, tuned) | jobs("score_clustering", datasets, methods)
+    found |= jobs("gene_stability", datasets, tuned)
     if "kmeans" in methods:
         found |= jobs("take_fit", datasets, ["kmeans"])
-    return found | jobs("annotate_genes", datasets) | {"report"}
+    return found | of_all_methods(datasets)
 
 
 def whole(datasets=EVERY, methods=ALL):
@@ -61,11 +68,26 @@ CHANGES = {
     "seed": ([set_to("seed", value=2)], whole()),
     "the seed of the phantom": (
         [set_to("atlas", "seed", value=4)],
-        atlas("retrieve_atlas"),
+        {"retrieve_ontology", "draw_gene_sets", "collect_gene_sets"}
+        | atlas("retrieve_atlas")
+        | jobs("annotate_genes")
+        | jobs("enrich_genes"),
     ),
     "one age more": (
         [set_to("atlas", "ages", value=["E11.5", "P14"])],
-        atlas("retrieve_atlas", age="P14"),
+        {"compare_ages"} | atlas("retrieve_atlas", age="P14"),
+    ),
+    "the number of subsamples": (
+        [set_to("annotation", "subsamples", value=4)],
+        jobs("gene_stability", EVERY, TUNED) | jobs("annotate_genes") | {"report"},
+    ),
+    "the size of terms": (
+        [set_to("annotation", "term_size", value=[2, 50])],
+        jobs("enrich_genes") | jobs("annotate_genes") | {"report"},
+    ),
+    "the genes of interest": (
+        [set_to("annotation", "genes_of_interest", value=["gene1"])],
+        {"report"},
     ),
     "replicates, and K of one matrix": (
         [
@@ -82,7 +104,7 @@ CHANGES = {
         atlas("normalise_expression") | {"normalise_matrix cells"} | whole(["cells"]),
     ),
     "the transform of energies": (
-        [set_to("atlas", "normalisation", value={"transform": "log2"})],
+        [set_to("atlas", "normalisation", value={"transform": "robust_sigmoid"})],
         atlas("normalise_expression"),
     ),
     "the l0 grid": (
@@ -103,7 +125,7 @@ CHANGES = {
     "the rule of choice": ([set_to("tuning", "rule", value="one-se")], after_path(methods=TUNED)),
     "a method less": (
         [set_to("methods", value=["kmeans", "l0"])],
-        jobs("annotate_genes") | {"report"},
+        of_all_methods(),
     ),
 }
 

@@ -5,6 +5,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from sparsekm.annotation.cluster_overlap import read_overlap
+from sparsekm.annotation.enrichment import read_enrichment
+from sparsekm.annotation.gene_table import read_gene_table
 from sparsekm.atlas.manifest import digest, read_manifest
 from sparsekm.storage.fit_file import read_fit
 from sparsekm.storage.gap_file import read_gap
@@ -17,7 +20,7 @@ pytestmark = pytest.mark.xdist_group("workflow")
 
 
 def test_progress_counts_the_jobs(finished):
-    assert "of 44 steps (100%) done" in finished.run.stdout
+    assert "of 61 steps (100%) done" in finished.run.stdout
 
 
 def test_every_artifact_is_there_and_nothing_is_half_written(finished):
@@ -25,13 +28,18 @@ def test_every_artifact_is_there_and_nothing_is_half_written(finished):
     for dataset in ("E11.5", "tumours", "cells"):
         assert (finished.root / "data" / dataset / "normalised.h5ad").is_file()
         names = {str(f.relative_to(results / dataset)) for f in (results / dataset).rglob("*.*")}
-        tuned = {f"{m}/{f}" for m in ("l0", "l1") for f in ("gap.csv", "references/0.h5")}
+        tuned = {
+            f"{m}/{f}"
+            for m in ("l0", "l1")
+            for f in ("gap.csv", "references/0.h5", "stability.csv")
+        }
         each = {
             f"{m}/{f}"
             for m in ("kmeans", "l0", "l1")
             for f in ("path.h5", "tuned.h5", "scores.csv")
         }
-        assert names == tuned | each | {"genes.csv"}
+        tables = {"genes.csv", "clusters.csv", "clusters.h5ad", "enrichment.csv", "contingency.csv"}
+        assert names == tuned | each | tables
     assert not list(finished.root.glob("**/*partial*"))
 
 
@@ -112,6 +120,38 @@ def test_methods_share_their_references_seed(finished):
         for method in ("l0", "l1")
     }
     assert len(seeds) == 1
+
+
+def test_the_genes_of_an_age_are_annotated(finished):
+    folder = finished.root / "results" / "E11.5"
+    genes = read_gene_table(folder / "genes.csv")
+    data = anndata.read_h5ad(finished.root / "data" / "E11.5" / "normalised.h5ad")
+    assert sorted(genes["symbol"]) == sorted(data.var_names)
+    for method in ("l0", "l1"):
+        halves = genes[f"stability_{method}"] * 2
+        # Two subsamples.
+        assert set(halves) <= {0, 1, 2}
+        assert halves[genes[f"weight_{method}"] != 0].mean() > 1
+    markers = genes[genes["relevant"].astype(str) == "True"]
+    # A marker is highest where it was planted, or where that spills over.
+    found = [row.highest_label in row.planted_regions.split(";") for row in markers.itertuples()]
+    assert np.mean(found) > 0.8
+    assert markers["terms"].str.contains("invented pattern").mean() > 0.5
+    terms = read_enrichment(folder / "enrichment.csv").set_index(["group", "name"])
+    pattern = terms.loc[("kept", "invented pattern of regions")]
+    control = terms.loc[("kept", "invented control")]
+    assert pattern["n_analysed"] == len(genes)
+    assert pattern["p_value"] < control["p_value"]
+
+
+def test_a_matrix_that_the_gene_sets_say_nothing_of_has_no_terms_but_clusters(finished):
+    folder = finished.root / "results" / "tumours"
+    assert len(read_enrichment(folder / "enrichment.csv")) == 0
+    overlap = read_overlap(folder / "contingency.csv")
+    best = overlap[overlap["is_best"] & (overlap["method"] == "l0")]
+    assert sorted(best["label"]) == ["a", "b"]
+    assert (best["share_of_cluster"] == 1).all()
+    assert len(read_overlap(folder.parent / "cells" / "contingency.csv")) == 0
 
 
 def test_the_gene_table_has_every_feature(finished):

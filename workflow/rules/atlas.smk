@@ -2,9 +2,10 @@
 
 
 rule retrieve_ontology:
-    """Fetch the tree of brain structures."""
+    """Fetch the tree of brain structures and the table of genes."""
     output:
         ontology="data/raw/ontology.json",
+        genes="data/raw/genes.json",
     log:
         "logs/retrieve_ontology.log",
     conda:
@@ -15,6 +16,7 @@ rule retrieve_ontology:
         runtime=minutes(10),
     params:
         source=ATLAS["source"],
+        settings=source_settings(),
         code=lambda wildcards: code("retrieve_ontology", source_module()),
     script:
         "../../scripts/retrieve_ontology.py"
@@ -36,17 +38,40 @@ rule retrieve_atlas:
         source=ATLAS["source"],
         settings=source_settings(),
         plane=ATLAS["plane"],
+        max_not_fetched=ATLAS["allen"]["max_not_fetched"],
         code=lambda wildcards: code("retrieve_atlas", source_module()),
     script:
         "../../scripts/retrieve_atlas.py"
+
+
+rule plan_retrieval:
+    """Say how many files and gigabytes there are to fetch, fetching no grid (make plan-allen)."""
+    output:
+        plan="data/raw/plan.csv",
+    log:
+        "logs/plan_retrieval.log",
+    conda:
+        "../../envs/sparsekm.yaml"
+    threads: 1
+    resources:
+        mem_mb=memory(700, 0),
+        runtime=minutes(30),
+    params:
+        source=ATLAS["source"],
+        settings=source_settings(),
+        ages=ATLAS["ages"],
+        plane=ATLAS["plane"],
+        code=lambda wildcards: code("plan_retrieval", source_module()),
+    script:
+        "../../scripts/plan_retrieval.py"
 
 
 rule assemble_expression:
     """Assemble the files of an age into a voxel x gene matrix with the regions of its voxels."""
     input:
         manifest="data/raw/{age}/manifest.csv",
-        manifests=manifests_compared,
         ontology="data/raw/ontology.json",
+        genes="data/raw/genes.json",
     output:
         expression="data/{age}/expression.h5ad",
     log:
@@ -63,16 +88,38 @@ rule assemble_expression:
         settings={
             name: ATLAS[name] for name in ("level", "tissue", "plane", "replicates")
         },
-        genes=ATLAS["genes"],
         code=lambda wildcards: code("assemble_expression"),
     script:
         "../../scripts/assemble_expression.py"
+
+
+rule find_common_genes:
+    """Find the genes that pass quality control at every age."""
+    input:
+        expressions=expand("data/{age}/expression.h5ad", age=ATLAS["ages"]),
+    output:
+        genes="data/raw/common_genes.csv",
+    log:
+        "logs/find_common_genes.log",
+    conda:
+        "../../envs/sparsekm.yaml"
+    threads: 1
+    resources:
+        mem_mb=memory(600, 2),
+        runtime=minutes(20),
+    params:
+        ages=ATLAS["ages"],
+        quality_control=ATLAS["quality_control"],
+        code=lambda wildcards: code("find_common_genes"),
+    script:
+        "../../scripts/find_common_genes.py"
 
 
 rule normalise_expression:
     """Drop genes and voxels with too much missing, fill gaps, and z-score an age."""
     input:
         expression="data/{age}/expression.h5ad",
+        common_genes=common_genes,
     output:
         normalised="data/{age}/normalised.h5ad",
     log:

@@ -121,3 +121,26 @@ rule score_clustering:
         code=lambda wildcards: code("score_clustering"),
     script:
         "../../scripts/score_clustering.py"
+
+
+rule export_clusters:
+    """Gather what every method found about a data set, as a table and as AnnData."""
+    input:
+        normalised="data/{dataset}/normalised.h5ad",
+        fits=expand("results/{{dataset}}/{method}/tuned.h5", method=config["methods"]),
+    output:
+        data="results/{dataset}/clusters.h5ad",
+        table="results/{dataset}/clusters.csv",
+    log:
+        "logs/export_clusters/{dataset}.log",
+    conda:
+        "../../envs/sparsekm.yaml"
+    threads: 1
+    resources:
+        mem_mb=memory(600, 4),
+        runtime=minutes(10),
+    params:
+        methods=config["methods"],
+        code=lambda wildcards: code("export_clusters"),
+    script:
+        "../../scripts/export_clusters.py"

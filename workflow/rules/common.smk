@@ -16,6 +16,8 @@ sys.path.insert(0, str(ROOT / "src"))
 
 from sparsekm.atlas.sources import SOURCES
 from sparsekm.registry import METHODS
+from sparsekm.simulation.method_rows import METHOD_ROWS
+from sparsekm.simulation.settings import select_settings
 from sparsekm.storage.source_digest import source_digest
 
 
@@ -29,6 +31,8 @@ def explain(error):
             return f"{place}: unknown keys {unknown}; known ones are {allowed}."
         case "required":
             return f"{place}: {error.message}."
+        case "pattern" if "propertyNames" not in error.absolute_schema_path:
+            return f"{place}={error.instance!r} should match {error.schema['pattern']}."
         case "pattern" | "not":
             return (
                 f"{place}: {error.instance!r} should match {error.schema['pattern']}"
@@ -49,7 +53,7 @@ def explain(error):
 
 def check_configuration():
     """Refuse a configuration that breaks the schema, or names what there is not."""
-    for section in ("atlas", "matrices"):
+    for section in ("atlas", "matrices", "simulation", "annotation"):
         # An empty section is one without entries.
         if config.get(section) is None:
             config[section] = {}
@@ -65,6 +69,8 @@ def check_configuration():
         for name, entry in config["matrices"].items():
             if entry is not None and ("path" in entry) == ("draw" in entry):
                 wrong.append(f"matrices.{name} should have either a path or draw.")
+        wrong += simulation_errors()
+        wrong += gene_set_errors()
         if not config["atlas"]["ages"] and not any(config["matrices"].values()):
             wrong.append(
                 f"atlas.ages=[] and matrices={config['matrices']}: there should be at least"
@@ -72,6 +78,52 @@ def check_configuration():
             )
     if wrong:
         raise WorkflowError("The configuration is wrong.", *wrong)
+
+
+def gene_set_errors():
+    """List what is missing, or out of order, in what is said about gene sets."""
+    chosen, (smallest, largest) = (
+        config["annotation"]["gene_sets"],
+        config["annotation"]["term_size"],
+    )
+    needed = {"gmt": ["path"], "gene2go": ["path", "ontology"]}
+    needed["gaf"] = needed["gene2go"]
+    errors = [
+        f"annotation.gene_sets: source={chosen['source']!r} should come with {key}."
+        for key in needed.get(chosen["source"], [])
+        if not chosen.get(key)
+    ]
+    if smallest > largest:
+        errors.append(
+            f"annotation.term_size={[smallest, largest]} should be smallest, largest."
+        )
+    return errors
+
+
+def simulation_errors():
+    """List what is wrong with the names of experiments and methods of the simulations."""
+    errors = []
+    simulation = config["simulation"]
+    for key, study in (
+        ("simulation", simulation),
+        ("simulation.preview", simulation["preview"]),
+    ):
+        try:
+            select_settings(study["experiments"])
+        except ValueError as error:
+            errors.append(f"{key}.{error}")
+        for kind in ("methods", "variants"):
+            known = [
+                name
+                for name, row in METHOD_ROWS.items()
+                if row.is_variant == (kind == "variants")
+            ]
+            errors += [
+                f"{key}.{kind}: {name!r} should be one of {known}."
+                for name in study.get(kind, [])
+                if name not in known
+            ]
+    return errors
 
 
 check_configuration()
@@ -82,7 +134,51 @@ MATRICES = {
 }
 DATASETS = [*ATLAS["ages"], *MATRICES]
 TUNED = [method for method in config["methods"] if METHODS[method].tuning == "gap"]
-UNTUNED = [method for method in config["methods"] if METHODS[method].tuning == "none"]
+UNTUNED = [method for method in config["methods"] if METHODS[method].tuning != "gap"]
+
+ANNOTATION = config["annotation"]
+
+
+def gene_set_format():
+    """Name the format of the gene sets; None where there are none to read."""
+    source = ANNOTATION["gene_sets"]["source"]
+    if source == "phantom":
+        # Its terms are about its genes and no others.
+        is_used = ATLAS["source"] == "phantom" and ATLAS["ages"]
+        return "gaf" if is_used else None
+    return None if source == "none" else source
+
+
+def gene_set_file(key):
+    """Name a file that gene sets are read from; nothing where there is none."""
+    if gene_set_format() is None:
+        return []
+    if ANNOTATION["gene_sets"]["source"] == "phantom":
+        kind = {"path": "gaf", "ontology": "obo"}[key]
+        return f"data/raw/gene_sets/phantom.{kind}"
+    return ANNOTATION["gene_sets"].get(key) or []
+
+
+def gene_sets():
+    """Name the file of gene sets; nothing where there are none."""
+    return [] if gene_set_format() is None else "data/raw/gene_sets.h5"
+
+
+def enrichment_files():
+    """List the tables of over-represented terms: there are none without choices or gene sets."""
+    if gene_set_format() is None or not TUNED:
+        return []
+    return expand("results/{dataset}/enrichment.csv", dataset=DATASETS)
+
+
+def ages_compared():
+    """Name what tells who enters and leaves from age to age, where there are several."""
+    if len(ATLAS["ages"]) < 2 or not TUNED:
+        return {}
+    return {
+        "kept_by_age": "results/genes/kept_by_age.csv",
+        "changes": "results/genes/changes.csv",
+    }
 
 
 def either(names):
@@ -99,7 +195,12 @@ wildcard_constraints:
 
 def targets():
     """List the files that a whole run ends in."""
-    return ["results/report.html"]
+    return [
+        "results/report.html",
+        *expand(
+            "results/{dataset}/clusters.{kind}", dataset=DATASETS, kind=["csv", "h5ad"]
+        ),
+    ]
 
 
 @cache
@@ -117,19 +218,28 @@ def source_module():
 
 
 def source_settings():
-    """Give the parameters of the atlas' source."""
+    """Give the parameters of the atlas' source that its files depend on."""
+    if ATLAS["source"] == "allen":
+        return {name: ATLAS["allen"][name] for name in ("url", "download_url")}
     return {name: ATLAS[name] for name in ("size", "seed")}
 
 
-def manifests_compared(wildcards):
-    """List the manifests from which the genes common to all ages are found."""
-    ages = ATLAS["ages"] if ATLAS["genes"] == "common" else []
-    return expand("data/raw/{age}/manifest.csv", age=ages)
+def paper_table(name):
+    """Name a table of the paper's about the atlas, where there is a real one to compare with."""
+    if not (ATLAS["source"] == "allen" and ATLAS["ages"]):
+        return []
+    return str(ROOT / "data" / "paper" / f"{name}.csv")
+
+
+def common_genes(wildcards):
+    """Name the table of genes common to all ages, where only those are wanted."""
+    return "data/raw/common_genes.csv" if ATLAS["genes"] == "common" else []
 
 
 def assembly_memory(wildcards, attempt):
     """Give the megabytes of an assembly: those of its matrix, which no input's size tells."""
-    return attempt * {"tiny": 500, "default": 500, "full": 1500}[ATLAS["size"]]
+    size = "full" if ATLAS["source"] == "allen" else ATLAS["size"]
+    return attempt * {"tiny": 500, "default": 500, "full": 1500}[size]
 
 
 def matrix_file(wildcards):

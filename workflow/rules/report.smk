@@ -1,37 +1,21 @@
 """From all results to the report."""
 
 
-rule annotate_genes:
-    """Tabulate every feature of a data set: its score, rank and weight under each method."""
-    input:
-        normalised="data/{dataset}/normalised.h5ad",
-        fits=expand("results/{{dataset}}/{method}/tuned.h5", method=config["methods"]),
-    output:
-        genes="results/{dataset}/genes.csv",
-    log:
-        "logs/annotate_genes/{dataset}.log",
-    conda:
-        "../../envs/sparsekm.yaml"
-    threads: 1
-    resources:
-        mem_mb=memory(600, 4),
-        runtime=minutes(10),
-    params:
-        methods=config["methods"],
-        code=lambda wildcards: code("annotate_genes"),
-    script:
-        "../../scripts/annotate_genes.py"
-
-
 rule report:
     """Write one self-contained page about everything that was found."""
     input:
+        **simulation_results("simulation/preview"),
+        **ages_compared(),
         normalised=expand("data/{dataset}/normalised.h5ad", dataset=DATASETS),
         fits=per_method("results/{dataset}/{method}/tuned.h5", config["methods"]),
         paths=per_method("results/{dataset}/{method}/path.h5", config["methods"]),
         scores=per_method("results/{dataset}/{method}/scores.csv", config["methods"]),
         genes=expand("results/{dataset}/genes.csv", dataset=DATASETS),
+        enrichment=enrichment_files(),
+        contingency=expand("results/{dataset}/contingency.csv", dataset=DATASETS),
         gaps=per_method("results/{dataset}/{method}/gap.csv", TUNED),
+        paper_statistics=paper_table("atlas_statistics"),
+        paper_scores=paper_table("atlas_scores"),
     output:
         report="results/report.html",
         figures=directory("results/figures"),
@@ -48,6 +32,7 @@ rule report:
         datasets=DATASETS,
         methods=config["methods"],
         tuned=TUNED,
+        genes_of_interest=ANNOTATION["genes_of_interest"],
         configuration=config,
         code=lambda wildcards: code("report"),
     script:

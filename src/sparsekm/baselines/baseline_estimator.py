@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sparsekm.cluster.alternation import Fit
 from sparsekm.cluster.path import Progress, SparsityPath
+from sparsekm.cluster.matrix import CentredMatrix
 from sparsekm.cluster.validation import check_count, check_matrix
 
 
@@ -58,5 +59,5 @@ class BaselineEstimator(SelectorMixin, ClusterMixin, BaseEstimator):
     def _check_data(self, X, min_cluster_size: int = 1) -> np.ndarray:
         X = validate_data(self, X, dtype=[np.float64, np.float32], accept_large_sparse=False)
         check_count("n_clusters", self.n_clusters)
-        check_matrix(X, self.n_clusters, min_cluster_size)
+        check_matrix(CentredMatrix(X), self.n_clusters, min_cluster_size)
         return X

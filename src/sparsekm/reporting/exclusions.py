@@ -11,8 +11,10 @@ _DROPPED = {
     "n_voxels_dropped": "voxels dropped: missing values",
     "n_genes_dropped_missing": "genes dropped: missing values",
     "n_genes_dropped_constant": "genes dropped: constant",
+    "n_genes_dropped_not_common": "genes dropped: not common to all ages",
 }
-_KEPT_CLASSES = {"section_data_sets": (), "genes": ("taken", "with_replicates")}
+_TAKEN_GENES = ("taken", "with_replicates", "without_delegate", "with_several_delegates")
+_KEPT_CLASSES = {"section_data_sets": (), "genes": _TAKEN_GENES}
 
 
 def excluded_counts(provenance: Mapping[str, Any]) -> dict[str, int]:

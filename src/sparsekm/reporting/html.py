@@ -8,8 +8,8 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 
-def render_page(content: Mapping[str, Any]) -> str:
-    """Fill the template in.
+def render_page(content: Mapping[str, Any], template: str = "report.html") -> str:
+    """Fill a template in.
 
     Everything that comes from data is escaped; a name that the template asks for and the content
     lacks is an error.
@@ -17,7 +17,9 @@ def render_page(content: Mapping[str, Any]) -> str:
     Parameters
     ----------
     content : mapping
-        The names used by ``templates/report.html``.
+        The names used by the template.
+    template : str
+        File in ``templates``.
 
     Returns
     -------
@@ -30,4 +32,4 @@ def render_page(content: Mapping[str, Any]) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    return environment.get_template("report.html").render(content)
+    return environment.get_template(template).render(content)

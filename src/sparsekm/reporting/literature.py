@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Reference:
-    """One work, with its DOI."""
+    """One work, with its DOI where it has one."""
 
     text: str
-    doi: str
+    doi: str | None = None
 
     @property
     def url(self) -> str:
@@ -29,10 +29,30 @@ LITERATURE = {
         "the American Statistical Association 105:713–726, 2010.",
         "10.1198/jasa.2010.tm09415",
     ),
+    "pgmm": Reference(
+        "W. Pan, X. Shen. Penalized model-based clustering with application to variable "
+        "selection. Journal of Machine Learning Research 8:1145–1164, 2007.",
+    ),
     "gap": Reference(
         "R. Tibshirani, G. Walther, T. Hastie. Estimating the number of clusters in a data set "
         "via the gap statistic. Journal of the Royal Statistical Society B 63:411–423, 2001.",
         "10.1111/1467-9868.00293",
+    ),
+    "stability": Reference(
+        "N. Meinshausen, P. Bühlmann. Stability selection. Journal of the Royal Statistical "
+        "Society B 72:417–473, 2010.",
+        "10.1111/j.1467-9868.2010.00740.x",
+    ),
+    "fdr": Reference(
+        "Y. Benjamini, Y. Hochberg. Controlling the false discovery rate: a practical and "
+        "powerful approach to multiple testing. Journal of the Royal Statistical Society B "
+        "57:289–300, 1995.",
+        "10.1111/j.2517-6161.1995.tb02031.x",
+    ),
+    "go": Reference(
+        "The Gene Ontology Consortium. The Gene Ontology knowledgebase in 2023. Genetics "
+        "224:iyad031, 2023.",
+        "10.1093/genetics/iyad031",
     ),
     "cer": Reference(
         "H. Chipman, R. Tibshirani. Hybrid hierarchical clustering with applications to "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from sparsekm.reporting.annotation_text import write_annotation
 from sparsekm.reporting.literature import Citations
 from sparsekm.reporting.results import DatasetResult, MethodResult
 from sparsekm.reporting.run_facts import (
@@ -46,6 +47,7 @@ def write_methods(results: Sequence[DatasetResult], citations: Citations) -> lis
         _write_clustering(every, citations),
         _write_tuning(tuned, citations) if tuned else "",
         _write_measures(results, citations),
+        write_annotation(results, citations),
         _write_software(results, citations),
     ]
     return [paragraph for paragraph in paragraphs if paragraph]
@@ -105,6 +107,14 @@ def _write_clustering(methods: Sequence[MethodResult], citations: Citations) -> 
         )
     if "kmeans" in names:
         sentences.append("k-means weighs all features alike.")
+    if "pca" in names:
+        sentences.append("PCA-k-means is k-means on the first principal component.")
+    if "pgmm" in names:
+        sentences.append(
+            "The penalised mixture is a Gaussian mixture with common diagonal covariance and an ℓ₁ "
+            "penalty on the means of the standardised features, its penalty chosen by the modified "
+            f"BIC {citations.cite('pgmm')}; a feature all of whose means are zero is dropped."
+        )
     sentences.append(
         "For standardised features, a feature without any cluster structure has an expected "
         "score of K − 1 under a partition fixed in advance."

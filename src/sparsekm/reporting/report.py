@@ -8,7 +8,10 @@ from typing import Any
 
 import yaml
 
+from sparsekm.reporting.ages_view import AgesView
+from sparsekm.reporting.atlas_versus_paper import PaperTables, compare_with_paper
 from sparsekm.reporting.figures import CaptionedFigure, draw_figures
+from sparsekm.reporting.genes_of_interest import choose_genes
 from sparsekm.reporting.html import render_page
 from sparsekm.reporting.literature import Citations
 from sparsekm.reporting.methods_text import write_methods
@@ -21,6 +24,8 @@ from sparsekm.reporting.page import (
 )
 from sparsekm.reporting.results import DatasetResult, load_dataset_result
 from sparsekm.reporting.run_facts import run_table
+from sparsekm.reporting.simulation_results import SimulationResult
+from sparsekm.reporting.simulation_section import view_simulation
 from sparsekm.reporting.summary import summarise_run
 from sparsekm.reporting.tables import (
     ATLAS_NOUNS,
@@ -29,7 +34,7 @@ from sparsekm.reporting.tables import (
     nw_table,
     statistics_table,
 )
-from sparsekm.storage.atomic import write_text
+from sparsekm.storage.atomic import atomic_path, write_text
 
 __all__ = ["load_dataset_result", "write_report"]
 
@@ -43,6 +48,10 @@ def write_report(
     title: str = DEFAULT_TITLE,
     configuration: Mapping[str, Any] | None = None,
     figures: str | Path | None = None,
+    simulation: SimulationResult | None = None,
+    paper: PaperTables | None = None,
+    genes_of_interest: Sequence[str] | str = "auto",
+    ages: AgesView | None = None,
     progress: Any = None,
 ) -> None:
     """Write the report on some data sets, whole or not at all.
@@ -57,7 +66,15 @@ def write_report(
     configuration : mapping, optional
         Shown as YAML, so that the run can be repeated.
     figures : path, optional
-        Folder that gets every figure as ``{dataset}_{figure}.svg``.
+        Folder that gets every figure as ``{dataset}_{figure}.svg`` and ``.pdf``.
+    simulation : SimulationResult, optional
+        The paper's experiments, as a section of their own.
+    paper : PaperTables, optional
+        What the paper printed about the atlas, to be set beside ages of the real one.
+    genes_of_interest : list of str or "auto"
+        Symbols of the genes to show first; see `sparsekm.reporting.genes_of_interest`.
+    ages : AgesView, optional
+        What is kept from age to age.
     progress : callable, optional
         Called as ``progress(done, total)`` after each data set.
 
@@ -71,12 +88,19 @@ def write_report(
         raise ValueError(f"results={names} should hold at least one data set, each name once.")
     views = []
     for done, result in enumerate(results, start=1):
-        drawn = draw_figures(result)
+        chosen = choose_genes(result, genes_of_interest)
+        drawn = draw_figures(result, chosen)
         if figures is not None:
             _write_figures(result.name, drawn, Path(figures))
-        views.append(view_dataset(result, drawn, genes_file=f"{result.name}/genes.csv"))
+        views.append(view_dataset(result, drawn, chosen))
         if progress is not None:
             progress(done, len(results))
+    experiments = None if simulation is None else view_simulation(simulation)
+    if experiments is not None and figures is not None:
+        for experiment in experiments.experiments:
+            _write_figures("simulation", experiment.figures, Path(figures))
+    if ages is not None and figures is not None:
+        _write_figures("genes", [ages.figure], Path(figures))
     citations = Citations()
     html = render_page(
         {
@@ -88,7 +112,10 @@ def write_report(
             "configuration": _as_yaml(configuration),
             "statistics": _statistics(results),
             "scores": _scores(results),
+            "versus_paper": None if paper is None else compare_with_paper(results, paper),
             "datasets": views,
+            "ages": ages,
+            "simulation": experiments,
             "methods": write_methods(results, citations),
             "references": citations.cited,
         }
@@ -99,6 +126,9 @@ def write_report(
 def _write_figures(dataset: str, drawn: Sequence[CaptionedFigure], folder: Path) -> None:
     for figure in drawn:
         write_text(figure.svg, folder / f"{dataset}_{figure.name}.svg")
+        if figure.pdf:
+            with atomic_path(folder / f"{dataset}_{figure.name}.pdf") as temporary:
+                temporary.write_bytes(figure.pdf)
 
 
 def _as_yaml(configuration: Mapping[str, Any] | None) -> str:

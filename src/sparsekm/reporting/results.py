@@ -16,13 +16,21 @@ import numpy as np
 import pandas as pd
 from anndata.io import read_elem
 
+from sparsekm.annotation.cluster_overlap import read_overlap
+from sparsekm.annotation.enrichment import read_enrichment
 from sparsekm.annotation.gene_table import gene_table, read_gene_table
 from sparsekm.storage.fit_file import read_fit
 from sparsekm.storage.gap_file import read_gap
 from sparsekm.storage.path_file import read_path
 from sparsekm.storage.score_file import read_scores
 
-METHOD_TITLES = {"kmeans": "k-means", "l1": "ℓ₁-k-means", "l0": "ℓ₀-k-means"}
+METHOD_TITLES = {
+    "kmeans": "k-means",
+    "pca": "PCA-k-means",
+    "pgmm": "Penalised mixture",
+    "l1": "ℓ₁-k-means",
+    "l0": "ℓ₀-k-means",
+}
 """Titles as the paper writes them; a method that is not here goes by its name."""
 
 _ROWS_AT_ONCE = 4096
@@ -90,6 +98,8 @@ class DatasetResult:
     methods: Mapping[str, MethodResult]
     genes: pd.DataFrame
     regions: pd.DataFrame | None = None
+    enrichment: pd.DataFrame | None = None
+    contingency: pd.DataFrame | None = None
     spatial: np.ndarray | None = None
     normalised: Path | None = None
 
@@ -165,6 +175,8 @@ def load_dataset_result(
     gaps: Mapping[str, str | Path] | None = None,
     scores: Mapping[str, str | Path] | None = None,
     genes: str | Path | None = None,
+    enrichment: str | Path | None = None,
+    contingency: str | Path | None = None,
 ) -> DatasetResult:
     """Gather what the workflow wrote about one data set.
 
@@ -179,6 +191,8 @@ def load_dataset_result(
     paths, gaps, scores : mapping of method to ``path.h5``, ``gap.csv``, ``scores.csv``, optional
     genes : path, optional
         ``genes.csv``; the table is made from the fits where it is not given.
+    enrichment, contingency : path, optional
+        ``enrichment.csv`` and ``contingency.csv``.
 
     Returns
     -------
@@ -211,6 +225,8 @@ def load_dataset_result(
         methods=methods,
         genes=gene_table(var, methods) if genes is None else read_gene_table(genes),
         regions=None if regions is None else pd.DataFrame(regions),
+        enrichment=None if enrichment is None else read_enrichment(enrichment),
+        contingency=None if contingency is None else read_overlap(contingency),
         spatial=spatial,
         normalised=Path(normalised),
     )

@@ -10,6 +10,7 @@ from sparsekm.reporting.results import DatasetResult, MethodResult
 SEARCHES = {
     "alternate": "alternating search (the paper's Algorithm 1)",
     "global": "global search",
+    "em": "EM from several starts",
 }
 RULES = {
     "max": "the largest gap",

@@ -58,6 +58,8 @@ _SETTINGS = {
     "legend.frameon": False,
     "lines.linewidth": 1.4,
     "svg.fonttype": "path",
+    # Text in a PDF stays text.
+    "pdf.fonttype": 42,
     # Identifiers inside the SVG are random without a salt: the same figure gets the same bytes.
     "svg.hashsalt": "sparsekm",
     "savefig.dpi": _RASTER_DPI,
@@ -77,8 +79,10 @@ _METHOD_LOOKS = {
     "l0": MethodLook(BLUE, "o", "-"),
     "l1": MethodLook(ORANGE, "s", "--"),
     "kmeans": MethodLook(GREY, "^", ":"),
+    "pca": MethodLook(GREEN, "D", "-."),
+    "pgmm": MethodLook(PURPLE, "v", (0, (5, 1, 1, 1))),
 }
-_OTHER_LOOKS = (MethodLook(GREEN, "D", "-."), MethodLook(PURPLE, "v", (0, (5, 1, 1, 1))))
+_OTHER_LOOKS = (MethodLook(SKY, "P", "-."), MethodLook(VERMILION, "X", (0, (3, 1))))
 
 
 def method_look(method: str) -> MethodLook:
@@ -109,6 +113,14 @@ def figure_svg(figure: Figure) -> str:
     stream = io.StringIO()
     with figure_style():
         figure.savefig(stream, format="svg", metadata={"Date": None, "Creator": None})
+    return stream.getvalue()
+
+
+def figure_pdf(figure: Figure) -> bytes:
+    """Render a figure as PDF, the same bytes for the same figure."""
+    stream = io.BytesIO()
+    with figure_style():
+        figure.savefig(stream, format="pdf", metadata={"CreationDate": None, "Creator": None})
     return stream.getvalue()
 
 

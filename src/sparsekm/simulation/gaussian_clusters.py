@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.signal import lfilter
 
 RandomState = int | np.random.SeedSequence | np.random.Generator
 
@@ -145,5 +144,8 @@ def _autoregressive_noise(rng, shape, correlation):
     noise = rng.standard_normal(shape)
     if correlation == 0:
         return noise
+    # scipy.signal takes a second to load, which most jobs can save.
+    from scipy.signal import lfilter
+
     noise[:, 1:] *= np.sqrt(1 - correlation**2)
     return lfilter([1.0], [1.0, -correlation], noise, axis=1)

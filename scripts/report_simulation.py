@@ -1,0 +1,34 @@
+"""Write a page about the paper's experiments, and their figures."""
+
+from workflow_job import run
+
+
+def main(snakemake, progress):
+    """Write report.html, and every figure as SVG and PDF."""
+    from pathlib import Path
+
+    from sparsekm.reporting.simulation_results import load_simulation_result
+    from sparsekm.reporting.simulation_section import render_simulation_page, view_simulation
+    from sparsekm.storage.atomic import atomic_path, write_text
+
+    files = snakemake.input
+    result = load_simulation_result(
+        files.repetitions,
+        files.simulation_summary,
+        files.versus_paper,
+        files.simulated_gaps,
+        files.simulated_weights,
+    )
+    view = view_simulation(result)
+    folder = Path(snakemake.output.figures)
+    folder.mkdir(parents=True, exist_ok=True)
+    for experiment in view.experiments:
+        for figure in experiment.figures:
+            write_text(figure.svg, folder / f"{figure.name}.svg")
+        for name, pdf in experiment.pdfs.items():
+            with atomic_path(folder / f"{name}.pdf") as temporary:
+                temporary.write_bytes(pdf)
+    write_text(render_simulation_page(view), snakemake.output.report)
+
+
+run(main, snakemake)

@@ -1,0 +1,56 @@
+"""Run all repetitions of one method in one setting of one of the paper's experiments."""
+
+import logging
+import time
+
+from workflow_job import run
+
+
+def main(snakemake, progress):
+    """Write the repetitions' metrics, gap curves and feature weights as tidy tables."""
+    from sparsekm.simulation.method_rows import get_row
+    from sparsekm.simulation.repetition import Effort, draw_data
+    from sparsekm.simulation.repetition_store import RepetitionStore, parameter_digest
+    from sparsekm.simulation.settings import get_setting
+    from sparsekm.simulation.study_tables import (
+        gap_table,
+        repetition_table,
+        run_repetitions,
+        weight_table,
+    )
+    from sparsekm.storage.atomic import write_table
+
+    params, wildcards, output = snakemake.params, snakemake.wildcards, snakemake.output
+    setting = get_setting(wildcards.experiment, wildcards.setting)
+    row = get_row(wildcards.row)
+    digest = parameter_digest(
+        {
+            "seed": params.seed,
+            "setting": [setting.experiment, setting.name, dict(setting.arguments)],
+            "row": row.as_dict(),
+            "effort": params.effort,
+            "code": params.code,
+        }
+    )
+    start = time.process_time()
+
+    def tell(done, total):
+        logging.info("%.2f CPU seconds after %d repetitions", time.process_time() - start, done)
+        progress(done, total, "repetitions")
+
+    repetitions = run_repetitions(
+        setting,
+        row,
+        Effort(**params.effort),
+        root=params.seed,
+        replicates=params.replicates,
+        store=RepetitionStore(params.store, digest),
+        progress=tell,
+    )
+    data = draw_data(setting, root=params.seed, replicate=0, standardise=True)
+    write_table(gap_table(setting, row, repetitions), output.gap)
+    write_table(weight_table(setting, row, data, repetitions), output.weights)
+    write_table(repetition_table(setting, row, repetitions), output.table)
+
+
+run(main, snakemake)

@@ -1,0 +1,190 @@
+"""Our numbers for the real atlas beside those the paper printed.
+
+Nothing is adjusted to match. The paper does not say how it chose its genes and voxels; so beside
+each difference stands what was left out here, counted. A simulated atlas is never compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from sparsekm.reporting.exclusions import excluded_counts
+from sparsekm.reporting.page import TableView, format_count, format_rate, view_table
+from sparsekm.reporting.results import DatasetResult, method_title
+from sparsekm.reporting.run_facts import joined
+from sparsekm.reporting.tables import list_methods
+
+STATISTICS = {"n_genes": "genes", "n_voxels": "voxels", "n_regions": "regions"}
+PAPER_LEVEL = 3
+_STATISTIC_COLUMNS = ("age", "statistic", "value")
+_SCORE_COLUMNS = ("age", "method", "metric", "value")
+
+
+@dataclass(frozen=True)
+class PaperTables:
+    """What the paper printed about the atlas.
+
+    Attributes
+    ----------
+    statistics : DataFrame
+        Columns age, statistic ("n_genes", "n_voxels", "n_regions"), value.
+    scores : DataFrame
+        Columns age, method, metric ("cer", "nw"), value.
+    """
+
+    statistics: pd.DataFrame
+    scores: pd.DataFrame
+
+
+@dataclass(frozen=True)
+class AtlasComparison:
+    """The section of the report: tables, and a paragraph for each age."""
+
+    tables: list[TableView]
+    paragraphs: list[str]
+
+
+def read_paper_tables(statistics: str | Path, scores: str | Path) -> PaperTables:
+    """Read the paper's tables from ``data/paper``.
+
+    Raises
+    ------
+    ValueError
+        If a column is missing.
+    """
+    tables = []
+    for path, columns in ((statistics, _STATISTIC_COLUMNS), (scores, _SCORE_COLUMNS)):
+        table = pd.read_csv(path)
+        absent = [column for column in columns if column not in table]
+        if absent:
+            raise ValueError(f"{path}: columns should include {', '.join(absent)}.")
+        tables.append(table)
+    return PaperTables(*tables)
+
+
+def compare_with_paper(
+    results: Sequence[DatasetResult], paper: PaperTables
+) -> AtlasComparison | None:
+    """Set our numbers for the real atlas beside the paper's.
+
+    Parameters
+    ----------
+    results : sequence of DatasetResult
+    paper : PaperTables
+
+    Returns
+    -------
+    comparison : AtlasComparison or None
+        None where no data set is of the real atlas: a simulated one has nothing to compare.
+    """
+    ages = [result for result in results if is_measured_atlas(result)]
+    if not ages:
+        return None
+    return AtlasComparison(
+        tables=[
+            _view(_statistics(ages, paper), "Size of the data: ours, and Table 4 of the paper"),
+            _view(
+                _scores(ages, paper, "cer"),
+                "CER: ours, and Table 5 of the paper",
+                write=format_rate,
+            ),
+            _view(
+                _scores(ages, paper, "nw"),
+                "NW, the number of genes kept: ours, and Table 6 of the paper",
+            ),
+        ],
+        paragraphs=[_explain(result, paper) for result in ages],
+    )
+
+
+def is_measured_atlas(result: DatasetResult) -> bool:
+    """Whether a data set is an age of the real atlas."""
+    is_allen = str(result.provenance.get("source", "")) == "allen"
+    return result.is_atlas and is_allen and not result.is_simulated
+
+
+def _view(
+    table: pd.DataFrame, caption: str, write: Callable[[object], str] = format_count
+) -> TableView:
+    return view_table(table, caption, write=write)
+
+
+def _statistics(ages: Sequence[DatasetResult], paper: PaperTables) -> pd.DataFrame:
+    rows = {}
+    for statistic, noun in STATISTICS.items():
+        rows[f"{noun}: ours"] = [_size(result, statistic) for result in ages]
+        rows[f"{noun}: the paper's"] = [_printed(paper, result.name, statistic) for result in ages]
+    return _table(rows, ages)
+
+
+def _scores(ages: Sequence[DatasetResult], paper: PaperTables, metric: str) -> pd.DataFrame:
+    printed = paper.scores[paper.scores["metric"] == metric]
+    rows = {}
+    for method in dict.fromkeys([*list_methods(ages), *printed["method"]]):
+        title = method_title(method)
+        ours = [_score(result, method, metric) for result in ages]
+        theirs = [
+            _only(printed[(printed["method"] == method) & (printed["age"] == result.name)])
+            for result in ages
+        ]
+        rows[f"{title}: ours"] = ours
+        rows[f"{title}: the paper's"] = theirs
+    return _table(rows, ages)
+
+
+def _table(rows: dict[str, list[float]], ages: Sequence[DatasetResult]) -> pd.DataFrame:
+    columns = [result.name for result in ages]
+    return pd.DataFrame.from_dict(rows, orient="index", columns=columns, dtype=np.float64)
+
+
+def _size(result: DatasetResult, statistic: str) -> float:
+    return {
+        "n_genes": result.n_features,
+        "n_voxels": result.n_samples,
+        "n_regions": np.unique(result.labels).size,
+    }[statistic]
+
+
+def _score(result: DatasetResult, method: str, metric: str) -> float:
+    found = result.methods.get(method)
+    if found is None:
+        return np.nan
+    value = found.cer if metric == "cer" else found.n_kept
+    return np.nan if value is None else value
+
+
+def _printed(paper: PaperTables, age: str, statistic: str) -> float:
+    table = paper.statistics
+    return _only(table[(table["age"] == age) & (table["statistic"] == statistic)])
+
+
+def _only(rows: pd.DataFrame) -> float:
+    return float(rows["value"].iloc[0]) if len(rows) else np.nan
+
+
+def _explain(result: DatasetResult, paper: PaperTables) -> str:
+    """Say how an age differs from the paper's, and what was left out of it here."""
+    parts = []
+    for statistic, noun in STATISTICS.items():
+        ours, theirs = _size(result, statistic), _printed(paper, result.name, statistic)
+        if np.isnan(theirs):
+            parts.append(f"{ours:,} {noun} (the paper prints none)")
+        elif ours == theirs:
+            parts.append(f"{ours:,} {noun}, as in the paper")
+        else:
+            parts.append(
+                f"{ours:,} {noun}, {ours - theirs:+,.0f} against the paper's {theirs:,.0f}"
+            )
+    settings = result.provenance.get("settings", {})
+    tissue = joined(str(name).replace("_", " ") for name in settings.get("tissue", ()))
+    level = int(settings.get("level", PAPER_LEVEL))
+    kept = f" Kept were voxels of {tissue}." if tissue else ""
+    if level != PAPER_LEVEL:
+        kept += f" Regions here are of level {level}, the paper's of level {PAPER_LEVEL}."
+    left_out = [f"{n:,} {what}" for what, n in excluded_counts(result.provenance).items() if n]
+    return f"{result.name}: {'; '.join(parts)}.{kept} Left out: {joined(left_out) or 'nothing'}."

@@ -1,0 +1,255 @@
+"""Figures of the paper's experiments: gap curve, CER of every method, weight of every feature."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator
+
+from sparsekm.reporting.style import (
+    BLUE,
+    DROPPED,
+    GREEN,
+    GREY,
+    INK,
+    ORANGE,
+    PURPLE,
+    SKY,
+    VERMILION,
+    MethodLook,
+    figure_style,
+    new_figure,
+    shift_lightness,
+)
+from sparsekm.simulation.method_rows import METHOD_ROWS
+from sparsekm.simulation.settings import PAPER_SETTINGS
+
+_LOOKS = {
+    "relevant": MethodLook(GREEN, "P", ":"),
+    "kmeans": MethodLook(GREY, "^", ":"),
+    "pca": MethodLook(SKY, "D", "-."),
+    "pgmm": MethodLook(PURPLE, "v", "-."),
+    "l1": MethodLook(ORANGE, "s", "--"),
+    "l0_alternate": MethodLook(VERMILION, "X", "--"),
+    "l0_global": MethodLook(BLUE, "o", "-"),
+}
+_FEWEST_FOR_A_BOX = 5
+_NAMES = {"relevant": "relevant features\nonly (floor)"}
+
+
+def row_look(row: str) -> MethodLook:
+    """Give a row's colour, marker and line style; variants are grey."""
+    return _LOOKS.get(row, MethodLook(GREY, "o", "-"))
+
+
+def row_name(row: str) -> str:
+    """Give a row's name on an axis, in two lines where it is long."""
+    return _NAMES.get(row, METHOD_ROWS[row].title.replace(", ", ",\n"))
+
+
+def overview_figure(
+    repetitions: pd.DataFrame, gaps: Sequence[pd.DataFrame], weights: Sequence[pd.DataFrame]
+) -> Figure:
+    """Draw Experiment 1: gap curves, CER, and the average weight of every feature.
+
+    Parameters
+    ----------
+    repetitions : DataFrame
+        Metrics of every repetition, see `sparsekm.simulation.study_tables.repetition_table`.
+    gaps, weights : sequence of DataFrame
+        Gap curves and feature weights of the l0 rows.
+
+    Returns
+    -------
+    figure : Figure
+    """
+    with figure_style():
+        figure = new_figure(10.4, 3.3)
+        n_weights = max(len(weights), 1)
+        left, middle, *right = _overview_axes(figure, n_weights)
+        n_relevant = int(weights[0]["relevant"].sum()) if weights else None
+        for table in gaps:
+            _draw_mean_gap(left, table)
+        _finish_gap(left, gaps, n_relevant)
+        _draw_rates(middle, repetitions, _rows_of(repetitions))
+        _frame_rates([middle], repetitions)
+        middle.set_title("(b) errors of the partition", loc="left")
+        for axes, table in zip(right, weights, strict=False):
+            _draw_weights(axes, table, n_relevant)
+        right[0].set_title("(c) average weight of each feature", loc="left")
+        right[-1].set_xlabel("feature")
+    return figure
+
+
+def _overview_axes(figure: Figure, n_weights: int) -> list[Axes]:
+    """Lay out two tall panels and, to their right, one above the other, one per weight table."""
+    grid = figure.add_gridspec(n_weights, 3, width_ratios=[1.05, 1, 1.15])
+    tall = [figure.add_subplot(grid[:, column]) for column in (0, 1)]
+    right = [figure.add_subplot(grid[0, 2])]
+    right += [figure.add_subplot(grid[r, 2], sharex=right[0]) for r in range(1, n_weights)]
+    for axes in right[:-1]:
+        axes.tick_params(labelbottom=False)
+    return [*tall, *right]
+
+
+def rate_figure(repetitions: pd.DataFrame, n_columns: int) -> Figure:
+    """Draw the CER of every method in every setting of an experiment.
+
+    Parameters
+    ----------
+    repetitions : DataFrame
+        Metrics of every repetition of the experiment.
+    n_columns : int
+        Panels side by side.
+
+    Returns
+    -------
+    figure : Figure
+        Boxes from quartile to quartile with the median, whiskers to the farthest repetition within
+        1.5 times that range, and every repetition as a point; points alone where there are few.
+    """
+    cells = set(zip(repetitions["experiment"], repetitions["setting"], strict=True))
+    settings = [s for s in PAPER_SETTINGS if (s.experiment, s.name) in cells]
+    n_columns = min(n_columns, len(settings))
+    n_lines = -(-len(settings) // n_columns)
+    rows = _rows_of(repetitions)
+    with figure_style():
+        figure = new_figure(2.7 * n_columns + 1.3, (0.34 * len(rows) + 0.75) * n_lines)
+        grid = figure.subplots(n_lines, n_columns, squeeze=False, sharex=True, sharey=True)
+        for axes in grid.flat[len(settings) :]:
+            axes.set_visible(False)
+        for axes, setting in zip(grid.flat, settings, strict=False):
+            _draw_rates(axes, repetitions[repetitions["setting"] == setting.name], rows)
+            axes.set_title(setting.title, loc="left")
+        _frame_rates(grid.flat, repetitions)
+        for axes in grid[:-1].flat:
+            axes.set_xlabel("")
+    return figure
+
+
+def _rows_of(repetitions: pd.DataFrame) -> list[str]:
+    present = set(repetitions["method"])
+    return [name for name, row in METHOD_ROWS.items() if name in present and not row.is_variant]
+
+
+def _draw_rates(axes: Axes, repetitions: pd.DataFrame, rows: Sequence[str]) -> None:
+    for place, row in enumerate(rows):
+        rates = repetitions.loc[repetitions["method"] == row, "cer"].to_numpy()
+        if not rates.size:
+            continue
+        look = row_look(row)
+        pale = shift_lightness(look.color, 0.65)
+        boxed = rates.size >= _FEWEST_FOR_A_BOX
+        if boxed:
+            axes.boxplot(
+                [rates],
+                positions=[place],
+                orientation="horizontal",
+                widths=0.62,
+                showfliers=False,
+                patch_artist=True,
+                boxprops={"facecolor": pale, "edgecolor": look.color, "linewidth": 0.8},
+                medianprops={"color": INK, "linewidth": 1.4},
+                whiskerprops={"color": look.color, "linewidth": 0.8},
+                capprops={"color": look.color, "linewidth": 0.8},
+            )
+        # Spread by a fixed pattern, so that equal rates stay apart and a figure has the same bytes.
+        offsets = 0.22 * (np.arange(rates.size) * 0.618034 % 1 * 2 - 1)
+        axes.plot(
+            rates,
+            place + offsets,
+            linestyle="none",
+            marker=look.marker,
+            markersize=2.8 if boxed else 4.5,
+            color=look.color,
+            markeredgewidth=0,
+            alpha=0.8,
+            zorder=3,
+        )
+    axes.set_yticks(range(len(rows)), [row_name(row) for row in rows])
+    axes.set_ylim(len(rows) - 0.4, -0.6)
+    axes.tick_params(axis="y", length=0)
+    axes.grid(axis="x", color=DROPPED, linewidth=0.4, alpha=0.6)
+    axes.set_axisbelow(True)
+
+
+def _frame_rates(panels: Iterable[Axes], repetitions: pd.DataFrame) -> None:
+    """Frame all panels alike, from 0 to beyond the highest rate."""
+    highest = float(repetitions.loc[repetitions["method"].isin(_rows_of(repetitions)), "cer"].max())
+    for axes in panels:
+        axes.set_xlim(-0.03 * max(highest, 0.01), 1.05 * max(highest, 0.01))
+        axes.xaxis.set_major_locator(MaxNLocator(5))
+        axes.set_xlabel("CER")
+
+
+def _draw_mean_gap(axes: Axes, table: pd.DataFrame) -> None:
+    """Draw the curve's mean over the repetitions, with the mean of its standard errors as band."""
+    row = table["method"].iloc[0]
+    look = row_look(row)
+    curve = table.groupby("sparsity")[["gap", "se"]].mean().reset_index()
+    axes.fill_between(
+        curve["sparsity"],
+        curve["gap"] - curve["se"],
+        curve["gap"] + curve["se"],
+        color=look.color,
+        alpha=0.2,
+        linewidth=0,
+    )
+    axes.plot(
+        curve["sparsity"],
+        curve["gap"],
+        color=look.color,
+        marker=look.marker,
+        linestyle=look.linestyle,
+        markersize=4,
+        markerfacecolor="white",
+        label=METHOD_ROWS[row].title,
+    )
+
+
+def _finish_gap(axes: Axes, gaps: Sequence[pd.DataFrame], n_relevant: int | None) -> None:
+    axes.set_title("(a) gap statistic", loc="left")
+    axes.set_xscale("log")
+    axes.set(xlabel="features to keep, $s$ (log scale)", ylabel="gap")
+    if gaps:
+        ticks = sorted(set(gaps[0]["sparsity"]))[::2]
+        axes.xaxis.set_major_locator(FixedLocator(ticks))
+        axes.xaxis.set_minor_locator(NullLocator())
+        axes.set_xticks(ticks, [f"{tick:,.0f}" for tick in ticks])
+        axes.legend(loc="lower center", handlelength=2.4)
+    if n_relevant is not None:
+        axes.axvline(n_relevant, color=INK, linewidth=0.8, linestyle=(0, (4, 2)))
+        axes.annotate(
+            f"{n_relevant:,} relevant",
+            (n_relevant, 0.97),
+            xycoords=("data", "axes fraction"),
+            xytext=(4, 0),
+            textcoords="offset points",
+            fontsize=7.5,
+        )
+
+
+def _draw_weights(axes: Axes, table: pd.DataFrame, n_relevant: int) -> None:
+    row = table["method"].iloc[0]
+    look = row_look(row)
+    axes.axvspan(1, n_relevant, color=GREEN, alpha=0.14, linewidth=0)
+    axes.plot(
+        table["feature"],
+        table["mean_weight"],
+        linestyle="none",
+        marker="o",
+        markersize=1.8,
+        color=look.color,
+        markeredgewidth=0,
+        rasterized=True,
+    )
+    axes.annotate(
+        "relevant", (n_relevant, 0.92), xytext=(4, 0), textcoords="offset points", fontsize=7
+    )
+    axes.set(ylabel="weight", ylim=(-0.06, 1.06))
+    axes.set_yticks([0, 0.5, 1])
+    axes.text(0.98, 0.5, METHOD_ROWS[row].title, transform=axes.transAxes, ha="right", va="center")

@@ -1,0 +1,78 @@
+"""What the simulations found, gathered from the workflow's files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pandas as pd
+
+
+@dataclass(frozen=True)
+class SimulationResult:
+    """The tables of a study.
+
+    Attributes
+    ----------
+    repetitions : DataFrame
+        Metrics, one row per experiment, setting, method and repetition.
+    summary : DataFrame
+        Means and standard errors, see `sparsekm.simulation.study_summary.summarise`.
+    versus_paper : DataFrame
+        See `sparsekm.simulation.versus_paper.explain_differences`.
+    gaps, weights : list of DataFrame
+        Gap curves and feature weights of Experiment 1.
+    is_preview : bool
+        Whether this is the preview of a default run.
+    """
+
+    repetitions: pd.DataFrame
+    summary: pd.DataFrame
+    versus_paper: pd.DataFrame
+    gaps: list[pd.DataFrame] = field(default_factory=list)
+    weights: list[pd.DataFrame] = field(default_factory=list)
+    is_preview: bool = False
+
+    @property
+    def replicates(self) -> int:
+        """The number of repetitions."""
+        return int(self.repetitions["replicate"].max()) + 1
+
+
+def load_simulation_result(
+    repetitions: Sequence[str | Path],
+    summary: str | Path,
+    versus_paper: str | Path,
+    gaps: Sequence[str | Path] = (),
+    weights: Sequence[str | Path] = (),
+    *,
+    is_preview: bool = False,
+) -> SimulationResult:
+    """Read the tables of a study.
+
+    Parameters
+    ----------
+    repetitions : sequence of path
+        One table per setting and method.
+    summary, versus_paper : path
+    gaps, weights : sequence of path
+    is_preview : bool
+
+    Returns
+    -------
+    result : SimulationResult
+    """
+    compared = pd.read_csv(versus_paper, float_precision="round_trip")
+    compared["explanation"] = compared["explanation"].fillna("")
+    return SimulationResult(
+        pd.concat(
+            [pd.read_csv(file, float_precision="round_trip") for file in repetitions],
+            ignore_index=True,
+        ),
+        pd.read_csv(summary, float_precision="round_trip"),
+        compared,
+        [pd.read_csv(file, float_precision="round_trip") for file in gaps],
+        [pd.read_csv(file, float_precision="round_trip") for file in weights],
+        is_preview,
+    )

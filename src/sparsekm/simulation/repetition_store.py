@@ -1,0 +1,77 @@
+"""Finished repetitions on disk, so that a job that was killed goes on where it stopped.
+
+A store is a folder with one file per repetition, written whole or not at all. Each file carries a
+digest of everything its numbers depend on; one that does not match counts as absent. Since a
+repetition depends on nothing but that, results are the same whether it was computed or kept.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sparsekm.simulation.repetition import METRICS, Repetition
+from sparsekm.storage.atomic import atomic_path
+
+
+def parameter_digest(parameters: Mapping[str, Any]) -> str:
+    """Digest plain parameters; the order of keys does not matter.
+
+    Examples
+    --------
+    >>> parameter_digest({"a": 1, "b": [2]}) == parameter_digest({"b": [2], "a": 1})
+    True
+    """
+    text = json.dumps(parameters, sort_keys=True, ensure_ascii=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+class RepetitionStore:
+    """The repetitions of one setting and row.
+
+    Parameters
+    ----------
+    folder : path
+        Made when the first repetition is kept.
+    digest : str
+        Of everything the repetitions depend on but their number, see `parameter_digest`.
+    """
+
+    def __init__(self, folder: str | Path, digest: str) -> None:
+        self.folder = Path(folder)
+        self.digest = digest
+
+    def load(self, replicate: int) -> Repetition | None:
+        """Give a kept repetition; None where it is absent, damaged or of other parameters."""
+        try:
+            # Opened here: np.load leaves a file open that is no archive.
+            with (
+                self._file(replicate).open("rb") as file,
+                np.load(file, allow_pickle=False) as kept,
+            ):
+                if str(kept["digest"]) != self.digest:
+                    return None
+                values = dict(zip(METRICS, kept["metrics"].tolist(), strict=True))
+                return Repetition(values, kept["weights"], kept["gap"])
+        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+            return None
+
+    def keep(self, replicate: int, repetition: Repetition) -> None:
+        """Write a repetition."""
+        with atomic_path(self._file(replicate)) as temporary:
+            np.savez_compressed(
+                temporary,
+                digest=np.array(self.digest),
+                metrics=np.array([repetition.metrics[name] for name in METRICS]),
+                weights=repetition.weights,
+                gap=repetition.gap,
+            )
+
+    def _file(self, replicate: int) -> Path:
+        return self.folder / f"{replicate}.npz"

@@ -1,0 +1,84 @@
+"""Means and standard errors over repetitions, and beside them the paper's values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from sparsekm.simulation.method_rows import METHOD_ROWS
+from sparsekm.simulation.repetition import METRICS
+from sparsekm.simulation.settings import PAPER_SETTINGS
+from sparsekm.simulation.study_tables import KEYS
+
+PAPER_COLUMNS = ("experiment", "setting", "method", "metric", "value", "bracket")
+
+
+def summarise(tables: Iterable[pd.DataFrame]) -> pd.DataFrame:
+    """Average every metric over the repetitions of every setting and row.
+
+    Parameters
+    ----------
+    tables : iterable of DataFrame
+        As `repetition_table` makes them.
+
+    Returns
+    -------
+    summary : DataFrame
+        Columns `KEYS`, metric, n, mean, sd (ddof = 1) and se = sd / sqrt(n), in the order of the
+        paper's settings and the rows; sd and se are NaN for a single repetition. A metric that a
+        row does not have is left out.
+    """
+    long = pd.concat(list(tables), ignore_index=True).melt(
+        id_vars=list(KEYS), value_vars=list(METRICS), var_name="metric"
+    )
+    grouped = long.dropna(subset="value").groupby([*KEYS, "metric"])["value"]
+    summary = grouped.agg(n="count", mean="mean", sd="std").reset_index()
+    summary["se"] = summary["sd"] / np.sqrt(summary["n"])
+    order = {
+        "setting": {f"{s.experiment}/{s.name}": at for at, s in enumerate(PAPER_SETTINGS)},
+        "method": {name: at for at, name in enumerate(METHOD_ROWS)},
+        "metric": {name: at for at, name in enumerate(METRICS)},
+    }
+    ranks = pd.DataFrame(
+        {
+            "setting": (summary["experiment"] + "/" + summary["setting"]).map(order["setting"]),
+            "method": summary["method"].map(order["method"]),
+            "metric": summary["metric"].map(order["metric"]),
+        }
+    )
+    by_rank = ranks.sort_values(["setting", "method", "metric"], kind="stable").index
+    return summary.loc[by_rank].reset_index(drop=True)
+
+
+def read_paper_values(file: str | Path) -> pd.DataFrame:
+    """Read the paper's numbers on simulated data.
+
+    Parameters
+    ----------
+    file : path
+        ``data/paper/simulations.csv``.
+
+    Returns
+    -------
+    values : DataFrame
+        `PAPER_COLUMNS` and table; the bracket is NaN where none is printed.
+
+    Raises
+    ------
+    ValueError
+        If a column is missing, a value is no number, or one is given twice.
+    """
+    table = pd.read_csv(file)
+    missing = sorted({*PAPER_COLUMNS, "table"} - set(table.columns))
+    if missing:
+        raise ValueError(f"{file}: columns={list(table.columns)} should include {missing}.")
+    if not pd.api.types.is_numeric_dtype(table["value"]) or table["value"].isna().any():
+        raise ValueError(f"{file}: every value should be a number.")
+    repeated = table.duplicated(list(PAPER_COLUMNS[:4]))
+    if repeated.any():
+        first = table.loc[repeated, list(PAPER_COLUMNS[:4])].iloc[0].tolist()
+        raise ValueError(f"{file}: {first} should stand there once.")
+    return table[[*PAPER_COLUMNS, "table"]]

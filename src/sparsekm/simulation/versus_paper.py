@@ -1,0 +1,136 @@
+r"""Our results against the paper's, and which variant accounts for a difference.
+
+A difference is told in units of :math:`\sqrt 2` times our standard error: the paper's mean over as
+many repetitions has a standard error of its own, which is not printed and is taken to equal ours.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from sparsekm.simulation.method_rows import METHOD_ROWS, MethodRow
+
+LIMIT = 2.0
+"""A larger difference, in units, is to be explained."""
+
+COLUMNS = (
+    "experiment",
+    "setting",
+    "method",
+    "metric",
+    "paper",
+    "paper_bracket",
+    "row",
+    "n",
+    "mean",
+    "sd",
+    "se",
+    "difference",
+    "units",
+    "exceeds",
+)
+_CELL = ["experiment", "setting", "method", "metric"]
+
+
+def compare_rows(summary: pd.DataFrame, paper: pd.DataFrame) -> pd.DataFrame:
+    """Set every row beside the paper's value for the method that it runs.
+
+    Parameters
+    ----------
+    summary : DataFrame
+        As `summarise` makes it.
+    paper : DataFrame
+        As `read_paper_values` reads it.
+
+    Returns
+    -------
+    comparison : DataFrame
+        `COLUMNS`, in the order of `summary`. Units are NaN where there is no standard error, and
+        infinite where it is 0 and the values differ. The floor row, which knows the relevant
+        features, is compared with nothing.
+    """
+    compared = [name for name, row in METHOD_ROWS.items() if row.features == "all"]
+    ours = summary[summary["method"].isin(compared)].rename(columns={"method": "row"})
+    ours = ours.assign(method=ours["row"].map(lambda name: METHOD_ROWS[name].method))
+    both = ours.merge(
+        paper.rename(columns={"value": "paper", "bracket": "paper_bracket"}), on=_CELL
+    )
+    both["difference"] = both["mean"] - both["paper"]
+    both["units"] = [
+        difference_in_units(difference, se)
+        for difference, se in zip(both["difference"], both["se"], strict=True)
+    ]
+    both["exceeds"] = both["units"].abs() > LIMIT
+    return both[list(COLUMNS)]
+
+
+def difference_in_units(difference: float, se: float) -> float:
+    """Divide a difference by sqrt(2) standard errors.
+
+    Examples
+    --------
+    >>> round(difference_in_units(0.4, 0.1), 3)
+    2.828
+    >>> difference_in_units(0.0, 0.0), difference_in_units(-1.0, 0.0)
+    (0.0, -inf)
+    """
+    if np.isnan(se):
+        return np.nan
+    if se == 0:
+        return 0.0 if difference == 0 else float(np.copysign(np.inf, difference))
+    return float(difference / (np.sqrt(2.0) * se))
+
+
+def explain_differences(comparison: pd.DataFrame) -> pd.DataFrame:
+    """Say of every main row that differs by more than `LIMIT` which other runs do not.
+
+    Parameters
+    ----------
+    comparison : DataFrame
+        As `compare_rows` makes it, with main rows and variants.
+
+    Returns
+    -------
+    explained : DataFrame
+        The main rows of `comparison` and a column explanation, derived from the other rows of the
+        same method, setting and metric alone; empty where nothing is to be explained.
+    """
+    main = comparison["row"].map(lambda name: not METHOD_ROWS[name].is_variant)
+    cells = dict(tuple(comparison.groupby(_CELL, sort=False)))
+    explained = comparison[main].reset_index(drop=True)
+    explained["explanation"] = [
+        _explain(line, cells[tuple(getattr(line, key) for key in _CELL)])
+        for line in explained.itertuples()
+    ]
+    return explained
+
+
+def _explain(line, cell: pd.DataFrame) -> str:
+    if np.isnan(line.units):
+        return "too few repetitions to judge"
+    if not line.exceeds:
+        return ""
+    others = cell[(cell["row"] != line.row) & cell["units"].notna()]
+    distances = others.assign(units=others["units"].abs(), difference=others["difference"].abs())
+    # Where nothing varies every difference is infinite in units.
+    others = others.loc[distances.sort_values(["units", "difference"], kind="stable").index]
+    within = others[~others["exceeds"]]
+    same = "every repetition gave our value; " if line.se == 0 else ""
+    if len(within):
+        said = "; ".join(_describe(METHOD_ROWS[other.row], other) for other in within.itertuples())
+        return f"{same}the paper's value is met by {said}"
+    if len(others):
+        nearest = next(others.itertuples())
+        return (
+            f"{same}none of {len(others)} other runs meets the paper's value; nearest is "
+            f"{_describe(METHOD_ROWS[nearest.row], nearest)}"
+        )
+    return f"{same}no other run of this method to compare with"
+
+
+def _describe(row: MethodRow, line) -> str:
+    what = row.varies or "search"
+    digits = 3 if line.metric == "cer" else 1
+    value = f"{line.mean:.{digits}f} ± {line.se:.{digits}f}"
+    return f"{row.title} [{what}]: {value}, {line.units:+.1f} units"

@@ -1,0 +1,152 @@
+"""Searches as other programs run them: Lloyd's k-means, single starts, labels carried along.
+
+They are no improvement and stand in no registry. Run beside the package's own estimators on the
+same data, they tell how much of a difference from published numbers is due to the search.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sparsekm.cluster.alternation import alternate
+from sparsekm.cluster.crossover import canonical_labels
+from sparsekm.cluster.estimators import KMeans, L0KMeans, L1KMeans
+from sparsekm.cluster.partition_step import KMeansPartition
+from sparsekm.cluster.seeding import nearest_seeds
+from sparsekm.cluster.seeds import seed_sequence
+
+
+@dataclass(frozen=True)
+class LloydPartition(KMeansPartition):
+    """k-means by Lloyd's iteration from k-means++ alone, whatever the number of samples."""
+
+    def start(self, X, weights, rng):
+        """Iterate from k-means++ seeds among all samples."""
+        labels = np.zeros(X.n_samples, np.int32)
+        draws = rng.random(self.n_clusters)
+        nearest_seeds(_weighted_rows(X, weights), self.n_clusters, draws, labels)
+        return self.refine(X, weights, labels)
+
+    def refine(self, X, weights, labels):
+        """Iterate from `labels` to a fixed point, without exchange moves."""
+        labels = iterate_lloyd(_weighted_rows(X, weights), labels, self.n_clusters, self.max_iter)
+        return canonical_labels(labels, self.n_clusters)
+
+
+def iterate_lloyd(
+    rows: np.ndarray, labels: np.ndarray, n_clusters: int, max_iter: int
+) -> np.ndarray:
+    """Iterate Lloyd's algorithm on few samples.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n_samples, n_features)
+    labels : ndarray of shape (n_samples,), int32
+    n_clusters, max_iter : int
+
+    Returns
+    -------
+    ndarray of shape (n_samples,), int32
+        An empty cluster takes the sample farthest from its own centre.
+    """
+    for _ in range(max_iter):
+        centers = np.zeros((n_clusters, rows.shape[1]))
+        for k in np.unique(labels):
+            centers[k] = rows[labels == k].mean(axis=0)
+        # einsum and not the BLAS, whose bits depend on its version.
+        distances = (centers**2).sum(axis=1) - 2 * np.einsum("ij,kj->ik", rows, centers)
+        empty = np.setdiff1d(np.arange(n_clusters), labels)
+        if empty.size:
+            own = distances[np.arange(len(labels)), labels] + (rows**2).sum(axis=1)
+            labels = labels.copy()
+            labels[np.argsort(-own, kind="stable")[: empty.size]] = empty
+            continue
+        moved = distances.argmin(axis=1).astype(np.int32)
+        if np.array_equal(moved, labels):
+            break
+        labels = moved
+    return labels
+
+
+def _weighted_rows(X, weights):
+    support = np.flatnonzero(weights)
+    return np.ascontiguousarray(X.columns[support].T * np.sqrt(weights[support]), np.float64)
+
+
+class _WithLloyd:
+    """Replace the partition step of an estimator by Lloyd's iteration."""
+
+    def _prepare(self, X):
+        matrix, partition = super()._prepare(X)
+        return matrix, LloydPartition(
+            partition.n_clusters, partition.min_size, n_threads=partition.n_threads
+        )
+
+
+class _Unshared:
+    """Fit every sparsity of a path by one alternation, offering no fit another's labels.
+
+    Only the first k-means, on all features, has `n_init` starts; nothing restarts after it. Every
+    sparsity starts from the end of that k-means or, where `_carried`, from the labels in which
+    the next smaller sparsity ended.
+    """
+
+    _carried = False
+
+    def _fit_path(self, matrix, partition, weight_steps, search, progress=None):
+        seeds = seed_sequence(self.random_state).spawn(self.n_init)
+        generators = [np.random.default_rng(seed) for seed in seeds]
+        equal = np.ones(matrix.n_features)
+        starts = [partition.start(matrix, equal, rng) for rng in generators]
+        labels = max(starts, key=lambda start: np.sum(partition.scores(matrix, start)))
+        fits = []
+        for weight_step in weight_steps:
+            fit = alternate(
+                matrix,
+                partition,
+                weight_step,
+                matrix.n_features,
+                rng=generators[0],
+                labels=labels,
+                max_iter=self.max_iter,
+                tol=self.tol,
+                restart=False,
+            )
+            fits.append(fit)
+            if self._carried:
+                labels = fit.labels
+        return fits
+
+
+class LloydKMeans(_WithLloyd, KMeans):
+    """k-means by Lloyd's iteration from k-means++ starts; parameters as in `KMeans`."""
+
+
+class UnsharedL0KMeans(_Unshared, L0KMeans):
+    """l0-k-means, every sparsity from the k-means partition; parameters as in `L0KMeans`."""
+
+
+class UnsharedL1KMeans(_Unshared, L1KMeans):
+    """l1-k-means, every sparsity from the k-means partition; parameters as in `L1KMeans`."""
+
+
+class CarriedL0KMeans(UnsharedL0KMeans):
+    """l0-k-means carried from bound to bound; parameters as in `L0KMeans`."""
+
+    _carried = True
+
+
+class CarriedL1KMeans(UnsharedL1KMeans):
+    """l1-k-means carried from bound to bound; parameters as in `L1KMeans`."""
+
+    _carried = True
+
+
+class LloydL0KMeans(_WithLloyd, UnsharedL0KMeans):
+    """`UnsharedL0KMeans` with Lloyd's iteration."""
+
+
+class LloydL1KMeans(_WithLloyd, UnsharedL1KMeans):
+    """`UnsharedL1KMeans` with Lloyd's iteration."""

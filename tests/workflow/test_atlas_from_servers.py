@@ -1,0 +1,160 @@
+"""The atlas' branch of the DAG, from a stand-in for the servers, with the genes of all ages."""
+
+import re
+from functools import partial
+
+import anndata
+import pandas as pd
+import pytest
+from stand_in_server import StandInServer
+
+from sparsekm.atlas.assembly import assemble_age
+from sparsekm.atlas.common_genes import find_common_genes, read_common_genes
+from sparsekm.atlas.expression_file import describe_expression, read_expression, write_expression
+from sparsekm.atlas.manifest import read_manifest
+from sparsekm.atlas.normalisation import normalise_age
+from sparsekm.atlas.ontology import read_ontology
+from sparsekm.atlas.retrieval import retrieve_age, retrieve_ontology
+from sparsekm.atlas.sources import open_source
+
+# The run is made once in each process.
+pytestmark = pytest.mark.xdist_group("atlas from servers")
+
+AGES = ("E11.5", "P14")
+
+
+@pytest.fixture(scope="module")
+def phantom():
+    return open_source("phantom", size="tiny", seed=3)
+
+
+@pytest.fixture(scope="module")
+def server(phantom):
+    with StandInServer(phantom, AGES) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def from_server(server, tmp_path_factory, project_root, new_project):
+    """A project after a plan and a run whose atlas came over HTTP."""
+    project = new_project(tmp_path_factory.mktemp("allen"), project_root)
+
+    def change(configuration):
+        manners = {"requests_per_second": 100}
+        servers = {"url": server.url, "download_url": server.url, "manners": manners}
+        atlas = {"source": "allen", "allen": servers, "ages": list(AGES), "genes": "common"}
+        configuration["atlas"] |= atlas
+        configuration["matrices"] = None
+        configuration["methods"] = ["kmeans"]
+
+    project.configure(change)
+    project.plan = project.snakemake("--cores", "1", "plan_retrieval")
+    assert project.plan.returncode == 0, project.plan.stdout
+    project.asked_in_plan = server.asked()
+    project.run = project.snakemake("--cores", "2", "results/report.html")
+    assert project.run.returncode == 0, project.run.stdout
+    return project
+
+
+@pytest.fixture(scope="module")
+def direct(phantom, tmp_path_factory):
+    """Expression files made from the phantom's files, with no server and no workflow."""
+    folder = tmp_path_factory.mktemp("direct")
+    retrieve_ontology(phantom, folder / "ontology.json")
+    ontology = read_ontology(folder / "ontology.json")
+    for age in AGES:
+        retrieve_age(phantom, age, folder / age)
+        matrix = assemble_age(folder / age, ontology, age)
+        data = describe_expression(matrix, age, source="phantom", simulated=True, settings={})
+        write_expression(folder / f"{age}.h5ad", data)
+    return {age: folder / f"{age}.h5ad" for age in AGES}
+
+
+def test_planning_tells_the_download_without_a_grid(from_server):
+    line = re.search(
+        r"E11.5: (\d+) grids; 0 in the cache .*, \1 to fetch \(about 0.00\d GB\)",
+        from_server.plan.stdout,
+    )
+    assert int(line[1]) > 40
+    assert from_server.asked_in_plan
+    assert not [path for path in from_server.asked_in_plan if "grid_data" in path]
+
+
+def test_matrices_from_the_servers_are_those_of_the_phantoms_files(from_server, direct):
+    table = find_common_genes(direct)
+    normalise = partial(normalise_age, genes=set(table["gene_id"][table["common"]]))
+    for age in AGES:
+        expected = read_expression(direct[age])
+        for name, data in (("expression", expected), ("normalised", normalise(expected))):
+            served = anndata.read_h5ad(from_server.root / "data" / age / f"{name}.h5ad")
+            assert served.X.tobytes() == data.X.tobytes()
+            assert served.obs.equals(data.obs)
+            for column in ("symbol", "name", "entrez_id", "gene_id", "section_data_set_ids"):
+                assert served.var[column].equals(data.var[column])
+            assert "relevant" not in served.var
+            assert (served.var["aliases"].str.count(";") == 1).all()
+            assert served.uns["provenance"]["source"] == "allen"
+            assert not served.uns["provenance"]["simulated"]
+
+
+def test_all_ages_have_the_same_genes_and_the_table_says_why_not_others(from_server):
+    folder = from_server.root / "data"
+    common = read_common_genes(folder / "raw" / "common_genes.csv")
+    table = pd.read_csv(folder / "raw" / "common_genes.csv", keep_default_na=False)
+    assert 30 < len(common) < len(table)
+    assert set(table["E11.5"]) == {"", "absent", "missing", "constant"}
+    lost = 0
+    for age in AGES:
+        data = anndata.read_h5ad(folder / age / "normalised.h5ad")
+        assert set(data.var["gene_id"]) == common
+        lost += data.uns["provenance"]["n_genes_dropped_not_common"]
+    assert lost >= 1
+
+
+def test_the_report_of_measured_data_stands_beside_the_paper(from_server):
+    page = (from_server.root / "results" / "report.html").read_text(encoding="utf-8")
+    assert "Data: Allen Developing Mouse Brain Atlas." in page
+    assert "Beside the paper" in page
+    assert "against the paper&#39;s 7,122" in page
+
+
+def test_nothing_is_asked_for_again_and_manners_rerun_nothing(from_server, server):
+    manifest = from_server.root / "data" / "raw" / AGES[0] / "manifest.csv"
+    entries = read_manifest(manifest)
+    n_energies = sum(
+        entry.role == "energy"
+        for age in AGES
+        for entry in read_manifest(from_server.root / "data" / "raw" / age / "manifest.csv")
+    )
+    assert len(server.asked("/grid_data/")) == n_energies
+    configuration = from_server.root / "config.yaml"
+    before = configuration.read_text()
+    configuration.write_text(before.replace("requests_per_second: 100", "tries: 3"))
+    assert configuration.read_text() != before
+    # The report alone shows the configuration; files for other programs were not asked for.
+    not_run = {f"export_clusters {age}" for age in AGES}
+    assert from_server.planned() - not_run == {"report"}
+    configuration.write_text(before.replace("requests_per_second: 100", "requests_per_second: 90"))
+    n_asked = len(server.requests)
+    manifest.unlink()
+    done = from_server.snakemake("--cores", "1", f"data/raw/{AGES[0]}/manifest.csv")
+    assert done.returncode == 0, done.stdout
+    assert len(server.requests) == n_asked
+    assert read_manifest(manifest) == entries
+
+
+def test_wrong_settings_of_the_servers_are_told_in_a_line_each(fresh):
+    def change(configuration):
+        manners = {"requests_per_second": 0, "contact": "two\nlines"}
+        configuration["atlas"] |= {"source": "allen", "allen": {"url": "ftp://x"}}
+        configuration["atlas"]["allen"]["manners"] = manners
+
+    fresh.configure(change)
+    told = fresh.snakemake("--dry-run", "--cores", "1")
+    assert told.returncode != 0
+    for line in (
+        r"atlas.allen.url='ftp://x' should match ^https?://[^ ]+$.",
+        "atlas.allen.manners.requests_per_second=0: 0 is less than or equal to the minimum of 0.",
+        r"atlas.allen.manners.contact='two\nlines' should match ^[ -~]*$.",
+    ):
+        assert line in told.stdout

@@ -1,0 +1,77 @@
+"""What the workflow exports agrees with its fits, with and without known classes."""
+
+import anndata
+import numpy as np
+import pandas as pd
+import pytest
+
+from sparsekm.expression.normalised_file import read_normalised
+from sparsekm.storage.cluster_table import read_cluster_table
+from sparsekm.storage.fit_file import read_fit
+from sparsekm.storage.score_file import read_scores
+
+# One process for all tests on the finished project, which is made once in each.
+pytestmark = pytest.mark.xdist_group("workflow")
+
+METHODS = ("kmeans", "l1", "l0")
+
+
+@pytest.mark.parametrize("dataset", ["E11.5", "tumours", "cells"])
+def test_table_and_anndata_hold_the_tuned_fits(finished, dataset):
+    folder = finished.root / "results" / dataset
+    table = read_cluster_table(folder / "clusters.csv")
+    found = anndata.read_h5ad(folder / "clusters.h5ad")
+    data = read_normalised(finished.root / "data" / dataset / "normalised.h5ad")
+    np.testing.assert_array_equal(found.X, data.X)
+    assert found.var_names.tolist() == data.features
+    assert table["sample"].tolist() == found.obs_names.tolist()
+    genes = pd.read_csv(folder / "genes.csv", index_col="symbol").loc[data.features]
+    assert found.var["verdict"].tolist() == genes["verdict"].tolist()
+    for method in METHODS:
+        fit = read_fit(folder / method / "tuned.h5")
+        assert table[f"cluster_{method}"].tolist() == fit.labels.tolist()
+        assert found.obs[f"cluster_{method}"].astype(int).tolist() == fit.labels.tolist()
+        np.testing.assert_array_equal(found.var[f"weight_{method}"], fit.weights)
+        np.testing.assert_array_equal(found.var[f"score_{method}"], fit.scores)
+        assert found.var[f"rank_{method}"].tolist() == genes[f"rank_{method}"].tolist()
+        assert found.uns["sparsekm"][method]["sparsity"] == fit.sparsity
+        assert found.uns["sparsekm"][method]["input_digest"] == fit.attributes["input_digest"]
+
+
+def test_known_classes_and_coordinates_are_handed_on(finished):
+    folder = finished.root / "results"
+    table = read_cluster_table(folder / "tumours" / "clusters.csv")
+    assert table["label"].tolist() == ["a"] * 12 + ["b"] * 12
+    age = anndata.read_h5ad(folder / "E11.5" / "clusters.h5ad")
+    assert age.obsm["spatial"].shape == (age.n_obs, 3)
+    assert age.obs["label"].nunique() == len(age.uns["regions"])
+    assert age.uns["provenance"]["simulated"]
+
+
+def test_without_known_classes_only_the_error_rates_are_missing(finished):
+    folder = finished.root / "results"
+    with_classes, without = (
+        {str(file.relative_to(folder / name)) for file in (folder / name).rglob("*.*")}
+        for name in ("tumours", "cells")
+    )
+    assert without == with_classes
+    assert set(read_cluster_table(folder / "cells" / "clusters.csv")["label"]) == {""}
+    assert "label" not in anndata.read_h5ad(folder / "cells" / "clusters.h5ad").obs
+    for method in METHODS:
+        scores = read_scores(folder / "cells" / method / "scores.csv")
+        assert scores[["cer", "ecr"]].isna().all()
+        assert scores.drop(["cer", "ecr"]).notna().all()
+
+
+def test_running_the_export_again_gives_the_same_bytes(copied):
+    files = [copied.root / "results" / "tumours" / f"clusters.{end}" for end in ("csv", "h5ad")]
+    before = [file.read_bytes() for file in files]
+    for file in files:
+        file.unlink()
+    done = copied.snakemake("--cores", "1", "--", *map(str, files_in(copied, files)))
+    assert done.returncode == 0, done.stdout
+    assert [file.read_bytes() for file in files] == before
+
+
+def files_in(project, files):
+    return [file.relative_to(project.root) for file in files]

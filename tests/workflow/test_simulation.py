@@ -1,0 +1,171 @@
+"""The paper's experiments through the real DAG: tables beside direct calls, and a killed job."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pandas as pd
+import pytest
+
+from sparsekm.simulation.method_rows import get_row
+from sparsekm.simulation.repetition import METRICS, Effort, run_repetition
+from sparsekm.simulation.settings import get_setting
+
+# One process for all tests on the finished project, which is made once in each.
+pytestmark = pytest.mark.xdist_group("simulation")
+
+EFFORT = {"n_init": 1, "n_sparsities": 3, "references": 2}
+ROWS = ["relevant", "kmeans", "l0_alternate"]
+CELL = "experiment_3/p25"
+
+
+def simulate_little(configuration):
+    configuration["atlas"] = None
+    configuration["matrices"] = {"tumours": {"path": "tumours.csv", "labels": "kind"}}
+    configuration["methods"] = ["kmeans"]
+    configuration["simulation"] = {
+        **EFFORT,
+        "experiments": [CELL],
+        "methods": ROWS,
+        "variants": ["l0_carried", "pca_two"],
+        "replicates": 3,
+        "preview": {"experiments": [CELL], "methods": ROWS, "replicates": 2},
+    }
+
+
+@pytest.fixture(scope="module")
+def simulated(tmp_path_factory, project_root, new_project):
+    """The project after the paper's target and a default run."""
+    project = new_project(tmp_path_factory.mktemp("simulated"), project_root)
+    project.configure(simulate_little)
+    for target in (["paper"], []):
+        done = project.snakemake("--cores", "2", *target)
+        assert done.returncode == 0, done.stdout
+    return project
+
+
+def expected(row, replicate):
+    effort = Effort(EFFORT["n_init"], EFFORT["n_sparsities"], EFFORT["references"])
+    setting = get_setting("experiment_3", "p25")
+    return run_repetition(setting, get_row(row), effort, root=1, replicate=replicate)
+
+
+@pytest.mark.parametrize("row", [*ROWS, "l0_carried"])
+def test_the_table_of_a_job_is_what_direct_calls_give(simulated, row):
+    file = simulated.root / "results" / "simulation" / CELL / f"{row}.csv"
+    table = pd.read_csv(file, float_precision="round_trip")
+    assert table["replicate"].tolist() == [0, 1, 2]
+    for replicate in range(3):
+        found = expected(row, replicate).metrics
+        line = table.loc[replicate, list(METRICS)].astype(float)
+        pd.testing.assert_series_equal(line, pd.Series(found, name=replicate), check_exact=True)
+
+
+def test_gap_curves_and_weights_stand_beside_it(simulated):
+    folder = simulated.root / "results" / "simulation" / CELL
+    gap = pd.read_csv(folder / "gap" / "l0_alternate.csv")
+    assert gap.groupby("replicate").size().tolist() == [3, 3, 3]
+    assert gap.groupby("replicate")["chosen"].sum().tolist() == [1, 1, 1]
+    assert pd.read_csv(folder / "gap" / "kmeans.csv").empty
+    weights = pd.read_csv(folder / "weights" / "l0_alternate.csv")
+    mean = sum(expected("l0_alternate", r).weights for r in range(3)) / 3
+    assert weights["mean_weight"].tolist() == pytest.approx(mean.tolist())
+    assert weights["relevant"].sum() == 5
+
+
+def test_few_repetitions_never_take_the_place_of_many(simulated):
+    results = simulated.root / "results"
+    for study, n in (("simulation", 3), ("simulation/preview", 2)):
+        summary = pd.read_csv(results / study / "summary.csv")
+        assert set(summary["n"]) == {n}
+    many = (results / "simulation" / CELL / "l0_alternate.csv").read_text()
+    few = (results / "simulation" / "preview" / CELL / "l0_alternate.csv").read_text()
+    assert many.startswith(few)
+
+
+def test_variants_run_where_the_paper_prints_a_number_and_explain(simulated):
+    results = simulated.root / "results" / "simulation"
+    names = {file.stem for file in (results / CELL).glob("*.csv")}
+    assert names == {*ROWS, "l0_carried", "pca_two"}
+    compared = pd.read_csv(results / "versus_paper_every_row.csv")
+    assert {"l0_carried", "pca_two", "kmeans"} <= set(compared["row"])
+    main = pd.read_csv(results / "versus_paper.csv")
+    assert set(main["row"]) == {"kmeans", "l0_alternate"}
+    assert (main["explanation"].notna() == main["exceeds"]).all()
+
+
+def test_both_pages_tell_how_many_repetitions_there_were(simulated):
+    results = simulated.root / "results"
+    whole = (results / "simulation" / "report.html").read_text(encoding="utf-8")
+    assert "from 3 repetitions" in whole
+    assert "preview" not in whole
+    assert "paper 0.299 (0.002)" in whole
+    report = (results / "report.html").read_text(encoding="utf-8")
+    assert "from 2 repetitions" in report
+    assert "This is a preview" in report
+
+
+def test_nothing_is_left_to_do_after_both(simulated):
+    assert simulated.planned() == set()
+
+
+def test_raising_the_repetitions_reruns_that_study_alone_and_keeps_the_old_ones(simulated):
+    def more(configuration):
+        simulate_little(configuration)
+        configuration["simulation"]["preview"]["replicates"] = 3
+
+    simulated.configure(more)
+    try:
+        planned = simulated.planned()
+    finally:
+        simulated.configure(simulate_little)
+    rerun = {f"simulate simulation/preview experiment_3 p25 {row}" for row in ROWS}
+    assert planned == rerun | {"summarise_simulation simulation/preview", "report"}
+
+
+def test_a_killed_job_goes_on_from_the_repetitions_already_done(simulated):
+    row = "pgmm_fine_grid"
+    target = f"results/simulation/{CELL}/{row}.csv"
+    store = simulated.root / "results" / "simulation" / "repetitions" / CELL / row
+    command = [sys.executable, "-m", "snakemake", "--cores", "1", target]
+    environment = {name: os.environ[name] for name in os.environ if name != "PYTHONPATH"}
+    job = subprocess.Popen(
+        command,
+        cwd=simulated.root,
+        env=environment,
+        start_new_session=True,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    deadline = time.monotonic() + 120
+    while not (store / "0.npz").is_file() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    os.killpg(job.pid, signal.SIGKILL)
+    job.wait()
+    kept = (store / "0.npz").stat().st_mtime_ns
+    assert not (simulated.root / target).exists()
+    assert simulated.snakemake("--unlock").returncode == 0
+    done = simulated.snakemake("--cores", "1", "--rerun-incomplete", target)
+    assert done.returncode == 0, done.stdout
+    assert (store / "0.npz").stat().st_mtime_ns == kept
+    table = pd.read_csv(simulated.root / target, float_precision="round_trip")
+    assert table["cer"].tolist() == [expected(row, r).metrics["cer"] for r in range(3)]
+    assert table["objective"].tolist() == [expected(row, r).metrics["objective"] for r in range(3)]
+
+
+def test_a_mistyped_method_or_experiment_is_refused(simulated):
+    def mistype(configuration):
+        simulate_little(configuration)
+        configuration["simulation"]["methods"] = ["kmean"]
+        configuration["simulation"]["experiments"] = ["experiment_3/p26"]
+
+    simulated.configure(mistype)
+    try:
+        done = simulated.snakemake("--dry-run")
+    finally:
+        simulated.configure(simulate_little)
+    assert done.returncode != 0
+    assert "simulation.methods: 'kmean' should be one of" in done.stdout
+    assert "simulation.experiments: 'experiment_3/p26' should be one of" in done.stdout

@@ -1,0 +1,165 @@
+"""What the kept and the dropped genes are: stability, gene sets, enrichment, ages, anatomy."""
+
+
+rule gene_stability:
+    """Count how often half of the samples keep each feature, at the tuned sparsity."""
+    input:
+        normalised="data/{dataset}/normalised.h5ad",
+        fit="results/{dataset}/{method}/tuned.h5",
+    output:
+        stability="results/{dataset}/{method}/stability.csv",
+    log:
+        "logs/gene_stability/{dataset}/{method}.log",
+    wildcard_constraints:
+        method=either(TUNED),
+    conda:
+        "../../envs/sparsekm.yaml"
+    threads: 1
+    resources:
+        mem_mb=memory(600, 8),
+        runtime=minutes(60),
+    params:
+        seed=config["seed"],
+        search=search,
+        subsamples=ANNOTATION["subsamples"],
+        code=lambda wildcards: code("gene_stability"),
+    script:
+        "../../scripts/gene_stability.py"
+
+
+rule draw_gene_sets:
+    """Write the phantom's invented ontology and the annotations of its genes."""
+    output:
+        annotations="data/raw/gene_sets/phantom.gaf",
+        ontology="data/raw/gene_sets/phantom.obo",
+    log:
+        "logs/draw_gene_sets.log",
+    conda:
+        "../../envs/sparsekm.yaml"
+    threads: 1
+    resources:
+        mem_mb=memory(500, 0),
+        runtime=minutes(5),
+    params:
+        settings={name: ATLAS[name] for name in ("size", "seed")},
+        code=lambda wildcards: code("draw_gene_sets"),
+    script:
+        "../../scripts/draw_gene_sets.py"
+
+
+rule collect_gene_sets:
+    """Read gene sets from their source: annotations mapped to terms in use, with all ancestors."""
+    input:
+        annotations=gene_set_file("path"),
+        ontology=gene_set_file("ontology"),
+    output:
+        sets="data/raw/gene_sets.h5",
+    log:
+        "logs/collect_gene_sets.log",
+    conda:
+        "../../envs/sparsekm.yaml"
+    threads: 1
+    resources:
+        mem_mb=memory(1000, 20),
+        runtime=minutes(60),
+    params:
+        source=gene_set_format(),
+        identifier=ANNOTATION["gene_sets"]["identifier"],
+        code=lambda wildcards: code("collect_gene_sets"),
+    script:
+        "../../scripts/collect_gene_sets.py"
+
+
+rule annotate_genes:
+    """Tabulate every feature of a data set: what each method says of it, and where it is high."""
+    input:
+        normalised="data/{dataset}/normalised.h5ad",
+        fits=expand("results/{{dataset}}/{method}/tuned.h5", method=config["methods"]),
+        stability=expand("results/{{dataset}}/{method}/stability.csv", method=TUNED),
+        gene_sets=gene_sets(),
+    output:
+        genes="results/{dataset}/genes.csv",
+    log:
+        "logs/annotate_genes/{dataset}.log",
+    conda:
+        "../../envs/sparsekm.yaml"
+    threads: 1
+    resources:
+        mem_mb=memory(600, 8),
+        runtime=minutes(10),
+    params:
+        methods=config["methods"],
+        tuned=TUNED,
+        terms=ANNOTATION["terms_per_gene"],
+        largest_term=ANNOTATION["term_size"][1],
+        code=lambda wildcards: code("annotate_genes"),
+    script:
+        "../../scripts/annotate_genes.py"
+
+
+rule enrich_genes:
+    """Find terms over-represented among the genes kept, dropped, and kept by l1 alone."""
+    input:
+        normalised="data/{dataset}/normalised.h5ad",
+        fits=expand("results/{{dataset}}/{method}/tuned.h5", method=TUNED),
+        gene_sets=gene_sets(),
+    output:
+        enrichment="results/{dataset}/enrichment.csv",
+    log:
+        "logs/enrich_genes/{dataset}.log",
+    conda:
+        "../../envs/sparsekm.yaml"
+    threads: 1
+    resources:
+        mem_mb=memory(800, 8),
+        runtime=minutes(10),
+    params:
+        tuned=TUNED,
+        term_size=ANNOTATION["term_size"],
+        code=lambda wildcards: code("enrich_genes"),
+    script:
+        "../../scripts/enrich_genes.py"
+
+
+rule match_clusters:
+    """Count the samples that clusters and known classes share, for every method."""
+    input:
+        normalised="data/{dataset}/normalised.h5ad",
+        fits=expand("results/{{dataset}}/{method}/tuned.h5", method=config["methods"]),
+    output:
+        contingency="results/{dataset}/contingency.csv",
+    log:
+        "logs/match_clusters/{dataset}.log",
+    conda:
+        "../../envs/sparsekm.yaml"
+    threads: 1
+    resources:
+        mem_mb=memory(600, 4),
+        runtime=minutes(10),
+    params:
+        methods=config["methods"],
+        code=lambda wildcards: code("match_clusters"),
+    script:
+        "../../scripts/match_clusters.py"
+
+
+rule compare_ages:
+    """Compare which genes are kept from age to age, and list who enters and leaves."""
+    input:
+        genes=expand("results/{age}/genes.csv", age=ATLAS["ages"]),
+    output:
+        kept="results/genes/kept_by_age.csv",
+        changes="results/genes/changes.csv",
+    log:
+        "logs/compare_ages.log",
+    conda:
+        "../../envs/sparsekm.yaml"
+    threads: 1
+    resources:
+        mem_mb=memory(500, 4),
+        runtime=minutes(5),
+    params:
+        ages=ATLAS["ages"],
+        code=lambda wildcards: code("compare_ages"),
+    script:
+        "../../scripts/compare_ages.py"

@@ -1,0 +1,78 @@
+"""The studies of the paper's experiments: which settings and methods each runs, and its files."""
+
+import csv
+
+SIMULATION = config["simulation"]
+STUDIES = {"simulation": SIMULATION, "simulation/preview": SIMULATION["preview"]}
+PAPER_VALUES = str(ROOT / "data" / "paper" / "simulations.csv")
+
+
+def simulation_effort():
+    """Give what the simulated methods spend on a search, where they do not say so themselves."""
+    return {
+        "n_init": SIMULATION["n_init"],
+        "n_sparsities": SIMULATION["n_sparsities"],
+        "n_references": SIMULATION["references"],
+    }
+
+
+@cache
+def printed_methods():
+    """List (experiment, setting, method) for which the paper prints a number that can differ.
+
+    How many features a method keeps that keeps all cannot.
+    """
+    with open(PAPER_VALUES, newline="") as table:
+        return {
+            (line["experiment"], line["setting"], line["method"])
+            for line in csv.DictReader(table)
+            if line["metric"] == "cer" or METHODS[line["method"]].tuning != "none"
+        }
+
+
+def simulated_cells(study):
+    """List (setting, row) of a study: variants only where there is a number to explain."""
+    chosen = STUDIES[study]
+    cells = []
+    for setting in select_settings(chosen["experiments"]):
+        cells += [(setting, METHOD_ROWS[name]) for name in chosen["methods"]]
+        for name in chosen.get("variants", []):
+            row = METHOD_ROWS[name]
+            if (setting.experiment, setting.name, row.method) in printed_methods():
+                cells.append((setting, row))
+    return cells
+
+
+def simulated_files(study):
+    """List the tables of repetitions of a study."""
+    return [
+        f"results/{study}/{setting.experiment}/{setting.name}/{row.name}.csv"
+        for setting, row in simulated_cells(study)
+    ]
+
+
+def simulation_results(study):
+    """Name what a page about a study is written from; nothing where it has no experiments."""
+    cells = simulated_cells(study)
+    if not cells:
+        return {}
+    # The first figure shows how l0 was tuned and which features it found.
+    shown = [
+        (setting, row)
+        for setting, row in cells
+        if setting.experiment == "experiment_1" and row.method == "l0"
+    ]
+    files = {
+        kind: [
+            f"results/{study}/{setting.experiment}/{setting.name}/{kind}/{row.name}.csv"
+            for setting, row in shown
+        ]
+        for kind in ("gap", "weights")
+    }
+    return {
+        "repetitions": simulated_files(study),
+        "simulated_gaps": files["gap"],
+        "simulated_weights": files["weights"],
+        "simulation_summary": f"results/{study}/summary.csv",
+        "versus_paper": f"results/{study}/versus_paper.csv",
+    }

@@ -1,0 +1,71 @@
+"""The rules for choosing the sparsity compared: `snakemake tuning_study` makes its results."""
+
+TUNING_STUDY = config["tuning_study"]
+# A design that is set to null is left out.
+STUDY_DESIGNS = {
+    name: design for name, design in TUNING_STUDY["designs"].items() if design
+}
+
+
+def study_settings(wildcards):
+    """Give what a data set of the study is drawn from, or where it is read."""
+    design = STUDY_DESIGNS[wildcards.design]
+    settings = {key: value for key, value in design.items() if key != "kind"}
+    if "path" in settings:
+        settings.setdefault("max_samples", TUNING_STUDY["max_samples"])
+    return settings
+
+
+rule run_tuning_study:
+    """Let every tuning rule choose on repetitions of one data set."""
+    input:
+        lambda wildcards: STUDY_DESIGNS[wildcards.design].get("path", []),
+    output:
+        table="results/tuning_study/{design}.csv",
+    log:
+        "logs/run_tuning_study/{design}.log",
+    wildcard_constraints:
+        design=either(STUDY_DESIGNS),
+    conda:
+        "../../envs/sparsekm.yaml"
+    threads: 1
+    resources:
+        mem_mb=memory(1000, 40),
+        runtime=minutes(30),
+    params:
+        seed=config["seed"],
+        design=study_settings,
+        kind=lambda wildcards: STUDY_DESIGNS[wildcards.design]["kind"],
+        replicates=TUNING_STUDY["replicates"],
+        effort=TUNING_STUDY["effort"],
+        code=lambda wildcards: code("run_tuning_study"),
+    script:
+        "../../scripts/run_tuning_study.py"
+
+
+rule summarise_tuning_study:
+    """Average the comparison of tuning rules, and draw it."""
+    input:
+        expand("results/tuning_study/{design}.csv", design=STUDY_DESIGNS),
+    output:
+        summary="results/tuning_study/summary.csv",
+        overview="results/tuning_study/overview.csv",
+        figure="results/tuning_study/summary.svg",
+    log:
+        "logs/summarise_tuning_study.log",
+    conda:
+        "../../envs/sparsekm.yaml"
+    threads: 1
+    resources:
+        mem_mb=memory(600, 0),
+        runtime=minutes(10),
+    params:
+        code=lambda wildcards: code("summarise_tuning_study"),
+    script:
+        "../../scripts/summarise_tuning_study.py"
+
+
+rule tuning_study:
+    """Compare the rules for choosing the sparsity, in results/tuning_study."""
+    input:
+        rules.summarise_tuning_study.output,
