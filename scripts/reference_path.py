@@ -32,6 +32,7 @@ def main(snakemake, progress):
                 problem.sparsities,
                 index=index,
                 seed=problem.seed,
+                reference=params.reference,
             )
         )
         progress(len(objectives), len(params.indices), "references")

@@ -4,21 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 from joblib import Parallel, delayed
-from sklearn.base import BaseEstimator, ClusterMixin, MetaEstimatorMixin, clone
-from sklearn.feature_selection import SelectorMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
 
-from sparsekm.cluster.path import SparsityPath
-from sparsekm.cluster.seeds import seed_sequence
-from sparsekm.cluster.validation import check_choice, check_count, check_sparsities
+from sparsekm.cluster.validation import check_choice, check_count
 from sparsekm.tuning.gap import gap_curve
-from sparsekm.tuning.grid import default_sparsities
 from sparsekm.tuning.references import REFERENCES, reference_objectives
 from sparsekm.tuning.selection import RULES, select_sparsity
+from sparsekm.tuning.sparsity_search import SparsitySearch
 
 
-class GapSearch(MetaEstimatorMixin, SelectorMixin, ClusterMixin, BaseEstimator):
-    """Choose the sparsity where the data beat permuted data by most.
+class GapSearch(SparsitySearch):
+    """Choose the sparsity where the data beat data without clusters by most.
 
     Parameters
     ----------
@@ -28,8 +23,10 @@ class GapSearch(MetaEstimatorMixin, SelectorMixin, ClusterMixin, BaseEstimator):
         The grid; None is `sparsekm.tuning.grid.default_sparsities` for the data.
     n_references : int, default=10
         Number of reference data sets, >= 2.
-    reference : {"permutation"}, default="permutation"
-        Every column permuted on its own.
+    reference : {"permutation", "gaussian"}, default="permutation"
+        Every column permuted on its own, as in the paper; or draws from a single Gaussian with the
+        data's second moments, which keeps the correlations of the features. See
+        `sparsekm.tuning.references`.
     rule : {"max", "one-se"}, default="max"
         See `sparsekm.tuning.selection.select_sparsity`.
     n_jobs : int, default=None
@@ -114,48 +111,26 @@ class GapSearch(MetaEstimatorMixin, SelectorMixin, ClusterMixin, BaseEstimator):
             If the estimator has no `sparsity` to tune.
         """
         self._check_parameters()
-        given, X = X, validate_data(self, X, dtype=[np.float64, np.float32])
-        seed = int(seed_sequence(self.random_state).generate_state(1)[0])
-        estimator = clone(self.estimator).set_params(random_state=seed)
-        sparsities = self._grid(X.shape[1])
+        given = X
+        X, estimator, sparsities, seed = self._prepare(X)
         path = estimator.path(X, sparsities)
         self._report("data", 0)
         references = self._fit_references(X, sparsities, seed)
         self.results_ = gap_curve(sparsities, path.n_selected, path.objectives, references)
-        self.best_index_ = select_sparsity(self.results_, self.rule)
-        self.best_sparsity_ = float(self.results_["sparsity"].iloc[self.best_index_])
-        self.path_ = path
-        self.best_estimator_ = self._best_estimator(estimator, given, path)
-        self.labels_ = self.best_estimator_.labels_
-        self.feature_weights_ = self.best_estimator_.feature_weights_
+        self._take(estimator, given, path, select_sparsity(self.results_, self.rule))
         return self
 
-    def predict(self, X):
-        """Label samples by the best estimator."""
-        check_is_fitted(self)
-        return self.best_estimator_.predict(X)
-
-    def _get_support_mask(self):
-        check_is_fitted(self)
-        return self.feature_weights_ > 0
-
     def _check_parameters(self) -> None:
-        if not hasattr(self.estimator, "path") or "sparsity" not in self.estimator.get_params():
-            raise TypeError(
-                f"estimator={self.estimator!r} should have a `sparsity` to tune and a `path`."
-            )
+        self._check_estimator()
         check_count("n_references", self.n_references, 2)
         check_choice("reference", self.reference, REFERENCES)
         check_choice("rule", self.rule, RULES)
 
-    def _grid(self, n_features: int) -> np.ndarray:
-        if self.sparsities is None:
-            return default_sparsities(self.estimator.penalty, n_features)
-        return np.unique(check_sparsities(self.sparsities))
-
     def _fit_references(self, X, sparsities, seed) -> np.ndarray:
         def work(index):
-            objectives = reference_objectives(self.estimator, X, sparsities, index=index, seed=seed)
+            objectives = reference_objectives(
+                self.estimator, X, sparsities, index=index, seed=seed, reference=self.reference
+            )
             self._report("reference", index + 1)
             return objectives
 
@@ -164,10 +139,6 @@ class GapSearch(MetaEstimatorMixin, SelectorMixin, ClusterMixin, BaseEstimator):
                 delayed(work)(index) for index in range(self.n_references)
             )
         )
-
-    def _best_estimator(self, estimator, X, path: SparsityPath):
-        best = estimator.set_params(sparsity=self.best_sparsity_)
-        return best.adopt(X, path, self.best_index_)
 
     def _report(self, what: str, number: int) -> None:
         if self.verbose:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from sklearn.base import clone
 
-REFERENCES = ["permutation"]
+from sparsekm.cluster.matrix import CentredMatrix
+from sparsekm.tuning.gaussian_mixing import mix_rows
 
 
 def permuted_reference(X: np.ndarray, *, index: int, seed: int) -> np.ndarray:
@@ -24,7 +27,7 @@ def permuted_reference(X: np.ndarray, *, index: int, seed: int) -> np.ndarray:
     -------
     ndarray of shape (n_samples, n_features), in the dtype of `X`
     """
-    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(index, 0)))
+    rng = _reference_generator(seed, index)
     # Columns are shuffled as contiguous rows of the transpose; the result is its view.
     columns = np.ascontiguousarray(X.T)
     if np.shares_memory(columns, X):
@@ -34,15 +37,44 @@ def permuted_reference(X: np.ndarray, *, index: int, seed: int) -> np.ndarray:
     return columns.T
 
 
+def gaussian_reference(X: np.ndarray, *, index: int, seed: int) -> np.ndarray:
+    """Draw from a single Gaussian: means, spreads and correlations stay, clusters go.
+
+    One more matrix is in memory. See `sparsekm.tuning.gaussian_mixing` for how it is drawn.
+
+    Parameters
+    ----------
+    X, index, seed
+        As in `permuted_reference`.
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_features), in the dtype of `X`
+    """
+    return mix_rows(X, _reference_generator(seed, index))
+
+
+REFERENCES: dict[str, Callable[..., np.ndarray]] = {
+    "permutation": permuted_reference,
+    "gaussian": gaussian_reference,
+}
+
+
 def reference_seed(seed: int, index: int) -> int:
     """Return the `random_state` for the path on the reference `index`."""
     return int(np.random.SeedSequence(seed, spawn_key=(index, 1)).generate_state(1)[0])
 
 
 def reference_objectives(
-    estimator, X: np.ndarray, sparsities: np.ndarray, *, index: int, seed: int
+    estimator,
+    X: np.ndarray,
+    sparsities: np.ndarray,
+    *,
+    index: int,
+    seed: int,
+    reference: str = "permutation",
 ) -> np.ndarray:
-    """Fit the path of one permuted reference, with the same search effort as the data.
+    """Fit the path of one reference, with the same search effort as the data.
 
     Parameters
     ----------
@@ -54,11 +86,18 @@ def reference_objectives(
         Which reference.
     seed : int
         Root seed.
+    reference : str, default="permutation"
+        A key of `REFERENCES`: how it is made.
 
     Returns
     -------
     ndarray of shape (n_sparsities,)
     """
-    reference = permuted_reference(X, index=index, seed=seed)
+    # The reference is nobody else's: it is centred where it is, without another copy.
+    data = CentredMatrix(REFERENCES[reference](X, index=index, seed=seed), copy=False)
     fitted = clone(estimator).set_params(random_state=reference_seed(seed, index))
-    return fitted.path(reference, sparsities).objectives
+    return fitted.path(data, sparsities).objectives
+
+
+def _reference_generator(seed: int, index: int) -> np.random.Generator:
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(index, 0)))

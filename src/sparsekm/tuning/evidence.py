@@ -1,0 +1,172 @@
+"""Are there clusters at all? The stability of the data beside that of data without clusters.
+
+The two halves of a data set without clusters agree on little; how little depends on how its
+features correlate, since an elongated cloud is cut across its length again and again. So the data
+are compared with references that have none: a single Gaussian with the same correlations, or, where
+features other than those of the clusters are independent, permutations, beside which far weaker
+clusters show.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from joblib import Parallel, delayed
+from scipy.stats import t as student
+
+from sparsekm.tuning.references import REFERENCES, reference_seed
+from sparsekm.tuning.resampling import resample
+
+# Chance that data without clusters are taken for data with.
+LEVEL = 0.05
+# Pairs of halves of the data, and of each reference: as many of either, or they could not be
+# compared.
+N_HALVES = 2
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """How the data compare with references without clusters.
+
+    Attributes
+    ----------
+    reference : str
+        How the references were made.
+    stability : float
+        Mean adjusted Rand index of halves of the data, over all sparsities.
+    reference_stabilities : ndarray of shape (n_references,)
+        The same of each reference.
+    level : float
+        Chance that data without clusters are taken for data with.
+    """
+
+    reference: str
+    stability: float
+    reference_stabilities: np.ndarray
+    level: float = LEVEL
+
+    @property
+    def strength(self) -> float:
+        """How far the data exceed the references' mean.
+
+        In units of the excess that one more reference would have with probability `level`
+        (Student's t): above 1 is evidence of clusters. NaN without references.
+        """
+        references = self.reference_stabilities
+        count = len(references)
+        if count == 0:
+            return float("nan")
+        reach = (
+            student.ppf(1 - self.level, count - 1) * references.std(ddof=1) * np.sqrt(1 + 1 / count)
+        )
+        # Where all references agree, any excess beyond rounding is evidence.
+        return float((self.stability - references.mean()) / max(reach, 1e-9))
+
+    @property
+    def has_clusters(self) -> bool | None:
+        """Whether there is evidence of clusters; None without references."""
+        return bool(self.strength > 1) if len(self.reference_stabilities) else None
+
+    def sentence(self) -> str:
+        """Say what was found."""
+        if self.has_clusters is None:
+            return "Whether there are clusters was not asked (n_references=0)."
+        references = self.reference_stabilities
+        return (
+            f"{'Evidence' if self.has_clusters else 'No evidence'} of clusters: partitions of two "
+            f"halves of the samples agree with an adjusted Rand index of {self.stability:.2f}; on "
+            f"{len(references)} data sets without clusters ({self.reference} references) with "
+            f"{references.mean():.2f} on average and {references.max():.2f} at most."
+        )
+
+
+def half_stability(estimator, X: np.ndarray, sparsities: np.ndarray, *, seed: int) -> float:
+    """Average the agreement of `N_HALVES` pairs of halves over all sparsities.
+
+    Parameters
+    ----------
+    estimator : estimator with `path`
+    X : ndarray of shape (n_samples, n_features)
+    sparsities : ndarray of shape (n_sparsities,)
+    seed : int
+
+    Returns
+    -------
+    float
+    """
+    agreements = [
+        resample(estimator, X, sparsities, scheme="halves", index=index, seed=seed).agreement
+        for index in range(N_HALVES)
+    ]
+    return float(np.mean(agreements))
+
+
+def reference_stability(
+    estimator, X: np.ndarray, sparsities: np.ndarray, *, reference: str, index: int, seed: int
+) -> float:
+    """Compute the `half_stability` of one reference.
+
+    Parameters
+    ----------
+    estimator, X, sparsities
+        As in `half_stability`.
+    reference : str
+        A key of `sparsekm.tuning.references.REFERENCES`.
+    index : int
+        Which reference. It depends on (`seed`, `index`) and `X` alone.
+    seed : int
+
+    Returns
+    -------
+    float
+    """
+    data = REFERENCES[reference](X, index=index, seed=seed)
+    return half_stability(estimator, data, sparsities, seed=reference_seed(seed, index))
+
+
+def weigh_evidence(
+    estimator,
+    X: np.ndarray,
+    sparsities: np.ndarray,
+    *,
+    reference: str,
+    n_references: int,
+    seed: int,
+    n_jobs: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Evidence:
+    """Compare the data with references without clusters.
+
+    Parameters
+    ----------
+    estimator, X, sparsities, reference, seed
+        As in `reference_stability`.
+    n_references : int
+        0, for no comparison, or >= 2.
+    n_jobs : int, default=None
+        References worked on at once, in threads. The result does not depend on it.
+    progress : callable, optional
+        Called with the number of references done and their total.
+
+    Returns
+    -------
+    Evidence
+    """
+
+    def work(index):
+        stability = reference_stability(
+            estimator, X, sparsities, reference=reference, index=index, seed=seed
+        )
+        if progress is not None:
+            progress(index + 1, n_references)
+        return stability
+
+    if n_references == 0:
+        return Evidence(reference, float("nan"), np.array([]))
+    own = half_stability(estimator, X, sparsities, seed=seed)
+    stabilities = Parallel(n_jobs=n_jobs, require="sharedmem")(
+        delayed(work)(index) for index in range(n_references)
+    )
+    return Evidence(reference, own, np.array(stabilities))

@@ -1,0 +1,58 @@
+"""What the searches for a sparsity share: their grid, their choice, and what they hand on."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClusterMixin, MetaEstimatorMixin, clone
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from sparsekm.cluster.path import SparsityPath
+from sparsekm.cluster.seeds import seed_sequence
+from sparsekm.cluster.validation import check_sparsities
+from sparsekm.tuning.grid import default_sparsities
+
+
+class SparsitySearch(MetaEstimatorMixin, SelectorMixin, ClusterMixin, BaseEstimator):
+    """Base of the searches: a path over a grid, and one of its fits taken as it stands.
+
+    A subclass has at least the parameters estimator, sparsities and random_state, and says in
+    `fit` which row of `results_` it takes.
+    """
+
+    def predict(self, X):
+        """Label samples by the best estimator."""
+        check_is_fitted(self)
+        return self.best_estimator_.predict(X)
+
+    def _get_support_mask(self):
+        check_is_fitted(self)
+        return self.feature_weights_ > 0
+
+    def _check_estimator(self) -> None:
+        if not hasattr(self.estimator, "path") or "sparsity" not in self.estimator.get_params():
+            raise TypeError(
+                f"estimator={self.estimator!r} should have a `sparsity` to tune and a `path`."
+            )
+
+    def _prepare(self, X):
+        """Return the validated data, the seeded estimator, the grid and the seed."""
+        X = validate_data(self, X, dtype=[np.float64, np.float32])
+        seed = int(seed_sequence(self.random_state).generate_state(1)[0])
+        estimator = clone(self.estimator).set_params(random_state=seed)
+        return X, estimator, self._grid(X.shape[1]), seed
+
+    def _grid(self, n_features: int) -> np.ndarray:
+        if self.sparsities is None:
+            return default_sparsities(self.estimator.penalty, n_features)
+        return np.unique(check_sparsities(self.sparsities))
+
+    def _take(self, estimator, X, path: SparsityPath, index: int) -> None:
+        """Learn the fit in row `index` of `results_`, and what it knows."""
+        self.best_index_ = index
+        self.best_sparsity_ = float(self.results_["sparsity"].iloc[index])
+        self.path_ = path
+        self.best_estimator_ = estimator.set_params(sparsity=self.best_sparsity_)
+        self.best_estimator_.adopt(X, path, index)
+        self.labels_ = self.best_estimator_.labels_
+        self.feature_weights_ = self.best_estimator_.feature_weights_

@@ -1,0 +1,208 @@
+"""Tuning the sparsity by how well the partition comes again when samples are left out."""
+
+from __future__ import annotations
+
+from joblib import Parallel, delayed
+
+from sparsekm.cluster.validation import check_choice, check_count
+from sparsekm.tuning.evidence import Evidence, weigh_evidence
+from sparsekm.tuning.noise_correlation import fair_reference, noise_correlation
+from sparsekm.tuning.references import REFERENCES
+from sparsekm.tuning.resampling import SCHEMES, Resampling, gather_resamplings, resample
+from sparsekm.tuning.sparsity_search import SparsitySearch
+from sparsekm.tuning.stability import STABILITY_RULES, select_stable, stability_curve
+
+
+class StabilitySearch(SparsitySearch):
+    """Choose the sparsity whose partition comes again when samples are left out.
+
+    Parameters
+    ----------
+    estimator : estimator with `sparsity` and `path`
+        For instance `L0KMeans` or `L1KMeans`. Its sparsity is not used.
+    sparsities : None or array-like, default=None
+        The grid; None is `sparsekm.tuning.grid.default_sparsities` for the data.
+    n_splits : int, default=10
+        Resamplings, >= 2.
+    scheme : {"subsample", "halves"}, default="subsample"
+        What is compared: fits to four fifths of the samples with the fit to all, or fits to two
+        halves with each other. See `sparsekm.tuning.resampling`.
+    rule : {"max", "sparse-end", "same"}, default="sparse-end"
+        See `sparsekm.tuning.stability.select_stable`.
+    n_references : int, default=5
+        Data sets without clusters whose stability tells whether there are clusters at all: 0 for
+        none of them, else >= 2. The sparsity chosen does not depend on them.
+    reference : {"auto", "permutation", "gaussian"}, default="auto"
+        How these are made: see `sparsekm.tuning.references`. "auto" permutes where the features
+        that the choice drops are independent of each other, and draws from a Gaussian where they
+        correlate (`sparsekm.tuning.noise_correlation`).
+    n_jobs : int, default=None
+        Resamplings and references worked on at once, in threads; each is one more matrix in
+        memory. Results do not depend on it.
+    random_state : None, int, RandomState or Generator, default=None
+        Determines resamplings, references and searches. Each depends on (seed, index) alone.
+    verbose : int, default=0
+        Whether to print progress.
+
+    Attributes
+    ----------
+    best_sparsity_ : float
+    best_index_ : int
+        Row of `results_`.
+    best_estimator_ : estimator
+        The path's own fit at the best sparsity, not a refit.
+    results_ : pandas.DataFrame
+        The stability curve, ascending in sparsity: see `sparsekm.tuning.stability.stability_curve`.
+    noise_correlation_ : float
+        Mean squared correlation of the dropped features, 1 being chance's.
+    evidence_ : Evidence
+        How the data compare with references; its `strength` is above 1 where there are clusters.
+    has_clusters_ : bool or None
+        None without references.
+    conclusion_ : str
+        The same in a sentence.
+    path_ : SparsityPath
+    labels_ : ndarray of shape (n_samples,)
+    feature_weights_ : ndarray of shape (n_features,)
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features,)
+        Where X has column names.
+
+    References
+    ----------
+    Lange, Roth, Braun & Buhmann (2004), doi:10.1162/089976604773717621.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sparsekm.cluster.estimators import L0KMeans
+    >>> from sparsekm.tuning.stability_search import StabilitySearch
+    >>> X = np.random.default_rng(0).normal(size=(40, 30))
+    >>> X[:20, :5] += 3
+    >>> search = StabilitySearch(L0KMeans(2), sparsities=[2, 5, 30], random_state=0).fit(X)
+    >>> search.best_sparsity_, search.has_clusters_
+    (5.0, True)
+    """
+
+    def __init__(
+        self,
+        estimator,
+        *,
+        sparsities=None,
+        n_splits=10,
+        scheme="subsample",
+        rule="sparse-end",
+        n_references=5,
+        reference="auto",
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+    ):
+        self.estimator = estimator
+        self.sparsities = sparsities
+        self.n_splits = n_splits
+        self.scheme = scheme
+        self.rule = rule
+        self.n_references = n_references
+        self.reference = reference
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X, y=None):
+        """Fit the paths of data and resamplings and choose.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        TypeError
+            If the estimator has no `sparsity` to tune.
+        ValueError
+            If a part of the samples is too small for so many clusters.
+        """
+        self._check_parameters()
+        given = X
+        X, estimator, sparsities, seed = self._prepare(X)
+        path = estimator.path(X, sparsities)
+        self._report("data", 0, 0)
+        resamplings = self._resample(X, path, seed)
+        self.results_ = stability_curve(path, *gather_resamplings(resamplings))
+        self._take(estimator, given, path, select_stable(self.results_, self.rule))
+        self._seed = seed
+        self.noise_correlation_ = noise_correlation(X, self.labels_, self.feature_weights_)
+        self.evidence_ = self.weigh_evidence(
+            X,
+            reference=fair_reference(self.noise_correlation_, self.reference),
+            n_references=self.n_references,
+        )
+        self.has_clusters_ = self.evidence_.has_clusters
+        self.conclusion_ = self.evidence_.sentence()
+        return self
+
+    def _check_parameters(self) -> None:
+        self._check_estimator()
+        check_count("n_splits", self.n_splits, 2)
+        check_count("n_references", self.n_references, 0)
+        if self.n_references == 1:
+            raise ValueError("n_references=1 should be 0 or >= 2: one says nothing about spread.")
+        check_choice("scheme", self.scheme, SCHEMES)
+        check_choice("rule", self.rule, STABILITY_RULES)
+        check_choice("reference", self.reference, ["auto", *REFERENCES])
+
+    def _resample(self, X, path, seed: int) -> list[Resampling]:
+        def work(index):
+            resampling = resample(
+                self.estimator,
+                X,
+                path.sparsities,
+                scheme=self.scheme,
+                index=index,
+                seed=seed,
+                labels=path.labels,
+            )
+            self._report("split", index + 1, self.n_splits)
+            return resampling
+
+        return Parallel(n_jobs=self.n_jobs, require="sharedmem")(
+            delayed(work)(index) for index in range(self.n_splits)
+        )
+
+    def weigh_evidence(self, X, *, reference: str, n_references: int) -> Evidence:
+        """Compare the data with references of a kind; `fit` does so with those asked for.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_samples, n_features)
+            The data that were fitted.
+        reference : str
+            A key of `sparsekm.tuning.references.REFERENCES`.
+        n_references : int
+            0 or >= 2.
+
+        Returns
+        -------
+        Evidence
+        """
+        return weigh_evidence(
+            self.estimator,
+            X,
+            self.results_["sparsity"].to_numpy(),
+            reference=reference,
+            n_references=n_references,
+            seed=self._seed,
+            n_jobs=self.n_jobs,
+            progress=lambda number, count: self._report("reference", number, count),
+        )
+
+    def _report(self, what: str, number: int, count: int) -> None:
+        if self.verbose:
+            print(f"StabilitySearch: {what} {number} of {count} done", flush=True)  # noqa: T201 (asked for by `verbose`)

@@ -1,0 +1,168 @@
+"""The data that the tuning rules are compared on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sparsekm.simulation.designs import EXPERIMENTS, replicate_seed
+from sparsekm.simulation.gaussian_clusters import gaussian_clusters
+
+LEVELS = np.array([1.0, -1.0, 0.0])
+
+
+@dataclass(frozen=True)
+class StudyData:
+    """A data set whose answer is known, at least in part.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        z-scored with ddof = 1.
+    n_clusters : int
+        Number to ask for.
+    labels : ndarray of shape (n_samples,) or None
+        None where there are no clusters.
+    relevant : bool array of shape (n_features,) or None
+        None where it is not known.
+    """
+
+    X: np.ndarray
+    n_clusters: int
+    labels: np.ndarray | None
+    relevant: np.ndarray | None
+
+
+def autoregressive(
+    *,
+    rho: float,
+    random_state,
+    mu: float = 0.9,
+    n_features: int = 500,
+    n_relevant: int = 50,
+    cluster_size: int = 20,
+) -> StudyData:
+    """Draw three clusters whose features a and b correlate as rho^|a - b| within clusters.
+
+    Parameters
+    ----------
+    rho : float
+        Between -1 and 1.
+    random_state : int, SeedSequence or Generator
+    mu : float
+        Means are mu, -mu and 0 on the relevant features. With 0 there are no clusters.
+    n_features, n_relevant, cluster_size : int
+
+    Returns
+    -------
+    StudyData
+    """
+    means = np.outer(mu * LEVELS, np.ones(n_relevant))
+    drawn = gaussian_clusters(
+        means, cluster_size, n_features, correlation=rho, random_state=random_state
+    )
+    none = mu == 0
+    return StudyData(
+        drawn.X, 3, None if none else drawn.labels, None if none else np.asarray(drawn.relevant)
+    )
+
+
+def blocks(
+    *,
+    rho: float,
+    random_state,
+    mu: float = 0.9,
+    block: int = 25,
+    n_features: int = 500,
+    n_relevant: int = 50,
+    cluster_size: int = 20,
+) -> StudyData:
+    """Draw three clusters beside blocks of noise features that correlate by rho with each other.
+
+    Parameters
+    ----------
+    rho : float
+        In [0, 1): correlation of two noise features of a block.
+    random_state, mu, n_features, n_relevant, cluster_size
+        As in `autoregressive`; relevant features are independent within clusters.
+    block : int
+        Features per block, unrelated to the clusters.
+
+    Returns
+    -------
+    StudyData
+    """
+    rng = np.random.default_rng(random_state)
+    labels = np.repeat(np.arange(3), cluster_size)
+    X = rng.standard_normal((len(labels), n_features))
+    for first in range(n_relevant, n_features, block):
+        members = X[:, first : first + block]
+        members *= np.sqrt(1 - rho)
+        members += np.sqrt(rho) * rng.standard_normal((len(labels), 1))
+    X[:, :n_relevant] += mu * LEVELS[labels][:, None]
+    relevant = np.arange(n_features) < n_relevant
+    none = mu == 0
+    return StudyData(_z_score(X), 3, None if none else labels, None if none else relevant)
+
+
+def read_matrix(file: str | Path, *, max_samples: int, random_state) -> StudyData:
+    """Read a matrix X with classes y from an .npz, at most so many of its samples at random."""
+    with np.load(file, allow_pickle=False) as arrays:
+        X, y = arrays["X"], arrays["y"]
+    rows = np.arange(len(X))
+    if len(X) > max_samples:
+        rows = np.random.default_rng(random_state).permutation(len(X))[:max_samples]
+    classes, labels = np.unique(y[np.sort(rows)], return_inverse=True)
+    return StudyData(_z_score(X[np.sort(rows)]), len(classes), labels, None)
+
+
+DESIGNS = {"autoregressive": autoregressive, "blocks": blocks}
+
+
+def draw_study_data(
+    name: str, design: Mapping[str, Any], *, root: int, replicate: int
+) -> StudyData:
+    """Draw a replicate of a design, or read a matrix.
+
+    Parameters
+    ----------
+    name : str
+        The design's name in the study.
+    design : mapping
+        ``{"path": file, "max_samples": n}``, or ``{"design": name, ...}`` with arguments of that
+        function: one of `DESIGNS` or of the paper's experiments.
+    root, replicate : int
+        As in `sparsekm.simulation.designs.replicate_seed`.
+
+    Returns
+    -------
+    StudyData
+
+    Raises
+    ------
+    ValueError
+        If there is no such design.
+    """
+    settings = dict(design)
+    if "path" in settings:
+        seed = replicate_seed(root, "tuning study", name, replicate)
+        return read_matrix(settings.pop("path"), **settings, random_state=seed)
+    kind = settings.pop("design")
+    seed = replicate_seed(root, kind, settings, replicate)
+    if kind in DESIGNS:
+        return DESIGNS[kind](**settings, random_state=seed)
+    if kind in EXPERIMENTS:
+        drawn = EXPERIMENTS[kind](**settings, random_state=seed)
+        return StudyData(drawn.X, drawn.n_clusters, drawn.labels, np.asarray(drawn.relevant))
+    raise ValueError(f"design={kind!r} should be one of {[*EXPERIMENTS, *DESIGNS]}.")
+
+
+def _z_score(X: np.ndarray) -> np.ndarray:
+    """Scale features to mean 0 and standard deviation 1, and drop constant ones."""
+    X = np.asarray(X, dtype=np.float64)
+    X = X[:, np.ptp(X, axis=0) > 0]
+    return (X - X.mean(axis=0)) / X.std(axis=0, ddof=1)

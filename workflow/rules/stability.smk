@@ -1,0 +1,93 @@
+"""Choosing the sparsity by stability, where `tuning: criterion` says so; evidence of clusters."""
+
+SPLITS = config["tuning"]["splits"]
+SPLITS_PER_JOB = config["tuning"]["references_per_job"]
+
+
+def split_indices(wildcards):
+    """List the resamplings of a batch; only the last batch can be short."""
+    first = int(wildcards.batch) * SPLITS_PER_JOB
+    return list(range(first, min(first + SPLITS_PER_JOB, SPLITS)))
+
+
+rule resample_path:
+    """Cluster parts of the samples at every sparsity, and compare with the path of all."""
+    input:
+        normalised="data/{dataset}/normalised.h5ad",
+        path="results/{dataset}/{method}/path.h5",
+    output:
+        resamplings="results/{dataset}/{method}/resamplings/{batch}.h5",
+    log:
+        "logs/resample_path/{dataset}/{method}/{batch}.log",
+    conda:
+        "../../envs/sparsekm.yaml"
+    threads: 1
+    resources:
+        mem_mb=memory(600, 10),
+        runtime=minutes(120),
+    params:
+        seed=config["seed"],
+        n_clusters=n_clusters,
+        search=search,
+        grid=grid,
+        indices=split_indices,
+        code=lambda wildcards: code("resample_path"),
+    script:
+        "../../scripts/resample_path.py"
+
+
+rule tune_stability:
+    """Compute the stability curve and take the path's fit at the chosen sparsity."""
+    input:
+        normalised="data/{dataset}/normalised.h5ad",
+        path="results/{dataset}/{method}/path.h5",
+        resamplings=expand(
+            "results/{{dataset}}/{{method}}/resamplings/{batch}.h5",
+            batch=range(-(-SPLITS // SPLITS_PER_JOB)),
+        ),
+    output:
+        stability="results/{dataset}/{method}/stability_curve.csv",
+        fit="results/{dataset}/{method}/tuned.h5",
+    log:
+        "logs/tune_stability/{dataset}/{method}.log",
+    wildcard_constraints:
+        method=either(TUNED_BY_STABILITY),
+    conda:
+        "../../envs/sparsekm.yaml"
+    threads: 1
+    resources:
+        mem_mb=memory(600, 4),
+        runtime=minutes(10),
+    params:
+        rule=config["tuning"]["stability_rule"],
+        code=lambda wildcards: code("tune_stability"),
+    script:
+        "../../scripts/tune_stability.py"
+
+
+rule weigh_evidence:
+    """Ask whether a data set has clusters at all."""
+    input:
+        normalised="data/{dataset}/normalised.h5ad",
+        fit="results/{dataset}/{method}/tuned.h5",
+    output:
+        evidence="results/{dataset}/{method}/evidence.csv",
+    log:
+        "logs/weigh_evidence/{dataset}/{method}.log",
+    wildcard_constraints:
+        method=either(TUNED),
+    conda:
+        "../../envs/sparsekm.yaml"
+    threads: 1
+    resources:
+        mem_mb=memory(600, 10),
+        runtime=minutes(120),
+    params:
+        seed=config["seed"],
+        n_clusters=n_clusters,
+        search=search,
+        grid=grid,
+        n_references=config["tuning"]["evidence_references"],
+        code=lambda wildcards: code("weigh_evidence"),
+    script:
+        "../../scripts/weigh_evidence.py"
