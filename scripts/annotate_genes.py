@@ -4,16 +4,31 @@ from workflow_job import run
 
 
 def main(snakemake, progress):
-    """Write each feature's score, rank and weight, and which methods keep it."""
-    from sparsekm.annotation.gene_table import gene_table, write_gene_table
-    from sparsekm.expression.normalised_file import read_features
+    """Write each feature's scores, weights, verdict and stability, where it is high, its terms."""
+    from sparsekm.annotation.enrichment import list_terms
+    from sparsekm.annotation.gene_matching import match_features
+    from sparsekm.annotation.gene_set_file import read_gene_sets_file
+    from sparsekm.annotation.gene_table import gene_table, primary_method, write_gene_table
+    from sparsekm.annotation.locations import locate_features
+    from sparsekm.annotation.stability import read_stability
+    from sparsekm.expression.normalised_file import read_features, read_normalised
     from sparsekm.storage.fit_file import read_fit
 
-    fits = {
-        method: read_fit(file)
-        for method, file in zip(snakemake.params.methods, snakemake.input.fits, strict=True)
+    params, files = snakemake.params, snakemake.input
+    fits = {method: read_fit(file) for method, file in zip(params.methods, files.fits, strict=True)}
+    data = read_normalised(files.normalised)
+    var = read_features(files.normalised)
+    stability = {
+        method: read_stability(file, data.features)
+        for method, file in zip(params.tuned, files.stability, strict=True)
     }
-    table = gene_table(read_features(snakemake.input.normalised), fits)
+    further = locate_features(data.X, fits[primary_method(fits)].labels, data.labels)
+    if files.gene_sets:
+        sets = read_gene_sets_file(files.gene_sets)
+        further["terms"] = list_terms(
+            sets, match_features(var, sets), most=params.terms, largest=params.largest_term
+        )
+    table = gene_table(var, fits, stability=stability, further=further)
     write_gene_table(table, snakemake.output.genes)
 
 

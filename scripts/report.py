@@ -5,6 +5,7 @@ from workflow_job import run
 
 def main(snakemake, progress):
     """Gather the results data set by data set and write one page."""
+    from sparsekm.annotation.gene_set_file import read_gene_sets_file
     from sparsekm.annotation.kept_by_age import read_ages, read_changes
     from sparsekm.reporting.ages_view import view_ages
     from sparsekm.reporting.atlas_versus_paper import read_paper_tables
@@ -64,6 +65,7 @@ def main(snakemake, progress):
         paper=paper,
         genes_of_interest=params.genes_of_interest,
         ages=ages,
+        gene_sets=read_gene_sets_file(files.gene_sets) if files.gene_sets else None,
         progress=progress.counting("data sets"),
     )
 

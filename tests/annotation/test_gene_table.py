@@ -7,6 +7,7 @@ import pytest
 from sparsekm.annotation.gene_table import (
     gene_table,
     judge_features,
+    primary_method,
     rank_scores,
     read_gene_table,
     write_gene_table,
@@ -123,3 +124,42 @@ def test_file_without_symbols_is_refused(tmp_path):
     (tmp_path / "genes.csv").write_text("gene,score_l0\nA,1\n")
     with pytest.raises(ValueError, match="should hold 'symbol'"):
         read_gene_table(tmp_path / "genes.csv")
+
+
+def test_stability_and_further_columns_stand_beside_their_features(tmp_path, var, fits):
+    further = pd.DataFrame(
+        {
+            "highest_cluster": [0, 1, 2, 3],
+            "effect_label": [0.5, np.nan, 1.5, 2.5],
+            "highest_label": ["NA", "r1", "r2", "r3"],
+            "terms": ["", "nan", "a; b", "c"],
+        }
+    )
+    stability = {"l0": np.array([0.1, 0.2, 0.3, 0.4])}
+    table = gene_table(var, fits, stability=stability, further=further)
+    write_gene_table(table, tmp_path / "genes.csv")
+    read = read_gene_table(tmp_path / "genes.csv").set_index("symbol")
+    assert list(read.loc[["A", "B", "C", "D"], "stability_l0"]) == [0.1, 0.2, 0.3, 0.4]
+    assert "stability_l1" not in read
+    assert list(read.loc[["A", "B", "C", "D"], "highest_cluster"]) == [0, 1, 2, 3]
+    assert list(read.loc[["A", "B"], "highest_label"]) == ["NA", "r1"]
+    assert list(read.loc[["A", "B"], "terms"]) == ["", "nan"]
+    assert np.isnan(read.loc["B", "effect_label"])
+    assert read.loc["D", "effect_label"] == 2.5
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"stability": {"l0": np.zeros(3)}}, {"further": pd.DataFrame({"terms": ["a"] * 5})}],
+)
+def test_columns_of_another_length_are_refused(var, fits, wrong):
+    with pytest.raises(ValueError, match=r"shape=\(\d,\) should be \(4,\)"):
+        gene_table(var, fits, **wrong)
+
+
+def test_l0_speaks_for_a_data_set_where_it_ran():
+    assert primary_method(["kmeans", "l1", "l0"]) == "l0"
+    assert primary_method(["kmeans", "l1"]) == "l1"
+    assert primary_method(["pgmm"]) == "pgmm"
+    with pytest.raises(ValueError, match="at least one method"):
+        primary_method([])

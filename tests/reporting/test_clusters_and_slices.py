@@ -3,6 +3,7 @@ import pandas as pd
 import pytest
 from matplotlib.colors import to_rgb
 
+from sparsekm.annotation.cluster_overlap import overlap_clusters
 from sparsekm.reporting.brain_slices import (
     PLANES,
     boundary_lines,
@@ -10,7 +11,7 @@ from sparsekm.reporting.brain_slices import (
     richest_slice,
     scale_bar_length,
 )
-from sparsekm.reporting.cluster_overlap import color_clusters, overlap_clusters
+from sparsekm.reporting.cluster_colors import color_clusters
 from sparsekm.reporting.component_figure import first_components
 from sparsekm.reporting.slice_figure import region_colors, slice_figure
 from sparsekm.reporting.style import shades

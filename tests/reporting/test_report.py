@@ -95,12 +95,14 @@ def test_gene_table_of_the_page_is_that_of_the_file(html, page, matrix_files):
     genes = read_gene_table(matrix_files["genes"])
     shown = [t for t in page.tables if t[0][0] == "symbol"][-1]
     assert [row[0] for row in shown[1:]] == genes["symbol"].tolist()
-    column = shown[0].index("score ℓ₁")
-    assert [row[column] for row in shown[1:]] == [f"{value:.4g}" for value in genes["score_l1"]]
+    column = shown[0].index("score ℓ₀")
+    assert [row[column] for row in shown[1:]] == [f"{value:.3g}" for value in genes["score_l0"]]
     scripts = re.findall(r'<script type="application/json">(.*?)</script>', html, re.DOTALL)
     data = json.loads(scripts[-1])
     assert [row[0] for row in data["rows"]] == genes["symbol"].tolist()
-    assert data["columns"] == shown[0]
+    assert [data["columns"][at] for at in data["shown"]] == shown[0]
+    # What is not shown can still be searched and downloaded.
+    assert data["fields"] == genes.columns.tolist()
 
 
 def test_names_from_data_are_escaped(html, page):
@@ -149,15 +151,16 @@ def test_references_have_a_doi_and_are_cited_by_number(page):
 
 def test_figures_are_on_the_page_and_in_the_folder(page, report):
     images = [attrs["src"] for tag, attrs in page.tags if tag == "img"]
-    assert len(images) == 6
+    assert len(images) == 7
     assert all(source.startswith("data:image/svg+xml;base64,") for source in images)
     assert sorted(file.name for file in (report / "figures").iterdir()) == [
-        f"{dataset}_{figure}.svg"
+        f"{dataset}_{figure}.{suffix}"
         for dataset, figures in (
-            ("E11.5", ("gap", "scores", "slices")),
+            ("E11.5", ("expression", "gap", "scores", "slices")),
             ("toy", ("components", "gap", "scores")),
         )
         for figure in figures
+        for suffix in ("pdf", "svg")
     ]
 
 

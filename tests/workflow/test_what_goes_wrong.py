@@ -55,6 +55,21 @@ def test_names_of_things_that_are_not_there_are_told(fresh):
     assert "\nmethods: 'l7' should be one of ['kmeans', 'l0', 'l1', 'pca', 'pgmm']." in done.stdout
 
 
+def test_gene_sets_without_their_files_are_told(fresh):
+    def change(configuration):
+        configuration["annotation"] = {"gene_sets": {"source": "gaf"}, "term_size": [9, 5]}
+
+    fresh.configure(change)
+    done = fresh.snakemake("--dry-run")
+    assert done.returncode != 0
+    for line in (
+        "annotation.gene_sets: source='gaf' should come with path.",
+        "annotation.gene_sets: source='gaf' should come with ontology.",
+        "annotation.term_size=[9, 5] should be smallest, largest.",
+    ):
+        assert done.stdout.count("\n" + line) == 1, line
+
+
 def test_a_missing_matrix_is_named(fresh):
     (fresh.root / "tumours.csv").unlink()
     done = fresh.snakemake("--dry-run")

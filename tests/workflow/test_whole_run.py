@@ -1,5 +1,7 @@
 """One run of the real workflow: from an atlas age's archives and two matrices to the report."""
 
+import zipfile
+
 import anndata
 import numpy as np
 import pandas as pd
@@ -152,6 +154,19 @@ def test_a_matrix_that_the_gene_sets_say_nothing_of_has_no_terms_but_clusters(fi
     assert sorted(best["label"]) == ["a", "b"]
     assert (best["share_of_cluster"] == 1).all()
     assert len(read_overlap(folder.parent / "cells" / "contingency.csv")) == 0
+
+
+def test_snakemakes_own_report_can_be_made_and_has_the_captions(finished):
+    done = finished.snakemake("--report", "snakemake_report.zip")
+    assert done.returncode == 0, done.stdout
+    with zipfile.ZipFile(finished.root / "snakemake_report.zip") as archive:
+        text = "".join(
+            archive.read(name).decode("utf-8", "replace")
+            for name in archive.namelist()
+            if name.endswith((".html", ".js"))
+        )
+    for words in ("Terms tested for over-representation", "at how many ages", "no other file"):
+        assert (words in text) == (words != "at how many ages"), words
 
 
 def test_the_gene_table_has_every_feature(finished):

@@ -65,7 +65,7 @@ rule tune_sparsity:
     log:
         "logs/tune_sparsity/{dataset}/{method}.log",
     wildcard_constraints:
-        method=either(TUNED),
+        method=either(TUNED_BY_GAP),
     conda:
         "../../envs/sparsekm.yaml"
     threads: 1

@@ -14,6 +14,7 @@ ROOT = Path(workflow.basedir)
 # The sources beside the Snakefile are the ones that the rules run and digest.
 sys.path.insert(0, str(ROOT / "src"))
 
+from sparsekm.annotation.addresses import address_name, is_address
 from sparsekm.atlas.sources import SOURCES
 from sparsekm.registry import METHODS
 from sparsekm.simulation.method_rows import METHOD_ROWS
@@ -134,6 +135,8 @@ MATRICES = {
 }
 DATASETS = [*ATLAS["ages"], *MATRICES]
 TUNED = [method for method in config["methods"] if METHODS[method].tuning == "gap"]
+TUNED_BY_GAP = TUNED if config["tuning"]["criterion"] == "gap" else []
+TUNED_BY_STABILITY = TUNED if config["tuning"]["criterion"] == "stability" else []
 UNTUNED = [method for method in config["methods"] if METHODS[method].tuning != "gap"]
 
 ANNOTATION = config["annotation"]
@@ -156,7 +159,23 @@ def gene_set_file(key):
     if ANNOTATION["gene_sets"]["source"] == "phantom":
         kind = {"path": "gaf", "ontology": "obo"}[key]
         return f"data/raw/gene_sets/phantom.{kind}"
-    return ANNOTATION["gene_sets"].get(key) or []
+    path = ANNOTATION["gene_sets"].get(key) or []
+    if path and is_address(path):
+        return f"data/raw/gene_sets/{address_name(path)}"
+    return path
+
+
+def gene_set_addresses():
+    """List the files of gene sets to fetch, with the address and format of each."""
+    if gene_set_format() is None or ANNOTATION["gene_sets"]["source"] == "phantom":
+        return {}
+    formats = {"path": gene_set_format(), "ontology": "obo"}
+    chosen = {key: ANNOTATION["gene_sets"].get(key) for key in formats}
+    return {
+        address_name(url): (url, formats[key])
+        for key, url in chosen.items()
+        if url and is_address(url)
+    }
 
 
 def gene_sets():

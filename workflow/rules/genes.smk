@@ -47,6 +47,28 @@ rule draw_gene_sets:
         "../../scripts/draw_gene_sets.py"
 
 
+rule retrieve_gene_sets:
+    """Fetch a file of gene sets, annotations or terms from its address."""
+    output:
+        "data/raw/gene_sets/{file}",
+    log:
+        "logs/retrieve_gene_sets/{file}.log",
+    wildcard_constraints:
+        file=either(gene_set_addresses()),
+    conda:
+        "../../envs/sparsekm.yaml"
+    threads: 1
+    resources:
+        mem_mb=memory(5000, 0),
+        runtime=minutes(120),
+    params:
+        url=lambda wildcards: gene_set_addresses()[wildcards.file][0],
+        kind=lambda wildcards: gene_set_addresses()[wildcards.file][1],
+        code=lambda wildcards: code("retrieve_gene_sets"),
+    script:
+        "../../scripts/retrieve_gene_sets.py"
+
+
 rule collect_gene_sets:
     """Read gene sets from their source: annotations mapped to terms in use, with all ancestors."""
     input:
@@ -78,7 +100,12 @@ rule annotate_genes:
         stability=expand("results/{{dataset}}/{method}/stability.csv", method=TUNED),
         gene_sets=gene_sets(),
     output:
-        genes="results/{dataset}/genes.csv",
+        genes=report(
+            "results/{dataset}/genes.csv",
+            caption="../report/genes.rst",
+            category="Genes",
+            labels={"data set": "{dataset}", "table": "genes"},
+        ),
     log:
         "logs/annotate_genes/{dataset}.log",
     conda:
@@ -104,7 +131,12 @@ rule enrich_genes:
         fits=expand("results/{{dataset}}/{method}/tuned.h5", method=TUNED),
         gene_sets=gene_sets(),
     output:
-        enrichment="results/{dataset}/enrichment.csv",
+        enrichment=report(
+            "results/{dataset}/enrichment.csv",
+            caption="../report/enrichment.rst",
+            category="Genes",
+            labels={"data set": "{dataset}", "table": "terms"},
+        ),
     log:
         "logs/enrich_genes/{dataset}.log",
     conda:
@@ -127,7 +159,12 @@ rule match_clusters:
         normalised="data/{dataset}/normalised.h5ad",
         fits=expand("results/{{dataset}}/{method}/tuned.h5", method=config["methods"]),
     output:
-        contingency="results/{dataset}/contingency.csv",
+        contingency=report(
+            "results/{dataset}/contingency.csv",
+            caption="../report/contingency.rst",
+            category="Clusters",
+            labels={"data set": "{dataset}", "table": "contingency"},
+        ),
     log:
         "logs/match_clusters/{dataset}.log",
     conda:
@@ -148,8 +185,18 @@ rule compare_ages:
     input:
         genes=expand("results/{age}/genes.csv", age=ATLAS["ages"]),
     output:
-        kept="results/genes/kept_by_age.csv",
-        changes="results/genes/changes.csv",
+        kept=report(
+            "results/genes/kept_by_age.csv",
+            caption="../report/kept_by_age.rst",
+            category="Genes",
+            labels={"data set": "all ages", "table": "kept by age"},
+        ),
+        changes=report(
+            "results/genes/changes.csv",
+            caption="../report/changes.rst",
+            category="Genes",
+            labels={"data set": "all ages", "table": "who enters and leaves"},
+        ),
     log:
         "logs/compare_ages.log",
     conda:

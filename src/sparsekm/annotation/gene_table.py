@@ -1,13 +1,15 @@
 """The table of features: score, rank, weight and verdict of each one.
 
 The table has one row per feature and, for each method ``m`` among ``l0``, ``l1``, ``kmeans``, ...
-the columns ``score_m`` (the between-cluster sum of squares a_j), ``rank_m`` and ``weight_m``.
-This module defines the file ``genes.csv``.
+the columns ``score_m`` (the between-cluster sum of squares a_j), ``rank_m`` and ``weight_m``; where
+it was counted, ``stability_m``, the share of half-samples that keep it; the cluster and the known
+class in which it is highest, with the effect size (`sparsekm.annotation.locations`); and ``terms``,
+names of gene sets that it is in. This module defines the file ``genes.csv``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Protocol
 
@@ -22,6 +24,7 @@ VERDICTS = ("kept by both", "only l0", "only l1", "neither")
 _PREFERRED_ORDER = ("l0", "l1", "kmeans")
 _IDENTIFIERS = ("entrez_id", "gene_id")
 _PLANTED = ("planted_kind", "planted_regions")
+_WORDS = ("highest_label", "terms")
 _DESCRIPTIVE_COLUMNS = ("name", *_IDENTIFIERS, "relevant", *_PLANTED)
 
 
@@ -78,7 +81,13 @@ def judge_features(l0_weights: np.ndarray, l1_weights: np.ndarray) -> np.ndarray
     )
 
 
-def gene_table(var: pd.DataFrame, fits: Mapping[str, FeatureFit]) -> pd.DataFrame:
+def gene_table(
+    var: pd.DataFrame,
+    fits: Mapping[str, FeatureFit],
+    *,
+    stability: Mapping[str, np.ndarray] | None = None,
+    further: pd.DataFrame | None = None,
+) -> pd.DataFrame:
     """Tabulate every feature of a data set under every method.
 
     Parameters
@@ -89,6 +98,10 @@ def gene_table(var: pd.DataFrame, fits: Mapping[str, FeatureFit]) -> pd.DataFram
         are taken over where present.
     fits : mapping of method name to fit
         Each fit has ``scores`` and ``weights`` of shape (p,).
+    stability : mapping of method name to array of shape (p,), optional
+        Shares of subsamples that keep each feature, of some of these methods.
+    further : DataFrame of p rows, optional
+        In the order of ``var``; its columns stand at the end.
 
     Returns
     -------
@@ -128,6 +141,13 @@ def gene_table(var: pd.DataFrame, fits: Mapping[str, FeatureFit]) -> pd.DataFram
         table[f"score_{method}"] = np.asarray(fits[method].scores, dtype=np.float64)
         table[f"rank_{method}"] = rank_scores(fits[method].scores)
         table[f"weight_{method}"] = np.asarray(fits[method].weights, dtype=np.float64)
+        if stability and method in stability:
+            _check_length(stability[method], len(var), f"{method} stability")
+            table[f"stability_{method}"] = np.asarray(stability[method], dtype=np.float64)
+    if further is not None:
+        _check_length(further.index, len(var), "further columns")
+        table[list(further.columns)] = further.to_numpy(dtype=object)
+        table = table.astype(further.dtypes.to_dict())
     return table.sort_values(f"rank_{methods[0]}", kind="stable", ignore_index=True)
 
 
@@ -141,8 +161,14 @@ def read_gene_table(file: str | Path) -> pd.DataFrame:
 
     A gene may be called "NA", "nan" or "1": symbols and names stay the strings they are.
     """
-    text = ("symbol", "name", "verdict", *_IDENTIFIERS, *_PLANTED)
-    table = pd.read_csv(file, dtype=dict.fromkeys(text, str), keep_default_na=False)
+    text = ("symbol", "name", "verdict", *_IDENTIFIERS, *_PLANTED, *_WORDS)
+    table = pd.read_csv(
+        file,
+        dtype=dict.fromkeys(text, str),
+        keep_default_na=False,
+        # No spread, no effect size: an empty cell among numbers.
+        na_values={name: [""] for name in ("effect_cluster", "effect_label")},
+    )
     if "symbol" not in table:
         raise ValueError(f"{file}: columns={list(table.columns)} should hold 'symbol'.")
     for column in table.columns.intersection(_IDENTIFIERS):
@@ -157,6 +183,20 @@ def _as_identifiers(column: pd.Series) -> pd.Series:
     if column.name in _IDENTIFIERS and pd.api.types.is_float_dtype(column):
         return column.astype("Int64")
     return column
+
+
+def primary_method(methods: Iterable[str]) -> str:
+    """Name the method whose clusters and choice of features a table speaks of: l0 if it ran.
+
+    Raises
+    ------
+    ValueError
+        When there is no method.
+    """
+    methods = list(methods)
+    if not methods:
+        raise ValueError(f"methods={methods} should hold at least one method.")
+    return next((method for method in _PREFERRED_ORDER if method in methods), methods[0])
 
 
 def _order_methods(fits: Mapping[str, FeatureFit]) -> list[str]:

@@ -8,8 +8,8 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sparsekm.cluster.alternation import Fit
-from sparsekm.cluster.path import Progress, SparsityPath
 from sparsekm.cluster.matrix import CentredMatrix
+from sparsekm.cluster.path import Progress, SparsityPath
 from sparsekm.cluster.validation import check_count, check_matrix
 
 

@@ -128,6 +128,21 @@ def read_features(file: str | Path) -> pd.DataFrame:
         return _read_part(file, opened, "var")
 
 
+def read_classes(file: str | Path) -> tuple[np.ndarray | None, pd.DataFrame | None]:
+    """Read the known classes of the samples, and what an atlas says of its regions.
+
+    Returns
+    -------
+    labels : object array of str, shape (n,), or None
+    regions : DataFrame with columns acronym, name, id and color, or None
+    """
+    with open_checked(file, _RULE) as opened:
+        obs = _read_part(file, opened, "obs")
+        regions = _read_part(file, opened, "uns/regions") if "uns/regions" in opened else None
+    labels = obs["label"].astype(str).to_numpy(dtype=object) if "label" in obs else None
+    return labels, regions
+
+
 def _read_part(file: str | Path, opened: h5py.File, name: str) -> Any:
     try:
         return read_elem(opened[name])

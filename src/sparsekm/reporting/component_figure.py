@@ -9,7 +9,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from sparsekm.reporting.cluster_overlap import color_clusters, overlap_clusters
+from sparsekm.annotation.cluster_overlap import overlap_clusters
+from sparsekm.reporting.cluster_colors import color_clusters
 from sparsekm.reporting.results import DatasetResult, MethodResult
 from sparsekm.reporting.style import MARKERS, categorical_colors, figure_style, new_figure
 

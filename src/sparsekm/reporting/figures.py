@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from matplotlib.figure import Figure
+
 from sparsekm.reporting.component_figure import component_figure
+from sparsekm.reporting.expression_figure import expression_figure
 from sparsekm.reporting.gap_figure import gap_figure
+from sparsekm.reporting.genes_of_interest import top_kept
 from sparsekm.reporting.results import DatasetResult
 from sparsekm.reporting.score_figure import score_figure
 from sparsekm.reporting.slice_figure import slice_figure
-from sparsekm.reporting.style import figure_svg
+from sparsekm.reporting.style import figure_pdf, figure_svg
 from sparsekm.reporting.tables import nouns
+
+_GENES_DRAWN = 6
 
 
 @dataclass(frozen=True)
 class CaptionedFigure:
-    """A figure as SVG text, ready for the page and for a file.
+    """A figure as SVG text, ready for the page and for a file, and as PDF for a paper.
 
     Attributes
     ----------
@@ -24,12 +31,15 @@ class CaptionedFigure:
         What it shows in one word; part of the file's name.
     title, caption : str
     svg : str
+    pdf : bytes
+        Empty where there is none.
     """
 
     name: str
     title: str
     caption: str
     svg: str
+    pdf: bytes = b""
 
     @property
     def data_uri(self) -> str:
@@ -37,45 +47,77 @@ class CaptionedFigure:
         return f"data:image/svg+xml;base64,{base64.b64encode(self.svg.encode()).decode()}"
 
 
-def draw_figures(result: DatasetResult) -> list[CaptionedFigure]:
+def caption_figure(name: str, title: str, caption: str, figure: Figure) -> CaptionedFigure:
+    """Render a figure in both formats."""
+    return CaptionedFigure(name, title, caption, figure_svg(figure), figure_pdf(figure))
+
+
+def draw_figures(result: DatasetResult, chosen: Sequence[int] = ()) -> list[CaptionedFigure]:
     """Draw every figure of a data set.
 
     Parameters
     ----------
     result : DatasetResult
+    chosen : sequence of int
+        Positions of the genes of interest in ``result.genes``.
 
     Returns
     -------
     figures : list of CaptionedFigure
         Slices for an atlas age, or principal components for a matrix; gap curves where a method
-        was tuned; sorted scores.
+        was tuned; sorted scores; the expression of single genes of an atlas age.
     """
     origin = "Simulated data. " if result.is_simulated else ""
     figures = [_draw_clusters(result, origin)]
     gap = gap_figure(result, nouns(result).features)
     if gap is not None:
         figures.append(
-            CaptionedFigure(
+            caption_figure(
                 "gap",
                 f"How many {nouns(result).features} to keep",
                 origin + _gap_caption(result),
-                figure_svg(gap),
+                gap,
             )
         )
     figures.append(
-        CaptionedFigure(
+        caption_figure(
             "scores",
             f"Scores of the {nouns(result).features}, and the cut",
             origin + _score_caption(result),
-            figure_svg(score_figure(result, nouns(result).features)),
+            score_figure(result, nouns(result).features),
         )
     )
-    return figures
+    expression = _draw_expression(result, chosen, origin)
+    return figures if expression is None else [*figures, expression]
+
+
+def _draw_expression(
+    result: DatasetResult, chosen: Sequence[int], origin: str
+) -> CaptionedFigure | None:
+    top = top_kept(result, _GENES_DRAWN - len(chosen), without=chosen)
+    if not result.is_atlas or result.normalised is None or not [*chosen, *top]:
+        return None
+    verdicts = result.genes.get("verdict")
+    notes = ["chosen" if verdicts is None else verdicts.iloc[row] for row in chosen]
+    notes += [f"rank {place}" for place in range(1, len(top) + 1)]
+    if top and chosen:
+        title = "Expression of the chosen genes and of the top kept ones"
+    else:
+        title = "Expression of single genes"
+    return caption_figure(
+        "expression",
+        title,
+        f"{origin}One sagittal and one coronal slice, those of the first figure. Under the symbol "
+        "of a chosen gene stands its verdict, under the others their place among the kept ones, by "
+        "score. Colours are standard deviations from the mean over all voxels; lines are the "
+        "borders of regions.",
+        expression_figure(result, [*chosen, *top], notes),
+    )
 
 
 def _draw_clusters(result: DatasetResult, origin: str) -> CaptionedFigure:
     if result.is_atlas:
-        return CaptionedFigure(
+        return caption_figure(
             "slices",
             "Clusters in the brain",
             f"{origin}Slices coloured by region (left) and by the clusters of each method. In each "
@@ -83,7 +125,7 @@ def _draw_clusters(result: DatasetResult, origin: str) -> CaptionedFigure:
             "direction and position. A cluster has the colour of the region it overlaps most, in "
             "shades where several clusters share a region; thin lines are the atlas' borders, also "
             "on the clusters. Where colours differ from the left panel, cluster and region differ.",
-            figure_svg(slice_figure(result)),
+            slice_figure(result),
         )
     labelled = (
         "above by their known labels, below by the clusters found. A cluster has the colour and "
@@ -91,12 +133,12 @@ def _draw_clusters(result: DatasetResult, origin: str) -> CaptionedFigure:
         if result.labels is not None
         else "by the clusters found."
     )
-    return CaptionedFigure(
+    return caption_figure(
         "components",
         "Clusters in the kept features",
         f"{origin}Samples in the first two principal components of the features each method keeps "
         f"(scaled by the square root of their weights), coloured {labelled}",
-        figure_svg(component_figure(result)),
+        component_figure(result),
     )
 
 

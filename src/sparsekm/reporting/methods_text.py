@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from sparsekm.annotation.gene_sets import GeneSets
 from sparsekm.reporting.annotation_text import write_annotation
 from sparsekm.reporting.literature import Citations
 from sparsekm.reporting.results import DatasetResult, MethodResult
@@ -25,7 +26,9 @@ NORMALISATIONS = {
 }
 
 
-def write_methods(results: Sequence[DatasetResult], citations: Citations) -> list[str]:
+def write_methods(
+    results: Sequence[DatasetResult], citations: Citations, sets: GeneSets | None = None
+) -> list[str]:
     """Write how the results were made, one paragraph for data, methods, tuning and measures.
 
     Only what the files say is told: a parameter that no file names is left out.
@@ -35,6 +38,8 @@ def write_methods(results: Sequence[DatasetResult], citations: Citations) -> lis
     results : sequence of DatasetResult
     citations : Citations
         Numbers the works cited.
+    sets : GeneSets, optional
+        The gene sets that were tested.
 
     Returns
     -------
@@ -47,7 +52,7 @@ def write_methods(results: Sequence[DatasetResult], citations: Citations) -> lis
         _write_clustering(every, citations),
         _write_tuning(tuned, citations) if tuned else "",
         _write_measures(results, citations),
-        write_annotation(results, citations),
+        write_annotation(results, citations, sets),
         _write_software(results, citations),
     ]
     return [paragraph for paragraph in paragraphs if paragraph]

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
+from sparsekm.reporting.anatomy_view import AnatomyView, view_anatomy
+from sparsekm.reporting.enrichment_view import EnrichmentView, view_enrichment
 from sparsekm.reporting.figures import CaptionedFigure
+from sparsekm.reporting.gene_view import GeneView, view_genes
 from sparsekm.reporting.results import DatasetResult
 from sparsekm.reporting.run_facts import data_source
 from sparsekm.reporting.slice_figure import region_colors
 from sparsekm.reporting.summary import summarise_dataset
 from sparsekm.reporting.tables import nouns, region_table, verdict_table
 
-TOP_GENES = 25
 _MISSING = "–"
-_COLUMN_TITLES = {"entrez_id": "Entrez id", "relevant": "planted"}
 
 
 @dataclass(frozen=True)
@@ -61,11 +61,9 @@ class DatasetView:
     figures: list[CaptionedFigure]
     verdicts: TableView | None
     regions: list[dict[str, Any]]
-    gene_noun: str
-    gene_columns: list[str]
-    top_genes: list[list[str]]
-    gene_data: dict[str, list]
-    genes_file: str = field(default="genes.csv")
+    anatomy: AnatomyView | None
+    genes: GeneView
+    enrichment: EnrichmentView | None
 
 
 def format_rate(value: float) -> str:
@@ -123,7 +121,7 @@ def view_table(
 
 
 def view_dataset(
-    result: DatasetResult, figures: Sequence[CaptionedFigure], genes_file: str = "genes.csv"
+    result: DatasetResult, figures: Sequence[CaptionedFigure], chosen: Sequence[int] = ()
 ) -> DatasetView:
     """Prepare one data set's part of the page.
 
@@ -131,15 +129,14 @@ def view_dataset(
     ----------
     result : DatasetResult
     figures : sequence of CaptionedFigure
-    genes_file : str
-        Where the full table of features stands, as the reader would look for it.
+    chosen : sequence of int
+        Positions of the genes of interest in ``result.genes``.
 
     Returns
     -------
     view : DatasetView
     """
     verdicts = verdict_table(result)
-    genes = _readable_columns(result.genes)
     words = nouns(result)
     return DatasetView(
         name=result.name,
@@ -157,54 +154,7 @@ def view_dataset(
             simulated=dict.fromkeys(verdicts.columns, result.is_simulated),
         ),
         regions=region_table(result, region_colors(result)) if result.is_atlas else [],
-        gene_noun=words.features,
-        gene_columns=[_title_column(column) for column in genes.columns],
-        top_genes=[
-            [_write_value(value) for value in row]
-            for row in genes.head(TOP_GENES).itertuples(index=False)
-        ],
-        gene_data={
-            "columns": [_title_column(column) for column in genes.columns],
-            "rows": [[_plain(value) for value in row] for row in genes.itertuples(index=False)],
-        },
-        genes_file=genes_file,
+        anatomy=view_anatomy(result, f"{result.name}/contingency.csv"),
+        genes=view_genes(result, chosen, f"{result.name}/genes.csv"),
+        enrichment=view_enrichment(result, f"{result.name}/enrichment.csv"),
     )
-
-
-def _readable_columns(genes: pd.DataFrame) -> pd.DataFrame:
-    """Leave out what a reader of the page does not look for: it stands in the file."""
-    hidden = ["gene_id"] + [
-        column
-        for column in genes.columns
-        if column.startswith("weight_") and (genes[column] == 1).all()
-    ]
-    return genes.drop(columns=hidden, errors="ignore")
-
-
-def _title_column(column: str) -> str:
-    """Write "score_l0" as "score ℓ₀"."""
-    if column in _COLUMN_TITLES:
-        return _COLUMN_TITLES[column]
-    for name, symbol in (("_l0", " ℓ₀"), ("_l1", " ℓ₁"), ("_kmeans", " k-means")):
-        column = column.replace(name, symbol)
-    return column.replace("_", " ")
-
-
-def _plain(value: Any) -> str | float | int | None:
-    """Turn a value into one that JSON knows; floats keep six digits."""
-    if isinstance(value, (bool, np.bool_)):
-        return "yes" if value else "no"
-    if pd.isna(value):
-        return None
-    if isinstance(value, (int, np.integer)):
-        return int(value)
-    if isinstance(value, (float, np.floating)):
-        return float(f"{value:.6g}")
-    return str(value)
-
-
-def _write_value(value: Any) -> str:
-    plain = _plain(value)
-    if plain is None:
-        return ""
-    return f"{plain:.4g}" if isinstance(plain, float) else str(plain)

@@ -8,6 +8,7 @@ from typing import Any
 
 import yaml
 
+from sparsekm.annotation.gene_sets import GeneSets
 from sparsekm.reporting.ages_view import AgesView
 from sparsekm.reporting.atlas_versus_paper import PaperTables, compare_with_paper
 from sparsekm.reporting.figures import CaptionedFigure, draw_figures
@@ -52,6 +53,7 @@ def write_report(
     paper: PaperTables | None = None,
     genes_of_interest: Sequence[str] | str = "auto",
     ages: AgesView | None = None,
+    gene_sets: GeneSets | None = None,
     progress: Any = None,
 ) -> None:
     """Write the report on some data sets, whole or not at all.
@@ -75,6 +77,8 @@ def write_report(
         Symbols of the genes to show first; see `sparsekm.reporting.genes_of_interest`.
     ages : AgesView, optional
         What is kept from age to age.
+    gene_sets : GeneSets, optional
+        Those that were tested, for what was left out of them.
     progress : callable, optional
         Called as ``progress(done, total)`` after each data set.
 
@@ -116,7 +120,7 @@ def write_report(
             "datasets": views,
             "ages": ages,
             "simulation": experiments,
-            "methods": write_methods(results, citations),
+            "methods": write_methods(results, citations, gene_sets),
             "references": citations.cited,
         }
     )

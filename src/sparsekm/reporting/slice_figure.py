@@ -13,6 +13,7 @@ from matplotlib.patches import Patch, PathPatch
 from matplotlib.path import Path
 from scipy.ndimage import distance_transform_edt
 
+from sparsekm.annotation.cluster_overlap import overlap_clusters
 from sparsekm.reporting.brain_slices import (
     PLANES,
     Slice,
@@ -20,7 +21,7 @@ from sparsekm.reporting.brain_slices import (
     richest_slice,
     scale_bar_length,
 )
-from sparsekm.reporting.cluster_overlap import color_clusters, overlap_clusters
+from sparsekm.reporting.cluster_colors import color_clusters
 from sparsekm.reporting.results import DatasetResult
 from sparsekm.reporting.style import (
     INK,

@@ -4,9 +4,8 @@ What is planted follows from the kind of each gene, so that over-representation 
 
 * *pattern of regions* and its parts: most markers carry them, few other genes do. A method that
   keeps markers finds them over-represented among the kept genes.
-* *needed everywhere*: nearly all housekeeping genes, which tell no regions apart. A method that
-  keeps some of them shows it; they are over-represented among the dropped, as far as so few can be
-  where most genes are dropped.
+* *needed everywhere*: nearly all housekeeping genes, which are planted in no region. Where a method
+  leaves them out, or keeps them alone, the term says so.
 * *control*: drawn without regard to kind. Nothing should be found.
 
 Annotations come with what real ones come with: other ids of a term, an obsolete term, NOT, and ND.

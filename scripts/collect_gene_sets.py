@@ -1,0 +1,27 @@
+"""Read gene sets: annotations mapped to terms in use, with all ancestors."""
+
+import logging
+
+from workflow_job import run
+
+
+def main(snakemake, progress):
+    """Read and check the source's files, write the sets, and log what was left out."""
+    from sparsekm.annotation.gene_set_file import write_gene_sets
+    from sparsekm.annotation.gene_set_sources import read_gene_sets
+
+    files = snakemake.input
+    sets = read_gene_sets(
+        snakemake.params.source,
+        files.annotations,
+        files.ontology or None,
+        identifier=snakemake.params.identifier,
+    )
+    for what, number in sets.notes.items():
+        logging.info("%s: %d", what, number)
+    logging.info("terms: %d, genes: %d", len(sets.terms), len(sets.genes))
+    logging.info("obsolete terms left out: %s", ", ".join(sets.obsolete) or "none")
+    write_gene_sets(snakemake.output.sets, sets)
+
+
+run(main, snakemake)

@@ -1,0 +1,19 @@
+"""Write the phantom's invented ontology, and the annotations of its genes."""
+
+from workflow_job import run
+
+
+def main(snakemake, progress):
+    """Write both in the formats of the real ones."""
+    from sparsekm.simulation.phantom.genes import plant_genes
+    from sparsekm.simulation.phantom.invented_ontology import annotation_text, ontology_text
+    from sparsekm.simulation.phantom.sizes import get_size
+    from sparsekm.storage.atomic import write_text
+
+    size, seed = snakemake.params.settings["size"], snakemake.params.settings["seed"]
+    genes = plant_genes(get_size(size).genes, seed)
+    write_text(annotation_text(genes, seed), snakemake.output.annotations)
+    write_text(ontology_text(), snakemake.output.ontology)
+
+
+run(main, snakemake)

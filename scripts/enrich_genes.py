@@ -1,0 +1,29 @@
+"""Find terms over-represented among the genes kept, dropped, and kept by l1 alone."""
+
+from workflow_job import run
+
+
+def main(snakemake, progress):
+    """Test every term within the size limits against the genes analysed, and write all tests."""
+    from sparsekm.annotation.enrichment import find_enriched, group_features, write_enrichment
+    from sparsekm.annotation.gene_matching import match_features
+    from sparsekm.annotation.gene_set_file import read_gene_sets_file
+    from sparsekm.expression.normalised_file import read_features
+    from sparsekm.storage.fit_file import read_fit
+
+    params, files = snakemake.params, snakemake.input
+    sets = read_gene_sets_file(files.gene_sets)
+    weights = {
+        method: read_fit(file).weights
+        for method, file in zip(params.tuned, files.fits, strict=True)
+    }
+    table = find_enriched(
+        sets,
+        match_features(read_features(files.normalised), sets),
+        group_features(weights),
+        term_size=tuple(params.term_size),
+    )
+    write_enrichment(table, snakemake.output.enrichment)
+
+
+run(main, snakemake)

@@ -1,0 +1,36 @@
+"""Count how often half of the samples keep each feature, at the tuned sparsity."""
+
+from workflow_job import run
+
+
+def main(snakemake, progress):
+    """Cluster the halves from the tuned labels on and write the share that keeps each feature."""
+    from sparsekm.annotation.stability import count_kept, write_stability
+    from sparsekm.expression.problem import pose_problem
+    from sparsekm.storage.fit_file import read_fit
+
+    params, wildcards = snakemake.params, snakemake.wildcards
+    fit = read_fit(snakemake.input.fit)
+    problem = pose_problem(
+        snakemake.input.normalised,
+        wildcards.dataset,
+        wildcards.method,
+        seed=params.seed,
+        n_clusters=fit.attributes["n_clusters"],
+        search=params.search,
+        grid={"sparsities": [fit.sparsity]},
+        code_digest=params.code,
+        n_jobs=snakemake.threads,
+    )
+    counts = count_kept(
+        problem.data.X,
+        problem.estimator.set_params(sparsity=fit.sparsity),
+        fit.labels,
+        params.subsamples,
+        problem.seed,
+        progress=progress.counting("subsamples"),
+    )
+    write_stability(snakemake.output.stability, problem.data.features, counts, params.subsamples)
+
+
+run(main, snakemake)

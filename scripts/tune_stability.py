@@ -1,0 +1,34 @@
+"""Choose the sparsity whose partition comes again when samples are left out."""
+
+from workflow_job import run
+
+
+def main(snakemake, progress):
+    """Compute the stability curve, choose a row, and write the curve and the path's fit there."""
+    from sparsekm.cluster.centers import cluster_centers
+    from sparsekm.expression.normalised_file import read_normalised
+    from sparsekm.storage.fit_file import write_fit
+    from sparsekm.storage.path_file import pick_fit, read_path
+    from sparsekm.storage.resampling_file import read_all_resamplings
+    from sparsekm.storage.stability_file import write_stability
+    from sparsekm.tuning.stability import select_stable, stability_curve
+
+    path, attributes = read_path(snakemake.input.path)
+    found = read_all_resamplings(snakemake.input.resamplings)
+    found.check_grid(snakemake.input.resamplings[0], path.sparsities)
+    curve = stability_curve(path, found.agreements, found.selections, found.n_fits)
+    chosen = select_stable(curve, snakemake.params.rule)
+    X = read_normalised(snakemake.input.normalised).X
+    centers = cluster_centers(X, path.labels[chosen], attributes["n_clusters"])
+    attributes.update(
+        rule=snakemake.params.rule,
+        reference="none",
+        n_references=0,
+        scheme=found.attributes["scheme"],
+        n_splits=len(found.indices),
+    )
+    write_stability(snakemake.output.stability, curve, chosen)
+    write_fit(snakemake.output.fit, pick_fit(path, chosen, centers, attributes))
+
+
+run(main, snakemake)

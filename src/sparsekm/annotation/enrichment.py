@@ -1,0 +1,207 @@
+r"""Terms over-represented among some of the genes analysed.
+
+Of N genes analysed, n are in the group, K carry the term, and k do both. If the group were drawn
+without regard to the term, k would be hypergeometric; the p-value is
+
+.. math:: P(X \ge k), \qquad X \sim \mathrm{Hypergeometric}(N, K, n),
+
+that of Fisher's exact test to one side. q-values are Benjamini and Hochberg's over all terms
+tested in the group [1]_: those whose K lies within the size limits, also where k is 0. N counts
+the genes of the data set, never those of the genome: the atlas chose its genes, and terms common
+among them would otherwise pass for a finding.
+
+Both steps are SciPy's. This module defines the file ``enrichment.csv``, a row per group and term
+tested, by group and ascending in p.
+
+References
+----------
+.. [1] Y. Benjamini, Y. Hochberg (1995). doi:10.1111/j.2517-6161.1995.tb02031.x
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from scipy.stats import false_discovery_control, hypergeom
+
+from sparsekm.annotation.gene_matching import MatchedFeatures
+from sparsekm.annotation.gene_sets import GeneSets
+from sparsekm.storage.atomic import write_table
+
+COLUMNS = (
+    "group",
+    "term",
+    "name",
+    "n_analysed",
+    "n_group",
+    "n_term",
+    "n_shared",
+    "expected",
+    "fold",
+    "p_value",
+    "q_value",
+    "genes",
+)
+GROUPS = ("kept", "dropped", "only l1")
+"""Groups of features, in the order of tables."""
+
+
+def group_features(weights: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Group features by what the sparse methods say of them.
+
+    Parameters
+    ----------
+    weights : mapping of method name to array of shape (p,)
+
+    Returns
+    -------
+    groups : dict of name to bool array of shape (p,)
+        ``"kept"`` and ``"dropped"`` by l0, or by l1 where l0 did not run; ``"only l1"`` where both
+        ran. Empty where neither did.
+    """
+    kept = {
+        method: np.asarray(weights[method]) != 0 for method in ("l0", "l1") if method in weights
+    }
+    if not kept:
+        return {}
+    first = next(iter(kept.values()))
+    groups = {"kept": first, "dropped": ~first}
+    if len(kept) == 2:
+        groups["only l1"] = kept["l1"] & ~kept["l0"]
+    return groups
+
+
+def find_enriched(
+    sets: GeneSets,
+    matched: MatchedFeatures,
+    groups: Mapping[str, np.ndarray],
+    *,
+    term_size: tuple[int, int] = (5, 500),
+) -> pd.DataFrame:
+    """Test every term within the size limits in every group.
+
+    Parameters
+    ----------
+    sets : GeneSets
+    matched : MatchedFeatures
+        The genes analysed.
+    groups : mapping of name to bool array of shape (p,)
+        Features of each group. A gene is in a group with any of its features, but not among the
+        dropped where it is among the kept.
+    term_size : (int, int)
+        Smallest and largest number of genes analysed that a term to test may have.
+
+    Returns
+    -------
+    table : DataFrame with the columns of `COLUMNS`
+
+    Raises
+    ------
+    ValueError
+        If the size limits are none.
+    """
+    low, high = term_size
+    if not 1 <= low <= high:
+        raise ValueError(f"term_size={list(term_size)} should be 1 <= smallest <= largest.")
+    carries = _members_analysed(sets, matched)
+    tested = [t for t, genes in enumerate(carries) if low <= genes.size <= high]
+    chosen = {name: matched.any_of(features) for name, features in groups.items()}
+    if "kept" in chosen and "dropped" in chosen:
+        chosen["dropped"] &= ~chosen["kept"]
+    parts = [
+        _test_group(name, genes, sets, matched, [(t, carries[t]) for t in tested])
+        for name, genes in chosen.items()
+    ]
+    if not parts or not tested:
+        return pd.DataFrame({column: [] for column in COLUMNS}).astype({"genes": object})
+    return pd.concat(parts, ignore_index=True)
+
+
+def _members_analysed(sets: GeneSets, matched: MatchedFeatures) -> list[np.ndarray]:
+    """List, for each term, which of the genes analysed carry it."""
+    number = np.full(len(sets.genes) + 1, -1, dtype=np.int64)
+    known = np.flatnonzero(matched.positions >= 0)
+    number[matched.positions[known]] = known
+    found = (number[members] for members in sets.members)
+    return [genes[genes >= 0] for genes in found]
+
+
+def _test_group(
+    group: str,
+    chosen: np.ndarray,
+    sets: GeneSets,
+    matched: MatchedFeatures,
+    carries: list[tuple[int, np.ndarray]],
+) -> pd.DataFrame:
+    n_analysed, n_group = len(matched.keys), int(chosen.sum())
+    n_term = np.array([genes.size for _, genes in carries])
+    shared = [genes[chosen[genes]] for _, genes in carries]
+    n_shared = np.array([genes.size for genes in shared])
+    expected = n_group * n_term / max(n_analysed, 1)
+    p_value = np.clip(hypergeom.sf(n_shared - 1, n_analysed, n_term, n_group), 0, 1)
+    table = pd.DataFrame(
+        {
+            "group": group,
+            "term": [sets.terms[t] for t, _ in carries],
+            "name": [sets.names[t] for t, _ in carries],
+            "n_analysed": n_analysed,
+            "n_group": n_group,
+            "n_term": n_term,
+            "n_shared": n_shared,
+            "expected": expected,
+            "fold": np.divide(n_shared, expected, out=np.ones(len(carries)), where=expected > 0),
+            "p_value": p_value,
+            "q_value": false_discovery_control(p_value) if len(carries) else p_value,
+            "genes": [";".join(sorted(matched.symbols[g] for g in genes)) for genes in shared],
+        },
+        columns=list(COLUMNS),
+    )
+    # Ties, as among terms with the same genes, go by size and identifier.
+    return table.sort_values(["p_value", "n_term", "term"], kind="stable", ignore_index=True)
+
+
+def write_enrichment(table: pd.DataFrame, file: str | Path) -> None:
+    """Write the table as UTF-8 CSV, whole or not at all."""
+    write_table(table[list(COLUMNS)], file)
+
+
+def read_enrichment(file: str | Path) -> pd.DataFrame:
+    """Read a table written by `write_enrichment`."""
+    words = ("group", "term", "name", "genes")
+    table = pd.read_csv(file, dtype=dict.fromkeys(words, str), keep_default_na=False)
+    if tuple(table.columns) != COLUMNS:
+        raise ValueError(
+            f"{file}: columns={list(table.columns)} should be {list(COLUMNS)}, as rule "
+            "enrich_genes writes them."
+        )
+    return table
+
+
+def list_terms(sets: GeneSets, matched: MatchedFeatures, most: int = 5, largest: int = 500) -> list:
+    """Name the most specific terms of each feature.
+
+    Parameters
+    ----------
+    sets : GeneSets
+    matched : MatchedFeatures
+    most : int
+        Terms of a feature to name.
+    largest : int
+        Genes that a term may have, of all its genes.
+
+    Returns
+    -------
+    terms : list of p str
+        Names joined by ``"; "``, the terms with the fewest genes first.
+    """
+    by_gene: dict[int, list[str]] = {}
+    sizes = [members.size for members in sets.members]
+    for t in sorted(range(len(sets.terms)), key=lambda t: (sizes[t], sets.terms[t])):
+        if sizes[t] <= largest:
+            for gene in sets.members[t]:
+                by_gene.setdefault(int(gene), []).append(sets.names[t])
+    found = ["; ".join(by_gene.get(int(at), [])[:most]) for at in matched.positions]
+    return [found[gene] if gene >= 0 else "" for gene in matched.gene_of]

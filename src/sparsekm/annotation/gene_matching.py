@@ -1,0 +1,108 @@
+"""Which gene of the gene sets a feature of a data set is.
+
+Symbols change over the years, and those of the Allen atlas are of about 2009. A feature is looked
+up by its symbol as it stands; without the asterisk that the atlas gives some; among the synonyms
+of the gene sets; and by its own aliases, where these lead to one gene only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from sparsekm.annotation.gene_sets import GeneSets
+
+
+@dataclass(frozen=True)
+class MatchedFeatures:
+    """The features of a data set as genes, each once.
+
+    Attributes
+    ----------
+    gene_of : int64 array of shape (p,)
+        Number of each feature's gene among `keys`; -1 where the feature lacks the identifier.
+    keys : list of str
+        The genes analysed, in the order of their first feature.
+    symbols : list of str
+        The symbol of the first feature of each gene.
+    positions : int64 array of shape (n_genes,)
+        Positions among the genes of the gene sets; -1 where these do not have the gene.
+    """
+
+    gene_of: np.ndarray
+    keys: list[str]
+    symbols: list[str]
+    positions: np.ndarray
+
+    @property
+    def n_annotated(self) -> int:
+        """How many of the genes analysed the gene sets have."""
+        return int((self.positions >= 0).sum())
+
+    def any_of(self, features: np.ndarray) -> np.ndarray:
+        """Say for each gene whether any of its features is among these (bool of shape (p,))."""
+        chosen = np.zeros(len(self.keys), dtype=bool)
+        numbers = self.gene_of[np.asarray(features, dtype=bool)]
+        chosen[numbers[numbers >= 0]] = True
+        return chosen
+
+
+def match_features(var: pd.DataFrame, sets: GeneSets) -> MatchedFeatures:
+    """Look the features of a data set up among the genes of gene sets.
+
+    Parameters
+    ----------
+    var : DataFrame of p rows
+        The index holds symbols; the columns ``entrez_id`` and ``aliases`` (joined by ``;``) are
+        used where present.
+    sets : GeneSets
+
+    Returns
+    -------
+    MatchedFeatures
+    """
+    place = {gene: at for at, gene in enumerate(sets.genes)}
+    symbols = [str(symbol) for symbol in var.index]
+    if sets.identifier == "entrez_id":
+        keys = _entrez_ids(var)
+    else:
+        aliases = var["aliases"].astype(str) if "aliases" in var else [""] * len(var)
+        keys = [
+            _find_symbol(symbol, [name for name in other.split(";") if name], place, sets.synonyms)
+            for symbol, other in zip(symbols, aliases, strict=True)
+        ]
+    number: dict[str, int] = {}
+    first_symbol: list[str] = []
+    gene_of = np.full(len(var), -1, dtype=np.int64)
+    for feature, key in enumerate(keys):
+        if key is None:
+            continue
+        if key not in number:
+            number[key] = len(number)
+            first_symbol.append(symbols[feature])
+        gene_of[feature] = number[key]
+    positions = np.array([place.get(key, -1) for key in number], dtype=np.int64)
+    return MatchedFeatures(gene_of, list(number), first_symbol, positions)
+
+
+def _entrez_ids(var: pd.DataFrame) -> list[str | None]:
+    if "entrez_id" not in var:
+        return [None] * len(var)
+    numbers = pd.to_numeric(var["entrez_id"], errors="coerce")
+    return [None if pd.isna(value) else str(int(value)) for value in numbers]
+
+
+def _find_symbol(
+    symbol: str, aliases: list[str], place: Mapping[str, int], synonyms: Mapping[str, str]
+) -> str:
+    """Return the gene's name in the gene sets, else the symbol itself."""
+    for name in (symbol, symbol.rstrip("*")):
+        if name in place:
+            return name
+        if name in synonyms:
+            return synonyms[name]
+    found = {name if name in place else synonyms.get(name) for name in aliases} - {None}
+    return min(found) if len(found) == 1 else symbol

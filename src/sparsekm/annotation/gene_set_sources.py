@@ -1,0 +1,56 @@
+"""Where gene sets come from, by the name that a source has in the configuration."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sparsekm.annotation.annotation_readers import read_gaf, read_gene2go
+from sparsekm.annotation.annotations import collect_annotations
+from sparsekm.annotation.gene_sets import GeneSets
+from sparsekm.annotation.gmt_reader import read_gmt
+from sparsekm.annotation.obo_reader import read_obo
+
+SOURCES = ("gmt", "gene2go", "gaf")
+"""Sources that are files."""
+
+
+def read_gene_sets(
+    source: str,
+    file: str | Path,
+    ontology: str | Path | None = None,
+    *,
+    identifier: str = "symbol",
+) -> GeneSets:
+    """Read the gene sets of a source.
+
+    Parameters
+    ----------
+    source : {"gmt", "gene2go", "gaf"}
+    file : path
+        Gene sets (gmt) or annotations of genes.
+    ontology : path, optional
+        The terms in OBO format, which annotations need.
+    identifier : {"symbol", "entrez_id"}
+        By what a GMT file names genes; the others are of one kind.
+
+    Returns
+    -------
+    GeneSets
+
+    Raises
+    ------
+    GeneSetError
+        If a file breaks its format.
+    ValueError
+        If there is no such source, or annotations come without an ontology.
+    """
+    if source not in SOURCES:
+        raise ValueError(f"source={source!r} should be one of {list(SOURCES)}.")
+    if source == "gmt":
+        return read_gmt(file, identifier)
+    if ontology is None:
+        raise ValueError(f"ontology=None should be a file in OBO format for source={source!r}.")
+    tree = read_obo(ontology)
+    if source == "gaf":
+        return collect_annotations(read_gaf(file), tree, "symbol")
+    return collect_annotations(read_gene2go(file), tree, "entrez_id")

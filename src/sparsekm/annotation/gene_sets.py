@@ -1,0 +1,106 @@
+"""Sets of genes by term, as every source of them is read into."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+IDENTIFIERS = ("symbol", "entrez_id")
+
+
+@dataclass(frozen=True)
+class GeneSets:
+    """Terms, and the genes of each.
+
+    Attributes
+    ----------
+    identifier : {"symbol", "entrez_id"}
+        By what genes are named.
+    genes : tuple of str, ascending
+    terms : tuple of str, ascending
+    names : tuple of str
+        What each term is called.
+    members : tuple of int arrays
+        Positions in `genes`, ascending, of each term.
+    synonyms : mapping of str to str
+        Other names of genes, where they are unambiguous.
+    notes : mapping of str to int
+        What was read, mapped and left out, counted.
+    obsolete : tuple of str
+        Obsolete terms that genes were annotated with; left out.
+    """
+
+    identifier: str
+    genes: tuple[str, ...]
+    terms: tuple[str, ...]
+    names: tuple[str, ...]
+    members: tuple[np.ndarray, ...]
+    synonyms: Mapping[str, str] = field(default_factory=dict)
+    notes: Mapping[str, int] = field(default_factory=dict)
+    obsolete: tuple[str, ...] = ()
+
+
+def build_gene_sets(
+    identifier: str,
+    members: Mapping[str, Iterable[str]],
+    names: Mapping[str, str],
+    *,
+    synonyms: Mapping[str, str] | None = None,
+    notes: Mapping[str, int] | None = None,
+    obsolete: Iterable[str] = (),
+) -> GeneSets:
+    """Put terms and genes into their order.
+
+    Parameters
+    ----------
+    identifier : {"symbol", "entrez_id"}
+    members : mapping of term to genes
+    names : mapping of term to name
+        A term without one goes by itself.
+    synonyms, notes, obsolete
+        As in `GeneSets`.
+
+    Raises
+    ------
+    ValueError
+        If the identifier is another.
+    """
+    if identifier not in IDENTIFIERS:
+        raise ValueError(f"identifier={identifier!r} should be one of {list(IDENTIFIERS)}.")
+    terms = tuple(sorted(members))
+    genes = tuple(sorted({gene for found in members.values() for gene in found}))
+    place = {gene: at for at, gene in enumerate(genes)}
+    return GeneSets(
+        identifier=identifier,
+        genes=genes,
+        terms=terms,
+        names=tuple(names.get(term) or term for term in terms),
+        members=tuple(
+            np.array(sorted(place[gene] for gene in set(members[term])), dtype=np.int64)
+            for term in terms
+        ),
+        synonyms=dict(sorted((synonyms or {}).items())),
+        notes=dict(notes or {}),
+        obsolete=tuple(sorted(set(obsolete))),
+    )
+
+
+def unique_synonyms(claims: Iterable[tuple[str, str]], symbols: set[str]) -> dict[str, str]:
+    """Keep the synonyms that mean one gene and are not themselves the symbol of one.
+
+    Parameters
+    ----------
+    claims : iterable of (synonym, symbol)
+    symbols : set of str
+
+    Returns
+    -------
+    synonyms : dict of synonym to symbol
+    """
+    meant: dict[str, set[str]] = {}
+    for synonym, symbol in claims:
+        if synonym and synonym not in symbols:
+            meant.setdefault(synonym, set()).add(symbol)
+    return {synonym: min(found) for synonym, found in meant.items() if len(found) == 1}

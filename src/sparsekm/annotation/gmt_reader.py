@@ -1,0 +1,67 @@
+"""Gene sets as GMT: a line per term with its identifier, a description, and genes, tab-separated.
+
+Ancestors are as the file has them: GMT knows no ontology.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sparsekm.annotation.gene_sets import GeneSets, build_gene_sets
+from sparsekm.annotation.text_lines import GeneSetError, at, read_lines
+
+_NO_NAMES = ("", "na", "n/a", "none")
+
+
+def read_gmt(file: str | Path, identifier: str = "symbol") -> GeneSets:
+    """Read a GMT file, compressed by gzip or not.
+
+    Parameters
+    ----------
+    file : path
+    identifier : {"symbol", "entrez_id"}
+        By what it names genes.
+
+    Returns
+    -------
+    GeneSets
+        A description that says nothing, or is an address, does not count as a name.
+
+    Raises
+    ------
+    GeneSetError
+        If a line has fewer than three columns, an empty one between others, or a term that was
+        there before; if an Entrez id is none; if there is no term at all.
+    """
+    members: dict[str, set[str]] = {}
+    names: dict[str, str] = {}
+    first_line: dict[str, int] = {}
+    for number, line in read_lines(file):
+        if not line.strip():
+            continue
+        cells = [cell.strip() for cell in line.rstrip("\t ").split("\t")]
+        if len(cells) < 3:
+            raise GeneSetError(
+                f"{at(file, number)}: columns={len(cells)} should be >= 3: term, description, "
+                "genes, separated by tabs."
+            )
+        term = cells[0]
+        for column, cell in enumerate(cells, start=1):
+            if not cell and column != 2:
+                raise GeneSetError(f"{at(file, number, column)}: the cell should not be empty.")
+            if column > 2 and identifier == "entrez_id" and not _is_number(cell):
+                raise GeneSetError(f"{at(file, number, column)}: {cell!r} should be an Entrez id.")
+        if term in members:
+            raise GeneSetError(
+                f"{at(file, number, 1)}: term={term!r} stands in line {first_line[term]} already."
+            )
+        members[term], first_line[term] = set(cells[2:]), number
+        nameless = cells[1].lower() in _NO_NAMES or "://" in cells[1]
+        names[term] = term if nameless else cells[1]
+    if not members:
+        raise GeneSetError(f"{file}: terms=0 should be >= 1.")
+    return build_gene_sets(identifier, members, names, notes={"terms read": len(members)})
+
+
+def _is_number(cell: str) -> bool:
+    return cell.isascii() and cell.isdecimal()

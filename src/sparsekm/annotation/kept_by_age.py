@@ -1,0 +1,135 @@
+"""Which genes are kept at how many ages, and who enters and leaves from one age to the next.
+
+This module defines two files. ``kept_by_age.csv`` has a row per gene: ``symbol``, what is said of
+it at each age (a verdict, or "kept" and "dropped" where one sparse method ran; empty where it was
+not analysed), ``n_analysed``, ``n_kept``, and the first and the last age that keep it.
+``changes.csv`` has a row per pair of neighbouring ages: ``earlier``, ``later``, and the genes that
+``enter``, ``leave`` and ``stay``, among those analysed at both, counted and by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from sparsekm.annotation.gene_table import VERDICTS
+from sparsekm.storage.atomic import write_table
+
+KEPT, DROPPED = "kept", "dropped"
+KEEPING = (VERDICTS[0], VERDICTS[1], KEPT)
+"""What may be said of a gene that the method in question keeps."""
+
+_FIXED = ("symbol", "n_analysed", "n_kept", "first", "last")
+CHANGES = ("enter", "leave", "stay")
+CHANGE_COLUMNS = ("earlier", "later", *(f"n_{kind}" for kind in CHANGES), *CHANGES)
+
+
+def tabulate_ages(genes: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """Say of every gene at every age whether it is kept.
+
+    Parameters
+    ----------
+    genes : mapping of age to gene table
+        In the order of the ages; tables as `sparsekm.annotation.gene_table.gene_table` makes them.
+        A gene is kept by l0, or by l1 where l0 did not run.
+
+    Returns
+    -------
+    table : DataFrame
+        See the module. Genes kept at most ages come first, and of these those kept earliest.
+    """
+    said = {age: _judge(table) for age, table in genes.items()}
+    symbols = sorted(set().union(*(words.index for words in said.values())))
+    table = pd.DataFrame({"symbol": symbols})
+    for age, words in said.items():
+        table[age] = words.reindex(symbols).fillna("").to_numpy(dtype=object)
+    ages = list(genes)
+    kept = table[ages].isin(KEEPING).to_numpy()
+    table["n_analysed"] = (table[ages] != "").sum(axis=1)
+    table["n_kept"] = kept.sum(axis=1)
+    names = np.array([*ages, ""], dtype=object)
+    table["first"] = names[np.where(kept.any(axis=1), kept.argmax(axis=1), -1)]
+    last = len(ages) - 1 - kept[:, ::-1].argmax(axis=1)
+    table["last"] = names[np.where(kept.any(axis=1), last, -1)]
+    # Kept at E11.5 before kept at E13.5, and so on: the pattern read as a number.
+    pattern = kept @ (2 ** np.arange(len(ages))[::-1])
+    order = np.lexsort((table["symbol"], -pattern, -table["n_kept"]))
+    return table.iloc[order].reset_index(drop=True)
+
+
+def _judge(genes: pd.DataFrame) -> pd.Series:
+    if "verdict" in genes:
+        words = genes["verdict"].to_numpy(dtype=object)
+    else:
+        weights = next((f"weight_{m}" for m in ("l0", "l1") if f"weight_{m}" in genes), None)
+        if weights is None:
+            raise ValueError("genes: columns should hold a weight of l0 or l1.")
+        words = np.where(genes[weights] != 0, KEPT, DROPPED).astype(object)
+    said = pd.Series(words, index=genes["symbol"].astype(str))
+    # Tables are in order of rank: of several features of one gene the best speaks for it.
+    return said[~said.index.duplicated()]
+
+
+def tabulate_changes(table: pd.DataFrame, ages: Sequence[str]) -> pd.DataFrame:
+    """List who enters, leaves and stays between neighbouring ages.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As `tabulate_ages` returns it.
+    ages : sequence of str
+
+    Returns
+    -------
+    changes : DataFrame with the columns of `CHANGE_COLUMNS`
+    """
+    rows = []
+    for earlier, later in pairwise(ages):
+        both = table[(table[earlier] != "") & (table[later] != "")]
+        before, after = both[earlier].isin(KEEPING), both[later].isin(KEEPING)
+        members = {
+            "enter": both["symbol"][~before & after],
+            "leave": both["symbol"][before & ~after],
+            "stay": both["symbol"][before & after],
+        }
+        rows.append(
+            {"earlier": earlier, "later": later}
+            | {f"n_{kind}": len(found) for kind, found in members.items()}
+            | {kind: ";".join(sorted(found)) for kind, found in members.items()}
+        )
+    return pd.DataFrame(rows, columns=list(CHANGE_COLUMNS))
+
+
+def write_ages(table: pd.DataFrame, file: str | Path) -> None:
+    """Write ``kept_by_age.csv`` or ``changes.csv``, whole or not at all."""
+    write_table(table, file)
+
+
+def read_ages(file: str | Path) -> tuple[pd.DataFrame, list[str]]:
+    """Read ``kept_by_age.csv``: the table, and its ages in their order."""
+    numbers = ("n_analysed", "n_kept")
+    table = pd.read_csv(file, dtype=str, keep_default_na=False)
+    ages = [column for column in table.columns if column not in _FIXED]
+    said = {"", KEPT, DROPPED, *VERDICTS}
+    if not set(_FIXED) <= set(table.columns) or not table[ages].isin(said).all(axis=None):
+        raise ValueError(
+            f"{file}: columns={list(table.columns)} should be {list(_FIXED)} and the ages, as "
+            "rule compare_ages writes them."
+        )
+    return table.astype(dict.fromkeys(numbers, int)), ages
+
+
+def read_changes(file: str | Path) -> pd.DataFrame:
+    """Read ``changes.csv``."""
+    words = ("earlier", "later", *CHANGES)
+    table = pd.read_csv(file, dtype=dict.fromkeys(words, str), keep_default_na=False)
+    if tuple(table.columns) != CHANGE_COLUMNS:
+        raise ValueError(
+            f"{file}: columns={list(table.columns)} should be {list(CHANGE_COLUMNS)}, as rule "
+            "compare_ages writes them."
+        )
+    return table

@@ -1,0 +1,167 @@
+"""The terms of an ontology in OBO format (go-basic.obo): names, ancestors, what is obsolete."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from sparsekm.annotation.text_lines import GeneSetError, at, read_lines
+
+
+@dataclass
+class Term:
+    """A term as it stands in the file; ``parents`` maps each to the line that names it."""
+
+    id: str
+    name: str = ""
+    namespace: str = ""
+    parents: dict[str, int] = field(default_factory=dict)
+    alternatives: dict[str, int] = field(default_factory=dict)
+    is_obsolete: bool = False
+
+
+@dataclass(frozen=True)
+class TermTree:
+    """Terms with all their ancestors.
+
+    Attributes
+    ----------
+    terms : dict of id to Term
+        Obsolete ones included.
+    ancestors : dict of id to frozenset of ids
+        Of every term that is not obsolete; itself included.
+    alternatives : dict of other id to id
+    """
+
+    terms: dict[str, Term]
+    ancestors: dict[str, frozenset[str]]
+    alternatives: dict[str, str]
+
+    def resolve(self, term: str) -> Term | None:
+        """Find a term by its id or another one of it; None where there is none."""
+        return self.terms.get(self.alternatives.get(term, term))
+
+
+def read_obo(file: str | Path, *, relations: tuple[str, ...] = ("part_of",)) -> TermTree:
+    """Read an ontology, compressed by gzip or not.
+
+    Parameters
+    ----------
+    file : path
+    relations : tuple of str
+        Relationships that lead to ancestors besides ``is_a``. A gene that serves a part serves
+        the whole; one that regulates a process need not be part of it.
+
+    Returns
+    -------
+    TermTree
+
+    Raises
+    ------
+    GeneSetError
+        If the file does not begin as OBO does, a term has no id or one that was there before, a
+        parent is no term or an obsolete one, or ancestors lead in a circle.
+    """
+    terms = {}
+    for term, number in _read_terms(file, relations):
+        if term.id in terms:
+            raise GeneSetError(f"{at(file, number)}: id={term.id!r} has been there before.")
+        terms[term.id] = term
+    if not terms:
+        raise GeneSetError(f"{file}: terms=0 should be >= 1.")
+    alternatives = {}
+    for term in terms.values():
+        for other, number in term.alternatives.items():
+            # A term that was merged into another may stand in the file still, as obsolete.
+            taken = other in terms and not terms[other].is_obsolete
+            if taken or alternatives.get(other, term.id) != term.id:
+                raise GeneSetError(
+                    f"{at(file, number)}: alt_id={other!r} of {term.id} is another term's too."
+                )
+            alternatives[other] = term.id
+    return TermTree(terms, _find_ancestors(file, terms), alternatives)
+
+
+def _read_terms(file: str | Path, relations: tuple[str, ...]) -> Iterator[tuple[Term, int]]:
+    """Yield each term with the line of its id."""
+    stanza, term, started, id_line = None, None, 0, 0
+    for number, line in read_lines(file):
+        line = line.strip()
+        if number == 1 and not line.startswith("format-version:"):
+            raise GeneSetError(f"{at(file, 1)}: {line[:40]!r} should be an OBO format-version.")
+        if line.startswith("["):
+            if stanza == "[Term]":
+                yield _checked(file, term, started), id_line
+            stanza, term, started = line, Term(""), number
+        elif stanza == "[Term]" and line and not line.startswith("!"):
+            tag, colon, value = line.partition(":")
+            if not colon:
+                raise GeneSetError(f"{at(file, number)}: {line[:40]!r} should be tag: value.")
+            if tag == "id":
+                id_line = number
+            _take(term, tag, value.strip(), number, relations)
+    if stanza == "[Term]":
+        yield _checked(file, term, started), id_line
+
+
+def _checked(file: str | Path, term: Term, number: int) -> Term:
+    if not term.id:
+        raise GeneSetError(f"{at(file, number)}: the term should have an id.")
+    return term
+
+
+def _take(term: Term, tag: str, value: str, number: int, relations: tuple[str, ...]) -> None:
+    # What follows " !" is a comment; a name may hold one.
+    bare = value.partition(" !")[0].partition(" {")[0].strip()
+    if tag == "id":
+        term.id = bare
+    elif tag == "name":
+        term.name = value
+    elif tag == "namespace":
+        term.namespace = bare
+    elif tag == "alt_id":
+        term.alternatives[bare] = number
+    elif tag == "is_obsolete":
+        term.is_obsolete = bare == "true"
+    elif tag == "is_a":
+        term.parents[bare] = number
+    elif tag == "relationship":
+        relation, _, parent = bare.partition(" ")
+        if relation in relations:
+            term.parents[parent.strip()] = number
+
+
+def _find_ancestors(file: str | Path, terms: dict[str, Term]) -> dict[str, frozenset[str]]:
+    """Join every term with the ancestors of its parents, parents first; no recursion."""
+    found: dict[str, frozenset[str]] = {}
+    for start in terms:
+        waiting, on_the_way = [start], set()
+        while waiting:
+            term = terms[waiting[-1]]
+            if term.id in found or term.is_obsolete:
+                on_the_way.discard(waiting.pop())
+                continue
+            _check_parents(file, term, terms)
+            missing = [parent for parent in term.parents if parent not in found]
+            circle = on_the_way.intersection(missing) | {term.id}.intersection(missing)
+            if circle:
+                parent = min(circle)
+                raise GeneSetError(
+                    f"{at(file, term.parents[parent])}: {parent} as an ancestor of {term.id} "
+                    "closes a circle."
+                )
+            if missing:
+                on_the_way.add(term.id)
+                waiting.extend(missing)
+                continue
+            above = (found[parent] for parent in term.parents)
+            found[term.id] = frozenset({term.id}).union(*above)
+    return found
+
+
+def _check_parents(file: str | Path, term: Term, terms: dict[str, Term]) -> None:
+    for parent, number in term.parents.items():
+        if parent not in terms or terms[parent].is_obsolete:
+            what = "no term of the file" if parent not in terms else "obsolete"
+            raise GeneSetError(f"{at(file, number)}: parent {parent!r} of {term.id} is {what}.")

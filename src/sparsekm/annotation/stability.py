@@ -1,0 +1,154 @@
+"""How stably features are kept: the share of half-samples in which each one is chosen again.
+
+Half of the samples are drawn without replacement, again and again, and clustered at the tuned
+sparsity [1]_. Each fit starts from the tuned labels of its half: the question is whether the
+features that make these clusters are the same in other samples, not whether a search finds the
+clusters again. This module defines the file ``stability.csv``: a row per feature in the order of
+the matrix, with the columns ``symbol``, ``kept`` and ``subsamples`` (counts) and ``stability``,
+their ratio.
+
+References
+----------
+.. [1] N. Meinshausen, P. Buhlmann (2010), Stability selection. doi:10.1111/j.1467-9868.2010.00740.x
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.base import clone
+
+from sparsekm.storage.atomic import write_table
+from sparsekm.storage.seeds import derive_seed
+
+COLUMNS = ("symbol", "kept", "subsamples", "stability")
+
+
+def draw_half(n_samples: int, index: int, seed: int) -> np.ndarray:
+    """Draw half of the samples, rounded up, without replacement.
+
+    Parameters
+    ----------
+    n_samples : int
+    index : int
+        Number of the subsample. It and the seed alone decide, so that more subsamples leave the
+        first ones as they are, and all methods see the same ones.
+    seed : int
+
+    Returns
+    -------
+    rows : int array of shape (ceil(n_samples / 2),), ascending
+    """
+    rng = np.random.default_rng(derive_seed(seed, "half", index))
+    return np.sort(rng.permutation(n_samples)[: (n_samples + 1) // 2])
+
+
+def count_kept(
+    X: np.ndarray,
+    estimator: Any,
+    labels: np.ndarray,
+    n_subsamples: int,
+    seed: int,
+    *,
+    progress: Callable[[int, int], None] | None = None,
+) -> np.ndarray:
+    """Count in how many half-samples each feature is kept.
+
+    Parameters
+    ----------
+    X : array of shape (n, p)
+    estimator : L0KMeans or L1KMeans
+        With its sparsity set; it is cloned. Its alternation starts from the labels alone. A
+        cluster without samples in a half is one cluster less there, and the smallest cluster
+        allowed is half of what it is for all samples.
+    labels : int array of shape (n,)
+        The tuned clusters.
+    n_subsamples : int
+    seed : int
+    progress : callable, optional
+        Called as ``progress(done, total)`` after each subsample.
+
+    Returns
+    -------
+    counts : int64 array of shape (p,)
+
+    Raises
+    ------
+    ValueError
+        If ``n_subsamples < 1``, or the labels are not one per sample.
+    """
+    if n_subsamples < 1:
+        raise ValueError(f"n_subsamples={n_subsamples} should be >= 1.")
+    if np.shape(labels) != (len(X),):
+        raise ValueError(f"labels: shape={np.shape(labels)} should be ({len(X)},).")
+    counts = np.zeros(X.shape[1], dtype=np.int64)
+    for index in range(n_subsamples):
+        rows = draw_half(len(X), index, seed)
+        counts += _keeps(X[rows], estimator, labels[rows], derive_seed(seed, "start", index))
+        if progress is not None:
+            progress(index + 1, n_subsamples)
+    return counts
+
+
+def _keeps(X: np.ndarray, estimator: Any, labels: np.ndarray, seed: int) -> np.ndarray:
+    n_clusters = np.unique(labels).size
+    smallest = -(-estimator.min_cluster_size // 2)
+    fit = clone(estimator).set_params(
+        n_clusters=n_clusters,
+        init=labels,
+        # The global search would start from much else besides.
+        search="alternate",
+        min_cluster_size=max(1, min(smallest, len(X) // n_clusters)),
+        random_state=seed,
+    )
+    return fit.fit(X).feature_weights_ != 0
+
+
+def write_stability(
+    file: str | Path, symbols: Sequence[str], counts: np.ndarray, n_subsamples: int
+) -> None:
+    """Write how often each feature is kept, whole or not at all."""
+    counts = np.asarray(counts, dtype=np.int64)
+    table = pd.DataFrame(
+        {
+            "symbol": np.asarray(symbols, dtype=object),
+            "kept": counts,
+            "subsamples": n_subsamples,
+            "stability": counts / n_subsamples,
+        }
+    )
+    write_table(table, file)
+
+
+def read_stability(file: str | Path, symbols: Sequence[str]) -> np.ndarray:
+    """Read the share of subsamples that keep each feature.
+
+    Parameters
+    ----------
+    file : path
+    symbols : sequence of str
+        The features that the file should be about, in its order.
+
+    Returns
+    -------
+    stability : float64 array of shape (p,), in [0, 1]
+
+    Raises
+    ------
+    ValueError
+        If it is about other features, or its counts make no shares.
+    """
+    table = pd.read_csv(file, dtype={"symbol": str}, keep_default_na=False)
+    if tuple(table.columns) != COLUMNS or list(table["symbol"]) != [str(s) for s in symbols]:
+        raise ValueError(
+            f"{file}: columns={list(table.columns)}, rows={len(table)} should be {list(COLUMNS)} "
+            f"for the {len(symbols)} features of the data set, as rule gene_stability writes them."
+        )
+    shares = table["kept"].to_numpy(np.float64) / table["subsamples"].to_numpy(np.float64)
+    if not ((shares >= 0) & (shares <= 1)).all():
+        raise ValueError(f"{file}: kept should lie between 0 and subsamples in every row.")
+    return shares

@@ -1,0 +1,112 @@
+"""Over-represented terms as the page shows them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pandas as pd
+
+from sparsekm.annotation.enrichment import GROUPS
+from sparsekm.reporting.results import DatasetResult
+from sparsekm.reporting.tables import nouns
+
+LEVEL = 0.05
+"""False discovery rate up to which a term counts as over-represented."""
+MOST_TERMS = 12
+_GENES_NAMED = 12
+_TERM_PAGE = "https://www.ebi.ac.uk/QuickGO/term/{}"
+
+
+@dataclass(frozen=True)
+class TermRow:
+    """One term in one group."""
+
+    group: str
+    term: str
+    url: str
+    name: str
+    shared: str
+    expected: str
+    fold: str
+    p_value: str
+    q_value: str
+    genes: str
+
+
+@dataclass(frozen=True)
+class EnrichmentView:
+    """Sentences on every group, and the terms found."""
+
+    sentences: list[str]
+    rows: list[TermRow]
+    file: str
+
+
+def view_enrichment(result: DatasetResult, file: str) -> EnrichmentView | None:
+    """Prepare what is said of over-represented terms.
+
+    Parameters
+    ----------
+    result : DatasetResult
+    file : str
+        Where all tests stand.
+
+    Returns
+    -------
+    view : EnrichmentView, or None
+        None where no term was tested.
+    """
+    table = result.enrichment
+    if table is None or table.empty:
+        return None
+    words = nouns(result)
+    n_terms = table["term"].nunique()
+    sentences = [
+        f"{n_terms:,} terms were tested in each group against the "
+        f"{int(table['n_analysed'].iloc[0]):,} {words.features} analysed."
+    ]
+    rows = []
+    for group in GROUPS:
+        tests = table[table["group"] == group]
+        if tests.empty:
+            continue
+        found = tests[tests["q_value"] <= LEVEL]
+        sentences.append(_summarise(group, tests, len(found), words.features))
+        rows += [_row(test, result) for test in found.head(MOST_TERMS).itertuples(index=False)]
+    return EnrichmentView(sentences, rows, file)
+
+
+def _summarise(group: str, tests: pd.DataFrame, n_found: int, features: str) -> str:
+    n_group = int(tests["n_group"].iloc[0])
+    whom = f"the {n_group:,} {features} {_describe(group)}"
+    if n_group == 0:
+        return f"No {features} are {_describe(group)}."
+    if n_found == 0:
+        return (
+            f"Among {whom} no term is over-represented (smallest q = {tests['q_value'].min():.2g})."
+        )
+    named = f", of which {MOST_TERMS} are shown" if n_found > MOST_TERMS else ""
+    terms = "one term is" if n_found == 1 else f"{n_found:,} terms are"
+    return f"Among {whom} {terms} over-represented (q ≤ {LEVEL:g}){named}."
+
+
+def _describe(group: str) -> str:
+    return {"only l1": "kept by ℓ₁ alone"}.get(group, group)
+
+
+def _row(test, result: DatasetResult) -> TermRow:
+    genes = test.genes.split(";")
+    more = len(genes) - _GENES_NAMED
+    is_real = test.term.startswith("GO:") and not result.is_simulated
+    return TermRow(
+        group=_describe(test.group),
+        term=test.term,
+        url=_TERM_PAGE.format(test.term) if is_real else "",
+        name=test.name,
+        shared=f"{test.n_shared} of {test.n_term}",
+        expected=f"{test.expected:.1f}",
+        fold=f"{test.fold:.1f}",
+        p_value=f"{test.p_value:.2g}",
+        q_value=f"{test.q_value:.2g}",
+        genes=", ".join(genes[:_GENES_NAMED]) + (f" and {more} more" if more > 0 else ""),
+    )

@@ -1,0 +1,195 @@
+"""The table of genes as the page shows it: which columns, under which titles, with which links."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from sparsekm.annotation.gene_table import primary_method
+from sparsekm.reporting.results import DatasetResult
+from sparsekm.reporting.tables import nouns
+
+TOP_GENES = 25
+LONGEST_TEXT = 72
+"""Letters of a name, or of terms, that a cell shows; the search and the file have them all."""
+LINKS = "links"
+_PAGES = {
+    "Allen": ("gene_id", "https://developingmouse.brain-map.org/gene/show/{}"),
+    "NCBI": ("entrez_id", "https://www.ncbi.nlm.nih.gov/gene/{}"),
+}
+_TITLES = {
+    "entrez_id": "Entrez id",
+    "relevant": "planted",
+    "planted_kind": "planted kind",
+    "highest_cluster": "highest in cluster",
+    "effect_cluster": "effect there",
+    "effect_label": "effect there",
+}
+_WIDE = ("name", "terms")
+
+
+@dataclass(frozen=True)
+class Link:
+    """A page about a gene elsewhere."""
+
+    title: str
+    url: str
+
+
+@dataclass(frozen=True)
+class GeneColumn:
+    """A column of the table: its title, its place in the data, and whether it holds long text."""
+
+    title: str
+    index: int
+    is_wide: bool = False
+
+
+@dataclass(frozen=True)
+class GeneView:
+    """The table of genes.
+
+    Attributes
+    ----------
+    noun : str
+        What genes are called, in the plural.
+    columns : list of GeneColumn
+        Those shown; all others are searched and downloaded.
+    top : list of (list of str, list of Link)
+        Cells and links of the first rows.
+    chosen : list of (list of str, list of Link)
+        Those of the genes of interest.
+    data : dict
+        All columns and rows, for the script of the page.
+    has_links : bool
+    file : str
+    """
+
+    noun: str
+    columns: list[GeneColumn]
+    top: list[tuple[list[str], list[Link]]]
+    chosen: list[tuple[list[str], list[Link]]]
+    data: dict[str, Any]
+    has_links: bool
+    file: str
+
+
+def view_genes(result: DatasetResult, chosen: Sequence[int], file: str) -> GeneView:
+    """Prepare the table of genes.
+
+    Parameters
+    ----------
+    result : DatasetResult
+    chosen : sequence of int
+        Positions of the genes of interest.
+    file : str
+        Where the whole table stands, as the reader would look for it.
+
+    Returns
+    -------
+    view : GeneView
+    """
+    genes = result.genes
+    names = list(genes.columns)
+    pages = _pages(result)
+    shown = [
+        GeneColumn(_title(name, result), names.index(name), name in _WIDE)
+        for name in _shown(result)
+    ]
+    rows = [[_plain(value) for value in row] for row in genes.itertuples(index=False)]
+
+    def view_row(row: list) -> tuple[list[str], list[Link]]:
+        links = [
+            Link(title, address.format(row[names.index(column)]))
+            for title, (column, address) in pages.items()
+            if row[names.index(column)] is not None
+        ]
+        return [_write(row[column.index], column.is_wide) for column in shown], links
+
+    return GeneView(
+        noun=nouns(result).features,
+        columns=shown,
+        top=[view_row(row) for row in rows[:TOP_GENES]],
+        chosen=[view_row(rows[at]) for at in chosen],
+        data={
+            "columns": [_title(name, result) for name in names],
+            "fields": names,
+            "rows": rows,
+            "shown": [column.index for column in shown],
+            "longest": LONGEST_TEXT,
+            "wide": [column.index for column in shown if column.is_wide],
+            "links": [
+                {"title": title, "column": names.index(column), "url": address}
+                for title, (column, address) in pages.items()
+            ],
+        },
+        has_links=bool(pages),
+        file=file,
+    )
+
+
+def _pages(result: DatasetResult) -> dict[str, tuple[str, str]]:
+    """Say which pages there are about these genes: invented ones have none."""
+    if result.is_simulated:
+        return {}
+    pages = {title: page for title, page in _PAGES.items() if page[0] in result.genes}
+    if result.provenance.get("source") != "allen":
+        pages.pop("Allen", None)
+    return pages
+
+
+def _shown(result: DatasetResult) -> list[str]:
+    """Choose the columns that a reader looks for, few enough for a page's width."""
+    genes = result.genes
+    first = primary_method(result.methods)
+    wanted = ["symbol", "name", "verdict", f"rank_{first}", f"score_{first}"]
+    wanted += [f"weight_{method}" for method in ("l0", "l1")]
+    wanted += [f"stability_{method}" for method in ("l0", "l1")]
+    wanted += ["highest_cluster", "effect_cluster", "highest_label", "effect_label", "terms"]
+    # The kind tells more than whether.
+    wanted.append("planted_kind" if "planted_kind" in genes else "relevant")
+    if "weight_l0" not in genes and "weight_l1" not in genes:
+        wanted.insert(5, f"weight_{first}")
+    return [
+        name for name in wanted if name in genes and not (name in _WIDE and not genes[name].any())
+    ]
+
+
+def _title(column: str, result: DatasetResult) -> str:
+    """Write "score_l0" as "score ℓ₀"."""
+    if column == "highest_label":
+        return "highest in region" if result.is_atlas else "highest in class"
+    if column in _TITLES:
+        return _TITLES[column]
+    for name, symbol in (("_l0", " ℓ₀"), ("_l1", " ℓ₁"), ("_kmeans", " k-means")):
+        column = column.replace(name, symbol)
+    return column.replace("_", " ")
+
+
+def _plain(value: Any) -> str | float | int | None:
+    """Turn a value into one that JSON knows; floats keep six digits."""
+    if isinstance(value, (bool, np.bool_)):
+        return "yes" if value else "no"
+    if pd.isna(value):
+        return None
+    if isinstance(value, (int, np.integer)):
+        return int(value)
+    if isinstance(value, (float, np.floating)):
+        return float(f"{value:.6g}")
+    return str(value)
+
+
+def _write(plain: str | float | int | None, is_wide: bool) -> str:
+    if plain is None:
+        return ""
+    if is_wide and len(str(plain)) > LONGEST_TEXT:
+        return str(plain)[:LONGEST_TEXT].rstrip(" ;,") + " …"
+    return f"{plain:.3g}" if isinstance(plain, float) and abs(plain) < 1000 else _whole(plain)
+
+
+def _whole(plain: str | float | int) -> str:
+    return f"{plain:.0f}" if isinstance(plain, float) else str(plain)

@@ -1,0 +1,80 @@
+"""The genes that the report speaks of first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pandas as pd
+
+from sparsekm.annotation.gene_table import primary_method
+from sparsekm.reporting.results import DatasetResult
+
+ATLAS_GENES = ("Scn4b", "Neurog1")
+"""The paper's examples: a channel subunit needed everywhere, and a marker."""
+_PHANTOM_KINDS = ("housekeeping", "marker")
+
+
+def choose_genes(result: DatasetResult, wanted: Sequence[str] | str = "auto") -> list[int]:
+    """Find the genes of interest in the table of genes.
+
+    Parameters
+    ----------
+    result : DatasetResult
+    wanted : list of str or "auto"
+        Symbols; those that the data set lacks are passed over, and the asterisk that the atlas
+        gives some symbols may be left out. "auto" are the paper's examples in the real atlas, and
+        of the phantom the first housekeeping gene and the first marker of its catalogue.
+
+    Returns
+    -------
+    rows : list of int
+        Positions in ``result.genes``, in the order wanted.
+    """
+    genes = result.genes
+    if wanted == "auto":
+        if result.provenance.get("source") == "allen":
+            wanted = ATLAS_GENES
+        elif "planted_kind" in genes:
+            wanted = _first_of_kinds(genes)
+        else:
+            wanted = ()
+    symbols = genes["symbol"].astype(str)
+    bare = symbols.str.rstrip("*")
+    rows = []
+    for symbol in wanted:
+        found = symbols.index[(symbols == symbol) | (bare == symbol)]
+        rows += [int(row) for row in found[:1] if int(row) not in rows]
+    return rows
+
+
+def _first_of_kinds(genes: pd.DataFrame) -> list[str]:
+    chosen = []
+    for kind in _PHANTOM_KINDS:
+        group = genes[genes["planted_kind"] == kind]
+        if kind == "marker" and "relevant" in genes:
+            # A marker of other ages is none here.
+            group = group[group["relevant"].astype(str) == "True"]
+        chosen += sorted(group["symbol"].astype(str))[:1]
+    return chosen
+
+
+def top_kept(result: DatasetResult, n_genes: int, without: Sequence[int] = ()) -> list[int]:
+    """Find the kept genes with the highest scores.
+
+    Parameters
+    ----------
+    result : DatasetResult
+    n_genes : int
+    without : sequence of int
+        Positions to pass over.
+
+    Returns
+    -------
+    rows : list of int
+        Positions in ``result.genes``, at most `n_genes`.
+    """
+    method = primary_method(result.methods)
+    table = result.genes
+    kept = table.index[table[f"weight_{method}"] != 0]
+    ranked = table.loc[kept, f"rank_{method}"].sort_values(kind="stable").index
+    return [int(row) for row in ranked if int(row) not in set(without)][:n_genes]

@@ -1,0 +1,227 @@
+"""Over-representation: the test by its definition, and what is planted in the phantom's genes."""
+
+from math import comb
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from sparsekm.annotation.enrichment import (
+    find_enriched,
+    group_features,
+    list_terms,
+    read_enrichment,
+    write_enrichment,
+)
+from sparsekm.annotation.gene_matching import match_features
+from sparsekm.annotation.gene_set_sources import read_gene_sets
+from sparsekm.annotation.gene_sets import build_gene_sets
+from sparsekm.simulation.phantom.genes import plant_genes
+from sparsekm.simulation.phantom.invented_ontology import (
+    CONTROL,
+    HOUSEKEEPING,
+    N_CONTROLS,
+    PATTERN,
+    annotation_text,
+    ontology_text,
+    term_id,
+)
+from sparsekm.simulation.phantom.sizes import REGIONS, get_size
+
+SYMBOLS = [f"g{i}" for i in range(20)]
+
+
+def var(symbols=SYMBOLS, **columns):
+    return pd.DataFrame(columns, index=list(symbols))
+
+
+def mask(*chosen, n=20):
+    found = np.zeros(n, dtype=bool)
+    found[list(chosen)] = True
+    return found
+
+
+@pytest.fixture
+def sets():
+    members = {
+        "T:all": SYMBOLS,
+        "T:five": SYMBOLS[:5],
+        "T:far": ["elsewhere", *SYMBOLS[10:16]],
+        "T:two": SYMBOLS[:2],
+    }
+    return build_gene_sets("symbol", members, {"T:five": "the first five"})
+
+
+def test_p_value_is_the_tail_of_the_hypergeometric_among_the_genes_analysed(sets):
+    table = find_enriched(
+        sets, match_features(var(), sets), {"kept": mask(0, 1, 2, 3, 10, 11)}, term_size=(5, 19)
+    ).set_index("term")
+    tail = sum(comb(5, k) * comb(15, 6 - k) for k in (4, 5)) / comb(20, 6)
+    row = table.loc["T:five"]
+    assert row["p_value"] == pytest.approx(tail)
+    assert (row["n_analysed"], row["n_group"], row["n_term"], row["n_shared"]) == (20, 6, 5, 4)
+    assert row["expected"] == pytest.approx(1.5)
+    assert row["fold"] == pytest.approx(4 / 1.5)
+    assert row["genes"] == "g0;g1;g2;g3"
+    assert row["name"] == "the first five"
+    # A gene of the term that was not analysed counts nowhere.
+    assert table.loc["T:far", "n_term"] == 6
+
+
+def test_size_limits_say_which_terms_are_tested_and_q_is_over_those(sets):
+    table = find_enriched(sets, match_features(var(), sets), {"kept": mask(0, 1, 2)})
+    assert set(table["term"]) == {"T:five", "T:far", "T:all"}
+    p = np.sort(table["p_value"].to_numpy())
+    stepped = np.minimum.accumulate((p * 3 / np.arange(1, 4))[::-1])[::-1].clip(max=1)
+    np.testing.assert_allclose(table["q_value"], stepped)
+    alone = find_enriched(
+        sets, match_features(var(), sets), {"kept": mask(0, 1, 2)}, term_size=(5, 5)
+    )
+    assert alone["q_value"].tolist() == alone["p_value"].tolist()
+
+
+def test_a_term_that_all_genes_carry_is_never_enriched(sets):
+    table = find_enriched(sets, match_features(var(), sets), {"kept": mask(0, 5)})
+    assert table.set_index("term").loc["T:all", "p_value"] == 1
+
+
+def test_no_group_no_terms_or_an_empty_group_find_nothing(sets):
+    matched = match_features(var(), sets)
+    assert len(find_enriched(sets, matched, {})) == 0
+    assert len(find_enriched(sets, matched, {"kept": mask(0)}, term_size=(50, 60))) == 0
+    assert (find_enriched(sets, matched, {"only l1": mask()})["q_value"] == 1).all()
+    strangers = match_features(var(["x", "y"]), sets)
+    assert len(find_enriched(sets, strangers, {"kept": np.array([True, False])})) == 0
+
+
+def test_size_limits_that_are_none_are_refused(sets):
+    with pytest.raises(ValueError, match=r"term_size=\[6, 5\] should be"):
+        find_enriched(sets, match_features(var(), sets), {}, term_size=(6, 5))
+
+
+def test_groups_follow_the_verdicts():
+    groups = group_features({"l0": [1, 1, 0, 0], "l1": [0.5, 0, 0.5, 0], "kmeans": [1, 1, 1, 1]})
+    assert {name: list(np.flatnonzero(found)) for name, found in groups.items()} == {
+        "kept": [0, 1],
+        "dropped": [2, 3],
+        "only l1": [2],
+    }
+    assert list(group_features({"l1": [0.5, 0]})) == ["kept", "dropped"]
+    assert group_features({"kmeans": [1, 1]}) == {}
+
+
+def test_a_gene_measured_twice_counts_once_and_is_not_dropped_where_it_is_kept(sets):
+    twice = var(["g0", "g0", "g1", "g2", "g3", "g4"])
+    matched = match_features(twice, sets)
+    groups = {"kept": mask(0, n=6), "dropped": mask(1, 2, n=6)}
+    table = find_enriched(sets, matched, groups, term_size=(1, 9)).set_index(["group", "term"])
+    assert table.loc[("kept", "T:five"), "n_analysed"] == 5
+    assert table.loc[("kept", "T:five"), "n_group"] == 1
+    assert table.loc[("dropped", "T:five"), "genes"] == "g1"
+
+
+def test_features_are_found_by_symbol_asterisk_synonym_and_alias():
+    sets = build_gene_sets("symbol", {"T": ["Aa", "Bb", "Cc", "Dd"]}, {}, synonyms={"oldB": "Bb"})
+    features = var(["Aa*", "oldB", "new", "both", "none"], aliases=["", "", "Cc;x", "Aa;Dd", "y"])
+    matched = match_features(features, sets)
+    assert matched.keys == ["Aa", "Bb", "Cc", "both", "none"]
+    assert matched.symbols == ["Aa*", "oldB", "new", "both", "none"]
+    assert matched.positions.tolist() == [0, 1, 2, -1, -1]
+    assert matched.n_annotated == 3
+
+
+def test_features_without_an_entrez_id_are_not_analysed_by_it():
+    sets = build_gene_sets("entrez_id", {"T": ["12", "7"]}, {})
+    matched = match_features(var("abc", entrez_id=[7.0, np.nan, 12.0]), sets)
+    assert matched.gene_of.tolist() == [0, -1, 1]
+    assert matched.positions.tolist() == [1, 0]
+    assert match_features(var("ab"), sets).keys == []
+
+
+def test_terms_of_a_feature_are_named_the_most_specific_first(sets):
+    terms = list_terms(sets, match_features(var(), sets), most=2)
+    assert terms[0] == "T:two; the first five"
+    assert terms[12] == "T:far; T:all"
+    assert list_terms(sets, match_features(var(), sets), largest=2)[3] == ""
+
+
+def test_table_survives_its_file(tmp_path, sets):
+    table = find_enriched(sets, match_features(var(), sets), {"kept": mask(0, 1)})
+    write_enrichment(table, tmp_path / "enrichment.csv")
+    read = read_enrichment(tmp_path / "enrichment.csv")
+    pd.testing.assert_frame_equal(read, table, check_dtype=False)
+    (tmp_path / "enrichment.csv").write_text("term\n")
+    with pytest.raises(ValueError, match="as rule enrich_genes writes them"):
+        read_enrichment(tmp_path / "enrichment.csv")
+
+
+@pytest.fixture(scope="module")
+def phantom_sets(tmp_path_factory):
+    """Give the function that makes the invented gene sets of the default phantom from a seed."""
+
+    def make(seed):
+        folder = tmp_path_factory.mktemp("phantom")
+        genes = plant_genes(get_size("default").genes, seed)
+        (folder / "phantom.gaf").write_text(annotation_text(genes, seed))
+        (folder / "phantom.obo").write_text(ontology_text())
+        return genes, read_gene_sets("gaf", folder / "phantom.gaf", folder / "phantom.obo")
+
+    return make
+
+
+def choose(genes, rng):
+    """Say which genes a good method keeps: most markers, few others, no housekeeping genes."""
+    relevant = np.array([gene.is_relevant("P14", set(REGIONS)) for gene in genes])
+    others = np.array([0.0 if gene.kind == "housekeeping" else 0.1 for gene in genes])
+    return rng.random(len(genes)) < np.where(relevant, 0.9, others)
+
+
+@pytest.mark.parametrize("seed", [3, 20180101])
+def test_what_is_planted_in_the_phantoms_ontology_is_found(phantom_sets, seed):
+    genes, sets = phantom_sets(seed)
+    rng = np.random.default_rng(seed)
+    kept = choose(genes, rng)
+    everywhere = np.array([gene.kind == "housekeeping" for gene in genes])
+    only_l1 = ~kept & (rng.random(len(genes)) < np.where(everywhere, 0.5, 0.05))
+    matched = match_features(var([gene.symbol for gene in genes]), sets)
+    table = find_enriched(sets, matched, {"kept": kept, "dropped": ~kept, "only l1": only_l1})
+    table = table.set_index(["group", "term"])
+    q = table["q_value"]
+    assert q["kept", term_id(PATTERN)] < 1e-6
+    assert q["only l1", term_id(HOUSEKEEPING)] < 1e-4
+    assert q["dropped", term_id(PATTERN)] == 1
+    assert q["kept", term_id(HOUSEKEEPING)] > 0.5
+    # Most genes are dropped: that all of these are says less.
+    assert table.loc[("dropped", term_id(HOUSEKEEPING)), "fold"] > 1.2
+    assert table.loc[("dropped", term_id(HOUSEKEEPING)), "p_value"] < 0.05
+
+
+def test_the_controls_of_the_phantom_show_nothing_but_what_chance_allows(phantom_sets):
+    controls = [term_id(CONTROL), *(term_id(30 + rank) for rank in range(N_CONTROLS))]
+    smallest = []
+    for seed in range(20):
+        genes, sets = phantom_sets(seed)
+        kept = choose(genes, np.random.default_rng(seed))
+        matched = match_features(var([gene.symbol for gene in genes]), sets)
+        table = find_enriched(sets, matched, {"kept": kept}).set_index("term")
+        assert set(controls) <= set(table.index)
+        smallest.append(table.loc[controls, "p_value"].min())
+    # Of 140 tests at level 0.05 / 140, one in twenty such runs has a single find.
+    assert sum(p < 0.05 / 140 for p in smallest) <= 1
+    assert np.median(smallest) > 0.02
+
+
+def test_the_invented_annotations_have_every_oddity_of_real_ones(phantom_sets):
+    _, sets = phantom_sets(3)
+    oddities = ("left out: NOT", "left out: ND, no data", "left out: obsolete term")
+    assert all(sets.notes[oddity] > 0 for oddity in oddities)
+    assert sets.notes["ids that were another id of a term"] > 0
+    assert len(sets.obsolete) == 1
+    assert sets.notes["pairs with ancestors"] > sets.notes["pairs of gene and term"]
+
+
+def test_the_phantoms_terms_and_genes_are_visibly_invented(phantom_sets):
+    _, sets = phantom_sets(3)
+    assert all(name.startswith("invented") for name in sets.names)
+    assert all(term.startswith("PHM:") for term in sets.terms)
+    assert "GO:" not in ontology_text()

@@ -1,0 +1,113 @@
+"""Files of gene sets over HTTP: what is stored, what is tried again, what is refused."""
+
+import gzip
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from sparsekm.annotation.addresses import address_name
+from sparsekm.annotation.gene_set_download import fetch_gene_sets
+from sparsekm.atlas.allen.patience import Patience
+from sparsekm.atlas.sources import NotFoundError, RefusedError, UnavailableError
+
+GMT = gzip.compress(b"T1\tname\tA\tB\nT2\tname\tB\n")
+
+
+@pytest.fixture
+def server():
+    """A server whose `answers` are given one after the other: (status, body, bytes announced)."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.server.asked += 1
+            status, body, announced = self.server.answers.pop(0)
+            self.send_response(status)
+            self.send_header("Content-Length", str(announced))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *arguments):
+            """Say nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        server.answers, server.asked = [], 0
+        server.url = f"http://127.0.0.1:{server.server_port}/sets/mouse.gmt.gz"
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture
+def fetch(server, tmp_path):
+    def fetch(kind="gmt", tries=3):
+        patience = Patience(tries=tries, sleep=lambda seconds: None)
+        fetch_gene_sets(
+            server.url,
+            tmp_path / "out" / "sets.gz",
+            kind,
+            cache=tmp_path / "cache",
+            requests_per_second=1000,
+            patience=patience,
+        )
+        return (tmp_path / "out" / "sets.gz").read_bytes()
+
+    return fetch
+
+
+def test_what_was_fetched_is_stored_as_it_was_sent_and_not_asked_for_again(server, fetch):
+    server.answers = [(200, GMT, len(GMT))]
+    assert fetch() == GMT
+    assert fetch() == GMT
+    assert server.asked == 1
+
+
+def test_a_body_cut_short_or_a_server_in_trouble_is_tried_again(server, fetch):
+    server.answers = [(503, b"", 0), (200, GMT[:20], len(GMT)), (200, GMT, len(GMT))]
+    assert fetch() == GMT
+    assert server.asked == 3
+
+
+def test_a_changed_file_in_the_cache_is_asked_for_anew(server, fetch, tmp_path):
+    server.answers = [(200, GMT, len(GMT))] * 2
+    fetch()
+    (tmp_path / "cache" / "gene_sets" / "mouse.gmt.gz").write_bytes(b"T9\tname\tZ\n")
+    assert fetch() == GMT
+    assert server.asked == 2
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind", "error", "message"),
+    [
+        ((404, b"", 0), "gmt", NotFoundError, "404"),
+        ((403, b"", 0), "gmt", RefusedError, "403"),
+        ((500, b"", 0), "gmt", UnavailableError, "in 3 tries"),
+        ((200, b"<html>busy</html>\n", 18), "gmt", RefusedError, "format gmt .*line 1"),
+        ((200, b"<html>busy</html>\n", 18), "obo", RefusedError, "format obo .*line 1"),
+        ((200, b"<html>busy</html>\n", 18), "gaf", RefusedError, "format gaf .*line 1"),
+        ((200, b"<html>busy</html>\n", 18), "gene2go", RefusedError, "format gene2go .*line 1"),
+    ],
+)
+def test_what_is_no_such_file_is_refused_and_nothing_is_stored(
+    server, fetch, tmp_path, answer, kind, error, message
+):
+    server.answers = [answer] * 3
+    with pytest.raises(error, match=message):
+        fetch(kind)
+    assert not list((tmp_path / "out").glob("*") if (tmp_path / "out").exists() else [])
+    assert not (tmp_path / "cache" / "gene_sets").exists()
+
+
+def test_the_name_of_a_file_is_the_end_of_its_address():
+    assert address_name("https://example.org/a/gene2go.gz?x=1#y") == "gene2go.gz"
+    for url in ("https://example.org/", "https://example.org/a/%2e%2e"):
+        with pytest.raises(ValueError, match="should end in the name of a file"):
+            address_name(url)
+
+
+def test_unknown_formats_are_refused(server, fetch):
+    with pytest.raises(ValueError, match="kind='xls' should be one of"):
+        fetch("xls")
+    assert server.asked == 0

@@ -1,0 +1,62 @@
+import numpy as np
+import pytest
+
+from sparsekm.annotation.locations import find_highest, locate_features
+
+
+def test_effect_is_cohens_d_by_its_definition(seed):
+    X = np.random.default_rng(seed).normal(size=(30, 5))
+    codes = np.repeat([0, 1, 2], [5, 10, 15])
+    groups, effects = find_highest(X, codes, 3)
+    for j in range(5):
+        means = [X[codes == k, j].mean() for k in range(3)]
+        assert groups[j] == np.argmax(means)
+        inside, outside = X[codes == groups[j], j], X[codes != groups[j], j]
+        spread = sum((part - part.mean()) @ (part - part.mean()) for part in (inside, outside))
+        expected = (inside.mean() - outside.mean()) / np.sqrt(spread / 28)
+        assert effects[j] == pytest.approx(expected)
+
+
+def test_the_group_with_the_planted_rise_is_found_whatever_its_number(seed):
+    codes = np.tile([3, 0, 1], 12)
+    X = np.random.default_rng(seed).normal(size=(36, 3))
+    X[:, 0] += 5 * (codes == 3)
+    X[:, 1] += 5 * (codes == 0)
+    groups, effects = find_highest(X, codes, 4)
+    assert list(groups[:2]) == [3, 0]
+    assert effects[:2].min() > 2 > effects[2]
+
+
+def test_units_do_not_matter(seed):
+    X = np.random.default_rng(seed).normal(size=(20, 4))
+    codes = np.arange(20) % 3
+    first, second = find_highest(X, codes, 3), find_highest(1e6 * X + 7, codes, 3)
+    assert list(first[0]) == list(second[0])
+    np.testing.assert_allclose(first[1], second[1], rtol=1e-6)
+
+
+def test_more_features_than_are_worked_at_once_are_all_done(seed):
+    X = np.random.default_rng(seed).normal(size=(8, 1100))
+    codes = np.arange(8) % 2
+    whole = find_highest(X, codes, 2)
+    last = find_highest(X[:, 1090:], codes, 2)
+    np.testing.assert_array_equal(whole[1][1090:], last[1])
+
+
+def test_no_spread_is_no_effect():
+    constant = np.full((6, 1), 0.1)
+    for codes in (np.array([0, 0, 0, 1, 1, 1]), np.zeros(6, int)):
+        groups, effects = find_highest(constant, codes, 2)
+        assert groups[0] == 0
+        assert np.isnan(effects[0])
+    _, effects = find_highest(np.array([[1.0], [1.0], [2.0], [2.0]]), [0, 0, 1, 1], 2)
+    assert np.isnan(effects[0])
+
+
+def test_table_names_classes_and_leaves_them_out_where_there_are_none():
+    X = np.array([[0.0], [0.1], [5.0], [5.2]])
+    table = locate_features(X, np.array([1, 1, 0, 0]), np.array(["b", "b", "a", "a"]))
+    assert table.loc[0, "highest_cluster"] == 0
+    assert table.loc[0, "highest_label"] == "a"
+    assert table.loc[0, "effect_label"] == table.loc[0, "effect_cluster"] > 10
+    assert list(locate_features(X, np.array([1, 1, 0, 0]))) == ["highest_cluster", "effect_cluster"]

@@ -1,0 +1,293 @@
+"""What the page says of genes: the table and its links, chosen genes, terms, anatomy, ages."""
+
+import dataclasses
+import json
+import re
+import shutil
+import subprocess
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from sparsekm.annotation.cluster_overlap import tabulate_overlap
+from sparsekm.annotation.enrichment import COLUMNS
+from sparsekm.annotation.gene_sets import build_gene_sets
+from sparsekm.annotation.kept_by_age import tabulate_ages, tabulate_changes
+from sparsekm.reporting.age_figure import age_figure
+from sparsekm.reporting.ages_view import view_ages
+from sparsekm.reporting.anatomy_view import view_anatomy
+from sparsekm.reporting.enrichment_view import MOST_TERMS, view_enrichment
+from sparsekm.reporting.expression_figure import expression_figure
+from sparsekm.reporting.gene_view import LONGEST_TEXT, view_genes
+from sparsekm.reporting.genes_of_interest import choose_genes, top_kept
+from sparsekm.reporting.report import write_report
+
+AGES = ("E11.5", "P4")
+
+
+@pytest.fixture(scope="module")
+def brain(brain_result):
+    """The brain with everything that the annotation adds."""
+    genes = brain_result.genes.assign(
+        name="gene of note",
+        stability_l0=np.linspace(1, 0.3, 8),
+        highest_cluster=3,
+        effect_cluster=1.25,
+        highest_label="RSP",
+        effect_label=[np.nan, *[0.5] * 7],
+        terms=["; ".join(f"invented term {i}" for i in range(12)), *["one"] * 7],
+    )
+    rows = [
+        ["kept", f"T:{i}", f"term {i}", 8, 4, 5, 4, 2.5, 1.6, 0.001 * i, 0.003 * i, "Inv1;Inv2"]
+        for i in range(1, 20)
+    ]
+    rows += [["dropped", "T:1", "term 1", 8, 4, 5, 1, 2.5, 0.4, 0.9, 0.9, "Inv5"]]
+    rows += [["only l1", "T:1", "term 1", 8, 0, 5, 0, 0.0, 1.0, 1.0, 1.0, ""]]
+    clusters = {name: method.labels for name, method in brain_result.methods.items()}
+    regions = brain_result.obs["region"].astype(str).to_numpy(dtype=object)
+    return dataclasses.replace(
+        brain_result,
+        genes=genes,
+        enrichment=pd.DataFrame(rows, columns=list(COLUMNS)),
+        contingency=tabulate_overlap(clusters, regions, brain_result.regions),
+    )
+
+
+@pytest.fixture(scope="module")
+def ages(brain):
+    later = brain.genes.assign(verdict=brain.genes["verdict"].to_numpy()[::-1])
+    kept = tabulate_ages({"E11.5": brain.genes, "P4": later.iloc[:-1]})
+    return view_ages(kept, AGES, tabulate_changes(kept, AGES), simulated=True)
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory, brain, ages):
+    folder = tmp_path_factory.mktemp("genes")
+    write_report(
+        [brain],
+        folder / "report.html",
+        figures=folder / "figures",
+        ages=ages,
+        genes_of_interest=["Inv2", "Scn4b"],
+        gene_sets=build_gene_sets(
+            "symbol", {"T:1": ["Inv1"]}, {}, notes={"left out: NOT": 1234}, obsolete=["T:90"]
+        ),
+    )
+    return folder / "report.html"
+
+
+def as_real(result, source="allen"):
+    return dataclasses.replace(
+        result,
+        provenance={"source": source, "simulated": False},
+        genes=result.genes.assign(gene_id=np.arange(100, 108)),
+    )
+
+
+def test_genes_of_interest_are_those_asked_for_that_there_are(brain):
+    genes = brain.genes.assign(symbol=[f"{s}*" for s in brain.genes["symbol"]])
+    starred = dataclasses.replace(brain, genes=genes)
+    for result in (brain, starred):
+        rows = choose_genes(result, ["Inv5", "Neurog1", "Inv2", "Inv5"])
+        assert [s.rstrip("*") for s in result.genes["symbol"].iloc[rows]] == ["Inv5", "Inv2"]
+    assert choose_genes(brain, []) == []
+
+
+def test_by_default_the_real_atlas_shows_the_papers_genes_and_others_none(brain):
+    symbols = brain.genes["symbol"].replace({"Inv1": "Neurog1", "Inv6": "Scn4b"})
+    real = as_real(dataclasses.replace(brain, genes=brain.genes.assign(symbol=symbols)))
+    assert symbols.iloc[choose_genes(real)].tolist() == ["Scn4b", "Neurog1"]
+    assert choose_genes(as_real(brain, source="matrix")) == []
+
+
+def test_of_the_phantom_a_housekeeping_gene_and_a_marker_of_this_age_are_chosen(brain):
+    kinds = {"Inv0": "marker", "Inv3": "marker", "Inv4": "housekeeping", "Inv6": "housekeeping"}
+    genes = brain.genes.assign(
+        planted_kind=brain.genes["symbol"].map(kinds).fillna("noise"),
+        relevant=brain.genes["symbol"] == "Inv3",
+    )
+    phantom = dataclasses.replace(brain, genes=genes)
+    assert genes["symbol"].iloc[choose_genes(phantom)].tolist() == ["Inv4", "Inv3"]
+
+
+def test_top_kept_genes_are_the_highest_ranks_that_are_kept(brain):
+    rows = top_kept(brain, 3)
+    assert brain.genes["rank_l0"].iloc[rows].tolist() == [1, 2, 3]
+    assert len(top_kept(brain, 8)) == brain.methods["l0"].n_kept
+    assert rows[0] not in top_kept(brain, 3, without=rows[:1])
+
+
+def test_only_real_genes_have_links_and_those_are_of_their_own_ids(brain):
+    assert not view_genes(brain, [0], "genes.csv").has_links
+    view = view_genes(as_real(brain), [0], "genes.csv")
+    _, links = view.chosen[0]
+    entrez = brain.genes["entrez_id"].iloc[0]
+    assert [(link.title, link.url.rpartition("/")[2]) for link in links] == [
+        ("Allen", "100"),
+        ("NCBI", str(entrez)),
+    ]
+    own = view_genes(as_real(brain, source="matrix"), [0], "genes.csv")
+    assert [link.title for link in own.chosen[0][1]] == ["NCBI"]
+
+
+def test_a_gene_without_an_entrez_id_has_no_ncbi_page(brain):
+    ids = brain.genes["entrez_id"].astype("Int64").mask(np.arange(8) == 0)
+    real = as_real(dataclasses.replace(brain, genes=brain.genes.assign(entrez_id=ids)))
+    view = view_genes(real, [0, 1], "genes.csv")
+    assert [[link.title for link in links] for _, links in view.chosen] == [
+        ["Allen"],
+        ["Allen", "NCBI"],
+    ]
+
+
+def test_long_texts_are_cut_where_shown_and_whole_in_the_data(brain):
+    view = view_genes(brain, [], "genes.csv")
+    at = [column.title for column in view.columns].index("terms")
+    assert len(view.top[0][0][at]) <= LONGEST_TEXT + 2
+    assert view.data["rows"][0][view.data["fields"].index("terms")].endswith("invented term 11")
+
+
+def test_terms_found_are_shown_to_a_number_and_those_not_found_are_told(brain):
+    view = view_enrichment(brain, "enrichment.csv")
+    text = " ".join(view.sentences)
+    assert "19 terms were tested in each group against the 8 genes analysed" in text
+    assert "Among the 4 genes kept 16 terms are over-represented (q ≤ 0.05), of which 12" in text
+    assert "Among the 4 genes dropped no term is over-represented (smallest q = 0.9)" in text
+    assert "No genes are kept by ℓ₁ alone." in text
+    assert len(view.rows) == MOST_TERMS
+    assert view.rows[0].shared == "4 of 5"
+    assert view.rows[0].url == ""
+    assert view_enrichment(dataclasses.replace(brain, enrichment=None), "x") is None
+
+
+def test_clusters_name_their_best_region_with_its_colour_and_purity(brain):
+    view = view_anatomy(brain, "contingency.csv")
+    best = {row.cluster: (row.best.label, row.best.color, row.purity) for row in view.rows}
+    assert best[0] == ("RSP", "#a84d10", "100%")
+    assert {label for label, _, _ in best.values()} == {"RSP", "CSP", "r1"}
+    assert view.sentence.startswith("100% of the voxels lie in the best of the regions")
+    whole = sum(int(text or 0) for _, cells in view.counts for text, _ in cells)
+    assert whole == brain.n_samples
+    assert view_anatomy(dataclasses.replace(brain, contingency=None), "x") is None
+
+
+def test_changes_between_ages_are_counted_and_named(ages, brain):
+    (name, cells), *others = ages.changes
+    assert name == "E11.5 to P4"
+    assert not others
+    assert sum(int(number) for number, _ in cells) > 0
+    for number, names in cells:
+        assert len([gene for gene in names.split(", ") if gene]) == int(number)
+
+
+@pytest.mark.parametrize("n_genes", [0, 3, 200])
+def test_ages_are_drawn_for_any_number_of_genes(n_genes):
+    table = tabulate_ages(
+        {
+            age: pd.DataFrame({"symbol": [f"g{i}" for i in range(n_genes)], "verdict": "only l1"})
+            for age in AGES
+        }
+    )
+    assert age_figure(table, AGES).get_size_inches()[1] < 12
+
+
+def test_expression_is_drawn_for_each_gene_with_one_scale_bar(brain):
+    figure = expression_figure(brain, [0, 3])
+    labels = [text.get_text() for axes in figure.axes for text in axes.texts]
+    assert [text for text in labels if text.endswith(" mm")] == ["0.2 mm"]
+    titles = [axes.get_title() for axes in figure.axes if axes.get_title()]
+    assert titles == brain.genes["symbol"].iloc[[0, 3]].tolist()
+    shown = figure.axes[0].images[0].get_array()
+    place = brain.var.index.get_loc(titles[0])
+    values = brain.read_features([place])[:, 0]
+    # What is drawn are this gene's own values.
+    assert np.isin(shown.compressed(), values.astype(np.float64)).all()
+
+
+def test_every_section_stands_on_the_page_and_its_figures_in_the_folder(page):
+    html = page.read_text(encoding="utf-8")
+    for words in ("The chosen genes", "Over-represented terms", "Clusters against regions"):
+        assert words in html
+    assert 'id="ages"' in html
+    assert 'href="#ages"' in html
+    assert "Benjamini" in html
+    assert "hold 1 terms and 1 genes (left out: NOT: 1,234). Obsolete terms: T:90." in html
+    names = {file.name for file in (page.parent / "figures").iterdir()}
+    assert {"genes_kept_by_age.svg", "genes_kept_by_age.pdf", "E11.5_expression.pdf"} <= names
+    data = json.loads(re.findall(r'<script type="application/json">(.*?)</script>', html)[0])
+    assert len(data["rows"]) == 8
+
+
+_PROBE = """<script>
+const found = {};
+window.addEventListener("error", (event) => { found.error = event.message; });
+const browser = document.querySelector("details.browser");
+browser.open = true;
+setTimeout(() => {
+  const search = browser.querySelector("input");
+  const count = browser.querySelector("output");
+  found.all = count.textContent;
+  search.value = "inv3";
+  search.dispatchEvent(new Event("input"));
+  found.some = count.textContent;
+  search.value = "";
+  search.dispatchEvent(new Event("input"));
+  const titles = [...browser.querySelectorAll("th")].map((cell) => cell.textContent);
+  browser.querySelectorAll("th button")[titles.indexOf("symbol")].click();
+  found.first = browser.querySelector("tbody td").textContent;
+  found.wide = document.documentElement.scrollWidth;
+  found.tables = [...document.querySelectorAll("table.genes")].map((t) => t.scrollWidth
+    - t.parentElement.clientWidth);
+  const links = [];
+  HTMLAnchorElement.prototype.click = function () { links.push([this.download, this.href]); };
+  document.querySelectorAll("button.download").forEach((button) => button.click());
+  found.downloads = links.length;
+  found.lacking = [...document.querySelectorAll("table")].length - links.length;
+  fetchAll(links);
+}, 200);
+async function fetchAll(links) {
+  found.names = links.map(([name]) => name);
+  document.title = "FOUND" + JSON.stringify(found) + "END";
+}
+</script>"""
+
+
+def test_the_page_works_in_a_browser_and_no_gene_table_scrolls_sideways(page, tmp_path):
+    chromium = shutil.which("chromium") or shutil.which("google-chrome")
+    if chromium is None:
+        pytest.skip("no Chromium on this machine: neither chromium nor google-chrome is on PATH")
+    copy = tmp_path / "page.html"
+    html = page.read_text(encoding="utf-8")
+    copy.write_text(html.replace("</body>", f"{_PROBE}</body>"), encoding="utf-8")
+    done = subprocess.run(
+        [
+            chromium,
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--no-first-run",
+            "--disable-background-networking",
+            f"--user-data-dir={tmp_path / 'profile'}",
+            "--window-size=1200,2000",
+            "--virtual-time-budget=3000",
+            "--enable-logging=stderr",
+            "--dump-dom",
+            copy.as_uri(),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    assert "CONSOLE" not in done.stderr
+    found = json.loads(re.search(r"FOUND(\{.*?\})END", done.stdout)[1])
+    assert "error" not in found
+    assert found["all"] == "8 of 8"
+    assert found["some"] == "1 of 8"
+    assert found["first"] == "Inv0"
+    assert found["wide"] <= 1200
+    assert max(found["tables"]) <= 0
+    # Every table but the one of the browser, which has its own button, offers itself.
+    assert found["lacking"] <= 0
+    assert "E11.5_genes.csv" in found["names"]

@@ -1,0 +1,91 @@
+"""The sparsity chosen by stability in the real workflow, and the comparison of tuning rules."""
+
+import numpy as np
+import pandas as pd
+
+from sparsekm.storage.fit_file import read_fit
+from sparsekm.storage.path_file import read_path
+from sparsekm.tuning.stability import select_stable
+
+DESIGNS = {
+    "easy": {"kind": "independent", "design": "autoregressive", "rho": 0, "mu": 2},
+    "none": {"kind": "no_clusters", "design": "blocks", "rho": 0.5, "mu": 0},
+    "own": {"kind": "real", "path": "own.npz"},
+    "left_out": None,
+}
+
+
+def by_stability(configuration):
+    configuration["atlas"] = None
+    configuration["methods"] = ["kmeans", "l0"]
+    configuration["tuning"].update(criterion="stability", splits=3, evidence_references=2)
+
+
+def test_stability_chooses_a_fit_of_the_path_and_the_report_is_made(fresh):
+    fresh.configure(by_stability)
+    folder = fresh.root / "results" / "tumours" / "l0"
+    evidence = "results/tumours/l0/evidence.csv"
+    run = fresh.snakemake("results/report.html", evidence, "--cores", "1")
+    assert run.returncode == 0, run.stdout
+    curve = pd.read_csv(folder / "stability_curve.csv")
+    assert curve["sparsity"].is_monotonic_increasing
+    chosen = int(np.flatnonzero(curve["chosen"]).item())
+    assert chosen == select_stable(curve, "sparse-end")
+    fit, (path, _) = read_fit(folder / "tuned.h5"), read_path(folder / "path.h5")
+    assert fit.sparsity == curve["sparsity"][chosen]
+    np.testing.assert_array_equal(fit.labels, path.labels[chosen])
+    assert fit.attributes["rule"] == "sparse-end"
+    assert fit.attributes["n_splits"] == 3
+    assert not (folder / "gap.csv").exists()
+    row = pd.read_csv(fresh.root / evidence).iloc[0]
+    assert row["has_clusters"] == (row["strength"] > 1)
+    assert ("No evidence" in row["conclusion"]) != row["has_clusters"]
+
+
+def test_the_batches_of_resamplings_change_nothing(fresh):
+    curves = []
+    for size in (1, 3):
+
+        def in_batches(configuration, size=size):
+            by_stability(configuration)
+            configuration["tuning"]["references_per_job"] = size
+
+        fresh.configure(in_batches)
+        file = "results/tumours/l0/stability_curve.csv"
+        run = fresh.snakemake(file, "--cores", "1", "--forceall")
+        assert run.returncode == 0, run.stdout
+        curves.append((fresh.root / file).read_bytes())
+    assert curves[0] == curves[1]
+
+
+def test_the_study_compares_the_rules_on_every_design(fresh):
+    rng = np.random.default_rng(0)
+    y = np.repeat(["a", "b"], 12)
+    X = rng.standard_normal((24, 30)) + 4 * np.outer(y == "a", np.arange(30) < 6)
+    np.savez(fresh.root / "own.npz", X=X, y=y)
+
+    def small_study(configuration):
+        for design in (DESIGNS["easy"], DESIGNS["none"]):
+            design.update(n_features=40, n_relevant=8, cluster_size=10)
+        effort = {"n_init": 1, "n_sparsities": 3, "n_references": 2, "n_splits": 2}
+        configuration["tuning_study"] = {"replicates": 2, "effort": effort, "designs": DESIGNS}
+
+    fresh.configure(small_study)
+    run = fresh.snakemake("tuning_study", "--cores", "1")
+    assert run.returncode == 0, run.stdout
+    folder = fresh.root / "results" / "tuning_study"
+    summary = pd.read_csv(folder / "summary.csv").set_index(["data_set", "rule"])
+    assert set(summary.index.get_level_values("data_set")) == {"easy", "none", "own"}
+    assert (summary["replicates"] == 2).all()
+    easy = summary.loc["easy"]
+    assert easy.loc["permutation, max", "cer"] == easy.loc["permutation, max", "cer_permutation"]
+    assert (easy["cer_best"] <= easy["cer"]).all()
+    assert easy.loc["k-means", "share"] == 1
+    assert summary.loc["none", "cer"].isna().all()
+    assert summary.loc["own"].loc["permutation, max", "cer"] == 0
+    assert (folder / "summary.svg").read_text().startswith("<?xml")
+    rows = pd.read_csv(folder / "easy.csv")
+    # One path and two references against one path and two fits to four fifths of the samples.
+    fits = rows.set_index("rule")["fits"].groupby("rule").first()
+    assert fits["permutation, max"] == 3
+    assert fits["subsample, max"] == 2.6
