@@ -6,6 +6,7 @@ from functools import partial
 
 import pandas as pd
 from sklearn.cluster import KMeans as ScikitKMeans
+from threadpoolctl import threadpool_limits
 
 from benchmarks.many_samples import simulate
 from benchmarks.measure import measure
@@ -21,6 +22,7 @@ SERIES = {
 }
 
 
+@threadpool_limits.wrap(limits=1)
 def benchmark() -> pd.DataFrame:
     """Measure CPU seconds of paths on one thread, one dimension varied at a time."""
     rows = []

@@ -136,6 +136,8 @@ MATRICES = {
 DATASETS = [*ATLAS["ages"], *MATRICES]
 TUNED = [method for method in config["methods"] if METHODS[method].tuning == "gap"]
 TUNED_BY_GAP = TUNED if config["tuning"]["criterion"] == "gap" else []
+SPLITS = config["tuning"]["splits"]
+SPLITS_PER_JOB = config["tuning"]["references_per_job"]
 TUNED_BY_STABILITY = TUNED if config["tuning"]["criterion"] == "stability" else []
 UNTUNED = [method for method in config["methods"] if METHODS[method].tuning != "gap"]
 
@@ -293,6 +295,12 @@ def batches():
     """Number the batches of references; a batch's number never changes with their count."""
     tuning = config["tuning"]
     return range(-(-tuning["references"] // tuning["references_per_job"]))
+
+
+def split_indices(wildcards):
+    """List the resamplings of a batch; only the last batch can be short."""
+    first = int(wildcards.batch) * SPLITS_PER_JOB
+    return list(range(first, min(first + SPLITS_PER_JOB, SPLITS)))
 
 
 def reference_indices(wildcards):

@@ -1,14 +1,5 @@
 """Choosing the sparsity by stability, where `tuning: criterion` says so; evidence of clusters."""
 
-SPLITS = config["tuning"]["splits"]
-SPLITS_PER_JOB = config["tuning"]["references_per_job"]
-
-
-def split_indices(wildcards):
-    """List the resamplings of a batch; only the last batch can be short."""
-    first = int(wildcards.batch) * SPLITS_PER_JOB
-    return list(range(first, min(first + SPLITS_PER_JOB, SPLITS)))
-
 
 rule resample_path:
     """Cluster parts of the samples at every sparsity, and compare with the path of all."""

@@ -76,3 +76,19 @@ def simulation_results(study):
         "simulation_summary": f"results/{study}/summary.csv",
         "versus_paper": f"results/{study}/versus_paper.csv",
     }
+
+
+TUNING_STUDY = config["tuning_study"]
+# A design that is set to null is left out.
+STUDY_DESIGNS = {
+    name: design for name, design in TUNING_STUDY["designs"].items() if design
+}
+
+
+def study_settings(wildcards):
+    """Give what a data set of the study is drawn from, or where it is read."""
+    design = STUDY_DESIGNS[wildcards.design]
+    settings = {key: value for key, value in design.items() if key != "kind"}
+    if "path" in settings:
+        settings.setdefault("max_samples", TUNING_STUDY["max_samples"])
+    return settings

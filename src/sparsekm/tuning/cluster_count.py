@@ -48,8 +48,8 @@ def compare_cluster_counts(
     pandas.DataFrame
         Ascending in n_clusters: n_clusters, best_sparsity, stability (of halves, over all
         sparsities), reference_mean, excess = stability - reference_mean, strength and has_clusters
-        (see `sparsekm.tuning.evidence`, at a level divided by the number of counts), chosen: the largest excess, the fewest among equals;
-        no row where none has evidence of clusters.
+        (see `sparsekm.tuning.evidence`, at a level divided by the number of counts), chosen: the
+        largest excess, the fewest among equals; no row where none has evidence of clusters.
 
     Examples
     --------
