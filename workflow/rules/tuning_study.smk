@@ -1,5 +1,6 @@
 """The rules for choosing the sparsity compared: `snakemake tuning_study` makes its results."""
 
+
 rule run_tuning_study:
     """Let every tuning rule choose on repetitions of one data set."""
     input:
