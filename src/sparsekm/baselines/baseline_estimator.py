@@ -56,8 +56,9 @@ class BaselineEstimator(SelectorMixin, ClusterMixin, BaseEstimator):
         check_is_fitted(self)
         return self.feature_weights_ > 0
 
-    def _check_data(self, X, min_cluster_size: int = 1) -> np.ndarray:
+    def _read(self, X, min_cluster_size: int = 1) -> CentredMatrix:
         X = validate_data(self, X, dtype=[np.float64, np.float32], accept_large_sparse=False)
         check_count("n_clusters", self.n_clusters)
-        check_matrix(CentredMatrix(X), self.n_clusters, min_cluster_size)
-        return X
+        matrix = CentredMatrix(X)
+        check_matrix(matrix, self.n_clusters, min_cluster_size)
+        return matrix

@@ -120,13 +120,13 @@ class PCAKMeans(BaselineEstimator):
             than clusters, or every feature is constant; if a parameter is out of its range.
         """
         check_count("min_cluster_size", self.min_cluster_size)
-        X = self._check_data(X, self.min_cluster_size)
+        matrix = self._read(X, self.min_cluster_size)
+        largest = min(matrix.n_samples, matrix.n_features)
         count = check_count("n_components", self.n_components)
-        if count > min(X.shape):
+        if count > largest:
             raise ValueError(
-                f"n_components={count} should be <= min(n_samples, n_features)={min(X.shape)}."
+                f"n_components={count} should be <= min(n_samples, n_features)={largest}."
             )
-        matrix = CentredMatrix(X)
         self._means = matrix.means
         self.components_ = principal_axes(matrix.columns, count)
         self._kmeans = KMeans(

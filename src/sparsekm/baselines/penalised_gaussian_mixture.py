@@ -138,17 +138,18 @@ class PenalizedGaussianMixture(BaselineEstimator):
             If X holds NaN or infinity, has fewer distinct samples than clusters, or every feature
             is constant; if a parameter is out of its range.
         """
-        X = self._check_data(X)
-        if X.shape[0] == 1:
+        matrix = self._read(X)
+        if matrix.n_samples == 1:
             raise ValueError("n_samples=1 should be >= 2: a single sample has no variance.")
         self._check_parameters()
-        matrix = CentredMatrix(X)
         self._means = matrix.means
         self._deviations = _standard_deviations(matrix.columns)
         # Two arrays of the size of X are held, in both orders of memory.
         matrix.columns /= np.where(self._deviations > 0, self._deviations, 1.0)[:, None]
         varying = np.flatnonzero(self._deviations > 0)
-        data = StandardisedData.from_columns(matrix.columns[varying], self._n_threads(X.size))
+        data = StandardisedData.from_columns(
+            matrix.columns[varying], self._n_threads(matrix.columns.size)
+        )
         starts = self._draw_starts(matrix)
         if self.penalty is None:
             penalties = penalty_grid(data, self.n_clusters, self.n_penalties)
@@ -163,7 +164,7 @@ class PenalizedGaussianMixture(BaselineEstimator):
             progress=self._print_progress,
         )
         self.penalties_ = penalties
-        self.bics_ = np.array([modified_bic(fit, X.shape[0]) for fit in fits])
+        self.bics_ = np.array([modified_bic(fit, matrix.n_samples) for fit in fits])
         chosen = choose_fit(fits, self.bics_)
         self.penalty_ = float(penalties[chosen])
         return self._learn(matrix, varying, fits[chosen])
