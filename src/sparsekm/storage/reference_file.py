@@ -1,7 +1,7 @@
 """The files ``references/{batch}.h5``: objectives of paths on reference data.
 
-Arrays: ``index (b,)``, the references' numbers, which seed them; ``sparsity (m,)``;
-``objective (b, m)``. Attributes: see `sparsekm.storage.attributes`.
+Arrays: those of `sparsekm.storage.batches`, and ``objective (b, m)``. Attributes: see
+`sparsekm.storage.attributes`.
 """
 
 from __future__ import annotations
@@ -11,14 +11,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import h5py
 import numpy as np
 
-from sparsekm.storage.atomic import atomic_path
-from sparsekm.storage.attributes import read_attributes, write_attributes
-from sparsekm.storage.checked_hdf5 import DamagedFileError, open_checked, read_array
+from sparsekm.storage.batches import BatchFormat
+from sparsekm.storage.checked_hdf5 import read_array
 
-_RULE = "reference_path"
+_FORMAT = BatchFormat("references", rule="reference_path")
 
 
 @dataclass(frozen=True)
@@ -40,19 +38,13 @@ class References:
 
     def check_grid(self, file: str | Path, sparsities: np.ndarray) -> None:
         """Refuse references, read from `file`, of other sparsities than a path's."""
-        if not np.array_equal(self.sparsities, sparsities):
-            raise DamagedFileError(
-                file, f"sparsity={self.sparsities} should be the path's {sparsities}", _RULE
-            )
+        _FORMAT.check_grid(file, self.sparsities, sparsities, "the path's")
 
 
 def write_references(file: str | Path, references: References) -> None:
     """Write a batch of references whole or not at all."""
-    with atomic_path(file) as temporary, h5py.File(temporary, "w") as opened:
-        opened["index"] = np.asarray(references.indices, dtype=np.int64)
-        opened["sparsity"] = np.asarray(references.sparsities, dtype=np.float64)
-        opened["objective"] = np.asarray(references.objectives, dtype=np.float64)
-        write_attributes(opened, "references", references.attributes)
+    arrays = {"objective": np.asarray(references.objectives, dtype=np.float64)}
+    _FORMAT.write(file, references.indices, references.sparsities, arrays, references.attributes)
 
 
 def read_references(file: str | Path) -> References:
@@ -63,14 +55,9 @@ def read_references(file: str | Path) -> References:
     DamagedFileError
         When the file is truncated, or its arrays are missing or disagree.
     """
-    with open_checked(file, _RULE) as opened:
-        attributes = read_attributes(opened, "references", _RULE)
-        indices = read_array(opened, "index", kind="i", shape=(None,), rule=_RULE)
-        sparsities = read_array(opened, "sparsity", kind="f", shape=(None,), rule=_RULE)
-        if indices.size == 0 or sparsities.size == 0:
-            raise DamagedFileError(file, "there are no references in it", _RULE)
+    with _FORMAT.open(file) as (opened, indices, sparsities, attributes):
         shape = (indices.size, sparsities.size)
-        objectives = read_array(opened, "objective", kind="f", shape=shape, rule=_RULE)
+        objectives = read_array(opened, "objective", kind="f", shape=shape, rule=_FORMAT.rule)
     return References(indices, sparsities, objectives, attributes)
 
 
@@ -93,16 +80,10 @@ def read_all_references(files: Iterable[str | Path]) -> References:
     """
     files = list(files)
     batches = [read_references(file) for file in files]
-    for file, batch in zip(files, batches, strict=True):
-        if not np.array_equal(batch.sparsities, batches[0].sparsities):
-            raise DamagedFileError(
-                file, f"sparsity={batch.sparsities} should be as in {files[0]}", _RULE
-            )
-    indices = np.concatenate([batch.indices for batch in batches])
-    order = np.argsort(indices)
-    if (np.diff(indices[order]) == 0).any():
-        raise DamagedFileError(files[-1], "a reference stands in two batches", _RULE)
-    objectives = np.concatenate([batch.objectives for batch in batches])
+    order = _FORMAT.order(files, batches)
     return References(
-        indices[order], batches[0].sparsities, objectives[order], batches[0].attributes
+        np.concatenate([batch.indices for batch in batches])[order],
+        batches[0].sparsities,
+        np.concatenate([batch.objectives for batch in batches])[order],
+        batches[0].attributes,
     )

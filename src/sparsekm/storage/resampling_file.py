@@ -1,8 +1,8 @@
 """The files ``resamplings/{batch}.h5``: what paths on parts of the samples have in common.
 
-Arrays: ``index (b,)``, the resamplings' numbers, which seed them; ``sparsity (m,)``;
-``agreement (b, m)``, adjusted Rand indices; ``selections (m, p)``, how many of the ``n_fits`` paths
-on parts keep a feature. Attributes: see `sparsekm.storage.attributes`, and ``scheme``.
+Arrays: those of `sparsekm.storage.batches`; ``agreement (b, m)``, adjusted Rand indices;
+``selections (m, p)``, how many of the ``n_fits`` paths on parts keep a feature. Attributes: see
+`sparsekm.storage.attributes`, and ``scheme``.
 """
 
 from __future__ import annotations
@@ -12,14 +12,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import h5py
 import numpy as np
 
-from sparsekm.storage.atomic import atomic_path
-from sparsekm.storage.attributes import read_attributes, write_attributes
-from sparsekm.storage.checked_hdf5 import DamagedFileError, open_checked, read_array
+from sparsekm.storage.batches import BatchFormat
+from sparsekm.storage.checked_hdf5 import DamagedFileError, read_array
 
-_RULE = "resample_path"
+_FORMAT = BatchFormat("resamplings", rule="resample_path")
 
 
 @dataclass(frozen=True)
@@ -45,21 +43,17 @@ class Resamplings:
 
     def check_grid(self, file: str | Path, sparsities: np.ndarray) -> None:
         """Refuse resamplings, read from `file`, of other sparsities than a path's."""
-        if not np.array_equal(self.sparsities, sparsities):
-            raise DamagedFileError(
-                file, f"sparsity={self.sparsities} should be the path's {sparsities}", _RULE
-            )
+        _FORMAT.check_grid(file, self.sparsities, sparsities, "the path's")
 
 
 def write_resamplings(file: str | Path, resamplings: Resamplings) -> None:
     """Write a batch of resamplings whole or not at all."""
-    with atomic_path(file) as temporary, h5py.File(temporary, "w") as opened:
-        opened["index"] = np.asarray(resamplings.indices, dtype=np.int64)
-        opened["sparsity"] = np.asarray(resamplings.sparsities, dtype=np.float64)
-        opened["agreement"] = np.asarray(resamplings.agreements, dtype=np.float64)
-        opened["selections"] = np.asarray(resamplings.selections, dtype=np.int64)
-        opened["n_fits"] = np.int64(resamplings.n_fits)
-        write_attributes(opened, "resamplings", resamplings.attributes)
+    arrays = {
+        "agreement": np.asarray(resamplings.agreements, dtype=np.float64),
+        "selections": np.asarray(resamplings.selections, dtype=np.int64),
+        "n_fits": np.int64(resamplings.n_fits),
+    }
+    _FORMAT.write(file, resamplings.indices, resamplings.sparsities, arrays, resamplings.attributes)
 
 
 def read_resamplings(file: str | Path) -> Resamplings:
@@ -70,17 +64,13 @@ def read_resamplings(file: str | Path) -> Resamplings:
     DamagedFileError
         When the file is truncated, or its arrays are missing or disagree.
     """
-    with open_checked(file, _RULE) as opened:
-        attributes = read_attributes(opened, "resamplings", _RULE)
-        indices = read_array(opened, "index", kind="i", shape=(None,), rule=_RULE)
-        sparsities = read_array(opened, "sparsity", kind="f", shape=(None,), rule=_RULE)
-        if indices.size == 0 or sparsities.size == 0:
-            raise DamagedFileError(file, "there are no resamplings in it", _RULE)
+    rule = _FORMAT.rule
+    with _FORMAT.open(file) as (opened, indices, sparsities, attributes):
         shape = (indices.size, sparsities.size)
-        agreements = read_array(opened, "agreement", kind="f", shape=shape, rule=_RULE)
+        agreements = read_array(opened, "agreement", kind="f", shape=shape, rule=rule)
         shape = (sparsities.size, None)
-        selections = read_array(opened, "selections", kind="i", shape=shape, rule=_RULE)
-        n_fits = int(read_array(opened, "n_fits", kind="i", shape=(), rule=_RULE))
+        selections = read_array(opened, "selections", kind="i", shape=shape, rule=rule)
+        n_fits = int(read_array(opened, "n_fits", kind="i", shape=(), rule=rule))
     return Resamplings(indices, sparsities, agreements, selections, n_fits, attributes)
 
 
@@ -94,21 +84,14 @@ def read_all_resamplings(files: Iterable[str | Path]) -> Resamplings:
     """
     files = list(files)
     batches = [read_resamplings(file) for file in files]
+    order = _FORMAT.order(files, batches)
     first = batches[0]
     for file, batch in zip(files, batches, strict=True):
-        batch.check_grid(file, first.sparsities)
         if batch.selections.shape != first.selections.shape:
-            raise DamagedFileError(
-                file,
-                f"selections of shape {batch.selections.shape} should be as in {files[0]}",
-                _RULE,
-            )
-    indices = np.concatenate([batch.indices for batch in batches])
-    order = np.argsort(indices)
-    if (np.diff(indices[order]) == 0).any():
-        raise DamagedFileError(files[-1], "a resampling stands in two batches", _RULE)
+            problem = f"selections of shape {batch.selections.shape} should be as in {files[0]}"
+            raise DamagedFileError(file, problem, _FORMAT.rule)
     return Resamplings(
-        indices[order],
+        np.concatenate([batch.indices for batch in batches])[order],
         first.sparsities,
         np.concatenate([batch.agreements for batch in batches])[order],
         np.sum([batch.selections for batch in batches], axis=0),
