@@ -14,6 +14,7 @@ from sparsekm import GapSearch, KMeans, L0KMeans, classification_error_rate
 from sparsekm.simulation.designs import draw_replicate
 
 N_FEATURES, SPARSITY, REPLICATES, SEED = 1000, 50, 20, 1
+ERRORS = ["cer", "cer_by_truth"]
 
 
 def fits(replicate: int) -> dict:
@@ -34,7 +35,8 @@ def benchmark() -> pd.DataFrame:
     """Compare fits on 20 data sets for each mu; CPU seconds after compilation.
 
     The objective is given relative to the alternation started at the true labels, for the fits
-    that solve the same problem (s = 50).
+    that solve the same problem (s = 50). `cer_by_truth` is the error of a tuned fit's path at the
+    sparsity where it is smallest: no rule that reads the sparsity off that path can do better.
     """
     rows = []
     for mu in (0.6, 0.7):
@@ -49,12 +51,20 @@ def benchmark() -> pd.DataFrame:
                 same = getattr(estimator, "sparsity", None) == SPARSITY
                 objective = measured.result.objective_ / reference if same else np.nan
                 error = classification_error_rate(data.labels, measured.result.labels_)
-                rows.append((mu, replicate, name, measured.cpu, objective, error))
-    table = pd.DataFrame(rows, columns=["mu", "replicate", "fit", "cpu", "objective", "cer"])
+                best = _smallest_error(measured.result, data.labels)
+                rows.append((mu, replicate, name, measured.cpu, objective, error, best))
+    table = pd.DataFrame(rows, columns=["mu", "replicate", "fit", "cpu", "objective", *ERRORS])
     table = table[table["replicate"] >= 0]
     table["reached"] = (table["objective"] >= 1 - 1e-9).where(table["objective"].notna())
-    mean = table.groupby(["mu", "fit"], sort=False)[["cpu", "objective", "reached", "cer"]].mean()
-    mean["cer_se"] = table.groupby(["mu", "fit"], sort=False)["cer"].sem()
+    mean = table.groupby(["mu", "fit"], sort=False)[["cpu", "objective", "reached", *ERRORS]].mean()
+    for error in ERRORS:
+        mean[f"{error}_se"] = table.groupby(["mu", "fit"], sort=False)[error].sem()
     ratio = mean["cpu"] / mean.xs("scikit-learn KMeans(n_init=10)", level="fit")["cpu"]
     mean.insert(1, "ratio", ratio.reorder_levels(mean.index.names).reindex(mean.index))
     return mean.reset_index()
+
+
+def _smallest_error(fitted, labels: np.ndarray) -> float:
+    if not hasattr(fitted, "path_"):
+        return np.nan
+    return min(classification_error_rate(labels, found) for found in fitted.path_.labels)
