@@ -1,27 +1,18 @@
 """Count how often half of the samples keep each feature, at the tuned sparsity."""
 
+from posed_problem import pose
 from workflow_job import run
 
 
 def main(snakemake, progress):
     """Cluster the halves from the tuned labels on and write the share that keeps each feature."""
     from sparsekm.annotation.stability import count_kept, write_stability
-    from sparsekm.expression.problem import pose_problem
     from sparsekm.storage.fit_file import read_fit
 
-    params, wildcards = snakemake.params, snakemake.wildcards
+    params = snakemake.params
     fit = read_fit(snakemake.input.fit)
-    problem = pose_problem(
-        snakemake.input.normalised,
-        wildcards.dataset,
-        wildcards.method,
-        seed=params.seed,
-        n_clusters=fit.attributes["n_clusters"],
-        search=params.search,
-        grid={"sparsities": [fit.sparsity]},
-        code_digest=params.code,
-        n_jobs=snakemake.threads,
-    )
+    grid = {"sparsities": [fit.sparsity]}
+    problem = pose(snakemake, n_clusters=fit.attributes["n_clusters"], grid=grid)
     counts = count_kept(
         problem.data.X,
         problem.estimator.set_params(sparsity=fit.sparsity),

@@ -1,5 +1,6 @@
 """Cluster a batch of reference data sets at every sparsity of a method's grid."""
 
+from posed_problem import pose
 from workflow_job import run
 
 
@@ -7,22 +8,11 @@ def main(snakemake, progress):
     """Fit the path of each reference, one in memory at a time, and write the objectives."""
     import numpy as np
 
-    from sparsekm.expression.problem import pose_problem
     from sparsekm.storage.reference_file import References, write_references
     from sparsekm.tuning.references import reference_objectives
 
-    params, wildcards = snakemake.params, snakemake.wildcards
-    problem = pose_problem(
-        snakemake.input.normalised,
-        wildcards.dataset,
-        wildcards.method,
-        seed=params.seed,
-        n_clusters=params.n_clusters,
-        search=params.search,
-        grid=params.grid,
-        code_digest=params.code,
-        n_jobs=snakemake.threads,
-    )
+    params = snakemake.params
+    problem = pose(snakemake)
     objectives = []
     for index in params.indices:
         objectives.append(

@@ -1,5 +1,6 @@
 """Cluster parts of the samples at every sparsity, and compare with the partitions of all."""
 
+from posed_problem import pose
 from workflow_job import run
 
 
@@ -7,23 +8,12 @@ def main(snakemake, progress):
     """Fit the path of each part, one in memory at a time, and write how far they agree."""
     import numpy as np
 
-    from sparsekm.expression.problem import pose_problem
     from sparsekm.storage.path_file import read_path
     from sparsekm.storage.resampling_file import Resamplings, write_resamplings
     from sparsekm.tuning.resampling import gather_resamplings, resample
 
-    params, wildcards = snakemake.params, snakemake.wildcards
-    problem = pose_problem(
-        snakemake.input.normalised,
-        wildcards.dataset,
-        wildcards.method,
-        seed=params.seed,
-        n_clusters=params.n_clusters,
-        search=params.search,
-        grid=params.grid,
-        code_digest=params.code,
-        n_jobs=snakemake.threads,
-    )
+    params = snakemake.params
+    problem = pose(snakemake)
     path, _ = read_path(snakemake.input.path)
     found = []
     for index in params.indices:

@@ -1,5 +1,6 @@
 """Ask whether a data set has clusters at all."""
 
+from posed_problem import pose
 from workflow_job import run
 
 
@@ -7,24 +8,13 @@ def main(snakemake, progress):
     """Compare halves of the samples with halves of data without clusters, and write one row."""
     import pandas as pd
 
-    from sparsekm.expression.problem import pose_problem
     from sparsekm.storage.atomic import write_table
     from sparsekm.storage.fit_file import read_fit
     from sparsekm.tuning.evidence import weigh_evidence
     from sparsekm.tuning.noise_correlation import fair_reference, noise_correlation
 
     params, wildcards = snakemake.params, snakemake.wildcards
-    problem = pose_problem(
-        snakemake.input.normalised,
-        wildcards.dataset,
-        wildcards.method,
-        seed=params.seed,
-        n_clusters=params.n_clusters,
-        search=params.search,
-        grid=params.grid,
-        code_digest=params.code,
-        n_jobs=snakemake.threads,
-    )
+    problem = pose(snakemake)
     fit = read_fit(snakemake.input.fit)
     correlation = noise_correlation(problem.data.X, fit.labels, fit.weights)
     evidence = weigh_evidence(

@@ -61,6 +61,16 @@ def test_a_name_from_an_init_file_counts_every_module_of_its_package(package, sc
     assert names(script, package) == {"apart/one.py", "apart/two.py"}
 
 
+def test_a_neighbour_of_the_script_counts_with_what_it_imports(package, script):
+    script.write_text("import numpy\nfrom neighbour import help\n")
+    neighbour = script.with_name("neighbour.py")
+    neighbour.write_text("from sparsekm.alone import thing\n")
+    assert source_files(script, package) == sorted([neighbour, package / "alone.py"])
+    before = source_digest(script, package)
+    edit(neighbour)
+    assert source_digest(script, package) != before
+
+
 def test_circular_imports_end(package, script):
     script.write_text("import sparsekm.circle.a\n")
     assert names(script, package) == {"circle/a.py", "circle/b.py"}
@@ -105,11 +115,12 @@ def test_touching_a_file_changes_nothing(package, script):
 def test_the_projects_own_scripts_use_what_they_should(project_root):
     def used(script):
         files = source_files(project_root / "scripts" / f"{script}.py")
-        return {file.relative_to(project_root / "src" / "sparsekm").as_posix() for file in files}
+        return {file.relative_to(project_root).as_posix() for file in files}
 
-    assert "cluster/estimators.py" in used("cluster_path")
-    assert "tuning/selection.py" not in used("cluster_path")
-    assert "tuning/selection.py" in used("tune_sparsity")
-    assert "cluster/memetic.py" not in used("normalise_expression")
-    assert "reporting/report.py" in used("report")
-    assert not any(name.startswith("reporting/") for name in used("reference_path"))
+    assert "scripts/posed_problem.py" in used("cluster_path")
+    assert "src/sparsekm/cluster/estimators.py" in used("cluster_path")
+    assert "src/sparsekm/tuning/selection.py" not in used("cluster_path")
+    assert "src/sparsekm/tuning/selection.py" in used("tune_sparsity")
+    assert "src/sparsekm/cluster/memetic.py" not in used("normalise_expression")
+    assert "src/sparsekm/reporting/report.py" in used("report")
+    assert not any(name.startswith("src/sparsekm/reporting/") for name in used("reference_path"))

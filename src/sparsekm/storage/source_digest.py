@@ -1,9 +1,9 @@
 """A digest over the source code that a script runs.
 
 A workflow that reran everything whenever any file of the package changed would be as useless as
-one that never did. The digest covers a script and those modules of the package that it imports,
-directly or not, and nothing else: so it changes exactly with the code the script can run. It is
-a digest of contents; touching a file changes nothing.
+one that never did. The digest covers a script, the modules beside it that it imports, and those of
+the package that they import, directly or not, and nothing else: so it changes exactly with the code
+the script can run. It is a digest of contents; touching a file changes nothing.
 """
 
 from __future__ import annotations
@@ -45,11 +45,12 @@ def source_digest(
     digest : str
         The first 16 hexadecimal digits of a SHA-256.
     """
-    package_folder = Path(package_folder).resolve()
+    script, package_folder = Path(script).resolve(), Path(package_folder).resolve()
     files = source_files(script, package_folder, modules=modules)
-    digest = hashlib.sha256(Path(script).read_bytes())
+    digest = hashlib.sha256(script.read_bytes())
     for file in files:
-        name = file.relative_to(package_folder).as_posix()
+        in_package = file.is_relative_to(package_folder)
+        name = file.relative_to(package_folder if in_package else script.parent).as_posix()
         digest.update(b"\0" + name.encode() + b"\0" + _content(file, file.stat().st_mtime_ns))
     return digest.hexdigest()[:16]
 
@@ -60,18 +61,20 @@ def source_files(
     *,
     modules: Iterable[str] = (),
 ) -> list[Path]:
-    """List the package's files that a script uses, directly or not, in a fixed order."""
-    package_folder = Path(package_folder).resolve()
+    """List the files that a script uses, directly or not, in a fixed order; not itself."""
+    script, package_folder = Path(script).resolve(), Path(package_folder).resolve()
     found = {file for name in modules for file in _locate(name, package_folder)}
-    waiting = [Path(script).resolve(), *found]
+    waiting = [script, *found]
     while waiting:
         file = waiting.pop()
+        # Outside the package, what stands beside a file is imported as Python would.
+        beside = None if file.is_relative_to(package_folder) else file.parent
         for name in _imports(file, package_folder, file.stat().st_mtime_ns):
-            for module in _locate(name, package_folder):
+            for module in _locate(name, package_folder, beside):
                 if module not in found:
                     found.add(module)
                     waiting.append(module)
-    for folder in {file.parent for file in found}:
+    for folder in {file.parent for file in found if file.is_relative_to(package_folder)}:
         found.update(_data_files(folder))
     return sorted(found)
 
@@ -92,7 +95,7 @@ def _content(file: Path, modified: int) -> bytes:
 
 @cache
 def _imports(file: Path, package_folder: Path, modified: int) -> tuple[str, ...]:
-    """Dotted names that a file imports from the package; the time of change keys the cache."""
+    """Dotted names that a file imports; the time of change keys the cache."""
     tree = ast.parse(_content(file, modified), filename=str(file))
     return tuple(sorted(set(_imported_names(tree, file, package_folder))))
 
@@ -106,7 +109,7 @@ def _imported_names(tree: ast.AST, file: Path, package_folder: Path) -> Iterator
             names = [f"{base}.{alias.name}" for alias in node.names]
         else:
             continue
-        yield from (name for name in names if name.split(".")[0] == PACKAGE)
+        yield from names
 
 
 def _absolute(node: ast.ImportFrom, file: Path, package_folder: Path) -> str:
@@ -120,8 +123,15 @@ def _absolute(node: ast.ImportFrom, file: Path, package_folder: Path) -> str:
     return ".".join((*base, node.module) if node.module else base)
 
 
-def _locate(name: str, package_folder: Path) -> list[Path]:
-    """Find the files behind a dotted name: a module, a name inside one, or of a package."""
+def _locate(name: str, package_folder: Path, beside: Path | None = None) -> list[Path]:
+    """Find the files behind a dotted name: a module, a name inside one, or of a package.
+
+    Of other names only the files in the folder `beside` count; libraries do not.
+    """
+    first = name.split(".")[0]
+    if first != PACKAGE:
+        neighbour = beside / f"{first}.py" if beside else None
+        return [neighbour] if neighbour and neighbour.is_file() else []
     place = package_folder
     for part in name.split(".")[1:]:
         if (place / f"{part}.py").is_file():
