@@ -114,3 +114,15 @@ def test_where_no_run_meets_the_paper_the_nearest_is_named_or_the_lack_told(comp
     text = explain_differences(without).set_index(["row", "metric"])["explanation"]
     assert text.loc[("l0_alternate", "pzw")].startswith("none of 1 other runs meets")
     assert "Lloyd" in text.loc[("l0_alternate", "pzw")]
+
+
+def test_runs_that_always_give_another_value_are_named_beside_one_that_never_varies():
+    tables = [
+        repetitions("l0_alternate", [0.1, 0.1], [16, 16]),
+        repetitions("l0_fine_grid", [0.1, 0.1], [20, 20]),
+        repetitions("l0_lloyd", [0.1, 0.1], [16, 16]),
+    ]
+    compared = explain_differences(compare_rows(summarise(tables), PAPER))
+    text = compared.set_index(["row", "metric"]).loc[("l0_alternate", "pzw"), "explanation"]
+    assert text.startswith("every repetition gave our value, every one of ")
+    assert "40 sparsities [starts and grid of sparsities] 20.0; none of 2 other runs" in text

@@ -116,7 +116,7 @@ def _explain(line, cell: pd.DataFrame) -> str:
     # Where nothing varies every difference is infinite in units.
     others = others.loc[distances.sort_values(["units", "difference"], kind="stable").index]
     within = others[~others["exceeds"]]
-    same = "every repetition gave our value; " if line.se == 0 else ""
+    same = _say_that_nothing_varies(line, others)
     if len(within):
         said = "; ".join(_describe(METHOD_ROWS[other.row], other) for other in within.itertuples())
         return f"{same}the paper's value is met by {said}"
@@ -129,8 +129,28 @@ def _explain(line, cell: pd.DataFrame) -> str:
     return f"{same}no other run of this method to compare with"
 
 
+def _say_that_nothing_varies(line, others: pd.DataFrame) -> str:
+    """Say so where every repetition gave the same; and which runs always give something else.
+
+    A value that never varies is often one of the grid's: the other runs show what it hangs on.
+    """
+    if line.se != 0:
+        return ""
+    elsewhere = others[(others["se"] == 0) & (others["mean"] != line.mean)]
+    said = ", ".join(
+        f"every one of {_name(METHOD_ROWS[other.row])} {_value(other)}"
+        for other in elsewhere.itertuples()
+    )
+    return "every repetition gave our value" + (f", {said}; " if said else "; ")
+
+
 def _describe(row: MethodRow, line) -> str:
-    what = row.varies or "search"
-    digits = 3 if line.metric == "cer" else 1
-    value = f"{line.mean:.{digits}f} ± {line.se:.{digits}f}"
-    return f"{row.title} [{what}]: {value}, {line.units:+.1f} units"
+    return f"{_name(row)}: {_value(line)} ± {_value(line, 'se')}, {line.units:+.1f} units"
+
+
+def _name(row: MethodRow) -> str:
+    return f"{row.title} [{row.varies or 'search'}]"
+
+
+def _value(line, what: str = "mean") -> str:
+    return f"{getattr(line, what):.{3 if line.metric == 'cer' else 1}f}"
