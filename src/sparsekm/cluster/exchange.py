@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sparsekm.cluster.compiled import compiled
+from sparsekm.cluster.compiled import compiled, compiled_loosely
 
 # A move must gain this share of what it takes away: rounding must not make samples wander.
 RELATIVE_GAIN = 1e-10
@@ -45,20 +45,14 @@ def centre(packed, labels, centers, sizes):
                 centers[k, q] /= sizes[k]
 
 
-@compiled
+@compiled_loosely
 def square_distance(x, y):
-    """Squared Euclidean distance of two vectors, in four interleaved partial sums."""
-    a = b = c = d = 0.0
-    s = x.shape[0]
-    whole = s - s % 4
-    for q in range(0, whole, 4):
-        a += (x[q] - y[q]) * (x[q] - y[q])
-        b += (x[q + 1] - y[q + 1]) * (x[q + 1] - y[q + 1])
-        c += (x[q + 2] - y[q + 2]) * (x[q + 2] - y[q + 2])
-        d += (x[q + 3] - y[q + 3]) * (x[q + 3] - y[q + 3])
-    for q in range(whole, s):
-        a += (x[q] - y[q]) * (x[q] - y[q])
-    return (a + b) + (c + d)
+    """Squared Euclidean distance of two vectors."""
+    total = 0.0
+    for q in range(x.shape[0]):
+        difference = x[q] - y[q]
+        total += difference * difference
+    return total
 
 
 @compiled
