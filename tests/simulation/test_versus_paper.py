@@ -126,3 +126,14 @@ def test_runs_that_always_give_another_value_are_named_beside_one_that_never_var
     text = compared.set_index(["row", "metric"]).loc[("l0_alternate", "pzw"), "explanation"]
     assert text.startswith("every repetition gave our value, every one of ")
     assert "40 sparsities [starts and grid of sparsities] 20.0; none of 2 other runs" in text
+
+
+def test_only_the_nearest_runs_are_named():
+    variants = ["l0_carried", "l0_lloyd", "l0_unshared", "l0_fine_grid"]
+    near = [repetitions(name, [0.1, 0.3], [9, 11 + i]) for i, name in enumerate(variants)]
+    far = repetitions("l0_alternate", [0.1, 0.3], [30, 31])
+    compared = explain_differences(compare_rows(summarise([far, *near]), PAPER))
+    text = compared.set_index(["row", "metric"]).loc[("l0_alternate", "pzw"), "explanation"]
+    assert text.count("±") == 3
+    assert text.endswith("; and 1 more")
+    assert text.index("10.0 ± 1.0") < text.index("10.5 ± 1.5") < text.index("11.0 ± 2.0")

@@ -14,6 +14,9 @@ from sparsekm.simulation.method_rows import METHOD_ROWS, MethodRow
 LIMIT = 2.0
 """A larger difference, in units, is to be explained."""
 
+N_NAMED = 3
+"""So many runs at most are named that meet the paper's value, the nearest first."""
+
 COLUMNS = (
     "experiment",
     "setting",
@@ -118,8 +121,10 @@ def _explain(line, cell: pd.DataFrame) -> str:
     within = others[~others["exceeds"]]
     same = _say_that_nothing_varies(line, others)
     if len(within):
-        said = "; ".join(_describe(METHOD_ROWS[other.row], other) for other in within.itertuples())
-        return f"{same}the paper's value is met by {said}"
+        named = within.head(N_NAMED)
+        said = "; ".join(_describe(METHOD_ROWS[other.row], other) for other in named.itertuples())
+        more = f"; and {len(within) - N_NAMED} more" if len(within) > N_NAMED else ""
+        return f"{same}the paper's value is met by {said}{more}"
     if len(others):
         nearest = next(others.itertuples())
         return (
