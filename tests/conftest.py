@@ -1,6 +1,11 @@
 """Fixtures that every test may use."""
 
+import html
+import json
 import os
+import re
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -20,6 +25,91 @@ def test_data() -> Path:
     if not folder.is_dir():
         pytest.skip(f"no real test data: {folder} is absent (SPARSEKM_TEST_DATA names it)")
     return folder
+
+
+@pytest.fixture(scope="session")
+def chromium(tmp_path_factory):
+    """Give the function that opens a page in a headless Chromium; without one tests skip."""
+    names = ("chromium", "chromium-browser", "google-chrome")
+    program = next(filter(None, map(shutil.which, names)), None)
+    if program is None:
+        pytest.skip(f"no Chromium on this machine: none of {', '.join(names)} is on PATH")
+
+    def open_page(page: Path, *arguments: str) -> subprocess.CompletedProcess:
+        profile = tmp_path_factory.mktemp("chromium")
+        quiet = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run")
+        alone = ("background-networking", "component-update", "sync", "default-apps")
+        return subprocess.run(
+            [
+                program,
+                *quiet,
+                *(f"--disable-{service}" for service in alone),
+                f"--user-data-dir={profile}",
+                "--hide-scrollbars",
+                "--enable-logging=stderr",
+                *arguments,
+                page.as_uri(),
+            ],
+            capture_output=True,
+            text=True,
+            timeout=180,
+            check=True,
+        )
+
+    return open_page
+
+
+@pytest.fixture(scope="session")
+def examine_page(chromium, tmp_path_factory, project_root):
+    """Give the function that uses a page of the report in a browser and tells what it found."""
+    probe = (project_root / "tests" / "reporting" / "page_probe.js").read_text(encoding="utf-8")
+
+    def examine(page: Path) -> dict:
+        copy = tmp_path_factory.mktemp("probed") / "page.html"
+        text = page.read_text(encoding="utf-8")
+        probed = f"<script>{probe}</script></body>"
+        copy.write_text(text.replace("</body>", probed), encoding="utf-8")
+        done = chromium(
+            copy, "--window-size=1200,2000", "--virtual-time-budget=20000", "--dump-dom"
+        )
+        title = re.search(r"<title>FOUND(\{.*\})END</title>", done.stdout, re.DOTALL)
+        assert title, done.stderr
+        console = [line for line in done.stderr.splitlines() if "CONSOLE" in line]
+        return json.loads(html.unescape(title[1])) | {"console": console}
+
+    return examine
+
+
+@pytest.fixture(scope="session")
+def new_project():
+    """Give the function that makes a small project in a folder, from the sources in another."""
+    from small_project import make_project
+
+    return make_project
+
+
+@pytest.fixture(scope="session")
+def finished(tmp_path_factory, project_root, new_project):
+    """The project after one whole run; tests that change it put everything back."""
+    project = new_project(tmp_path_factory.mktemp("finished"), project_root)
+    project.run = project.snakemake("--cores", "2")
+    assert project.run.returncode == 0, project.run.stdout
+    return project
+
+
+@pytest.fixture
+def fresh(tmp_path, project_root, new_project):
+    """The project before any run."""
+    return new_project(tmp_path, project_root)
+
+
+@pytest.fixture
+def copied(finished, tmp_path):
+    """A copy of the finished project, to be damaged."""
+    from small_project import Project
+
+    shutil.copytree(finished.root, tmp_path / "copy")
+    return Project(tmp_path / "copy")
 
 
 @pytest.fixture

@@ -51,5 +51,5 @@ def test_table_survives_its_file(tmp_path, table):
         read_overlap(tmp_path / "contingency.csv"), table, check_dtype=False
     )
     (tmp_path / "contingency.csv").write_text("x\n")
-    with pytest.raises(ValueError, match="as rule match_clusters writes them"):
+    with pytest.raises(ValueError, match="as rule match_clusters writes it"):
         read_overlap(tmp_path / "contingency.csv")

@@ -122,7 +122,7 @@ def test_no_fit_is_refused(var):
 
 def test_file_without_symbols_is_refused(tmp_path):
     (tmp_path / "genes.csv").write_text("gene,score_l0\nA,1\n")
-    with pytest.raises(ValueError, match="should hold 'symbol'"):
+    with pytest.raises(ValueError, match=r"should include \['symbol'\]"):
         read_gene_table(tmp_path / "genes.csv")
 
 

@@ -69,5 +69,5 @@ def test_tables_survive_their_files(tmp_path, table):
     pd.testing.assert_frame_equal(read_changes(tmp_path / "changes.csv"), changes)
     (tmp_path / "changes.csv").write_text("x\n")
     for reader in (read_ages, read_changes):
-        with pytest.raises(ValueError, match="as rule compare_ages writes them"):
+        with pytest.raises(ValueError, match="as rule compare_ages writes it"):
             reader(tmp_path / "changes.csv")

@@ -14,7 +14,7 @@ from sparsekm.annotation.gene_table import VERDICTS
 from sparsekm.annotation.kept_by_age import DROPPED, KEPT
 from sparsekm.reporting.style import BLUE, INK, ORANGE, SKY, figure_style, new_figure
 
-_LOOKS = {
+LOOKS = {
     VERDICTS[0]: BLUE,
     VERDICTS[1]: SKY,
     VERDICTS[2]: ORANGE,
@@ -43,7 +43,7 @@ def age_figure(table: pd.DataFrame, ages: Sequence[str]) -> Figure:
     figure : Figure
     """
     ages = list(ages)
-    said = list(_LOOKS)
+    said = list(LOOKS)
     shown = table[~table[ages].isin(["", VERDICTS[3], DROPPED]).all(axis=1)]
     codes = shown[ages].apply(lambda column: column.map(said.index)).to_numpy(dtype=int)
     if shown.empty:
@@ -57,7 +57,7 @@ def age_figure(table: pd.DataFrame, ages: Sequence[str]) -> Figure:
             codes,
             aspect="auto",
             interpolation="nearest",
-            cmap=ListedColormap(list(_LOOKS.values())),
+            cmap=ListedColormap(list(LOOKS.values())),
             norm=BoundaryNorm(np.arange(len(said) + 1) - 0.5, len(said)),
         )
         left.set_xticks(range(len(ages)), ages)
@@ -76,7 +76,7 @@ def age_figure(table: pd.DataFrame, ages: Sequence[str]) -> Figure:
         present = [word for word in said if (shown[ages] == word).any(axis=None)]
         figure.legend(
             handles=[
-                Patch(facecolor=_LOOKS[w], edgecolor=INK, lw=0.4, label=_TITLES.get(w, w))
+                Patch(facecolor=LOOKS[w], edgecolor=INK, lw=0.4, label=_TITLES.get(w, w))
                 for w in present
             ],
             loc="outside lower left",
@@ -87,7 +87,7 @@ def age_figure(table: pd.DataFrame, ages: Sequence[str]) -> Figure:
 
 def _draw_counts(axes, n_kept: np.ndarray, n_ages: int) -> None:
     numbers = np.bincount(n_kept, minlength=n_ages + 1)
-    bars = axes.barh(range(n_ages + 1), numbers, color=[_LOOKS[DROPPED], *[BLUE] * n_ages])
+    bars = axes.barh(range(n_ages + 1), numbers, color=[LOOKS[DROPPED], *[BLUE] * n_ages])
     axes.bar_label(bars, labels=[f"{n:,}" for n in numbers], padding=2, fontsize=7)
     axes.set_yticks(range(n_ages + 1))
     axes.set_ylabel("number of ages at which a gene is kept")

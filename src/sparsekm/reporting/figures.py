@@ -107,7 +107,7 @@ def _draw_expression(
     return caption_figure(
         "expression",
         title,
-        f"{origin}One sagittal and one coronal slice, those of the first figure. Under the symbol "
+        f"{origin}The slices of the first figure, in the same three directions. Under the symbol "
         "of a chosen gene stands its verdict, under the others their place among the kept ones, by "
         "score. Colours are standard deviations from the mean over all voxels; lines are the "
         "borders of regions.",
@@ -123,8 +123,9 @@ def _draw_clusters(result: DatasetResult, origin: str) -> CaptionedFigure:
             f"{origin}Slices coloured by region (left) and by the clusters of each method. In each "
             "direction the slice that shows the most regions is drawn, all at one scale; rows name "
             "direction and position. A cluster has the colour of the region it overlaps most, in "
-            "shades where several clusters share a region; thin lines are the atlas' borders, also "
-            "on the clusters. Where colours differ from the left panel, cluster and region differ.",
+            "shades where several clusters share a region, and its name where there is room; thin "
+            "lines are the atlas' borders, also on the clusters. Where colours or names differ "
+            "from the left panel, cluster and region differ.",
             slice_figure(result),
         )
     labelled = (

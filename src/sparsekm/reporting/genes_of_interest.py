@@ -8,6 +8,7 @@ import pandas as pd
 
 from sparsekm.annotation.gene_table import primary_method
 from sparsekm.reporting.results import DatasetResult
+from sparsekm.simulation.phantom.invented_ontology import NEEDED_EVERYWHERE
 
 ATLAS_GENES = ("Scn4b", "Neurog1")
 """The paper's examples: a channel subunit needed everywhere, and a marker."""
@@ -23,7 +24,8 @@ def choose_genes(result: DatasetResult, wanted: Sequence[str] | str = "auto") ->
     wanted : list of str or "auto"
         Symbols; those that the data set lacks are passed over, and the asterisk that the atlas
         gives some symbols may be left out. "auto" are the paper's examples in the real atlas, and
-        of the phantom the first housekeeping gene and the first marker of its catalogue.
+        of the phantom the first housekeeping gene that its terms call needed everywhere (or the
+        first of all) and the first marker of its catalogue.
 
     Returns
     -------
@@ -54,6 +56,10 @@ def _first_of_kinds(genes: pd.DataFrame) -> list[str]:
         if kind == "marker" and "relevant" in genes:
             # A marker of other ages is none here.
             group = group[group["relevant"].astype(str) == "True"]
+        elif kind == "housekeeping" and "terms" in genes:
+            # Some follow the pattern of the whole tissue: those are not needed everywhere alike.
+            even = group[group["terms"].str.contains(NEEDED_EVERYWHERE, regex=False)]
+            group = group if even.empty else even
         chosen += sorted(group["symbol"].astype(str))[:1]
     return chosen
 

@@ -32,4 +32,6 @@ def render_page(content: Mapping[str, Any], template: str = "report.html") -> st
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    # Tables of genes are most of the page: no blanks between their values.
+    environment.policies["json.dumps_kwargs"] = {"separators": (",", ":")}
     return environment.get_template(template).render(content)

@@ -11,14 +11,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import h5py
 import numpy as np
 import pandas as pd
-from anndata.io import read_elem
 
 from sparsekm.annotation.cluster_overlap import read_overlap
 from sparsekm.annotation.enrichment import read_enrichment
 from sparsekm.annotation.gene_table import gene_table, read_gene_table
+from sparsekm.storage.anndata_parts import read_part
+from sparsekm.storage.checked_hdf5 import open_checked
 from sparsekm.storage.fit_file import read_fit
 from sparsekm.storage.gap_file import read_gap
 from sparsekm.storage.path_file import read_path
@@ -34,6 +34,7 @@ METHOD_TITLES = {
 """Titles as the paper writes them; a method that is not here goes by its name."""
 
 _ROWS_AT_ONCE = 4096
+_RULE = "normalise_expression (of an age) or normalise_matrix"
 
 
 def method_title(method: str) -> str:
@@ -158,7 +159,7 @@ class DatasetResult:
             raise ValueError(f"normalised=None should be the file of data set {self.name!r}.")
         indices = np.asarray(indices, dtype=np.intp)
         columns = np.empty((self.n_samples, indices.size), dtype=np.float32)
-        with h5py.File(self.normalised, "r") as file:
+        with open_checked(self.normalised, _RULE) as file:
             matrix = file["X"]
             for start in range(0, self.n_samples, _ROWS_AT_ONCE):
                 rows = slice(start, start + _ROWS_AT_ONCE)
@@ -235,13 +236,12 @@ def load_dataset_result(
 def _read_annotations(
     normalised: Path,
 ) -> tuple[pd.DataFrame, pd.DataFrame, dict[str, Any], np.ndarray | None]:
-    with h5py.File(normalised, "r") as file:
-        spatial = file.get("obsm/spatial")
+    with open_checked(normalised, _RULE) as file:
         return (
-            read_elem(file["obs"]),
-            read_elem(file["var"]),
-            read_elem(file["uns"]) if "uns" in file else {},
-            None if spatial is None else read_elem(spatial),
+            read_part(file, "obs", _RULE, pd.DataFrame),
+            read_part(file, "var", _RULE, pd.DataFrame),
+            read_part(file, "uns", _RULE, dict) if "uns" in file else {},
+            read_part(file, "obsm/spatial", _RULE) if "obsm/spatial" in file else None,
         )
 
 

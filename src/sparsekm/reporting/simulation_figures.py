@@ -68,7 +68,7 @@ def overview_figure(
     figure : Figure
     """
     with figure_style():
-        figure = new_figure(10.4, 3.3)
+        figure = new_figure(10.4, 3.3, has_formulas=True)
         n_weights = max(len(weights), 1)
         left, middle, *right = _overview_axes(figure, n_weights)
         n_relevant = int(weights[0]["relevant"].sum()) if weights else None

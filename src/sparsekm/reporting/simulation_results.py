@@ -8,6 +8,10 @@ from pathlib import Path
 
 import pandas as pd
 
+from sparsekm.storage.checked_table import infer_table, require_columns
+
+_RULES = ("simulate", "summarise_simulation")
+
 
 @dataclass(frozen=True)
 class SimulationResult:
@@ -63,16 +67,15 @@ def load_simulation_result(
     -------
     result : SimulationResult
     """
-    compared = pd.read_csv(versus_paper, float_precision="round_trip")
+    tables, means = _RULES
+    compared = infer_table(versus_paper, means)
+    require_columns(versus_paper, compared, ["explanation"], means)
     compared["explanation"] = compared["explanation"].fillna("")
     return SimulationResult(
-        pd.concat(
-            [pd.read_csv(file, float_precision="round_trip") for file in repetitions],
-            ignore_index=True,
-        ),
-        pd.read_csv(summary, float_precision="round_trip"),
+        pd.concat([infer_table(file, tables) for file in repetitions], ignore_index=True),
+        infer_table(summary, means),
         compared,
-        [pd.read_csv(file, float_precision="round_trip") for file in gaps],
-        [pd.read_csv(file, float_precision="round_trip") for file in weights],
+        [infer_table(file, tables) for file in gaps],
+        [infer_table(file, tables) for file in weights],
         is_preview,
     )

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import colorsys
 import io
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -22,6 +23,9 @@ import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
+
+from sparsekm.reporting.color_vision import color_distances, place_colors
+from sparsekm.reporting.literal_text import take_literally
 
 ORANGE, SKY, GREEN, BLUE, VERMILION, PURPLE = (
     "#E69F00",
@@ -37,6 +41,8 @@ INK = "#222222"
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 
 _RASTER_DPI = 200
+_PATHS = re.compile(r' d="[^"]*"')
+_DECIMALS = re.compile(r"(\.\d\d)\d+")
 _KINSHIP = 0.3  # what it costs a shade to be far from its colour
 _SETTINGS = {
     "font.family": "DejaVu Sans",
@@ -75,7 +81,7 @@ class MethodLook:
     linestyle: str
 
 
-_METHOD_LOOKS = {
+METHOD_LOOKS = {
     "l0": MethodLook(BLUE, "o", "-"),
     "l1": MethodLook(ORANGE, "s", "--"),
     "kmeans": MethodLook(GREY, "^", ":"),
@@ -87,8 +93,8 @@ _OTHER_LOOKS = (MethodLook(SKY, "P", "-."), MethodLook(VERMILION, "X", (0, (3, 1
 
 def method_look(method: str) -> MethodLook:
     """Give the colour, marker and line style of a method; unknown names get a spare look."""
-    if method in _METHOD_LOOKS:
-        return _METHOD_LOOKS[method]
+    if method in METHOD_LOOKS:
+        return METHOD_LOOKS[method]
     return _OTHER_LOOKS[sum(method.encode()) % len(_OTHER_LOOKS)]
 
 
@@ -101,31 +107,49 @@ def figure_style() -> Iterator[None]:
         yield
 
 
-def new_figure(width: float, height: float) -> Figure:
+class OwnFigure(Figure):
+    """A figure that knows whether its texts may be formulas; names from data are none."""
+
+    has_formulas = False
+
+
+def new_figure(width: float, height: float, *, has_formulas: bool = False) -> Figure:
     """Make a figure of the given size in inches, outside pyplot: nothing is left to close."""
-    figure = Figure(figsize=(width, height), layout="constrained")
+    figure = OwnFigure(figsize=(width, height), layout="constrained")
+    figure.has_formulas = has_formulas
     FigureCanvasAgg(figure)
     return figure
 
 
 def figure_svg(figure: Figure) -> str:
-    """Render a figure as SVG text, the same bytes for the same figure."""
+    """Render a figure as SVG text, the same bytes for the same figure.
+
+    Paths keep a hundredth of a point: on slices, whose borders have thousands of corners, further
+    decimals would be a third of the file.
+    """
     stream = io.StringIO()
     with figure_style():
+        _prepare(figure)
         figure.savefig(stream, format="svg", metadata={"Date": None, "Creator": None})
-    return stream.getvalue()
+    return _PATHS.sub(lambda path: _DECIMALS.sub(r"\1", path[0]), stream.getvalue())
 
 
 def figure_pdf(figure: Figure) -> bytes:
     """Render a figure as PDF, the same bytes for the same figure."""
     stream = io.BytesIO()
     with figure_style():
+        _prepare(figure)
         figure.savefig(stream, format="pdf", metadata={"CreationDate": None, "Creator": None})
     return stream.getvalue()
 
 
+def _prepare(figure: Figure) -> None:
+    if not getattr(figure, "has_formulas", False):
+        take_literally(figure)
+
+
 def categorical_colors(n_colors: int) -> list[str]:
-    """Give colours for categories: seven hues, then the same hues lighter and darker.
+    """Give colours for categories: seven hues, then shades of them in turn, far from all before.
 
     Examples
     --------
@@ -133,11 +157,10 @@ def categorical_colors(n_colors: int) -> list[str]:
     ['#0072b2', '#e69f00']
     """
     hues = (BLUE, ORANGE, GREEN, PURPLE, SKY, VERMILION, GREY)
-    shifts = (0.0, 0.45, -0.4)
-    return [
-        shift_lightness(hues[index % len(hues)], shifts[index // len(hues) % len(shifts)])
-        for index in range(n_colors)
-    ]
+    colors = [hue.lower() for hue in hues[:n_colors]]
+    while len(colors) < n_colors:
+        colors.append(shades(hues[len(colors) % len(hues)], 2, avoid=colors)[1])
+    return colors
 
 
 def shift_lightness(color: str, shift: float) -> str:
@@ -151,9 +174,8 @@ def shades(color: str, n_shades: int, avoid: Sequence[str] = ()) -> list[str]:
     """Give distinct shades of one colour: first the colour itself, then ones far from all others.
 
     Candidates have the colour's hue or one close to it. Each next shade is a candidate far from its
-    nearest neighbour among the shades so far and the colours to avoid, yet no farther from the
-    colour itself than it need be. Distances are those of the Oklab space [1]_, which follow what
-    the eye sees.
+    nearest neighbour among the shades so far and the colours to avoid, whatever the reader's colour
+    vision, yet no farther from the colour itself than it need be.
 
     Parameters
     ----------
@@ -165,10 +187,6 @@ def shades(color: str, n_shades: int, avoid: Sequence[str] = ()) -> list[str]:
     Returns
     -------
     colors : list of n_shades hex strings
-
-    References
-    ----------
-    .. [1] B. Ottosson (2020), A perceptual color space for image processing.
     """
     hue, _, saturation = colorsys.rgb_to_hls(*to_rgb(color))
     candidates = [
@@ -177,36 +195,15 @@ def shades(color: str, n_shades: int, avoid: Sequence[str] = ()) -> list[str]:
         for lightness in np.linspace(0.27, 0.85, 15)
         for strength in (1, 0.6)
     ]
-    places = _oklab(candidates)
     chosen = [to_rgb(color)]
-    taken = _oklab([*chosen, *map(to_rgb, avoid)])
-    kinship = np.linalg.norm(places - taken[0], axis=1)
+    places = place_colors(candidates)
+    kinship = np.linalg.norm(places - place_colors(chosen), axis=1)
+    nearest = color_distances(candidates, [*chosen, *avoid]).min(axis=1)
     while len(chosen) < n_shades:
-        nearest = np.linalg.norm(places[:, None] - taken[None], axis=2).min(axis=1)
         best = int((nearest - _KINSHIP * kinship).argmax())
         chosen.append(candidates[best])
-        taken = np.vstack([taken, places[best]])
+        nearest = np.minimum(nearest, color_distances(candidates, chosen[-1:])[:, 0])
     return [to_hex(rgb) for rgb in chosen[:n_shades]]
-
-
-def _oklab(colors: Sequence[tuple[float, float, float]]) -> np.ndarray:
-    """Turn sRGB colours (m, 3) into Oklab lightness, green-red and blue-yellow."""
-    rgb = np.asarray(colors, dtype=np.float64)
-    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
-    cones = linear @ np.array(
-        [
-            [0.4122214708, 0.2119034982, 0.0883024619],
-            [0.5363325363, 0.6806995451, 0.2817188376],
-            [0.0514459929, 0.1073969566, 0.6299787005],
-        ]
-    )
-    return np.cbrt(cones) @ np.array(
-        [
-            [0.2104542553, 1.9779984951, 0.0259040371],
-            [0.7936177850, -2.4285922050, 0.7827717662],
-            [-0.0040720468, 0.4505937099, -0.8086757660],
-        ]
-    )
 
 
 def text_color_on(color: str) -> str:

@@ -86,7 +86,10 @@ def _kept_range(results: Sequence[DatasetResult], name: str) -> list[str]:
         return [f"{title} keeps {method.n_kept:,} of {n_features:,} ({shares[0]:.0%})."]
     if min(shares) == 1:
         return [f"{title} keeps every feature of every data set: the gap selected nothing."]
-    return [f"{title} keeps between {min(shares):.0%} and {max(shares):.0%} of the features."]
+    least, most = f"{min(shares):.0%}", f"{max(shares):.0%}"
+    if least == most:
+        return [f"{title} keeps {most} of the features of every data set."]
+    return [f"{title} keeps between {least} and {most} of the features."]
 
 
 def _compare_rates(results: Sequence[DatasetResult]) -> list[str]:

@@ -28,7 +28,7 @@ def bound_figure(partitions: pd.DataFrame, bounds: pd.DataFrame, p_star_of_paper
     """
     mus = list(dict.fromkeys(partitions["mu"]))
     with figure_style():
-        figure = new_figure(6.4, 3.2)
+        figure = new_figure(6.4, 3.2, has_formulas=True)
         axes = figure.subplots()
         handles = []
         for mu, color, marker in zip(mus, categorical_colors(len(mus)), MARKERS, strict=False):

@@ -44,7 +44,7 @@ def recovery_figure(tables: Sequence[tuple[Plane, pd.DataFrame]]) -> Figure:
     Figure
     """
     with figure_style():
-        figure = new_figure(8.4, 2.5 * len(tables) + 0.3)
+        figure = new_figure(8.4, 2.5 * len(tables) + 0.3, has_formulas=True)
         grid = figure.subplots(len(tables), len(FIT_TITLES), squeeze=False, sharey="row")
         for row, (plane, table) in zip(grid, tables, strict=True):
             for axes, (fit, title) in zip(row, FIT_TITLES.items(), strict=True):
@@ -74,7 +74,7 @@ def condition_figure(planes: Sequence[Plane]) -> Figure:
     Figure
     """
     with figure_style():
-        figure = new_figure(7.4, 3.0)
+        figure = new_figure(7.4, 3.0, has_formulas=True)
         row = figure.subplots(1, len(planes), squeeze=False)[0]
         for axes, plane in zip(row, planes, strict=True):
             chances = [[_oracle(plane, x, y) for x in plane.xs] for y in plane.ys]

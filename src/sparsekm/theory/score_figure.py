@@ -24,7 +24,7 @@ def score_figure(scores: pd.DataFrame, n_clusters: int) -> Figure:
     Figure
     """
     with figure_style():
-        figure = new_figure(6.6, 2.7)
+        figure = new_figure(6.6, 2.7, has_formulas=True)
         for axes, feature in zip(figure.subplots(1, 2), ("relevant", "noise"), strict=True):
             panel = scores[scores["feature"] == feature]
             closed = panel.groupby("mislabelled")["expected"].mean()

@@ -15,13 +15,12 @@ from scipy.ndimage import gaussian_filter
 from sparsekm.atlas.vocabulary import AGES, NO_DATA
 from sparsekm.simulation.phantom.genes import PlantedGene
 from sparsekm.simulation.phantom.geometry import LUMEN, TISSUE, Geometry
+from sparsekm.simulation.phantom.levels import draw_planted_level
 from sparsekm.simulation.phantom.sections import PlantedSection
 
 MARKER_STRENGTH = 2.0
 GRADIENT_STRENGTH = 0.3
 MODULE_STRENGTH = 0.25
-COMMON_STRENGTH = 0.1
-NOISE = 0.5
 PLANE_NOISE = 0.08
 ZERO_BELOW = 0.12
 LARGEST = 50.0
@@ -96,13 +95,12 @@ def draw_energy(canvas: Canvas, section: PlantedSection, seed: int) -> np.ndarra
         -1 outside the labelled voxels and on missing planes.
     """
     position = list(AGES).index(canvas.age)
-    gene_rng = np.random.default_rng(np.random.SeedSequence([seed, 105, section.gene.number]))
     rng = np.random.default_rng(np.random.SeedSequence([seed, 106, position, section.id]))
     geometry = canvas.geometry
     if section.gene.kind == "constant":
         energy = np.full(len(geometry.index), CONSTANT_ENERGY)
     else:
-        level = _draw_level(canvas, section.gene, gene_rng, rng)
+        level = _draw_level(canvas, section.gene, seed, rng)
         # Four decimals, so that the last bit of a machine's exp() does not reach the file.
         energy = np.round(np.clip(np.exp(level) - ZERO_BELOW, 0, LARGEST), 4)
     z = geometry.coordinates[:, 2]
@@ -114,19 +112,16 @@ def draw_energy(canvas: Canvas, section: PlantedSection, seed: int) -> np.ndarra
 
 
 def _draw_level(
-    canvas: Canvas, gene: PlantedGene, gene_rng: np.random.Generator, rng: np.random.Generator
+    canvas: Canvas, gene: PlantedGene, seed: int, rng: np.random.Generator
 ) -> np.ndarray:
     """Draw u, the level whose exponential is the energy."""
-    geometry = canvas.geometry
-    baseline = 2.0 if gene.kind == "housekeeping" else gene_rng.normal(-0.8, 0.6)
-    factor = gene_rng.uniform(0.6, 1.4)
-    level = baseline + COMMON_STRENGTH * gene_rng.normal() * canvas.common
-    level += factor * _planted_signal(canvas, gene)
+    geometry, planted = canvas.geometry, draw_planted_level(gene, seed)
+    level = planted.baseline + planted.common * canvas.common
+    level += planted.factor * _planted_signal(canvas, gene)
     level[geometry.kind == LUMEN] -= 1.5
     z = geometry.coordinates[:, 2]
     level += PLANE_NOISE * rng.normal(size=geometry.dims[2])[z]
-    noise = 0.4 * NOISE if gene.kind == "housekeeping" else NOISE
-    return level + noise * rng.normal(size=len(level))
+    return level + planted.noise * rng.normal(size=len(level))
 
 
 def _planted_signal(canvas: Canvas, gene: PlantedGene) -> np.ndarray:

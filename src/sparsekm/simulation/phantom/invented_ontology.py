@@ -4,8 +4,10 @@ What is planted follows from the kind of each gene, so that over-representation 
 
 * *pattern of regions* and its parts: most markers carry them, few other genes do. A method that
   keeps markers finds them over-represented among the kept genes.
-* *needed everywhere*: nearly all housekeeping genes, which are planted in no region. Where a method
-  leaves them out, or keeps them alone, the term says so.
+* *needed everywhere*: nearly all genes that are even, whose planted level is the same in all
+  regions to a tenth of their noise. They mark no region, however high they are: a method that keeps
+  markers finds them over-represented among the dropped genes. Housekeeping genes that follow the
+  pattern of the whole tissue are not even, and rightly kept by a method that has room for them.
 * *control*: drawn without regard to kind. Nothing should be found.
 
 Annotations come with what real ones come with: other ids of a term, an obsolete term, NOT, and ND.
@@ -18,19 +20,24 @@ from collections.abc import Iterator
 import numpy as np
 
 from sparsekm.simulation.phantom.genes import PlantedGene
+from sparsekm.simulation.phantom.levels import draw_planted_level
 from sparsekm.simulation.phantom.sizes import REGIONS
 
 PREFIX = "PHM"
-ROOT, PATTERN, HOUSEKEEPING, CONTROL = 1, 2, 3, 4
-_FIRST_PART, _FIRST_CONTROL = 10, 30
+ROOT, PATTERN, EVERYWHERE, CONTROL = 1, 2, 3, 4
+NEEDED_EVERYWHERE = "invented process needed everywhere"
+_FIRST_PART, FIRST_CONTROL = 10, 30
 PARTS = {"forebrain": REGIONS[:5], "midbrain": REGIONS[5:8], "hindbrain": REGIONS[8:]}
 N_CONTROLS = 6
 _OTHER_ID, _OBSOLETE_ID = 90, 91
 
+_KINDS_WITHOUT_PLACE = ("housekeeping", "noise")
+_LARGEST_UNEVENNESS = 0.1
+
 # Share of the genes of a kind that carry what is planted.
 _MARKERS_IN_PATTERN = 0.8
 _OTHERS_IN_PATTERN = 0.04
-_HOUSEKEEPERS_NEEDED = 0.95
+_EVEN_NEEDED = 0.95
 _OTHERS_NEEDED = 0.01
 _IN_CONTROL = 0.15
 
@@ -67,13 +74,13 @@ def _terms() -> dict[int, tuple[str, int | None, str]]:
     terms = {
         ROOT: ("invented process", None, is_a),
         PATTERN: ("invented pattern of regions", ROOT, is_a),
-        HOUSEKEEPING: ("invented process needed everywhere", ROOT, is_a),
+        EVERYWHERE: (NEEDED_EVERYWHERE, ROOT, is_a),
         CONTROL: ("invented control", ROOT, is_a),
     }
     for rank, part in enumerate(PARTS):
         terms[_FIRST_PART + rank] = (f"invented pattern of the {part}", PATTERN, part_of)
     for rank in range(N_CONTROLS):
-        terms[_FIRST_CONTROL + rank] = (f"invented control {rank + 1}", CONTROL, is_a)
+        terms[FIRST_CONTROL + rank] = (f"invented control {rank + 1}", CONTROL, is_a)
     return terms
 
 
@@ -93,12 +100,22 @@ def annotation_text(genes: list[PlantedGene], seed: int) -> str:
     lines = ["!gaf-version: 2.2", "!generated-by: phantom, invented genes and terms"]
     for gene in genes:
         rng = np.random.default_rng(np.random.SeedSequence([seed, 107, gene.number]))
-        for number, relation, evidence in _annotate(gene, rng):
+        for number, relation, evidence in _annotate(gene, rng, even=is_even(gene, seed)):
             lines.append(_gaf_line(gene, term_id(number), relation, evidence))
     return "\n".join(lines) + "\n"
 
 
-def _annotate(gene: PlantedGene, rng: np.random.Generator) -> Iterator[tuple[int, str, str]]:
+def is_even(gene: PlantedGene, seed: int) -> bool:
+    """Say whether the planted level of a gene is the same in all regions, but for its noise."""
+    return (
+        gene.kind in _KINDS_WITHOUT_PLACE
+        and draw_planted_level(gene, seed).unevenness <= _LARGEST_UNEVENNESS
+    )
+
+
+def _annotate(
+    gene: PlantedGene, rng: np.random.Generator, *, even: bool
+) -> Iterator[tuple[int, str, str]]:
     """Yield term, relation and evidence; draws do not depend on what came of earlier ones."""
     pattern, needed, part, oddity = rng.random(4)
     controls = rng.random(N_CONTROLS)
@@ -106,10 +123,10 @@ def _annotate(gene: PlantedGene, rng: np.random.Generator) -> Iterator[tuple[int
         yield _pattern_term(gene, part), "involved_in", "IDA"
     elif oddity < 0.1:
         yield PATTERN, "NOT|involved_in", "IDA"
-    if needed < (_HOUSEKEEPERS_NEEDED if gene.kind == "housekeeping" else _OTHERS_NEEDED):
-        yield HOUSEKEEPING, "involved_in", "IMP"
+    if needed < (_EVEN_NEEDED if even else _OTHERS_NEEDED):
+        yield EVERYWHERE, "involved_in", "IMP"
     for rank in np.flatnonzero(controls < _IN_CONTROL):
-        yield _FIRST_CONTROL + int(rank), "involved_in", "IEA"
+        yield FIRST_CONTROL + int(rank), "involved_in", "IEA"
     if oddity > 0.95:
         yield _OBSOLETE_ID, "involved_in", "IEA"
     if 0.9 < oddity <= 0.95:

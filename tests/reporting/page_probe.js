@@ -1,0 +1,85 @@
+// Uses a page of the report as a reader would, and leaves what it found as the page's title.
+const found = { errors: [], browsers: [], downloads: {} };
+window.addEventListener("error", (event) => found.errors.push(event.message));
+
+function search(browser, words) {
+  const field = browser.querySelector("input");
+  field.value = words;
+  field.dispatchEvent(new Event("input"));
+  return browser.querySelector("output").textContent;
+}
+
+function useBrowser(browser) {
+  const titles = [...browser.querySelectorAll("th")].map((cell) => cell.textContent);
+  const first = () => browser.querySelector("tbody td").textContent;
+  const all = browser.querySelector("output").textContent;
+  const some = search(browser, first());
+  const none = search(browser, "no gene has such a name");
+  search(browser, "");
+  const button = browser.querySelectorAll("th button")[titles.indexOf("symbol")];
+  button.click();
+  const lowest = first();
+  button.click();
+  return { all, some, none, lowest, highest: first() };
+}
+
+async function useDownloads() {
+  const blobs = [];
+  URL.createObjectURL = (blob) => { blobs.push(blob); return "#"; };
+  URL.revokeObjectURL = () => {};
+  const names = [];
+  HTMLAnchorElement.prototype.click = function () { names.push(this.download); };
+  document.querySelectorAll("button.download").forEach((button) => button.click());
+  for (const [at, blob] of blobs.entries()) found.downloads[names[at]] = await blob.text();
+  // The table of a browser is offered by the button beside its search.
+  found.tablesWithoutDownload = [...document.querySelectorAll("table")].filter((table) =>
+    !(table.closest("details.browser") ?? table).querySelector("button.download")).length;
+}
+
+function useFigure(image) {
+  image.click();
+  const [view, large] = [document.querySelector("dialog"), document.querySelector("dialog img")];
+  const fitted = large.getBoundingClientRect().width;
+  view.querySelector("div").dispatchEvent(new WheelEvent("wheel", { deltaY: -400 }));
+  const zoomed = large.getBoundingClientRect().width;
+  view.querySelector("p button:last-child").click();
+  return { opened: view !== null, fitted, zoomed };
+}
+
+async function examine() {
+  found.sections = [...document.querySelectorAll("section")].map((section) =>
+    [section.id, section.getBoundingClientRect().height, section.innerText.trim().length]);
+  found.links = [...document.querySelectorAll("a[href^='#']")].map((link) => link.hash)
+    .filter((hash) => !document.querySelector(CSS.escape ? `#${CSS.escape(hash.slice(1))}` : hash));
+  const images = [...document.querySelectorAll("figure img")];
+  found.images = images.map((image) => [image.alt, image.naturalWidth, image.clientWidth]);
+  found.navigation = document.querySelector("nav").scrollWidth
+    - document.querySelector("nav").clientWidth;
+  const browsers = [...document.querySelectorAll("details.browser")];
+  browsers.forEach((browser) => { browser.open = true; });
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  found.browsers = browsers.map(useBrowser);
+  found.width = document.documentElement.scrollWidth;
+  found.wideTables = [...document.querySelectorAll("table.genes")]
+    .map((table) => table.getBoundingClientRect().width - table.parentElement.clientWidth)
+    .filter((excess) => excess > 0.5);
+  found.figure = useFigure(images[0]);
+  for (let wait = 0; wait < 40 && document.querySelector("dialog"); wait += 1) {
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  found.dialogsLeft = document.querySelectorAll("dialog").length;
+  const folded = () => [...document.querySelectorAll("details:not([open])")].map((d) => d.className);
+  const before = folded();
+  window.dispatchEvent(new Event("beforeprint"));
+  const inPrint = folded();
+  window.dispatchEvent(new Event("afterprint"));
+  found.folded = { before, inPrint, after: folded() };
+  await useDownloads();
+}
+
+window.addEventListener("load", () => examine()
+  .catch((error) => found.errors.push(String(error)))
+  .finally(() => {
+    document.body.replaceChildren();
+    document.title = `FOUND${JSON.stringify(found)}END`;
+  }));

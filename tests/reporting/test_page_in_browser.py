@@ -1,0 +1,83 @@
+"""The page as a browser shows it: headless Chromium opens it, reads it, and uses it."""
+
+import csv
+import io
+import re
+
+import matplotlib.image
+import numpy as np
+import pytest
+
+
+@pytest.fixture(scope="module")
+def found(examine_page, report):
+    return examine_page(report / "report.html")
+
+
+def test_nothing_fails_and_the_console_stays_empty(found):
+    assert found["errors"] == []
+    assert found["console"] == []
+
+
+def test_every_section_is_rendered_and_every_figure_has_loaded(found):
+    assert [name for name, *_ in found["sections"]] == [
+        "summary", "run", "data", "results", "dataset-E11.5", "dataset-toy", "methods", "references"
+    ]  # fmt: skip
+    assert all(height > 40 and letters > 20 for _, height, letters in found["sections"])
+    assert len(found["images"]) == 7
+    assert all(natural > 100 and shown > 100 for _, natural, shown in found["images"])
+    assert found["links"] == []
+
+
+def test_search_finds_and_a_click_on_a_title_sorts(found):
+    for browser, n_rows in zip(found["browsers"], (8, 6), strict=True):
+        assert browser["all"] == f"{n_rows} of {n_rows}"
+        assert browser["some"] == f"1 of {n_rows}"
+        assert browser["none"] == f"0 of {n_rows}"
+        assert browser["lowest"] < browser["highest"]
+
+
+def test_nothing_is_wider_than_the_window(found):
+    assert found["width"] <= 1200
+    assert found["navigation"] <= 0
+    assert found["wideTables"] == []
+
+
+def test_a_figure_enlarges_and_closes(found):
+    assert found["figure"]["opened"]
+    assert found["figure"]["zoomed"] > 2 * found["figure"]["fitted"] > 1000
+    assert found["dialogsLeft"] == 0
+
+
+def test_every_table_can_be_downloaded_and_that_of_genes_is_the_whole_file(found, matrix_files):
+    assert found["tablesWithoutDownload"] == 0
+    assert len(found["downloads"]) > 10
+    given = found["downloads"]["toy_genes.csv"].removeprefix("\ufeff")
+    rows = list(csv.reader(io.StringIO(given, newline="")))
+    own = list(csv.reader(io.StringIO(matrix_files["genes"].read_text(encoding="utf-8"))))
+    assert rows[0] == own[0]
+    assert [row[0] for row in rows] == [row[0] for row in own]
+
+
+def test_what_is_folded_away_is_printed_too(found):
+    assert {"regions", "configuration"} <= set(found["folded"]["before"])
+    assert found["folded"]["inPrint"] == ["configuration"]
+    assert found["folded"]["after"] == found["folded"]["before"]
+
+
+def test_the_page_prints_on_as_many_sheets_as_it_needs(chromium, report, tmp_path):
+    printed = tmp_path / "report.pdf"
+    chromium(report / "report.html", "--no-pdf-header-footer", f"--print-to-pdf={printed}")
+    # Two data sets: each has a few figures, a sheet for two of them, and its tables.
+    assert 4 <= len(re.findall(rb"/Type\s*/Page\b", printed.read_bytes())) <= 16
+
+
+def test_a_picture_of_the_page_shows_it(chromium, report, tmp_path):
+    picture = tmp_path / "report.png"
+    chromium(report / "report.html", "--window-size=1200,1600", f"--screenshot={picture}")
+    pixels = matplotlib.image.imread(picture)[..., :3]
+    assert pixels.shape == (1600, 1200, 3)
+    ink = (pixels < 0.9).any(axis=2)
+    # Text all the way down, on white.
+    assert all(part.any() for part in np.array_split(ink, 8))
+    assert 0.01 < ink.mean() < 0.5
