@@ -20,20 +20,22 @@ unexport PYTHONHOME
 
 # Snakemake and pytest share out the cores by processes. Numerical libraries that each take every core
 # would make them fight; a job raises its own limit to the threads its rule was given (scripts/workflow_job.py).
-results paper test lint check: export OMP_NUM_THREADS := 1
-results paper test lint check: export OPENBLAS_NUM_THREADS := 1
-results paper test lint check: export MKL_NUM_THREADS := 1
+results paper test test-slurm test-survival lint check: export OMP_NUM_THREADS := 1
+results paper test test-slurm test-survival lint check: export OPENBLAS_NUM_THREADS := 1
+results paper test test-slurm test-survival lint check: export MKL_NUM_THREADS := 1
 
-.PHONY: help results paper test lint check bench plan-allen check-allen lock clean
+.PHONY: help results paper test test-slurm test-survival lint check bench plan-allen check-allen lock clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 results: $(STAMP) ## run the workflow of config.yaml to results/report.html
+	@"$(BIN)/python" scripts/clear_stale_lock.py
 	"$(BIN)/snakemake" --cores $(CORES) $(SNAKEMAKE_FLAGS)
 	@echo "The report: results/report.html"
 
 paper: $(STAMP) ## the paper's experiments with all repetitions, to results/simulation/report.html
+	@"$(BIN)/python" scripts/clear_stale_lock.py
 	"$(BIN)/snakemake" paper --cores $(CORES) $(SNAKEMAKE_FLAGS)
 	@echo "The report: results/simulation/report.html"
 
@@ -47,6 +49,12 @@ lint: $(STAMP) ## ruff, snakefmt and snakemake --lint
 
 check: $(STAMP) ## the tests without lint
 	"$(BIN)/python" -m pytest -n 2 --dist loadgroup
+
+test-slurm: $(STAMP) ## the workflow on a real Slurm, installed and started here (as root, on Debian)
+	"$(BIN)/python" -m pytest -m slurm tests/slurm
+
+test-survival: $(STAMP) ## random kills, a full disk, 1, 2 and 16 cores, and mutated files, for minutes
+	"$(BIN)/python" -m pytest -m survival -n 2 --dist loadgroup
 
 bench: $(STAMP) ## ratios against scikit-learn and between our own variants
 	"$(BIN)/python" -m benchmarks

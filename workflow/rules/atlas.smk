@@ -8,6 +8,7 @@ rule retrieve_ontology:
         genes="data/raw/genes.json",
     log:
         "logs/retrieve_ontology.log",
+    localrule: needs_network()
     conda:
         "../../envs/sparsekm.yaml"
     threads: 1
@@ -28,12 +29,13 @@ rule retrieve_atlas:
         manifest="data/raw/{age}/manifest.csv",
     log:
         "logs/retrieve_atlas/{age}.log",
+    localrule: needs_network()
     conda:
         "../../envs/sparsekm.yaml"
     threads: 1
     resources:
         mem_mb=memory(700, 0),
-        runtime=minutes(240),
+        runtime=minutes(60),
     params:
         source=ATLAS["source"],
         settings=source_settings(),
@@ -50,6 +52,7 @@ rule plan_retrieval:
         plan="data/raw/plan.csv",
     log:
         "logs/plan_retrieval.log",
+    localrule: needs_network()
     conda:
         "../../envs/sparsekm.yaml"
     threads: 1

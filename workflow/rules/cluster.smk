@@ -11,15 +11,12 @@ rule cluster_path:
         "logs/cluster_path/{dataset}/{method}.log",
     conda:
         "../../envs/sparsekm.yaml"
-    threads: 1
+    threads: fit_threads
     resources:
         mem_mb=memory(600, 6),
-        runtime=minutes(60),
+        runtime=minutes(10, 0.25),
     params:
-        seed=config["seed"],
-        n_clusters=n_clusters,
-        search=search,
-        grid=grid,
+        problem=problem,
         code=lambda wildcards: code("cluster_path"),
     script:
         "../../scripts/cluster_path.py"
@@ -35,15 +32,12 @@ rule reference_path:
         "logs/reference_path/{dataset}/{method}/{batch}.log",
     conda:
         "../../envs/sparsekm.yaml"
-    threads: 1
+    threads: fit_threads
     resources:
-        mem_mb=memory(600, 8),
-        runtime=minutes(120),
+        mem_mb=memory(600, 6),
+        runtime=minutes(10, 0.5),
     params:
-        seed=config["seed"],
-        n_clusters=n_clusters,
-        search=search,
-        grid=grid,
+        problem=problem,
         indices=reference_indices,
         reference=config["tuning"]["reference"],
         code=lambda wildcards: code("reference_path"),

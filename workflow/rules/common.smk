@@ -1,130 +1,46 @@
 """Checks of the configuration, names of files, and what the rules' parameters are made of."""
 
+import os
 import re
 import sys
 from functools import cache
 from pathlib import Path
 
-import jsonschema
-import yaml
 from snakemake.exceptions import WorkflowError
 from snakemake.utils import validate
 
 ROOT = Path(workflow.basedir)
 # The sources beside the Snakefile are the ones that the rules run and digest.
-sys.path.insert(0, str(ROOT / "src"))
+sys.path[:0] = [str(ROOT / "src"), str(ROOT / "workflow")]
 
+from configuration_check import meaning_errors, schema_errors, structure_errors
 from sparsekm.annotation.addresses import address_name, is_address
 from sparsekm.atlas.sources import SOURCES
 from sparsekm.registry import METHODS
 from sparsekm.simulation.method_rows import METHOD_ROWS
+from sparsekm.simulation.phantom.sizes import get_size
 from sparsekm.simulation.settings import select_settings
+from sparsekm.storage.provenance import file_digest
 from sparsekm.storage.source_digest import source_digest
-
-
-def explain(error):
-    """Say in one line what is wrong with a configuration: key, value, rule."""
-    place = ".".join(map(str, error.absolute_path)) or "configuration"
-    allowed = list(error.schema.get("properties", {}))
-    match error.validator:
-        case "additionalProperties":
-            unknown = sorted(set(error.instance) - set(allowed))
-            return f"{place}: unknown keys {unknown}; known ones are {allowed}."
-        case "required":
-            return f"{place}: {error.message}."
-        case "pattern" if "propertyNames" not in error.absolute_schema_path:
-            return f"{place}={error.instance!r} should match {error.schema['pattern']}."
-        case "pattern" | "not":
-            return (
-                f"{place}: {error.instance!r} should match {error.schema['pattern']}"
-                " and be neither an age's name nor a reserved one."
-            )
-        case "anyOf":
-            rules = "; or ".join(
-                str(case.get("const", " ".join(case.get("type", "").split())))
-                for case in error.validator_value
-            )
-            causes = [
-                cause.message for cause in error.context if cause.validator != "const"
-            ]
-            return f"{place}={error.instance!r} should be {rules} ({causes[0]})."
-        case _:
-            return f"{place}={error.instance!r}: {error.message}."
 
 
 def check_configuration():
     """Refuse a configuration that breaks the schema, or names what there is not."""
-    for section in ("atlas", "matrices", "simulation", "annotation"):
-        # An empty section is one without entries.
-        if config.get(section) is None:
-            config[section] = {}
-    with open(ROOT / "workflow" / "schemas" / "config.schema.yaml") as schema:
-        validator = jsonschema.Draft202012Validator(yaml.safe_load(schema))
-    wrong = sorted(explain(error) for error in validator.iter_errors(config))
+    wrong = structure_errors(config)
+    if not wrong:
+        for section in ("atlas", "matrices", "simulation", "annotation"):
+            # An empty section is one without entries.
+            if config.get(section) is None:
+                config[section] = {}
+        wrong = schema_errors(
+            config, ROOT / "workflow" / "schemas" / "config.schema.yaml"
+        )
     if not wrong:
         # This fills in the defaults.
         validate(config, "../schemas/config.schema.yaml")
-        for method in config["methods"]:
-            if method not in METHODS:
-                wrong.append(f"methods: {method!r} should be one of {sorted(METHODS)}.")
-        for name, entry in config["matrices"].items():
-            if entry is not None and ("path" in entry) == ("draw" in entry):
-                wrong.append(f"matrices.{name} should have either a path or draw.")
-        wrong += simulation_errors()
-        wrong += gene_set_errors()
-        if not config["atlas"]["ages"] and not any(config["matrices"].values()):
-            wrong.append(
-                f"atlas.ages=[] and matrices={config['matrices']}: there should be at least"
-                " one age or matrix."
-            )
+        wrong = meaning_errors(config)
     if wrong:
         raise WorkflowError("The configuration is wrong.", *wrong)
-
-
-def gene_set_errors():
-    """List what is missing, or out of order, in what is said about gene sets."""
-    chosen, (smallest, largest) = (
-        config["annotation"]["gene_sets"],
-        config["annotation"]["term_size"],
-    )
-    needed = {"gmt": ["path"], "gene2go": ["path", "ontology"]}
-    needed["gaf"] = needed["gene2go"]
-    errors = [
-        f"annotation.gene_sets: source={chosen['source']!r} should come with {key}."
-        for key in needed.get(chosen["source"], [])
-        if not chosen.get(key)
-    ]
-    if smallest > largest:
-        errors.append(
-            f"annotation.term_size={[smallest, largest]} should be smallest, largest."
-        )
-    return errors
-
-
-def simulation_errors():
-    """List what is wrong with the names of experiments and methods of the simulations."""
-    errors = []
-    simulation = config["simulation"]
-    for key, study in (
-        ("simulation", simulation),
-        ("simulation.preview", simulation["preview"]),
-    ):
-        try:
-            select_settings(study["experiments"])
-        except ValueError as error:
-            errors.append(f"{key}.{error}")
-        for kind in ("methods", "variants"):
-            known = [
-                name
-                for name, row in METHOD_ROWS.items()
-                if row.is_variant == (kind == "variants")
-            ]
-            errors += [
-                f"{key}.{kind}: {name!r} should be one of {known}."
-                for name in study.get(kind, [])
-                if name not in known
-            ]
-    return errors
 
 
 check_configuration()
@@ -245,11 +161,25 @@ def source_settings():
     return {name: ATLAS[name] for name in ("size", "seed")}
 
 
-def paper_table(name):
-    """Name a table of the paper's about the atlas, where there is a real one to compare with."""
+def needs_network():
+    """Tell whether the atlas is fetched: here then, not on a cluster, whose nodes seldom can."""
+    return ATLAS["source"] == "allen"
+
+
+def paper_file(name):
+    """Name a table of the paper's, from where Snakemake works.
+
+    An absolute name would be another input in another copy of the project. Its rules take it as
+    ancient, and its digest as a parameter: a fresh checkout has new time stamps.
+    """
+    return os.path.relpath(ROOT / "data" / "paper" / f"{name}.csv")
+
+
+def paper_tables():
+    """Name the paper's tables about the atlas, where there is a real one to compare with."""
     if not (ATLAS["source"] == "allen" and ATLAS["ages"]):
         return []
-    return str(ROOT / "data" / "paper" / f"{name}.csv")
+    return [paper_file("atlas_statistics"), paper_file("atlas_scores")]
 
 
 def common_genes(wildcards):
@@ -257,10 +187,20 @@ def common_genes(wildcards):
     return "data/raw/common_genes.csv" if ATLAS["genes"] == "common" else []
 
 
+@cache
+def expected_megabytes(dataset):
+    """Estimate the size of a data set's matrix, which may not be there yet."""
+    if dataset in ATLAS["ages"]:
+        # The real atlas is as large as its phantom at full size.
+        size = get_size("full" if ATLAS["source"] == "allen" else ATLAS["size"])
+        return size.ages[dataset].n_tissue * size.genes.usable * 4 / 2**20
+    path = Path(MATRICES[dataset].get("path", ""))
+    return path.stat().st_size / 2**20 if path.is_file() else 1
+
+
 def assembly_memory(wildcards, attempt):
     """Give the megabytes of an assembly: those of its matrix, which no input's size tells."""
-    size = "full" if ATLAS["source"] == "allen" else ATLAS["size"]
-    return attempt * {"tiny": 500, "default": 500, "full": 1500}[size]
+    return int(attempt * (500 + 5 * expected_megabytes(wildcards.age)))
 
 
 def matrix_file(wildcards):
@@ -269,14 +209,24 @@ def matrix_file(wildcards):
     return MATRICES[wildcards.dataset].get("path", drawn)
 
 
-def n_clusters(wildcards):
-    """Give K of a data set: its own, else the general one."""
-    return MATRICES.get(wildcards.dataset, {}).get("n_clusters", config["n_clusters"])
+# Parameters of the search; each method takes those that it knows.
+SEARCH = {name: config[name] for name in ("min_cluster_size", "search", "n_init")}
 
 
-def search(wildcards):
-    """Give the parameters of the search; each method takes those that it knows."""
-    return {name: config[name] for name in ("min_cluster_size", "search", "n_init")}
+def problem(wildcards):
+    """Give the problem that a data set and a method pose, see pose_problem of the package.
+
+    As one parameter: Snakemake compares the values of a rule's parameters as a set, without their
+    names, so that numbers that change places, or that occur twice, would pass unseen.
+    """
+    own = MATRICES.get(wildcards.dataset, {})
+    return {
+        "seed": config["seed"],
+        # K of the data set itself, else the general one.
+        "n_clusters": own.get("n_clusters", config["n_clusters"]),
+        "search": SEARCH,
+        "grid": grid(wildcards),
+    }
 
 
 def grid(wildcards):
@@ -311,16 +261,35 @@ def reference_indices(wildcards):
     return list(range(first, min(first + size, tuning["references"])))
 
 
-def memory(base, per_input):
+def megabytes(wildcards, input):
+    """Give the size of a job's inputs, or of its data sets where these are still to be made.
+
+    The latter happens within a group of jobs, which is submitted before its first job has run.
+    """
+    files = [Path(file) for file in input]
+    if all(file.exists() for file in files):
+        return sum(file.stat().st_size for file in files) / 2**20
+    of_one = wildcards.get("dataset", wildcards.get("age"))
+    return sum(expected_megabytes(name) for name in ([of_one] if of_one else DATASETS))
+
+
+def memory(base, per_megabyte):
     """Give the megabytes of a job that grows with its inputs, and with every retry."""
     return lambda wildcards, input, attempt: int(
-        attempt * (base + per_input * input.size_mb)
+        attempt * (base + per_megabyte * megabytes(wildcards, input))
     )
 
 
-def minutes(base):
-    """Give the run time of a job, which grows with every retry."""
-    return lambda wildcards, attempt: attempt * base
+def minutes(base, per_megabyte=0):
+    """Give the run time of a job that grows with its inputs, and with every retry."""
+    return lambda wildcards, input, attempt: int(
+        attempt * (base + per_megabyte * megabytes(wildcards, input))
+    )
+
+
+def fit_threads(wildcards, input):
+    """Give the threads of a job that fits: one more for every 100 MB, up to four."""
+    return min(4, 1 + int(megabytes(wildcards, input) // 100))
 
 
 def per_method(pattern, methods):

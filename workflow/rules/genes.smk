@@ -14,13 +14,12 @@ rule gene_stability:
         method=either(TUNED),
     conda:
         "../../envs/sparsekm.yaml"
-    threads: 1
+    threads: fit_threads
     resources:
-        mem_mb=memory(600, 8),
-        runtime=minutes(60),
+        mem_mb=memory(600, 6),
+        runtime=minutes(10, 0.25),
     params:
-        seed=config["seed"],
-        search=search,
+        problem={"seed": config["seed"], "search": SEARCH},
         subsamples=ANNOTATION["subsamples"],
         code=lambda wildcards: code("gene_stability"),
     script:
@@ -55,6 +54,8 @@ rule retrieve_gene_sets:
         "logs/retrieve_gene_sets/{file}.log",
     wildcard_constraints:
         file=either(gene_set_addresses()),
+    # Here, not on a cluster: its nodes seldom reach the network.
+    localrule: True
     conda:
         "../../envs/sparsekm.yaml"
     threads: 1
@@ -117,8 +118,10 @@ rule annotate_genes:
     params:
         methods=config["methods"],
         tuned=TUNED,
-        terms=ANNOTATION["terms_per_gene"],
-        largest_term=ANNOTATION["term_size"][1],
+        terms={
+            "most": ANNOTATION["terms_per_gene"],
+            "largest": ANNOTATION["term_size"][1],
+        },
         code=lambda wildcards: code("annotate_genes"),
     script:
         "../../scripts/annotate_genes.py"
@@ -203,7 +206,7 @@ rule compare_ages:
         "../../envs/sparsekm.yaml"
     threads: 1
     resources:
-        mem_mb=memory(500, 4),
+        mem_mb=memory(600, 0),
         runtime=minutes(5),
     params:
         ages=ATLAS["ages"],

@@ -45,8 +45,9 @@ rule normalise_matrix:
         mem_mb=memory(600, 10),
         runtime=minutes(20),
     params:
-        labels=lambda wildcards: MATRICES[wildcards.dataset].get("labels"),
-        layer=lambda wildcards: MATRICES[wildcards.dataset].get("layer"),
+        arrays=lambda wildcards: {
+            name: MATRICES[wildcards.dataset].get(name) for name in ("labels", "layer")
+        },
         normalise=lambda wildcards: MATRICES[wildcards.dataset].get(
             "normalise", "zscore"
         ),

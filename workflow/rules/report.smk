@@ -15,8 +15,7 @@ rule report:
         gene_sets=gene_sets(),
         contingency=expand("results/{dataset}/contingency.csv", dataset=DATASETS),
         gaps=per_method("results/{dataset}/{method}/gap.csv", TUNED_BY_GAP),
-        paper_statistics=paper_table("atlas_statistics"),
-        paper_scores=paper_table("atlas_scores"),
+        paper=ancient(paper_tables()),
     output:
         report=report(
             "results/report.html",
@@ -40,6 +39,7 @@ rule report:
         tuned=TUNED_BY_GAP,
         genes_of_interest=ANNOTATION["genes_of_interest"],
         configuration=config,
+        paper=[file_digest(table) for table in paper_tables()],
         code=lambda wildcards: code("report"),
     script:
         "../../scripts/report.py"

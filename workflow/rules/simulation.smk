@@ -30,8 +30,10 @@ rule simulate:
         mem_mb=memory(700, 0),
         runtime=minutes(120),
     params:
-        seed=config["seed"],
-        replicates=lambda wildcards: STUDIES[wildcards.study]["replicates"],
+        draws=lambda wildcards: {
+            "seed": config["seed"],
+            "replicates": STUDIES[wildcards.study]["replicates"],
+        },
         effort=simulation_effort(),
         # Finished repetitions. No output: a job that was killed goes on from them.
         store="results/simulation/repetitions/{experiment}/{setting}/{row}",
@@ -51,7 +53,7 @@ rule summarise_simulation:
     """Average the repetitions, and set them beside the paper's tables."""
     input:
         tables=lambda wildcards: simulated_files(wildcards.study),
-        paper=PAPER_VALUES,
+        paper=ancient(PAPER_VALUES),
     output:
         summary="results/{study}/summary.csv",
         versus_paper="results/{study}/versus_paper.csv",
@@ -62,9 +64,10 @@ rule summarise_simulation:
         "../../envs/sparsekm.yaml"
     threads: 1
     resources:
-        mem_mb=memory(500, 4),
+        mem_mb=memory(600, 0),
         runtime=minutes(5),
     params:
+        paper=file_digest(PAPER_VALUES),
         code=lambda wildcards: code("summarise_simulation"),
     script:
         "../../scripts/summarise_simulation.py"

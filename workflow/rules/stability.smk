@@ -12,15 +12,12 @@ rule resample_path:
         "logs/resample_path/{dataset}/{method}/{batch}.log",
     conda:
         "../../envs/sparsekm.yaml"
-    threads: 1
+    threads: fit_threads
     resources:
         mem_mb=memory(600, 10),
-        runtime=minutes(120),
+        runtime=minutes(10, 0.5),
     params:
-        seed=config["seed"],
-        n_clusters=n_clusters,
-        search=search,
-        grid=grid,
+        problem=problem,
         indices=split_indices,
         code=lambda wildcards: code("resample_path"),
     script:
@@ -69,15 +66,12 @@ rule weigh_evidence:
         method=either(TUNED),
     conda:
         "../../envs/sparsekm.yaml"
-    threads: 1
+    threads: fit_threads
     resources:
         mem_mb=memory(600, 10),
-        runtime=minutes(120),
+        runtime=minutes(10, 0.5),
     params:
-        seed=config["seed"],
-        n_clusters=n_clusters,
-        search=search,
-        grid=grid,
+        problem=problem,
         n_references=config["tuning"]["evidence_references"],
         code=lambda wildcards: code("weigh_evidence"),
     script:

@@ -4,7 +4,7 @@ import csv
 
 SIMULATION = config["simulation"]
 STUDIES = {"simulation": SIMULATION, "simulation/preview": SIMULATION["preview"]}
-PAPER_VALUES = str(ROOT / "data" / "paper" / "simulations.csv")
+PAPER_VALUES = paper_file("simulations")
 
 
 def simulation_effort():

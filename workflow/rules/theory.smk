@@ -65,10 +65,12 @@ rule simulate_theory_support:
         mem_mb=memory(600, 0),
         runtime=minutes(30),
     params:
-        seed=config["seed"],
+        draws={
+            "root": config["seed"],
+            "n_init": THEORY["support"]["n_init"],
+            "repetitions": THEORY["support"]["repetitions"],
+        },
         plane=lambda wildcards: THEORY["support"]["planes"][wildcards.plane],
-        n_init=THEORY["support"]["n_init"],
-        repetitions=THEORY["support"]["repetitions"],
         code=lambda wildcards: code("simulate_theory_support"),
     script:
         "../../scripts/simulate_theory_support.py"

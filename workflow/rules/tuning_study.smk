@@ -18,10 +18,9 @@ rule run_tuning_study:
         mem_mb=memory(1000, 40),
         runtime=minutes(30),
     params:
-        seed=config["seed"],
+        draws={"seed": config["seed"], "replicates": TUNING_STUDY["replicates"]},
         design=study_settings,
         kind=lambda wildcards: STUDY_DESIGNS[wildcards.design]["kind"],
-        replicates=TUNING_STUDY["replicates"],
         effort=TUNING_STUDY["effort"],
         code=lambda wildcards: code("run_tuning_study"),
     script:

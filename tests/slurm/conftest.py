@@ -1,0 +1,54 @@
+"""The small cluster, and the small project of the workflow's tests to run on it."""
+
+import shutil
+import tempfile
+from pathlib import Path
+
+import pytest
+from artifact_content import contents
+from small_cluster import CannotRunError, SmallCluster, install
+from small_project import make_project
+
+
+def _shrink(configuration: dict) -> None:
+    configuration["matrices"] = {"tumours": configuration["matrices"]["tumours"]}
+    configuration["methods"] = ["kmeans", "l0"]
+    # Two jobs of references that can run side by side.
+    configuration["tuning"]["references_per_job"] = 1
+
+
+@pytest.fixture(scope="session")
+def cluster():
+    """Start three nodes; skip where that cannot be."""
+    try:
+        install()
+    except CannotRunError as reason:
+        pytest.skip(f"no Slurm: {reason}")
+    folder = Path(tempfile.mkdtemp(prefix="slurm-"))
+    folder.chmod(0o755)
+    cluster = SmallCluster(folder)
+    try:
+        cluster.start()
+        yield cluster
+    finally:
+        cluster.stop()
+
+
+@pytest.fixture(scope="session")
+def undisturbed(project_root, tmp_path_factory):
+    """Give the digests of everything that a run on this machine makes."""
+    project = make_project(tmp_path_factory.mktemp("undisturbed"), project_root)
+    project.configure(_shrink)
+    done = project.snakemake("--cores", "2")
+    assert done.returncode == 0, done.stdout
+    made = contents(project.root)
+    shutil.rmtree(project.root)
+    return made
+
+
+@pytest.fixture
+def project(project_root, tmp_path):
+    """Give the project before any run."""
+    project = make_project(tmp_path, project_root)
+    project.configure(_shrink)
+    return project

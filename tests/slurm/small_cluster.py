@@ -1,0 +1,281 @@
+"""A real Slurm on this machine: three nodes, without systemd, control groups or accounting.
+
+Debian's packages are installed; nothing of theirs is configured but ``/etc/slurm/slurm.conf``,
+which Slurm's own commands read inside jobs: it becomes a link to a file in a folder of the tests,
+where everything else stands too, and is put back at the end. The daemons are stopped by their pid
+files.
+"""
+
+import contextlib
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import time
+from pathlib import Path
+
+PACKAGES = ("slurmctld", "slurmd", "slurm-client", "munge")
+NODES = ("n1", "n2", "n3")
+CONFIGURED = Path("/etc/slurm/slurm.conf")
+SAVED = CONFIGURED.with_name("slurm.conf.before-tests")
+MARK = "sparsekm-small-cluster"
+
+# Memory is watched every second and a job that takes more than it asked for is killed. A node that
+# does not answer for ten seconds counts as down; its jobs start anew. Ended jobs stay known.
+CONFIGURATION = """\
+ClusterName=small
+SlurmctldHost={host}(127.0.0.1)
+SlurmctldPort={controller_port}
+SlurmUser=root
+AuthType=auth/munge
+AuthInfo=socket={folder}/munge.socket
+CredType=cred/munge
+StateSaveLocation={folder}/state
+SlurmdSpoolDir={folder}/spool-%n
+SlurmctldPidFile={folder}/slurmctld.pid
+SlurmdPidFile={folder}/slurmd-%n.pid
+SlurmctldLogFile={folder}/slurmctld.log
+SlurmdLogFile={folder}/slurmd-%n.log
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+AccountingStorageType=accounting_storage/none
+JobAcctGatherType=jobacct_gather/linux
+JobAcctGatherParams=OverMemoryKill
+JobAcctGatherFrequency=task=1
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core_Memory
+SlurmdParameters=config_overrides
+ReturnToService=2
+SlurmdTimeout=10
+KillWait=2
+MinJobAge=3600
+"""
+NODE = "NodeName={name} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs=4 RealMemory=4000\n"
+PARTITION = "PartitionName=all Nodes={nodes} Default=YES MaxTime=INFINITE State=UP\n"
+
+
+class CannotRunError(RuntimeError):
+    """This machine does not allow a Slurm of the tests' own."""
+
+
+def install() -> None:
+    """Install Debian's packages of Slurm.
+
+    Raises
+    ------
+    CannotRunError
+        Where they cannot be installed, or a Slurm runs already.
+    """
+    if os.geteuid() != 0:
+        raise CannotRunError("installing and starting Slurm takes root")
+    if shutil.which("apt-get") is None:
+        raise CannotRunError("Slurm is installed from Debian's packages, and there is no apt-get")
+    _stop_leftover()
+    for daemon in ("slurmctld", "slurmd"):
+        if subprocess.run(["pgrep", "-x", daemon], capture_output=True).returncode == 0:
+            raise CannotRunError(f"{daemon} runs here already, and is left alone")
+    if all(shutil.which(name) for name in ("slurmctld", "slurmd", "sbatch", "munged")):
+        return
+    for command in (
+        ["apt-get", "update", "-q"],
+        ["apt-get", "install", "-q", "-y", "--no-install-recommends", *PACKAGES],
+    ):
+        try:
+            done = subprocess.run(
+                command,
+                env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"},
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                timeout=240,
+            )
+        except subprocess.TimeoutExpired as error:
+            raise CannotRunError(f"{' '.join(command)}: {error}") from error
+        if done.returncode:
+            reason = " ".join((done.stderr or done.stdout).split())[-300:]
+            raise CannotRunError(f"{' '.join(command)}: {reason}")
+
+
+def _stop_leftover() -> None:
+    """Stop what an earlier run of the tests, itself killed, has left."""
+    if CONFIGURED.is_symlink():
+        folder = CONFIGURED.readlink().parent
+        if (folder / MARK).exists():
+            SmallCluster(folder).stop()
+
+
+class SmallCluster:
+    """Three nodes in one folder.
+
+    Parameters
+    ----------
+    folder : Path
+        For configuration, state and logs. The path is short (a socket stands in it), and every
+        user may enter it.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def start(self) -> None:
+        """Start all daemons and wait until every node is idle."""
+        (self.folder / MARK).touch()
+        (self.folder / "state").mkdir()
+        host = socket.gethostname().split(".")[0]
+        ports = _free_ports(1 + len(NODES))
+        lines = CONFIGURATION.format(folder=self.folder, host=host, controller_port=ports[0])
+        for name, port in zip(NODES, ports[1:], strict=True):
+            lines += NODE.format(name=name, host=host, port=port)
+        lines += PARTITION.format(nodes=",".join(NODES))
+        (self.folder / "slurm.conf").write_text(lines)
+        CONFIGURED.parent.mkdir(exist_ok=True)
+        if CONFIGURED.exists() or CONFIGURED.is_symlink():
+            CONFIGURED.rename(SAVED)
+        CONFIGURED.symlink_to(self.folder / "slurm.conf")
+        self._start_munge()
+        _run("slurmctld")
+        for name in NODES:
+            self.start_node(name)
+        self._wait_until(lambda: self.node_states() == dict.fromkeys(NODES, "IDLE"), 60)
+
+    def _start_munge(self) -> None:
+        key = self.folder / "munge.key"
+        key.touch(mode=0o600)
+        key.write_bytes(os.urandom(128))
+        named = {"key-file": key}
+        for name in ("socket", "pid-file", "log-file", "seed-file"):
+            named[name] = self.folder / f"munge.{name.removesuffix('-file')}"
+        _run("munged", *(f"--{name}={path}" for name, path in named.items()))
+
+    def start_node(self, name: str) -> None:
+        """Start the daemon of a node."""
+        (self.folder / f"spool-{name}").mkdir(exist_ok=True)
+        _run("slurmd", "-N", name)
+
+    def stop(self) -> None:
+        """End all jobs, stop all daemons, and put back the configuration that was there."""
+        with contextlib.suppress(subprocess.SubprocessError, OSError):
+            _run("scancel", "--user=root")
+            self._wait_until(lambda: not _run("squeue", "--noheader").strip(), 20)
+        for name in [*(f"slurmd-{node}" for node in NODES), "slurmctld", "munge"]:
+            _stop(self.folder / f"{name}.pid")
+        if CONFIGURED.is_symlink() and CONFIGURED.readlink().parent == self.folder:
+            CONFIGURED.unlink()
+            if SAVED.exists() or SAVED.is_symlink():
+                SAVED.rename(CONFIGURED)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def node_states(self) -> dict[str, str]:
+        """Give the state of every node by its name."""
+        answer = _run("sinfo", "--noheader", "--Node", "--format=%N %T")
+        return {name: state.upper() for name, state in map(str.split, answer.splitlines())}
+
+    def jobs(self) -> list[dict[str, str]]:
+        """Give what Slurm knows of every job since the start, in the order of submission."""
+        answer = _run("scontrol", "--oneliner", "show", "job")
+        jobs = [dict(re.findall(r"(\w+)=(\S*)", line)) for line in answer.splitlines()]
+        return sorted((job for job in jobs if "JobId" in job), key=lambda job: int(job["JobId"]))
+
+    def running_job(self, seconds: float) -> dict[str, str]:
+        """Wait for a job that has been running for a second or more, and give it."""
+        found = {}
+
+        def is_running() -> bool:
+            for job in self.jobs():
+                if job["JobState"] == "RUNNING" and job["RunTime"] >= "00:00:01":
+                    found.update(job)
+            return bool(found)
+
+        self._wait_until(is_running, seconds)
+        return found
+
+    def crash(self, node: str, job: str) -> None:
+        """Kill a node's daemon, and everything of a job on it: no process can say goodbye."""
+        os.kill(_pid(self.folder / f"slurmd-{node}.pid"), signal.SIGKILL)
+        for pid in _pids_of_job(job):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
+    def start_now(self, job: str) -> None:
+        """Start a job that Slurm lets wait two minutes, as it does after the crash of a node."""
+        self._wait_until(lambda: "Reason=BeginTime" in _run("scontrol", "show", "job", job), 30)
+        _run("scontrol", "update", f"JobId={job}", "StartTime=now")
+
+    def wait_for_state(self, node: str, state: str, seconds: float) -> None:
+        """Wait until a node is in a state."""
+        self._wait_until(lambda: self.node_states()[node].startswith(state), seconds)
+
+    def _wait_until(self, is_so, seconds: float) -> None:
+        end = time.monotonic() + seconds
+        while not is_so():
+            if time.monotonic() > end:
+                logs = [
+                    f"{file}:\n{file.read_text()[-2000:]}" for file in self.folder.glob("*.log")
+                ]
+                raise TimeoutError(
+                    f"not within {seconds} s: {self.node_states()}\n" + "\n".join(logs)
+                )
+            time.sleep(0.2)
+
+
+def _free_ports(count: int) -> list[int]:
+    with contextlib.ExitStack() as opened:
+        sockets = [opened.enter_context(socket.socket()) for _ in range(count)]
+        for free in sockets:
+            free.bind(("127.0.0.1", 0))
+        return [free.getsockname()[1] for free in sockets]
+
+
+def _run(*command: str) -> str:
+    """Run a command to its end and return what it printed; daemons go to the background."""
+    path = f"{os.environ['PATH']}:/usr/sbin:/sbin"
+    done = subprocess.run(
+        [shutil.which(command[0], path=path) or command[0], *command[1:]],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=30,
+    )
+    if done.returncode:
+        raise subprocess.SubprocessError(f"{' '.join(command)}: {done.stderr}{done.stdout}")
+    return done.stdout
+
+
+def _pid(file: Path) -> int:
+    return int(file.read_text())
+
+
+def _stop(pid_file: Path) -> None:
+    name = pid_file.stem.split("-")[0]
+    try:
+        pid = _pid(pid_file)
+        # Another process may have the number by now.
+        if not Path(f"/proc/{pid}/comm").read_text().startswith(name):
+            return
+        os.kill(pid, signal.SIGTERM)
+    except (OSError, ValueError):
+        return
+    for _ in range(50):
+        time.sleep(0.1)
+        if not Path(f"/proc/{pid}").exists():
+            return
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
+
+
+def _pids_of_job(job: str) -> list[int]:
+    """List the step daemons of a job and all processes of its steps, the daemons first."""
+    daemons, processes = [], []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            title = (folder / "cmdline").read_bytes()
+            variables = (folder / "environ").read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if title.startswith(f"slurmstepd: [{job}.".encode()):
+            daemons.append(int(folder.name))
+        elif f"SLURM_JOB_ID={job}".encode() in variables:
+            processes.append(int(folder.name))
+    return daemons + processes

@@ -1,0 +1,64 @@
+"""The workflow on a real Slurm: the same bits, more memory for who lacked it, a node that dies."""
+
+import re
+
+import pytest
+from artifact_content import content_digest, contents
+from cluster_run import ClusterRun
+
+pytestmark = [pytest.mark.slurm, pytest.mark.xdist_group("slurm")]
+
+
+@pytest.mark.parametrize("profile", ["cluster-generic", "slurm"])
+def test_a_cluster_makes_the_bits_of_a_local_run(cluster, undisturbed, project, profile):
+    before = len(cluster.jobs())
+    printed = ClusterRun(project, profile).finish(600)
+    made = contents(project.root)
+    assert {name: made.get(name) for name in undisturbed} == undisturbed
+    assert set(made) == set(undisturbed)
+    jobs = cluster.jobs()[before:]
+    assert {job["JobState"] for job in jobs} == {"COMPLETED"}
+    assert len({job["BatchHost"] for job in jobs}) > 1
+    # Small jobs were grouped: far fewer jobs were submitted than there were steps.
+    steps = int(re.search(r"of (\d+) steps \(100%\) done", printed)[1])
+    assert steps > 30
+    assert 5 < len(jobs) < steps / 2
+
+
+def test_a_job_that_lacked_memory_succeeds_with_more(cluster, undisturbed, project):
+    rules = project.root / "workflow" / "rules" / "matrices.smk"
+    asked = "mem_mb=memory(600, 10)"
+    assert rules.read_text().count(asked) == 1
+    # A Python with AnnData takes more than this, at the first attempt.
+    rules.write_text(rules.read_text().replace(asked, "mem_mb=memory(180, 10)"))
+    before = len(cluster.jobs())
+    target = "data/tumours/normalised.h5ad"
+    ClusterRun(project, "cluster-generic", target).finish(300)
+    first, *others = cluster.jobs()[before:]
+    assert first["MinMemoryNode"] == "180M"
+    assert first["JobState"] in ("FAILED", "CANCELLED", "OUT_OF_MEMORY")
+    log = project.root / "logs" / "cluster" / f"{first['JobId']}.log"
+    assert "exceeded memory limit" in log.read_text()
+    assert [job["MinMemoryNode"] for job in others] == ["360M", "540M"][: len(others)]
+    assert others[-1]["JobState"] == "COMPLETED"
+    assert content_digest(project.root / target) == undisturbed[target]
+
+
+def test_a_workflow_survives_the_crash_of_a_node(cluster, undisturbed, project):
+    target = "results/tumours/l0/tuned.h5"
+    run = ClusterRun(project, "cluster-generic", target)
+    job = cluster.running_job(120)
+    node = job["BatchHost"]
+    cluster.crash(node, job["JobId"])
+    try:
+        cluster.wait_for_state(node, "DOWN", 120)
+        cluster.start_now(job["JobId"])
+        run.finish(300)
+    finally:
+        cluster.start_node(node)
+        cluster.wait_for_state(node, "IDLE", 120)
+    again = next(other for other in cluster.jobs() if other["JobId"] == job["JobId"])
+    assert int(again["Restarts"]) == 1
+    assert again["JobState"] == "COMPLETED"
+    assert again["BatchHost"] != node
+    assert content_digest(project.root / target) == undisturbed[target]

@@ -1,0 +1,113 @@
+"""What a cluster is asked for: profiles that agree, jobs that ask for more where there is more."""
+
+import re
+
+import pytest
+import yaml
+from small_project import make_project
+
+GROUPED = ("groups", "group-components", "cores", "retries", "default-resources")
+AGES = ["E11.5", "P28"]
+
+
+@pytest.fixture(scope="module")
+def profiles(project_root):
+    """Give the settings of every profile by its name."""
+    files = (project_root / "profiles").glob("*/config.yaml")
+    return {file.parent.name: yaml.safe_load(file.read_text()) for file in files}
+
+
+def test_both_cluster_profiles_group_and_retry_alike(profiles):
+    slurm, generic = profiles["slurm"], profiles["cluster-generic"]
+    for key in GROUPED:
+        assert slurm[key] == generic[key]
+    for key in ("rerun-triggers", "rerun-incomplete"):
+        assert slurm[key] == generic[key] == profiles["default"][key]
+    assert slurm["retries"] > 0
+    assert "retries" not in profiles["default"]
+
+
+def test_only_rules_that_there_are_stand_in_groups(profiles, project_root):
+    text = "".join(f.read_text() for f in (project_root / "workflow" / "rules").glob("*.smk"))
+    rules = set(re.findall(r"^(?:use )?rule (\w+)(?: as (\w+) with)?:$", text, re.M))
+    names = {new or old for old, new in rules}
+    assert set(profiles["slurm"]["groups"]) <= names
+    assert set(profiles["slurm"]["group-components"]) <= set(profiles["slurm"]["groups"].values())
+    # Retries of a rule would run within an allocation that did not suffice.
+    assert "retries:" not in text
+
+
+@pytest.fixture(scope="module")
+def planned(tmp_path_factory, project_root):
+    """Give the function that tells what the jobs of a full-size run ask for, by rule and age."""
+    project = make_project(tmp_path_factory.mktemp("planned"), project_root)
+
+    def change(configuration):
+        configuration["atlas"] |= {"size": "full", "ages": AGES}
+        configuration["matrices"] = {}
+
+    project.configure(change)
+
+    def plan(*arguments):
+        done = project.snakemake("--dry-run", "--cores", "8", *arguments)
+        assert done.returncode == 0, done.stdout
+        asked = {}
+        for rule, body in re.findall(r"^(?:local)?rule (\w+):$(.*?)^\[", done.stdout, re.M | re.S):
+            values = re.search(r"wildcards: (?:dataset|age)=([^,\n]+)", body)
+            if values:
+                found = dict(re.findall(r"(threads|mem_mb|runtime)[:=] ?(\d+)", body))
+                asked[rule, values[1]] = {name: int(value) for name, value in found.items()}
+        return asked
+
+    return plan
+
+
+def test_what_jobs_ask_for_grows_with_the_age(planned):
+    asked = planned()
+    for rule in ("assemble_expression", "normalise_expression", "cluster_path", "reference_path"):
+        small, large = asked[rule, "E11.5"], asked[rule, "P28"]
+        assert small["mem_mb"] < large["mem_mb"] < 2048
+    for rule in ("cluster_path", "reference_path", "gene_stability"):
+        small, large = asked[rule, "E11.5"], asked[rule, "P28"]
+        assert small["runtime"] < large["runtime"]
+        assert (small.get("threads", 1), large["threads"]) == (1, 2)
+
+
+def test_what_jobs_ask_for_grows_with_every_attempt(planned):
+    first, second = planned(), planned("--attempt", "2")
+    assert first.keys() == second.keys()
+    for job, asked in first.items():
+        for name in ("mem_mb", "runtime"):
+            assert second[job][name] == pytest.approx(2 * asked[name], abs=1)
+
+
+def _changed(**changes):
+    def change(configuration):
+        configuration["atlas"]["ages"] = AGES
+        for key, values in changes.items():
+            configuration[key] |= values
+
+    return change
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        _changed(),
+        # The genes common to all ages stand between the assembly of one and its normalisation.
+        _changed(atlas={"genes": "common"}),
+        _changed(tuning={"criterion": "stability"}),
+        _changed(atlas={"source": "allen"}),
+    ],
+    ids=["as it is", "common genes", "stability", "real atlas"],
+)
+def test_no_group_waits_for_itself(tmp_path, project_root, change):
+    project = make_project(tmp_path, project_root)
+    project.configure(change)
+    done = project.snakemake("--dry-run", "--workflow-profile", "profiles/cluster-generic")
+    assert done.returncode == 0, done.stdout
+    groups = re.findall(r"Group job (\w+)", done.stdout)
+    steps = int(re.search(r"^total +(\d+)$", done.stdout, re.M)[1])
+    # A method of a data set is one job, whatever the configuration.
+    assert groups.count("fit") == 3 * 4
+    assert len(groups) < steps / 2

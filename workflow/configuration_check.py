@@ -1,0 +1,168 @@
+"""What is wrong with a configuration, in one line each: key, value, rule.
+
+Nothing in here knows Snakemake, so that the checks can be tested by themselves.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import yaml
+
+from sparsekm.annotation.addresses import address_name, is_address
+from sparsekm.registry import METHODS
+from sparsekm.simulation.method_rows import METHOD_ROWS
+from sparsekm.simulation.settings import select_settings
+from sparsekm.storage.input_error import is_storable
+
+MOST_VALUES = 100_000
+MOST_DEPTH = 50
+MOST_CHARACTERS = 400
+"""Length of a message: a value that it quotes may be long."""
+
+
+def structure_errors(config: Mapping[str, Any]) -> list[str]:
+    """List what no schema may see: loops, aliases that multiply, numbers that are none.
+
+    Values are counted as they would be written out, without writing them out: ten aliases of ten
+    aliases, ten times over, are ten milliards of values in a few lines of YAML.
+    """
+    counts: dict[int, int] = {}
+    errors: list[str] = []
+
+    def count(value: Any, place: tuple, above: tuple[int, ...]) -> int:
+        where = ".".join(map(str, place)) or "configuration"
+        if isinstance(value, float) and not math.isfinite(value):
+            errors.append(f"{where}={value}: a number should be finite.")
+        if isinstance(value, str) and not is_storable(value):
+            errors.append(f"{where}={value!r}: text should be without NUL or half a pair.")
+        if not isinstance(value, Mapping | list):
+            return 1
+        if id(value) in above or len(place) > MOST_DEPTH:
+            errors.append(f"{where}: should not nest in itself, nor deeper than {MOST_DEPTH}.")
+            return 1
+        if id(value) not in counts:
+            if isinstance(value, Mapping):
+                keys = [key for key in value if not (isinstance(key, str) and key.isprintable())]
+                if keys:
+                    errors.append(f"{where}: keys {keys[:5]} should be printable text.")
+            items = value.items() if isinstance(value, Mapping) else enumerate(value)
+            inside = (*above, id(value))
+            counts[id(value)] = 1 + sum(count(item, (*place, key), inside) for key, item in items)
+        return counts[id(value)]
+
+    n_values = count(config, (), ())
+    if n_values > MOST_VALUES:
+        errors.append(f"configuration: values={n_values} should be <= {MOST_VALUES}.")
+    return [_shorten(error) for error in errors[:20]]
+
+
+def schema_errors(config: Mapping[str, Any], schema_file: str | Path) -> list[str]:
+    """List what breaks the schema, in alphabetical order."""
+    schema = yaml.safe_load(Path(schema_file).read_text(encoding="utf-8"))
+    # To JSON Schema 3.0 is an integer, and to Python it is none.
+    checker = jsonschema.Draft202012Validator.TYPE_CHECKER.redefine(
+        "integer", lambda _, value: isinstance(value, int) and not isinstance(value, bool)
+    )
+    validator = jsonschema.validators.extend(jsonschema.Draft202012Validator, type_checker=checker)
+    return sorted(_shorten(explain(error)) for error in validator(schema).iter_errors(config))
+
+
+def explain(error: jsonschema.ValidationError) -> str:
+    """Say in one line what is wrong with a configuration: key, value, rule."""
+    place = ".".join(map(str, error.absolute_path)) or "configuration"
+    allowed = list(error.schema.get("properties", {}))
+    match error.validator:
+        case "additionalProperties" if isinstance(error.validator_value, bool):
+            unknown = sorted(set(error.instance) - set(allowed))
+            return f"{place}: unknown keys {unknown}; known ones are {allowed}."
+        case "required":
+            return f"{place}: {error.message}."
+        case "pattern" if "propertyNames" not in error.absolute_schema_path:
+            return f"{place}={error.instance!r} should match {error.schema['pattern']}."
+        case "pattern" | "not" if "pattern" in error.schema:
+            return (
+                f"{place}: {error.instance!r} should match {error.schema['pattern']}"
+                " and be neither an age's name nor a reserved one."
+            )
+        case "anyOf":
+            rules = "; or ".join(
+                str(case.get("const", " ".join(case.get("type", "").split())))
+                for case in error.validator_value
+            )
+            causes = [cause.message for cause in error.context if cause.validator != "const"]
+            return f"{place}={error.instance!r} should be {rules} ({causes[0]})."
+        case _:
+            return f"{place}={error.instance!r}: {error.message}."
+
+
+def meaning_errors(config: Mapping[str, Any]) -> list[str]:
+    """List what a configuration with its defaults names that there is not."""
+    errors = [
+        f"methods: {method!r} should be one of {sorted(METHODS)}."
+        for method in config["methods"]
+        if method not in METHODS
+    ]
+    errors += [
+        f"matrices.{name} should have either a path or draw."
+        for name, entry in config["matrices"].items()
+        if entry is not None and ("path" in entry) == ("draw" in entry)
+    ]
+    errors += [*_simulation_errors(config["simulation"]), *_gene_set_errors(config["annotation"])]
+    if not config["atlas"]["ages"] and not any(config["matrices"].values()):
+        errors.append(
+            f"atlas.ages=[] and matrices={config['matrices']}: there should be at least"
+            " one age or matrix."
+        )
+    return [_shorten(error) for error in errors]
+
+
+def _gene_set_errors(annotation: Mapping[str, Any]) -> list[str]:
+    """List what is missing, or out of order, in what is said about gene sets."""
+    chosen, (smallest, largest) = annotation["gene_sets"], annotation["term_size"]
+    needed = {"gmt": ["path"], "gene2go": ["path", "ontology"]}
+    needed["gaf"] = needed["gene2go"]
+    errors = [
+        f"annotation.gene_sets: source={chosen['source']!r} should come with {key}."
+        for key in needed.get(chosen["source"], [])
+        if not chosen.get(key)
+    ]
+    for key in ("path", "ontology"):
+        try:
+            if chosen.get(key) and is_address(chosen[key]):
+                address_name(chosen[key])
+        except ValueError as error:
+            errors.append(f"annotation.gene_sets.{key}: {error}")
+    if smallest > largest:
+        errors.append(f"annotation.term_size={[smallest, largest]} should be smallest, largest.")
+    return errors
+
+
+def _simulation_errors(simulation: Mapping[str, Any]) -> list[str]:
+    """List what is wrong with the names of experiments and methods of the simulations."""
+    errors = []
+    for key, study in (("simulation", simulation), ("simulation.preview", simulation["preview"])):
+        try:
+            select_settings(study["experiments"])
+        except ValueError as error:
+            errors.append(f"{key}.{error}")
+        for kind in ("methods", "variants"):
+            known = [
+                name for name, row in METHOD_ROWS.items() if row.is_variant == (kind == "variants")
+            ]
+            errors += _unknown(f"{key}.{kind}", study.get(kind, []), known)
+    return errors
+
+
+def _unknown(key: str, names: Sequence[str], known: Sequence[str]) -> list[str]:
+    return [f"{key}: {name!r} should be one of {known}." for name in names if name not in known]
+
+
+def _shorten(message: str) -> str:
+    if len(message) <= MOST_CHARACTERS:
+        return message
+    return f"{message[: MOST_CHARACTERS // 2]} ... {message[-MOST_CHARACTERS // 2 :]}"
