@@ -25,9 +25,7 @@ def main(snakemake, progress):
     further = locate_features(data.X, fits[primary_method(fits)].labels, data.labels)
     if files.gene_sets:
         sets = read_gene_sets_file(files.gene_sets)
-        further["terms"] = list_terms(
-            sets, match_features(var, sets), most=params.terms, largest=params.largest_term
-        )
+        further["terms"] = list_terms(sets, match_features(var, sets), **params.terms)
     table = gene_table(var, fits, stability=stability, further=further)
     write_gene_table(table, snakemake.output.genes)
 

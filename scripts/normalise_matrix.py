@@ -14,7 +14,7 @@ def main(snakemake, progress):
     from sparsekm.storage.provenance import file_digest, package_versions
 
     params, source = snakemake.params, snakemake.input.matrix
-    raw = read_matrix(source, params.labels, params.layer)
+    raw = read_matrix(source, **params.arrays)
     n_samples, n_read = raw.X.shape
     matrix = normalise(raw, params.normalise)
     names = raw.samples or [f"sample{i + 1}" for i in range(n_samples)]

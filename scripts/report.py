@@ -53,8 +53,8 @@ def main(snakemake, progress):
         kept = read_ages(files.kept_by_age)
         ages = view_ages(*kept, read_changes(files.changes), simulated=simulated)
     paper = None
-    if files.paper_statistics:
-        paper = read_paper_tables(files.paper_statistics, files.paper_scores)
+    if files.paper:
+        paper = read_paper_tables(*files.paper)
     write_report(
         results,
         snakemake.output.report,

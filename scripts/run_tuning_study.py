@@ -12,12 +12,13 @@ def main(snakemake, progress):
     from sparsekm.tuning.study.study_data import draw_study_data
 
     params, name = snakemake.params, snakemake.wildcards.design
+    root, replicates = params.draws["seed"], params.draws["replicates"]
     tables = []
-    for replicate in range(params.replicates):
-        data = draw_study_data(name, params.design, root=params.seed, replicate=replicate)
+    for replicate in range(replicates):
+        data = draw_study_data(name, params.design, root=root, replicate=replicate)
         table = compare_rules(data, StudyEffort(**params.effort), seed=replicate)
         tables.append(table.assign(data_set=name, kind=params.kind, replicate=replicate))
-        progress(replicate + 1, params.replicates, "repetitions")
+        progress(replicate + 1, replicates, "repetitions")
     write_table(pd.concat(tables), snakemake.output.table)
 
 

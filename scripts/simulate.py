@@ -21,11 +21,12 @@ def main(snakemake, progress):
     from sparsekm.storage.atomic import write_table
 
     params, wildcards, output = snakemake.params, snakemake.wildcards, snakemake.output
+    root, replicates = params.draws["seed"], params.draws["replicates"]
     setting = get_setting(wildcards.experiment, wildcards.setting)
     row = get_row(wildcards.row)
     digest = parameter_digest(
         {
-            "seed": params.seed,
+            "seed": root,
             "setting": [setting.experiment, setting.name, dict(setting.arguments)],
             "row": row.as_dict(),
             "effort": params.effort,
@@ -42,12 +43,12 @@ def main(snakemake, progress):
         setting,
         row,
         Effort(**params.effort),
-        root=params.seed,
-        replicates=params.replicates,
+        root=root,
+        replicates=replicates,
         store=RepetitionStore(params.store, digest),
         progress=tell,
     )
-    data = draw_data(setting, root=params.seed, replicate=0, standardise=True)
+    data = draw_data(setting, root=root, replicate=0, standardise=True)
     write_table(gap_table(setting, row, repetitions), output.gap)
     write_table(weight_table(setting, row, data, repetitions), output.weights)
     write_table(repetition_table(setting, row, repetitions), output.table)

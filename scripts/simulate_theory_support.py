@@ -12,9 +12,7 @@ def main(snakemake, progress):
     params = snakemake.params
     table = simulate_recovery(
         Plane.named(snakemake.wildcards.plane, params.plane).settings(),
-        n_init=params.n_init,
-        repetitions=params.repetitions,
-        root=params.seed,
+        **params.draws,
         progress=progress.counting("settings"),
     )
     write_table(table, snakemake.output.recovery)

@@ -5,16 +5,13 @@ from workflow_job import run
 
 def main(snakemake, progress):
     """Write means with standard errors, and the comparison with the paper."""
-    import pandas as pd
-
     from sparsekm.simulation.study_summary import read_paper_values, summarise
     from sparsekm.simulation.versus_paper import compare_rows, explain_differences
     from sparsekm.storage.atomic import write_table
+    from sparsekm.storage.checked_table import infer_table
 
     output = snakemake.output
-    summary = summarise(
-        pd.read_csv(file, float_precision="round_trip") for file in snakemake.input.tables
-    )
+    summary = summarise(infer_table(file, "simulate") for file in snakemake.input.tables)
     comparison = compare_rows(summary, read_paper_values(snakemake.input.paper))
     write_table(summary, output.summary)
     write_table(comparison, output.every_row)

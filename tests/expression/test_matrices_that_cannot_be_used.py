@@ -146,17 +146,23 @@ def test_an_array_that_is_shorter_than_it_claims_is_refused(npz):
         refused(file, "is cut short")
 
 
-def test_a_size_that_no_memory_holds_is_refused_unread(npz, h5ad):
+def test_a_matrix_above_the_limit_is_refused_unread(npz, h5ad, monkeypatch):
+    monkeypatch.setattr("sparsekm.expression.raw_matrix.DENSE_LIMIT", 95)
+    for file in (npz(), h5ad()):
+        refused(file, r"6 x 4 takes 0.0 GiB as dense float32; at most 0 GiB")
+
+
+def test_a_size_that_the_file_cannot_hold_is_refused_unread(npz, h5ad):
     file = npz()
     with zipfile.ZipFile(file, "w") as archive, archive.open("X.npy", "w") as member:
         header = {"descr": "<f4", "fortran_order": False, "shape": (10**7, 10**5)}
         np.lib.format.write_array_header_1_0(member, header)
-    refused(file, r"10000000 x 100000 takes 3725.3 GiB as dense float32; at most 16 GiB")
+    refused(file, r"array 'X' is cut short: 0 bytes of the 4000000000000 that shape=")
     file = h5ad()
     with h5py.File(file, "r+") as opened:
         del opened["X"]
         opened.create_dataset("X", shape=(10**7, 10**5), dtype="f4", chunks=(1, 1000))
-    refused(file, r"X has shape=\(10000000, 100000\); it should be \(6, 4\)")
+    refused(file, r"X with shape=\(10000000, 100000\) claims 4000000000000 bytes, more than")
 
 
 def test_a_layer_that_is_not_there_is_refused(h5ad, X):

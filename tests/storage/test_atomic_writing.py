@@ -1,9 +1,14 @@
 """A file is written whole or not at all."""
 
+import errno
+import shutil
+
+import h5py
 import pandas as pd
 import pytest
 
-from sparsekm.storage.atomic import atomic_path, write_table, write_text
+from sparsekm.storage.atomic import atomic_path, remove_unfinished, write_table, write_text
+from sparsekm.storage.atomic_hdf5 import atomic_hdf5
 
 
 def test_a_finished_block_leaves_only_the_file_with_its_content(tmp_path):
@@ -33,3 +38,66 @@ def test_a_failure_leaves_the_old_file_and_nothing_half_written(tmp_path):
 def test_a_table_is_written_without_its_index(tmp_path):
     write_table(pd.DataFrame({"a": [1], "b": ["µ"]}, index=[7]), tmp_path / "a.csv")
     assert (tmp_path / "a.csv").read_text(encoding="utf-8") == "a,b\n1,µ\n"
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        OSError(errno.ENOSPC, "No space left on device"),
+        OSError(errno.EDQUOT, "Disk quota exceeded"),
+        # HDF5 tells by words alone.
+        RuntimeError(
+            "write failed: errno = 28, error message = 'No space left on device', buf = 0"
+        ),
+    ],
+)
+def test_a_full_disk_is_told_with_the_files_own_name(tmp_path, error):
+    def fail():
+        with atomic_path(tmp_path / "a.txt"):
+            raise error
+
+    with pytest.raises(OSError, match="make space and run again: '.*/a.txt'") as caught:
+        fail()
+    assert caught.value.errno == errno.ENOSPC
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_killed_writers_left_is_removed_and_nothing_else(tmp_path):
+    for name in (".12.partial.a.txt", ".13.partial.b.txt", "a.txt", ".hidden"):
+        (tmp_path / name).write_text("x")
+    remove_unfinished(tmp_path, "a.txt")
+    assert sorted(file.name for file in tmp_path.iterdir()) == [
+        ".13.partial.b.txt", ".hidden", "a.txt"
+    ]  # fmt: skip
+    remove_unfinished(tmp_path)
+    assert sorted(file.name for file in tmp_path.iterdir()) == [".hidden", "a.txt"]
+    remove_unfinished(tmp_path / "absent")
+
+
+def test_hdf5_is_written_whole_or_not_at_all(tmp_path):
+    def fill(value, fail):
+        with atomic_hdf5(tmp_path / "new" / "a.h5") as opened:
+            opened["x"] = value
+            if fail:
+                raise RuntimeError("no")
+
+    with pytest.raises(RuntimeError, match="no"):
+        fill(1, fail=True)
+    assert not (tmp_path / "new").exists()
+    fill(2, fail=False)
+    with pytest.raises(RuntimeError, match="no"):
+        fill(3, fail=True)
+    with h5py.File(tmp_path / "new" / "a.h5") as opened:
+        assert opened["x"][()] == 2
+    assert [file.name for file in (tmp_path / "new").iterdir()] == ["a.h5"]
+
+
+def test_what_a_disk_has_no_room_for_is_not_begun(tmp_path):
+    free = shutil.disk_usage(tmp_path).free
+
+    def begin():
+        with atomic_path(tmp_path / "a.h5ad", n_bytes=2 * free):
+            raise AssertionError("begun")
+
+    with pytest.raises(OSError, match="No space left on device; .*a.h5ad"):
+        begin()

@@ -17,6 +17,7 @@ _GAF_VERSION = re.compile(r"!\s*gaf-version:\s*2\.\d", re.ASCII)
 _GAF_COLUMNS = (15, 17)
 _GENE2GO_HEADER = ("#tax_id", "GeneID", "GO_ID", "Evidence", "Qualifier")
 _GENE2GO_COLUMNS = 8
+_MOST_DIGITS = 18
 
 
 def read_gaf(file: str | Path) -> Iterator[Annotation]:
@@ -96,8 +97,11 @@ def read_gene2go(file: str | Path, tax_id: str = MOUSE) -> Iterator[Annotation]:
         if cells[0] != tax_id:
             continue
         gene = _filled(file, number, 2, cells, "GeneID")
-        if not (gene.isascii() and gene.isdecimal()):
-            raise GeneSetError(f"{at(file, number, 2)}: GeneID={gene!r} should be a number.")
+        if not (gene.isascii() and gene.isdecimal() and len(gene) <= _MOST_DIGITS):
+            raise GeneSetError(
+                f"{at(file, number, 2)}: GeneID={gene[:40]!r} should be a number of at most "
+                f"{_MOST_DIGITS} digits."
+            )
         yield Annotation(
             gene=str(int(gene)),
             term=_term_id(file, number, 3, cells),

@@ -32,7 +32,7 @@ class Annotation:
 
 
 def collect_annotations(
-    annotations: Iterable[Annotation], tree: TermTree, identifier: str
+    annotations: Iterable[Annotation], tree: TermTree, identifier: str, source: str = "annotations"
 ) -> GeneSets:
     """Gather annotations into sets.
 
@@ -41,6 +41,8 @@ def collect_annotations(
     annotations : iterable of Annotation
     tree : TermTree
     identifier : {"symbol", "entrez_id"}
+    source : str
+        Name to use in messages.
 
     Returns
     -------
@@ -68,9 +70,11 @@ def collect_annotations(
         direct.setdefault(annotation.gene, set()).add(term.id)
         claims.extend((synonym, annotation.gene) for synonym in annotation.synonyms)
     if not direct:
-        raise GeneSetError(f"annotations left=0 of {counts['annotations read']} should be >= 1.")
+        raise GeneSetError(
+            f"{source}: annotations left=0 of {counts['annotations read']} should be >= 1."
+        )
     counts["pairs of gene and term"] = sum(len(terms) for terms in direct.values())
-    members = _propagate(direct, tree)
+    members = _propagate(direct, tree, source)
     counts["pairs with ancestors"] = sum(len(genes) for genes in members.values())
     return build_gene_sets(
         identifier,
@@ -100,14 +104,16 @@ def _reason_against(annotation: Annotation, term) -> str | None:
     return _OBSOLETE if term.is_obsolete else None
 
 
-def _propagate(direct: dict[str, set[str]], tree: TermTree) -> dict[str, set[str]]:
+def _propagate(direct: dict[str, set[str]], tree: TermTree, source: str) -> dict[str, set[str]]:
     members: dict[str, set[str]] = {}
     pairs = 0
     for gene, terms in direct.items():
         above = frozenset().union(*(tree.ancestors[term] for term in terms))
         pairs += len(above)
         if pairs > MOST_PAIRS:
-            raise GeneSetError(f"pairs of gene and term={pairs} should be <= {MOST_PAIRS}.")
+            raise GeneSetError(
+                f"{source}: pairs of gene and term={pairs} should be <= {MOST_PAIRS}."
+            )
         for term in above:
             members.setdefault(term, set()).add(gene)
     return members

@@ -14,21 +14,22 @@ import numpy as np
 import pandas as pd
 
 from sparsekm.storage.atomic import write_table
+from sparsekm.storage.checked_table import FLAG, NUMBER, WHOLE, WORD, read_table
 
-COLUMNS = (
-    "method",
-    "cluster",
-    "n_cluster",
-    "label",
-    "name",
-    "color",
-    "n_label",
-    "n_shared",
-    "share_of_cluster",
-    "share_of_label",
-    "is_best",
-)
-_WORDS = ("method", "label", "name", "color")
+_CONTRACT = {
+    "method": WORD,
+    "cluster": WHOLE,
+    "n_cluster": WHOLE,
+    "label": WORD,
+    "name": WORD,
+    "color": WORD,
+    "n_label": WHOLE,
+    "n_shared": WHOLE,
+    "share_of_cluster": NUMBER,
+    "share_of_label": NUMBER,
+    "is_best": FLAG,
+}
+COLUMNS = tuple(_CONTRACT)
 
 
 @dataclass(frozen=True)
@@ -146,10 +147,4 @@ def write_overlap(table: pd.DataFrame, file: str | Path) -> None:
 
 def read_overlap(file: str | Path) -> pd.DataFrame:
     """Read a table written by `write_overlap`."""
-    table = pd.read_csv(file, dtype=dict.fromkeys(_WORDS, str), keep_default_na=False)
-    if tuple(table.columns) != COLUMNS:
-        raise ValueError(
-            f"{file}: columns={list(table.columns)} should be {list(COLUMNS)}, as rule "
-            "match_clusters writes them."
-        )
-    return table
+    return read_table(file, _CONTRACT, "match_clusters")

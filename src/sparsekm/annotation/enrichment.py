@@ -30,21 +30,23 @@ from scipy.stats import false_discovery_control, hypergeom
 from sparsekm.annotation.gene_matching import MatchedFeatures
 from sparsekm.annotation.gene_sets import GeneSets
 from sparsekm.storage.atomic import write_table
+from sparsekm.storage.checked_table import NUMBER_OR_NOTHING, WHOLE, WORD, read_table
 
-COLUMNS = (
-    "group",
-    "term",
-    "name",
-    "n_analysed",
-    "n_group",
-    "n_term",
-    "n_shared",
-    "expected",
-    "fold",
-    "p_value",
-    "q_value",
-    "genes",
-)
+_CONTRACT = {
+    "group": WORD,
+    "term": WORD,
+    "name": WORD,
+    "n_analysed": WHOLE,
+    "n_group": WHOLE,
+    "n_term": WHOLE,
+    "n_shared": WHOLE,
+    "expected": NUMBER_OR_NOTHING,
+    "fold": NUMBER_OR_NOTHING,
+    "p_value": NUMBER_OR_NOTHING,
+    "q_value": NUMBER_OR_NOTHING,
+    "genes": WORD,
+}
+COLUMNS = tuple(_CONTRACT)
 GROUPS = ("kept", "dropped", "only l1")
 """Groups of features, in the order of tables."""
 
@@ -170,14 +172,7 @@ def write_enrichment(table: pd.DataFrame, file: str | Path) -> None:
 
 def read_enrichment(file: str | Path) -> pd.DataFrame:
     """Read a table written by `write_enrichment`."""
-    words = ("group", "term", "name", "genes")
-    table = pd.read_csv(file, dtype=dict.fromkeys(words, str), keep_default_na=False)
-    if tuple(table.columns) != COLUMNS:
-        raise ValueError(
-            f"{file}: columns={list(table.columns)} should be {list(COLUMNS)}, as rule "
-            "enrich_genes writes them."
-        )
-    return table
+    return read_table(file, _CONTRACT, "enrich_genes")
 
 
 def list_terms(sets: GeneSets, matched: MatchedFeatures, most: int = 5, largest: int = 500) -> list:

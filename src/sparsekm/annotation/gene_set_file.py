@@ -15,9 +15,10 @@ from pathlib import Path
 import h5py
 import numpy as np
 
-from sparsekm.annotation.gene_sets import GeneSets
-from sparsekm.storage.atomic import atomic_path
+from sparsekm.annotation.gene_sets import IDENTIFIERS, GeneSets
+from sparsekm.storage.atomic_hdf5 import atomic_hdf5
 from sparsekm.storage.checked_hdf5 import DamagedFileError, open_checked, read_array
+from sparsekm.storage.input_error import reason_of
 
 _RULE = "collect_gene_sets"
 
@@ -27,7 +28,7 @@ def write_gene_sets(file: str | Path, sets: GeneSets) -> None:
     place = {gene: at for at, gene in enumerate(sets.genes)}
     sizes = [len(found) for found in sets.members]
     flat = np.concatenate([*sets.members, np.empty(0, np.int64)]).astype(np.int32)
-    with atomic_path(file) as temporary, h5py.File(temporary, "w") as opened:
+    with atomic_hdf5(file) as opened:
         for name in ("genes", "terms", "names", "obsolete"):
             _write_words(opened, name, getattr(sets, name))
         _write_words(opened, "synonyms/names", list(sets.synonyms))
@@ -58,8 +59,10 @@ def read_gene_sets_file(file: str | Path) -> GeneSets:
             }
         except (KeyError, ValueError, TypeError, AttributeError, OSError) as error:
             raise DamagedFileError(
-                file, f"a part is missing or damaged ({error})", _RULE
+                file, f"a part is missing or damaged ({reason_of(error)})", _RULE
             ) from error
+        if identifier not in IDENTIFIERS or not isinstance(notes, dict):
+            raise DamagedFileError(file, f"identifier={identifier!r} or notes cannot be", _RULE)
         n_terms, n_genes = len(words["terms"]), len(words["genes"])
         ends = read_array(opened, "members/indptr", kind="i", shape=(n_terms + 1,), rule=_RULE)
         flat = read_array(opened, "members/genes", kind="i", shape=(None,), rule=_RULE)

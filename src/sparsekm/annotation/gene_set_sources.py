@@ -52,5 +52,5 @@ def read_gene_sets(
         raise ValueError(f"ontology=None should be a file in OBO format for source={source!r}.")
     tree = read_obo(ontology)
     if source == "gaf":
-        return collect_annotations(read_gaf(file), tree, "symbol")
-    return collect_annotations(read_gene2go(file), tree, "entrez_id")
+        return collect_annotations(read_gaf(file), tree, "symbol", str(file))
+    return collect_annotations(read_gene2go(file), tree, "entrez_id", str(file))

@@ -17,6 +17,17 @@ import numpy as np
 import pandas as pd
 
 from sparsekm.storage.atomic import write_table
+from sparsekm.storage.checked_table import (
+    FLAG,
+    NUMBER,
+    NUMBER_OR_NOTHING,
+    WHOLE,
+    WHOLE_OR_NOTHING,
+    WORD,
+    convert_columns,
+    read_words,
+    require_columns,
+)
 
 VERDICTS = ("kept by both", "only l0", "only l1", "neither")
 """What l0 and l1 together say about a feature, in the order of tables."""
@@ -25,6 +36,16 @@ _PREFERRED_ORDER = ("l0", "l1", "kmeans")
 _IDENTIFIERS = ("entrez_id", "gene_id")
 _PLANTED = ("planted_kind", "planted_regions")
 _WORDS = ("highest_label", "terms")
+_RULE = "annotate_genes"
+_KINDS = {
+    "rank_": WHOLE,
+    "score_": NUMBER,
+    "weight_": NUMBER,
+    "stability_": NUMBER,
+    "highest_cluster": WHOLE,
+    # No spread, no effect size: an empty cell among numbers.
+    "effect_": NUMBER_OR_NOTHING,
+}
 _DESCRIPTIVE_COLUMNS = ("name", *_IDENTIFIERS, "relevant", *_PLANTED)
 
 
@@ -161,21 +182,20 @@ def read_gene_table(file: str | Path) -> pd.DataFrame:
 
     A gene may be called "NA", "nan" or "1": symbols and names stay the strings they are.
     """
-    text = ("symbol", "name", "verdict", *_IDENTIFIERS, *_PLANTED, *_WORDS)
-    table = pd.read_csv(
-        file,
-        dtype=dict.fromkeys(text, str),
-        keep_default_na=False,
-        # No spread, no effect size: an empty cell among numbers.
-        na_values={name: [""] for name in ("effect_cluster", "effect_label")},
-    )
-    if "symbol" not in table:
-        raise ValueError(f"{file}: columns={list(table.columns)} should hold 'symbol'.")
-    for column in table.columns.intersection(_IDENTIFIERS):
-        numbers = pd.to_numeric(table[column], errors="coerce")
-        if (numbers.notna() | (table[column] == "")).all():
-            table[column] = numbers.astype("Int64")
-    return table
+    table = read_words(file, _RULE)
+    require_columns(file, table, ["symbol"], _RULE)
+    kinds = {name: _kind_of(name, table[name]) for name in table.columns}
+    return convert_columns(file, table, kinds, _RULE)
+
+
+def _kind_of(column: str, cells: pd.Series) -> str:
+    """Say what the cells of a column should be; the columns depend on what ran."""
+    if column in _IDENTIFIERS:
+        # Other identifiers than numbers stay words.
+        return WHOLE_OR_NOTHING if cells.str.fullmatch("[0-9]{0,18}").all() else WORD
+    if column == "relevant":
+        return FLAG
+    return next((kind for start, kind in _KINDS.items() if column.startswith(start)), WORD)
 
 
 def _as_identifiers(column: pd.Series) -> pd.Series:

@@ -18,14 +18,30 @@ import pandas as pd
 
 from sparsekm.annotation.gene_table import VERDICTS
 from sparsekm.storage.atomic import write_table
+from sparsekm.storage.checked_hdf5 import DamagedFileError
+from sparsekm.storage.checked_table import (
+    WHOLE,
+    WORD,
+    convert_columns,
+    read_table,
+    read_words,
+    require_columns,
+)
 
 KEPT, DROPPED = "kept", "dropped"
 KEEPING = (VERDICTS[0], VERDICTS[1], KEPT)
 """What may be said of a gene that the method in question keeps."""
 
-_FIXED = ("symbol", "n_analysed", "n_kept", "first", "last")
+_RULE = "compare_ages"
+_FIXED = {"symbol": WORD, "n_analysed": WHOLE, "n_kept": WHOLE, "first": WORD, "last": WORD}
 CHANGES = ("enter", "leave", "stay")
-CHANGE_COLUMNS = ("earlier", "later", *(f"n_{kind}" for kind in CHANGES), *CHANGES)
+_CHANGE_CONTRACT = {
+    "earlier": WORD,
+    "later": WORD,
+    **{f"n_{kind}": WHOLE for kind in CHANGES},
+    **dict.fromkeys(CHANGES, WORD),
+}
+CHANGE_COLUMNS = tuple(_CHANGE_CONTRACT)
 
 
 def tabulate_ages(genes: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
@@ -111,25 +127,15 @@ def write_ages(table: pd.DataFrame, file: str | Path) -> None:
 
 def read_ages(file: str | Path) -> tuple[pd.DataFrame, list[str]]:
     """Read ``kept_by_age.csv``: the table, and its ages in their order."""
-    numbers = ("n_analysed", "n_kept")
-    table = pd.read_csv(file, dtype=str, keep_default_na=False)
+    table = read_words(file, _RULE)
+    require_columns(file, table, _FIXED, _RULE)
     ages = [column for column in table.columns if column not in _FIXED]
     said = {"", KEPT, DROPPED, *VERDICTS}
-    if not set(_FIXED) <= set(table.columns) or not table[ages].isin(said).all(axis=None):
-        raise ValueError(
-            f"{file}: columns={list(table.columns)} should be {list(_FIXED)} and the ages, as "
-            "rule compare_ages writes them."
-        )
-    return table.astype(dict.fromkeys(numbers, int)), ages
+    if not table[ages].isin(said).all(axis=None):
+        raise DamagedFileError(file, f"of a gene should be said one of {sorted(said)}", _RULE)
+    return convert_columns(file, table, _FIXED, _RULE), ages
 
 
 def read_changes(file: str | Path) -> pd.DataFrame:
     """Read ``changes.csv``."""
-    words = ("earlier", "later", *CHANGES)
-    table = pd.read_csv(file, dtype=dict.fromkeys(words, str), keep_default_na=False)
-    if tuple(table.columns) != CHANGE_COLUMNS:
-        raise ValueError(
-            f"{file}: columns={list(table.columns)} should be {list(CHANGE_COLUMNS)}, as rule "
-            "compare_ages writes them."
-        )
-    return table
+    return read_table(file, _CHANGE_CONTRACT, _RULE)

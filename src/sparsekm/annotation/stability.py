@@ -23,9 +23,13 @@ import pandas as pd
 from sklearn.base import clone
 
 from sparsekm.storage.atomic import write_table
+from sparsekm.storage.checked_hdf5 import DamagedFileError
+from sparsekm.storage.checked_table import NUMBER, WHOLE, WORD, read_table
 from sparsekm.storage.seeds import derive_seed
 
-COLUMNS = ("symbol", "kept", "subsamples", "stability")
+_RULE = "gene_stability"
+_CONTRACT = {"symbol": WORD, "kept": WHOLE, "subsamples": WHOLE, "stability": NUMBER}
+COLUMNS = tuple(_CONTRACT)
 
 
 def draw_half(n_samples: int, index: int, seed: int) -> np.ndarray:
@@ -142,13 +146,12 @@ def read_stability(file: str | Path, symbols: Sequence[str]) -> np.ndarray:
     ValueError
         If it is about other features, or its counts make no shares.
     """
-    table = pd.read_csv(file, dtype={"symbol": str}, keep_default_na=False)
-    if tuple(table.columns) != COLUMNS or list(table["symbol"]) != [str(s) for s in symbols]:
-        raise ValueError(
-            f"{file}: columns={list(table.columns)}, rows={len(table)} should be {list(COLUMNS)} "
-            f"for the {len(symbols)} features of the data set, as rule gene_stability writes them."
+    table = read_table(file, _CONTRACT, _RULE)
+    if list(table["symbol"]) != [str(s) for s in symbols]:
+        raise DamagedFileError(
+            file, f"symbols should be the {len(symbols)} features of the data set", _RULE
         )
-    shares = table["kept"].to_numpy(np.float64) / table["subsamples"].to_numpy(np.float64)
-    if not ((shares >= 0) & (shares <= 1)).all():
-        raise ValueError(f"{file}: kept should lie between 0 and subsamples in every row.")
-    return shares
+    kept, subsamples = table["kept"].to_numpy(), table["subsamples"].to_numpy()
+    if not ((kept >= 0) & (kept <= subsamples) & (subsamples > 0)).all():
+        raise DamagedFileError(file, "kept should lie between 0 and subsamples in every row", _RULE)
+    return kept / subsamples

@@ -7,15 +7,19 @@ import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
+from sparsekm.storage.input_error import InputError
+
 MOST_BYTES = 8 * 1024**3
 """Bytes read from a file, after decompression; all organisms' gene2go has some 1.5 GB."""
 MOST_LINE_BYTES = 4 * 1024**2
 """Bytes of a line; a gene set of all mouse genes by symbol has some 0.2 MB."""
+MOST_LINES = 50_000_000
+"""Lines of a file; all organisms' gene2go has some 20 million."""
 
 _GZIP = b"\x1f\x8b"
 
 
-class GeneSetError(ValueError):
+class GeneSetError(InputError):
     """A file of gene sets breaks its format; the message names file, line and column."""
 
 
@@ -63,10 +67,12 @@ def read_lines(
                     raise GeneSetError(
                         f"{at(file, number)}: the line should have <= {most_line_bytes} bytes."
                     )
+                if number > MOST_LINES:
+                    raise GeneSetError(f"{file}: the file should have <= {MOST_LINES} lines.")
                 if total > most_bytes:
                     raise GeneSetError(f"{at(file, number)}: more than {most_bytes} bytes so far.")
                 yield number, _decode(file, number, line)
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+    except (EOFError, zlib.error, OSError) as error:
         raise GeneSetError(
             f"{at(file, number + 1)}: the compressed file is damaged ({error})."
         ) from error

@@ -21,6 +21,8 @@ from sparsekm.atlas.regions import RegionMap, map_regions
 from sparsekm.atlas.replicates import choose_replicates
 from sparsekm.atlas.retrieval import LISTING_FILE, MANIFEST_FILE, Progress
 from sparsekm.atlas.vocabulary import NO_DATA, REGION_LEVEL, get_age
+from sparsekm.storage.checked_hdf5 import DamagedFileError
+from sparsekm.storage.input_error import InputError
 
 GENE_COUNTS = (
     "taken",
@@ -114,7 +116,7 @@ def assemble_age(
     candidates, excluded = select_candidates(read_listing(folder / LISTING_FILE), age, plane=plane)
     chosen, gene_counts = _choose(candidates, files, replicates)
     if not chosen:
-        raise ValueError(f"{folder}: n_genes=0 with a usable grid should be >= 1.")
+        raise InputError(f"{folder}: n_genes=0 with a usable grid should be >= 1.")
     X = np.empty((len(voxels.index), len(chosen)), dtype=np.float32)
     for column, items in enumerate(chosen.values()):
         read = [files.read_energy(item.id, annotation.dims) for item in items]
@@ -197,7 +199,9 @@ class _Files:
 
     def read_annotation(self, file: str) -> Volume:
         if file not in self._annotations:
-            raise ValueError(f"{self._folder / MANIFEST_FILE}: should list {file}.")
+            raise DamagedFileError(
+                self._folder / MANIFEST_FILE, f"should list {file}", "retrieve_atlas"
+            )
         return self._read(self._annotations[file], read_annotation)
 
     def read_energy(self, section_data_set_id: int, dims: tuple[int, int, int]) -> Volume:

@@ -14,7 +14,9 @@ import pandas as pd
 from sparsekm.atlas.expression_file import read_expression
 from sparsekm.atlas.quality_control import screen_expression
 from sparsekm.storage.atomic import write_table
+from sparsekm.storage.checked_table import FLAG, WHOLE, convert_columns, read_words, require_columns
 
+_RULE = "find_common_genes"
 _FIRST_COLUMNS = ("gene_id", "gene", "common")
 
 
@@ -82,11 +84,11 @@ def read_common_genes(path: str | Path) -> set[int]:
 
     Raises
     ------
-    ValueError
-        If a column is missing.
+    DamagedFileError
+        If a column is missing, or holds what it should not.
     """
-    table = pd.read_csv(path, dtype={"gene_id": "int64", "gene": str}, keep_default_na=False)
-    for column in _FIRST_COLUMNS:
-        if column not in table:
-            raise ValueError(f"{path}: columns should include {column}.")
-    return set(table.loc[table["common"].astype(bool), "gene_id"].tolist())
+    table = read_words(path, _RULE)
+    require_columns(path, table, _FIRST_COLUMNS, _RULE)
+    kinds = {"gene_id": WHOLE, "common": FLAG}
+    table = convert_columns(path, table[list(_FIRST_COLUMNS)], kinds, _RULE)
+    return set(table.loc[table["common"], "gene_id"].tolist())

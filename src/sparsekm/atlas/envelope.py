@@ -9,9 +9,25 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from sparsekm.storage.input_error import InputError, is_storable
 
-class EnvelopeError(ValueError):
+MOST_JSON_BYTES = 256 * 1024**2
+"""Largest answer that is parsed; the atlas' largest listing has some 20 MB."""
+MOST_TEXT = 10_000
+"""Letters of a name or of the aliases of a gene."""
+
+
+class EnvelopeError(InputError):
     """An answer that is not the JSON asked for, or that reports a failure."""
+
+
+def read_json(path: str | Path) -> object:
+    """Read a stored answer, if it is not too large; see `parse_json`."""
+    path = Path(path)
+    size = path.stat().st_size
+    if size > MOST_JSON_BYTES:
+        raise EnvelopeError(f"{path}: bytes={size} should be <= {MOST_JSON_BYTES}.")
+    return parse_json(path.read_bytes(), str(path))
 
 
 def parse_json(body: str | bytes, source: str) -> object:
@@ -67,8 +83,7 @@ def open_envelope(document: object, source: str) -> list[dict]:
 
 def read_rows(path: str | Path) -> list[dict]:
     """Read the rows of an answer stored in a file; see `open_envelope`."""
-    path = Path(path)
-    return open_envelope(parse_json(path.read_bytes(), str(path)), str(path))
+    return open_envelope(read_json(path), str(path))
 
 
 def require_id(value: object, key: str, source: str) -> int:
@@ -84,6 +99,29 @@ def require_id(value: object, key: str, source: str) -> int:
         raise EnvelopeError(f"{source}: {key}={value!r} should be an integer, not {_kind(value)}.")
     if not 0 < value < 2**63:
         raise EnvelopeError(f"{source}: {key}={value} should be > 0 and < 2**63.")
+    return value
+
+
+def read_text(row: dict, key: str, source: str) -> str:
+    """Return a text of a row, empty where it has none.
+
+    Raises
+    ------
+    EnvelopeError
+        If it is neither text nor a whole number, is too long, or is nothing that files can hold.
+    """
+    value = row.get(key)
+    if value is None:
+        return ""
+    if isinstance(value, int) and not isinstance(value, bool):
+        value = str(require_id(value, key, source))
+    if not isinstance(value, str):
+        raise EnvelopeError(f"{source}: {key} should be text, not {_kind(value)}.")
+    if len(value) > MOST_TEXT or not is_storable(value):
+        raise EnvelopeError(
+            f"{source}: {key}={value[:60]!r} should be text of <= {MOST_TEXT} letters, without NUL "
+            "or half a surrogate pair."
+        )
     return value
 
 

@@ -16,9 +16,15 @@ import numpy as np
 import pandas as pd
 
 from sparsekm.atlas.assembly import AgeMatrix
-from sparsekm.storage.atomic import atomic_path
+from sparsekm.storage.anndata_parts import read_part
+from sparsekm.storage.atomic_hdf5 import write_anndata
+from sparsekm.storage.checked_hdf5 import DamagedFileError, open_checked, read_array
+from sparsekm.storage.checked_table import FLAG, WHOLE, convert_columns, read_words, require_columns
 from sparsekm.storage.provenance import package_versions
 
+_RULE = "assemble_expression"
+_COLUMNS = {"obs": ("region", "region_id", "x", "y", "z"), "var": ("symbol", "gene_id")}
+_TRUTH_COLUMNS = ("gene_id", "relevant", "kind", "regions")
 _MICROMETRES_PER_MILLIMETRE = 1000.0
 
 
@@ -68,20 +74,26 @@ def add_truth(data: anndata.AnnData, truth_file: str | Path) -> None:
     path = Path(truth_file)
     if not path.is_file():
         return
-    truth = pd.read_csv(path, keep_default_na=False).set_index("gene_id")
+    truth = read_words(path, "retrieve_atlas")
+    require_columns(path, truth, _TRUTH_COLUMNS, "retrieve_atlas")
+    kinds = {"gene_id": WHOLE, "relevant": FLAG}
+    truth = convert_columns(path, truth[list(_TRUTH_COLUMNS)], kinds, "retrieve_atlas")
+    if truth["gene_id"].duplicated().any():
+        raise DamagedFileError(path, "each gene_id should stand there once", "retrieve_atlas")
+    truth = truth.set_index("gene_id")
     absent = ~data.var["gene_id"].isin(truth.index)
     if absent.any():
-        raise ValueError(f"{path}: should hold gene_id={data.var['gene_id'][absent].iloc[0]}.")
+        gene_id = data.var["gene_id"][absent].iloc[0]
+        raise DamagedFileError(path, f"should hold gene_id={gene_id}", "retrieve_atlas")
     rows = truth.loc[data.var["gene_id"]]
-    data.var["relevant"] = rows["relevant"].astype(bool).to_numpy()
+    data.var["relevant"] = rows["relevant"].to_numpy()
     data.var["planted_kind"] = rows["kind"].to_numpy(dtype=object)
     data.var["planted_regions"] = rows["regions"].to_numpy(dtype=object)
 
 
 def write_expression(path: str | Path, data: anndata.AnnData) -> None:
     """Write the expression of an age, whole or not at all."""
-    with atomic_path(path) as temporary:
-        data.write_h5ad(temporary)
+    write_anndata(path, data)
 
 
 def read_expression(path: str | Path) -> anndata.AnnData:
@@ -89,25 +101,31 @@ def read_expression(path: str | Path) -> anndata.AnnData:
 
     Raises
     ------
-    ValueError
+    DamagedFileError
         If the file is damaged, or is not one that `write_expression` wrote.
     """
-    path = Path(path)
-    if not path.is_file():
-        raise FileNotFoundError(f"{path}: no such file.")
-    try:
-        data = anndata.read_h5ad(path)
-    # A damaged file can fail anywhere inside HDF5 or anndata, with almost any error.
-    except Exception as error:
-        reason = next(iter(str(error).splitlines()), type(error).__name__)
-        raise ValueError(f"{path}: should be a whole expression.h5ad ({reason}).") from error
-    for part, names in (("obs", ("region", "x", "y", "z")), ("var", ("symbol", "gene_id"))):
-        for name in names:
-            if name not in getattr(data, part):
-                raise ValueError(f"{path}: {part} should have a column {name}.")
-    if data.obs["region_id"].dtype != np.int64 or data.var["gene_id"].dtype != np.int64:
-        raise ValueError(f"{path}: region_id and gene_id should be int64, floats lose ids.")
-    return data
+    with open_checked(path, _RULE) as opened:
+        parts = {
+            name: read_part(opened, name, _RULE, kind)
+            for name, kind in (
+                ("obs", pd.DataFrame),
+                ("var", pd.DataFrame),
+                ("obsm", dict),
+                ("uns", dict),
+            )
+        }
+        for part, names in _COLUMNS.items():
+            require_columns(path, parts[part], names, _RULE)
+        for part, name in (("obs", "region_id"), ("var", "gene_id")):
+            if parts[part][name].dtype != np.int64:
+                raise DamagedFileError(
+                    path, f"{name} has dtype={parts[part][name].dtype}, should be int64", _RULE
+                )
+        shape = (len(parts["obs"]), len(parts["var"]))
+        X = read_array(
+            opened, "X", kind="f", shape=shape, rule=_RULE, dtype=np.float32, finite=False
+        )
+        return anndata.AnnData(X=X, **parts)
 
 
 def _storable(value: Any) -> Any:

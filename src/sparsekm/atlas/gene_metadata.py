@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from sparsekm.atlas.envelope import read_rows, require_id
+from sparsekm.atlas.envelope import read_rows, read_text, require_id
 
 _COLUMNS = ("entrez_id", "ensembl_id", "aliases")
 
@@ -43,11 +43,12 @@ def parse_genes(rows: list[dict], source: str = "genes") -> pd.DataFrame:
     genes: dict[int, tuple] = {}
     for row in rows:
         gene_id = require_id(row.get("id"), "id", source)
+        where = f"{source}: gene {gene_id}"
         entrez = row.get("entrez_id")
         if entrez is not None:
-            entrez = require_id(entrez, "entrez_id", f"{source}: gene {gene_id}")
-        aliases = ";".join(str(row.get("alias_tags") or "").split())
-        genes.setdefault(gene_id, (entrez, str(row.get("ensembl_id") or ""), aliases))
+            entrez = require_id(entrez, "entrez_id", where)
+        aliases = ";".join(read_text(row, "alias_tags", where).split())
+        genes.setdefault(gene_id, (entrez, read_text(row, "ensembl_id", where), aliases))
     table = pd.DataFrame(list(genes.values()), columns=list(_COLUMNS), dtype=object)
     table.index = pd.Index(list(genes), dtype="int64", name="gene_id")
     return table.astype({"entrez_id": "Int64"})

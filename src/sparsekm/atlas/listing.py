@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from sparsekm.atlas.envelope import EnvelopeError, read_rows, require_id
+from sparsekm.atlas.envelope import EnvelopeError, read_rows, read_text, require_id
 from sparsekm.atlas.vocabulary import TREATMENT, get_age
 
 
@@ -153,18 +153,20 @@ def _parse_row(row: dict, source: str) -> SectionDataSet:
     where = f"{source}: section data set {item_id}"
     donor = _nested(_nested(row, "specimen"), "donor")
     space = row.get("reference_space_id")
-    plane = _nested(row, "plane_of_section").get("name")
+    plane = read_text(_nested(row, "plane_of_section"), "name", where)
     return SectionDataSet(
         id=item_id,
         failed=_parse_flag(row.get("failed"), "failed", where),
         delegate=_parse_flag(row.get("delegate"), "delegate", where),
-        plane=plane or {1: "coronal", 2: "sagittal"}.get(row.get("plane_of_section_id")),
+        plane=plane or _plane_of(row.get("plane_of_section_id")),
         reference_space_id=None
         if space is None
         else require_id(space, "reference_space_id", where),
-        age=_nested(donor, "age").get("name"),
+        age=read_text(_nested(donor, "age"), "name", where) or None,
         qc_date=_parse_date(row.get("qc_date"), where),
-        treatments=tuple(str(t.get("name")) for t in _list(row, "treatments", where)),
+        treatments=tuple(
+            read_text(treatment, "name", where) for treatment in _list(row, "treatments", where)
+        ),
         genes=_parse_genes(row, where),
     )
 
@@ -172,7 +174,7 @@ def _parse_row(row: dict, source: str) -> SectionDataSet:
 def _parse_genes(row: dict, where: str) -> tuple[Gene, ...]:
     """Take the genes of a row, or of its probes where it names none itself."""
     found = _list(row, "genes", where) or [
-        probe["gene"] for probe in _list(row, "probes", where) if probe.get("gene")
+        _nested(probe, "gene") for probe in _list(row, "probes", where) if probe.get("gene")
     ]
     genes: dict[int, Gene] = {}
     for entry in found:
@@ -182,12 +184,16 @@ def _parse_genes(row: dict, where: str) -> tuple[Gene, ...]:
             gene_id,
             Gene(
                 id=gene_id,
-                symbol=str(entry.get("acronym") or gene_id),
-                name=str(entry.get("name") or ""),
+                symbol=read_text(entry, "acronym", where).strip() or str(gene_id),
+                name=read_text(entry, "name", where),
                 entrez_id=None if entrez is None else require_id(entrez, "entrez_id", where),
             ),
         )
     return tuple(genes.values())
+
+
+def _plane_of(number: object) -> str | None:
+    return next((name for code, name in ((1, "coronal"), (2, "sagittal")) if code == number), None)
 
 
 def _nested(row: dict, key: str) -> dict:

@@ -15,11 +15,20 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import asdict, dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import pandas as pd
 
 from sparsekm.storage.atomic import write_table
+from sparsekm.storage.checked_hdf5 import DamagedFileError
+from sparsekm.storage.checked_table import (
+    NUMBER_OR_NOTHING,
+    WHOLE,
+    WHOLE_OR_NOTHING,
+    convert_columns,
+    read_words,
+    require_columns,
+)
 
 COLUMNS = (
     "role",
@@ -34,12 +43,8 @@ COLUMNS = (
     "valid_share",
     "reason",
 )
-_NUMBERS = {
-    "section_data_set_id": "Int64",
-    "gene_id": "Int64",
-    "bytes": "Int64",
-    "valid_share": "float64",
-}
+_RULE = "retrieve_atlas"
+_IDS = ("section_data_set_id", "gene_id")
 STATUSES = ("ok", "missing", "no_grid", "rejected", "not_fetched")
 
 
@@ -88,7 +93,7 @@ def digest(body: bytes) -> str:
 def write_manifest(path: str | Path, entries: list[ManifestEntry]) -> None:
     """Write a manifest, whole or not at all."""
     table = pd.DataFrame([asdict(entry) for entry in entries], columns=list(COLUMNS))
-    for column in ("section_data_set_id", "gene_id"):
+    for column in _IDS:
         table[column] = table[column].astype("Int64")
     write_table(table, path)
 
@@ -98,29 +103,25 @@ def read_manifest(path: str | Path) -> list[ManifestEntry]:
 
     Raises
     ------
-    ValueError
-        If a column is missing or a status is not known.
+    DamagedFileError
+        If a column is missing, a status is not known, a number is none, or a file does not lie in
+        the age's folder.
     """
-    path = Path(path)
-    table = pd.read_csv(
-        path,
-        dtype={**dict.fromkeys(COLUMNS, str), **_NUMBERS},
-        keep_default_na=False,
-        na_values={column: [""] for column in _NUMBERS},
-    )
-    absent = [column for column in COLUMNS if column not in table.columns]
-    if absent:
-        raise ValueError(f"{path}: columns should include {', '.join(absent)}.")
+    table = read_words(path, _RULE)
+    require_columns(path, table, COLUMNS, _RULE)
     for status in table["status"].unique():
         if status not in STATUSES:
-            raise ValueError(f"{path}: status={status!r} should be one of {', '.join(STATUSES)}.")
+            raise DamagedFileError(
+                path, f"status={status!r} should be one of {', '.join(STATUSES)}", _RULE
+            )
+    for file in table["file"]:
+        name = PurePosixPath(file)
+        if name.is_absolute() or ".." in name.parts:
+            raise DamagedFileError(path, f"file={file!r} should lie in the folder", _RULE)
+    kinds = {"bytes": WHOLE, "valid_share": NUMBER_OR_NOTHING}
+    kinds |= dict.fromkeys(_IDS, WHOLE_OR_NOTHING)
+    table = convert_columns(path, table[list(COLUMNS)], kinds, _RULE)
     return [
-        ManifestEntry(**{column: _plain(value) for column, value in zip(COLUMNS, row, strict=True)})
-        for row in table[list(COLUMNS)].itertuples(index=False, name=None)
+        ManifestEntry(**{name: None if pd.isna(value) else value for name, value in row.items()})
+        for row in table.to_dict("records")
     ]
-
-
-def _plain(value: object) -> object:
-    if pd.isna(value):
-        return None
-    return value if isinstance(value, str | float) else int(value)

@@ -5,15 +5,25 @@ Parsing walks with a stack of its own, so that a deep or hostile tree cannot exh
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from sparsekm.atlas.envelope import EnvelopeError, open_envelope, parse_json, require_id
+from sparsekm.atlas.envelope import (
+    EnvelopeError,
+    open_envelope,
+    read_json,
+    read_text,
+    require_id,
+)
+from sparsekm.storage.input_error import InputError
 
 MAX_DEPTH = 100
 
+_COLOR = re.compile(r"[0-9A-Fa-f]{6}")
 
-class OntologyError(ValueError):
+
+class OntologyError(InputError):
     """A structure tree that is not one."""
 
 
@@ -51,6 +61,8 @@ class Ontology:
     ----------
     structures : dict of int to Structure
         Parents, where present, are keys too.
+    source : str
+        Name to use in messages.
 
     Raises
     ------
@@ -58,9 +70,9 @@ class Ontology:
         If following the parents runs in a circle.
     """
 
-    def __init__(self, structures: dict[int, Structure]):
+    def __init__(self, structures: dict[int, Structure], source: str = "ontology"):
         self._structures = structures
-        _refuse_cycles(structures)
+        _refuse_cycles(structures, source)
 
     def __len__(self) -> int:
         return len(self._structures)
@@ -92,8 +104,7 @@ def read_ontology(path: str | Path) -> Ontology:
     ------
     OntologyError, EnvelopeError
     """
-    path = Path(path)
-    return parse_ontology(parse_json(path.read_bytes(), str(path)), str(path))
+    return parse_ontology(read_json(path), str(path))
 
 
 def parse_ontology(document: object, source: str = "ontology") -> Ontology:
@@ -134,7 +145,7 @@ def parse_ontology(document: object, source: str = "ontology") -> Ontology:
         structures[structure.id] = structure
         for child in reversed(_children(row, source)):
             waiting.append((child, structure.id, depth + 1))
-    return Ontology(_cut_loose_roots(structures))
+    return Ontology(_cut_loose_roots(structures), source)
 
 
 def _children(row: dict, source: str) -> list[dict]:
@@ -160,13 +171,19 @@ def _parse_structure(row: dict, nested_in: int | None, order: int, source: str) 
             f"{source}: st_level={level!r} of id={structure_id} should be an integer or null."
         )
     position = row.get("graph_order")
+    where = f"{source}: structure {structure_id}"
+    color = read_text(row, "color_hex_triplet", where) or "888888"
+    if not _COLOR.fullmatch(color):
+        raise OntologyError(
+            f"{where}: color_hex_triplet={color[:60]!r} should be six hexadecimal digits."
+        )
     return Structure(
         id=structure_id,
-        acronym=str(row.get("acronym") or structure_id),
-        name=str(row.get("name") or ""),
+        acronym=read_text(row, "acronym", where).strip() or str(structure_id),
+        name=read_text(row, "name", where),
         st_level=level,
         parent_id=nested_in if nested_in is not None else parent_id,
-        color=str(row.get("color_hex_triplet") or "888888"),
+        color=color,
         order=position if isinstance(position, int) else order,
     )
 
@@ -183,14 +200,14 @@ def _without_parent(node: Structure) -> Structure:
     return Structure(node.id, node.acronym, node.name, node.st_level, None, node.color, node.order)
 
 
-def _refuse_cycles(structures: dict[int, Structure]) -> None:
+def _refuse_cycles(structures: dict[int, Structure], source: str) -> None:
     settled: set[int] = set()
     for start in structures:
         trail: dict[int, None] = {}
         step: int | None = start
         while step is not None and step not in settled:
             if step in trail:
-                raise OntologyError(f"id={step} should not be its own ancestor.")
+                raise OntologyError(f"{source}: id={step} should not be its own ancestor.")
             trail[step] = None
             step = structures[step].parent_id
         settled.update(trail)

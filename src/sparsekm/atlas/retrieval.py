@@ -26,7 +26,7 @@ from sparsekm.atlas.prefetch import fetch_in_order
 from sparsekm.atlas.reception import Reception, receive_energy
 from sparsekm.atlas.sources import AtlasSource, UnavailableError
 from sparsekm.atlas.vocabulary import get_age
-from sparsekm.storage.atomic import atomic_path
+from sparsekm.storage.atomic import atomic_path, remove_unfinished
 
 LISTING_FILE = "listing.json"
 MANIFEST_FILE = "manifest.csv"
@@ -110,6 +110,7 @@ def retrieve_age(
     listing, body = source.listing(age), source.annotation(age)
     annotation = read_annotation(body, f"{age}: {get_age(age).annotation_file}")
     wanted = list_wanted(listing, age, plane)
+    remove_unfinished(folder)
     # While files change, none may pass for a complete set.
     (folder / MANIFEST_FILE).unlink(missing_ok=True)
     entries = [

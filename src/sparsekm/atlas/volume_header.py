@@ -12,9 +12,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from sparsekm.atlas.vocabulary import ELEMENT_DTYPES
+from sparsekm.storage.input_error import InputError
+
+MAX_EXTENT = 10_000
+"""Voxels along an axis; the atlas' longest has 141."""
 
 
-class GridError(ValueError):
+class GridError(InputError):
     """A volume that breaks the format; the message names file, value and rule."""
 
 
@@ -135,9 +139,12 @@ def _parse_dims(value: str, source: str) -> tuple[int, int, int]:
     parts = value.split()
     if len(parts) != 3 or not all(part.isascii() and part.isdecimal() for part in parts):
         raise GridError(f"{source}: DimSize={value[:60]} should be three whole numbers.")
+    # Digits are counted first: Python takes long to read thousands of them.
+    if max(map(len, parts)) > 9 or not all(1 <= int(part) <= MAX_EXTENT for part in parts):
+        raise GridError(
+            f"{source}: DimSize={value[:60]} should be >= 1 and <= {MAX_EXTENT} along each axis."
+        )
     nx, ny, nz = map(int, parts)
-    if min(nx, ny, nz) < 1:
-        raise GridError(f"{source}: DimSize={value[:60]} should be >= 1 along each axis.")
     return nx, ny, nz
 
 

@@ -24,7 +24,7 @@ import numpy as np
 import pandas as pd
 
 from sparsekm.annotation.gene_table import VERDICTS, judge_features, rank_scores
-from sparsekm.storage.atomic import atomic_path
+from sparsekm.storage.atomic_hdf5 import write_anndata
 from sparsekm.storage.fit_file import Fit
 
 
@@ -70,8 +70,7 @@ def cluster_categories(fit: Fit) -> pd.Categorical:
 
 def write_clusters(file: str | Path, data: anndata.AnnData) -> None:
     """Write a data set with its clusters, compressed, whole or not at all."""
-    with atomic_path(file) as temporary:
-        data.write_h5ad(temporary, compression="gzip", compression_opts=1)
+    write_anndata(file, data, compression="gzip", compression_opts=1)
 
 
 def _describe(fit: Fit) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from sparsekm.expression.raw_matrix import (
     RawMatrix,
     check_features,
     check_labels,
+    check_relevant,
     check_samples,
     check_size,
     hint_at_transposition,
@@ -81,7 +82,7 @@ def _read(file: Path, opened: h5py.File, labels: str | None, name: str) -> RawMa
         features=names,
         samples=None if samples is None else check_samples(file, samples),
         labels=None if classes is None else check_labels(file, labels, classes, n),
-        relevant=None if relevant is None else relevant.astype(bool),
+        relevant=None if relevant is None else check_relevant(file, relevant),
     )
     raw.offset = _read_rows(file, matrix, raw.X, names)
     return raw

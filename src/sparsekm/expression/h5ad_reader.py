@@ -17,6 +17,7 @@ from sparsekm.expression.raw_matrix import (
     RawMatrix,
     check_features,
     check_labels,
+    check_relevant,
     check_samples,
     check_size,
 )
@@ -46,19 +47,21 @@ def read_h5ad(file: str | Path, labels: str | None = None, layer: str | None = N
         Naming the file, the value and the rule that it breaks.
     """
     file = Path(file)
-    with open_contained(file, "anndata") as opened:
-        return _read(file, opened, labels, layer)
-
-
-def _read(file: Path, opened: h5py.File, labels: str | None, layer: str | None) -> RawMatrix:
     name = "X" if layer is None else f"layers/{layer}"
+    with open_contained(file, "anndata", trees=("obs", "var", name)) as opened:
+        return _read(file, opened, labels, layer, name)
+
+
+def _read(
+    file: Path, opened: h5py.File, labels: str | None, layer: str | None, name: str
+) -> RawMatrix:
     if name not in opened:
         there = sorted(opened["layers"]) if layer is not None and "layers" in opened else []
         raise MatrixError(
             f"{file}: {'X' if layer is None else f'layer={layer!r}'} is not there; "
             f"layers in the file: {there}."
         )
-    obs, var = read_elem(opened["obs"]), read_elem(opened["var"])
+    obs, var = (_read_frame(file, opened, part) for part in ("obs", "var"))
     node = opened[name]
     shape = tuple(int(length) for length in node.attrs.get("shape", getattr(node, "shape", ())))
     if shape != (len(obs), len(var)):
@@ -83,8 +86,15 @@ def _read(file: Path, opened: h5py.File, labels: str | None, layer: str | None) 
         labels=None
         if labels is None
         else check_labels(file, labels, _values(obs[labels]), len(obs)),
-        relevant=var["relevant"].to_numpy(dtype=bool) if "relevant" in var else None,
+        relevant=check_relevant(file, var["relevant"].to_numpy()) if "relevant" in var else None,
     )
+
+
+def _read_frame(file: Path, opened: h5py.File, name: str) -> pd.DataFrame:
+    frame = read_elem(opened[name])
+    if not isinstance(frame, pd.DataFrame):
+        raise MatrixError(f"{file}: {name} is a {type(frame).__name__}; it should be a data frame.")
+    return frame
 
 
 def _values(column: pd.Series) -> np.ndarray:

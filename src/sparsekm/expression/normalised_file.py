@@ -16,12 +16,13 @@ import anndata
 import h5py
 import numpy as np
 import pandas as pd
-from anndata.io import read_elem
 
-from sparsekm.storage.atomic import atomic_path
+from sparsekm.storage.anndata_parts import read_part
+from sparsekm.storage.atomic_hdf5 import write_anndata
 from sparsekm.storage.checked_hdf5 import DamagedFileError, open_checked, read_array
 
 _RULE = "normalise_expression (of an age) or normalise_matrix"
+_REGION_COLUMNS = ("acronym", "name", "id", "color")
 
 
 @dataclass(frozen=True)
@@ -80,8 +81,7 @@ def write_normalised(
         obsm=dict(obsm or {}),
         uns={**(uns or {}), "provenance": dict(provenance)},
     )
-    with atomic_path(file) as temporary:
-        data.write_h5ad(temporary)
+    write_anndata(file, data)
 
 
 def read_normalised(file: str | Path) -> NormalisedData:
@@ -93,18 +93,16 @@ def read_normalised(file: str | Path) -> NormalisedData:
         When the file is truncated, its parts disagree, or a value is not finite.
     """
     with open_checked(file, _RULE) as opened:
-        obs, var = (_read_part(file, opened, name) for name in ("obs", "var"))
-        provenance = _read_part(file, opened, "uns/provenance")
-        X = read_array(
-            opened, "X", kind="f", shape=(len(obs), len(var)), rule=_RULE, dtype=np.float32
+        obs, var = (read_part(opened, name, _RULE, pd.DataFrame) for name in ("obs", "var"))
+        provenance = read_part(opened, "uns/provenance", _RULE, dict)
+        X = _read_matrix(opened, len(obs), len(var))
+        return NormalisedData(
+            X=X,
+            features=[str(name) for name in var.index],
+            labels=_read_labels(opened, obs),
+            relevant=_read_relevant(opened, var),
+            provenance=provenance,
         )
-    return NormalisedData(
-        X=X,
-        features=[str(name) for name in var.index],
-        labels=obs["label"].astype(str).to_numpy(dtype=object) if "label" in obs else None,
-        relevant=var["relevant"].to_numpy(dtype=bool) if "relevant" in var else None,
-        provenance=provenance,
-    )
 
 
 def read_anndata(file: str | Path) -> anndata.AnnData:
@@ -116,16 +114,18 @@ def read_anndata(file: str | Path) -> anndata.AnnData:
         When the file is truncated, its parts disagree, or a value is not finite.
     """
     with open_checked(file, _RULE) as opened:
-        parts = {name: _read_part(file, opened, name) for name in ("obs", "var", "obsm", "uns")}
-        shape = (len(parts["obs"]), len(parts["var"]))
-        X = read_array(opened, "X", kind="f", shape=shape, rule=_RULE, dtype=np.float32)
-    return anndata.AnnData(X=X, **parts)
+        parts = {
+            name: read_part(opened, name, _RULE, pd.DataFrame if name in ("obs", "var") else dict)
+            for name in ("obs", "var", "obsm", "uns")
+        }
+        X = _read_matrix(opened, len(parts["obs"]), len(parts["var"]))
+        return anndata.AnnData(X=X, **parts)
 
 
 def read_features(file: str | Path) -> pd.DataFrame:
     """Read the table of the features alone: what stands in ``var``, p rows."""
     with open_checked(file, _RULE) as opened:
-        return _read_part(file, opened, "var")
+        return read_part(opened, "var", _RULE, pd.DataFrame)
 
 
 def read_classes(file: str | Path) -> tuple[np.ndarray | None, pd.DataFrame | None]:
@@ -137,16 +137,36 @@ def read_classes(file: str | Path) -> tuple[np.ndarray | None, pd.DataFrame | No
     regions : DataFrame with columns acronym, name, id and color, or None
     """
     with open_checked(file, _RULE) as opened:
-        obs = _read_part(file, opened, "obs")
-        regions = _read_part(file, opened, "uns/regions") if "uns/regions" in opened else None
-    labels = obs["label"].astype(str).to_numpy(dtype=object) if "label" in obs else None
-    return labels, regions
+        labels = _read_labels(opened, read_part(opened, "obs", _RULE, pd.DataFrame))
+        if "uns/regions" not in opened:
+            return labels, None
+        regions = read_part(opened, "uns/regions", _RULE, pd.DataFrame)
+        absent = [name for name in _REGION_COLUMNS if name not in regions]
+        if absent:
+            raise DamagedFileError(file, f"uns/regions lacks the columns {absent}", _RULE)
+        return labels, regions
 
 
-def _read_part(file: str | Path, opened: h5py.File, name: str) -> Any:
-    try:
-        return read_elem(opened[name])
-    # anndata reads what it is told to read; a damaged file can fail in many ways.
-    except Exception as error:
-        reason = next(iter(str(error).splitlines()), type(error).__name__)
-        raise DamagedFileError(file, f"{name} is missing or damaged ({reason})", _RULE) from error
+def _read_matrix(opened: h5py.File, n_samples: int, n_features: int) -> np.ndarray:
+    shape = (n_samples, n_features)
+    if min(shape) < 1:
+        raise DamagedFileError(opened.filename, f"X has shape={shape}", _RULE)
+    return read_array(opened, "X", kind="f", shape=shape, rule=_RULE, dtype=np.float32)
+
+
+def _read_labels(opened: h5py.File, obs: pd.DataFrame) -> np.ndarray | None:
+    if "label" not in obs:
+        return None
+    if obs["label"].isna().any():
+        raise DamagedFileError(opened.filename, "obs: some samples have no label", _RULE)
+    return obs["label"].astype(str).to_numpy(dtype=object)
+
+
+def _read_relevant(opened: h5py.File, var: pd.DataFrame) -> np.ndarray | None:
+    if "relevant" not in var:
+        return None
+    if var["relevant"].dtype != bool:
+        raise DamagedFileError(
+            opened.filename, f"var: relevant has dtype={var['relevant'].dtype}", _RULE
+        )
+    return var["relevant"].to_numpy()

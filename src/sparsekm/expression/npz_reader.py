@@ -8,12 +8,11 @@ them would run code from the file.
 from __future__ import annotations
 
 import zipfile
-import zlib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import IO
 
 import numpy as np
-from numpy.lib import format as npy
 
 from sparsekm.expression.raw_matrix import (
     FEATURE_ARRAYS,
@@ -23,9 +22,18 @@ from sparsekm.expression.raw_matrix import (
     RawMatrix,
     check_features,
     check_labels,
+    check_relevant,
     check_samples,
     check_size,
     hint_at_transposition,
+)
+from sparsekm.storage.checked_zip import DamagedZipError, open_zip
+from sparsekm.storage.npy_arrays import (
+    ArrayHeader,
+    DamagedArrayError,
+    list_arrays,
+    read_array,
+    read_header,
 )
 
 _BLOCK_BYTES = 2**24
@@ -52,30 +60,31 @@ def read_npz(file: str | Path, labels: str | None = None) -> RawMatrix:
     """
     file = Path(file)
     try:
-        with zipfile.ZipFile(file) as archive:
+        with open_zip(file) as archive:
             return _read_archive(file, archive, labels)
-    except FileNotFoundError:
-        raise
-    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError) as error:
-        # NotImplementedError, for compression that zipfile lacks, and encryption are RuntimeErrors.
+    except DamagedArrayError as error:
+        raise MatrixError(f"{file}: {error}.") from error
+    except DamagedZipError as error:
         raise MatrixError(
             f"{file}: not a whole .npz archive ({error}); it should be as numpy.savez writes it."
         ) from error
 
 
 def _read_archive(file: Path, archive: zipfile.ZipFile, labels: str | None) -> RawMatrix:
-    names = [name.removesuffix(".npy") for name in archive.namelist() if name.endswith(".npy")]
+    names = list_arrays(archive)
     if "X" not in names:
         raise MatrixError(
             f"{file}: arrays={sorted(names)} should include 'X' (samples x features)."
         )
     with archive.open("X.npy") as member:
-        shape, fortran, dtype = _header(file, "X", member)
-        if len(shape) != 2:
-            raise MatrixError(f"{file}: X has shape={shape}; it should be (samples, features).")
-        if dtype.kind not in "fiub":
-            raise MatrixError(f"{file}: X has dtype={dtype}; it should be numeric.")
-        n, p = shape
+        header = read_header(archive, "X", member)
+        if len(header.shape) != 2:
+            raise MatrixError(
+                f"{file}: X has shape={header.shape}; it should be (samples, features)."
+            )
+        if header.dtype.kind not in "fiub":
+            raise MatrixError(f"{file}: X has dtype={header.dtype}; it should be numeric.")
+        n, p = header.shape
         check_size(file, n, p)
         features = next((name for name in FEATURE_ARRAYS if name in names), None)
         feature_names = (
@@ -83,7 +92,7 @@ def _read_archive(file: Path, archive: zipfile.ZipFile, labels: str | None) -> R
             if features is None
             else check_features(file, _vector(file, archive, features, p, n))
         )
-        X, offset = _read_matrix(file, member, shape, fortran, dtype, feature_names)
+        X, offset = _read_matrix(file, member, header, feature_names)
     if labels is None:
         labels = next((name for name in LABEL_ARRAYS if name in names), None)
     elif labels not in names:
@@ -100,24 +109,8 @@ def _read_archive(file: Path, archive: zipfile.ZipFile, labels: str | None) -> R
         else check_labels(file, labels, _vector(file, archive, labels, None), n, p),
         relevant=None
         if "relevant" not in names
-        else _vector(file, archive, "relevant", p, n).astype(bool),
+        else check_relevant(file, _vector(file, archive, "relevant", p, n)),
     )
-
-
-def _header(file: Path, name: str, member) -> tuple[tuple[int, ...], bool, np.dtype]:
-    try:
-        version = npy.read_magic(member)
-        # Version 3 differs from 2 only in allowing Unicode in field names, which no matrix has.
-        read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
-        shape, fortran, dtype = read(member)
-    except ValueError as error:
-        raise MatrixError(f"{file}: array {name!r} is damaged ({error}).") from error
-    if dtype.hasobject:
-        raise MatrixError(
-            f"{file}: array {name!r} holds Python objects (dtype={dtype}), which could run code "
-            "when loaded; it should hold plain numbers or strings."
-        )
-    return shape, fortran, dtype
 
 
 def _vector(
@@ -127,38 +120,36 @@ def _vector(
     length: int | None,
     other: int | None = None,
 ) -> np.ndarray:
+    """Read an array of numbers or strings, after a check of its length and size."""
     with archive.open(f"{name}.npy") as member:
-        shape, _, dtype = _header(file, name, member)
-        if len(shape) != 1 or length not in (None, shape[0]):
-            raise MatrixError(
-                f"{file}: {name} has shape={shape}; it should be "
-                f"({'any' if length is None else length},)."
-                + hint_at_transposition(name, shape, length, other)
-            )
-        n_bytes = shape[0] * dtype.itemsize
-        if n_bytes > _MAX_VECTOR_BYTES:
-            raise MatrixError(f"{file}: {name} takes {n_bytes} bytes, at most {_MAX_VECTOR_BYTES}.")
-        content = member.read(n_bytes)
-    if len(content) != n_bytes:
-        raise MatrixError(f"{file}: array {name!r} is cut short.")
-    values = np.frombuffer(content, dtype=dtype)
-    if dtype.kind == "S":
-        values = np.char.decode(values, "utf-8")
-    return values
+        header = read_header(archive, name, member)
+    shape = header.shape
+    if len(shape) != 1 or length not in (None, shape[0]):
+        raise MatrixError(
+            f"{file}: {name} has shape={shape}; it should be "
+            f"({'any' if length is None else length},)."
+            + hint_at_transposition(name, shape, length, other)
+        )
+    if header.nbytes > _MAX_VECTOR_BYTES:
+        raise MatrixError(
+            f"{file}: {name} takes {header.nbytes} bytes, at most {_MAX_VECTOR_BYTES}."
+        )
+    values = read_array(archive, name)
+    if values.dtype.kind != "S":
+        return values
+    try:
+        return np.char.decode(values, "utf-8")
+    except UnicodeDecodeError as error:
+        raise MatrixError(f"{file}: {name} should hold text ({error}).") from error
 
 
 def _read_matrix(
-    file: Path,
-    member,
-    shape: tuple[int, int],
-    fortran: bool,
-    dtype: np.dtype,
-    features: list[str],
+    file: Path, member: IO[bytes], header: ArrayHeader, features: list[str]
 ) -> tuple[np.ndarray, np.ndarray]:
-    n, p = shape
+    (n, p), dtype = header.shape, header.dtype
     collector = BlockCollector(file, features)
-    X = np.empty(shape, dtype=np.float32, order="C")
-    if not fortran:
+    X = np.empty((n, p), dtype=np.float32)
+    if not header.is_fortran:
         for start, rows in _lines(file, member, n, p, dtype):
             X[start : start + len(rows)] = collector.convert(rows)
         return X, collector.finish()
@@ -173,7 +164,7 @@ def _read_matrix(
 
 
 def _lines(
-    file: Path, member, n_lines: int, length: int, dtype: np.dtype
+    file: Path, member: IO[bytes], n_lines: int, length: int, dtype: np.dtype
 ) -> Iterator[tuple[int, np.ndarray]]:
     """Read consecutive lines of a stored array, some megabytes at a time."""
     n_at_once = max(1, _BLOCK_BYTES // (length * dtype.itemsize))

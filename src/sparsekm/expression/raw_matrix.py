@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sparsekm.storage.input_error import InputError, is_storable
+
 DENSE_LIMIT = 16 * 2**30
 """Bytes of the largest float32 matrix that is read; whatever claims more is refused unread."""
 
@@ -21,7 +23,7 @@ LABEL_ARRAYS = ("y", "labels")
 """Arrays of a file of arrays that may hold the known classes, unless another is named."""
 
 
-class MatrixError(ValueError):
+class MatrixError(InputError):
     """A user's matrix cannot be used; the message says what is wrong, where, and the rule."""
 
 
@@ -142,6 +144,11 @@ def _check_names(file: object, values: Iterable[object], kind: str, advice: str)
     unnamed = sum(not name.strip() for name in names)
     if unnamed:
         raise MatrixError(f"{file}: {unnamed} {kind}s have no name; every one should.")
+    odd = next((name for name in names if not is_storable(name)), None)
+    if odd is not None:
+        raise MatrixError(
+            f"{file}: {kind} name {odd!r} should be text without NUL or half a surrogate pair."
+        )
     seen: set[str] = set()
     repeated = sorted({name for name in names if name in seen or seen.add(name)})
     if repeated:
@@ -212,7 +219,20 @@ def check_labels(
             f"{file}: {len(missing)} labels {name!r} are missing, the first at sample "
             f"{missing[0] + 1}; every sample should have one."
         )
+    odd = next((label for label in labels if not is_storable(label)), None)
+    if odd is not None:
+        raise MatrixError(
+            f"{file}: label {odd!r} of {name!r} should be text without NUL or half a surrogate "
+            "pair."
+        )
     return np.array(labels, dtype=object)
+
+
+def check_relevant(file: object, values: np.ndarray) -> np.ndarray:
+    """Check a planted truth and return it as bool; 0 and 1 will do."""
+    if values.dtype.kind not in "biuf" or not np.isin(values, (0, 1)).all():
+        raise MatrixError(f"{file}: relevant should be True or False, or 1 or 0, for each feature.")
+    return values.astype(bool)
 
 
 def _is_missing(value: object) -> bool:

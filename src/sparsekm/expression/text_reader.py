@@ -8,7 +8,7 @@ holds the samples' names. Another column may hold the known classes; it is named
 from __future__ import annotations
 
 import csv
-import gzip
+import io
 import zlib
 from collections.abc import Iterator
 from itertools import islice
@@ -26,8 +26,10 @@ from sparsekm.expression.raw_matrix import (
     check_samples,
     check_size,
 )
+from sparsekm.expression.text_stream import open_text
 
 _CELLS_AT_ONCE = 2**20
+_MOST_COLUMNS = 1_000_000
 # What the column of the samples' names is called in messages where its header is empty.
 _UNNAMED = "sample names"
 # What text that is none, or a damaged .gz, can raise.
@@ -95,23 +97,31 @@ def _chunks(
     file: Path, separator: str, columns: list[str], features: list[str]
 ) -> Iterator[pd.DataFrame]:
     """Read some lines at a time, features as numbers and everything else as text."""
-    return pd.read_csv(
-        file,
-        sep=separator,
-        names=columns,
-        skiprows=1,
-        index_col=False,
-        dtype=dict.fromkeys(columns, str) | dict.fromkeys(features, np.float64),
-        keep_default_na=False,
-        na_values={name: ["", "NA", "NaN", "nan"] for name in features},
-        chunksize=max(1, _CELLS_AT_ONCE // len(columns)),
-        encoding="utf-8-sig",
-    )
+    with open_text(file) as opened:
+        yield from pd.read_csv(
+            opened,
+            sep=separator,
+            names=columns,
+            skiprows=1,
+            index_col=False,
+            dtype=dict.fromkeys(columns, str) | dict.fromkeys(features, np.float64),
+            keep_default_na=False,
+            na_values={name: ["", "NA", "NaN", "nan"] for name in features},
+            chunksize=max(1, _CELLS_AT_ONCE // len(columns)),
+            encoding="utf-8-sig",
+        )
 
 
 def _columns(file: Path, separator: str, labels: str | None) -> tuple[list[str], str | None]:
     """Name all columns, and tell which one holds the samples' names."""
     header, line = _first_lines(file, separator)
+    if not any(header):
+        raise MatrixError(f"{file}: the first line is empty; it should hold the features' names.")
+    if len(header) > _MOST_COLUMNS:
+        raise MatrixError(
+            f"{file}: columns={len(header)} should be <= {_MOST_COLUMNS}; wider matrices are read "
+            "from .npz, .h5 and .h5ad."
+        )
     header = [name.strip() for name in header]
     others = [other for other in ",;\t" if len(header) == 1 and other in header[0]]
     if others:
@@ -146,11 +156,10 @@ def _columns(file: Path, separator: str, labels: str | None) -> tuple[list[str],
 
 def _first_lines(file: Path, separator: str) -> list[list[str]]:
     """Read the cells of the header and of the first sample."""
-    opener = gzip.open if file.suffix == ".gz" else open
     try:
-        with opener(file, "rt", encoding="utf-8-sig", newline="") as opened:
+        with _open_lines(file) as opened:
             first = list(islice(csv.reader(opened, delimiter=separator), 2))
-    except FileNotFoundError:
+    except (FileNotFoundError, MatrixError):
         raise
     except _UNREADABLE as error:
         raise MatrixError(f"{file}: not UTF-8 text with one line per sample ({error}).") from error
@@ -159,11 +168,14 @@ def _first_lines(file: Path, separator: str) -> list[list[str]]:
     return first
 
 
+def _open_lines(file: Path) -> io.TextIOWrapper:
+    return io.TextIOWrapper(open_text(file), encoding="utf-8-sig", newline="")
+
+
 def _hint_at_row(file: Path, separator: str, labels: str) -> str:
     """Say so where `labels` names a line: samples that stand in columns are a common mistake."""
-    opener = gzip.open if file.suffix == ".gz" else open
     try:
-        with opener(file, "rt", encoding="utf-8-sig", newline="") as opened:
+        with _open_lines(file) as opened:
             lines = csv.reader(opened, delimiter=separator)
             found = any(line and line[0].strip() == labels for line in lines)
     except _UNREADABLE:
@@ -183,25 +195,28 @@ def _is_text(cell: str) -> bool:
 
 def _explain(file: Path, separator: str, columns: list[str], features: list[str]) -> None:
     """Name the columns that hold something else than numbers, if that was the trouble."""
+    wrong: dict[str, tuple[int, str]] = {}
     try:
-        table = pd.read_csv(
-            file,
-            sep=separator,
-            names=columns,
-            skiprows=1,
-            index_col=False,
-            dtype=str,
-            usecols=features,
-            keep_default_na=False,
-            encoding="utf-8-sig",
-        )
+        with open_text(file) as opened:
+            for table in pd.read_csv(
+                opened,
+                sep=separator,
+                names=columns,
+                skiprows=1,
+                index_col=False,
+                dtype=str,
+                usecols=features,
+                keep_default_na=False,
+                chunksize=max(1, _CELLS_AT_ONCE // len(columns)),
+                encoding="utf-8-sig",
+            ):
+                for name in features:
+                    text = table[name][[_is_text(cell) for cell in table[name]]]
+                    if len(text):
+                        wrong.setdefault(name, (text.index[0] + 1, text.iloc[0]))
     except _UNREADABLE:
         return
-    wrong = {}
-    for name in features:
-        text = table[name][[_is_text(cell) for cell in table[name]]]
-        if len(text):
-            wrong[name] = (text.index[0] + 1, text.iloc[0])
+    wrong = {name: wrong[name] for name in features if name in wrong}
     if wrong:
         name, (sample, cell) = next(iter(wrong.items()))
         shown = ", ".join(list(wrong)[:5]) + (", ..." if len(wrong) > 5 else "")

@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import hashlib
 import json
-import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from sparsekm.simulation.repetition import METRICS, Repetition
+from sparsekm.simulation.repetition import GAP_COLUMNS, METRICS, Repetition
 from sparsekm.storage.atomic import atomic_path
+from sparsekm.storage.checked_zip import open_zip
+from sparsekm.storage.input_error import InputError
+from sparsekm.storage.npy_arrays import read_array
 
 
 def parameter_digest(parameters: Mapping[str, Any]) -> str:
@@ -50,17 +52,18 @@ class RepetitionStore:
     def load(self, replicate: int) -> Repetition | None:
         """Give a kept repetition; None where it is absent, damaged or of other parameters."""
         try:
-            # Opened here: np.load leaves a file open that is no archive.
-            with (
-                self._file(replicate).open("rb") as file,
-                np.load(file, allow_pickle=False) as kept,
-            ):
-                if str(kept["digest"]) != self.digest:
+            with open_zip(self._file(replicate)) as archive:
+                if str(read_array(archive, "digest", kinds="U", ndim=0)) != self.digest:
                     return None
-                values = dict(zip(METRICS, kept["metrics"].tolist(), strict=True))
-                return Repetition(values, kept["weights"], kept["gap"])
-        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+                metrics = read_array(archive, "metrics", kinds="f", ndim=1)
+                weights = read_array(archive, "weights", kinds="f", ndim=1)
+                gap = read_array(archive, "gap", kinds="f", ndim=2)
+        except (FileNotFoundError, InputError):
             return None
+        sound = metrics.size == len(METRICS) and np.isfinite(weights).all()
+        if not sound or gap.shape[1] not in (0, len(GAP_COLUMNS)):
+            return None
+        return Repetition(dict(zip(METRICS, metrics.tolist(), strict=True)), weights, gap)
 
     def keep(self, replicate: int, repetition: Repetition) -> None:
         """Write a repetition."""

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pandas as pd
 
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+# For what a file holds beside its largest array.
+_MARGIN = 2**20
+
 
 @contextmanager
-def atomic_path(file: str | Path) -> Iterator[Path]:
+def atomic_path(file: str | Path, n_bytes: int = 0) -> Iterator[Path]:
     """Give a temporary name in the same folder, which becomes `file` when the block succeeds.
 
     Renaming within a folder is atomic, so nobody ever sees a half-written file. When the block
@@ -21,23 +27,72 @@ def atomic_path(file: str | Path) -> Iterator[Path]:
     ----------
     file : path
         The final name; its folder is made where it does not exist.
+    n_bytes : int
+        What is about to be written, where a writer fares badly on a disk that fills up under its
+        hands, as HDF5 does: where there is not that much space nothing is begun.
 
     Yields
     ------
     temporary : Path
         Ends in the same suffix as `file`, since some writers look at it.
+
+    Raises
+    ------
+    OSError
+        With ``errno.ENOSPC`` and the file's name where its device or a quota is full, however the
+        library that wrote says so.
     """
     file = Path(file)
     file.parent.mkdir(parents=True, exist_ok=True)
     temporary = file.with_name(f".{os.getpid()}.partial.{file.name}")
+    if n_bytes and shutil.disk_usage(file.parent).free < n_bytes + _MARGIN:
+        raise _no_space(file)
     try:
         yield temporary
         with temporary.open("rb") as written:
             # Without this a crash of the machine could leave the new name with no content.
             os.fsync(written.fileno())
         temporary.replace(file)
+    except Exception as error:
+        if _is_full(error):
+            raise _no_space(file) from error
+        raise
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def remove_unfinished(folder: str | Path, name: str = "*") -> None:
+    """Remove what killed writers left half-written in a folder.
+
+    To be called by the only one who may be writing these files.
+
+    Parameters
+    ----------
+    folder : path
+        Need not exist.
+    name : str
+        Final name of the files, by default any.
+    """
+    for left in Path(folder).glob(f".*.partial.{name}"):
+        left.unlink(missing_ok=True)
+
+
+def _no_space(file: Path) -> OSError:
+    return OSError(errno.ENOSPC, "No space left on device; make space and run again", str(file))
+
+
+def _is_full(error: BaseException | None) -> bool:
+    """Tell whether an error, or one that it came from, is about a device without space.
+
+    HDF5 hides the number of the error in its text.
+    """
+    while error is not None:
+        if getattr(error, "errno", None) in _FULL:
+            return True
+        if any(os.strerror(number) in str(error) for number in _FULL):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
 
 
 def write_table(table: pd.DataFrame, file: str | Path) -> None:

@@ -24,6 +24,7 @@ REQUIRED = (
 """Attributes that a file must have, see `write_attributes`."""
 
 _JSON = ("parameters", "versions")
+_WHOLE = ("n_clusters", "seed")
 
 
 def write_attributes(group: h5py.Group, kind: str, attributes: Mapping[str, Any]) -> None:
@@ -78,10 +79,21 @@ def read_attributes(group: h5py.Group, kind: str, rule: str) -> dict[str, Any]:
         if name == "kind":
             continue
         if name in _JSON:
-            try:
-                attributes[name] = json.loads(value)
-            except (TypeError, ValueError) as error:
-                raise DamagedFileError(file, f"attribute {name!r} is not JSON", rule) from error
+            attributes[name] = _parse(file, name, value, rule)
+        elif hasattr(value, "item"):
+            attributes[name] = value.item() if value.size == 1 else value.tolist()
         else:
-            attributes[name] = value.item() if hasattr(value, "item") else value
+            attributes[name] = value
+    for name in REQUIRED:
+        wanted = dict if name in _JSON else int if name in _WHOLE else str
+        value = attributes[name]
+        if not isinstance(value, wanted) or (wanted is int and not 0 <= value < 2**63):
+            raise DamagedFileError(file, f"attribute {name}={value!r} cannot be", rule)
     return attributes
+
+
+def _parse(file: str, name: str, value: object, rule: str) -> Any:
+    try:
+        return json.loads(value)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise DamagedFileError(file, f"attribute {name!r} is not JSON", rule) from error

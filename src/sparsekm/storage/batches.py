@@ -15,7 +15,7 @@ from typing import Any
 import h5py
 import numpy as np
 
-from sparsekm.storage.atomic import atomic_path
+from sparsekm.storage.atomic_hdf5 import atomic_hdf5
 from sparsekm.storage.attributes import read_attributes, write_attributes
 from sparsekm.storage.checked_hdf5 import DamagedFileError, open_checked, read_array
 
@@ -45,7 +45,7 @@ class BatchFormat:
         attributes: Mapping[str, Any],
     ) -> None:
         """Write a batch whole or not at all."""
-        with atomic_path(file) as temporary, h5py.File(temporary, "w") as opened:
+        with atomic_hdf5(file) as opened:
             opened["index"] = np.asarray(indices, dtype=np.int64)
             opened["sparsity"] = np.asarray(sparsities, dtype=np.float64)
             for name, values in arrays.items():

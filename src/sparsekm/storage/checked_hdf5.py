@@ -13,8 +13,11 @@ from pathlib import Path
 import h5py
 import numpy as np
 
+from sparsekm.storage.hdf5_claims import find_false_claim
+from sparsekm.storage.input_error import InputError, reason_of
 
-class DamagedFileError(ValueError):
+
+class DamagedFileError(InputError):
     """A file of the workflow is truncated or holds what its writer never writes."""
 
     def __init__(self, file: str | Path, problem: str, rule: str) -> None:
@@ -39,15 +42,16 @@ def open_checked(file: str | Path, rule: str) -> Iterator[h5py.File]:
         raise FileNotFoundError(f"{file}: no such file; rule {rule} writes it.")
     try:
         with h5py.File(file, "r") as opened:
+            problem = find_false_claim(opened, trees=("/",))
+            if problem:
+                raise DamagedFileError(file, problem, rule)
             yield opened
-    except DamagedFileError:
+    except (InputError, MemoryError):
         raise
-    except (OSError, RuntimeError, KeyError) as error:
-        # HDF5 reports a truncated file on opening (OSError) or only when a block is read.
-        reason = str(error).strip("'\"") or type(error).__name__
-        raise DamagedFileError(
-            file, f"truncated or damaged ({reason.splitlines()[0]})", rule
-        ) from error
+    # HDF5 reports a truncated file on opening, or only when a block is read; and damage can fail
+    # anywhere inside HDF5, h5py or anndata, with almost any error.
+    except Exception as error:
+        raise DamagedFileError(file, f"truncated or damaged ({reason_of(error)})", rule) from error
 
 
 def read_array(
@@ -58,6 +62,7 @@ def read_array(
     shape: Sequence[int | None],
     rule: str,
     dtype: type | str | None = None,
+    finite: bool = True,
 ) -> np.ndarray:
     """Read a numeric array after checking its presence, kind, shape, and that it is finite.
 
@@ -74,6 +79,8 @@ def read_array(
         Name of the rule that writes the file.
     dtype : dtype, optional
         What to convert to; by default float64 or int64.
+    finite : bool, default=True
+        Whether NaN and infinity are refused.
 
     Returns
     -------
@@ -97,7 +104,13 @@ def read_array(
     if dataset.chunks or dataset.is_virtual or dataset.external or stored != dataset.nbytes:
         raise DamagedFileError(file, f"{name}: values are missing", rule)
     values = dataset[()]
-    if kind == "f" and not np.isfinite(values).all():
+    target = np.dtype(dtype or {"f": np.float64, "i": np.int64}[kind])
+    if kind == "i" and np.size(values) and not np.can_cast(values.dtype, target):
+        bounds = np.iinfo(target)
+        if not (bounds.min <= int(values.min()) and int(values.max()) <= bounds.max):
+            raise DamagedFileError(file, f"{name}: values should fit {target}", rule)
+    with np.errstate(over="ignore"):
+        converted = np.asarray(values).astype(target, copy=False)
+    if kind == "f" and finite and not np.isfinite(converted).all():
         raise DamagedFileError(file, f"{name}: holds NaN or infinity", rule)
-    target = dtype or {"f": np.float64, "i": np.int64}[kind]
-    return np.asarray(values).astype(target, copy=False)
+    return converted

@@ -13,7 +13,10 @@ import numpy as np
 import pandas as pd
 
 from sparsekm.storage.atomic import write_table
+from sparsekm.storage.checked_hdf5 import DamagedFileError
+from sparsekm.storage.checked_table import WHOLE, WORD, read_table
 
+_RULE = "export_clusters"
 _FIXED = ("sample", "label")
 _PREFIX = "cluster_"
 
@@ -42,11 +45,10 @@ def write_cluster_table(
 
 def read_cluster_table(file: str | Path) -> pd.DataFrame:
     """Read what `write_cluster_table` wrote; a sample called "NA" or "1" stays that string."""
-    table = pd.read_csv(file, dtype=dict.fromkeys(_FIXED, str), keep_default_na=False)
-    columns = list(table.columns)
-    if tuple(columns[:2]) != _FIXED or not all(name.startswith(_PREFIX) for name in columns[2:]):
-        raise ValueError(
-            f"{file}: columns={columns} should be {list(_FIXED)} and {_PREFIX}<method> of each "
-            "method, as rule export_clusters writes it."
+    table = read_table(file, dict.fromkeys(_FIXED, WORD), _RULE, others=WHOLE)
+    others = list(table.columns[2:])
+    if not all(name.startswith(_PREFIX) for name in others):
+        raise DamagedFileError(
+            file, f"columns={others} should be {_PREFIX}<method> of each method", _RULE
         )
     return table

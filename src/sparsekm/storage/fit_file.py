@@ -14,10 +14,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import h5py
 import numpy as np
 
-from sparsekm.storage.atomic import atomic_path
+from sparsekm.storage.atomic_hdf5 import atomic_hdf5
 from sparsekm.storage.attributes import read_attributes, write_attributes
 from sparsekm.storage.checked_hdf5 import DamagedFileError, open_checked, read_array
 from sparsekm.storage.sparse_rows import read_rows, write_rows
@@ -53,7 +52,7 @@ class Fit:
 
 def write_fit(file: str | Path, fit: Fit) -> None:
     """Write a fit whole or not at all."""
-    with atomic_path(file) as temporary, h5py.File(temporary, "w") as opened:
+    with atomic_hdf5(file) as opened:
         opened["sparsity"] = np.float64(fit.sparsity)
         opened["objective"] = np.float64(fit.objective)
         opened["labels"] = np.asarray(fit.labels, dtype=np.int32)

@@ -8,18 +8,22 @@ import numpy as np
 import pandas as pd
 
 from sparsekm.storage.atomic import write_table
+from sparsekm.storage.checked_hdf5 import DamagedFileError
+from sparsekm.storage.checked_table import FLAG, NUMBER, WHOLE, read_table
 
-COLUMNS = (
-    "sparsity",
-    "n_selected",
-    "objective",
-    "log_objective",
-    "reference_mean",
-    "reference_sd",
-    "gap",
-    "se",
-    "chosen",
-)
+_RULE = "tune_sparsity"
+_CONTRACT = {
+    "sparsity": NUMBER,
+    "n_selected": WHOLE,
+    "objective": NUMBER,
+    "log_objective": NUMBER,
+    "reference_mean": NUMBER,
+    "reference_sd": NUMBER,
+    "gap": NUMBER,
+    "se": NUMBER,
+    "chosen": FLAG,
+}
+COLUMNS = tuple(_CONTRACT)
 """Columns in their order, one row per sparsity, ascending."""
 
 
@@ -40,14 +44,7 @@ def write_gap(file: str | Path, gap: pd.DataFrame, chosen: int) -> None:
 
 def read_gap(file: str | Path) -> pd.DataFrame:
     """Read a gap curve, of which exactly one row is chosen."""
-    table = pd.read_csv(file)
-    if (
-        tuple(table.columns) != COLUMNS
-        or table["chosen"].dtype != bool
-        or table["chosen"].sum() != 1
-    ):
-        raise ValueError(
-            f"{file}: columns={list(table.columns)} should be {list(COLUMNS)} with one chosen row, "
-            "as rule tune_sparsity writes it."
-        )
+    table = read_table(file, _CONTRACT, _RULE)
+    if table["chosen"].sum() != 1:
+        raise DamagedFileError(file, "there should be one chosen row", _RULE)
     return table

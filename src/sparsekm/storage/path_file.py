@@ -12,11 +12,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import h5py
 import numpy as np
 
 from sparsekm.cluster.path import SparsityPath
-from sparsekm.storage.atomic import atomic_path
+from sparsekm.storage.atomic_hdf5 import atomic_hdf5
 from sparsekm.storage.attributes import read_attributes, write_attributes
 from sparsekm.storage.checked_hdf5 import DamagedFileError, open_checked, read_array
 from sparsekm.storage.fit_file import Fit
@@ -35,7 +34,7 @@ def write_path(file: str | Path, path: SparsityPath, attributes: Mapping[str, An
     attributes : mapping
         Those of `sparsekm.storage.attributes`, but ``search``, which the path knows.
     """
-    with atomic_path(file) as temporary, h5py.File(temporary, "w") as opened:
+    with atomic_hdf5(file) as opened:
         opened["sparsity"] = np.asarray(path.sparsities, dtype=np.float64)
         opened["objective"] = np.asarray(path.objectives, dtype=np.float64)
         opened["labels"] = np.asarray(path.labels, dtype=np.int32)

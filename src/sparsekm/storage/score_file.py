@@ -4,25 +4,28 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 
 from sparsekm.storage.atomic import write_table
+from sparsekm.storage.checked_hdf5 import DamagedFileError
+from sparsekm.storage.checked_table import NUMBER_OR_NOTHING, WORD, read_table
 
-COLUMNS = (
-    "dataset",
-    "method",
-    "n_samples",
-    "n_features",
-    "n_clusters",
-    "sparsity",
-    "n_nonzero_weights",
-    "objective",
-    "cer",
-    "ecr",
-    "pzw",
-    "pnw",
-)
+_RULE = "score_clustering"
+_CONTRACT = {
+    "dataset": WORD,
+    "method": WORD,
+    "n_samples": NUMBER_OR_NOTHING,
+    "n_features": NUMBER_OR_NOTHING,
+    "n_clusters": NUMBER_OR_NOTHING,
+    "sparsity": NUMBER_OR_NOTHING,
+    "n_nonzero_weights": NUMBER_OR_NOTHING,
+    "objective": NUMBER_OR_NOTHING,
+    "cer": NUMBER_OR_NOTHING,
+    "ecr": NUMBER_OR_NOTHING,
+    "pzw": NUMBER_OR_NOTHING,
+    "pnw": NUMBER_OR_NOTHING,
+}
+COLUMNS = tuple(_CONTRACT)
 """Columns in their order; the last four need a known truth."""
 
 
@@ -42,16 +45,7 @@ def write_scores(file: str | Path, scores: dict[str, object]) -> None:
 
 def read_scores(file: str | Path) -> pd.Series:
     """Read one row of scores; what is not known is NaN."""
-    table = pd.read_csv(
-        file,
-        dtype={"dataset": str, "method": str},
-        keep_default_na=False,
-        na_values={column: [""] for column in COLUMNS[2:]},
-    )
-    if tuple(table.columns) != COLUMNS or len(table) != 1:
-        raise ValueError(
-            f"{file}: columns={list(table.columns)}, rows={len(table)} should be one row of "
-            f"{list(COLUMNS)}, as rule score_clustering writes it."
-        )
-    row = table.iloc[0]
-    return row.replace({None: np.nan})
+    table = read_table(file, _CONTRACT, _RULE)
+    if len(table) != 1:
+        raise DamagedFileError(file, f"rows={len(table)} should be 1", _RULE)
+    return table.iloc[0]

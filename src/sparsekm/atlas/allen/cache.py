@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from sparsekm.atlas.envelope import parse_json
 from sparsekm.atlas.manifest import digest
 from sparsekm.atlas.sources import NotFoundError
 from sparsekm.storage.atomic import atomic_path, write_text
@@ -97,7 +98,8 @@ class BodyCache:
 
     def _read_record(self, name: str, url: str) -> _Record | None:
         try:
-            record = _Record(**json.loads(self._record_path(name).read_bytes()))
+            path = self._record_path(name)
+            record = _Record(**parse_json(path.read_bytes(), str(path)))
         except (OSError, ValueError, TypeError):
             return None
         return record if record.url == url else None

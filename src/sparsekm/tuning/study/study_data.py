@@ -11,6 +11,9 @@ import numpy as np
 
 from sparsekm.simulation.designs import EXPERIMENTS, replicate_seed
 from sparsekm.simulation.gaussian_clusters import gaussian_clusters
+from sparsekm.storage.checked_zip import DamagedZipError, open_zip
+from sparsekm.storage.input_error import InputError
+from sparsekm.storage.npy_arrays import DamagedArrayError, read_array
 
 LEVELS = np.array([1.0, -1.0, 0.0])
 
@@ -111,8 +114,14 @@ def blocks(
 
 def read_matrix(file: str | Path, *, max_samples: int, random_state) -> StudyData:
     """Read a matrix X with classes y from an .npz, at most so many of its samples at random."""
-    with np.load(file, allow_pickle=False) as arrays:
-        X, y = arrays["X"], arrays["y"]
+    try:
+        with open_zip(file) as archive:
+            X = read_array(archive, "X", kinds="fiub", ndim=2)
+            y = read_array(archive, "y", ndim=1)
+    except (DamagedZipError, DamagedArrayError) as error:
+        raise InputError(f"{file}: {error}; it should be as numpy.savez writes it.") from error
+    if len(X) != len(y) or not np.isfinite(X).all():
+        raise InputError(f"{file}: y should have one class for each row of X, and X be finite.")
     rows = np.arange(len(X))
     if len(X) > max_samples:
         rows = np.random.default_rng(random_state).permutation(len(X))[:max_samples]

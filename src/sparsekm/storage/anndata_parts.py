@@ -1,0 +1,37 @@
+"""Reading parts of the workflow's AnnData files."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import h5py
+from anndata.io import read_elem
+
+from sparsekm.storage.checked_hdf5 import DamagedFileError
+from sparsekm.storage.input_error import reason_of
+
+
+def read_part(opened: h5py.File, name: str, rule: str, kind: type = object) -> Any:
+    """Read a part of an AnnData file, such as ``obs`` or ``uns/provenance``.
+
+    Parameters
+    ----------
+    opened : File
+    name : str
+    rule : str
+        Name of the rule that writes the file.
+    kind : type, optional
+        What it should be once read, for instance `pandas.DataFrame`.
+    """
+    file = opened.filename
+    try:
+        part = read_elem(opened[name])
+    except Exception as error:
+        raise DamagedFileError(
+            file, f"{name} is missing or damaged ({reason_of(error)})", rule
+        ) from error
+    if not isinstance(part, kind):
+        raise DamagedFileError(
+            file, f"{name} is a {type(part).__name__}, should be a {kind.__name__}", rule
+        )
+    return part

@@ -1,0 +1,195 @@
+"""Reading the workflow's tables (CSV) with every cell checked.
+
+As for HDF5 files, whatever a writer would not have left raises `DamagedFileError`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from io import BytesIO
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from sparsekm.storage.checked_hdf5 import DamagedFileError
+from sparsekm.storage.input_error import reason_of
+
+MOST_BYTES = 2**30
+"""Largest table that is read."""
+MOST_COLUMNS = 1000
+"""The widest table has some four for each method."""
+
+WORD, WHOLE, NUMBER, FLAG = "word", "whole", "number", "flag"
+"""What the cells of a column are: text; an integer; a finite number; True or False."""
+WHOLE_OR_NOTHING, NUMBER_OR_NOTHING = "whole or nothing", "number or nothing"
+"""The same, or empty."""
+
+_SAID = {
+    WHOLE: "a whole number",
+    WHOLE_OR_NOTHING: "a whole number or nothing",
+    NUMBER: "a finite number",
+    NUMBER_OR_NOTHING: "a finite number or nothing",
+    FLAG: "True or False",
+}
+_DTYPES = {WHOLE: np.int64, WHOLE_OR_NOTHING: object, FLAG: bool}
+
+
+def read_words(file: str | Path, rule: str) -> pd.DataFrame:
+    """Read a table as the text that stands in it: "NA" or "1" stay what they are.
+
+    Parameters
+    ----------
+    file : path
+    rule : str
+        Name of the rule that writes the file.
+
+    Raises
+    ------
+    DamagedFileError
+        If it is too large, no UTF-8, no table, a line has other than the header's cells, or two
+        columns have one name.
+    FileNotFoundError
+    """
+    body = _read_bytes(file, rule)
+    n_columns = 1 + body.partition(b"\n")[0].count(b",")
+    if n_columns > MOST_COLUMNS:
+        raise DamagedFileError(file, f"columns={n_columns} should be <= {MOST_COLUMNS}", rule)
+    try:
+        cells = pd.read_csv(
+            BytesIO(body), header=None, dtype=str, na_filter=False, encoding="utf-8"
+        )
+    except Exception as error:
+        raise DamagedFileError(file, f"no table ({reason_of(error)})", rule) from error
+    header, rows = cells.iloc[0].tolist(), cells.iloc[1:]
+    # pandas fills lines that are too short, even where it was told that nothing is missing.
+    short = rows.isna().any(axis=1)
+    if short.any():
+        line = int(np.argmax(short.to_numpy())) + 2
+        raise DamagedFileError(file, f"line {line} should have {len(header)} cells", rule)
+    if len(set(header)) != len(header):
+        raise DamagedFileError(file, f"columns={header} should differ", rule)
+    return rows.set_axis([str(name) for name in header], axis=1).reset_index(drop=True)
+
+
+def read_table(
+    file: str | Path, contract: Mapping[str, str], rule: str, *, others: str | None = None
+) -> pd.DataFrame:
+    """Read a table of known columns.
+
+    Parameters
+    ----------
+    file : path
+    contract : mapping of column to kind
+        All columns in their order, each with one of `WORD`, `WHOLE`, `NUMBER`, `FLAG`,
+        `WHOLE_OR_NOTHING` and `NUMBER_OR_NOTHING`.
+    rule : str
+        Name of the rule that writes the file.
+    others : str, optional
+        Kind of further columns after those of the contract; by default there may be none.
+
+    Returns
+    -------
+    table : DataFrame
+        Of str, int64 (Int64 where there may be nothing), float64 (NaN for nothing) and bool.
+
+    Raises
+    ------
+    DamagedFileError
+        Naming the column, the line and the value.
+    """
+    table = read_words(file, rule)
+    found, known = list(table.columns), list(contract)
+    if found[: len(known)] != known or (others is None and len(found) > len(known)):
+        raise DamagedFileError(
+            file,
+            f"columns={found} should be {known}" + ("" if others is None else " and others"),
+            rule,
+        )
+    kinds = {name: contract.get(name, others) for name in found}
+    return convert_columns(file, table, kinds, rule)
+
+
+def convert_columns(
+    file: str | Path, table: pd.DataFrame, kinds: Mapping[str, str], rule: str
+) -> pd.DataFrame:
+    """Turn columns of words into what they should be; columns not named stay words."""
+    converted = {
+        name: _convert(file, name, table[name].tolist(), kinds.get(name, WORD), rule)
+        for name in table.columns
+    }
+    return pd.DataFrame(converted, index=table.index)
+
+
+def infer_table(file: str | Path, rule: str) -> pd.DataFrame:
+    """Read a table whose columns depend on what ran; numbers are read to their last bit."""
+    body = _read_bytes(file, rule)
+    try:
+        return pd.read_csv(BytesIO(body), float_precision="round_trip", encoding="utf-8")
+    except Exception as error:
+        raise DamagedFileError(file, f"no table ({reason_of(error)})", rule) from error
+
+
+def require_columns(
+    file: str | Path, table: pd.DataFrame, columns: Iterable[str], rule: str
+) -> None:
+    """Refuse a table that lacks a column."""
+    absent = [name for name in columns if name not in table.columns]
+    if absent:
+        raise DamagedFileError(file, f"columns={list(table.columns)} should include {absent}", rule)
+
+
+def _read_bytes(file: str | Path, rule: str) -> bytes:
+    file = Path(file)
+    if not file.is_file():
+        raise FileNotFoundError(f"{file}: no such file; rule {rule} writes it.")
+    size = file.stat().st_size
+    if size > MOST_BYTES:
+        raise DamagedFileError(file, f"bytes={size} should be <= {MOST_BYTES}", rule)
+    body = file.read_bytes()
+    if b"\0" in body:
+        raise DamagedFileError(file, f"byte {body.index(0)} is NUL, which no text has", rule)
+    return body
+
+
+def _convert(
+    file: str | Path, name: str, cells: list[str], kind: str, rule: str
+) -> np.ndarray | pd.api.extensions.ExtensionArray:
+    if kind == WORD:
+        return np.array(cells, dtype=object)
+    read = {WHOLE: _whole, WHOLE_OR_NOTHING: _whole, FLAG: _flag}.get(kind, _finite)
+    may_lack = kind in (WHOLE_OR_NOTHING, NUMBER_OR_NOTHING)
+    values = np.empty(len(cells), dtype=_DTYPES.get(kind, np.float64))
+    for row, cell in enumerate(cells):
+        if may_lack and not cell:
+            values[row] = None if kind == WHOLE_OR_NOTHING else np.nan
+            continue
+        try:
+            values[row] = read(cell)
+        except (ValueError, OverflowError):
+            raise DamagedFileError(
+                file, f"line {row + 2}, {name}={cell[:40]!r} should be {_SAID[kind]}", rule
+            ) from None
+    return pd.array(values, dtype="Int64") if kind == WHOLE_OR_NOTHING else values
+
+
+def _whole(cell: str) -> int:
+    # Tables made of floats write 2 as 2.0.
+    value = int(cell.removesuffix(".0"))
+    if not -(2**63) <= value < 2**63:
+        raise ValueError(cell)
+    return value
+
+
+def _finite(cell: str) -> float:
+    value = float(cell)
+    if not math.isfinite(value):
+        raise ValueError(cell)
+    return value
+
+
+def _flag(cell: str) -> bool:
+    if cell not in ("True", "False"):
+        raise ValueError(cell)
+    return cell == "True"

@@ -1,0 +1,48 @@
+"""What every reader raises about a file that it cannot use."""
+
+from __future__ import annotations
+
+MOST_CHARACTERS = 1000
+"""Length of a message: a value that is quoted in it may have any length."""
+
+
+class InputError(ValueError):
+    """A file that cannot be used; the message names the file, what is wrong, and the rule.
+
+    Whatever was quoted from the file, the message is one line of at most `MOST_CHARACTERS`
+    printable characters: it goes to terminals and logs.
+    """
+
+    def __init__(self, message: str) -> None:
+        super().__init__(_tame(message))
+
+
+def reason_of(error: BaseException) -> str:
+    """Give the first line of an error's message, or its type where it says nothing."""
+    # A KeyError's message is the key in quotation marks.
+    text = str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)
+    lines = text.strip().splitlines()
+    return lines[0].rstrip(".") if lines else type(error).__name__
+
+
+def is_storable(text: str) -> bool:
+    """Say whether files can hold a text: no NUL, and no half of a surrogate pair.
+
+    Examples
+    --------
+    >>> is_storable("β-catenin"), is_storable("a" + chr(0)), is_storable(chr(0xD800))
+    (True, False, False)
+    """
+    return "\0" not in text and not any("\ud800" <= letter <= "\udfff" for letter in text)
+
+
+def _tame(message: str) -> str:
+    if len(message) > MOST_CHARACTERS:
+        half = (MOST_CHARACTERS - 5) // 2
+        message = f"{message[:half]} ... {message[-half:]}"
+    if message.isprintable():
+        return message
+    return "".join(
+        letter if letter.isprintable() else letter.encode("unicode_escape").decode()
+        for letter in message
+    )[: 2 * MOST_CHARACTERS]

@@ -1,0 +1,246 @@
+"""Every kind of file that is read: by what, and what must hold of anything that is returned."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import pandas as pd
+from configuration_reader import check_configuration, read_configuration
+from sound_files import AGE, CACHED_URL, DIGEST, GENES
+from validity import (
+    check_age,
+    check_body,
+    check_expression,
+    check_fit,
+    check_gene_sets,
+    check_genes,
+    check_header,
+    check_ids,
+    check_listing,
+    check_manifest,
+    check_matrix,
+    check_normalised,
+    check_ontology,
+    check_path,
+    check_references,
+    check_repetition,
+    check_resamplings,
+    check_scores,
+    check_study_matrix,
+    check_table,
+    check_volume,
+)
+
+from sparsekm.annotation import kept_by_age
+from sparsekm.annotation.cluster_overlap import read_overlap
+from sparsekm.annotation.enrichment import read_enrichment
+from sparsekm.annotation.gene_set_file import read_gene_sets_file
+from sparsekm.annotation.gene_set_sources import read_gene_sets
+from sparsekm.annotation.gene_table import read_gene_table
+from sparsekm.annotation.stability import read_stability
+from sparsekm.atlas.allen.cache import BodyCache
+from sparsekm.atlas.assembly import assemble_age
+from sparsekm.atlas.common_genes import read_common_genes
+from sparsekm.atlas.expression_file import add_truth, read_expression
+from sparsekm.atlas.gene_metadata import read_genes
+from sparsekm.atlas.grid import read_annotation, read_energy
+from sparsekm.atlas.listing import read_listing
+from sparsekm.atlas.manifest import read_manifest
+from sparsekm.atlas.ontology import read_ontology
+from sparsekm.atlas.volume_header import parse_header
+from sparsekm.expression.normalised_file import (
+    read_anndata,
+    read_classes,
+    read_features,
+    read_normalised,
+)
+from sparsekm.expression.reader import read_matrix
+from sparsekm.simulation.repetition_store import RepetitionStore
+from sparsekm.storage.cluster_table import read_cluster_table
+from sparsekm.storage.fit_file import read_fit
+from sparsekm.storage.gap_file import read_gap
+from sparsekm.storage.path_file import read_path
+from sparsekm.storage.reference_file import read_all_references
+from sparsekm.storage.resampling_file import read_all_resamplings
+from sparsekm.storage.score_file import read_scores
+from sparsekm.tuning.study.study_data import read_matrix as read_study_matrix
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of file.
+
+    Attributes
+    ----------
+    name : str
+    file : str
+        The sound one, relative to the folder of sound files.
+    form : str
+        Of ``text, gzip, json, zip, hdf5, yaml``: how it may be mutated.
+    read : callable of (file, folder)
+        Gives what was read; the folder has the other files that it needs.
+    check : callable of what was read
+        Fails by AssertionError where that is not valid.
+    is_silent : bool
+        Whether a damaged file counts as absent (a cache) in place of an error.
+    """
+
+    name: str
+    file: str
+    form: str
+    read: Callable[[Path, Path], object]
+    check: Callable[[object], None]
+    is_silent: bool = False
+
+
+def read_everything_normalised(file: Path, folder: Path) -> tuple:
+    return read_normalised(file), read_anndata(file), read_features(file), read_classes(file)
+
+
+def _read_age(part: str, file: Path, folder: Path):
+    """Assemble an age of which one file is another."""
+    original = folder / "raw" / AGE / part
+    sound = original.read_bytes()
+    try:
+        original.write_bytes(file.read_bytes())
+        return assemble_age(folder / "raw" / AGE, read_ontology(folder / "raw/ontology.json"), AGE)
+    finally:
+        original.write_bytes(sound)
+
+
+def _read_truth(file: Path, folder: Path):
+    data = read_expression(folder / "expression.h5ad")
+    add_truth(data, file)
+    return data
+
+
+def _read_stored(file: Path, folder: Path):
+    store = RepetitionStore(file.parent, DIGEST)
+    file.rename(file.with_name("0.npz"))
+    return store.load(0)
+
+
+def _read_cached(file: Path, folder: Path):
+    (file.parent / "energy.zip").write_bytes(b"a body")
+    file.rename(file.with_name("energy.zip.record.json"))
+    return BodyCache(file.parent).get("energy.zip", CACHED_URL)
+
+
+def _alone(reader: Callable[[Path], object]) -> Callable[[Path, Path], object]:
+    return lambda file, folder: reader(file)
+
+
+def _matrix(name: str, file: str, form: str, labels: str | None = None, layer: str | None = None):
+    return Kind(name, file, form, lambda f, _: read_matrix(f, labels, layer), check_matrix)
+
+
+def _sets(name: str, file: str, form: str, source: str, ontology: bool = True) -> Kind:
+    return Kind(
+        name,
+        file,
+        form,
+        lambda f, folder: read_gene_sets(source, f, folder / "terms.obo" if ontology else None),
+        check_gene_sets,
+    )
+
+
+def _table(name: str, file: str, reader: Callable[[Path], object], **columns: str) -> Kind:
+    return Kind(name, file, "text", _alone(reader), partial(check_table, columns))
+
+
+KINDS = [
+    Kind("energy zip", "energy.zip", "zip", _alone(read_energy), partial(check_volume, "float32")),
+    Kind(
+        "annotation zip",
+        "annotation.zip",
+        "zip",
+        _alone(read_annotation),
+        partial(check_volume, "uint32"),
+    ),
+    Kind(
+        "header",
+        "header.mhd",
+        "text",
+        lambda f, _: parse_header(f.read_bytes(), str(f)),
+        check_header,
+    ),
+    Kind("ontology", "raw/ontology.json", "json", _alone(read_ontology), check_ontology),
+    Kind("listing", f"raw/{AGE}/listing.json", "json", _alone(read_listing), check_listing),
+    Kind("genes", "raw/genes.json", "json", _alone(read_genes), check_genes),
+    Kind("manifest", f"raw/{AGE}/manifest.csv", "text", _alone(read_manifest), check_manifest),
+    *(
+        Kind(f"age with {part}", f"raw/{AGE}/{part}", form, partial(_read_age, part), check_age)
+        for part, form in (("listing.json", "json"), ("manifest.csv", "text"))
+    ),
+    Kind("truth", f"raw/{AGE}/truth.csv", "text", _read_truth, check_expression),
+    Kind("cache record", "cache/energy.zip.record.json", "json", _read_cached, check_body, True),
+    _matrix("matrix csv", "matrix.csv", "text", "kind"),
+    _matrix("matrix tsv", "matrix.tsv", "text"),
+    _matrix("matrix csv.gz", "matrix.csv.gz", "gzip", "kind"),
+    _matrix("matrix npz", "matrix.npz", "zip"),
+    _matrix("packed npz", "packed.npz", "zip"),
+    _matrix("dense h5ad", "dense.h5ad", "hdf5", "kind"),
+    _matrix("layer of h5ad", "dense.h5ad", "hdf5", "depth", "counts"),
+    _matrix("sparse h5ad", "sparse.h5ad", "hdf5", "kind"),
+    _matrix("matrix h5", "matrix.h5", "hdf5"),
+    Kind(
+        "study npz",
+        "matrix.npz",
+        "zip",
+        lambda f, _: read_study_matrix(f, max_samples=6, random_state=0),
+        check_study_matrix,
+    ),
+    Kind("expression", "expression.h5ad", "hdf5", _alone(read_expression), check_expression),
+    Kind("normalised", "normalised.h5ad", "hdf5", read_everything_normalised, check_normalised),
+    Kind("path", "path.h5", "hdf5", _alone(read_path), check_path),
+    Kind("tuned", "tuned.h5", "hdf5", _alone(read_fit), check_fit),
+    Kind(
+        "references",
+        "references.h5",
+        "hdf5",
+        lambda f, _: read_all_references([f]),
+        check_references,
+    ),
+    Kind(
+        "resamplings",
+        "resamplings.h5",
+        "hdf5",
+        lambda f, _: read_all_resamplings([f]),
+        check_resamplings,
+    ),
+    Kind("repetition", "store/0.npz", "zip", _read_stored, check_repetition, True),
+    Kind("gene sets", "gene_sets.h5", "hdf5", _alone(read_gene_sets_file), check_gene_sets),
+    _sets("gmt", "sets.gmt", "text", "gmt", ontology=False),
+    _sets("gmt.gz", "sets.gmt.gz", "gzip", "gmt", ontology=False),
+    _sets("gaf", "genes.gaf", "text", "gaf"),
+    _sets("gene2go", "gene2go", "text", "gene2go"),
+    _sets("gene2go.gz", "gene2go.gz", "gzip", "gene2go"),
+    Kind(
+        "obo",
+        "terms.obo",
+        "text",
+        lambda f, folder: read_gene_sets("gaf", folder / "genes.gaf", f),
+        check_gene_sets,
+    ),
+    Kind("common genes", "common_genes.csv", "text", _alone(read_common_genes), check_ids),
+    _table("gap", "gap.csv", read_gap, sparsity="f", gap="f", se="f", chosen="b"),
+    Kind("scores", "scores.csv", "text", _alone(read_scores), check_scores),
+    _table("clusters", "clusters.csv", read_cluster_table, sample="O", label="O"),
+    _table("gene table", "genes.csv", read_gene_table, symbol="O"),
+    Kind(
+        "stability",
+        "stability.csv",
+        "text",
+        lambda f, _: pd.DataFrame({"share": read_stability(f, GENES)}),
+        partial(check_table, {"share": "f"}),
+    ),
+    _table("contingency", "contingency.csv", read_overlap, label="O", cluster="i", is_best="b"),
+    _table("enrichment", "enrichment.csv", read_enrichment, term="O", n_shared="i"),
+    _table("kept by age", "kept_by_age.csv", kept_by_age.read_ages, symbol="O", n_kept="i"),
+    _table("changes", "changes.csv", kept_by_age.read_changes, enter="O", n_stay="i"),
+    Kind("configuration", "config.yaml", "yaml", _alone(read_configuration), check_configuration),
+]
+"""Every kind of file, in the order in which they take turns."""

@@ -1,0 +1,283 @@
+"""A small sound file of every kind that is read, written as its writer writes it."""
+
+from __future__ import annotations
+
+import gzip
+import zipfile
+from pathlib import Path
+
+import anndata
+import h5py
+import numpy as np
+import pandas as pd
+import yaml
+from scipy import sparse
+
+from sparsekm.annotation.cluster_overlap import COLUMNS as OVERLAP_COLUMNS
+from sparsekm.annotation.cluster_overlap import write_overlap
+from sparsekm.annotation.enrichment import COLUMNS as ENRICHMENT_COLUMNS
+from sparsekm.annotation.enrichment import write_enrichment
+from sparsekm.annotation.gene_set_file import write_gene_sets
+from sparsekm.annotation.gene_set_sources import read_gene_sets
+from sparsekm.annotation.gene_table import gene_table, write_gene_table
+from sparsekm.annotation.kept_by_age import tabulate_ages, tabulate_changes, write_ages
+from sparsekm.atlas.allen.cache import BodyCache
+from sparsekm.atlas.assembly import assemble_age
+from sparsekm.atlas.common_genes import write_common_genes
+from sparsekm.atlas.expression_file import describe_expression, write_expression
+from sparsekm.atlas.ontology import read_ontology
+from sparsekm.atlas.retrieval import retrieve_age, retrieve_genes, retrieve_ontology
+from sparsekm.cluster.path import SparsityPath
+from sparsekm.expression.normalised_file import write_normalised
+from sparsekm.simulation.phantom.source import PhantomSource
+from sparsekm.simulation.repetition import METRICS, Repetition
+from sparsekm.simulation.repetition_store import RepetitionStore
+from sparsekm.storage.atomic import write_table
+from sparsekm.storage.cluster_table import write_cluster_table
+from sparsekm.storage.fit_file import write_fit
+from sparsekm.storage.gap_file import COLUMNS as GAP_COLUMNS
+from sparsekm.storage.gap_file import write_gap
+from sparsekm.storage.path_file import pick_fit, write_path
+from sparsekm.storage.reference_file import References, write_references
+from sparsekm.storage.resampling_file import Resamplings, write_resamplings
+from sparsekm.storage.score_file import write_scores
+
+AGE = "E11.5"
+DIGEST = "0123456789abcdef"
+CACHED_URL = "https://example.org/energy.zip"
+GENES = ["Shh", "Pax6", "NA", "4", "β-cat"]
+KINDS_OF_SAMPLES = ["a", "b"] * 4
+ATTRIBUTES = {
+    "method": "l0",
+    "dataset": "toy",
+    "n_clusters": 2,
+    "search": "auto",
+    "seed": 3,
+    "parameters": {"n_init": 10, "init": None},
+    "versions": {"numpy": "2.0"},
+    "input_digest": "ab",
+    "code_digest": "cd",
+}
+OBO = """format-version: 1.2
+
+[Term]
+id: GO:0000001
+name: root
+namespace: process
+
+[Term]
+id: GO:0000002
+name: whole ! with a mark
+alt_id: GO:0000022
+is_a: GO:0000001 ! root
+
+[Term]
+id: GO:0000003
+name: part
+relationship: part_of GO:0000002 ! whole
+
+[Term]
+id: GO:0000005
+name: obsolete old
+is_obsolete: true
+"""
+
+
+def write_sound_files(folder: Path) -> None:
+    """Write one of every kind; on every call the same but for dates."""
+    _write_atlas(folder)
+    _write_gene_sets(folder)
+    _write_matrices(folder)
+    _write_results(folder)
+    _write_tables(folder)
+    (folder / "config.yaml").write_text(yaml.safe_dump(CONFIGURATION, sort_keys=False))
+
+
+CONFIGURATION = {
+    "seed": 1,
+    "atlas": {"source": "phantom", "size": "tiny", "seed": 3, "ages": ["E11.5", "P4"]},
+    "matrices": {
+        "tumours": {"path": "tumours.csv", "labels": "kind"},
+        "cells": {"path": "cells.h5ad", "n_clusters": 2},
+    },
+    "methods": ["kmeans", "l1", "l0"],
+    "annotation": {"subsamples": 2, "genes_of_interest": ["Shh"], "term_size": [5, 500]},
+    "n_clusters": "regions",
+    "search": "alternate",
+    "n_init": 2,
+    "tuning": {"sparsities": {"l0": [0.25, 6, 12], "l1": [1.2, 2, 3]}, "references": 2},
+}
+
+
+def _write_atlas(folder: Path) -> None:
+    source = PhantomSource("tiny", seed=3)
+    retrieve_ontology(source, folder / "raw" / "ontology.json")
+    retrieve_genes(source, folder / "raw" / "genes.json")
+    entries = retrieve_age(source, AGE, folder / "raw" / AGE)
+    energy = next(entry.file for entry in entries if entry.role == "energy" and entry.file)
+    (folder / "energy.zip").write_bytes((folder / "raw" / AGE / energy).read_bytes())
+    with zipfile.ZipFile(folder / "energy.zip") as archive:
+        (folder / "header.mhd").write_bytes(archive.read("energy.mhd"))
+    annotation = next(entry.file for entry in entries if entry.role == "annotation")
+    (folder / "annotation.zip").write_bytes((folder / "raw" / AGE / annotation).read_bytes())
+    ontology = read_ontology(folder / "raw" / "ontology.json")
+    matrix = assemble_age(folder / "raw" / AGE, ontology, AGE)
+    data = describe_expression(matrix, AGE, source="phantom", simulated=True, settings={"level": 3})
+    write_expression(folder / "expression.h5ad", data[:40, :12].copy())
+    table = data.var[["gene_id", "symbol"]].rename(columns={"symbol": "gene"})
+    write_common_genes(table.assign(common=True, **{AGE: ""}), folder / "common_genes.csv")
+    cache = BodyCache(folder / "cache")
+    cache.put("energy.zip", CACHED_URL, b"a body")
+
+
+def _write_gene_sets(folder: Path) -> None:
+    (folder / "sets.gmt").write_text(
+        "T1\tfirst term\tShh\tPax6\nT2\thttp://example.org/T2\tPax6\tNA\tGfap\nT3\tna\tShh\n"
+    )
+    (folder / "sets.gmt.gz").write_bytes(gzip.compress((folder / "sets.gmt").read_bytes(), mtime=0))
+    (folder / "terms.obo").write_text(OBO)
+    rows = [("Shh", "3", "involved_in", "IDA"), ("Pax6", "2", "NOT|located_in", "IEA")]
+    rows += [("Gfap", "22", "part_of", "ND"), ("Pax6", "1", "part_of", "IMP")]
+    gaf = ["!gaf-version: 2.2"]
+    gene2go = [
+        "#tax_id\tGeneID\tGO_ID\tEvidence\tQualifier\tGO_term\tPubMed\tCategory",
+        "9606\t1\tGO:0000003\tIDA\t-\tname\t-\tProcess",
+    ]
+    for number, (symbol, term, relation, evidence) in enumerate(rows, start=11):
+        term = f"GO:{int(term):07d}"
+        cells = [
+            "MGI",
+            "MGI:1",
+            symbol,
+            relation,
+            term,
+            "REF:1",
+            evidence,
+            "",
+            "P",
+            "",
+            "Old|Older",
+        ]
+        gaf.append("\t".join([*cells, "protein", "taxon:10090", "20200101", "MGI", "", ""]))
+        gene2go.append(f"10090\t{number}\t{term}\t{evidence}\t-\tname\t-\tProcess")
+    (folder / "genes.gaf").write_text("\n".join(gaf) + "\n")
+    (folder / "gene2go").write_text("\n".join(gene2go) + "\n")
+    (folder / "gene2go.gz").write_bytes(gzip.compress((folder / "gene2go").read_bytes(), mtime=0))
+    sets = read_gene_sets("gaf", folder / "genes.gaf", folder / "terms.obo")
+    write_gene_sets(folder / "gene_sets.h5", sets)
+
+
+def _write_matrices(folder: Path) -> None:
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(8, 5)).astype(np.float32)
+    names = [f"cell{i}" for i in range(8)]
+    frame = pd.DataFrame(X, columns=GENES, index=names)
+    frame.assign(kind=KINDS_OF_SAMPLES).to_csv(folder / "matrix.csv", index_label="")
+    frame.to_csv(folder / "matrix.tsv", sep="\t", index_label="")
+    (folder / "matrix.csv.gz").write_bytes(
+        gzip.compress((folder / "matrix.csv").read_bytes(), mtime=0)
+    )
+    truth = np.array([True, False, False, True, True])
+    arrays = {"X": X, "y": np.array(KINDS_OF_SAMPLES), "genes": np.array(GENES), "relevant": truth}
+    np.savez(folder / "matrix.npz", **arrays)
+    np.savez_compressed(
+        folder / "packed.npz",
+        X=np.asfortranarray(X.astype(np.float64)),
+        labels=np.arange(8) % 3,
+        samples=np.array(names, dtype="S6"),
+    )
+    obs = pd.DataFrame({"kind": pd.Categorical(KINDS_OF_SAMPLES), "depth": np.arange(8.0)}, names)
+    var = pd.DataFrame({"relevant": truth, "n": pd.array([1, 2, None, 4, 5], "Int64")}, GENES)
+    dense = anndata.AnnData(X, obs=obs, var=var, layers={"counts": X + 1}, uns={"a": {"b": 1}})
+    dense.write_h5ad(folder / "dense.h5ad", compression="gzip")
+    counts = sparse.csr_matrix(np.where(X > 0, X, 0))
+    anndata.AnnData(counts, obs=obs, var=var).write_h5ad(folder / "sparse.h5ad")
+    with h5py.File(folder / "matrix.h5", "w") as opened:
+        opened.create_dataset("X", data=X, chunks=(3, 2), compression="gzip", shuffle=True)
+        opened["y"] = KINDS_OF_SAMPLES
+        opened["genes"] = GENES
+        opened["samples"] = np.array(names, dtype="S6")
+
+
+def _write_results(folder: Path) -> None:
+    rng = np.random.default_rng(2)
+    n, p = 8, 5
+    X = rng.normal(size=(n, p)).astype(np.float32)
+    obs = pd.DataFrame({"label": KINDS_OF_SAMPLES, "region": KINDS_OF_SAMPLES}, [*"ABCDEFGH"])
+    var = pd.DataFrame({"relevant": [True, False] * 2 + [True], "name": GENES}, GENES)
+    regions = pd.DataFrame(
+        {"acronym": ["a", "b"], "name": ["A", "B"], "id": [1, 2], "color": ["#00ff00", "#0000ff"]}
+    )
+    provenance = {"dataset": "toy", "source": "matrix", "simulated": False, "n": np.arange(3)}
+    uns, obsm = {"regions": regions}, {"spatial": rng.random((n, 3))}
+    write_normalised(folder / "normalised.h5ad", X, obs, var, provenance, obsm=obsm, uns=uns)
+    weights = rng.random((3, p))
+    weights[0, [0, 2]] = 0
+    path = SparsityPath(
+        sparsities=np.array([1.0, 2.0, 5.0]),
+        objectives=rng.random(3),
+        labels=rng.integers(0, 2, (3, n)).astype(np.int32),
+        weights=weights,
+        scores=rng.random((3, p)),
+        n_iter=np.array([4, 1, 9]),
+        search="global",
+    )
+    write_path(folder / "path.h5", path, ATTRIBUTES)
+    fit = pick_fit(path, 1, rng.random((2, p)), {**ATTRIBUTES, "rule": "max"})
+    write_fit(folder / "tuned.h5", fit)
+    grid = np.array([1.0, 2.0])
+    about = {**ATTRIBUTES, "reference": "permutation", "scheme": "halves"}
+    references = References(np.arange(3), grid, rng.random((3, 2)) + 1, about)
+    write_references(folder / "references.h5", references)
+    write_resamplings(
+        folder / "resamplings.h5",
+        Resamplings(np.arange(3), grid, rng.random((3, 2)), rng.integers(0, 4, (2, p)), 4, about),
+    )
+    metrics = {name: float(number) for number, name in enumerate(METRICS)}
+    RepetitionStore(folder / "store", DIGEST).keep(
+        0, Repetition(metrics, rng.random(p), rng.random((4, 5)))
+    )
+    write_gene_table(
+        gene_table(var, {"l0": fit}, stability={"l0": rng.random(p)}), folder / "genes.csv"
+    )
+
+
+def _write_tables(folder: Path) -> None:
+    gap = pd.DataFrame(np.arange(18.0).reshape(2, 9) / 7, columns=list(GAP_COLUMNS))
+    write_gap(folder / "gap.csv", gap.assign(n_selected=[1, 2]).drop(columns="chosen"), 1)
+    write_scores(
+        folder / "scores.csv",
+        {
+            "dataset": "toy",
+            "method": "l0",
+            **dict.fromkeys(("n_samples", "n_features", "n_clusters", "n_nonzero_weights"), 3),
+            **dict.fromkeys(("sparsity", "objective", "cer"), 0.25),
+            **dict.fromkeys(("ecr", "pzw", "pnw"), None),
+        },
+    )
+    clusters = {"l0": np.array([0, 1, 1]), "l1": np.array([1, 0, 1])}
+    write_cluster_table(folder / "clusters.csv", ["a", "NA", "1"], ["x", "y", "x"], clusters)
+    shares = pd.DataFrame({"symbol": GENES, "kept": [0, 1, 2, 2, 1], "subsamples": 2})
+    write_table(shares.assign(stability=shares["kept"] / 2), folder / "stability.csv")
+    write_overlap(
+        pd.DataFrame(
+            [["l0", 0, 4, "a", "A", "#ff0000", 4, 3, 0.75, 0.75, True]], columns=OVERLAP_COLUMNS
+        ),
+        folder / "contingency.csv",
+    )
+    write_enrichment(
+        pd.DataFrame(
+            [["kept", "T1", "first", 20, 5, 4, 3, 1.0, 3.0, 0.01, 0.02, "Shh;Pax6"]],
+            columns=list(ENRICHMENT_COLUMNS),
+        ),
+        folder / "enrichment.csv",
+    )
+    tables = {
+        age: pd.DataFrame(
+            {"symbol": GENES, "verdict": ["kept by both", "only l0", *["neither"] * 3]}
+        )
+        for age in ("E11.5", "P4")
+    }
+    ages = tabulate_ages(tables)
+    write_ages(ages, folder / "kept_by_age.csv")
+    write_ages(tabulate_changes(ages, list(tables)), folder / "changes.csv")

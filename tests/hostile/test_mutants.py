@@ -1,0 +1,35 @@
+"""Spoilt files of every kind are read or refused with a message, and do no harm.
+
+Each mutant is read in a process whose memory and time are bounded and whose acts are watched. The
+reader returns what passes the checks of `kinds`, or raises a documented error whose message is one
+line and names the file; it starts no program, loads no pickle, and writes nowhere.
+"""
+
+import os
+
+import pytest
+from campaign import run_campaign
+from kinds import KINDS
+
+N_QUICK = 440
+N_THOROUGH = 10_000
+
+
+def assert_harmless(findings, n_mutants):
+    print(findings.describe())
+    assert not findings.faults, "\n\n".join([findings.describe(), *findings.faults[:20]])
+    assert findings.n_mutants == n_mutants
+    assert len(findings.kinds) == len(KINDS)
+    # Mutants that are all refused, or never, would prove little.
+    assert 0.2 * n_mutants < findings.n_refused < 0.98 * n_mutants
+
+
+@pytest.mark.xdist_group("hostile")
+def test_some_hundred_mutants_do_no_harm(sound):
+    assert_harmless(run_campaign(sound, 0, N_QUICK), N_QUICK)
+
+
+@pytest.mark.survival
+def test_ten_thousand_mutants_do_no_harm(sound):
+    n_mutants = int(os.environ.get("SPARSEKM_MUTANTS", N_THOROUGH))
+    assert_harmless(run_campaign(sound, 0, n_mutants), n_mutants)

@@ -1,0 +1,157 @@
+"""Names of genes, regions, samples and files come out of the report as the text they are."""
+
+import itertools
+import json
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from sparsekm.annotation.gene_table import gene_table, write_gene_table
+from sparsekm.cluster.path import SparsityPath
+from sparsekm.expression.normalised_file import write_normalised
+from sparsekm.reporting.report import load_dataset_result, write_report
+from sparsekm.storage.fit_file import read_fit, write_fit
+from sparsekm.storage.path_file import pick_fit, write_path
+from sparsekm.storage.score_file import COLUMNS, write_scores
+
+SCRIPT = "<script>alert(1)</script>"
+BREAKING_OUT = '"></script><img src=x onerror=alert(1)>'
+# The last would be a formula to matplotlib, and one that it cannot set.
+GENES = [SCRIPT, BREAKING_OUT, "../../escaped", "=1+1", "%s{0}{{x}}", "$\\frac{$", "β'\"&amp;", "g"]
+REGIONS = [SCRIPT, "$\\undefined$", "<b>bold</b>"]
+
+
+class Page(HTMLParser):
+    """Collects tags with their attributes, and the text outside of scripts and styles."""
+
+    def __init__(self, html):
+        super().__init__()
+        self.tags, self.text, self._open = [], "", []
+        self.feed(html)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        self._open.append(tag)
+
+    def handle_endtag(self, tag):
+        while self._open and self._open.pop() != tag:
+            pass
+
+    def handle_data(self, data):
+        if not {"script", "style"} & set(self._open):
+            self.text += data
+
+
+def write_brain(folder):
+    """Write the files of an age whose names are all hostile; give the loader's arguments."""
+    grid = np.array(list(itertools.product(range(4), range(4), range(4))))
+    codes = grid[:, 0] * 3 // 4
+    p = len(GENES)
+    X = np.random.default_rng(1).normal(size=(len(grid), p)).astype(np.float32)
+    acronyms = np.array(REGIONS)[codes]
+    obs = pd.DataFrame(
+        {"label": acronyms, "region": acronyms, "region_id": codes + 1},
+        index=[f"{SCRIPT} {number}" for number in range(len(grid))],
+    )
+    obs[["x", "y", "z"]] = grid
+    var = pd.DataFrame({"name": GENES[::-1], "entrez_id": np.arange(p)}, index=GENES)
+    regions = pd.DataFrame(
+        {"acronym": REGIONS, "name": REGIONS[::-1], "id": [1, 2, 3], "color": ["#AA0000"] * 3}
+    )
+    provenance = {
+        "dataset": "E11.5",
+        "source": "phantom",
+        "simulated": True,
+        "file": f"{SCRIPT}.csv",
+        "settings": {"tissue": np.array(["brain"])},
+        "counts": {"voxels": {"brain": 64}},
+    }
+    obsm, uns = {"spatial": grid * [0.1, 0.2, 0.3]}, {"regions": regions}
+    write_normalised(folder / "normalised.h5ad", X, obs, var, provenance, obsm=obsm, uns=uns)
+    return {"normalised": folder / "normalised.h5ad", **write_fits(folder, codes, p, var)}
+
+
+def write_fits(folder, codes, p, var):
+    rng = np.random.default_rng(2)
+    files = {"fits": {}, "scores": {}}
+    for method in ("kmeans", "l0"):
+        about = {"method": method, "dataset": "E11.5", "n_clusters": 3, "seed": 1}
+        about |= {"parameters": {}, "versions": {}, "input_digest": "a", "code_digest": "b"}
+        weights = np.ones((1, p)) if method == "kmeans" else np.eye(p)[:1] + np.eye(p)[1]
+        path = SparsityPath(
+            sparsities=np.array([2.0]),
+            objectives=np.ones(1),
+            labels=codes[None].astype(np.int32),
+            weights=weights,
+            scores=rng.random((1, p)),
+            n_iter=np.ones(1, dtype=int),
+            search="alternate",
+        )
+        fit = pick_fit(path, 0, np.zeros((3, p)), {**about, "search": "alternate"})
+        write_path(folder / method / "path.h5", path, about)
+        write_fit(folder / method / "tuned.h5", fit)
+        row = dict.fromkeys(COLUMNS, 1.0) | {"dataset": "E11.5", "method": method}
+        write_scores(folder / method / "scores.csv", row)
+        files["fits"][method] = folder / method / "tuned.h5"
+        files["scores"][method] = folder / method / "scores.csv"
+    fits = {method: read_fit(file) for method, file in files["fits"].items()}
+    write_gene_table(gene_table(var, fits), folder / "genes.csv")
+    return {**files, "genes": folder / "genes.csv"}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("names") / "inside"
+    brain = load_dataset_result("E11.5", **write_brain(folder / "E11.5"))
+    write_report(
+        [brain],
+        folder / "report.html",
+        title=SCRIPT,
+        configuration={"matrices": {"a": {"path": f"{SCRIPT}.csv"}}},
+        figures=folder / "figures",
+        genes_of_interest=[SCRIPT, "$\\frac{$"],
+    )
+    return folder
+
+
+@pytest.fixture(scope="module")
+def html(folder):
+    return (folder / "report.html").read_text(encoding="utf-8")
+
+
+def test_no_name_becomes_a_tag_or_an_attribute(html):
+    page = Page(html)
+    for tag, attributes in page.tags:
+        assert not [name for name in attributes if name.startswith("on")], (tag, attributes)
+        assert attributes.get("src", "data:").startswith("data:")
+    assert SCRIPT not in html
+    assert "<b>bold" not in html
+    assert "onerror=alert(1)>" not in html
+
+
+def test_every_name_stands_there_as_text(html):
+    text = Page(html).text
+    for name in (SCRIPT, "<b>bold</b>", "../../escaped", "$\\frac{$", "$\\undefined$", "=1+1"):
+        assert name in text, name
+    assert f"{SCRIPT}.csv" in text
+
+
+def test_data_for_the_page_s_own_script_cannot_end_it(html):
+    blocks = re.findall(r'<script type="application/json">(.*?)</script>', html, re.DOTALL)
+    assert blocks
+    assert any(BREAKING_OUT in str(json.loads(block)) for block in blocks)
+
+
+def test_nothing_is_written_beside_the_report(folder):
+    assert [path.name for path in folder.parent.iterdir()] == ["inside"]
+    written = {path.name for path in (folder / "figures").iterdir()}
+    assert written
+    assert all(re.fullmatch(r"E11\.5_\w+\.(svg|pdf)", name) for name in written), written
+
+
+def test_svg_figures_hold_no_script(folder):
+    for file in (folder / "figures").glob("*.svg"):
+        assert "<script" not in file.read_text(encoding="utf-8")
