@@ -7,16 +7,15 @@ def main(snakemake, progress):
     """Write every figure as SVG and PDF, and what it shows as text."""
     from pathlib import Path
 
-    import pandas as pd
-
+    from sparsekm.storage.checked_table import infer_table
     from sparsekm.theory.drawing import draw_theory, write_figure
 
     tables = snakemake.input
     drawn = draw_theory(
-        scores=pd.read_csv(tables.scores),
-        partitions=pd.read_csv(tables.partitions),
-        bounds=pd.read_csv(tables.bounds),
-        recovery=[pd.read_csv(file) for file in tables.recovery],
+        scores=infer_table(tables.scores, "simulate_theory_scores"),
+        partitions=infer_table(tables.partitions, "simulate_theory_partitions"),
+        bounds=infer_table(tables.bounds, "simulate_theory_partitions"),
+        recovery=[infer_table(file, "simulate_theory_support") for file in tables.recovery],
         settings=snakemake.params.settings,
     )
     folder = Path(snakemake.output[0]).parent

@@ -1,15 +1,17 @@
-"""What every script shares: thread limits, a log, progress, and one clear line on failure.
+"""What every script shares: thread limits, a log, its turn, progress, and one line on failure.
 
 A script calls ``run(main, snakemake)`` and imports numerical libraries inside ``main`` only: thread
 limits must be set before NumPy loads, and an import that fails should be reported like any error.
 """
 
+import fcntl
 import logging
 import os
 import sys
 import time
 import traceback
 from collections import deque
+from contextlib import suppress
 from pathlib import Path
 
 # The sources beside the scripts are the ones whose digest the rules know. This also serves
@@ -59,6 +61,32 @@ class Progress:
         return lambda done, total: self(done, total, what)
 
 
+def take_turn(log: Path, job: str):
+    """Wait until nobody else does this job, and give what holds the turn until it is closed.
+
+    A job outlives a Snakemake that was killed. Were it to finish after the job that was started
+    in its place, perhaps with other settings, its files would pass for those of the new one.
+    """
+    turn = log.open("a")
+    # Some network file systems have no locks.
+    with suppress(OSError):
+        try:
+            fcntl.flock(turn, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            line = f"{job}: waits for the same job of an earlier run, which still writes {log}"
+            print(line, file=sys.stderr, flush=True)
+            fcntl.flock(turn, fcntl.LOCK_EX)
+    return turn
+
+
+def clear_unfinished(outputs) -> None:
+    """Remove what killed jobs left half-written of these files; only with this job's turn."""
+    from sparsekm.storage.atomic import remove_unfinished
+
+    for output in map(Path, outputs):
+        remove_unfinished(output.parent, output.name)
+
+
 def run(main, snakemake) -> None:
     """Run ``main(snakemake, progress)`` within the job's threads and with its log.
 
@@ -67,17 +95,23 @@ def run(main, snakemake) -> None:
     for library in ("OMP", "OPENBLAS", "MKL", "NUMBA"):
         os.environ[f"{library}_NUM_THREADS"] = str(snakemake.threads)
     log = Path(snakemake.log[0])
-    log.parent.mkdir(parents=True, exist_ok=True)
-    logging.basicConfig(
-        filename=log, filemode="w", level=logging.INFO, format="%(asctime)s %(message)s"
-    )
-    logging.captureWarnings(True)
     job = " ".join([snakemake.rule, *map(str, snakemake.wildcards)])
+    # On a full disk the line below is told, and nothing of logs that cannot be written.
+    logging.raiseExceptions = False
     start = time.monotonic()
     try:
-        main(snakemake, Progress(job))
+        log.parent.mkdir(parents=True, exist_ok=True)
+        with take_turn(log, job):
+            logging.basicConfig(
+                filename=log, filemode="w", level=logging.INFO, format="%(asctime)s %(message)s"
+            )
+            logging.captureWarnings(True)
+            clear_unfinished(snakemake.output)
+            main(snakemake, Progress(job))
     except Exception as error:
-        logging.error("%s", traceback.format_exc())
+        # Without a log the traceback would end up on stderr.
+        if logging.root.handlers:
+            logging.error("%s", traceback.format_exc())
         reason = " ".join(str(error).split()) or type(error).__name__
         print(f"ERROR in {job}: {reason} (log: {log})", file=sys.stderr, flush=True)
         sys.exit(1)

@@ -1,191 +1,230 @@
-"""A change reruns what depends on it and nothing else: dry runs after each kind of change."""
+"""docs/reruns.md says which rules run after which change: dry runs after each, as sets of jobs."""
 
 import os
+import re
+from contextlib import contextmanager
+from dataclasses import dataclass
 
 import pytest
 
 # One process for all tests on the finished project, which is made once in each.
 pytestmark = pytest.mark.xdist_group("workflow")
 
+AGES, MATRICES = ("E11.5",), ("tumours", "cells")
+DATASETS = AGES + MATRICES
+TUNED, UNTUNED = ("l0", "l1"), ("kmeans", "pca")
+METHODS = ("kmeans", "l0", "l1")
 
-MATRICES = ("tumours", "cells")
-AGE = ("E11.5",)
-EVERY = AGE + MATRICES
-TUNED = ("l0", "l1")
-ALL = ("kmeans", "l0", "l1")
-
-
-def jobs(rule, datasets=EVERY, methods=None, batch=None):
-    if methods is None:
-        return {f"{rule} {dataset}" for dataset in datasets}
-    end = "" if batch is None else f" {batch}"
-    return {f"{rule} {dataset} {method}{end}" for dataset in datasets for method in methods}
+ONCE = ("retrieve_ontology", "draw_gene_sets", "collect_gene_sets", "compare_ages", "report")
+PER_AGE = ("retrieve_atlas", "assemble_expression", "normalise_expression")
+PER_DATASET = ("annotate_genes", "enrich_genes", "match_clusters", "export_clusters")
 
 
-def of_all_methods(datasets=EVERY):
-    """What is made of the fits of all methods together."""
-    rules = ("annotate_genes", "enrich_genes", "match_clusters", "export_clusters")
-    return {"report"}.union(*(jobs(rule, datasets) for rule in rules))
+@dataclass(frozen=True)
+class Row:
+    """How a test makes the change of a row, and what "that age", "that method" and so on are."""
+
+    change: object
+    age: str | None = None
+    matrix: str | None = None
+    method: str | None = None
+    batches: tuple = (0,)
 
 
-def after_path(datasets=EVERY, methods=ALL):
-    """What follows from a method's path: its fit, its scores, the tables, the files, the report."""
-    tuned = [method for method in methods if method != "kmeans"]
-    found = jobs("tune_sparsity", datasets, tuned) | jobs("score_clustering", datasets, methods)
-    found |= jobs("gene_stability", datasets, tuned)
-    if "kmeans" in methods:
-        found |= jobs("take_fit", datasets, ["kmeans"])
-    return found | of_all_methods(datasets)
+def put(**values):
+    """Change settings, whose keys are joined by two underscores."""
 
-
-def whole(datasets=EVERY, methods=ALL):
-    """Everything that follows from a normalised data set."""
-    tuned = [method for method in methods if method != "kmeans"]
-    return (
-        jobs("cluster_path", datasets, methods)
-        | jobs("reference_path", datasets, tuned, 0)
-        | after_path(datasets, methods)
-    )
-
-
-def set_to(*keys, value):
     def change(configuration):
-        for key in keys[:-1]:
-            configuration = configuration.setdefault(key, {})
-        configuration[keys[-1]] = value
+        for keys, value in values.items():
+            *path, last = keys.split("__")
+            place = configuration
+            for key in path:
+                place = place.setdefault(key, {})
+            place[last] = value
 
     return change
 
 
-def atlas(first, age="E11.5"):
-    """The rules of an age from `first` on, and everything that follows."""
-    rules = ["retrieve_atlas", "assemble_expression", "normalise_expression"]
-    return {f"{rule} {age}" for rule in rules[rules.index(first) :]} | whole([age])
-
-
-# A dry run costs seconds: changes whose jobs do not overlap share one.
-CHANGES = {
-    "seed": ([set_to("seed", value=2)], whole()),
-    "the seed of the phantom": (
-        [set_to("atlas", "seed", value=4)],
-        {"retrieve_ontology", "draw_gene_sets", "collect_gene_sets"}
-        | atlas("retrieve_atlas")
-        | jobs("annotate_genes")
-        | jobs("enrich_genes"),
-    ),
-    "one age more": (
-        [set_to("atlas", "ages", value=["E11.5", "P14"])],
-        {"compare_ages"} | atlas("retrieve_atlas", age="P14"),
-    ),
-    "the number of subsamples": (
-        [set_to("annotation", "subsamples", value=4)],
-        jobs("gene_stability", EVERY, TUNED) | jobs("annotate_genes") | {"report"},
-    ),
-    "the size of terms": (
-        [set_to("annotation", "term_size", value=[2, 50])],
-        jobs("enrich_genes") | jobs("annotate_genes") | {"report"},
-    ),
-    "the genes of interest": (
-        [set_to("annotation", "genes_of_interest", value=["gene1"])],
-        {"report"},
-    ),
-    "replicates, and K of one matrix": (
-        [
-            set_to("atlas", "replicates", value="mean"),
-            set_to("matrices", "cells", "n_clusters", value=3),
-        ],
-        atlas("assemble_expression") | whole(["cells"]),
-    ),
-    "quality control, and the normalisation of one matrix": (
-        [
-            set_to("atlas", "quality_control", value={"max_missing_per_gene": 0.2}),
-            set_to("matrices", "cells", "normalise", value="none"),
-        ],
-        atlas("normalise_expression") | {"normalise_matrix cells"} | whole(["cells"]),
-    ),
-    "the transform of energies": (
-        [set_to("atlas", "normalisation", value={"transform": "robust_sigmoid"})],
-        atlas("normalise_expression"),
-    ),
-    "the l0 grid": (
-        [set_to("tuning", "sparsities", "l0", value=[3, 6])],
-        whole(methods=["l0"]),
-    ),
-    "the title, and the length of automatic grids when there are none": (
-        [
-            set_to("report", "title", value="Mine"),
-            set_to("tuning", "n_sparsities", value=7),
-        ],
-        {"report"},
-    ),
-    "more references": (
-        [set_to("tuning", "references", value=4)],
-        jobs("reference_path", EVERY, TUNED, 1) | after_path(methods=TUNED),
-    ),
-    "the rule of choice": ([set_to("tuning", "rule", value="one-se")], after_path(methods=TUNED)),
-    "a method less": (
-        [set_to("methods", value=["kmeans", "l0"])],
-        of_all_methods(),
-    ),
-}
-
-
-@pytest.mark.parametrize("name", CHANGES)
-def test_a_changed_setting_reruns_what_depends_on_it(finished, name):
-    changes, expected = CHANGES[name]
-
-    def change(configuration):
-        for each in changes:
-            each(configuration)
-
-    finished.configure(change)
+@contextmanager
+def configured(project, change):
+    project.configure(change)
     try:
-        assert finished.planned() == expected
+        yield
     finally:
-        finished.configure()
+        project.configure()
 
 
-@pytest.mark.parametrize(
-    ("file", "expected"),
-    [
-        (
-            "simulation/phantom/energies.py",
-            {"retrieve_ontology"} | atlas("retrieve_atlas"),
-        ),
-        (
-            "expression/zscore.py",
-            {"normalise_expression E11.5"} | jobs("normalise_matrix", MATRICES) | whole(),
-        ),
-        ("cluster/weight_step.py", whole()),
-        ("storage/gap_file.py", after_path(methods=TUNED)),
-        ("reporting/templates/report.css", {"report"}),
-    ],
-)
-def test_an_edited_source_reruns_the_rules_that_use_it(finished, file, expected):
-    source = finished.root / "src" / "sparsekm" / file
-    content = source.read_bytes()
-    source.write_bytes(content + b"\n")
-    try:
-        assert finished.planned() == expected
-    finally:
-        source.write_bytes(content)
-
-
-def test_touching_scripts_and_sources_and_editing_unused_ones_reruns_nothing(finished):
-    for folder in ("scripts", "src", "workflow"):
-        for file in (finished.root / folder).rglob("*.*"):
-            os.utime(file)
-    with (finished.root / "src" / "sparsekm" / "__init__.py").open("a") as source:
-        source.write("\n")
-    assert finished.planned() == set()
-
-
-def test_a_changed_input_reruns_its_data_set(finished):
-    file = finished.root / "tumours.csv"
+@contextmanager
+def edited(project, file, edit):
+    """Edit a file; afterwards its content and time stamp are what they were."""
+    file = project.root / file
     content, before = file.read_bytes(), file.stat()
-    file.write_bytes(content.replace(b",a\n", b",c\n"))
+    file.write_bytes(edit(content))
     try:
-        assert finished.planned() == {"normalise_matrix tumours"} | whole(["tumours"])
+        yield
     finally:
         file.write_bytes(content)
         os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+def setting(**values):
+    return lambda project: configured(project, put(**values))
+
+
+def edit_of(file):
+    return lambda project: edited(project, file, lambda content: content + b"\n")
+
+
+def new_kind(project):
+    return edited(project, "tumours.csv", lambda content: content.replace(b",a\n", b",c\n"))
+
+
+@contextmanager
+def touched(project):
+    for folder in ("scripts", "src", "workflow"):
+        for file in (project.root / folder).rglob("*.*"):
+            os.utime(file)
+    yield
+
+
+def source(file):
+    return f"source `{file}`", Row(edit_of(f"src/sparsekm/{file}"))
+
+
+ROWS = dict(
+    [
+        ("nothing", Row(setting())),
+        ("time stamps of sources, scripts and the workflow", Row(touched)),
+        (
+            "the time stamp of an input file",
+            Row(lambda project: edited(project, "tumours.csv", bytes)),
+        ),
+        ("`seed`", Row(setting(seed=2))),
+        (
+            "`tuning.sparsities`: the grid of a method",
+            Row(setting(tuning__sparsities__l0=[3, 6]), method="l0"),
+        ),
+        (
+            "`tuning.n_sparsities`, while no grid is automatic",
+            Row(setting(tuning__n_sparsities=7)),
+        ),
+        ("`tuning.references`: more", Row(setting(tuning__references=4), batches=(1,))),
+        ("`tuning.rule`", Row(setting(tuning__rule="one-se"))),
+        (
+            "`methods`: one more, such as `pca`",
+            Row(setting(methods=["kmeans", "l1", "l0", "pca"]), method="pca"),
+        ),
+        ("`methods`: one less", Row(setting(methods=["kmeans", "l0"]))),
+        ("`atlas.ages`: one more", Row(setting(atlas__ages=["E11.5", "P14"]), age="P14")),
+        ("`atlas.seed`: another phantom", Row(setting(atlas__seed=4))),
+        ("`atlas.replicates`", Row(setting(atlas__replicates="mean"))),
+        (
+            "`atlas.quality_control`",
+            Row(setting(atlas__quality_control={"max_missing_per_gene": 0.2})),
+        ),
+        (
+            "`atlas.normalisation`",
+            Row(setting(atlas__normalisation={"transform": "robust_sigmoid"})),
+        ),
+        (
+            "`matrices`: one more",
+            Row(setting(matrices__more={"path": "tumours.csv", "labels": "kind"}), matrix="more"),
+        ),
+        ("`matrices`: one less", Row(setting(matrices__cells=None))),
+        (
+            "`matrices`: `normalise` of one",
+            Row(setting(matrices__cells__normalise="none"), matrix="cells"),
+        ),
+        (
+            "`matrices`: `n_clusters` of one",
+            Row(setting(matrices__cells__n_clusters=3), matrix="cells"),
+        ),
+        ("an input file: the matrix of a data set", Row(new_kind, matrix="tumours")),
+        ("`annotation.subsamples`", Row(setting(annotation__subsamples=4))),
+        ("`annotation.term_size`", Row(setting(annotation__term_size=[2, 50]))),
+        (
+            "numbers that change places: `annotation.terms_per_gene`, the larger of `term_size`",
+            Row(setting(annotation__terms_per_gene=60, annotation__term_size=[5, 5])),
+        ),
+        ("`annotation.genes_of_interest`", Row(setting(annotation__genes_of_interest=["gene1"]))),
+        ("`report.title`", Row(setting(report__title="Mine"))),
+        source("simulation/phantom/energies.py"),
+        source("expression/zscore.py"),
+        source("cluster/weight_step.py"),
+        source("storage/gap_file.py"),
+        source("reporting/templates/report.css"),
+        ("script `score_clustering.py`", Row(edit_of("scripts/score_clustering.py"))),
+    ]
+)
+
+
+def read_page(project_root):
+    """Give the page's table as {change: its rules}, with the words for several rules spelt out."""
+    page = (project_root / "docs" / "reruns.md").read_text(encoding="utf-8")
+    words = dict(re.findall(r'"(\w+)"\s(?:stands\s)?for\s((?:`\w+`(?:,\s)?)+)', page))
+    assert sorted(words) == ["fit", "tables"]
+    table = re.search(r"^\| what changed .*\n\|.*\n((?:\|.*\n)+)", page, re.M)[1]
+    rows = [line.strip("|").split("|") for line in table.splitlines()]
+    assert all(len(row) == 2 for row in rows)
+    for word, rules in words.items():
+        rows = [[change, re.sub(rf"\b{word}\b", rules, found)] for change, found in rows]
+    return {change.strip(): found.strip() for change, found in rows}
+
+
+def expand(rule, datasets, methods, batches):
+    """List the jobs of a rule for data sets and methods: those that it can have."""
+    if rule in ONCE:
+        return {rule}
+    if rule in PER_AGE or rule == "normalise_matrix":
+        of_atlas = {dataset for dataset in datasets if re.match(r"[EP]\d", dataset)}
+        right = of_atlas if rule in PER_AGE else set(datasets) - of_atlas
+        return {f"{rule} {dataset}" for dataset in right}
+    if rule in PER_DATASET:
+        return {f"{rule} {dataset}" for dataset in datasets}
+    if rule in ("tune_sparsity", "gene_stability", "reference_path"):
+        methods = [method for method in methods if method in TUNED]
+    if rule == "take_fit":
+        methods = [method for method in methods if method in UNTUNED]
+    ends = [f" {batch}" for batch in batches] if rule == "reference_path" else [""]
+    return {
+        f"{rule} {dataset} {method}{end}"
+        for dataset in datasets
+        for method in methods
+        for end in ends
+    }
+
+
+def jobs_on_the_page(rules, row):
+    """Read "scope: `rule`, `rule`; `rule` ..." as a set of jobs."""
+    if rules == "nothing":
+        return set()
+    scopes = {
+        "that age": ([row.age], METHODS),
+        "that matrix": ([row.matrix], METHODS),
+        "that method": (DATASETS, [row.method]),
+        "ages": (AGES, METHODS),
+        "tuned methods": (DATASETS, TUNED),
+        "": (DATASETS, METHODS),
+    }
+    jobs = set()
+    for part in rules.split(";"):
+        scope, _, listed = part.rpartition(":")
+        for rule in re.findall(r"`(\w+)`", listed):
+            jobs |= expand(rule, *scopes[scope.strip()], row.batches)
+    return jobs
+
+
+def test_every_row_of_the_page_is_tried(project_root):
+    assert list(read_page(project_root)) == list(ROWS)
+
+
+@pytest.mark.parametrize("change", ROWS)
+def test_exactly_the_rules_on_the_page_run(finished, project_root, change):
+    row, rules = ROWS[change], read_page(project_root)[change]
+    with row.change(finished):
+        assert finished.planned() == jobs_on_the_page(rules, row)
+
+
+def test_an_unused_source_reruns_nothing(finished):
+    with edited(finished, "src/sparsekm/__init__.py", lambda content: content + b"\n"):
+        assert finished.planned() == set()

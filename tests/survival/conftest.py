@@ -1,0 +1,51 @@
+"""One undisturbed run for the tests that disturb others."""
+
+import pytest
+
+
+def set_up(configuration):
+    """An age, a matrix large enough for threads of the BLAS, and a batch that is not full."""
+    configuration["matrices"] = {
+        "drawn": {"draw": {"experiment": "experiment_2", "n_features": 300, "mu": 0.7}}
+    }
+    configuration["methods"] = ["kmeans", "l0"]
+    configuration["tuning"] |= {"references": 3, "references_per_job": 2}
+
+
+@pytest.fixture(scope="session")
+def new_run(tmp_path_factory, project_root, new_project):
+    """Give the function that makes a project for these tests."""
+
+    def make(name="project"):
+        project = new_project(tmp_path_factory.mktemp(name), project_root)
+        project.configure(set_up)
+        return project
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def undisturbed(new_run):
+    """The project after one run that nothing disturbed."""
+    project = new_run("undisturbed")
+    done = project.snakemake("--cores", "2")
+    assert done.returncode == 0, done.stdout
+    return project
+
+
+@pytest.fixture
+def planned_with(undisturbed):
+    """Give the function that lists what the undisturbed project would run after a change."""
+
+    def planned(change):
+        def both(configuration):
+            set_up(configuration)
+            change(configuration)
+
+        undisturbed.configure(both)
+        try:
+            return undisturbed.planned()
+        finally:
+            undisturbed.configure(set_up)
+
+    return planned

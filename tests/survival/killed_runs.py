@@ -1,0 +1,167 @@
+"""Runs of a project to be killed: what is started, what is waited for, whom the signal strikes."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+
+SECONDS = 120
+
+
+class Run:
+    """Snakemake at work in a project, in a session of its own; its output goes to a file."""
+
+    def __init__(self, project, *arguments: str) -> None:
+        self.root = project.root
+        self.output = project.root / "run.txt"
+        with self.output.open("w") as output:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "snakemake", *(arguments or ("--cores", "2"))],
+                cwd=project.root,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                env={
+                    name: value
+                    for name, value in os.environ.items()
+                    if name not in ("PYTHONPATH", "SNAKEMAKE_PROFILE")
+                },
+            )
+
+    def is_alive(self) -> bool:
+        return self.process.poll() is None
+
+    def text(self) -> str:
+        return self.output.read_text()
+
+    def wait_for_a_job(self, rule: str = "") -> psutil.Process:
+        """Wait until a job is at work, of a rule where one is given."""
+
+        def find():
+            for job in jobs_in(self.root):
+                try:
+                    if job.cmdline()[-1].endswith(f"{rule}.py"):
+                        return job
+                except (psutil.Error, IndexError):
+                    continue
+            return None
+
+        return self._wait(find, f"job of {rule or 'any rule'}")
+
+    def kill_writer(self, folder: Path, name: str) -> bool:
+        """Kill the process that begins to write a file; tell whether it was still unfinished."""
+
+        def strike():
+            # Not by Path.iterdir: every millisecond counts.
+            for entry in os.listdir(folder) if folder.is_dir() else ():  # noqa: PTH208
+                if entry.startswith(".") and entry.endswith(f".partial.{name}"):
+                    # The writer's number is part of its file's temporary name.
+                    os.kill(int(entry.split(".")[1]), signal.SIGKILL)
+                    return folder / entry
+            return None
+
+        left = self._wait(strike, f"unfinished {name} in {folder}", pause=0)
+        return left.exists() and not (folder / name).exists()
+
+    def kill_snakemake(self) -> None:
+        """Kill Snakemake alone: its jobs live on."""
+        self.process.kill()
+        self.process.wait()
+
+    def kill_everything(self) -> None:
+        """Kill Snakemake and its jobs at once, as a power loss would."""
+        jobs = jobs_in(self.root)
+        self.kill_snakemake()
+        kill(jobs)
+
+    def end(self) -> int:
+        """Wait for Snakemake to end by itself, and give its status."""
+        return self.process.wait(timeout=600)
+
+    def _wait(self, find, what: str, pause: float = 0.02):
+        end = time.monotonic() + SECONDS
+        while time.monotonic() < end:
+            found = find()
+            if found:
+                return found
+            if not self.is_alive():
+                break
+            time.sleep(pause)
+        raise AssertionError(f"no {what} in {SECONDS} s or before the run ended: {self.text()}")
+
+
+def jobs_in(root: Path) -> list[psutil.Process]:
+    """List the jobs at work in a project, whoever started them."""
+    folder = str(root / ".snakemake" / "scripts")
+    return [
+        process
+        for process in psutil.process_iter(["cmdline"])
+        if any(word.startswith(folder) for word in process.info["cmdline"] or [])
+    ]
+
+
+def kill(jobs: list[psutil.Process]) -> None:
+    """Kill these jobs, those of them that still are there."""
+    for job in jobs:
+        try:
+            job.kill()
+        except psutil.NoSuchProcess:
+            continue
+    psutil.wait_procs(jobs, timeout=20)
+
+
+def clear_lock(project) -> subprocess.CompletedProcess:
+    """Do what `make results` does before it starts Snakemake."""
+    return subprocess.run(
+        [sys.executable, "scripts/clear_stale_lock.py"],
+        cwd=project.root,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+
+
+def unlock(project) -> None:
+    """Remove the lock that a killed Snakemake left, in the way that this machine needs."""
+    done = clear_lock(project)
+    if "others may share this folder" in done.stdout:
+        # As it says.
+        done = project.snakemake("--unlock")
+    assert done.returncode == 0, done.stdout
+
+
+def make_results(project, source: Path) -> subprocess.CompletedProcess:
+    """Run `make results` with this environment in the place of the one that it would make."""
+    for name in ("Makefile", "requirements.lock", "pyproject.toml"):
+        shutil.copy(source / name, project.root / name)
+    environment = project.root / ".venv"
+    if not environment.exists():
+        environment.mkdir()
+        # Python looks beside its bin for this file, and so finds its libraries.
+        if (Path(sys.prefix) / "pyvenv.cfg").exists():
+            shutil.copy(Path(sys.prefix) / "pyvenv.cfg", environment)
+        for folder in ("bin", "lib"):
+            (environment / folder).symlink_to(Path(sys.prefix) / folder)
+    (environment / ".installed").touch()
+
+    def make():
+        return subprocess.run(
+            ["make", "results", "CORES=2"],
+            cwd=project.root,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
+
+    done = make()
+    if "others may share this folder" in done.stdout:
+        unlock(project)
+        done = make()
+    return done

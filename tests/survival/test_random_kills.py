@@ -1,0 +1,49 @@
+"""Twenty kills at random moments: every run ends in what an undisturbed one has."""
+
+import random
+import time
+
+import pytest
+from artifact_content import contents
+from killed_runs import Run, jobs_in, kill, make_results, unlock
+
+pytestmark = [pytest.mark.survival, pytest.mark.xdist_group("survival")]
+
+KILLS_OF_A_RUN = 5
+
+
+def strike(run, rng):
+    """Kill Snakemake, one of its jobs, or all of them; give the name of what was struck."""
+    victim = rng.choice(["snakemake", "job", "everything"])
+    jobs = jobs_in(run.root)
+    if victim == "job" and jobs:
+        kill([rng.choice(jobs)])
+        run.end()
+    elif victim == "snakemake":
+        run.kill_snakemake()
+    else:
+        run.kill_everything()
+    return victim
+
+
+@pytest.mark.parametrize("number", range(4))
+def test_killed_five_times_a_run_ends_as_if_undisturbed(
+    number, seed, new_run, undisturbed, project_root
+):
+    project = new_run("killed")
+    rng = random.Random(seed + number)
+    try:
+        for _ in range(KILLS_OF_A_RUN):
+            unlock(project)
+            run = Run(project)
+            run.wait_for_a_job()
+            time.sleep(rng.uniform(0, 5))
+            assert run.is_alive(), "the run was over before it was struck"
+            print("struck:", strike(run, rng), len(jobs_in(project.root)), "jobs live on")
+        done = make_results(project, project_root)
+        assert done.returncode == 0, done.stdout
+        assert contents(project.root) == contents(undisturbed.root)
+        assert not list(project.root.glob("*/**/*.partial.*"))
+        assert project.planned() == set()
+    finally:
+        kill(jobs_in(project.root))

@@ -1,0 +1,99 @@
+"""A small project to run the workflow in: a copy of it, an atlas age, two matrices."""
+
+import copy
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import anndata
+import numpy as np
+import pandas as pd
+import yaml
+
+CONFIGURATION = {
+    "seed": 1,
+    "atlas": {"source": "phantom", "size": "tiny", "seed": 3, "ages": ["E11.5"]},
+    "matrices": {
+        "tumours": {"path": "tumours.csv", "labels": "kind"},
+        "cells": {"path": "cells.h5ad", "n_clusters": 2},
+    },
+    "methods": ["kmeans", "l1", "l0"],
+    "annotation": {"subsamples": 2, "terms_per_gene": 5, "term_size": [5, 60]},
+    "n_clusters": "regions",
+    "min_cluster_size": 1,
+    "search": "alternate",
+    "n_init": 2,
+    "tuning": {
+        "sparsities": {"l0": [0.25, 6, 12], "l1": [1.2, 2, 3]},
+        "references": 2,
+        "references_per_job": 2,
+    },
+}
+PARTS = ("Snakefile", "workflow", "scripts", "src", "envs", "profiles", "data/paper")
+
+
+class Project:
+    """A folder with a workflow in it."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    def configure(self, change=None) -> None:
+        """Write config.yaml, after `change` did what it wants to the configuration."""
+        configuration = copy.deepcopy(CONFIGURATION)
+        if change is not None:
+            change(configuration)
+        (self.root / "config.yaml").write_text(yaml.safe_dump(configuration))
+
+    def snakemake(self, *arguments: str) -> subprocess.CompletedProcess:
+        """Run snakemake in the project and return its output, stderr with stdout."""
+        environment = {
+            name: value
+            for name, value in os.environ.items()
+            # Neither another copy of the package nor a profile of the user's.
+            if name not in ("PYTHONPATH", "SNAKEMAKE_PROFILE") and not name.startswith("COV_")
+        }
+        return subprocess.run(
+            [sys.executable, "-m", "snakemake", *arguments],
+            cwd=self.root,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
+
+    def planned(self) -> set[str]:
+        """List the jobs of a dry run as "rule dataset method" or "rule age", leaving `all` out."""
+        done = self.snakemake("--dry-run", "--cores", "1")
+        assert done.returncode == 0, done.stdout
+        jobs = re.findall(r"^(?:local)?rule (\w+):$(.*?)^\[|\Z", done.stdout, re.M | re.S)
+        named = set()
+        for rule, body in jobs:
+            values = re.search(r"wildcards: (.*)", body)
+            names = re.findall(r"=([^,\n]+)", values[1]) if values else []
+            named.add(" ".join([rule, *names]))
+        return named - {"", "all"}
+
+
+def make_project(root: Path, source: Path) -> Project:
+    for part in PARTS:
+        if (source / part).is_dir():
+            # With __pycache__, and so with what Numba compiled: compiling takes a minute.
+            shutil.copytree(source / part, root / part)
+        else:
+            shutil.copy(source / part, root / part)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(24, 12))
+    X[:12, :4] += 3
+    table = pd.DataFrame(X, columns=[f"gene{j}" for j in range(12)])
+    table.assign(kind=["a"] * 12 + ["b"] * 12).to_csv(root / "tumours.csv", index=False)
+    obs = pd.DataFrame(index=[f"cell{i}" for i in range(24)])
+    var = pd.DataFrame({"relevant": np.arange(12) < 4}, index=[f"gene{j}" for j in range(12)])
+    anndata.AnnData(X[::-1].astype(np.float32), obs=obs, var=var).write_h5ad(root / "cells.h5ad")
+    project = Project(root)
+    project.configure()
+    return project

@@ -1,0 +1,101 @@
+"""Jobs that a killed Snakemake left behind, and its lock: who waits, and what is removed when."""
+
+import importlib.util
+import subprocess
+import sys
+import time
+
+import pytest
+
+HOLD = """
+import fcntl, sys, time
+opened = open(sys.argv[1], "a")
+fcntl.flock(opened, fcntl.LOCK_EX)
+print("held", flush=True)
+time.sleep(1.5)
+opened.write("the last word of the job that was left behind")
+"""
+
+
+def load(project_root, monkeypatch, name):
+    monkeypatch.setattr("sys.path", [*sys.path])
+    file = project_root / "scripts" / f"{name}.py"
+    spec = importlib.util.spec_from_file_location(f"{name}_of_the_test", file)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def workflow_job(project_root, monkeypatch):
+    return load(project_root, monkeypatch, "workflow_job")
+
+
+@pytest.fixture
+def stale_lock(project_root, monkeypatch, tmp_path):
+    """The script, in a folder whose lock somebody left behind."""
+    (tmp_path / ".snakemake" / "locks").mkdir(parents=True)
+    (tmp_path / ".snakemake" / "locks" / "0.input.lock").write_text("results/report.html\n")
+    monkeypatch.chdir(tmp_path)
+    return load(project_root, monkeypatch, "clear_stale_lock")
+
+
+def test_a_job_waits_for_the_same_one_of_an_earlier_run(workflow_job, tmp_path, capsys):
+    log = tmp_path / "job.log"
+    command = [sys.executable, "-c", HOLD, str(log)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as left:
+        assert left.stdout.readline() == "held\n"
+        start = time.monotonic()
+        with workflow_job.take_turn(log, "cluster_path P4 l0"):
+            assert time.monotonic() - start > 0.5
+            assert log.read_text() == "the last word of the job that was left behind"
+    line = (
+        f"cluster_path P4 l0: waits for the same job of an earlier run, which still writes {log}\n"
+    )
+    assert capsys.readouterr().err == line
+
+
+def test_without_another_nobody_waits_and_a_turn_ends(workflow_job, tmp_path, capsys):
+    for _ in range(2):
+        with workflow_job.take_turn(tmp_path / "job.log", "cluster_path P4 l0"):
+            pass
+    assert capsys.readouterr().err == ""
+
+
+def test_a_job_clears_what_a_killed_one_left_of_its_own_files(workflow_job, tmp_path):
+    names = (".12.partial.path.h5", ".13.partial.tuned.h5", "path.h5")
+    for name in names:
+        (tmp_path / name).write_text("x")
+    workflow_job.clear_unfinished([str(tmp_path / "path.h5")])
+    assert sorted(file.name for file in tmp_path.iterdir()) == [".13.partial.tuned.h5", "path.h5"]
+
+
+@pytest.mark.parametrize("kind", ["nfs4", "lustre", "fuse.sshfs", "9p", ""])
+def test_where_other_machines_may_see_the_folder_the_command_is_named(
+    stale_lock, tmp_path, monkeypatch, kind
+):
+    monkeypatch.setattr(stale_lock, "file_system", lambda folder: kind)
+    with pytest.raises(SystemExit, match=r"others may share .* run: \.venv/bin/snakemake --unlock"):
+        stale_lock.main()
+    assert any((tmp_path / ".snakemake" / "locks").iterdir())
+
+
+def test_while_a_snakemake_works_in_the_folder_it_keeps_its_lock(stale_lock, tmp_path):
+    (tmp_path / "snakemake").write_text("import time; time.sleep(60)")
+    with subprocess.Popen([sys.executable, "snakemake"], cwd=tmp_path) as working:
+        try:
+            with pytest.raises(SystemExit, match=f"process {working.pid} may be at work"):
+                stale_lock.main()
+        finally:
+            working.kill()
+    with subprocess.Popen([sys.executable, tmp_path / "snakemake"], cwd="/") as elsewhere:
+        try:
+            assert stale_lock.find_snakemakes(tmp_path) == []
+        finally:
+            elsewhere.kill()
+
+
+def test_without_a_lock_nothing_is_done(stale_lock, tmp_path, capsys):
+    (tmp_path / ".snakemake" / "locks" / "0.input.lock").unlink()
+    stale_lock.main()
+    assert capsys.readouterr().out == ""
