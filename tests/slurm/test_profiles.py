@@ -63,7 +63,7 @@ def planned(tmp_path_factory, project_root):
 
 
 def test_what_jobs_ask_for_grows_with_the_age(planned):
-    asked = planned()
+    asked = planned("--workflow-profile", "none")
     for rule in ("assemble_expression", "normalise_expression", "cluster_path", "reference_path"):
         small, large = asked[rule, "E11.5"], asked[rule, "P28"]
         assert small["mem_mb"] < large["mem_mb"] < 2048
@@ -71,6 +71,10 @@ def test_what_jobs_ask_for_grows_with_the_age(planned):
         small, large = asked[rule, "E11.5"], asked[rule, "P28"]
         assert small["runtime"] < large["runtime"]
         assert (small.get("threads", 1), large["threads"]) == (1, 2)
+
+
+def test_on_one_machine_jobs_run_side_by_side_rather_than_in_threads(planned):
+    assert {job.get("threads", 1) for job in planned().values()} == {1}
 
 
 def test_what_jobs_ask_for_grows_with_every_attempt(planned):
