@@ -15,7 +15,7 @@ import numpy as np
 
 HOSTILE_WORDS = (
     "../../escaped",
-    "/tmp/escaped",
+    "/escaped",
     "<script>alert(1)</script>",
     "=cmd|' /C calc'!A0",
     "$\\frac{",

@@ -29,8 +29,8 @@ def run(body, folder):
 @pytest.mark.parametrize(
     ("act", "offence"),
     [
-        ("Path('/tmp/sparsekm-escaped').open('a').close()", "writes"),
-        ("Path('/tmp/sparsekm-escaped').unlink(missing_ok=True)", "os.remove"),
+        ("Path(sys.argv[1]).with_name('escaped').open('a').close()", "writes"),
+        ("Path(sys.argv[1]).with_name('escaped').unlink(missing_ok=True)", "os.remove"),
         ("pickle.loads(pickle.dumps(Path('a')))", "pickle.find_class"),
         ("subprocess.run(['true'])", "subprocess.Popen"),
         ("os.system('true')", "os.system"),
