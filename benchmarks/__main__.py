@@ -19,6 +19,7 @@ NAMES = [
     "scaling",
     "larger_than_memory",
     "smallest_cluster",
+    "workflow_jobs",
 ]
 FOLDER = Path("results/benchmarks")
 FIGURE = Path("docs/images/benchmarks.png")

@@ -7,6 +7,8 @@ limits must be set before NumPy loads, and an import that fails should be report
 import fcntl
 import logging
 import os
+import re
+import resource
 import sys
 import time
 import traceback
@@ -87,6 +89,16 @@ def clear_unfinished(outputs) -> None:
         remove_unfinished(output.parent, output.name)
 
 
+def peak_megabytes() -> float:
+    """Return the most memory that this process has had resident."""
+    status = Path("/proc/self/status")
+    if status.exists():
+        # Unlike ru_maxrss this leaves out what the parent had before this process began.
+        return int(re.search(r"VmHWM:\s*(\d+) kB", status.read_text())[1]) / 1024
+    unit = 2**20 if sys.platform == "darwin" else 2**10
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
+
+
 def run(main, snakemake) -> None:
     """Run ``main(snakemake, progress)`` within the job's threads and with its log.
 
@@ -115,4 +127,5 @@ def run(main, snakemake) -> None:
         reason = " ".join(str(error).split()) or type(error).__name__
         print(f"ERROR in {job}: {reason} (log: {log})", file=sys.stderr, flush=True)
         sys.exit(1)
-    logging.info("done in %.1f s", time.monotonic() - start)
+    wall, cpu = time.monotonic() - start, time.process_time()
+    logging.info("done in %.1f s, with %.1f s of CPU and %.0f MB", wall, cpu, peak_megabytes())

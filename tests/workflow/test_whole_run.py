@@ -6,6 +6,7 @@ import anndata
 import numpy as np
 import pandas as pd
 import pytest
+from benchmarks.workflow_jobs import benchmark
 
 from sparsekm.annotation.cluster_overlap import read_overlap
 from sparsekm.annotation.enrichment import read_enrichment
@@ -23,6 +24,16 @@ pytestmark = pytest.mark.xdist_group("workflow")
 
 def test_progress_counts_the_jobs(finished):
     assert "of 61 steps (100%) done" in finished.run.stdout
+
+
+def test_every_job_tells_what_it_took(finished):
+    costs = benchmark(finished.root / "logs").set_index("rule")
+    # All steps but the last, which only asks for the others.
+    assert costs["jobs"].sum() == 60
+    assert costs.loc["cluster_path", "jobs"] == 9
+    # Of megabytes there are more than the interpreter's own, and fewer than any job asks for.
+    assert costs["peak_mb"].between(20, 700).all()
+    assert (costs["cpu"] > 0).all()
 
 
 def test_every_artifact_is_there_and_nothing_is_half_written(finished):

@@ -113,7 +113,7 @@ rule annotate_genes:
         "../../envs/sparsekm.yaml"
     threads: 1
     resources:
-        mem_mb=memory(600, 8),
+        mem_mb=memory(500, 4),
         runtime=minutes(10),
     params:
         methods=config["methods"],
@@ -146,7 +146,7 @@ rule enrich_genes:
         "../../envs/sparsekm.yaml"
     threads: 1
     resources:
-        mem_mb=memory(800, 8),
+        mem_mb=memory(500, 4),
         runtime=minutes(10),
     params:
         tuned=TUNED,

@@ -30,7 +30,7 @@ rule report:
         "../../envs/sparsekm.yaml"
     threads: 1
     resources:
-        mem_mb=memory(800, 4),
+        mem_mb=memory(600, 1),
         runtime=minutes(20),
     params:
         title=config["report"]["title"],
