@@ -13,6 +13,7 @@ def main(snakemake, progress):
     from sparsekm.storage.gap_file import write_gap
     from sparsekm.storage.path_file import pick_fit, read_path
     from sparsekm.storage.reference_file import read_all_references
+    from sparsekm.tuning.feature_limit import feature_limit
     from sparsekm.tuning.gap import gap_curve
     from sparsekm.tuning.selection import select_sparsity
 
@@ -22,15 +23,18 @@ def main(snakemake, progress):
     n_selected = np.count_nonzero(path.weights, axis=1)
     gap = gap_curve(path.sparsities, n_selected, path.objectives, references.objectives)
     rule = snakemake.params.rule
-    chosen = select_sparsity(gap, rule)
-    position = int(np.argsort(path.sparsities, kind="stable")[chosen])
     X = read_normalised(snakemake.input.normalised).X
+    limit = feature_limit(X, path) if rule == "auto" else None
+    chosen = select_sparsity(gap, rule, limit)
+    position = int(np.argsort(path.sparsities, kind="stable")[chosen])
     centers = cluster_centers(X, path.labels[position], attributes["n_clusters"])
     attributes.update(
         rule=rule,
         reference=references.attributes["reference"],
         n_references=len(references.indices),
     )
+    if limit is not None:
+        attributes["conclusion"] = limit.sentence(gap, chosen)
     write_gap(snakemake.output.gap, gap, chosen)
     write_fit(snakemake.output.fit, pick_fit(path, position, centers, attributes))
 

@@ -29,7 +29,7 @@ def main(snakemake, progress):
     row = {
         "dataset": wildcards.dataset,
         "method": wildcards.method,
-        "noise_correlation": correlation,
+        "noise_correlation": correlation.mean,
         "reference": evidence.reference,
         "n_references": params.n_references,
         "stability": evidence.stability,

@@ -289,7 +289,7 @@ def test_an_estimator_without_sparsity_is_a_type_error(estimator, data):
 @pytest.mark.parametrize(
     ("parameters", "parts"),
     [
-        ({"rule": "2se"}, ["rule='2se'", "max", "one-se"]),
+        ({"rule": "2se"}, ["rule='2se'", "max", "one-se", "auto"]),
         ({"reference": "gauss"}, ["reference='gauss'", "permutation"]),
         ({"n_references": 1}, ["n_references=1", ">= 2"]),
         ({"n_references": 0}, ["n_references=0", ">= 2"]),

@@ -15,6 +15,10 @@ SEARCHES = {
 RULES = {
     "max": "the largest gap",
     "one-se": "the smallest sparsity within one standard error of the largest gap",
+    "auto": (
+        "the largest gap, where the features dropped correlate with each other among the "
+        "sparsities that keep at most a quarter of them"
+    ),
 }
 REFERENCES = {"permutation": "every column permuted on its own"}
 

@@ -164,4 +164,5 @@ def _summarise_method(method: MethodResult, result: DatasetResult) -> str:
         text = f"{method.title} uses all {result.n_features:,} {words.features}"
     if method.cer is not None:
         text += f"; its classification error rate against the {words.labels} is {method.cer:.4f}"
-    return f"{text}."
+    conclusion = method.attributes.get("conclusion")
+    return f"{text}. {conclusion}" if conclusion else f"{text}."

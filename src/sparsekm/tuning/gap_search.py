@@ -6,6 +6,7 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from sparsekm.cluster.validation import check_choice, check_count
+from sparsekm.tuning.feature_limit import feature_limit
 from sparsekm.tuning.gap import gap_curve
 from sparsekm.tuning.references import REFERENCES, reference_objectives
 from sparsekm.tuning.selection import RULES, select_sparsity
@@ -27,8 +28,9 @@ class GapSearch(SparsitySearch):
         Every column permuted on its own, as in the paper; or draws from a single Gaussian with the
         data's second moments, which keeps the correlations of the features. See
         `sparsekm.tuning.references`.
-    rule : {"max", "one-se"}, default="max"
-        See `sparsekm.tuning.selection.select_sparsity`.
+    rule : {"max", "one-se", "auto"}, default="max"
+        "max" is the paper's; "auto" keeps at most a quarter of features that correlate with or
+        without clusters. See `sparsekm.tuning.selection.select_sparsity`.
     n_jobs : int, default=None
         References worked on at once, in threads; each is one more matrix in memory. Results do not
         depend on it.
@@ -49,6 +51,10 @@ class GapSearch(SparsitySearch):
         The gap curve, ascending in sparsity: see `sparsekm.tuning.gap.gap_curve`.
     path_ : SparsityPath
         The fits on the data.
+    limit_ : FeatureLimit or None
+        What ``rule="auto"`` found of the data; None with other rules.
+    conclusion_ : str
+        With ``rule="auto"``: what decided how many features are kept, in a sentence.
     labels_ : ndarray of shape (n_samples,)
     feature_weights_ : ndarray of shape (n_features,)
     n_features_in_ : int
@@ -117,7 +123,11 @@ class GapSearch(SparsitySearch):
         self._report("data", 0)
         references = self._fit_references(X, sparsities, seed)
         self.results_ = gap_curve(sparsities, path.n_selected, path.objectives, references)
-        self._take(estimator, given, path, select_sparsity(self.results_, self.rule))
+        self.limit_ = feature_limit(X, path) if self.rule == "auto" else None
+        chosen = select_sparsity(self.results_, self.rule, self.limit_)
+        self._take(estimator, given, path, chosen)
+        if self.limit_ is not None:
+            self.conclusion_ = self.limit_.sentence(self.results_, chosen)
         return self
 
     def _check_parameters(self) -> None:

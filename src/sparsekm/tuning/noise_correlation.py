@@ -4,22 +4,52 @@ Permuting columns makes features independent. Where they are so, but for the clu
 right comparison; where they are not, the data differ from every permutation with or without
 clusters. The question is put to the features that a fit drops, less their cluster means: among
 independent features of n samples in K clusters the squared correlations average
-:math:`1 / (n - K)`.
+:math:`1 / (n - K)`, and each, in units of that, has a variance of about 2.
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 
 from sparsekm.cluster.centers import cluster_centers
 
-# From here on features count as correlated: squared correlations a quarter larger than chance's.
-CORRELATED = 1.25
+# Features count as correlated where chance alone would need so many standard errors: the pairs of
+# a feature are not quite independent, and labels fitted to the data are not quite the clusters.
+BEYOND_CHANCE = 5.0
 # So many features, evenly spaced, stand for all.
 MOST_FEATURES = 300
 
 
-def noise_correlation(X: np.ndarray, labels: np.ndarray, weights: np.ndarray) -> float:
+@dataclass(frozen=True)
+class NoiseCorrelation:
+    """How far features correlate within clusters.
+
+    Attributes
+    ----------
+    mean : float
+        Mean squared correlation of two features times (n_samples - n_clusters): about 1 where they
+        are independent, more where they correlate.
+    n_pairs : int
+        Pairs of features it is the mean of.
+    """
+
+    mean: float
+    n_pairs: int
+
+    @property
+    def standard_errors(self) -> float:
+        """By how many standard errors the mean exceeds that of independent features."""
+        return (self.mean - 1) * (self.n_pairs / 2) ** 0.5
+
+    @property
+    def is_beyond_chance(self) -> bool:
+        """Whether the features count as correlated."""
+        return self.standard_errors > BEYOND_CHANCE
+
+
+def noise_correlation(X: np.ndarray, labels: np.ndarray, weights: np.ndarray) -> NoiseCorrelation:
     """Compare the correlations of dropped features, within clusters, with chance's.
 
     Parameters
@@ -31,9 +61,8 @@ def noise_correlation(X: np.ndarray, labels: np.ndarray, weights: np.ndarray) ->
 
     Returns
     -------
-    float
-        Mean squared correlation of two features times (n_samples - n_clusters): about 1 where they
-        are independent, more where they correlate. 1 where there are no two features that vary.
+    NoiseCorrelation
+        With mean 1 and no pairs where there are no two features that vary.
     """
     dropped = np.flatnonzero(np.asarray(weights) == 0)
     used = dropped if len(dropped) > 1 else np.arange(X.shape[1])
@@ -48,20 +77,20 @@ def noise_correlation(X: np.ndarray, labels: np.ndarray, weights: np.ndarray) ->
     columns = columns[:, varies] / norms[varies]
     count = columns.shape[1]
     if count < 2:
-        return 1.0
+        return NoiseCorrelation(1.0, 0)
     # einsum, unlike the BLAS, sums in one order whatever the number of threads.
     correlations = np.einsum("ij,ik->jk", columns, columns)
     total = np.einsum("jk,jk->", correlations, correlations) - count
-    return float(total / (count * (count - 1)) * (len(labels) - n_clusters))
+    mean = float(total / (count * (count - 1)) * (len(labels) - n_clusters))
+    return NoiseCorrelation(mean, count * (count - 1) // 2)
 
 
-def fair_reference(correlation: float, reference: str = "auto") -> str:
+def fair_reference(correlation: NoiseCorrelation, reference: str = "auto") -> str:
     """Say which references data should be compared with.
 
     Parameters
     ----------
-    correlation : float
-        As `noise_correlation` returns it.
+    correlation : NoiseCorrelation
     reference : str, default="auto"
         Anything but "auto" is returned as it is.
 
@@ -71,4 +100,4 @@ def fair_reference(correlation: float, reference: str = "auto") -> str:
     """
     if reference != "auto":
         return reference
-    return "gaussian" if correlation >= CORRELATED else "permutation"
+    return "gaussian" if correlation.is_beyond_chance else "permutation"

@@ -138,10 +138,11 @@ class StabilitySearch(SparsitySearch):
         self.results_ = stability_curve(path, *gather_resamplings(resamplings))
         self._take(estimator, given, path, select_stable(self.results_, self.rule))
         self._seed = seed
-        self.noise_correlation_ = noise_correlation(X, self.labels_, self.feature_weights_)
+        correlation = noise_correlation(X, self.labels_, self.feature_weights_)
+        self.noise_correlation_ = correlation.mean
         self.evidence_ = self.weigh_evidence(
             X,
-            reference=fair_reference(self.noise_correlation_, self.reference),
+            reference=fair_reference(correlation, self.reference),
             n_references=self.n_references,
         )
         self.has_clusters_ = self.evidence_.has_clusters
