@@ -1,9 +1,9 @@
 """How many features a choice may keep where they correlate with or without clusters.
 
-Permuting columns destroys correlations that real features have with or without clusters, so the gap
-of correlated data tends to rise up to all features: there it says nothing about how many to keep.
-Then a quarter of them is the limit, and the gap chooses below it. Whether features correlate is asked
-of the densest fit below the limit, which drops enough of them to tell.
+Permuting columns destroys correlations that real features have with or without clusters, so the
+gap of correlated data tends to rise up to all features: there it says nothing about how many to
+keep. Then a quarter of them is the limit, and the gap chooses below it. Whether features correlate
+is asked of the densest fit below the limit, which drops enough of them to tell.
 """
 
 from __future__ import annotations
@@ -65,8 +65,8 @@ class FeatureLimit:
                 f"largest gap keeps {kept}."
             )
         found = (
-            "Dropped features correlate with each other, so that the gap alone is no guide: at most "
-            f"{self.most:,} may be kept"
+            "Dropped features correlate with each other, so that the gap alone is no guide: at "
+            f"most {self.most:,} may be kept"
         )
         following = chosen + 1
         at_limit = following < len(gap) and n_selected[following] > self.most

@@ -11,11 +11,12 @@ import pandas as pd
 from sparsekm.cluster.estimators import L0KMeans
 from sparsekm.metrics.partition_metrics import classification_error_rate
 from sparsekm.metrics.support_metrics import proper_nonzero_weights, proper_zero_weights
+from sparsekm.tuning.feature_limit import feature_limit, share_of
 from sparsekm.tuning.gap_search import GapSearch
 from sparsekm.tuning.grid import default_sparsities
-from sparsekm.tuning.noise_correlation import fair_reference, noise_correlation
+from sparsekm.tuning.noise_correlation import fair_reference
 from sparsekm.tuning.resampling import SUBSAMPLE
-from sparsekm.tuning.selection import select_sparsity
+from sparsekm.tuning.selection import RULES, select_sparsity
 from sparsekm.tuning.stability import STABILITY_RULES, select_stable
 from sparsekm.tuning.stability_search import StabilitySearch
 from sparsekm.tuning.study.study_data import StudyData
@@ -45,18 +46,16 @@ class StudyEffort:
 GAP_RULES = [
     (f"{reference}, {rule}", reference, rule)
     for reference in ("permutation", "gaussian")
-    for rule in ("max", "one-se")
+    for rule in RULES
 ]
 STABLE_RULES = [
     (f"{scheme}, {rule}", scheme, rule)
     for scheme in ("halves", "subsample")
     for rule in STABILITY_RULES
 ]
-# And one that lets the data decide: the permutation gap where dropped features are independent, the
-# sparse end of stability where they correlate.
-COMBINED = "combined"
-# What they are compared with: all features, and the lowest CER anywhere on the path.
-YARDSTICKS = ["k-means", "best on path"]
+# What they are compared with: all features, the lowest CER anywhere on the path, and the lowest on
+# the part of it that keeps no more than may be kept of correlated features.
+YARDSTICKS = ["k-means", "best on path", "best of few"]
 
 
 def compare_rules(data: StudyData, effort: StudyEffort, *, seed: int) -> pd.DataFrame:
@@ -74,7 +73,8 @@ def compare_rules(data: StudyData, effort: StudyEffort, *, seed: int) -> pd.Data
         A row per rule and yardstick: rule, sparsity, n_features, cer, proper_zero and
         proper_nonzero (shares), stability (of halves), fits (paths fitted, in units of one on all
         samples); and of the data set evidence_permutation, evidence_gaussian, evidence (by
-        the fair reference), noise_correlation. What is not known is NaN.
+        the fair reference), noise_correlation and by how many standard errors it is beyond_chance.
+        What is not known is NaN.
     """
     estimator = L0KMeans(
         data.n_clusters,
@@ -83,10 +83,11 @@ def compare_rules(data: StudyData, effort: StudyEffort, *, seed: int) -> pd.Data
         random_state=seed,
     )
     searches = _fit_searches(estimator, data.X, effort, seed)
-    subsample = searches["subsample"]
+    path = searches["subsample"].path_
+    limit = feature_limit(data.X, path)
     chosen = {
         **{
-            name: select_sparsity(searches[reference].results_, rule)
+            name: select_sparsity(searches[reference].results_, rule, limit)
             for name, reference, rule in GAP_RULES
         },
         **{
@@ -94,24 +95,24 @@ def compare_rules(data: StudyData, effort: StudyEffort, *, seed: int) -> pd.Data
             for name, scheme, rule in STABLE_RULES
         },
     }
-    sparse_end = chosen["subsample, sparse-end"]
-    path = subsample.path_
-    correlation = noise_correlation(data.X, path.labels[sparse_end], path.weights[sparse_end])
-    independent = fair_reference(correlation) == "permutation"
-    chosen[COMBINED] = chosen["permutation, max"] if independent else sparse_end
     rows = _score_rows(data, path)
     chosen["k-means"] = len(rows) - 1
-    chosen["best on path"] = int(rows["cer"].argmin()) if data.labels is not None else 0
+    known = data.labels is not None
+    few = rows["sparsity"] <= share_of(data.X.shape[1])
+    chosen["best on path"] = int(rows["cer"].argmin()) if known else 0
+    chosen["best of few"] = int(rows["cer"][few].argmin()) if known and few.any() else 0
     table = rows.iloc[list(chosen.values())].reset_index(drop=True)
     table.insert(0, "rule", list(chosen))
     stability = searches["halves"].results_["stability"].to_numpy()
     table["stability"] = stability[list(chosen.values())]
-    table["fits"] = [_cost(name, independent, effort) for name in chosen]
-    strengths = _evidence(subsample, data.X, effort)
-    strengths["evidence"] = strengths[
-        "evidence_permutation" if independent else "evidence_gaussian"
-    ]
-    return table.assign(**strengths, noise_correlation=correlation)
+    table["fits"] = [_cost(name, effort) for name in chosen]
+    strengths = _evidence(searches["subsample"], data.X, effort)
+    strengths["evidence"] = strengths[f"evidence_{fair_reference(limit.correlation)}"]
+    return table.assign(
+        **strengths,
+        noise_correlation=limit.correlation.mean,
+        beyond_chance=limit.correlation.standard_errors,
+    )
 
 
 def _fit_searches(estimator, X, effort: StudyEffort, seed: int) -> dict[str, Any]:
@@ -152,17 +153,13 @@ def _score_rows(data: StudyData, path) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _cost(rule: str, independent: bool, effort: StudyEffort) -> float:
+def _cost(rule: str, effort: StudyEffort) -> float:
     """Count the paths that a rule needs, those on parts of the samples by their share."""
-    gap = 1 + effort.n_references
-    subsamples = 1 + SUBSAMPLE * effort.n_splits
     if rule.startswith("subsample"):
-        return subsamples
+        return 1 + SUBSAMPLE * effort.n_splits
     if rule.startswith("halves"):
         return 1 + effort.n_splits
-    if rule == COMBINED:
-        return subsamples + (gap if independent else 0)
-    return gap if rule not in YARDSTICKS else 1
+    return 1 if rule in YARDSTICKS else 1 + effort.n_references
 
 
 def _evidence(search: StabilitySearch, X, effort: StudyEffort) -> dict[str, float]:

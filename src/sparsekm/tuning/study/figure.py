@@ -20,9 +20,9 @@ from sparsekm.reporting.style import (
 # Rules that are drawn; the table has all.
 DRAWN = {
     "permutation, max": (ORANGE, MARKERS[1]),
+    "permutation, auto": (BLUE, MARKERS[0]),
     "gaussian, max": (GREY, MARKERS[2]),
-    "subsample, max": (VERMILION, MARKERS[3]),
-    "subsample, sparse-end": (BLUE, MARKERS[0]),
+    "subsample, sparse-end": (VERMILION, MARKERS[3]),
 }
 
 

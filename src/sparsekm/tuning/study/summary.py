@@ -22,6 +22,7 @@ _MEANS = [
     "stability",
     "fits",
     "noise_correlation",
+    "beyond_chance",
 ]
 
 
@@ -39,10 +40,10 @@ def summarise_study(table: pd.DataFrame) -> pd.DataFrame:
     DataFrame
         data_set, kind, rule, replicates; means of sparsity, share (of the features kept), cer,
         cer_kmeans, cer_best and cer_permutation (the permutation gap's), proper_zero,
-        proper_nonzero, stability, fits, noise_correlation; cer_se; evidence_permutation,
-        evidence_gaussian and evidence: in what share of the repetitions there was evidence of
-        clusters; meets: whether what is asked of a default is met, empty for data without
-        clusters.
+        proper_nonzero, stability, fits, noise_correlation, beyond_chance; cer_se;
+        evidence_permutation, evidence_gaussian and evidence: in what share of the repetitions there
+        was evidence of clusters; meets: whether what is asked of a default is met, empty for data
+        without clusters.
     """
     table = table.assign(share=table["sparsity"] / table["n_features"])
     for column, rule in (
