@@ -62,7 +62,9 @@ def write_results(folder, dataset, X, labels, n_kept, cer):
         scores = scores_of(X, labels).astype(float)
         weights = weights_of(method, scores, n_kept[method])
         objective = float(weights @ scores)
-        tuned = {} if method == "kmeans" else {"rule": "max", "reference": "permutation"}
+        tuned = {} if method == "kmeans" else {"rule": "auto", "reference": "permutation"}
+        if method == "l0":
+            tuned["conclusion"] = "Dropped features <b>correlate</b> in this test."
         fit = Fit(
             sparsity=float(n_kept[method]),
             objective=objective,

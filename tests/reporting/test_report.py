@@ -142,6 +142,11 @@ def test_run_is_described_by_versions_seed_and_configuration(page):
     assert "Smallest cluster allowed: 3." in page.text
 
 
+def test_what_decided_the_number_kept_is_said_as_the_fit_says_it(html, page):
+    assert "Dropped features <b>correlate</b> in this test." in page.text
+    assert "<b>correlate" not in html
+
+
 def test_references_have_a_doi_and_are_cited_by_number(page):
     text = page.text
     assert "doi:10.1198/jasa.2010.tm09415" in text
