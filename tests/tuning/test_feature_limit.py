@@ -86,7 +86,12 @@ def test_on_independent_features_auto_is_the_papers_rule(estimator, seed):
 @pytest.mark.parametrize("estimator", [L0KMeans(2, n_init=3), L1KMeans(2, n_init=3)])
 def test_of_correlated_features_at_most_a_quarter_is_kept(estimator, seed):
     X = correlated_features(seed)
-    auto = GapSearch(estimator, n_references=3, rule="auto", random_state=seed).fit(X)
+    paper, auto = (
+        GapSearch(estimator, n_references=3, rule=rule, random_state=seed).fit(X)
+        for rule in ("max", "auto")
+    )
+    # Without the limit everything would be kept.
+    assert paper.get_support().all()
     assert auto.limit_.most == 30
     assert 1 <= auto.get_support().sum() <= 30
     assert "correlate" in auto.conclusion_

@@ -107,7 +107,8 @@ def test_one_se_with_no_spread_is_max():
 
 
 def test_an_unknown_rule_is_refused():
-    with pytest.raises(ValueError, match=r"rule='2se' should be one of \['max', 'one-se', "):
+    message = r"rule='2se' should be one of \['max', 'one-se', 'auto'\]"
+    with pytest.raises(ValueError, match=message):
         select_sparsity(hand_made_table([1.0], [0.1]), "2se")
 
 

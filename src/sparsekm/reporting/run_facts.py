@@ -16,8 +16,8 @@ RULES = {
     "max": "the largest gap",
     "one-se": "the smallest sparsity within one standard error of the largest gap",
     "auto": (
-        "the largest gap, where the features dropped correlate with each other among the "
-        "sparsities that keep at most a quarter of them"
+        "the largest gap or, where the features dropped correlate with each other, the largest "
+        "among the sparsities that keep at most a quarter of the features"
     ),
 }
 REFERENCES = {"permutation": "every column permuted on its own"}
