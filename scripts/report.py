@@ -34,6 +34,7 @@ def main(snakemake, progress):
                 genes=files.genes[number],
                 enrichment=files.enrichment[number] if files.enrichment else None,
                 contingency=files.contingency[number],
+                evidence=files.evidence[number] if files.evidence else None,
                 **found,
             )
         )

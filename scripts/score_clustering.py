@@ -16,7 +16,7 @@ def main(snakemake, progress):
         proper_zero_weights,
     )
     from sparsekm.storage.fit_file import read_fit
-    from sparsekm.storage.score_file import write_scores
+    from sparsekm.storage.score_file import SCORES
 
     data = read_normalised(snakemake.input.normalised)
     fit = read_fit(snakemake.input.fit)
@@ -35,7 +35,7 @@ def main(snakemake, progress):
         "pzw": None if relevant is None else proper_zero_weights(relevant, fit.weights),
         "pnw": None if relevant is None else proper_nonzero_weights(relevant, fit.weights),
     }
-    write_scores(snakemake.output.scores, scores)
+    SCORES.write(snakemake.output.scores, scores)
 
 
 run(main, snakemake)

@@ -6,17 +6,16 @@ from workflow_job import run
 
 def main(snakemake, progress):
     """Compare halves of the samples with halves of data without clusters, and write one row."""
-    import pandas as pd
-
-    from sparsekm.storage.atomic import write_table
-    from sparsekm.storage.fit_file import read_fit
+    from sparsekm.storage.evidence_file import EVIDENCE
+    from sparsekm.storage.path_file import read_path
     from sparsekm.tuning.evidence import weigh_evidence
-    from sparsekm.tuning.noise_correlation import fair_reference, noise_correlation
+    from sparsekm.tuning.feature_limit import feature_limit
+    from sparsekm.tuning.noise_correlation import fair_reference
 
     params, wildcards = snakemake.params, snakemake.wildcards
     problem = pose(snakemake)
-    fit = read_fit(snakemake.input.fit)
-    correlation = noise_correlation(problem.data.X, fit.labels, fit.weights)
+    path, _ = read_path(snakemake.input.path)
+    correlation = feature_limit(problem.data.X, path).correlation
     evidence = weigh_evidence(
         problem.estimator,
         problem.data.X,
@@ -26,20 +25,20 @@ def main(snakemake, progress):
         seed=problem.seed,
         progress=progress.counting("references"),
     )
+    references = evidence.reference_stabilities
     row = {
         "dataset": wildcards.dataset,
         "method": wildcards.method,
         "noise_correlation": correlation.mean,
         "reference": evidence.reference,
-        "n_references": params.n_references,
+        "n_references": len(references),
         "stability": evidence.stability,
-        "reference_mean": evidence.reference_stabilities.mean(),
-        "reference_max": evidence.reference_stabilities.max(),
+        "reference_mean": references.mean() if len(references) else None,
+        "reference_max": references.max() if len(references) else None,
         "strength": evidence.strength,
-        "has_clusters": evidence.has_clusters,
         "conclusion": evidence.sentence(),
     }
-    write_table(pd.DataFrame([row]), snakemake.output.evidence)
+    EVIDENCE.write(snakemake.output.evidence, row)
 
 
 run(main, snakemake)

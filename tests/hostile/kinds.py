@@ -13,6 +13,7 @@ from sound_files import AGE, CACHED_URL, DIGEST, GENES
 from validity import (
     check_age,
     check_body,
+    check_evidence,
     check_expression,
     check_fit,
     check_gene_sets,
@@ -60,12 +61,13 @@ from sparsekm.expression.normalised_file import (
 from sparsekm.expression.reader import read_matrix
 from sparsekm.simulation.repetition_store import RepetitionStore
 from sparsekm.storage.cluster_table import read_cluster_table
+from sparsekm.storage.evidence_file import EVIDENCE
 from sparsekm.storage.fit_file import read_fit
 from sparsekm.storage.gap_file import read_gap
 from sparsekm.storage.path_file import read_path
 from sparsekm.storage.reference_file import read_all_references
 from sparsekm.storage.resampling_file import read_all_resamplings
-from sparsekm.storage.score_file import read_scores
+from sparsekm.storage.score_file import SCORES
 from sparsekm.tuning.study.study_data import read_matrix as read_study_matrix
 
 
@@ -227,7 +229,8 @@ KINDS = [
     ),
     Kind("common genes", "common_genes.csv", "text", _alone(read_common_genes), check_ids),
     _table("gap", "gap.csv", read_gap, sparsity="f", gap="f", se="f", chosen="b"),
-    Kind("scores", "scores.csv", "text", _alone(read_scores), check_scores),
+    Kind("scores", "scores.csv", "text", _alone(SCORES.read), check_scores),
+    Kind("evidence", "evidence.csv", "text", _alone(EVIDENCE.read), check_evidence),
     _table("clusters", "clusters.csv", read_cluster_table, sample="O", label="O"),
     _table("gene table", "genes.csv", read_gene_table, symbol="O"),
     Kind(

@@ -34,13 +34,14 @@ from sparsekm.simulation.repetition import METRICS, Repetition
 from sparsekm.simulation.repetition_store import RepetitionStore
 from sparsekm.storage.atomic import write_table
 from sparsekm.storage.cluster_table import write_cluster_table
+from sparsekm.storage.evidence_file import EVIDENCE
 from sparsekm.storage.fit_file import write_fit
 from sparsekm.storage.gap_file import COLUMNS as GAP_COLUMNS
 from sparsekm.storage.gap_file import write_gap
 from sparsekm.storage.path_file import pick_fit, write_path
 from sparsekm.storage.reference_file import References, write_references
 from sparsekm.storage.resampling_file import Resamplings, write_resamplings
-from sparsekm.storage.score_file import write_scores
+from sparsekm.storage.score_file import SCORES
 
 AGE = "E11.5"
 DIGEST = "0123456789abcdef"
@@ -245,7 +246,7 @@ def _write_results(folder: Path) -> None:
 def _write_tables(folder: Path) -> None:
     gap = pd.DataFrame(np.arange(18.0).reshape(2, 9) / 7, columns=list(GAP_COLUMNS))
     write_gap(folder / "gap.csv", gap.assign(n_selected=[1, 2]).drop(columns="chosen"), 1)
-    write_scores(
+    SCORES.write(
         folder / "scores.csv",
         {
             "dataset": "toy",
@@ -253,6 +254,18 @@ def _write_tables(folder: Path) -> None:
             **dict.fromkeys(("n_samples", "n_features", "n_clusters", "n_nonzero_weights"), 3),
             **dict.fromkeys(("sparsity", "objective", "cer"), 0.25),
             **dict.fromkeys(("ecr", "pzw", "pnw"), None),
+        },
+    )
+    EVIDENCE.write(
+        folder / "evidence.csv",
+        {
+            "dataset": "toy",
+            "method": "l0",
+            "reference": "gaussian",
+            **dict.fromkeys(("noise_correlation", "strength"), 1.5),
+            **dict.fromkeys(("stability", "reference_mean", "reference_max"), 0.25),
+            "n_references": 5,
+            "conclusion": "Evidence of clusters: halves agree.",
         },
     )
     clusters = {"l0": np.array([0, 1, 1]), "l1": np.array([1, 0, 1])}

@@ -15,7 +15,7 @@ from sparsekm.expression.normalised_file import write_normalised
 from sparsekm.reporting.report import load_dataset_result, write_report
 from sparsekm.storage.fit_file import read_fit, write_fit
 from sparsekm.storage.path_file import pick_fit, write_path
-from sparsekm.storage.score_file import COLUMNS, write_scores
+from sparsekm.storage.score_file import SCORES
 
 SCRIPT = "<script>alert(1)</script>"
 BREAKING_OUT = '"></script><img src=x onerror=alert(1)>'
@@ -93,8 +93,8 @@ def write_fits(folder, codes, p, var):
         fit = pick_fit(path, 0, np.zeros((3, p)), {**about, "search": "alternate"})
         write_path(folder / method / "path.h5", path, about)
         write_fit(folder / method / "tuned.h5", fit)
-        row = dict.fromkeys(COLUMNS, 1.0) | {"dataset": "E11.5", "method": method}
-        write_scores(folder / method / "scores.csv", row)
+        row = dict.fromkeys(SCORES.contract, 1.0) | {"dataset": "E11.5", "method": method}
+        SCORES.write(folder / method / "scores.csv", row)
         files["fits"][method] = folder / method / "tuned.h5"
         files["scores"][method] = folder / method / "scores.csv"
     fits = {method: read_fit(file) for method, file in files["fits"].items()}

@@ -224,5 +224,10 @@ def check_scores(row) -> None:
     assert all(isinstance(row[name], float) for name in ("cer", "ecr", "sparsity", "n_samples"))
 
 
+def check_evidence(row) -> None:
+    assert isinstance(row["conclusion"], str)
+    assert isinstance(row["strength"], float)
+
+
 def check_ids(ids) -> None:
     assert all(isinstance(value, int) for value in ids)

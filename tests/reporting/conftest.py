@@ -11,10 +11,11 @@ from sparsekm.annotation.gene_table import gene_table, write_gene_table
 from sparsekm.cluster.path import SparsityPath
 from sparsekm.expression.normalised_file import write_normalised
 from sparsekm.reporting.report import load_dataset_result, write_report
+from sparsekm.storage.evidence_file import EVIDENCE
 from sparsekm.storage.fit_file import Fit, read_fit, write_fit
 from sparsekm.storage.gap_file import write_gap
 from sparsekm.storage.path_file import write_path
-from sparsekm.storage.score_file import write_scores
+from sparsekm.storage.score_file import SCORES
 
 SCRIPT = "<script>alert(1)</script>"
 METHODS = ("kmeans", "l1", "l0")
@@ -117,7 +118,7 @@ def write_results(folder, dataset, X, labels, n_kept, cer):
             "pzw": None,
             "pnw": None,
         }
-        write_scores(place / "scores.csv", row)
+        SCORES.write(place / "scores.csv", row)
         files["scores"][method] = place / "scores.csv"
     return files
 
@@ -151,7 +152,15 @@ def matrix_files(tmp_path_factory):
     )
     fits = {method: read_fit(file) for method, file in files["fits"].items()}
     write_gene_table(gene_table(var, fits), folder / "genes.csv")
-    return {"normalised": folder / "normalised.h5ad", "genes": folder / "genes.csv", **files}
+    evidence = dict.fromkeys(EVIDENCE.contract, 1) | {
+        "dataset": "toy",
+        "method": "l0",
+        "reference": "gaussian",
+        "conclusion": "No evidence of <i>clusters</i> in this test.",
+    }
+    EVIDENCE.write(folder / "evidence.csv", evidence)
+    files |= {name: folder / f"{name}.csv" for name in ("genes", "evidence")}
+    return {"normalised": folder / "normalised.h5ad", **files}
 
 
 @pytest.fixture(scope="session")

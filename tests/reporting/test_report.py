@@ -147,6 +147,12 @@ def test_what_decided_the_number_kept_is_said_as_the_fit_says_it(html, page):
     assert "<b>correlate" not in html
 
 
+def test_data_without_evidence_of_clusters_are_named(html, page):
+    assert "No evidence of <i>clusters</i> in this test." in page.text
+    assert "<i>clusters" not in html
+    assert "No evidence of clusters was found in toy: every method divides" in page.text
+
+
 def test_references_have_a_doi_and_are_cited_by_number(page):
     text = page.text
     assert "doi:10.1198/jasa.2010.tm09415" in text

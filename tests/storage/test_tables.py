@@ -4,24 +4,30 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sparsekm.storage import gap_file, score_file
+from sparsekm.storage import gap_file
+from sparsekm.storage.score_file import SCORES
 
-SCORES = dict.fromkeys(score_file.COLUMNS) | {"dataset": "NA", "method": "l0", "cer": 0.25}
+ROW = dict.fromkeys(SCORES.contract) | {"dataset": "NA", "method": "l0", "cer": 0.25}
 
 
 def test_scores_are_read_back_and_what_is_not_known_stays_empty(tmp_path):
-    score_file.write_scores(tmp_path / "scores.csv", SCORES)
-    row = score_file.read_scores(tmp_path / "scores.csv")
+    SCORES.write(tmp_path / "scores.csv", ROW)
+    row = SCORES.read(tmp_path / "scores.csv")
     assert (row["dataset"], row["method"], row["cer"]) == ("NA", "l0", 0.25)
     assert np.isnan(row["pzw"])
 
 
 def test_scores_of_other_columns_are_refused(tmp_path):
-    with pytest.raises(ValueError, match="should hold exactly"):
-        score_file.write_scores(tmp_path / "scores.csv", {"cer": 1})
+    with pytest.raises(ValueError, match="should be exactly"):
+        SCORES.write(tmp_path / "scores.csv", {"cer": 1})
     (tmp_path / "scores.csv").write_text("cer\n1\n")
     with pytest.raises(ValueError, match="as rule score_clustering writes it"):
-        score_file.read_scores(tmp_path / "scores.csv")
+        SCORES.read(tmp_path / "scores.csv")
+    SCORES.write(tmp_path / "scores.csv", ROW)
+    header, row = (tmp_path / "scores.csv").read_text().splitlines()
+    (tmp_path / "scores.csv").write_text("\n".join([header, row, row]))
+    with pytest.raises(ValueError, match="rows=2 should be 1"):
+        SCORES.read(tmp_path / "scores.csv")
 
 
 def test_exactly_one_row_of_a_gap_curve_is_chosen(tmp_path):

@@ -10,7 +10,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from sparsekm.cluster.estimators import KMeans, L0KMeans, L1KMeans
 from sparsekm.simulation.designs import gaussian_clusters
-from sparsekm.tuning.evidence import reference_stability
+from sparsekm.tuning.evidence import reference_stability, weigh_evidence
 from sparsekm.tuning.resampling import gather_resamplings, resample
 from sparsekm.tuning.stability import select_stable, stability_curve
 from sparsekm.tuning.stability_search import StabilitySearch
@@ -167,6 +167,37 @@ def test_references_are_known_by_their_index(data):
         seed=search._seed,
     )
     assert search.evidence_.reference_stabilities[2] == third
+
+
+def test_a_thousand_samples_stand_for_more():
+    X = np.random.default_rng(0).standard_normal((2500, 6)) + np.repeat([[0], [9]], 1250, axis=0)
+    seen = []
+
+    class Watched(L0KMeans):
+        def path(self, X, sparsities, *, progress=None):
+            seen.append(len(X))
+            return super().path(X, sparsities, progress=progress)
+
+    evidence = weigh_evidence(
+        Watched(2, n_init=1), X, np.array([6.0]), reference="permutation", n_references=2, seed=0
+    )
+    assert set(seen) == {500}
+    assert evidence.has_clusters is True
+
+
+def test_samples_too_few_to_be_halved_are_not_asked(data):
+    evidence = weigh_evidence(
+        L0KMeans(3, min_cluster_size=8),
+        data.X,
+        np.array([4.0]),
+        reference="permutation",
+        n_references=2,
+        seed=0,
+    )
+    assert evidence.has_clusters is None
+    assert evidence.sentence().endswith(
+        f"half of {len(data.X)} samples is too few for 3 clusters of at least 8."
+    )
 
 
 def test_independent_features_are_compared_with_permutations_and_correlated_ones_not(

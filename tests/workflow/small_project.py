@@ -30,6 +30,7 @@ CONFIGURATION = {
         "sparsities": {"l0": [0.25, 6, 12], "l1": [1.2, 2, 3]},
         "references": 2,
         "references_per_job": 2,
+        "evidence_references": 2,
     },
 }
 PARTS = ("Snakefile", "workflow", "scripts", "src", "envs", "profiles", "data/paper")

@@ -109,6 +109,10 @@ ROWS = dict(
             Row(setting(tuning__n_sparsities=7)),
         ),
         ("`tuning.references`: more", Row(setting(tuning__references=4), batches=(1,))),
+        (
+            "`tuning.evidence_references`",
+            Row(setting(tuning__evidence_references=3)),
+        ),
         ("`tuning.rule`", Row(setting(tuning__rule="one-se"))),
         (
             "`methods`: one more, such as `pca`",
@@ -162,7 +166,7 @@ def read_page(project_root):
     """Give the page's table as {change: its rules}, with the words for several rules spelt out."""
     page = (project_root / "docs" / "reruns.md").read_text(encoding="utf-8")
     words = dict(re.findall(r'"(\w+)"\s(?:stands\s)?for\s((?:`\w+`(?:,\s)?)+)', page))
-    assert sorted(words) == ["fit", "tables"]
+    assert sorted(words) == ["fit", "paths", "tables"]
     table = re.search(r"^\| what changed .*\n\|.*\n((?:\|.*\n)+)", page, re.M)[1]
     rows = [line.strip("|").split("|") for line in table.splitlines()]
     assert all(len(row) == 2 for row in rows)
@@ -183,6 +187,8 @@ def expand(rule, datasets, methods, batches):
         return {f"{rule} {dataset}" for dataset in datasets}
     if rule in ("tune_sparsity", "gene_stability", "reference_path"):
         methods = [method for method in methods if method in TUNED]
+    if rule == "weigh_evidence":
+        methods = [method for method in methods if method == "l0"]
     if rule == "take_fit":
         methods = [method for method in methods if method in UNTUNED]
     ends = [f" {batch}" for batch in batches] if rule == "reference_path" else [""]

@@ -16,7 +16,7 @@ from sparsekm.storage.fit_file import read_fit
 from sparsekm.storage.gap_file import read_gap
 from sparsekm.storage.path_file import read_path
 from sparsekm.storage.reference_file import read_references
-from sparsekm.storage.score_file import read_scores
+from sparsekm.storage.score_file import SCORES
 
 # One process for all tests on the finished project, which is made once in each.
 pytestmark = pytest.mark.xdist_group("workflow")
@@ -81,7 +81,7 @@ def test_an_age_becomes_a_data_set_whose_classes_are_its_regions(finished):
     np.testing.assert_allclose(data.X.mean(axis=0), 0, atol=1e-5)
     np.testing.assert_allclose(data.X.std(axis=0, ddof=1), 1, rtol=1e-4)
     assert data.obs["label"].astype(str).tolist() == data.obs["region"].astype(str).tolist()
-    scores = read_scores(finished.root / "results" / "E11.5" / "l0" / "scores.csv")
+    scores = SCORES.read(finished.root / "results" / "E11.5" / "l0" / "scores.csv")
     regions = data.uns["regions"]
     assert scores["n_clusters"] == len(regions) == data.obs["label"].nunique() >= 15
     assert scores["n_features"] == data.n_vars
@@ -96,11 +96,11 @@ def test_an_age_becomes_a_data_set_whose_classes_are_its_regions(finished):
 
 def test_the_planted_clusters_and_features_are_found(finished):
     results = finished.root / "results"
-    known = read_scores(results / "tumours" / "l0" / "scores.csv")
+    known = SCORES.read(results / "tumours" / "l0" / "scores.csv")
     assert known["cer"] == 0
     assert known["ecr"] == 0
     assert np.isnan(known["pzw"])
-    unknown = read_scores(results / "cells" / "l0" / "scores.csv")
+    unknown = SCORES.read(results / "cells" / "l0" / "scores.csv")
     assert np.isnan(unknown["cer"])
     assert unknown["pnw"] >= 3
     assert unknown["n_clusters"] == 2

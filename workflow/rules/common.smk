@@ -58,6 +58,8 @@ TUNED_BY_STABILITY = TUNED if config["tuning"]["criterion"] == "stability" else 
 UNTUNED = [method for method in config["methods"] if METHODS[method].tuning != "gap"]
 
 ANNOTATION = config["annotation"]
+# Whether a data set has clusters is asked with one method: l0, where that is among them.
+ASKED = sorted(TUNED, key=lambda method: method != "l0")[:1]
 
 
 def gene_set_format():

@@ -14,6 +14,7 @@ rule report:
         enrichment=enrichment_files(),
         gene_sets=gene_sets(),
         contingency=expand("results/{dataset}/contingency.csv", dataset=DATASETS),
+        evidence=per_method("results/{dataset}/{method}/evidence.csv", ASKED),
         gaps=per_method("results/{dataset}/{method}/gap.csv", TUNED_BY_GAP),
         paper=ancient(paper_tables()),
     output:

@@ -57,7 +57,7 @@ rule weigh_evidence:
     """Ask whether a data set has clusters at all."""
     input:
         normalised="data/{dataset}/normalised.h5ad",
-        fit="results/{dataset}/{method}/tuned.h5",
+        path="results/{dataset}/{method}/path.h5",
     output:
         evidence="results/{dataset}/{method}/evidence.csv",
     log:
@@ -66,10 +66,10 @@ rule weigh_evidence:
         method=either(TUNED),
     conda:
         "../../envs/sparsekm.yaml"
-    threads: fit_threads
+    threads: 1
     resources:
-        mem_mb=memory(600, 10),
-        runtime=minutes(10, 0.5),
+        mem_mb=memory(600, 4),
+        runtime=minutes(10, 0.1),
     params:
         problem=problem,
         n_references=config["tuning"]["evidence_references"],

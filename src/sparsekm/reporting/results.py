@@ -19,10 +19,11 @@ from sparsekm.annotation.enrichment import read_enrichment
 from sparsekm.annotation.gene_table import gene_table, read_gene_table
 from sparsekm.storage.anndata_parts import read_part
 from sparsekm.storage.checked_hdf5 import open_checked
+from sparsekm.storage.evidence_file import EVIDENCE
 from sparsekm.storage.fit_file import read_fit
 from sparsekm.storage.gap_file import read_gap
 from sparsekm.storage.path_file import read_path
-from sparsekm.storage.score_file import read_scores
+from sparsekm.storage.score_file import SCORES
 
 METHOD_TITLES = {
     "kmeans": "k-means",
@@ -103,6 +104,7 @@ class DatasetResult:
     contingency: pd.DataFrame | None = None
     spatial: np.ndarray | None = None
     normalised: Path | None = None
+    evidence: str | None = None
 
     @property
     def n_samples(self) -> int:
@@ -178,6 +180,7 @@ def load_dataset_result(
     genes: str | Path | None = None,
     enrichment: str | Path | None = None,
     contingency: str | Path | None = None,
+    evidence: str | Path | None = None,
 ) -> DatasetResult:
     """Gather what the workflow wrote about one data set.
 
@@ -192,8 +195,8 @@ def load_dataset_result(
     paths, gaps, scores : mapping of method to ``path.h5``, ``gap.csv``, ``scores.csv``, optional
     genes : path, optional
         ``genes.csv``; the table is made from the fits where it is not given.
-    enrichment, contingency : path, optional
-        ``enrichment.csv`` and ``contingency.csv``.
+    enrichment, contingency, evidence : path, optional
+        ``enrichment.csv``, ``contingency.csv`` and ``evidence.csv``.
 
     Returns
     -------
@@ -230,6 +233,7 @@ def load_dataset_result(
         contingency=None if contingency is None else read_overlap(contingency),
         spatial=spatial,
         normalised=Path(normalised),
+        evidence=None if evidence is None else EVIDENCE.read(evidence)["conclusion"],
     )
 
 
@@ -267,5 +271,5 @@ def _load_method(
         attributes=fit.attributes,
         gap=None if gap_file is None else read_gap(gap_file),
         path=path,
-        metrics={} if scores_file is None else read_scores(scores_file).to_dict(),
+        metrics={} if scores_file is None else SCORES.read(scores_file).to_dict(),
     )

@@ -28,6 +28,7 @@ def summarise_run(results: Sequence[DatasetResult]) -> list[str]:
         "samples and, at the same time, keep only the features that tell the groups apart."
     ]
     sentences += _simulation_warning(results)
+    sentences += _missing_evidence(results)
     for name in ("l0", "l1"):
         sentences += _kept_range(results, name)
     sentences += _compare_rates(results)
@@ -73,6 +74,16 @@ def _simulation_warning(results: Sequence[DatasetResult]) -> list[str]:
             "structure is recovered and nothing about a real brain or tissue."
         ]
     return [f"The numbers of {joined(simulated)} come from simulated data."]
+
+
+def _missing_evidence(results: Sequence[DatasetResult]) -> list[str]:
+    without = [r.name for r in results if r.evidence and r.evidence.startswith("No evidence")]
+    if not without:
+        return []
+    return [
+        f"No evidence of clusters was found in {joined(without)}: every method divides data into "
+        "as many clusters as are asked for, whether there are any or not."
+    ]
 
 
 def _kept_range(results: Sequence[DatasetResult], name: str) -> list[str]:
@@ -135,7 +146,8 @@ def summarise_dataset(result: DatasetResult) -> list[str]:
     sentences : list of str
     """
     words = nouns(result)
-    sentences = [_summarise_method(method, result) for method in result.methods.values()]
+    sentences = [result.evidence] if result.evidence else []
+    sentences += [_summarise_method(method, result) for method in result.methods.values()]
     genes = result.genes
     if "verdict" in genes:
         counts = genes["verdict"].value_counts()

@@ -24,6 +24,8 @@ LEVEL = 0.05
 # Pairs of halves of the data, and of each reference: as many of either, or they could not be
 # compared.
 N_HALVES = 2
+# So many samples, drawn at random, stand for all: clusters that need more to show are weak.
+MOST_SAMPLES = 1000
 
 
 @dataclass(frozen=True)
@@ -40,12 +42,15 @@ class Evidence:
         The same of each reference.
     level : float
         Chance that data without clusters are taken for data with.
+    not_asked : str
+        Why there are no references, where there are none.
     """
 
     reference: str
     stability: float
     reference_stabilities: np.ndarray
     level: float = LEVEL
+    not_asked: str = "n_references=0"
 
     @property
     def strength(self) -> float:
@@ -72,7 +77,7 @@ class Evidence:
     def sentence(self) -> str:
         """Say what was found."""
         if self.has_clusters is None:
-            return "Whether there are clusters was not asked (n_references=0)."
+            return f"Whether there are clusters was not asked: {self.not_asked}."
         references = self.reference_stabilities
         return (
             f"{'Evidence' if self.has_clusters else 'No evidence'} of clusters: partitions of two "
@@ -137,7 +142,7 @@ def weigh_evidence(
     n_jobs: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Evidence:
-    """Compare the data with references without clusters.
+    """Compare the data, at most `MOST_SAMPLES` of their samples, with references without clusters.
 
     Parameters
     ----------
@@ -163,10 +168,30 @@ def weigh_evidence(
             progress(index + 1, n_references)
         return stability
 
-    if n_references == 0:
-        return Evidence(reference, float("nan"), np.array([]))
+    X = _draw_samples(X, seed)
+    not_asked = "n_references=0" if n_references == 0 else _lacking(estimator, len(X))
+    if not_asked:
+        return Evidence(reference, float("nan"), np.array([]), not_asked=not_asked)
     own = half_stability(estimator, X, sparsities, seed=seed)
     stabilities = Parallel(n_jobs=n_jobs, require="sharedmem")(
         delayed(work)(index) for index in range(n_references)
     )
     return Evidence(reference, own, np.array(stabilities))
+
+
+def _draw_samples(X: np.ndarray, seed: int) -> np.ndarray:
+    if len(X) <= MOST_SAMPLES:
+        return X
+    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(0, 5)))
+    return X[np.sort(rng.choice(len(X), MOST_SAMPLES, replace=False))]
+
+
+def _lacking(estimator, n_samples: int) -> str:
+    """Say what half of the samples lacks for a fit, if anything."""
+    parameters = estimator.get_params()
+    n_clusters, min_size = parameters["n_clusters"], parameters.get("min_cluster_size", 1)
+    if n_samples // 2 >= n_clusters * min_size:
+        return ""
+    return (
+        f"half of {n_samples} samples is too few for {n_clusters} clusters of at least {min_size}"
+    )

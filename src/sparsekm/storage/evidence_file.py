@@ -1,0 +1,23 @@
+"""The file ``evidence.csv``: one row on whether a data set has clusters at all."""
+
+from __future__ import annotations
+
+from sparsekm.storage.checked_table import NUMBER, NUMBER_OR_NOTHING, WHOLE, WORD
+from sparsekm.storage.one_row_file import OneRowFile
+
+EVIDENCE = OneRowFile(
+    "weigh_evidence",
+    {
+        "dataset": WORD,
+        "method": WORD,
+        "noise_correlation": NUMBER,
+        "reference": WORD,
+        "n_references": WHOLE,
+        # Nothing where there are too few samples to ask.
+        "stability": NUMBER_OR_NOTHING,
+        "reference_mean": NUMBER_OR_NOTHING,
+        "reference_max": NUMBER_OR_NOTHING,
+        "strength": NUMBER_OR_NOTHING,
+        "conclusion": WORD,
+    },
+)
