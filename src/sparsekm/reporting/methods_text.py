@@ -143,8 +143,7 @@ def _write_tuning(tuned: Sequence[MethodResult], citations: Citations) -> str:
     text = (
         f"The sparsity s was chosen among {counts} values by the gap statistic "
         f"{citations.cite('gap')} as used in {citations.cite('l1')}: the logarithm of the "
-        "objective minus its mean over reference data sets in which the features no longer depend "
-        "on each other"
+        "objective minus its mean over reference data sets without clusters"
     )
     details = "; ".join(filter(None, [kinds, f"{numbers} references" if numbers else ""]))
     text += f" ({details})" if details else ""

@@ -20,7 +20,14 @@ RULES = {
         "among the sparsities that keep at most a quarter of the features"
     ),
 }
-REFERENCES = {"permutation": "every column permuted on its own"}
+REFERENCES = {
+    "permutation": "every column permuted on its own",
+    "gaussian": "draws from a single Gaussian with the data's correlations",
+    "shrunk": (
+        "draws from a single Gaussian with the data's correlations, shrunk by Ledoit and Wolf's "
+        "intensity"
+    ),
+}
 
 
 def fits(results: Sequence[DatasetResult]) -> list[MethodResult]:

@@ -24,10 +24,10 @@ class GapSearch(SparsitySearch):
         The grid; None is `sparsekm.tuning.grid.default_sparsities` for the data.
     n_references : int, default=10
         Number of reference data sets, >= 2.
-    reference : {"permutation", "gaussian"}, default="permutation"
+    reference : {"permutation", "gaussian", "shrunk"}, default="permutation"
         Every column permuted on its own, as in the paper; or draws from a single Gaussian with the
-        data's second moments, which keeps the correlations of the features. See
-        `sparsekm.tuning.references`.
+        data's second moments, which keeps the correlations of the features, or keeps them less
+        what may be chance. See `sparsekm.tuning.references`.
     rule : {"max", "one-se", "auto"}, default="max"
         "max" is the paper's; "auto" keeps at most a quarter of features that correlate with or
         without clusters. See `sparsekm.tuning.selection.select_sparsity`.

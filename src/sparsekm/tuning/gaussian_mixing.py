@@ -4,6 +4,11 @@ With G of independent standard normals and n centred rows X, the rows of :math:`
 independent draws from :math:`N(0, X^T X / n)`: no p x p matrix is ever made, and where n < p none
 would do. The products are our own loops in float64 and a fixed order, and not the BLAS, so the bits
 depend neither on its version nor on its threads.
+
+The correlations of few samples are themselves partly chance. With a share :math:`\lambda` of
+independent normals :math:`\varepsilon` as spread as the features, the rows of
+:math:`\sqrt{(1 - \lambda) / n} \, G X + \sqrt\lambda \, \varepsilon` have the correlation matrix
+shrunk by :math:`\lambda` towards the identity.
 """
 
 from __future__ import annotations
@@ -17,38 +22,44 @@ from sparsekm.cluster.compiled import compiled
 BLOCK = 512
 
 
-def mix_rows(X: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def mix_rows(X: np.ndarray, rng: np.random.Generator, shrinkage: float = 0.0) -> np.ndarray:
     """Draw as many rows as `X` has from a Gaussian with its means, spreads and correlations.
 
     Parameters
     ----------
     X : ndarray of shape (n_samples, n_features)
     rng : numpy.random.Generator
+    shrinkage : float, default=0.0
+        Share of independent normals, between 0 and 1: correlations are multiplied by the rest.
 
     Returns
     -------
     ndarray of shape (n_samples, n_features), in the dtype of `X`
-        Its features have exactly the means and standard deviations of `X`, and its correlations in
-        expectation. Up to `BLOCK` samples the draws are from one Gaussian. Beyond, they are from
-        one per block of random rows; the covariances of the blocks average to the data's.
+        Its features have exactly the means and standard deviations of `X`, and its correlations,
+        shrunk, in expectation. Up to `BLOCK` samples the draws are from one Gaussian. Beyond, they
+        are from one per block of random rows; the covariances of the blocks average to the data's.
     """
     # One layout, one order of summation: the bits do not depend on how the caller's array lies.
     X = np.ascontiguousarray(X)
     n = X.shape[0]
     means = X.mean(axis=0, dtype=np.float64)
+    spreads = X.std(axis=0, dtype=np.float64)
     mixed = np.empty(X.shape, dtype=X.dtype)
     for rows in np.array_split(rng.permutation(n), -(-n // BLOCK)):
         centred = X[rows] - means
         factors = rng.standard_normal((len(rows), len(rows)))
         draws = np.zeros(centred.shape)
-        _add_product(factors, centred, draws)
-        mixed[rows] = draws / np.sqrt(len(rows))
-    return _match_spreads(mixed, X, means)
+        add_product(factors, centred, draws)
+        draws /= np.sqrt(len(rows))
+        if shrinkage > 0:
+            draws *= np.sqrt(1 - shrinkage)
+            draws += np.sqrt(shrinkage) * spreads * rng.standard_normal(draws.shape)
+        mixed[rows] = draws
+    return _match_spreads(mixed, means, spreads)
 
 
-def _match_spreads(mixed: np.ndarray, X: np.ndarray, means: np.ndarray) -> np.ndarray:
-    """Give the features of `mixed`, in place, the means and standard deviations of those of `X`."""
-    spreads = X.std(axis=0, dtype=np.float64)
+def _match_spreads(mixed: np.ndarray, means: np.ndarray, spreads: np.ndarray) -> np.ndarray:
+    """Give the features of `mixed`, in place, these means and standard deviations."""
     own = mixed.std(axis=0, dtype=np.float64)
     scales = np.divide(spreads, own, out=np.zeros_like(own), where=own > 0)
     shifts = means - mixed.mean(axis=0, dtype=np.float64) * scales
@@ -58,7 +69,7 @@ def _match_spreads(mixed: np.ndarray, X: np.ndarray, means: np.ndarray) -> np.nd
 
 
 @compiled
-def _add_product(factors, rows, draws):
+def add_product(factors, rows, draws):
     """Add factors @ rows to draws, four rows at a time, so that each pass does more."""
     m = rows.shape[0]
     p = rows.shape[1]

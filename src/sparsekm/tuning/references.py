@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import clone
 
 from sparsekm.cluster.matrix import CentredMatrix
+from sparsekm.tuning.correlation_shrinkage import correlation_shrinkage
 from sparsekm.tuning.gaussian_mixing import mix_rows
 
 
@@ -54,9 +55,30 @@ def gaussian_reference(X: np.ndarray, *, index: int, seed: int) -> np.ndarray:
     return mix_rows(X, _reference_generator(seed, index))
 
 
+def shrunk_reference(X: np.ndarray, *, index: int, seed: int) -> np.ndarray:
+    """Draw from a single Gaussian whose correlations are the data's, less what may be chance.
+
+    The correlations of n samples vary by about 1 / sqrt(n) where there are none. A Gaussian has
+    them all; here they are shrunk towards 0 by Ledoit & Wolf's intensity, so that where features
+    are independent those of the reference are so too (`sparsekm.tuning.correlation_shrinkage`).
+    One more matrix is in memory.
+
+    Parameters
+    ----------
+    X, index, seed
+        As in `permuted_reference`.
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_features), in the dtype of `X`
+    """
+    return mix_rows(X, _reference_generator(seed, index), correlation_shrinkage(X))
+
+
 REFERENCES: dict[str, Callable[..., np.ndarray]] = {
     "permutation": permuted_reference,
     "gaussian": gaussian_reference,
+    "shrunk": shrunk_reference,
 }
 
 

@@ -32,7 +32,7 @@ class StabilitySearch(SparsitySearch):
     n_references : int, default=5
         Data sets without clusters whose stability tells whether there are clusters at all: 0 for
         none of them, else >= 2. The sparsity chosen does not depend on them.
-    reference : {"auto", "permutation", "gaussian"}, default="auto"
+    reference : {"auto", "permutation", "gaussian", "shrunk"}, default="auto"
         How these are made: see `sparsekm.tuning.references`. "auto" permutes where the features
         that the choice drops are independent of each other, and draws from a Gaussian where they
         correlate (`sparsekm.tuning.noise_correlation`).

@@ -9,9 +9,10 @@ import numpy as np
 import pandas as pd
 
 from sparsekm.cluster.estimators import L0KMeans
+from sparsekm.cluster.path import SparsityPath
 from sparsekm.metrics.partition_metrics import classification_error_rate
 from sparsekm.metrics.support_metrics import proper_nonzero_weights, proper_zero_weights
-from sparsekm.tuning.feature_limit import feature_limit, share_of
+from sparsekm.tuning.feature_limit import FeatureLimit, feature_limit, share_of
 from sparsekm.tuning.gap_search import GapSearch
 from sparsekm.tuning.grid import default_sparsities
 from sparsekm.tuning.noise_correlation import fair_reference
@@ -19,6 +20,12 @@ from sparsekm.tuning.resampling import SUBSAMPLE
 from sparsekm.tuning.selection import RULES, select_sparsity
 from sparsekm.tuning.stability import STABILITY_RULES, select_stable
 from sparsekm.tuning.stability_search import StabilitySearch
+from sparsekm.tuning.study.false_discovery import fit_beside_controls, select_discoveries
+from sparsekm.tuning.study.held_out import (
+    HELD_OUT_RULES,
+    held_out_separation,
+    select_held_out,
+)
 from sparsekm.tuning.study.study_data import StudyData
 
 
@@ -42,10 +49,11 @@ class StudyEffort:
     min_cluster_size: int
 
 
-# Rules that read a gap curve, by reference; those that read a stability curve, by scheme.
+# Rules that read a gap curve, by reference; that read a stability curve, by scheme; that count
+# false discoveries, by how the controls are made; and that look at held-out samples.
 GAP_RULES = [
     (f"{reference}, {rule}", reference, rule)
-    for reference in ("permutation", "gaussian")
+    for reference in ("permutation", "gaussian", "shrunk")
     for rule in RULES
 ]
 STABLE_RULES = [
@@ -53,6 +61,11 @@ STABLE_RULES = [
     for scheme in ("halves", "subsample")
     for rule in STABILITY_RULES
 ]
+DISCOVERY_RULES = [
+    ("permuted copies, fdr", "permutation"),
+    ("gaussian copies, fdr", "gaussian"),
+]
+HELD_OUT = [(f"held-out, {rule}", rule) for rule in HELD_OUT_RULES]
 # What they are compared with: all features, the lowest CER anywhere on the path, and the lowest on
 # the part of it that keeps no more than may be kept of correlated features.
 YARDSTICKS = ["k-means", "best on path", "best of few"]
@@ -76,36 +89,21 @@ def compare_rules(data: StudyData, effort: StudyEffort, *, seed: int) -> pd.Data
         the fair reference), noise_correlation and by how many standard errors it is beyond_chance.
         What is not known is NaN.
     """
-    estimator = L0KMeans(
-        data.n_clusters,
-        n_init=effort.n_init,
-        min_cluster_size=effort.min_cluster_size,
-        random_state=seed,
-    )
+    estimator = _set_up(data, effort, seed)
     searches = _fit_searches(estimator, data.X, effort, seed)
     path = searches["subsample"].path_
     limit = feature_limit(data.X, path)
-    chosen = {
-        **{
-            name: select_sparsity(searches[reference].results_, rule, limit)
-            for name, reference, rule in GAP_RULES
-        },
-        **{
-            name: select_stable(searches[scheme].results_, rule)
-            for name, scheme, rule in STABLE_RULES
-        },
-    }
     rows = _score_rows(data, path)
-    chosen["k-means"] = len(rows) - 1
-    known = data.labels is not None
-    few = rows["sparsity"] <= share_of(data.X.shape[1])
-    chosen["best on path"] = int(rows["cer"].argmin()) if known else 0
-    chosen["best of few"] = int(rows["cer"][few].argmin()) if known and few.any() else 0
+    chosen = {
+        **_choose_by_searches(searches, limit),
+        **_choose_by_discoveries(estimator, data.X, path, seed),
+        **_choose_by_held_out(estimator, data.X, path, effort, seed),
+        **_find_yardsticks(data, rows),
+    }
+    rows["stability"] = searches["halves"].results_["stability"].to_numpy()
     table = rows.iloc[list(chosen.values())].reset_index(drop=True)
     table.insert(0, "rule", list(chosen))
-    stability = searches["halves"].results_["stability"].to_numpy()
-    table["stability"] = stability[list(chosen.values())]
-    table["fits"] = [_cost(name, effort) for name in chosen]
+    table["fits"] = table["rule"].map(rule_costs(effort))
     strengths = _evidence(searches["subsample"], data.X, effort)
     strengths["evidence"] = strengths[f"evidence_{fair_reference(limit.correlation)}"]
     return table.assign(
@@ -115,19 +113,87 @@ def compare_rules(data: StudyData, effort: StudyEffort, *, seed: int) -> pd.Data
     )
 
 
+def rule_costs(effort: StudyEffort) -> dict[str, float]:
+    """Count the paths that every rule needs, in units of one on all samples and features.
+
+    Those on parts of the samples count by their share, the one beside controls, with twice the
+    features, as two.
+    """
+    stable = {"halves": 1.0, "subsample": SUBSAMPLE}
+    return {
+        **{name: 1.0 + effort.n_references for name, *_ in GAP_RULES},
+        **{name: 1.0 + stable[scheme] * effort.n_splits for name, scheme, _ in STABLE_RULES},
+        **{name: 3.0 for name, _ in DISCOVERY_RULES},
+        **{name: 1.0 + effort.n_splits for name, _ in HELD_OUT},
+        **dict.fromkeys(YARDSTICKS, 1.0),
+    }
+
+
+def _set_up(data: StudyData, effort: StudyEffort, seed: int) -> L0KMeans:
+    return L0KMeans(
+        data.n_clusters,
+        n_init=effort.n_init,
+        min_cluster_size=effort.min_cluster_size,
+        random_state=seed,
+    )
+
+
 def _fit_searches(estimator, X, effort: StudyEffort, seed: int) -> dict[str, Any]:
     sparsities = default_sparsities("l0", X.shape[1], effort.n_sparsities)
     shared = {"sparsities": sparsities, "random_state": seed}
     searches: dict[str, Any] = {}
-    for reference in ("permutation", "gaussian"):
+    for reference in dict.fromkeys(reference for _, reference, _ in GAP_RULES):
         searches[reference] = GapSearch(
             estimator, reference=reference, n_references=effort.n_references, **shared
         ).fit(X)
-    for scheme in ("halves", "subsample"):
+    for scheme in dict.fromkeys(scheme for _, scheme, _ in STABLE_RULES):
         searches[scheme] = StabilitySearch(
             estimator, scheme=scheme, n_splits=effort.n_splits, n_references=0, **shared
         ).fit(X)
     return searches
+
+
+def _choose_by_searches(searches: dict[str, Any], limit: FeatureLimit) -> dict[str, int]:
+    gaps = {
+        name: select_sparsity(searches[reference].results_, rule, limit)
+        for name, reference, rule in GAP_RULES
+    }
+    stable = {
+        name: select_stable(searches[scheme].results_, rule) for name, scheme, rule in STABLE_RULES
+    }
+    return {**gaps, **stable}
+
+
+def _choose_by_discoveries(estimator, X, path: SparsityPath, seed: int) -> dict[str, int]:
+    return {
+        name: select_discoveries(
+            fit_beside_controls(estimator, X, path.sparsities, reference=reference, seed=seed),
+            path.n_selected,
+        )
+        for name, reference in DISCOVERY_RULES
+    }
+
+
+def _choose_by_held_out(
+    estimator, X, path: SparsityPath, effort: StudyEffort, seed: int
+) -> dict[str, int]:
+    separations = [
+        held_out_separation(estimator, X, path.sparsities, index=index, seed=seed)
+        for index in range(effort.n_splits)
+    ]
+    return {name: select_held_out(separations, rule) for name, rule in HELD_OUT}
+
+
+def _find_yardsticks(data: StudyData, rows: pd.DataFrame) -> dict[str, int]:
+    """Find the row of all features, and of the lowest CER; the first where it is not known."""
+    known = data.labels is not None
+    few = rows["sparsity"] <= share_of(data.X.shape[1])
+    places = [
+        len(rows) - 1,
+        int(rows["cer"].argmin()) if known else 0,
+        int(rows["cer"][few].argmin()) if known and few.any() else 0,
+    ]
+    return dict(zip(YARDSTICKS, places, strict=True))
 
 
 def _score_rows(data: StudyData, path) -> pd.DataFrame:
@@ -151,15 +217,6 @@ def _score_rows(data: StudyData, path) -> pd.DataFrame:
             )
         rows.append(row)
     return pd.DataFrame(rows)
-
-
-def _cost(rule: str, effort: StudyEffort) -> float:
-    """Count the paths that a rule needs, those on parts of the samples by their share."""
-    if rule.startswith("subsample"):
-        return 1 + SUBSAMPLE * effort.n_splits
-    if rule.startswith("halves"):
-        return 1 + effort.n_splits
-    return 1 if rule in YARDSTICKS else 1 + effort.n_references
 
 
 def _evidence(search: StabilitySearch, X, effort: StudyEffort) -> dict[str, float]:

@@ -1,0 +1,60 @@
+r"""How far a correlation matrix is to be shrunk towards the identity: Ledoit & Wolf's intensity.
+
+Of n samples z, z-scored in p features, with correlation matrix R, the intensity is
+
+.. math:: \lambda = \min\left(1,\;
+   \frac{\frac{1}{n^2} \sum_i \lVert z_i z_i^T - R \rVert^2}{\lVert R - I \rVert^2}\right) ,
+
+how far R varies by chance over how far it is from the identity (Ledoit & Wolf 2004,
+doi:10.1016/S0047-259X(03)00096-4). Both norms are sums over pairs of samples as well as over pairs
+of features, so the smaller product is made. That is `sklearn.covariance.ledoit_wolf_shrinkage` to
+rounding, which goes over all pairs of features, and by the BLAS: its last bits depend on threads.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sparsekm.tuning.gaussian_mixing import BLOCK, add_product
+
+
+def correlation_shrinkage(X: np.ndarray) -> float:
+    """Compute the share of the identity in the shrunk correlation matrix.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        Beyond `sparsekm.tuning.gaussian_mixing.BLOCK` samples so many, evenly spaced, stand for
+        all: a Gaussian reference is drawn from the correlations of so many at a time, and it is
+        these that are shrunk. Constant features are left out.
+
+    Returns
+    -------
+    float
+        Between 0, where R is to be taken as it is, and 1, where it says nothing.
+    """
+    z = _z_score(X)
+    n, p = z.shape
+    if p < 2:
+        return 0.0
+    # ||z_i||^2 squared is the squared norm of z_i z_i^T; those of R are summed over the product.
+    squares = np.einsum("ij,ij->i", z, z)
+    factors = np.ascontiguousarray(z if n <= p else z.T)
+    product = np.zeros((len(factors), len(factors)))
+    add_product(factors, np.ascontiguousarray(factors.T), product)
+    norm = np.einsum("ij,ij->", product, product) / n**2
+    chance = (np.einsum("i,i->", squares, squares) / n - norm) / n
+    distance = norm - p
+    return float(min(1.0, max(chance, 0.0) / distance)) if distance > 0 else 0.0
+
+
+def _z_score(X: np.ndarray) -> np.ndarray:
+    """Z-score, with ddof = 0, the features of at most `BLOCK` samples that vary among them."""
+    n = X.shape[0]
+    rows = np.linspace(0, n - 1, min(n, BLOCK)).round().astype(int)
+    # One layout, one order of summation: the bits do not depend on how the caller's array lies.
+    z = np.array(X[rows], dtype=np.float64, order="C")
+    z = np.ascontiguousarray(z[:, np.ptp(z, axis=0) > 0])
+    z -= z.mean(axis=0)
+    z /= z.std(axis=0)
+    return z

@@ -1,0 +1,134 @@
+r"""How far kept features separate the clusters of samples that had no part in choosing them.
+
+The path is fitted to one half of the samples; every sample of the other half goes to the nearest
+centre in the kept features; and the weighted scores of the other half under these labels are
+compared with what labels unrelated to it would give. With :math:`T_j` the total sum of squares of
+feature j over n held-out samples in K clusters, a random order of the labels gives
+:math:`E\,a_j = T_j (K - 1) / (n - 1)`, so the held-out separation is
+
+.. math:: \sum_j \frac{w_j}{\lVert w \rVert_2} \left(a_j - \frac{K - 1}{n - 1} T_j\right) .
+
+With l0 it is the excess of the s kept features over :math:`\sqrt s`. Labels unrelated to the
+held-out half give 0 on average, with a noise as large at every sparsity. The labels are not quite
+unrelated, though: they are made of the kept features themselves, so even noise is cut where it is
+kept, and seems separated, the more so the fewer features cut it. Weak clusters are therefore kept
+too sparse.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.base import clone
+
+from sparsekm.cluster.matrix import CentredMatrix
+from sparsekm.cluster.scatter import feature_scores
+from sparsekm.cluster.validation import check_choice
+from sparsekm.tuning.resampling import label_everyone, split_rows
+
+HELD_OUT_RULES = ["max", "one-se"]
+
+# References and resamplings spawn their seeds at 0 to 3.
+_SPAWN_KEY = 4
+
+
+def excess_scores(X: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Compute how far the scores exceed those of labels unrelated to the data.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        At least two samples.
+    labels : ndarray of shape (n_samples,)
+        Clusters without samples do not count as clusters.
+
+    Returns
+    -------
+    ndarray of shape (n_features,), float64
+        Over all orders of the labels it averages 0.
+    """
+    occurring, labels = np.unique(labels, return_inverse=True)
+    matrix = CentredMatrix(X)
+    scores = feature_scores(matrix, labels.astype(np.int32), len(occurring))
+    totals = np.einsum("ji,ji->j", matrix.columns, matrix.columns, dtype=np.float64)
+    return scores - (len(occurring) - 1) / (len(labels) - 1) * totals
+
+
+def held_out_separation(
+    estimator, X: np.ndarray, sparsities: np.ndarray, *, index: int, seed: int
+) -> np.ndarray:
+    """Fit the path to either half of the samples and measure the separation in the other.
+
+    Parameters
+    ----------
+    estimator : estimator with `path`
+        Its own `random_state` is not used.
+    X : ndarray of shape (n_samples, n_features)
+    sparsities : ndarray of shape (n_sparsities,)
+    index : int
+        Which split. Its halves depend on (`seed`, `index`) alone.
+    seed : int
+        Root seed.
+
+    Returns
+    -------
+    ndarray of shape (n_sparsities,)
+        The mean of both directions.
+    """
+    rows_seed, *fit_seeds = np.random.SeedSequence(seed, spawn_key=(index, _SPAWN_KEY)).spawn(3)
+    one, two = (X[rows] for rows in split_rows(len(X), "halves", np.random.default_rng(rows_seed)))
+    separations = []
+    for part, other, fit_seed in zip((one, two), (two, one), fit_seeds, strict=True):
+        fitted = clone(estimator).set_params(random_state=int(fit_seed.generate_state(1)[0]))
+        path = fitted.path(part, sparsities)
+        separations.append(
+            [
+                separation(other, label_everyone(other, part, labels, weights), weights)
+                for labels, weights in zip(path.labels, path.weights, strict=True)
+            ]
+        )
+    return np.mean(separations, axis=0)
+
+
+def separation(X: np.ndarray, labels: np.ndarray, weights: np.ndarray) -> float:
+    """Weigh the excess of the scores by weights of unit l2 norm.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+    labels : ndarray of shape (n_samples,)
+    weights : ndarray of shape (n_features,)
+        Not all 0.
+
+    Returns
+    -------
+    float
+    """
+    support = np.flatnonzero(weights)
+    kept = np.asarray(weights)[support]
+    excess = excess_scores(X[:, support], labels)
+    return float(np.sum(kept * excess) / np.sqrt(np.sum(kept**2)))
+
+
+def select_held_out(separations: np.ndarray, rule: str = "max") -> int:
+    """Choose a row of a path.
+
+    Parameters
+    ----------
+    separations : ndarray of shape (n_splits, n_sparsities)
+        Of at least two splits, ascending in sparsity.
+    rule : {"max", "one-se"}
+        The largest mean, the sparsest among equals; or the sparsest whose mean is within one
+        standard error, that of the largest mean, of it. Splits share samples, so the standard error
+        is that of the splitting and too small for the drawing of the samples.
+
+    Returns
+    -------
+    int
+    """
+    check_choice("rule", rule, HELD_OUT_RULES)
+    means = np.mean(separations, axis=0)
+    best = int(means.argmax())
+    if rule == "max":
+        return best
+    se = np.std(separations, axis=0, ddof=1)[best] / np.sqrt(len(separations))
+    return int((means >= means[best] - se).argmax())
