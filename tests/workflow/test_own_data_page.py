@@ -89,8 +89,11 @@ def check_what_was_found(names):
     assert found.obs.groupby("label", observed=True)["cluster_l0"].nunique().tolist() == [1, 1, 1]
     assert names["mine"].obs["cluster_l0"].notna().all()
     assert names["mine"].var["kept_l0"].sum() == len(names["kept"])
-    agreement = names["agreement"]
-    assert max(agreement, key=agreement.get) == 3
+    numbers = names["numbers"].set_index("n_clusters")
+    assert numbers["excess"].idxmax() == 3
+    # The page says that two kinds come again as surely, and by how much they exceed.
+    assert numbers["stability"][[2, 3]].round(2).tolist() == [1, 1]
+    assert numbers["excess"][[2, 3]].round(2).tolist() == [0.78, 0.93]
 
 
 def check_formats(matrices):

@@ -1,8 +1,11 @@
 """The sparsity chosen by stability in the real workflow, and the comparison of tuning rules."""
 
+from html import escape
+
 import numpy as np
 import pandas as pd
 
+from sparsekm.storage.evidence_file import EVIDENCE
 from sparsekm.storage.fit_file import read_fit
 from sparsekm.storage.path_file import read_path
 from sparsekm.tuning.stability import select_stable
@@ -24,8 +27,7 @@ def by_stability(configuration):
 def test_stability_chooses_a_fit_of_the_path_and_the_report_is_made(fresh):
     fresh.configure(by_stability)
     folder = fresh.root / "results" / "tumours" / "l0"
-    evidence = "results/tumours/l0/evidence.csv"
-    run = fresh.snakemake("results/report.html", evidence, "--cores", "1")
+    run = fresh.snakemake("--cores", "1")
     assert run.returncode == 0, run.stdout
     curve = pd.read_csv(folder / "stability_curve.csv")
     assert curve["sparsity"].is_monotonic_increasing
@@ -37,9 +39,10 @@ def test_stability_chooses_a_fit_of_the_path_and_the_report_is_made(fresh):
     assert fit.attributes["rule"] == "sparse-end"
     assert fit.attributes["n_splits"] == 3
     assert not (folder / "gap.csv").exists()
-    row = pd.read_csv(fresh.root / evidence).iloc[0]
-    assert row["has_clusters"] == (row["strength"] > 1)
-    assert ("No evidence" in row["conclusion"]) != row["has_clusters"]
+    row = EVIDENCE.read(fresh.root / "results" / "tumours" / "l0" / "evidence.csv")
+    assert row["n_references"] == 2
+    assert ("No evidence" in row["conclusion"]) == (row["strength"] <= 1)
+    assert escape(row["conclusion"]) in (fresh.root / "results" / "report.html").read_text()
 
 
 def test_the_batches_of_resamplings_change_nothing(fresh):
@@ -68,7 +71,12 @@ def test_the_study_compares_the_rules_on_every_design(fresh):
         for design in (DESIGNS["easy"], DESIGNS["none"]):
             design.update(n_features=40, n_relevant=8, cluster_size=10)
         effort = {"n_init": 1, "n_sparsities": 3, "n_references": 2, "n_splits": 2}
-        configuration["tuning_study"] = {"replicates": 2, "effort": effort, "designs": DESIGNS}
+        configuration["tuning_study"] = {
+            "replicates": 2,
+            "effort": effort,
+            "counts": {"values": [3, 2], "n_sparsities": 2, "n_references": 2, "n_splits": 2},
+            "designs": DESIGNS,
+        }
 
     fresh.configure(small_study)
     run = fresh.snakemake("tuning_study", "--cores", "1")
@@ -89,3 +97,12 @@ def test_the_study_compares_the_rules_on_every_design(fresh):
     fits = rows.set_index("rule")["fits"].groupby("rule").first()
     assert fits["permutation, max"] == 3
     assert fits["subsample, max"] == 2.6
+    counts = pd.read_csv(folder / "counts.csv").set_index(["data_set", "rule"])
+    # Data without clusters have no number to find.
+    assert set(counts.index) == {
+        (name, rule) for name in ("easy", "own") for rule in ("gap", "stability", "excess")
+    }
+    assert (counts["replicates"] == 2).all()
+    assert (counts.loc["easy", "known"] == 3).all()
+    assert counts.loc[("own", "stability"), "share_known"] == 1
+    assert not (folder / "counts" / "none.csv").exists()

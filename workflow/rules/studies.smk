@@ -83,6 +83,10 @@ TUNING_STUDY = config["tuning_study"]
 STUDY_DESIGNS = {
     name: design for name, design in TUNING_STUDY["designs"].items() if design
 }
+# Where there are no clusters their number is no question.
+COUNTED_DESIGNS = [
+    name for name, design in STUDY_DESIGNS.items() if design["kind"] != "no_clusters"
+]
 
 
 def study_settings(wildcards):
@@ -92,3 +96,11 @@ def study_settings(wildcards):
     if "path" in settings:
         settings.setdefault("max_samples", TUNING_STUDY["max_samples"])
     return settings
+
+
+def count_effort():
+    """Give what the comparison of numbers of clusters spends on a data set."""
+    shared = {
+        key: TUNING_STUDY["effort"][key] for key in ("n_init", "min_cluster_size")
+    }
+    return {**shared, **TUNING_STUDY["counts"]}

@@ -1,4 +1,4 @@
-"""The rules for choosing the sparsity compared: `snakemake tuning_study` makes its results."""
+"""The rules for choosing sparsity and number of clusters compared: `snakemake tuning_study`."""
 
 
 rule run_tuning_study:
@@ -49,7 +49,54 @@ rule summarise_tuning_study:
         "../../scripts/summarise_tuning_study.py"
 
 
+rule run_count_study:
+    """Let every rule choose the number of clusters on repetitions of one data set."""
+    input:
+        lambda wildcards: STUDY_DESIGNS[wildcards.design].get("path", []),
+    output:
+        table="results/tuning_study/counts/{design}.csv",
+    log:
+        "logs/run_count_study/{design}.log",
+    wildcard_constraints:
+        design=either(COUNTED_DESIGNS),
+    conda:
+        "../../envs/sparsekm.yaml"
+    threads: 1
+    resources:
+        mem_mb=memory(1000, 40),
+        runtime=minutes(30),
+    params:
+        draws={"seed": config["seed"], "replicates": TUNING_STUDY["replicates"]},
+        design=study_settings,
+        kind=lambda wildcards: STUDY_DESIGNS[wildcards.design]["kind"],
+        effort=count_effort(),
+        code=lambda wildcards: code("run_count_study"),
+    script:
+        "../../scripts/run_count_study.py"
+
+
+rule summarise_count_study:
+    """Count how often every rule chose the known number of clusters."""
+    input:
+        expand("results/tuning_study/counts/{design}.csv", design=COUNTED_DESIGNS),
+    output:
+        table="results/tuning_study/counts.csv",
+    log:
+        "logs/summarise_count_study.log",
+    conda:
+        "../../envs/sparsekm.yaml"
+    threads: 1
+    resources:
+        mem_mb=memory(600, 0),
+        runtime=minutes(10),
+    params:
+        code=lambda wildcards: code("summarise_count_study"),
+    script:
+        "../../scripts/summarise_count_study.py"
+
+
 rule tuning_study:
-    """Compare the rules for choosing the sparsity, in results/tuning_study."""
+    """Compare the rules for the sparsity and the number of clusters, in results/tuning_study."""
     input:
         rules.summarise_tuning_study.output,
+        rules.summarise_count_study.output if COUNTED_DESIGNS else [],

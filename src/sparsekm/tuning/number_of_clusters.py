@@ -1,0 +1,233 @@
+r"""Which number of clusters, of several? A ranking, not a test: some number always comes first.
+
+Whether there are clusters at all is another question, asked by `sparsekm.tuning.evidence`.
+
+For every number the sparsity is tuned by the gap, and the fit at this sparsity is judged:
+
+* by its gap, with the rule of Tibshirani, Walther & Hastie (2001, doi:10.1111/1467-9868.00293);
+* by its stability: the mean adjusted Rand index of the partition with those fitted to four fifths
+  of the samples;
+* by its excess: stability beyond that of data without clusters asked for the same number, since few
+  clusters are easy to find again (as Clest does with predictions: Dudoit & Fridlyand 2002,
+  doi:10.1186/gb-2002-3-7-research0036).
+
+Every number is looked at where it does best, so at a sparsity of its own. This sparsity rather than
+the mean over all, four fifths of the samples rather than halves, and permuted references were
+chosen on designs of `snakemake tuning_study`, where they found the known number as often as
+anything tried; halves of small data hold too few samples of each of many clusters. One cluster more
+than there are, split off unevenly, comes again nearly as surely: where excesses lie close, more
+references are needed, or a larger `min_cluster_size`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from joblib import Parallel, delayed
+from sklearn.base import clone
+from sklearn.utils.validation import check_array
+
+from sparsekm.cluster.path import SparsityPath
+from sparsekm.cluster.seeds import seed_sequence
+from sparsekm.cluster.validation import check_choice, check_count, check_sparsities
+from sparsekm.tuning.feature_limit import feature_limit
+from sparsekm.tuning.gap import gap_curve
+from sparsekm.tuning.grid import default_sparsities
+from sparsekm.tuning.references import permuted_reference, reference_seed
+from sparsekm.tuning.resampling import SUBSAMPLE, resample
+from sparsekm.tuning.selection import select_sparsity
+
+COUNT_RULES = ["gap", "stability", "excess"]
+
+
+def compare_cluster_counts(
+    estimator,
+    X,
+    counts: Iterable[int],
+    *,
+    sparsities=None,
+    n_splits: int = 10,
+    n_references: int = 5,
+    n_jobs: int | None = None,
+    random_state=None,
+) -> pd.DataFrame:
+    """Tune an estimator for every number of clusters, and measure what speaks for each.
+
+    Parameters
+    ----------
+    estimator : estimator with `n_clusters`, `min_cluster_size`, `sparsity` and `path`
+        For instance `L0KMeans`. Its own `n_clusters`, `sparsity` and `random_state` are not used.
+    X : array-like of shape (n_samples, n_features)
+    counts : iterable of int
+        Numbers of clusters, >= 2.
+    sparsities : None or array-like, default=None
+        The grid, the same for all; None is `sparsekm.tuning.grid.default_sparsities`.
+    n_splits : int, default=10
+        Subsamples of the data, and of each reference.
+    n_references : int, default=5
+        Data sets without clusters, >= 2: every feature permuted on its own. The gap and the excess
+        are taken from the same.
+    n_jobs : int, default=None
+        Subsamples and references worked on at once, in threads. The table does not depend on it.
+    random_state : None, int, RandomState or Generator, default=None
+        Every number of clusters sees the same subsamples and references.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Ascending in n_clusters: n_clusters, best_sparsity (by the gap's rule "auto"), and there
+        n_selected, gap, se (of the gap), stability, reference_stability, and
+        excess = stability - reference_stability.
+
+    Raises
+    ------
+    TypeError
+        If the estimator has no `sparsity` to tune.
+    ValueError
+        If a number of clusters is below 2, or too large for a subsample.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sparsekm.cluster.estimators import L0KMeans
+    >>> X = np.random.default_rng(0).normal(size=(60, 12))
+    >>> X[:20, :4] += 4
+    >>> X[20:40, 4:8] += 4
+    >>> table = compare_cluster_counts(
+    ...     L0KMeans(n_init=2), X, [2, 3, 4], sparsities=[8, 12], n_splits=4, random_state=0
+    ... )
+    >>> select_cluster_count(table, "excess")
+    3
+    """
+    if not hasattr(estimator, "path") or "sparsity" not in estimator.get_params():
+        raise TypeError(f"estimator={estimator!r} should have a `sparsity` to tune and a `path`.")
+    check_count("n_splits", n_splits, 1)
+    check_count("n_references", n_references, 2)
+    X = check_array(X, dtype=[np.float64, np.float32])
+    counts = _check_counts(counts, len(X), estimator.min_cluster_size)
+    if sparsities is None:
+        sparsities = default_sparsities(estimator.penalty, X.shape[1])
+    tuning = _Tuning(
+        X=X,
+        sparsities=np.unique(check_sparsities(sparsities)),
+        n_splits=n_splits,
+        n_references=n_references,
+        seed=int(seed_sequence(random_state).generate_state(1)[0]),
+        parallel=Parallel(n_jobs=n_jobs, require="sharedmem"),
+    )
+    rows = [tuning.measure(clone(estimator).set_params(n_clusters=count)) for count in counts]
+    table = pd.DataFrame(rows)
+    table.insert(0, "n_clusters", counts)
+    return table
+
+
+def select_cluster_count(table: pd.DataFrame, rule: str = "excess") -> int:
+    """Choose a number of clusters.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        As `compare_cluster_counts` returns it, ascending in n_clusters.
+    rule : {"gap", "stability", "excess"}
+        "gap" takes the smallest number whose gap is at least the next one's less the standard error
+        of that, the largest number where there is none; "stability" and "excess" the largest of
+        either, the smallest number among equals.
+
+    Returns
+    -------
+    int
+    """
+    check_choice("rule", rule, COUNT_RULES)
+    counts = table["n_clusters"].to_numpy()
+    if rule != "gap":
+        return int(counts[table[rule].to_numpy().argmax()])
+    gap, se = table["gap"].to_numpy(), table["se"].to_numpy()
+    # No number follows the last, so nothing speaks against it.
+    enough = np.append(gap[:-1] >= gap[1:] - se[1:], True)
+    return int(counts[enough.argmax()])
+
+
+def largest_count(n_samples: int, min_cluster_size: int = 1) -> int:
+    """Return the most clusters that a subsample of so many samples has room for."""
+    return int(np.ceil(SUBSAMPLE * n_samples)) // min_cluster_size
+
+
+def _check_counts(counts: Iterable[int], n_samples: int, min_cluster_size: int) -> list[int]:
+    """Return the numbers, ascending and distinct."""
+    counts = sorted({check_count("n_clusters", count, 2) for count in counts})
+    if not counts:
+        raise ValueError("counts should name at least one number of clusters.")
+    most = largest_count(n_samples, min_cluster_size)
+    if counts[-1] > most:
+        raise ValueError(
+            f"n_clusters={counts[-1]} should be <= {most}: a subsample of n_samples={n_samples} "
+            f"has no room for more clusters of min_cluster_size={min_cluster_size}."
+        )
+    return counts
+
+
+@dataclass(frozen=True)
+class _Tuning:
+    """What the numbers of clusters share: data, grid, effort and seed."""
+
+    X: np.ndarray
+    sparsities: np.ndarray
+    n_splits: int
+    n_references: int
+    seed: int
+    parallel: Parallel
+
+    def measure(self, estimator) -> dict[str, float]:
+        """Tune one number of clusters by the gap, and judge the fit that it takes."""
+        path = clone(estimator).set_params(random_state=self.seed).path(self.X, self.sparsities)
+        objectives, beside = zip(
+            *self.parallel(
+                delayed(self._fit_reference)(estimator, index) for index in range(self.n_references)
+            ),
+            strict=True,
+        )
+        gaps = gap_curve(self.sparsities, path.n_selected, path.objectives, np.array(objectives))
+        best = select_sparsity(gaps, "auto", feature_limit(self.X, path))
+        own = self.parallel(
+            delayed(self._agreement)(estimator, self.X, path, index, self.seed)
+            for index in range(self.n_splits)
+        )
+        stability = float(np.mean(own, axis=0)[best])
+        reference_stability = float(np.mean(beside, axis=0)[best])
+        chosen = gaps.iloc[best]
+        return {
+            "best_sparsity": float(chosen["sparsity"]),
+            "n_selected": int(chosen["n_selected"]),
+            "gap": float(chosen["gap"]),
+            "se": float(chosen["se"]),
+            "stability": stability,
+            "reference_stability": reference_stability,
+            "excess": stability - reference_stability,
+        }
+
+    def _fit_reference(self, estimator, index: int) -> tuple[np.ndarray, np.ndarray]:
+        """Give a reference's objectives and mean agreement at every sparsity."""
+        # Subsamples are rows; the reference is a transpose.
+        data = np.ascontiguousarray(permuted_reference(self.X, index=index, seed=self.seed))
+        seed = reference_seed(self.seed, index)
+        path = clone(estimator).set_params(random_state=seed).path(data, self.sparsities)
+        agreements = [
+            self._agreement(estimator, data, path, split, seed) for split in range(self.n_splits)
+        ]
+        return path.objectives, np.mean(agreements, axis=0)
+
+    def _agreement(
+        self, estimator, X: np.ndarray, path: SparsityPath, index: int, seed: int
+    ) -> np.ndarray:
+        return resample(
+            estimator,
+            X,
+            self.sparsities,
+            scheme="subsample",
+            index=index,
+            seed=seed,
+            labels=path.labels,
+        ).agreement
