@@ -21,14 +21,18 @@ BLOCK_SIZES = [4_096, 16_384]
 
 
 def write_matrix(file: Path, n_samples: int, n_features: int, part: int = 10_000) -> None:
-    """Write a simulated matrix, part after part."""
+    """Write a simulated matrix, part after part: one draw, each time with noise of its own."""
+    drawn = simulate(min(part, n_samples), n_features, N_CLUSTERS)
     with h5py.File(file, "w") as handle:
         X = handle.create_dataset(
             "X", (n_samples, n_features), np.float32, chunks=(256, n_features)
         )
         for start in range(0, n_samples, part):
             stop = min(start + part, n_samples)
-            X[start:stop] = simulate(stop - start, n_features, N_CLUSTERS)
+            noise = np.random.default_rng([SEED, start]).standard_normal(
+                (stop - start, n_features), dtype=np.float32
+            )
+            X[start:stop] = drawn[: stop - start] + 0.5 * noise
 
 
 def fit_path(file: Path, block_size: int) -> tuple[float, float, float]:

@@ -104,40 +104,6 @@ def test_without_shrinkage_it_is_the_gaussian_and_with_all_of_it_the_noise_alone
     np.testing.assert_allclose(mix_rows(X, generator(), 1.0), expected, rtol=1e-10)
 
 
-def test_a_reference_is_known_by_seed_and_index_alone(X):
-    direct = shrunk_reference(X, index=4, seed=3)
-    for index in range(5):
-        after_others = shrunk_reference(X, index=index, seed=3)
-    np.testing.assert_array_equal(direct, after_others)
-    drawn = {shrunk_reference(X, index=b, seed=s).tobytes() for b in range(3) for s in range(3)}
-    assert len(drawn) == 9
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_neither_layout_nor_blas_threads_touch_the_bits(dtype):
-    from threadpoolctl import threadpool_limits
-
-    # So large that the BLAS would share the work among threads.
-    X = np.random.default_rng(4).standard_normal((120, 300)).astype(dtype)
-    rows, columns = (np.array(X, order=order) for order in "CF")
-    before = columns.tobytes()
-    with threadpool_limits(1):
-        one = shrunk_reference(rows, index=1, seed=1)
-    with threadpool_limits(2):
-        two = shrunk_reference(columns, index=1, seed=1)
-    assert one.dtype == dtype
-    assert one.tobytes() == two.tobytes()
-    assert columns.tobytes() == before
-
-
-def test_a_constant_feature_stays_constant(X):
-    constant = np.array(X)
-    constant[:, 2] = 7
-    reference = shrunk_reference(constant, index=0, seed=0)
-    np.testing.assert_array_equal(reference[:, 2], 7)
-    assert np.isfinite(reference).all()
-
-
 def test_on_independent_features_the_gap_chooses_as_beside_permutations():
     rng = np.random.default_rng(5)
     X = rng.standard_normal((60, 120))

@@ -1,0 +1,19 @@
+"""What the scripts of the tuning study share: the repetitions of a data set in turn."""
+
+
+def compare_replicates(snakemake, progress, compare):
+    """Write the tables of `compare`, called with data, effort and seed, of every repetition."""
+    import pandas as pd
+
+    from sparsekm.storage.atomic import write_table
+    from sparsekm.tuning.study.study_data import draw_study_data
+
+    params, name = snakemake.params, snakemake.wildcards.design
+    root, replicates = params.draws["seed"], params.draws["replicates"]
+    tables = []
+    for replicate in range(replicates):
+        data = draw_study_data(name, params.design, root=root, replicate=replicate)
+        table = compare(data, params.effort, replicate)
+        tables.append(table.assign(data_set=name, kind=params.kind, replicate=replicate))
+        progress(replicate + 1, replicates, "repetitions")
+    write_table(pd.concat(tables), snakemake.output.table)
