@@ -53,6 +53,11 @@ class Run:
 
         return self._wait(find, f"job of {rule or 'any rule'}")
 
+    def own_jobs(self) -> list[psutil.Process]:
+        """List the jobs at work that this run started."""
+        own = {child.pid for child in psutil.Process(self.process.pid).children(recursive=True)}
+        return [job for job in jobs_in(self.root) if job.pid in own]
+
     def kill_writer(self, folder: Path, name: str) -> bool:
         """Kill the process that begins to write a file; tell whether it was still unfinished."""
 

@@ -3,6 +3,7 @@
 import random
 import time
 
+import psutil
 import pytest
 from artifact_content import contents
 from killed_runs import Run, jobs_in, kill, make_results, unlock
@@ -15,10 +16,12 @@ KILLS_OF_A_RUN = 5
 def strike(run, rng):
     """Kill Snakemake, one of its jobs, or all of them; give the name of what was struck."""
     victim = rng.choice(["snakemake", "job", "everything"])
-    jobs = jobs_in(run.root)
+    # Not those that an earlier Snakemake left behind; and the youngest, since one about to end may
+    # be gone before the signal comes. Else nothing is struck, and the run ends as if nothing were.
+    jobs = run.own_jobs()
     if victim == "job" and jobs:
-        kill([rng.choice(jobs)])
-        run.end()
+        kill([max(jobs, key=psutil.Process.create_time)])
+        assert run.end() != 0, run.text()
     elif victim == "snakemake":
         run.kill_snakemake()
     else:
