@@ -23,13 +23,13 @@ pytestmark = pytest.mark.xdist_group("workflow")
 
 
 def test_progress_counts_the_jobs(finished):
-    assert "of 61 steps (100%) done" in finished.run.stdout
+    assert "of 64 steps (100%) done" in finished.run.stdout
 
 
 def test_every_job_tells_what_it_took(finished):
     costs = benchmark(finished.root / "logs").set_index("rule")
     # All steps but the last, which only asks for the others.
-    assert costs["jobs"].sum() == 60
+    assert costs["jobs"].sum() == 63
     assert costs.loc["cluster_path", "jobs"] == 9
     # Of megabytes there are more than the interpreter's own, and fewer than any job asks for.
     assert costs["peak_mb"].between(20, 700).all()
@@ -52,7 +52,7 @@ def test_every_artifact_is_there_and_nothing_is_half_written(finished):
             for f in ("path.h5", "tuned.h5", "scores.csv")
         }
         tables = {"genes.csv", "clusters.csv", "clusters.h5ad", "enrichment.csv", "contingency.csv"}
-        assert names == tuned | each | tables
+        assert names == tuned | each | tables | {"l0/evidence.csv"}
     assert not list(finished.root.glob("**/*partial*"))
 
 
@@ -120,7 +120,8 @@ def test_the_tuned_fit_is_the_paths_own_at_the_chosen_sparsity(finished):
     np.testing.assert_array_equal(fit.labels, path.labels[at])
     assert fit.objective == pytest.approx((fit.weights * fit.scores).sum())
     assert about["parameters"]["n_init"] == 2
-    assert fit.attributes["rule"] == "max"
+    assert fit.attributes["rule"] == "auto"
+    assert f"keeps {fit.sparsity:.0f} of 12 features" in fit.attributes["conclusion"]
     assert fit.attributes["n_references"] == 2
 
 
