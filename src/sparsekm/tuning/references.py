@@ -128,10 +128,10 @@ def reference_effort(estimator, n_samples: int) -> dict[str, int]:
     """Give the parameters of the search that differ on a reference.
 
     Beyond `SEEDING_SAMPLE` samples the starts of an alternating search only race on a sample. Where
-    there is no structure the winner of ten ends no higher than a single start: the mean log objectives of
-    four references differ by .003 at most, up as often as down, and single references by as much
-    (``python -m benchmarks reference_effort``). With fewer samples more starts do end higher, and
-    references are searched as the data.
+    there is no structure the winner of ten ends no higher than a single start: the mean log
+    objectives of four references differ by .003 at most, up as often as down, and single references
+    by as much (``python -m benchmarks reference_effort``). With fewer samples more starts do end
+    higher, and references are searched as the data.
 
     Parameters
     ----------
