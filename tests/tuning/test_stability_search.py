@@ -169,7 +169,8 @@ def test_references_are_known_by_their_index(data):
     assert search.evidence_.reference_stabilities[2] == third
 
 
-def test_a_thousand_samples_stand_for_more():
+@pytest.mark.parametrize(("min_cluster_size", "half"), [(1, 500), (250, 1000)])
+def test_a_thousand_samples_stand_for_more_where_their_halves_have_room(min_cluster_size, half):
     X = np.random.default_rng(0).standard_normal((2500, 6)) + np.repeat([[0], [9]], 1250, axis=0)
     seen = []
 
@@ -179,9 +180,14 @@ def test_a_thousand_samples_stand_for_more():
             return super().path(X, sparsities, progress=progress)
 
     evidence = weigh_evidence(
-        Watched(2, n_init=1), X, np.array([6.0]), reference="permutation", n_references=2, seed=0
+        Watched(2, n_init=1, min_cluster_size=min_cluster_size),
+        X,
+        np.array([6.0]),
+        reference="permutation",
+        n_references=5,
+        seed=0,
     )
-    assert set(seen) == {500}
+    assert set(seen) == {half}
     assert evidence.has_clusters is True
 
 
@@ -196,7 +202,7 @@ def test_samples_too_few_to_be_halved_are_not_asked(data):
     )
     assert evidence.has_clusters is None
     assert evidence.sentence().endswith(
-        f"half of {len(data.X)} samples is too few for 3 clusters of at least 8."
+        f"half of {len(data.X)} samples is too few for clusters that need 24 at least."
     )
 
 

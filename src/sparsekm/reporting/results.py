@@ -104,7 +104,7 @@ class DatasetResult:
     contingency: pd.DataFrame | None = None
     spatial: np.ndarray | None = None
     normalised: Path | None = None
-    evidence: str | None = None
+    evidence: Mapping[str, Any] | None = None
 
     @property
     def n_samples(self) -> int:
@@ -233,7 +233,7 @@ def load_dataset_result(
         contingency=None if contingency is None else read_overlap(contingency),
         spatial=spatial,
         normalised=Path(normalised),
-        evidence=None if evidence is None else EVIDENCE.read(evidence)["conclusion"],
+        evidence=None if evidence is None else EVIDENCE.read(evidence).to_dict(),
     )
 
 

@@ -77,7 +77,7 @@ def _simulation_warning(results: Sequence[DatasetResult]) -> list[str]:
 
 
 def _missing_evidence(results: Sequence[DatasetResult]) -> list[str]:
-    without = [r.name for r in results if r.evidence and r.evidence.startswith("No evidence")]
+    without = [r.name for r in results if r.evidence and r.evidence["strength"] <= 1]
     if not without:
         return []
     return [
@@ -146,7 +146,7 @@ def summarise_dataset(result: DatasetResult) -> list[str]:
     sentences : list of str
     """
     words = nouns(result)
-    sentences = [result.evidence] if result.evidence else []
+    sentences = [result.evidence["conclusion"]] if result.evidence else []
     sentences += [_summarise_method(method, result) for method in result.methods.values()]
     genes = result.genes
     if "verdict" in genes:

@@ -24,7 +24,8 @@ LEVEL = 0.05
 # Pairs of halves of the data, and of each reference: as many of either, or they could not be
 # compared.
 N_HALVES = 2
-# So many samples, drawn at random, stand for all: clusters that need more to show are weak.
+# So many samples, drawn at random, stand for all (more only where halves would hold too few for
+# the clusters asked for): clusters that need more to show are weak.
 MOST_SAMPLES = 1000
 
 
@@ -168,7 +169,7 @@ def weigh_evidence(
             progress(index + 1, n_references)
         return stability
 
-    X = _draw_samples(X, seed)
+    X = _draw_samples(X, max(MOST_SAMPLES, 4 * _fewest(estimator)), seed)
     not_asked = "n_references=0" if n_references == 0 else _lacking(estimator, len(X))
     if not_asked:
         return Evidence(reference, float("nan"), np.array([]), not_asked=not_asked)
@@ -179,19 +180,22 @@ def weigh_evidence(
     return Evidence(reference, own, np.array(stabilities))
 
 
-def _draw_samples(X: np.ndarray, seed: int) -> np.ndarray:
-    if len(X) <= MOST_SAMPLES:
+def _draw_samples(X: np.ndarray, most: int, seed: int) -> np.ndarray:
+    if len(X) <= most:
         return X
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(0, 5)))
-    return X[np.sort(rng.choice(len(X), MOST_SAMPLES, replace=False))]
+    return X[np.sort(rng.choice(len(X), most, replace=False))]
+
+
+def _fewest(estimator) -> int:
+    """Return how few samples can be clustered."""
+    parameters = estimator.get_params()
+    return parameters["n_clusters"] * parameters.get("min_cluster_size", 1)
 
 
 def _lacking(estimator, n_samples: int) -> str:
     """Say what half of the samples lacks for a fit, if anything."""
-    parameters = estimator.get_params()
-    n_clusters, min_size = parameters["n_clusters"], parameters.get("min_cluster_size", 1)
-    if n_samples // 2 >= n_clusters * min_size:
+    needed = _fewest(estimator)
+    if n_samples // 2 >= needed:
         return ""
-    return (
-        f"half of {n_samples} samples is too few for {n_clusters} clusters of at least {min_size}"
-    )
+    return f"half of {n_samples} samples is too few for clusters that need {needed} at least"

@@ -23,7 +23,8 @@ class GapSearch(SparsitySearch):
     sparsities : None or array-like, default=None
         The grid; None is `sparsekm.tuning.grid.default_sparsities` for the data.
     n_references : int, default=10
-        Number of reference data sets, >= 2.
+        Number of reference data sets, >= 2. Beyond 2,048 samples they are searched from one start
+        (`sparsekm.tuning.references.reference_effort`).
     reference : {"permutation", "gaussian", "shrunk"}, default="permutation"
         Every column permuted on its own, as in the paper; or draws from a single Gaussian with the
         data's second moments, which keeps the correlations of the features, or keeps them less
