@@ -21,7 +21,7 @@ def main(snakemake, progress):
     references = read_all_references(snakemake.input.references)
     references.check_grid(snakemake.input.references[0], path.sparsities)
     n_selected = np.count_nonzero(path.weights, axis=1)
-    gap = gap_curve(path.sparsities, n_selected, path.objectives, references.objectives)
+    gap = gap_curve(path.sparsities, n_selected, path.first_objectives, references.objectives)
     rule = snakemake.params.rule
     X = read_normalised(snakemake.input.normalised).X
     limit = feature_limit(X, path) if rule == "auto" else None

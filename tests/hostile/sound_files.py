@@ -217,6 +217,7 @@ def _write_results(folder: Path) -> None:
     path = SparsityPath(
         sparsities=np.array([1.0, 2.0, 5.0]),
         objectives=rng.random(3),
+        first_objectives=rng.random(3),
         labels=rng.integers(0, 2, (3, n)).astype(np.int32),
         weights=weights,
         scores=rng.random((3, p)),

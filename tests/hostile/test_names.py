@@ -84,6 +84,7 @@ def write_fits(folder, codes, p, var):
         path = SparsityPath(
             sparsities=np.array([2.0]),
             objectives=np.ones(1),
+            first_objectives=np.ones(1),
             labels=codes[None].astype(np.int32),
             weights=weights,
             scores=rng.random((1, p)),

@@ -81,6 +81,7 @@ def write_results(folder, dataset, X, labels, n_kept, cer):
         path = SparsityPath(
             sparsities=grid,
             objectives=np.array([objective / 2, objective]),
+            first_objectives=np.array([objective / 2, objective]),
             labels=np.array([np.roll(labels, 1), labels]),
             weights=np.array([weights_of(method, scores, 2), weights]),
             scores=np.array([scores, scores]),

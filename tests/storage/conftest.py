@@ -15,6 +15,7 @@ def path(seed):
     return SparsityPath(
         sparsities=np.array([2.0, 0.5, 5.0]),
         objectives=rng.random(3),
+        first_objectives=rng.random(3),
         labels=np.array([[0, 1, 1, 0], [1, 1, 0, 0], [0, 0, 0, 1]], dtype=np.int32),
         weights=weights,
         scores=rng.random((3, 5)),

@@ -138,12 +138,21 @@ def test_it_is_the_paths_fit_also_where_a_refit_would_differ():
             estimator, sparsities=[2, 5, 10, 20, 30], n_references=2, random_state=seed
         ).fit(X)
         refit = clone(search.best_estimator_).fit(X)
-        assert (
-            search.best_estimator_.objective_
-            == search.results_["objective"].iloc[search.best_index_]
-        )
+        # The grid ascends, so rows of the results are places of the path.
+        assert search.best_estimator_.objective_ == search.path_.objectives[search.best_index_]
         differing += not np.array_equal(refit.labels_, search.labels_)
     assert differing > 0, "every refit agreed: the claim was not put to the test"
+
+
+def test_swept_fits_are_taken_but_the_gap_compares_first_passes():
+    X = np.random.default_rng(5).standard_normal((400, 30))
+    grid, swept = [2, 5, 10, 20, 30], L0KMeans(5, n_init=1, search="alternate")
+    with_sweeps, without = (
+        GapSearch(estimator, sparsities=grid, n_references=2, random_state=1).fit(X)
+        for estimator in (swept, clone(swept).set_params(n_sweeps=0))
+    )
+    assert np.any(with_sweeps.path_.objectives > without.path_.objectives)
+    pd.testing.assert_frame_equal(with_sweeps.results_, without.results_)
 
 
 def test_what_the_best_estimator_knows_is_handed_on(fitted, data):

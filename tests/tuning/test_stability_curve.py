@@ -44,6 +44,7 @@ def hand_made_path():
     return SparsityPath(
         sparsities=np.array([1.0, 2.0]),
         objectives=np.array([3.0, 5.0]),
+        first_objectives=np.array([3.0, 5.0]),
         labels=np.array([[0, 0, 1], [1, 1, 0]], np.int32),
         weights=np.array([[1.0, 0.0, 0.0], [1.0, 1.0, 0.0]]),
         scores=np.zeros((2, 3)),

@@ -45,7 +45,13 @@ def weigh_partition(
     X: Any, partition: PartitionStep, weight_step: WeightStep, labels: np.ndarray, n_iter: int = 0
 ) -> Fit:
     """Take the weight step at a partition: the best fit that has these labels."""
-    scores = partition.scores(X, labels)
+    return weigh_scores(weight_step, labels, partition.scores(X, labels), n_iter)
+
+
+def weigh_scores(
+    weight_step: WeightStep, labels: np.ndarray, scores: np.ndarray, n_iter: int = 0
+) -> Fit:
+    """Take the weight step at a partition whose scores are known."""
     weights = weight_step.weigh(scores)
     return Fit(labels, weights, scores, _objective(weights, scores), n_iter)
 
@@ -56,7 +62,7 @@ def alternate(
     weight_step: WeightStep,
     n_features: int,
     *,
-    rng: np.random.Generator,
+    rng: np.random.Generator | None = None,
     labels: np.ndarray | None = None,
     max_iter: int = 20,
     tol: float = 1e-4,
@@ -78,7 +84,8 @@ def alternate(
     partition : PartitionStep
     weight_step : WeightStep
     n_features : int
-    rng : numpy.random.Generator
+    rng : numpy.random.Generator, optional
+        Needed without `labels`, and with `restart`.
     labels : ndarray of shape (n_samples,), optional
         Partition to start from.
     max_iter : int
@@ -155,8 +162,7 @@ def _improve(X, partition, weight_step, fit, rng, restart):
         found = partition.scores(X, candidate)
         if _objective(fit.weights, found) > value:
             labels, scores, value = candidate, found, _objective(fit.weights, found)
-    weights = weight_step.weigh(scores)
-    return Fit(labels, weights, scores, _objective(weights, scores))
+    return weigh_scores(weight_step, labels, scores)
 
 
 def _objective(weights, scores) -> float:

@@ -62,7 +62,7 @@ class BaseSparseKMeans(SelectorMixin, ClusterMixin, BaseEstimator):
         matrix, partition = self._prepare(X)
         weight_step = self._weight_step(self._sparsity(), matrix.n_features)
         search = self._resolve_search(matrix)
-        (fit,) = self._fit_path(matrix, partition, [weight_step], search)
+        (fit,), _ = self._fit_path(matrix, partition, [weight_step], search)
         exact = replace(partition, tol=0.0, max_iter=np.iinfo(np.int32).max)
         fit = settle(matrix, exact, weight_step, fit)
         return self._learn(matrix, fit, search)
@@ -73,9 +73,9 @@ class BaseSparseKMeans(SelectorMixin, ClusterMixin, BaseEstimator):
         Along a path the objective never falls with the sparsity, and no fit could be bettered by
         the labels of another: more than independent fits promise. The estimator's own `sparsity`
         is not used and nothing is set on it. Beyond 300 samples the starts race in the first
-        k-means and the winner is carried along the path; beyond 1,000 a fit also ends when a
-        round gains less than 3e-5 of the objective, so that border samples may be nearer to
-        another centre.
+        k-means, the winner is carried down the path, and `n_sweeps` sweeps follow; a fit also ends
+        when a round gains less than 3e-5 of the objective, so that beyond 1,000 samples border
+        samples may be nearer to another centre.
 
         Parameters
         ----------
@@ -95,9 +95,10 @@ class BaseSparseKMeans(SelectorMixin, ClusterMixin, BaseEstimator):
         order = np.argsort(sparsities, kind="stable")
         weight_steps = [self._weight_step(s, matrix.n_features) for s in sparsities[order]]
         search = self._resolve_search(matrix)
-        fits = self._fit_path(matrix, partition, weight_steps, search, progress)
+        fits, first = self._fit_path(matrix, partition, weight_steps, search, progress)
         places = np.argsort(order)
-        return SparsityPath.from_fits(sparsities, [fits[place] for place in places], search)
+        ordered = [fits[place] for place in places]
+        return SparsityPath.from_fits(sparsities, ordered, search, first[places])
 
     def adopt(self, X, path: SparsityPath, index: int):
         """Learn a fit of a path as it stands, without searching again.
@@ -177,6 +178,7 @@ class BaseSparseKMeans(SelectorMixin, ClusterMixin, BaseEstimator):
         check_count("n_init", self.n_init)
         check_count("max_iter", self.max_iter)
         check_nonnegative("tol", self.tol)
+        check_count("n_sweeps", self.n_sweeps, 0)
         check_count("min_cluster_size", self.min_cluster_size)
         check_matrix(matrix, self.n_clusters, self.min_cluster_size)
         partition = KMeansPartition(
@@ -196,13 +198,15 @@ class BaseSparseKMeans(SelectorMixin, ClusterMixin, BaseEstimator):
         X = validate_data(self, X, dtype=[np.float64, np.float32], accept_large_sparse=False)
         return CentredMatrix(X)
 
-    def _fit_path(self, matrix, partition, weight_steps, search, progress=None) -> list[Fit]:
+    def _fit_path(
+        self, matrix, partition, weight_steps, search, progress=None
+    ) -> tuple[list[Fit], np.ndarray]:
         return fit_path(
             matrix,
             partition,
             weight_steps,
             search=search,
-            effort=SearchEffort(self.n_init, self.max_iter, self.tol),
+            effort=SearchEffort(self.n_init, self.max_iter, self.tol, self.n_sweeps),
             seeds=seed_sequence(self.random_state),
             labels=self._start(matrix.n_samples),
             progress=progress if progress is not None else self._print_progress,

@@ -81,6 +81,9 @@ class KMeans(BaseSparseKMeans):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
+    # A path of one fit has no neighbours to start from.
+    n_sweeps = 0
+
     def path(self, X, sparsities=None, *, progress: Progress | None = None) -> SparsityPath:
         """Return the one fit there is as a path whose sparsity is the number of features.
 
@@ -124,6 +127,7 @@ class _Penalised(BaseSparseKMeans):
         n_init=10,
         max_iter=20,
         tol=1e-4,
+        n_sweeps=2,
         min_cluster_size=1,
         random_state=None,
         n_jobs=None,
@@ -136,6 +140,7 @@ class _Penalised(BaseSparseKMeans):
         self.n_init = n_init
         self.max_iter = max_iter
         self.tol = tol
+        self.n_sweeps = n_sweeps
         self.min_cluster_size = min_cluster_size
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -170,6 +175,10 @@ class L0KMeans(_Penalised):
         Rounds of one alternation; "global" runs at most twice as many generations.
     tol : float, default=1e-4
         Relative change of the weights below which an alternation has settled.
+    n_sweeps : int, default=2
+        Sweeps along a `path` by the alternating search, beyond 300 samples: after the first pass
+        from the largest sparsity down, every sparsity also starts from its neighbour's partition,
+        up the path and down by turns.
     min_cluster_size : int, default=1
         Smallest cluster allowed; 1 is the unguarded problem. With strongly correlated features a
         small sparsity can make the optimum a split of a few outliers: a guard prevents that.
@@ -228,7 +237,7 @@ class L1KMeans(_Penalised):
         Bound s >= 1 on the l1 norm of the weights; at or above sqrt(n_features), which is what
         None means, it does not bind. When m features tie at the top and s < sqrt(m), the weights
         are equal on the first floor(s^2) of them.
-    search, init, n_init, max_iter, tol, min_cluster_size, random_state, n_jobs, verbose
+    search, init, n_init, max_iter, tol, n_sweeps, min_cluster_size, random_state, n_jobs, verbose
         As in `L0KMeans`.
 
     Attributes

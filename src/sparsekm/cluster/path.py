@@ -3,6 +3,10 @@
 Neighbouring sparsities have similar optima, so each fit is a start for the others. At the end
 every partition found anywhere is tried at every sparsity: along a path the best objective never
 falls with the sparsity, and no fit could be bettered by another fit's labels.
+
+Many samples are searched along the path: a first pass from the largest sparsity down, then sweeps
+up and down by turns, in which every sparsity also starts from its neighbour's partition. What a
+partition has learnt of few features helps at more of them, and the other way round.
 """
 
 from __future__ import annotations
@@ -12,7 +16,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sparsekm.cluster.alternation import Fit, alternate, settle, weigh_partition
+from sparsekm.cluster.alternation import (
+    Fit,
+    alternate,
+    settle,
+    weigh_partition,
+    weigh_scores,
+)
 from sparsekm.cluster.enumeration import ENUMERATION_LIMIT, best_partitions, count_partitions
 from sparsekm.cluster.memetic import MemeticSearch
 from sparsekm.cluster.partition_step import KMeansPartition
@@ -46,6 +56,9 @@ class SparsityPath:
         Rounds of the search at each sparsity.
     search : str
         The search that ran: "alternate" or "global".
+    first_objectives : ndarray of shape (n_sparsities,)
+        The objectives before any sweep: what those of references, which are not swept, are
+        compared with.
     """
 
     sparsities: np.ndarray
@@ -55,6 +68,7 @@ class SparsityPath:
     scores: np.ndarray
     n_iter: np.ndarray
     search: str
+    first_objectives: np.ndarray
 
     @property
     def n_selected(self) -> np.ndarray:
@@ -62,11 +76,19 @@ class SparsityPath:
         return np.count_nonzero(self.weights, axis=1)
 
     @classmethod
-    def from_fits(cls, sparsities: np.ndarray, fits: Sequence[Fit], search: str) -> SparsityPath:
-        """Stack fits, one per sparsity."""
+    def from_fits(
+        cls,
+        sparsities: np.ndarray,
+        fits: Sequence[Fit],
+        search: str,
+        first_objectives: np.ndarray | None = None,
+    ) -> SparsityPath:
+        """Stack fits, one per sparsity; by default they were not swept."""
+        objectives = np.array([fit.objective for fit in fits])
         return cls(
             sparsities=np.asarray(sparsities, dtype=np.float64),
-            objectives=np.array([fit.objective for fit in fits]),
+            objectives=objectives,
+            first_objectives=objectives if first_objectives is None else first_objectives,
             labels=np.array([fit.labels for fit in fits], dtype=np.int32),
             weights=np.array([fit.weights for fit in fits]),
             scores=np.array([fit.scores for fit in fits]),
@@ -88,11 +110,14 @@ class SearchEffort:
         one sparsity, and fewer on a path.
     tol : float
         Relative change of the weights that ends an alternation.
+    n_sweeps : int
+        Sweeps of an alternating search along a path of many samples.
     """
 
     n_init: int
     max_iter: int
     tol: float
+    n_sweeps: int = 0
 
 
 def fit_path(
@@ -105,7 +130,7 @@ def fit_path(
     seeds: np.random.SeedSequence,
     labels: np.ndarray | None = None,
     progress: Progress | None = None,
-) -> list[Fit]:
+) -> tuple[list[Fit], np.ndarray]:
     """Fit every weight step of a path.
 
     Parameters
@@ -124,63 +149,65 @@ def fit_path(
 
     Returns
     -------
-    list of Fit
+    fits : list of Fit
         In the order of `weight_steps`.
+    first_objectives : ndarray of shape (n_sparsities,)
+        The objectives before any sweep.
     """
-    if search == "global":
-        fits = _search_globally(X, partition, weight_steps, effort, seeds, labels, progress)
+    if search == "alternate" and X.n_samples > RESTART_LIMIT:
+        fits = _pass_down(X, partition, weight_steps, effort, seeds, labels, progress)
+        fits = [_best_of(weight_step, fits, i) for i, weight_step in enumerate(weight_steps)]
+        first = fits
+        fits = _sweep(X, partition, weight_steps, fits, effort, progress)
+        fits = [_best_of(weight_step, fits, i) for i, weight_step in enumerate(weight_steps)]
     else:
-        fits = _alternate_along(X, partition, weight_steps, effort, seeds, labels, progress)
-    return share_partitions(X, partition, weight_steps, fits)
+        find = _search_globally if search == "global" else _restart_everywhere
+        fits = find(X, partition, weight_steps, effort, seeds, labels, progress)
+        fits = first = _share_partitions(X, partition, weight_steps, fits)
+    return fits, np.array([fit.objective for fit in first])
 
 
-def share_partitions(
-    X: Matrix,
-    partition: KMeansPartition,
-    weight_steps: Sequence[WeightStep],
-    fits: list[Fit],
-) -> list[Fit]:
-    """Try every fit's labels at every sparsity until no fit can be bettered by another's."""
+def _best_of(weight_step: WeightStep, fits: Sequence[Fit], own: int) -> Fit:
+    """Weigh the labels of every fit by one weight step; return the best, the `own` where alike."""
+    values = [np.sum(weight_step.weigh(fit.scores) * fit.scores) for fit in fits]
+    best = int(np.argmax(values))
+    if values[best] <= fits[own].objective * (1 + RELATIVE_GAIN):
+        return fits[own]
+    return weigh_scores(weight_step, fits[best].labels, fits[best].scores, fits[own].n_iter)
+
+
+def _share_partitions(X, partition, weight_steps, fits) -> list[Fit]:
+    """Start every sparsity from the best labels of all until no fit can be bettered by another."""
     fits = list(fits)
-    gain = SMALL_GAIN if X.n_samples > RESTART_LIMIT else 0.0
     improved = True
     while improved:
         improved = False
         for i, weight_step in enumerate(weight_steps):
-            values = [np.sum(weight_step.weigh(fit.scores) * fit.scores) for fit in fits]
-            best = int(np.argmax(values))
-            if values[best] > fits[i].objective * (1 + RELATIVE_GAIN):
-                start = weigh_partition(
-                    X, partition, weight_step, fits[best].labels, fits[i].n_iter
-                )
-                better = settle(X, partition, weight_step, start, gain)
+            start = _best_of(weight_step, fits, i)
+            if start is not fits[i]:
+                better = settle(X, partition, weight_step, start)
                 if better.objective > fits[i].objective:
                     fits[i] = better
                     improved = True
     return fits
 
 
-def _alternate_along(X, partition, weight_steps, effort, seeds, labels, progress):
+def _restart_everywhere(X, partition, weight_steps, effort, seeds, labels, progress):
     """Run Algorithm 1 at every sparsity, from the largest down, each also from the last one's end.
 
     Its first k-means weighs all features alike, so it is the same for every sparsity and done
-    once per restart. Up to `RESTART_LIMIT` samples every sparsity restarts the whole algorithm,
-    and so does every partition step within it. With more, a restart costs far more than it gains:
-    the starts race in the first k-means, and the winner alone is carried on.
+    once per restart. Every sparsity restarts the whole algorithm, and so does every partition step
+    within it.
     """
-    many = X.n_samples > RESTART_LIMIT
     generators = [np.random.default_rng(seed) for seed in seeds.spawn(effort.n_init)]
     if labels is not None:
         starts = [labels]
-    elif many:
-        starts = [race_starts(X, partition, generators)]
     else:
         equal = np.ones(X.n_features)
         starts = [partition.start(X, equal, rng) for rng in generators]
     fits: list[Fit] = []
     for done, weight_step in enumerate(reversed(weight_steps), start=1):
-        carried = [] if not fits else [fits[-1].labels]
-        candidates = carried if many and carried else starts + carried
+        candidates = starts if not fits else [*starts, fits[-1].labels]
         tried = [
             alternate(
                 X,
@@ -191,8 +218,6 @@ def _alternate_along(X, partition, weight_steps, effort, seeds, labels, progress
                 labels=start,
                 max_iter=effort.max_iter,
                 tol=effort.tol,
-                restart=not many,
-                gain=SMALL_GAIN if many else 0.0,
             )
             for r, start in enumerate(candidates)
         ]
@@ -200,6 +225,65 @@ def _alternate_along(X, partition, weight_steps, effort, seeds, labels, progress
         if progress is not None:
             progress(done, len(weight_steps))
     return fits[::-1]
+
+
+def _pass_down(X, partition, weight_steps, effort, seeds, labels, progress):
+    """Run Algorithm 1 from the largest sparsity down, each from the last one's end.
+
+    With many samples a restart costs far more than it gains: the starts race in the first k-means,
+    and the winner alone is carried on.
+    """
+    generators = [np.random.default_rng(seed) for seed in seeds.spawn(effort.n_init)]
+    if labels is None:
+        labels = race_starts(X, partition, generators)
+    fits: list[Fit] = []
+    for done, weight_step in enumerate(reversed(weight_steps), start=1):
+        fits.append(_carry_on(X, partition, weight_step, effort, labels))
+        labels = fits[-1].labels
+        if progress is not None:
+            progress(done, _count_steps(weight_steps, effort))
+    return fits[::-1]
+
+
+def _sweep(X, partition, weight_steps, fits, effort, progress):
+    """Start every sparsity from its neighbour's partition: up the path, down, and so on."""
+    fits = list(fits)
+    m = len(fits)
+    known: dict[tuple[int, int], Fit] = {}
+    done = m
+    for sweep in range(effort.n_sweeps):
+        step = 1 if sweep % 2 == 0 else -1
+        for i in range(1, m) if step == 1 else range(m - 2, -1, -1):
+            neighbour = fits[i - step]
+            done += 1
+            # A start that was tried before leads where it led.
+            if known.get((i, step)) is not neighbour:
+                known[i, step] = neighbour
+                found = _carry_on(X, partition, weight_steps[i], effort, neighbour.labels)
+                fits[i] = max(fits[i], found, key=lambda fit: fit.objective)
+            if progress is not None:
+                progress(done, _count_steps(weight_steps, effort))
+    return fits
+
+
+def _carry_on(X, partition, weight_step, effort, labels) -> Fit:
+    """Run Algorithm 1 from `labels`, without restarts, until a round gains little."""
+    return alternate(
+        X,
+        partition,
+        weight_step,
+        X.n_features,
+        labels=labels,
+        max_iter=effort.max_iter,
+        tol=effort.tol,
+        restart=False,
+        gain=SMALL_GAIN,
+    )
+
+
+def _count_steps(weight_steps, effort) -> int:
+    m = len(weight_steps)
+    return m + (m - 1) * effort.n_sweeps
 
 
 def _search_globally(X, partition, weight_steps, effort, seeds, labels, progress):

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 
 from sparsekm.cluster.partition_step import SEEDING_SAMPLE, KMeansPartition, draw_samples
 from sparsekm.cluster.scatter import Matrix
 
-# How many starts go on to all samples, and how far before the best of them is chosen.
+# How many starts go on to all samples.
 FINALISTS = 3
-FINAL_ITERATIONS = 5
 
 
 def race_starts(
@@ -20,9 +18,8 @@ def race_starts(
 ) -> np.ndarray:
     """Run k-means on all features from several starts and return the most promising partition.
 
-    Beyond `SEEDING_SAMPLE` samples all starts run on the same sample of that size, `FINALISTS` of
-    them for `FINAL_ITERATIONS` iterations on all samples, and the best of these to its end: a
-    start costs far less than a k-means on everything.
+    Beyond `SEEDING_SAMPLE` samples all starts run on the same sample of that size, and the best
+    `FINALISTS` of them on all samples: a start costs far less than a k-means on everything.
 
     Parameters
     ----------
@@ -41,12 +38,11 @@ def race_starts(
         return _rank(X, partition, starts)[0]
     sample = X.take(draw_samples(X, generators[0]))
     starts = [partition.start(sample, equal, rng) for rng in generators]
-    short = replace(partition, max_iter=FINAL_ITERATIONS)
     finalists = [
-        short.refine(X, equal, partition.extend(X, equal, sample, start))
+        partition.refine(X, equal, partition.extend(X, equal, sample, start))
         for start in _rank(sample, partition, starts)[:FINALISTS]
     ]
-    return partition.refine(X, equal, _rank(X, partition, finalists)[0])
+    return _rank(X, partition, finalists)[0]
 
 
 def _rank(X, partition, starts) -> list[np.ndarray]:

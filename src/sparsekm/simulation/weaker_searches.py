@@ -108,7 +108,6 @@ class _Unshared:
                 partition,
                 weight_step,
                 matrix.n_features,
-                rng=generators[0],
                 labels=labels,
                 max_iter=self.max_iter,
                 tol=self.tol,
@@ -117,7 +116,7 @@ class _Unshared:
             fits.append(fit)
             if self._carried:
                 labels = fit.labels
-        return fits
+        return fits, np.array([fit.objective for fit in fits])
 
 
 class LloydKMeans(_WithLloyd, KMeans):

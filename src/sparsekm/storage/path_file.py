@@ -1,7 +1,8 @@
 """The file ``path.h5``: a method's fits at all sparsities.
 
-Arrays: ``sparsity (m,)``, ``objective (m,)``, ``labels (m, n)`` int32, ``n_iter (m,)``,
-``scores (m, p)`` (the between-cluster sums of squares a_j), and the weights as compressed rows
+Arrays: ``sparsity (m,)``, ``objective (m,)``, ``first_objective (m,)`` (before any sweep: those of
+references are compared with it), ``labels (m, n)`` int32, ``n_iter (m,)``, ``scores (m, p)`` (the
+between-cluster sums of squares a_j), and the weights as compressed rows
 ``selected/indptr (m + 1,)``, ``selected/indices``, ``selected/weights``. Attributes: see
 `sparsekm.storage.attributes`.
 """
@@ -37,6 +38,7 @@ def write_path(file: str | Path, path: SparsityPath, attributes: Mapping[str, An
     with atomic_hdf5(file) as opened:
         opened["sparsity"] = np.asarray(path.sparsities, dtype=np.float64)
         opened["objective"] = np.asarray(path.objectives, dtype=np.float64)
+        opened["first_objective"] = np.asarray(path.first_objectives, dtype=np.float64)
         opened["labels"] = np.asarray(path.labels, dtype=np.int32)
         opened["n_iter"] = np.asarray(path.n_iter, dtype=np.int64)
         opened["scores"] = np.asarray(path.scores, dtype=np.float64)
@@ -75,6 +77,9 @@ def read_path(file: str | Path) -> tuple[SparsityPath, dict[str, Any]]:
         path = SparsityPath(
             sparsities=sparsities,
             objectives=read_array(opened, "objective", kind="f", shape=(m,), rule=_RULE),
+            first_objectives=read_array(
+                opened, "first_objective", kind="f", shape=(m,), rule=_RULE
+            ),
             labels=labels,
             weights=read_rows(opened, "selected", m, scores.shape[1], _RULE),
             scores=scores,

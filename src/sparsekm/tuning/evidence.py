@@ -15,8 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 from joblib import Parallel, delayed
 from scipy.stats import t as student
+from sklearn.base import clone
 
-from sparsekm.tuning.references import REFERENCES, reference_seed
+from sparsekm.tuning.references import REFERENCES, first_pass, reference_seed
 from sparsekm.tuning.resampling import resample
 
 # Chance that data without clusters are taken for data with.
@@ -173,6 +174,8 @@ def weigh_evidence(
     not_asked = "n_references=0" if n_references == 0 else _lacking(estimator, len(X))
     if not_asked:
         return Evidence(reference, float("nan"), np.array([]), not_asked=not_asked)
+    # Halves of the data and of references are searched alike: without sweeps, as fast.
+    estimator = clone(estimator).set_params(**first_pass(estimator))
     own = half_stability(estimator, X, sparsities, seed=seed)
     stabilities = Parallel(n_jobs=n_jobs, require="sharedmem")(
         delayed(work)(index) for index in range(n_references)

@@ -27,7 +27,8 @@ def gap_curve(
     n_selected : array-like of shape (n_sparsities,)
         Number of features the fit on the data keeps.
     objectives : array-like of shape (n_sparsities,)
-        Objectives on the data, > 0.
+        Objectives on the data, > 0, as the same search found them that the references had:
+        `SparsityPath.first_objectives`.
     reference_objectives : array-like of shape (n_references, n_sparsities)
         Objectives on the references, > 0, at least two of them.
 

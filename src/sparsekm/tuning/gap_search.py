@@ -49,7 +49,8 @@ class GapSearch(SparsitySearch):
         The path's own fit at the best sparsity, not a refit. Beyond 1,000 samples its labels can
         differ from its `predict` on the training data for a few border samples.
     results_ : pandas.DataFrame
-        The gap curve, ascending in sparsity: see `sparsekm.tuning.gap.gap_curve`.
+        The gap curve, ascending in sparsity: see `sparsekm.tuning.gap.gap_curve`. It compares
+        the first objectives of `path_` with those of the references.
     path_ : SparsityPath
         The fits on the data.
     limit_ : FeatureLimit or None
@@ -123,7 +124,7 @@ class GapSearch(SparsitySearch):
         path = estimator.path(X, sparsities)
         self._report("data", 0)
         references = self._fit_references(X, sparsities, seed)
-        self.results_ = gap_curve(sparsities, path.n_selected, path.objectives, references)
+        self.results_ = gap_curve(sparsities, path.n_selected, path.first_objectives, references)
         self.limit_ = feature_limit(X, path) if self.rule == "auto" else None
         chosen = select_sparsity(self.results_, self.rule, self.limit_)
         self._take(estimator, given, path, chosen)

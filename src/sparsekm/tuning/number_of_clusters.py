@@ -189,13 +189,14 @@ class _Tuning:
             ),
             strict=True,
         )
-        gaps = gap_curve(self.sparsities, path.n_selected, path.objectives, np.array(objectives))
+        own = path.first_objectives
+        gaps = gap_curve(self.sparsities, path.n_selected, own, np.array(objectives))
         best = select_sparsity(gaps, "auto", feature_limit(self.X, path))
-        own = self.parallel(
+        agreements = self.parallel(
             delayed(self._agreement)(estimator, self.X, path, index, self.seed)
             for index in range(self.n_splits)
         )
-        stability = float(np.mean(own, axis=0)[best])
+        stability = float(np.mean(agreements, axis=0)[best])
         reference_stability = float(np.mean(beside, axis=0)[best])
         chosen = gaps.iloc[best]
         return {
@@ -217,7 +218,7 @@ class _Tuning:
         agreements = [
             self._agreement(estimator, data, path, split, seed) for split in range(self.n_splits)
         ]
-        return path.objectives, np.mean(agreements, axis=0)
+        return path.first_objectives, np.mean(agreements, axis=0)
 
     def _agreement(
         self, estimator, X: np.ndarray, path: SparsityPath, index: int, seed: int
