@@ -23,7 +23,7 @@ def benchmark(n_samples: int = 8_000, n_features: int = 1_724) -> pd.DataFrame:
     X = simulate(n_samples, n_features)
     grid = default_sparsities("l0", n_features, N_SPARSITIES)
     # The first path only compiles.
-    L0KMeans(N_CLUSTERS, n_init=1).path(X[:2000], grid[:1])
+    L0KMeans(N_CLUSTERS, n_init=1, n_sweeps=0).path(X[:2000], grid[:1])
     logs: dict[int, list[np.ndarray]] = {1: [], 10: []}
     seconds = dict.fromkeys(logs, 0.0)
     for index in range(N_REFERENCES):
@@ -31,7 +31,8 @@ def benchmark(n_samples: int = 8_000, n_features: int = 1_724) -> pd.DataFrame:
         for seed in SEEDS:
             for n_init in logs:
                 began = time.process_time()
-                path = L0KMeans(N_CLUSTERS, n_init=n_init, random_state=seed).path(matrix, grid)
+                estimator = L0KMeans(N_CLUSTERS, n_init=n_init, n_sweeps=0, random_state=seed)
+                path = estimator.path(matrix, grid)
                 seconds[n_init] += time.process_time() - began
                 logs[n_init].append(np.log(path.objectives))
     one, ten = np.array(logs[1]), np.array(logs[10])

@@ -238,8 +238,10 @@ def _pass_down(X, partition, weight_steps, effort, seeds, labels, progress):
         labels = race_starts(X, partition, generators)
     fits: list[Fit] = []
     for done, weight_step in enumerate(reversed(weight_steps), start=1):
-        fits.append(_carry_on(X, partition, weight_step, effort, labels))
-        labels = fits[-1].labels
+        if not fits:
+            fits.append(_settle_roughly(X, partition, weight_step, effort, labels))
+        else:
+            fits.append(_carry_on(X, partition, weight_step, effort, fits[-1]))
         if progress is not None:
             progress(done, _count_steps(weight_steps, effort))
     return fits[::-1]
@@ -259,14 +261,21 @@ def _sweep(X, partition, weight_steps, fits, effort, progress):
             # A start that was tried before leads where it led.
             if known.get((i, step)) is not neighbour:
                 known[i, step] = neighbour
-                found = _carry_on(X, partition, weight_steps[i], effort, neighbour.labels)
+                found = _carry_on(X, partition, weight_steps[i], effort, neighbour)
                 fits[i] = max(fits[i], found, key=lambda fit: fit.objective)
             if progress is not None:
                 progress(done, _count_steps(weight_steps, effort))
     return fits
 
 
-def _carry_on(X, partition, weight_step, effort, labels) -> Fit:
+def _carry_on(X, partition, weight_step, effort, fit) -> Fit:
+    """Start from a neighbour's fit, which stays as it is where the weights stay the same."""
+    if np.array_equal(weight_step.weigh(fit.scores), fit.weights):
+        return fit
+    return _settle_roughly(X, partition, weight_step, effort, fit.labels)
+
+
+def _settle_roughly(X, partition, weight_step, effort, labels) -> Fit:
     """Run Algorithm 1 from `labels`, without restarts, until a round gains little."""
     return alternate(
         X,
