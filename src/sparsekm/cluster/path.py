@@ -156,10 +156,11 @@ def fit_path(
     """
     if search == "alternate" and X.n_samples > RESTART_LIMIT:
         fits = _pass_down(X, partition, weight_steps, effort, seeds, labels, progress)
-        fits = [_best_of(weight_step, fits, i) for i, weight_step in enumerate(weight_steps)]
-        first = fits
-        fits = _sweep(X, partition, weight_steps, fits, effort, progress)
-        fits = [_best_of(weight_step, fits, i) for i, weight_step in enumerate(weight_steps)]
+        first = [_best_of(weight_step, fits, i) for i, weight_step in enumerate(weight_steps)]
+        fits = first
+        if effort.n_sweeps > 0:
+            fits = _sweep(X, partition, weight_steps, fits, effort, progress)
+            fits = _share_partitions(X, partition, weight_steps, fits, SMALL_GAIN)
     else:
         find = _search_globally if search == "global" else _restart_everywhere
         fits = find(X, partition, weight_steps, effort, seeds, labels, progress)
@@ -176,7 +177,7 @@ def _best_of(weight_step: WeightStep, fits: Sequence[Fit], own: int) -> Fit:
     return weigh_scores(weight_step, fits[best].labels, fits[best].scores, fits[own].n_iter)
 
 
-def _share_partitions(X, partition, weight_steps, fits) -> list[Fit]:
+def _share_partitions(X, partition, weight_steps, fits, gain=0.0) -> list[Fit]:
     """Start every sparsity from the best labels of all until no fit can be bettered by another."""
     fits = list(fits)
     improved = True
@@ -185,7 +186,7 @@ def _share_partitions(X, partition, weight_steps, fits) -> list[Fit]:
         for i, weight_step in enumerate(weight_steps):
             start = _best_of(weight_step, fits, i)
             if start is not fits[i]:
-                better = settle(X, partition, weight_step, start)
+                better = settle(X, partition, weight_step, start, gain)
                 if better.objective > fits[i].objective:
                     fits[i] = better
                     improved = True
