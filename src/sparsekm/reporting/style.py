@@ -195,6 +195,8 @@ def shades(color: str, n_shades: int, avoid: Sequence[str] = ()) -> list[str]:
         for lightness in np.linspace(0.27, 0.85, 15)
         for strength in (1, 0.6)
     ]
+    # By rounding, which differs between releases of Python, one can lie beyond the range.
+    candidates = np.clip(candidates, 0, 1)
     chosen = [to_rgb(color)]
     places = place_colors(candidates)
     kinship = np.linalg.norm(places - place_colors(chosen), axis=1)
