@@ -128,9 +128,10 @@ def _summarise_planted(results: Sequence[DatasetResult]) -> list[str]:
     planted = sum(int(r.planted.sum()) for r in known)
     kept = sum(r.methods["l0"].n_kept for r in known)
     found = sum(int((r.methods["l0"].weights[r.planted] != 0).sum()) for r in known)
+    others = kept - found
     return [
         f"Of {planted:,} features planted as relevant, ℓ₀-k-means keeps {found:,}; of the "
-        f"{kept:,} features it keeps, {kept - found:,} were not."
+        f"{kept:,} features it keeps, {others:,} {'was' if others == 1 else 'were'} not."
     ]
 
 
