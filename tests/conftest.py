@@ -1,16 +1,24 @@
 """Fixtures that every test may use."""
 
+import fcntl
 import html
 import json
 import os
 import re
 import shutil
 import subprocess
+from itertools import product
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
+
+
+def pytest_collection_modifyitems(items):
+    """Begin with the slow tests: begun last, one alone would keep the other processes waiting."""
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
 
 
 @pytest.fixture(scope="session")
@@ -84,7 +92,28 @@ def examine_page(chromium, tmp_path_factory, project_root):
 
 
 @pytest.fixture(scope="session")
-def new_project():
+def kernels(tmp_path_factory):
+    """Compile what most runs need, in the sources that projects are copied from.
+
+    Else every copy would compile it again, and several of its jobs at a time.
+    """
+    from sparsekm import GapSearch, KMeans, L0KMeans, L1KMeans, PenalizedGaussianMixture
+
+    X = np.random.default_rng(0).standard_normal((24, 30))
+    l0, options = L0KMeans(2, search="global"), {"sparsities": [3, 30], "n_references": 2}
+    estimators = [KMeans(2), L1KMeans(2), L0KMeans(2, search="alternate")]
+    estimators += [GapSearch(l0, reference="gaussian", **options), PenalizedGaussianMixture(2)]
+    # The folder above is that of all processes: one compiles, the others wait and only load.
+    with (tmp_path_factory.getbasetemp().parent / "kernels.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        for dtype, estimator in product((np.float32, np.float64), estimators):
+            estimator.fit(X.astype(dtype))
+        # So few samples that all partitions are tried.
+        l0.fit(X[:8])
+
+
+@pytest.fixture(scope="session")
+def new_project(kernels):
     """Give the function that makes a small project in a folder, from the sources in another."""
     from small_project import make_project
 

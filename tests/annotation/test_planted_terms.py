@@ -24,6 +24,9 @@ from sparsekm.simulation.phantom.invented_ontology import (
 from sparsekm.simulation.phantom.sections import PlantedSection
 from sparsekm.simulation.phantom.sizes import get_size
 
+# What the tests look at is made once in each process.
+pytestmark = pytest.mark.xdist_group("planted terms")
+
 AGE = "E18.5"
 KINDS = ("marker", "gradient", "module", "housekeeping", "noise")
 

@@ -17,6 +17,9 @@ from sparsekm.storage.fit_file import read_fit, write_fit
 from sparsekm.storage.path_file import pick_fit, write_path
 from sparsekm.storage.score_file import SCORES
 
+# What the tests look at is made once in each process.
+pytestmark = pytest.mark.xdist_group("names")
+
 SCRIPT = "<script>alert(1)</script>"
 BREAKING_OUT = '"></script><img src=x onerror=alert(1)>'
 # The last would be a formula to matplotlib, and one that it cannot set.

@@ -22,6 +22,9 @@ from sparsekm.reporting.genes_of_interest import choose_genes, top_kept
 from sparsekm.reporting.report import write_report
 from sparsekm.simulation.phantom.invented_ontology import NEEDED_EVERYWHERE
 
+# What the tests look at is made once in each process.
+pytestmark = pytest.mark.xdist_group("gene sections")
+
 AGES = ("E11.5", "P4")
 
 

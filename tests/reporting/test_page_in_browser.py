@@ -8,6 +8,9 @@ import matplotlib.image
 import numpy as np
 import pytest
 
+# What the tests look at is made once in each process.
+pytestmark = pytest.mark.xdist_group("report")
+
 
 @pytest.fixture(scope="module")
 def found(examine_page, report):

@@ -11,6 +11,9 @@ from sparsekm.reporting.literature import Citations
 from sparsekm.reporting.methods_text import write_methods
 from sparsekm.reporting.report import write_report
 
+# What the tests look at is made once in each process.
+pytestmark = pytest.mark.xdist_group("report")
+
 HOSTILE = "<script>alert(1)</script>"
 
 
@@ -175,6 +178,7 @@ def test_figures_are_on_the_page_and_in_the_folder(page, report):
     ]
 
 
+@pytest.mark.slow
 def test_same_results_give_the_same_figures(matrix_result):
     first, second = draw_figures(matrix_result), draw_figures(matrix_result)
     assert [figure.svg for figure in first] == [figure.svg for figure in second]

@@ -10,6 +10,9 @@ from sparsekm.theory.partition_consistency import simulate_partitions, tabulate_
 from sparsekm.theory.plane import Plane
 from sparsekm.theory.recovery_diagram import simulate_recovery
 
+# What the tests look at is made once in each process.
+pytestmark = pytest.mark.xdist_group("theory figures")
+
 PLANES = {
     "samples_features": {"n_samples": [12, 30], "n_features": [20, 40], "n_relevant": 5, "mu": 1.0},
     "relevant_mu": {"n_relevant": [2, 50], "mu": [0.5, 3.0], "n_samples": 12, "n_features": 60},

@@ -33,6 +33,8 @@ CONFIGURATION = {
         "evidence_references": 2,
     },
 }
+# What others are writing there now.
+_UNFINISHED = shutil.ignore_patterns("*.tmp.*", "*.pyc.*")
 PARTS = ("Snakefile", "workflow", "scripts", "src", "envs", "profiles", "data/paper")
 
 
@@ -84,7 +86,7 @@ def make_project(root: Path, source: Path) -> Project:
     for part in PARTS:
         if (source / part).is_dir():
             # With __pycache__, and so with what Numba compiled: compiling takes a minute.
-            shutil.copytree(source / part, root / part)
+            shutil.copytree(source / part, root / part, ignore=_UNFINISHED)
         else:
             shutil.copy(source / part, root / part)
     rng = np.random.default_rng(0)

@@ -1,6 +1,7 @@
 """The real rules about the theorems, and baselines through the real workflow, on small numbers."""
 
 import pandas as pd
+import pytest
 
 from sparsekm.storage.fit_file import read_fit
 
@@ -28,6 +29,7 @@ def few_repetitions(configuration):
         configuration["theory"][section]["repetitions"] = 2
 
 
+@pytest.mark.slow
 def test_the_target_theory_makes_every_table_and_figure(fresh):
     fresh.configure(few_repetitions)
     run = fresh.snakemake("theory", "--cores", "1")
@@ -53,6 +55,7 @@ def test_an_unknown_setting_of_the_theory_is_refused(fresh):
     assert "theory.partitions: unknown keys ['mus']" in run.stdout
 
 
+@pytest.mark.slow
 def test_baselines_run_where_k_means_does(fresh):
     methods = ("pca", "pgmm")
     fresh.configure(lambda configuration: configuration.update(methods=list(methods)))

@@ -1,14 +1,19 @@
 """The sparsity chosen by stability in the real workflow, and the comparison of tuning rules."""
 
+import shutil
 from html import escape
 
 import numpy as np
 import pandas as pd
+import pytest
 
 from sparsekm.storage.evidence_file import EVIDENCE
 from sparsekm.storage.fit_file import read_fit
 from sparsekm.storage.path_file import read_path
 from sparsekm.tuning.stability import select_stable
+
+# The run is made once in each process.
+pytestmark = pytest.mark.xdist_group("stability")
 
 DESIGNS = {
     "easy": {"kind": "independent", "design": "autoregressive", "rho": 0, "mu": 2},
@@ -20,15 +25,23 @@ DESIGNS = {
 
 def by_stability(configuration):
     configuration["atlas"] = None
+    configuration["matrices"] = {"tumours": configuration["matrices"]["tumours"]}
     configuration["methods"] = ["kmeans", "l0"]
     configuration["tuning"].update(criterion="stability", splits=3, evidence_references=2)
 
 
-def test_stability_chooses_a_fit_of_the_path_and_the_report_is_made(fresh):
-    fresh.configure(by_stability)
-    folder = fresh.root / "results" / "tumours" / "l0"
-    run = fresh.snakemake("--cores", "1")
+@pytest.fixture(scope="module")
+def tuned(tmp_path_factory, project_root, new_project):
+    """The project after one whole run."""
+    project = new_project(tmp_path_factory.mktemp("stability"), project_root)
+    project.configure(by_stability)
+    run = project.snakemake("--cores", "1")
     assert run.returncode == 0, run.stdout
+    return project
+
+
+def test_stability_chooses_a_fit_of_the_path_and_the_report_is_made(tuned):
+    folder = tuned.root / "results" / "tumours" / "l0"
     curve = pd.read_csv(folder / "stability_curve.csv")
     assert curve["sparsity"].is_monotonic_increasing
     chosen = int(np.flatnonzero(curve["chosen"]).item())
@@ -39,26 +52,30 @@ def test_stability_chooses_a_fit_of_the_path_and_the_report_is_made(fresh):
     assert fit.attributes["rule"] == "sparse-end"
     assert fit.attributes["n_splits"] == 3
     assert not (folder / "gap.csv").exists()
-    row = EVIDENCE.read(fresh.root / "results" / "tumours" / "l0" / "evidence.csv")
+    row = EVIDENCE.read(folder / "evidence.csv")
     assert row["n_references"] == 2
     assert ("No evidence" in row["conclusion"]) == (row["strength"] <= 1)
-    assert escape(row["conclusion"]) in (fresh.root / "results" / "report.html").read_text()
+    assert escape(row["conclusion"]) in (tuned.root / "results" / "report.html").read_text()
 
 
-def test_the_batches_of_resamplings_change_nothing(fresh):
-    curves = []
-    for size in (1, 3):
+def test_the_batches_of_resamplings_change_nothing(tuned):
+    name = "results/tumours/l0/stability_curve.csv"
+    curve = tuned.root / name
+    resamplings = curve.parent / "resamplings"
+    in_twos = curve.read_bytes()
+    for size, n_batches in ((1, 3), (3, 1)):
 
         def in_batches(configuration, size=size):
             by_stability(configuration)
             configuration["tuning"]["references_per_job"] = size
 
-        fresh.configure(in_batches)
-        file = "results/tumours/l0/stability_curve.csv"
-        run = fresh.snakemake(file, "--cores", "1", "--forceall")
+        tuned.configure(in_batches)
+        curve.unlink()
+        shutil.rmtree(resamplings)
+        run = tuned.snakemake(name, "--cores", "1")
         assert run.returncode == 0, run.stdout
-        curves.append((fresh.root / file).read_bytes())
-    assert curves[0] == curves[1]
+        assert len(list(resamplings.glob("*.h5"))) == n_batches
+        assert curve.read_bytes() == in_twos
 
 
 def test_the_study_compares_the_rules_on_every_design(fresh):
