@@ -72,10 +72,10 @@ class BaseSparseKMeans(SelectorMixin, ClusterMixin, BaseEstimator):
 
         Along a path the objective never falls with the sparsity, and no fit could be bettered by
         the labels of another: more than independent fits promise. The estimator's own `sparsity`
-        is not used and nothing is set on it. Beyond 300 samples the starts race in the first
-        k-means, the winner is carried down the path, and `n_sweeps` sweeps follow; a fit also ends
-        when a round gains less than 3e-5 of the objective, so that beyond 1,000 samples border
-        samples may be nearer to another centre.
+        is not used and nothing is set on it. Beyond 300 samples `n_init` starts race in the first
+        k-means, on its principal subspace, the winner is carried down the path, and `n_sweeps`
+        sweeps of three such lineages follow; a fit also ends when a round gains less than 3e-5 of
+        the objective, so that beyond 1,000 samples border samples may be nearer to another centre.
 
         Parameters
         ----------

@@ -123,7 +123,7 @@ def _assign(columns, support, slopes, offsets, labels, squares, stay, join, star
         size = min(ROW_BLOCK, stop - first)
         for k in range(n_clusters):
             block[k, :size] = offsets[k]
-        _add_products(columns, support, slopes, first, size, block)
+        add_products(columns, support, slopes, first, size, block)
         for i in range(size):
             own = labels[first + i]
             square = squares[first + i]
@@ -138,7 +138,7 @@ def _assign(columns, support, slopes, offsets, labels, squares, stay, join, star
 
 
 @compiled
-def _add_products(columns, support, slopes, first, size, block):
+def add_products(columns, support, slopes, first, size, block):
     """Add sum_j slopes[j, k] * x_ij; four features at a time, so that each pass does more."""
     n_kept = support.shape[0]
     whole = n_kept - n_kept % 4

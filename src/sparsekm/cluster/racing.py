@@ -1,4 +1,4 @@
-"""Many starts on many samples: a race on a sample, whose best are carried to all samples."""
+"""Many starts on many samples: races in few dimensions, whose winners go on to all features."""
 
 from __future__ import annotations
 
@@ -6,46 +6,60 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sparsekm.cluster.partition_step import SEEDING_SAMPLE, KMeansPartition, draw_samples
+from sparsekm.cluster.partition_step import KMeansPartition, draw_samples
+from sparsekm.cluster.principal_subspace import principal_axes_of, project
 from sparsekm.cluster.scatter import Matrix
 
-# How many starts go on to all samples.
-FINALISTS = 3
+# Dimensions beyond the number of clusters: the last axes of an iteration are its worst.
+EXTRA_AXES = 3
 
 
 def race_starts(
-    X: Matrix, partition: KMeansPartition, generators: Sequence[np.random.Generator]
-) -> np.ndarray:
-    """Run k-means on all features from several starts and return the most promising partition.
-
-    Beyond `SEEDING_SAMPLE` samples all starts run on the same sample of that size, and the best
-    `FINALISTS` of them on all samples: a start costs far less than a k-means on everything.
+    X: Matrix,
+    partition: KMeansPartition,
+    rng: np.random.Generator,
+    races: Sequence[Sequence[np.random.Generator]],
+) -> list[np.ndarray]:
+    """Run k-means on all features from the best of several starts on its principal subspace.
 
     Parameters
     ----------
     X : CentredMatrix or StreamedMatrix
     partition : KMeansPartition
-    generators : sequence of numpy.random.Generator
-        One for each start.
+    rng : numpy.random.Generator
+        Draws the samples that show the principal axes, and where their search starts.
+    races : sequence of sequences of numpy.random.Generator
+        A generator for every start of every race.
 
     Returns
     -------
-    ndarray of shape (n_samples,), int32
+    list of ndarray of shape (n_samples,), int32
+        The winner of every race, run to its end on all features.
     """
+    winners = _run_races(_reduce_features(X, partition, rng), partition, races)
     equal = np.ones(X.n_features)
-    if X.n_samples <= SEEDING_SAMPLE:
-        starts = [partition.start(X, equal, rng) for rng in generators]
-        return _rank(X, partition, starts)[0]
-    sample = X.take(draw_samples(X, generators[0]))
-    starts = [partition.start(sample, equal, rng) for rng in generators]
-    finalists = [
-        partition.refine(X, equal, partition.extend(X, equal, sample, start))
-        for start in _rank(sample, partition, starts)[:FINALISTS]
-    ]
-    return _rank(X, partition, finalists)[0]
+    return [partition.refine(X, equal, labels) for labels in winners]
 
 
-def _rank(X, partition, starts) -> list[np.ndarray]:
-    """Sort partitions by their objective on all features, best first."""
-    objectives = [float(np.sum(partition.scores(X, labels))) for labels in starts]
-    return [starts[i] for i in np.argsort(-np.array(objectives), kind="stable")]
+def _reduce_features(X, partition, rng) -> Matrix:
+    n_axes = partition.n_clusters + EXTRA_AXES
+    if X.n_features <= n_axes:
+        return X
+    sample = X.take(draw_samples(X, rng))
+    axes = principal_axes_of(sample, n_axes, rng, partition.n_threads)
+    return project(X, axes, partition.n_threads)
+
+
+def _run_races(reduced, partition, races) -> list[np.ndarray]:
+    """Return the best end of each race, holding no more than one beside the best."""
+    equal = np.ones(reduced.n_features)
+    winners = []
+    for generators in races:
+        winner, best = None, -1.0
+        for rng in generators:
+            labels = partition.start(reduced, equal, rng)
+            objective = float(np.sum(partition.scores(reduced, labels)))
+            if objective > best:
+                winner, best = labels, objective
+        winners.append(winner)
+    return winners

@@ -129,11 +129,11 @@ def reference_effort(estimator, n_samples: int) -> dict[str, int]:
 
     A reference is not swept: its objectives are compared with `SparsityPath.first_objectives`.
 
-    Beyond `SEEDING_SAMPLE` samples the starts of an alternating search only race on a sample. Where
-    there is no structure the winner of ten ends no higher than a single start: the mean log
-    objectives of four references differ by .003 at most, up as often as down, and single references
-    by as much (``python -m benchmarks reference_effort``). With fewer samples more starts do end
-    higher, and references have as many as the data.
+    Beyond `SEEDING_SAMPLE` samples a reference has a single start. Where there is no structure the
+    winner of ten ends no higher: the mean log objectives of four references differ by .003 at most,
+    up as often as down, and single references by as much (``python -m benchmarks
+    reference_effort``). With fewer samples more starts do end higher, and references have as many
+    as the data.
 
     Parameters
     ----------
