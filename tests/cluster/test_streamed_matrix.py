@@ -1,6 +1,7 @@
 """A matrix read in blocks gives the bits of the same matrix in memory, in less memory."""
 
 import tracemalloc
+from functools import cache
 
 import h5py
 import numpy as np
@@ -21,13 +22,18 @@ def draw(n=4000, p=60, dtype=np.float32):
     return X.astype(dtype)
 
 
+@cache
+def path_in_memory(Estimator, dtype):
+    estimator = Estimator(4, n_init=3, n_sweeps=2, random_state=2, n_jobs=2)
+    return estimator, estimator.path(draw(dtype=dtype), GRIDS[Estimator])
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("block_size", [333, 1000, 10_000])
 @pytest.mark.parametrize("Estimator", GRIDS)
 def test_a_path_over_an_hdf5_dataset_has_the_same_bits(tmp_path, Estimator, block_size, dtype):
     X = draw(dtype=dtype)
-    estimator = Estimator(4, n_init=3, random_state=2, n_jobs=2)
-    expected = estimator.path(X, GRIDS[Estimator])
+    estimator, expected = path_in_memory(Estimator, dtype)
     with h5py.File(tmp_path / "X.h5", "w") as file:
         file.create_dataset("X", data=X, chunks=(100, 60))
     with h5py.File(tmp_path / "X.h5", "r") as file:

@@ -11,7 +11,7 @@ import pytest
 from campaign import run_campaign
 from kinds import KINDS
 
-N_QUICK = 440
+N_QUICK = 500
 N_THOROUGH = 10_000
 
 

@@ -56,6 +56,27 @@ def test_imports_are_followed_wherever_they_stand(package, script):
     }  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    "block",
+    [
+        "if True:\n    pass\nelif False:\n    {}",
+        "if True:\n    pass\nelse:\n    {}",
+        "for i in ():\n    {}",
+        "while False:\n    pass\nelse:\n    {}",
+        "with open('x'):\n    {}",
+        "class A:\n    def f(self):\n        {}",
+        "try:\n    pass\nexcept ValueError:\n    {}",
+        "try:\n    pass\nexcept ValueError:\n    pass\nelse:\n    {}",
+        "try:\n    pass\nfinally:\n    {}",
+        "match 1:\n    case 1:\n        {}",
+        "async def f():\n    async for i in g():\n        {}",
+    ],
+)
+def test_imports_are_found_in_every_kind_of_block(package, script, block):
+    script.write_text(block.format("import sparsekm.alone") + "\n")
+    assert names(script, package) == {"alone.py"}
+
+
 def test_a_name_from_an_init_file_counts_every_module_of_its_package(package, script):
     script.write_text("from sparsekm.apart import name\n")
     assert names(script, package) == {"apart/one.py", "apart/two.py"}

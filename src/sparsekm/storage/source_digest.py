@@ -16,6 +16,7 @@ from pathlib import Path
 
 PACKAGE = "sparsekm"
 _DATA_SUFFIXES = (".html", ".css", ".js", ".json", ".csv")
+_HOLD_STATEMENTS = (ast.stmt, ast.ExceptHandler, ast.match_case)
 _PACKAGE_FOLDER = Path(__file__).resolve().parents[1]
 
 
@@ -101,7 +102,7 @@ def _imports(file: Path, package_folder: Path, modified: int) -> tuple[str, ...]
 
 
 def _imported_names(tree: ast.AST, file: Path, package_folder: Path) -> Iterator[str]:
-    for node in ast.walk(tree):
+    for node in _statements(tree):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -110,6 +111,16 @@ def _imported_names(tree: ast.AST, file: Path, package_folder: Path) -> Iterator
         else:
             continue
         yield from names
+
+
+def _statements(tree: ast.AST) -> Iterator[ast.AST]:
+    """Walk through statements, wherever they stand; expressions, most of a tree, hold none."""
+    for children in vars(tree).values():
+        if isinstance(children, list):
+            for child in children:
+                if isinstance(child, _HOLD_STATEMENTS):
+                    yield child
+                    yield from _statements(child)
 
 
 def _absolute(node: ast.ImportFrom, file: Path, package_folder: Path) -> str:
