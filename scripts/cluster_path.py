@@ -10,7 +10,7 @@ def main(snakemake, progress):
 
     problem = pose(snakemake)
     path = problem.estimator.path(
-        problem.data.X, problem.sparsities, progress=progress.counting("sparsities")
+        problem.data.X, problem.sparsities, progress=progress.counting("fits")
     )
     write_path(snakemake.output.path, path, problem.attributes)
 
