@@ -10,8 +10,6 @@ PYTHON ?= $(shell for python in python3.11 python3.12 python3.13 python3; do \
 	then echo $$python; break; fi; done)
 CORES ?= all
 SNAKEMAKE_FLAGS ?=
-# One more than two cores: a test that waits for a program leaves its core to another.
-TEST_PROCESSES ?= 3
 
 export PATH := $(BIN):$(PATH)
 # Any matplotlib, on any machine, draws into files.
@@ -50,7 +48,7 @@ lint: $(STAMP) ## ruff, snakefmt and snakemake --lint
 	"$(BIN)/snakemake" --lint
 
 check: $(STAMP) ## the tests without lint
-	"$(BIN)/python" -m pytest -n $(TEST_PROCESSES) --dist loadgroup
+	"$(BIN)/python" -m pytest -n 2 --dist loadgroup
 
 test-slurm: $(STAMP) ## the workflow on a real Slurm, installed and started here (as root, on Debian)
 	"$(BIN)/python" -m pytest -m slurm tests/slurm
