@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from sparsekm import L0KMeans, L1KMeans
-from sparsekm.cluster import path as path_module
+from sparsekm.cluster import lineages as lineages_module
 from sparsekm.cluster.alternation import Fit
+from sparsekm.cluster.path import SearchEffort
 
 GRIDS = {L0KMeans: [2, 4, 8, 15, 30, 40], L1KMeans: [1.2, 1.8, 2.7, 4.0, 5.5]}
 
@@ -66,18 +67,18 @@ def test_a_path_of_many_sweeps_ends_where_neighbours_lead_nowhere_new(X):
 
 def test_lineages_find_what_the_first_alone_does_not(X, monkeypatch):
     many = [path.objectives for path in paths(X, L0KMeans)]
-    monkeypatch.setattr(path_module, "LINEAGES", 1)
+    monkeypatch.setattr(lineages_module, "LINEAGES", 1)
     one = [path.objectives for path in paths(X, L0KMeans)]
     assert np.mean(np.log(many)) > np.mean(np.log(one))
 
 
 def test_the_first_lineage_takes_up_the_best_neighbour_of_any(X, monkeypatch):
     """Where nothing is found along the path, what another lineage has is all there is to gain."""
-    monkeypatch.setattr(path_module, "_carry_on", lambda X, partition, step, effort, fit: fit)
+    monkeypatch.setattr(lineages_module, "_carry_on", lambda X, partition, step, effort, fit: fit)
     fits = [Fit(np.zeros(1), np.ones(1), np.ones(1), value) for value in (1.0, 5.0, 2.0, 3.0)]
     lineages = [[fits[0], fits[0]], [fits[1], fits[2]], [fits[3], fits[3]]]
-    effort = path_module.SearchEffort(1, 1, 0.0, n_sweeps=1)
-    found = path_module._sweep(None, None, [None, None], lineages, effort, lambda: None)
+    effort = SearchEffort(1, 1, 0.0, n_sweeps=1)
+    found = lineages_module._sweep(None, None, [None, None], lineages, effort, lambda: None)
     assert [fit.objective for fit in found] == [5.0, 5.0]
 
 
@@ -93,7 +94,7 @@ def test_progress_counts_every_step_of_every_lineage(X):
     steps = []
     estimator = L0KMeans(6, n_init=2, search="alternate", n_sweeps=2, random_state=0)
     estimator.path(X, [4, 15, 40], progress=lambda done, total: steps.append((done, total)))
-    total = path_module.LINEAGES * (3 + 2 * 2)
+    total = lineages_module.LINEAGES * (3 + 2 * 2)
     assert steps == [(done, total) for done in range(1, total + 1)]
 
 

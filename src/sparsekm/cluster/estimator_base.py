@@ -10,10 +10,11 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sparsekm.cluster.alternation import Fit, settle
+from sparsekm.cluster.lineages import SMALL_GAIN
 from sparsekm.cluster.lloyd import WeightedFeatures, nearest_centers
 from sparsekm.cluster.matrix import CentredMatrix
 from sparsekm.cluster.partition_step import SEEDING_SAMPLE, KMeansPartition
-from sparsekm.cluster.path import SMALL_GAIN, Progress, SearchEffort, SparsityPath, fit_path
+from sparsekm.cluster.path import Progress, SearchEffort, SparsityPath, fit_path
 from sparsekm.cluster.scatter import Matrix, cluster_sizes, matrix_sums
 from sparsekm.cluster.seeds import seed_sequence
 from sparsekm.cluster.streamed_matrix import StreamedMatrix
