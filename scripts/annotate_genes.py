@@ -5,12 +5,12 @@ from workflow_job import run
 
 def main(snakemake, progress):
     """Write each feature's scores, weights, verdict and stability, where it is high, its terms."""
-    from sparsekm.annotation.enrichment import list_terms
+    from sparsekm.annotation.feature_terms import list_terms
     from sparsekm.annotation.gene_matching import match_features
     from sparsekm.annotation.gene_set_file import read_gene_sets_file
+    from sparsekm.annotation.gene_stability_file import read_stability
     from sparsekm.annotation.gene_table import gene_table, primary_method, write_gene_table
     from sparsekm.annotation.locations import locate_features
-    from sparsekm.annotation.stability import read_stability
     from sparsekm.expression.normalised_file import read_features, read_normalised
     from sparsekm.storage.fit_file import read_fit
 

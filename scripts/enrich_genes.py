@@ -5,7 +5,8 @@ from workflow_job import run
 
 def main(snakemake, progress):
     """Test every term within the size limits against the genes analysed, and write all tests."""
-    from sparsekm.annotation.enrichment import find_enriched, group_features, write_enrichment
+    from sparsekm.annotation.enrichment import find_enriched, group_features
+    from sparsekm.annotation.enrichment_file import write_enrichment
     from sparsekm.annotation.gene_matching import match_features
     from sparsekm.annotation.gene_set_file import read_gene_sets_file
     from sparsekm.expression.normalised_file import read_features

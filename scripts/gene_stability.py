@@ -6,7 +6,8 @@ from workflow_job import run
 
 def main(snakemake, progress):
     """Cluster the halves from the tuned labels on and write the share that keeps each feature."""
-    from sparsekm.annotation.stability import count_kept, write_stability
+    from sparsekm.annotation.gene_stability_file import write_stability
+    from sparsekm.annotation.stability import count_kept
     from sparsekm.storage.fit_file import read_fit
 
     params = snakemake.params

@@ -117,6 +117,8 @@ def run(main, snakemake) -> None:
             logging.basicConfig(
                 filename=log, filemode="w", level=logging.INFO, format="%(asctime)s %(message)s"
             )
+            # What a PDF leaves out of its fonts would be hundreds of lines.
+            logging.getLogger("fontTools").setLevel(logging.WARNING)
             logging.captureWarnings(True)
             clear_unfinished(snakemake.output)
             main(snakemake, Progress(job))

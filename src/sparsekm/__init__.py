@@ -17,7 +17,7 @@ _HOMES = {
     "L1KMeans": "sparsekm.cluster.estimators",
     "PCAKMeans": "sparsekm.baselines.pca_kmeans",
     "PenalizedGaussianMixture": "sparsekm.baselines.penalised_gaussian_mixture",
-    "SparsityPath": "sparsekm.cluster.path",
+    "SparsityPath": "sparsekm.cluster.sparsity_path",
     "StreamedMatrix": "sparsekm.cluster.streamed_matrix",
     "classification_error_rate": "sparsekm.metrics.partition_metrics",
     "error_clustering_rate": "sparsekm.metrics.partition_metrics",

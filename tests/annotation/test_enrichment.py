@@ -6,13 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sparsekm.annotation.enrichment import (
-    find_enriched,
-    group_features,
-    list_terms,
-    read_enrichment,
-    write_enrichment,
-)
+from sparsekm.annotation.enrichment import find_enriched, group_features
+from sparsekm.annotation.enrichment_file import read_enrichment, write_enrichment
+from sparsekm.annotation.feature_terms import list_terms
 from sparsekm.annotation.gene_matching import match_features
 from sparsekm.annotation.gene_set_sources import read_gene_sets
 from sparsekm.annotation.gene_sets import build_gene_sets

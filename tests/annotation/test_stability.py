@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from sparsekm.annotation.stability import count_kept, draw_half, read_stability, write_stability
+from sparsekm.annotation.gene_stability_file import read_stability, write_stability
+from sparsekm.annotation.stability import count_kept, draw_half
 from sparsekm.cluster.estimators import L0KMeans, L1KMeans
 
 

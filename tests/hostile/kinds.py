@@ -37,11 +37,11 @@ from validity import (
 
 from sparsekm.annotation import kept_by_age
 from sparsekm.annotation.cluster_overlap import read_overlap
-from sparsekm.annotation.enrichment import read_enrichment
+from sparsekm.annotation.enrichment_file import read_enrichment
 from sparsekm.annotation.gene_set_file import read_gene_sets_file
 from sparsekm.annotation.gene_set_sources import read_gene_sets
+from sparsekm.annotation.gene_stability_file import read_stability
 from sparsekm.annotation.gene_table import read_gene_table
-from sparsekm.annotation.stability import read_stability
 from sparsekm.atlas.allen.cache import BodyCache
 from sparsekm.atlas.assembly import assemble_age
 from sparsekm.atlas.common_genes import read_common_genes

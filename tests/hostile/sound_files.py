@@ -15,8 +15,8 @@ from scipy import sparse
 
 from sparsekm.annotation.cluster_overlap import COLUMNS as OVERLAP_COLUMNS
 from sparsekm.annotation.cluster_overlap import write_overlap
-from sparsekm.annotation.enrichment import COLUMNS as ENRICHMENT_COLUMNS
-from sparsekm.annotation.enrichment import write_enrichment
+from sparsekm.annotation.enrichment_file import COLUMNS as ENRICHMENT_COLUMNS
+from sparsekm.annotation.enrichment_file import write_enrichment
 from sparsekm.annotation.gene_set_file import write_gene_sets
 from sparsekm.annotation.gene_set_sources import read_gene_sets
 from sparsekm.annotation.gene_table import gene_table, write_gene_table
@@ -27,7 +27,7 @@ from sparsekm.atlas.common_genes import write_common_genes
 from sparsekm.atlas.expression_file import describe_expression, write_expression
 from sparsekm.atlas.ontology import read_ontology
 from sparsekm.atlas.retrieval import retrieve_age, retrieve_genes, retrieve_ontology
-from sparsekm.cluster.path import SparsityPath
+from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.expression.normalised_file import write_normalised
 from sparsekm.simulation.phantom.source import PhantomSource
 from sparsekm.simulation.repetition import METRICS, Repetition

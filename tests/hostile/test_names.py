@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from sparsekm.annotation.gene_table import gene_table, write_gene_table
-from sparsekm.cluster.path import SparsityPath
+from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.expression.normalised_file import write_normalised
 from sparsekm.reporting.report import load_dataset_result, write_report
 from sparsekm.storage.fit_file import read_fit, write_fit

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from sparsekm.annotation.cluster_overlap import tabulate_overlap
-from sparsekm.annotation.enrichment import COLUMNS
+from sparsekm.annotation.enrichment_file import COLUMNS
 from sparsekm.annotation.gene_sets import build_gene_sets
 from sparsekm.annotation.kept_by_age import tabulate_ages, tabulate_changes
 from sparsekm.reporting.age_figure import age_figure

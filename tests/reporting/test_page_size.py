@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from sparsekm.annotation.cluster_overlap import tabulate_overlap
-from sparsekm.annotation.enrichment import COLUMNS
+from sparsekm.annotation.enrichment_file import COLUMNS
 from sparsekm.annotation.gene_table import VERDICTS
 from sparsekm.reporting.ages_view import view_ages
 from sparsekm.reporting.report import write_report

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sparsekm.cluster.path import SparsityPath
+from sparsekm.cluster.sparsity_path import SparsityPath
 
 
 @pytest.fixture

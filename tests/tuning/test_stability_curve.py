@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sparsekm.cluster.path import SparsityPath
+from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.tuning.evidence import Evidence
 from sparsekm.tuning.stability import select_stable, selection_stability, stability_curve
 

@@ -9,7 +9,7 @@ import pytest
 from benchmarks.workflow_jobs import benchmark
 
 from sparsekm.annotation.cluster_overlap import read_overlap
-from sparsekm.annotation.enrichment import read_enrichment
+from sparsekm.annotation.enrichment_file import read_enrichment
 from sparsekm.annotation.gene_table import read_gene_table
 from sparsekm.atlas.manifest import digest, read_manifest
 from sparsekm.storage.fit_file import read_fit

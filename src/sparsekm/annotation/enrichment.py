@@ -10,8 +10,7 @@ tested in the group [1]_: those whose K lies within the size limits, also where 
 the genes of the data set, never those of the genome: the atlas chose its genes, and terms common
 among them would otherwise pass for a finding.
 
-Both steps are SciPy's. This module defines the file ``enrichment.csv``, a row per group and term
-tested, by group and ascending in p.
+Both steps are SciPy's.
 
 References
 ----------
@@ -21,34 +20,14 @@ References
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from scipy.stats import false_discovery_control, hypergeom
 
+from sparsekm.annotation.enrichment_file import COLUMNS
 from sparsekm.annotation.gene_matching import MatchedFeatures
 from sparsekm.annotation.gene_sets import GeneSets
-from sparsekm.storage.atomic import write_table
-from sparsekm.storage.checked_table import NUMBER_OR_NOTHING, WHOLE, WORD, read_table
-
-_CONTRACT = {
-    "group": WORD,
-    "term": WORD,
-    "name": WORD,
-    "n_analysed": WHOLE,
-    "n_group": WHOLE,
-    "n_term": WHOLE,
-    "n_shared": WHOLE,
-    "expected": NUMBER_OR_NOTHING,
-    "fold": NUMBER_OR_NOTHING,
-    "p_value": NUMBER_OR_NOTHING,
-    "q_value": NUMBER_OR_NOTHING,
-    "genes": WORD,
-}
-COLUMNS = tuple(_CONTRACT)
-GROUPS = ("kept", "dropped", "only l1")
-"""Groups of features, in the order of tables."""
 
 
 def group_features(weights: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -98,7 +77,7 @@ def find_enriched(
 
     Returns
     -------
-    table : DataFrame with the columns of `COLUMNS`
+    table : DataFrame with the columns of `enrichment_file.COLUMNS`
 
     Raises
     ------
@@ -163,40 +142,3 @@ def _test_group(
     )
     # Ties, as among terms with the same genes, go by size and identifier.
     return table.sort_values(["p_value", "n_term", "term"], kind="stable", ignore_index=True)
-
-
-def write_enrichment(table: pd.DataFrame, file: str | Path) -> None:
-    """Write the table as UTF-8 CSV, whole or not at all."""
-    write_table(table[list(COLUMNS)], file)
-
-
-def read_enrichment(file: str | Path) -> pd.DataFrame:
-    """Read a table written by `write_enrichment`."""
-    return read_table(file, _CONTRACT, "enrich_genes")
-
-
-def list_terms(sets: GeneSets, matched: MatchedFeatures, most: int = 5, largest: int = 500) -> list:
-    """Name the most specific terms of each feature.
-
-    Parameters
-    ----------
-    sets : GeneSets
-    matched : MatchedFeatures
-    most : int
-        Terms of a feature to name.
-    largest : int
-        Genes that a term may have, of all its genes.
-
-    Returns
-    -------
-    terms : list of p str
-        Names joined by ``"; "``, the terms with the fewest genes first.
-    """
-    by_gene: dict[int, list[str]] = {}
-    sizes = [members.size for members in sets.members]
-    for t in sorted(range(len(sets.terms)), key=lambda t: (sizes[t], sets.terms[t])):
-        if sizes[t] <= largest:
-            for gene in sets.members[t]:
-                by_gene.setdefault(int(gene), []).append(sets.names[t])
-    found = ["; ".join(by_gene.get(int(at), [])[:most]) for at in matched.positions]
-    return [found[gene] if gene >= 0 else "" for gene in matched.gene_of]

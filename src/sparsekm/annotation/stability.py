@@ -3,9 +3,7 @@
 Half of the samples are drawn without replacement, again and again, and clustered at the tuned
 sparsity [1]_. Each fit starts from the tuned labels of its half: the question is whether the
 features that make these clusters are the same in other samples, not whether a search finds the
-clusters again. This module defines the file ``stability.csv``: a row per feature in the order of
-the matrix, with the columns ``symbol``, ``kept`` and ``subsamples`` (counts) and ``stability``,
-their ratio.
+clusters again.
 
 References
 ----------
@@ -14,22 +12,13 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from sklearn.base import clone
 
-from sparsekm.storage.atomic import write_table
-from sparsekm.storage.checked_hdf5 import DamagedFileError
-from sparsekm.storage.checked_table import NUMBER, WHOLE, WORD, read_table
 from sparsekm.storage.seeds import derive_seed
-
-_RULE = "gene_stability"
-_CONTRACT = {"symbol": WORD, "kept": WHOLE, "subsamples": WHOLE, "stability": NUMBER}
-COLUMNS = tuple(_CONTRACT)
 
 
 def draw_half(n_samples: int, index: int, seed: int) -> np.ndarray:
@@ -110,48 +99,3 @@ def _keeps(X: np.ndarray, estimator: Any, labels: np.ndarray, seed: int) -> np.n
         random_state=seed,
     )
     return fit.fit(X).feature_weights_ != 0
-
-
-def write_stability(
-    file: str | Path, symbols: Sequence[str], counts: np.ndarray, n_subsamples: int
-) -> None:
-    """Write how often each feature is kept, whole or not at all."""
-    counts = np.asarray(counts, dtype=np.int64)
-    table = pd.DataFrame(
-        {
-            "symbol": np.asarray(symbols, dtype=object),
-            "kept": counts,
-            "subsamples": n_subsamples,
-            "stability": counts / n_subsamples,
-        }
-    )
-    write_table(table, file)
-
-
-def read_stability(file: str | Path, symbols: Sequence[str]) -> np.ndarray:
-    """Read the share of subsamples that keep each feature.
-
-    Parameters
-    ----------
-    file : path
-    symbols : sequence of str
-        The features that the file should be about, in its order.
-
-    Returns
-    -------
-    stability : float64 array of shape (p,), in [0, 1]
-
-    Raises
-    ------
-    ValueError
-        If it is about other features, or its counts make no shares.
-    """
-    table = read_table(file, _CONTRACT, _RULE)
-    if list(table["symbol"]) != [str(s) for s in symbols]:
-        raise DamagedFileError(
-            file, f"symbols should be the {len(symbols)} features of the data set", _RULE
-        )
-    kept, subsamples = table["kept"].to_numpy(), table["subsamples"].to_numpy()
-    if not ((kept >= 0) & (kept <= subsamples) & (subsamples > 0)).all():
-        raise DamagedFileError(file, "kept should lie between 0 and subsamples in every row", _RULE)
-    return kept / subsamples

@@ -9,7 +9,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sparsekm.cluster.alternation import Fit
 from sparsekm.cluster.matrix import CentredMatrix
-from sparsekm.cluster.path import Progress, SparsityPath
+from sparsekm.cluster.path import Progress
+from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.cluster.validation import check_count, check_matrix
 
 

@@ -14,9 +14,10 @@ from sparsekm.cluster.lineages import SMALL_GAIN
 from sparsekm.cluster.lloyd import WeightedFeatures, nearest_centers
 from sparsekm.cluster.matrix import CentredMatrix
 from sparsekm.cluster.partition_step import SEEDING_SAMPLE, KMeansPartition
-from sparsekm.cluster.path import Progress, SearchEffort, SparsityPath, fit_path
+from sparsekm.cluster.path import Progress, SearchEffort, fit_path
 from sparsekm.cluster.scatter import Matrix, cluster_sizes, matrix_sums
 from sparsekm.cluster.seeds import seed_sequence
+from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.cluster.streamed_matrix import StreamedMatrix
 from sparsekm.cluster.threads import count_threads
 from sparsekm.cluster.validation import (

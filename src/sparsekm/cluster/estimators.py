@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from sparsekm.cluster.estimator_base import BaseSparseKMeans
-from sparsekm.cluster.path import Progress, SparsityPath
+from sparsekm.cluster.path import Progress
+from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.cluster.validation import check_l0_sparsity, check_l1_sparsity
 from sparsekm.cluster.weight_step import EqualWeights, SoftThreshold, TopFeatures
 

@@ -28,63 +28,6 @@ Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
-class SparsityPath:
-    """Fits at several sparsities, in the order they were asked for.
-
-    Attributes
-    ----------
-    sparsities : ndarray of shape (n_sparsities,)
-    objectives : ndarray of shape (n_sparsities,)
-    labels : ndarray of shape (n_sparsities, n_samples), int32
-    weights : ndarray of shape (n_sparsities, n_features)
-    scores : ndarray of shape (n_sparsities, n_features)
-        The scores a_j of every feature under the labels of each sparsity.
-    n_iter : ndarray of shape (n_sparsities,), int64
-        Rounds of the search at each sparsity.
-    search : str
-        The search that ran: "alternate" or "global".
-    first_objectives : ndarray of shape (n_sparsities,)
-        The objectives before any sweep: what those of references, which are not swept, are
-        compared with.
-    """
-
-    sparsities: np.ndarray
-    objectives: np.ndarray
-    labels: np.ndarray
-    weights: np.ndarray
-    scores: np.ndarray
-    n_iter: np.ndarray
-    search: str
-    first_objectives: np.ndarray
-
-    @property
-    def n_selected(self) -> np.ndarray:
-        """Number of kept features at each sparsity, shape (n_sparsities,)."""
-        return np.count_nonzero(self.weights, axis=1)
-
-    @classmethod
-    def from_fits(
-        cls,
-        sparsities: np.ndarray,
-        fits: Sequence[Fit],
-        search: str,
-        first_objectives: np.ndarray | None = None,
-    ) -> SparsityPath:
-        """Stack fits, one per sparsity; by default they were not swept."""
-        objectives = np.array([fit.objective for fit in fits])
-        return cls(
-            sparsities=np.asarray(sparsities, dtype=np.float64),
-            objectives=objectives,
-            first_objectives=objectives if first_objectives is None else first_objectives,
-            labels=np.array([fit.labels for fit in fits], dtype=np.int32),
-            weights=np.array([fit.weights for fit in fits]),
-            scores=np.array([fit.scores for fit in fits]),
-            n_iter=np.array([fit.n_iter for fit in fits], dtype=np.int64),
-            search=search,
-        )
-
-
-@dataclass(frozen=True)
 class SearchEffort:
     """How hard to search.
 

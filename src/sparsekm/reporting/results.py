@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from sparsekm.annotation.cluster_overlap import read_overlap
-from sparsekm.annotation.enrichment import read_enrichment
+from sparsekm.annotation.enrichment_file import read_enrichment
 from sparsekm.annotation.gene_table import gene_table, read_gene_table
 from sparsekm.storage.anndata_parts import read_part
 from sparsekm.storage.checked_hdf5 import open_checked

@@ -17,6 +17,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import IO
 
 import matplotlib as mpl
 import numpy as np
@@ -128,24 +129,24 @@ def figure_svg(figure: Figure) -> str:
     decimals would be a third of the file.
     """
     stream = io.StringIO()
-    with figure_style():
-        _prepare(figure)
-        figure.savefig(stream, format="svg", metadata={"Date": None, "Creator": None})
+    _save(figure, stream, "svg", {"Date": None, "Creator": None})
     return _PATHS.sub(lambda path: _DECIMALS.sub(r"\1", path[0]), stream.getvalue())
 
 
 def figure_pdf(figure: Figure) -> bytes:
     """Render a figure as PDF, the same bytes for the same figure."""
     stream = io.BytesIO()
-    with figure_style():
-        _prepare(figure)
-        figure.savefig(stream, format="pdf", metadata={"CreationDate": None, "Creator": None})
+    _save(figure, stream, "pdf", {"CreationDate": None, "Creator": None})
     return stream.getvalue()
 
 
-def _prepare(figure: Figure) -> None:
-    if not getattr(figure, "has_formulas", False):
-        take_literally(figure)
+def _save(figure: Figure, stream: IO, kind: str, metadata: dict[str, None]) -> None:
+    """Save a figure; what the first format laid out, the second takes over."""
+    with figure_style():
+        if figure.get_layout_engine() is not None and not getattr(figure, "has_formulas", False):
+            take_literally(figure)
+        figure.savefig(stream, format=kind, metadata=metadata)
+        figure.set_layout_engine(None)
 
 
 def categorical_colors(n_colors: int) -> list[str]:

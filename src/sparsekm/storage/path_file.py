@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from sparsekm.cluster.path import SparsityPath
+from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.storage.atomic_hdf5 import atomic_hdf5
 from sparsekm.storage.attributes import read_attributes, write_attributes
 from sparsekm.storage.checked_hdf5 import DamagedFileError, open_checked, read_array

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from sparsekm.cluster.path import SparsityPath
+from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.tuning.noise_correlation import NoiseCorrelation, noise_correlation
 
 # The largest share of correlated features that is kept.

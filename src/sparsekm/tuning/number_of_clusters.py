@@ -30,8 +30,8 @@ from joblib import Parallel, delayed
 from sklearn.base import clone
 from sklearn.utils.validation import check_array
 
-from sparsekm.cluster.path import SparsityPath
 from sparsekm.cluster.seeds import seed_sequence
+from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.cluster.validation import check_choice, check_count, check_sparsities
 from sparsekm.tuning.feature_limit import feature_limit
 from sparsekm.tuning.gap import gap_curve

@@ -7,8 +7,8 @@ from sklearn.base import BaseEstimator, ClusterMixin, MetaEstimatorMixin, clone
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from sparsekm.cluster.path import SparsityPath
 from sparsekm.cluster.seeds import seed_sequence
+from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.cluster.validation import check_sparsities
 from sparsekm.tuning.grid import default_sparsities
 

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 from sklearn.metrics import adjusted_rand_score
 
-from sparsekm.cluster.path import SparsityPath
+from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.cluster.validation import check_choice
 
 STABILITY_RULES = ["max", "sparse-end", "same"]

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from sparsekm.cluster.estimators import L0KMeans
-from sparsekm.cluster.path import SparsityPath
+from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.metrics.partition_metrics import classification_error_rate
 from sparsekm.metrics.support_metrics import proper_nonzero_weights, proper_zero_weights
 from sparsekm.tuning.feature_limit import FeatureLimit, feature_limit, share_of
