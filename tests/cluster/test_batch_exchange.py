@@ -112,7 +112,7 @@ def test_the_winner_of_a_race_is_at_least_as_good_as_most_single_starts():
     equal = np.ones(40)
     seeds = np.random.SeedSequence(0).spawn(10)
     starts = [np.random.default_rng(seed) for seed in seeds]
-    (winner,) = race_starts(X, partition, np.random.default_rng(0), [starts])
+    winner = race_starts(X, partition, np.random.default_rng(0), starts)
     singles = [partition.start(X, equal, np.random.default_rng(seed)) for seed in seeds]
     values = [partition.scores(X, labels).sum() for labels in [winner, *singles]]
     assert values[0] >= np.quantile(values[1:], 0.75)

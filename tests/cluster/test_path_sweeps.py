@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from sparsekm import L0KMeans, L1KMeans
-from sparsekm.cluster import lineages as lineages_module
+from sparsekm.cluster import sweeps
 from sparsekm.cluster.alternation import Fit
-from sparsekm.cluster.path import SearchEffort
 
 GRIDS = {L0KMeans: [2, 4, 8, 15, 30, 40], L1KMeans: [1.2, 1.8, 2.7, 4.0, 5.5]}
 
@@ -65,37 +64,36 @@ def test_a_path_of_many_sweeps_ends_where_neighbours_lead_nowhere_new(X):
     np.testing.assert_array_equal(few.labels, many.labels)
 
 
-def test_lineages_find_what_the_first_alone_does_not(X, monkeypatch):
-    many = [path.objectives for path in paths(X, L0KMeans)]
-    monkeypatch.setattr(lineages_module, "LINEAGES", 1)
-    one = [path.objectives for path in paths(X, L0KMeans)]
-    assert np.mean(np.log(many)) > np.mean(np.log(one))
+def test_a_fit_that_was_carried_on_is_not_carried_on_again(X, monkeypatch):
+    """Where nothing better is found, sweeps beyond the second have nothing left to try."""
+    asked = []
+
+    def find_nothing(X, partition, weight_step, effort, neighbour, rng):
+        asked.append((weight_step, neighbour))
+        return neighbour
+
+    monkeypatch.setattr(sweeps, "_advance", find_nothing)
+    fits = [Fit(np.zeros(1), np.ones(1), np.ones(1), value) for value in (1.0, 2.0, 3.0, 4.0)]
+    found = sweeps._sweep(None, None, list("abcd"), fits, None, [None] * 5, lambda: None)
+    assert [fit.objective for fit in found] == [4.0, 4.0, 4.0, 4.0]
+    assert len(asked) == len({(step, id(fit)) for step, fit in asked})
 
 
-def test_the_first_lineage_takes_up_the_best_neighbour_of_any(X, monkeypatch):
-    """Where nothing is found along the path, what another lineage has is all there is to gain."""
-    monkeypatch.setattr(lineages_module, "_carry_on", lambda X, partition, step, effort, fit: fit)
-    fits = [Fit(np.zeros(1), np.ones(1), np.ones(1), value) for value in (1.0, 5.0, 2.0, 3.0)]
-    lineages = [[fits[0], fits[0]], [fits[1], fits[2]], [fits[3], fits[3]]]
-    effort = SearchEffort(1, 1, 0.0, n_sweeps=1)
-    found = lineages_module._sweep(None, None, [None, None], lineages, effort, lambda: None)
-    assert [fit.objective for fit in found] == [5.0, 5.0]
+def test_merging_splitting_and_fresh_starts_find_what_neighbours_alone_do_not(X, monkeypatch):
+    full = [path.objectives for path in paths(X, L0KMeans)]
+    monkeypatch.setattr(sweeps, "_better_labels", lambda X, partition, fit, rng: fit.labels)
+    carried = [path.objectives for path in paths(X, L0KMeans)]
+    assert np.mean(np.log(full)) > np.mean(np.log(carried))
 
 
-def test_a_path_from_given_labels_has_one_lineage(X):
-    labels = np.random.default_rng(0).integers(6, size=500)
+@pytest.mark.parametrize("init", ["k-means++", "labels"])
+def test_progress_counts_every_step(X, init):
     steps = []
-    estimator = L0KMeans(6, init=labels, search="alternate", n_sweeps=2)
+    labels = np.random.default_rng(0).integers(6, size=500)
+    start = {"init": labels} if init == "labels" else {"n_init": 2}
+    estimator = L0KMeans(6, search="alternate", n_sweeps=2, random_state=0, **start)
     estimator.path(X, [4, 15, 40], progress=lambda done, total: steps.append((done, total)))
     assert steps == [(done, 3 + 2 * 2) for done in range(1, 8)]
-
-
-def test_progress_counts_every_step_of_every_lineage(X):
-    steps = []
-    estimator = L0KMeans(6, n_init=2, search="alternate", n_sweeps=2, random_state=0)
-    estimator.path(X, [4, 15, 40], progress=lambda done, total: steps.append((done, total)))
-    total = lineages_module.LINEAGES * (3 + 2 * 2)
-    assert steps == [(done, total) for done in range(1, total + 1)]
 
 
 def test_a_single_fit_has_nothing_to_sweep(X):

@@ -8,7 +8,12 @@ import pytest
 from sparsekm import StreamedMatrix
 from sparsekm.cluster.matrix import CentredMatrix
 from sparsekm.cluster.partition_step import KMeansPartition
-from sparsekm.cluster.principal_subspace import orthonormalise, principal_axes_of, project
+from sparsekm.cluster.principal_subspace import (
+    orthonormalise,
+    principal_axes_of,
+    project,
+    reduce_features,
+)
 from sparsekm.cluster.racing import race_starts
 
 
@@ -70,7 +75,7 @@ def test_blocks_and_threads_change_no_bit(X):
 def test_a_start_on_the_subspace_ends_where_one_on_all_features_does_if_clusters_are_clear(X):
     matrix, partition = CentredMatrix(X), KMeansPartition(6)
     generators = [np.random.default_rng(seed) for seed in range(5)]
-    (found,) = race_starts(matrix, partition, np.random.default_rng(4), [generators])
+    found = race_starts(matrix, partition, np.random.default_rng(4), generators)
     starts = [partition.start(matrix, np.ones(60), np.random.default_rng(s)) for s in range(5, 15)]
     best = max(starts, key=lambda labels: partition.scores(matrix, labels).sum())
     np.testing.assert_array_equal(found, best)
@@ -79,26 +84,39 @@ def test_a_start_on_the_subspace_ends_where_one_on_all_features_does_if_clusters
 def test_a_race_ends_at_a_partition_that_k_means_on_all_features_does_not_change():
     rng = np.random.default_rng(5)
     matrix, partition = CentredMatrix(rng.standard_normal((1500, 80))), KMeansPartition(8)
-    (found,) = race_starts(matrix, partition, rng, [[rng]])
+    found = race_starts(matrix, partition, rng, [rng])
     np.testing.assert_array_equal(partition.refine(matrix, np.ones(80), found), found)
 
 
-def test_every_race_has_its_own_winner_whatever_others_run():
-    rng = np.random.default_rng(8)
-    matrix, partition = CentredMatrix(rng.standard_normal((1200, 50))), KMeansPartition(7)
-
-    def run(*seeds):
-        races = [[np.random.default_rng(seed), np.random.default_rng(seed + 1)] for seed in seeds]
-        return race_starts(matrix, partition, np.random.default_rng(0), races)
-
-    first, second = run(10, 20)
-    np.testing.assert_array_equal(run(20)[0], second)
-    assert np.any(first != second)
-
-
-def test_few_features_race_as_they_are():
+@pytest.mark.parametrize("n_features", [4, 6])
+def test_few_features_stay_what_they_are_but_for_their_weights(n_features):
     rng = np.random.default_rng(6)
-    matrix, partition = CentredMatrix(rng.standard_normal((500, 4))), KMeansPartition(3)
-    (found,) = race_starts(matrix, partition, rng, [[np.random.default_rng(7)]])
-    alone = partition.start(matrix, np.ones(4), np.random.default_rng(7))
-    np.testing.assert_array_equal(found, alone)
+    X = rng.standard_normal((500, 8)).astype(np.float32)
+    matrix, partition = CentredMatrix(X), KMeansPartition(3)
+    weights = np.zeros(8)
+    weights[rng.permutation(8)[:n_features]] = 4.0
+    reduced = reduce_features(matrix, partition, weights, rng)
+    np.testing.assert_array_equal(reduced.columns, 2 * matrix.columns[weights > 0])
+
+
+def test_the_reduced_matrix_has_the_bits_of_any_blocks_and_leaves_out_what_weighs_nothing(X):
+    weights = np.where(np.arange(60) < 40, np.linspace(0.1, 2, 60), 0.0)
+    partition = KMeansPartition(6)
+    expected = reduce_features(CentredMatrix(X), partition, weights, np.random.default_rng(1))
+    streamed = StreamedMatrix(X, block_size=333)
+    found = reduce_features(streamed, partition, weights, np.random.default_rng(1))
+    np.testing.assert_array_equal(found.columns, expected.columns)
+    other = X.copy()
+    other[:, 40:] *= 7.0
+    again = reduce_features(CentredMatrix(other), partition, weights, np.random.default_rng(1))
+    np.testing.assert_array_equal(again.columns, expected.columns)
+
+
+def test_the_axes_are_those_of_the_weighted_features(X):
+    """With all samples shown, the projection has the variances of a full decomposition."""
+    few, weights = CentredMatrix(X[:1500]), np.linspace(0.1, 2, 60)
+    reduced = reduce_features(few, KMeansPartition(6), weights, np.random.default_rng(1))
+    exact = np.linalg.svd(few.columns * np.sqrt(weights)[:, None], compute_uv=False)
+    # Those of the clusters stand out; the last ones of an iteration are not exact.
+    found = np.linalg.svd(reduced.columns, compute_uv=False)
+    np.testing.assert_allclose(found[:5], exact[:5], rtol=1e-3)

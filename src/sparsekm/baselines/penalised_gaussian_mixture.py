@@ -8,12 +8,12 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from sparsekm.baselines.baseline_estimator import BaselineEstimator
 from sparsekm.baselines.penalised_em import Mixture, MixtureFit, StandardisedData, log_joint
 from sparsekm.baselines.penalty_path import choose_fit, fit_penalties, modified_bic, penalty_grid
-from sparsekm.cluster.lineages import SMALL_GAIN
 from sparsekm.cluster.lloyd import WeightedFeatures, nearest_centers
 from sparsekm.cluster.matrix import CentredMatrix
 from sparsekm.cluster.partition_step import KMeansPartition
 from sparsekm.cluster.scatter import feature_scores
 from sparsekm.cluster.seeds import seed_sequence
+from sparsekm.cluster.sweeps import SMALL_GAIN
 from sparsekm.cluster.threads import count_threads
 from sparsekm.cluster.validation import check_count, check_nonnegative
 

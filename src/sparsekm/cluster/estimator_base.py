@@ -10,7 +10,6 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sparsekm.cluster.alternation import Fit, settle
-from sparsekm.cluster.lineages import SMALL_GAIN
 from sparsekm.cluster.lloyd import WeightedFeatures, nearest_centers
 from sparsekm.cluster.matrix import CentredMatrix
 from sparsekm.cluster.partition_step import SEEDING_SAMPLE, KMeansPartition
@@ -19,6 +18,7 @@ from sparsekm.cluster.scatter import Matrix, cluster_sizes, matrix_sums
 from sparsekm.cluster.seeds import seed_sequence
 from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.cluster.streamed_matrix import StreamedMatrix
+from sparsekm.cluster.sweeps import SMALL_GAIN
 from sparsekm.cluster.threads import count_threads
 from sparsekm.cluster.validation import (
     check_choice,
@@ -76,8 +76,9 @@ class BaseSparseKMeans(SelectorMixin, ClusterMixin, BaseEstimator):
         the labels of another: more than independent fits promise. The estimator's own `sparsity`
         is not used and nothing is set on it. Beyond 300 samples `n_init` starts race in the first
         k-means, on its principal subspace, the winner is carried down the path, and `n_sweeps`
-        sweeps of three such lineages follow; a fit also ends when a round gains less than 3e-5 of
-        the objective, so that beyond 1,000 samples border samples may be nearer to another centre.
+        sweeps along it follow, in which clusters are also merged and split; a fit also ends when a
+        round gains less than 3e-5 of the objective, so that beyond 1,000 samples border samples
+        may be nearer to another centre.
 
         Parameters
         ----------

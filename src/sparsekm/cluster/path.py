@@ -14,11 +14,11 @@ import numpy as np
 
 from sparsekm.cluster.alternation import Fit, alternate, settle, weigh_partition
 from sparsekm.cluster.enumeration import ENUMERATION_LIMIT, best_partitions, count_partitions
-from sparsekm.cluster.lineages import search_along
 from sparsekm.cluster.memetic import MemeticSearch
 from sparsekm.cluster.partition_sharing import best_fit, share_partitions
 from sparsekm.cluster.partition_step import KMeansPartition
 from sparsekm.cluster.scatter import Matrix
+from sparsekm.cluster.sweeps import search_along
 from sparsekm.cluster.weight_step import WeightStep
 
 # Beyond this many samples only the first k-means is restarted.

@@ -14,12 +14,47 @@ import numpy as np
 from sparsekm.cluster.compiled import compiled, compiled_loosely
 from sparsekm.cluster.lloyd import ROW_BLOCK, add_products
 from sparsekm.cluster.matrix import CentredMatrix
+from sparsekm.cluster.partition_step import KMeansPartition, draw_samples
 from sparsekm.cluster.scatter import Matrix
 from sparsekm.cluster.threads import run_in_slices
 
 ITERATIONS = 8
+# Dimensions beyond the number of clusters: the last axes of an iteration are its worst.
+EXTRA_AXES = 3
 # What is left of a squared length when an axis is a combination of others.
 ROUNDING = 1e-20
+
+
+def reduce_features(
+    X: Matrix, partition: KMeansPartition, weights: np.ndarray, rng: np.random.Generator
+) -> CentredMatrix:
+    """Project the weighted features onto as few axes as k-means needs.
+
+    Parameters
+    ----------
+    X : CentredMatrix or StreamedMatrix
+    partition : KMeansPartition
+    weights : ndarray of shape (n_features,)
+    rng : numpy.random.Generator
+        Draws the samples that show the axes, and where their search starts.
+
+    Returns
+    -------
+    CentredMatrix of shape (n_samples, n_axes)
+        In memory. Features no more than `EXTRA_AXES` beyond the clusters stay what they are.
+    """
+    kept = np.flatnonzero(weights)
+    scales = np.sqrt(weights[kept])
+    matrix = X.select(kept)
+    n_axes = partition.n_clusters + EXTRA_AXES
+    if len(kept) <= n_axes:
+        axes = np.eye(len(kept))
+    else:
+        sample = matrix.take(draw_samples(matrix, rng))
+        columns = sample.columns * scales[:, None].astype(sample.dtype)
+        weighted = CentredMatrix.from_columns(columns, sample.means)
+        axes = principal_axes_of(weighted, n_axes, rng, partition.n_threads)
+    return project(matrix, axes * scales, partition.n_threads)
 
 
 def principal_axes_of(

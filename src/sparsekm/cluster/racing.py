@@ -1,4 +1,4 @@
-"""Many starts on many samples: races in few dimensions, whose winners go on to all features."""
+"""Many starts on many samples: a race in few dimensions, whose winner goes on to all features."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sparsekm.cluster.partition_step import KMeansPartition, draw_samples
-from sparsekm.cluster.principal_subspace import principal_axes_of, project
+from sparsekm.cluster.merge_and_split import merge_and_split
+from sparsekm.cluster.partition_step import KMeansPartition
+from sparsekm.cluster.principal_subspace import reduce_features
 from sparsekm.cluster.scatter import Matrix
-
-# Dimensions beyond the number of clusters: the last axes of an iteration are its worst.
-EXTRA_AXES = 3
 
 
 def race_starts(
     X: Matrix,
     partition: KMeansPartition,
     rng: np.random.Generator,
-    races: Sequence[Sequence[np.random.Generator]],
-) -> list[np.ndarray]:
+    starts: Sequence[np.random.Generator],
+) -> np.ndarray:
     """Run k-means on all features from the best of several starts on its principal subspace.
+
+    There the winner's clusters are also merged and split.
 
     Parameters
     ----------
@@ -28,38 +28,25 @@ def race_starts(
     partition : KMeansPartition
     rng : numpy.random.Generator
         Draws the samples that show the principal axes, and where their search starts.
-    races : sequence of sequences of numpy.random.Generator
-        A generator for every start of every race.
+    starts : sequence of numpy.random.Generator
+        One for every start.
 
     Returns
     -------
-    list of ndarray of shape (n_samples,), int32
-        The winner of every race, run to its end on all features.
+    ndarray of shape (n_samples,), int32
     """
-    winners = _run_races(_reduce_features(X, partition, rng), partition, races)
     equal = np.ones(X.n_features)
-    return [partition.refine(X, equal, labels) for labels in winners]
+    labels = _run_race(reduce_features(X, partition, equal, rng), partition, starts)
+    return partition.refine(X, equal, labels)
 
 
-def _reduce_features(X, partition, rng) -> Matrix:
-    n_axes = partition.n_clusters + EXTRA_AXES
-    if X.n_features <= n_axes:
-        return X
-    sample = X.take(draw_samples(X, rng))
-    axes = principal_axes_of(sample, n_axes, rng, partition.n_threads)
-    return project(X, axes, partition.n_threads)
-
-
-def _run_races(reduced, partition, races) -> list[np.ndarray]:
-    """Return the best end of each race, holding no more than one beside the best."""
+def _run_race(reduced, partition, starts) -> np.ndarray:
+    """Return the best end of all starts, merged and split; hold but one beside the best."""
     equal = np.ones(reduced.n_features)
-    winners = []
-    for generators in races:
-        winner, best = None, -1.0
-        for rng in generators:
-            labels = partition.start(reduced, equal, rng)
-            objective = float(np.sum(partition.scores(reduced, labels)))
-            if objective > best:
-                winner, best = labels, objective
-        winners.append(winner)
-    return winners
+    winner, best = None, -1.0
+    for rng in starts:
+        labels = partition.start(reduced, equal, rng)
+        objective = float(np.sum(partition.scores(reduced, labels)))
+        if objective > best:
+            winner, best = labels, objective
+    return merge_and_split(reduced, partition, winner, starts[-1])
