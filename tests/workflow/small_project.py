@@ -1,17 +1,16 @@
 """A small project to run the workflow in: a copy of it, an atlas age, two matrices."""
 
 import copy
-import os
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import anndata
 import numpy as np
 import pandas as pd
 import yaml
+from snakemake_process import run_snakemake
 
 CONFIGURATION = {
     "seed": 1,
@@ -53,21 +52,7 @@ class Project:
 
     def snakemake(self, *arguments: str) -> subprocess.CompletedProcess:
         """Run snakemake in the project and return its output, stderr with stdout."""
-        environment = {
-            name: value
-            for name, value in os.environ.items()
-            # Neither another copy of the package nor a profile of the user's.
-            if name not in ("PYTHONPATH", "SNAKEMAKE_PROFILE") and not name.startswith("COV_")
-        }
-        return subprocess.run(
-            [sys.executable, "-m", "snakemake", *arguments],
-            cwd=self.root,
-            env=environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            check=False,
-        )
+        return run_snakemake(self.root, *arguments)
 
     def planned(self) -> set[str]:
         """List the jobs of a dry run as "rule dataset method" or "rule age", leaving `all` out."""
