@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -36,7 +37,9 @@ def race_starts(
     ndarray of shape (n_samples,), int32
     """
     equal = np.ones(X.n_features)
-    labels = _run_race(reduce_features(X, partition, equal, rng), partition, starts)
+    reduced = reduce_features(X, partition, equal, rng)
+    # A k-means in few dimensions is too little to share among threads.
+    labels = _run_race(reduced, replace(partition, n_threads=1), starts)
     return partition.refine(X, equal, labels)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from sparsekm.cluster.merge_and_split import merge_and_split
 from sparsekm.cluster.partition_sharing import best_fit, best_weighed, share_partitions
 from sparsekm.cluster.principal_subspace import reduce_features
 from sparsekm.cluster.racing import race_starts
+from sparsekm.cluster.threads import run_in_slices
 
 # A round that gains no more than this share of the objective ends a fit of a path.
 SMALL_GAIN = 3e-5
@@ -95,8 +97,18 @@ def _advance(X, partition, weight_step, effort, neighbour, rng) -> Fit:
 
 def _better_labels(X, partition, fit, rng) -> np.ndarray:
     reduced = reduce_features(X, partition, fit.weights, rng)
-    fresh = partition.start(reduced, np.ones(reduced.n_features), rng)
-    ends = [merge_and_split(reduced, partition, labels, rng) for labels in (fit.labels, fresh)]
+    # A k-means in few dimensions is too little to share among threads: each does one of the two.
+    alone = replace(partition, n_threads=1)
+    generators = rng.spawn(2)
+    ends = [fit.labels, fit.labels]
+
+    def search(first: int, last: int) -> None:
+        for i in range(first, last):
+            if i > 0:
+                ends[i] = alone.start(reduced, np.ones(reduced.n_features), generators[i])
+            ends[i] = merge_and_split(reduced, alone, ends[i], generators[i])
+
+    run_in_slices(search, len(ends), partition.n_threads)
     return max(ends, key=lambda labels: np.sum(partition.scores(reduced, labels)))
 
 
