@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from joblib import Parallel, delayed
 
+from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.cluster.validation import check_choice, check_count
 from sparsekm.tuning.feature_limit import feature_limit
 from sparsekm.tuning.gap import gap_curve
@@ -121,9 +122,7 @@ class GapSearch(SparsitySearch):
         self._check_parameters()
         given = X
         X, estimator, sparsities, seed = self._prepare(X)
-        path = estimator.path(X, sparsities)
-        self._report("data", 0)
-        references = self._fit_references(X, sparsities, seed)
+        path, references = self._fit_paths(estimator, X, sparsities, seed)
         self.results_ = gap_curve(sparsities, path.n_selected, path.first_objectives, references)
         self.limit_ = feature_limit(X, path) if self.rule == "auto" else None
         chosen = select_sparsity(self.results_, self.rule, self.limit_)
@@ -138,19 +137,26 @@ class GapSearch(SparsitySearch):
         check_choice("reference", self.reference, REFERENCES)
         check_choice("rule", self.rule, RULES)
 
-    def _fit_references(self, X, sparsities, seed) -> np.ndarray:
-        def work(index):
+    def _fit_paths(self, estimator, X, sparsities, seed) -> tuple[SparsityPath, np.ndarray]:
+        """Fit the data and the references side by side; the data, which take longest, first."""
+
+        def fit_data():
+            path = estimator.path(X, sparsities)
+            self._report("data", 0)
+            return path
+
+        def fit_reference(index):
             objectives = reference_objectives(
                 self.estimator, X, sparsities, index=index, seed=seed, reference=self.reference
             )
             self._report("reference", index + 1)
             return objectives
 
-        return np.array(
-            Parallel(n_jobs=self.n_jobs, require="sharedmem")(
-                delayed(work)(index) for index in range(self.n_references)
-            )
+        path, *references = Parallel(n_jobs=self.n_jobs, require="sharedmem")(
+            [delayed(fit_data)()]
+            + [delayed(fit_reference)(index) for index in range(self.n_references)]
         )
+        return path, np.array(references)
 
     def _report(self, what: str, number: int) -> None:
         if self.verbose:
