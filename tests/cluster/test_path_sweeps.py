@@ -7,7 +7,7 @@ import pytest
 
 from sparsekm import L0KMeans, L1KMeans
 from sparsekm.cluster import sweeps
-from sparsekm.cluster.alternation import Fit
+from sparsekm.cluster.alternation import Fit, weigh_partition
 
 GRIDS = {L0KMeans: [2, 4, 8, 15, 30, 40], L1KMeans: [1.2, 1.8, 2.7, 4.0, 5.5]}
 
@@ -79,11 +79,18 @@ def test_a_fit_that_was_carried_on_is_not_carried_on_again(X, monkeypatch):
     assert len(asked) == len({(step, id(fit)) for step, fit in asked})
 
 
-def test_merging_splitting_and_fresh_starts_find_what_neighbours_alone_do_not(X, monkeypatch):
+@pytest.mark.parametrize("move", ["regroup", "start_elsewhere"])
+def test_each_move_of_whole_clusters_finds_what_the_sweeps_miss_without_it(X, monkeypatch, move):
     full = [path.objectives for path in paths(X, L0KMeans)]
-    monkeypatch.setattr(sweeps, "_better_labels", lambda X, partition, fit, rng: fit.labels)
-    carried = [path.objectives for path in paths(X, L0KMeans)]
-    assert np.mean(np.log(full)) > np.mean(np.log(carried))
+    monkeypatch.setattr(sweeps, move, _leave_as_it_is)
+    without = [path.objectives for path in paths(X, L0KMeans)]
+    assert np.mean(np.log(full)) > np.mean(np.log(without))
+
+
+def _leave_as_it_is(X, partition, weight_step, start, rng):
+    """Stand in for either move: `start` is a fit or labels."""
+    labels = getattr(start, "labels", start)
+    return weigh_partition(X, partition, weight_step, labels)
 
 
 @pytest.mark.parametrize("init", ["k-means++", "labels"])

@@ -111,15 +111,16 @@ def alternate(
         settled = False
     objectives = [current.objective]
     rounds = 1
-    while not settled and rounds < max_iter:
+    small = False
+    while not (settled or small) and rounds < max_iter:
         rounds += 1
         following = _improve(X, partition, weight_step, current, rng, restart)
-        settled = _relative_change(
-            following.weights, current.weights
-        ) < tol or following.objective <= current.objective * (1.0 + gain)
+        settled = _relative_change(following.weights, current.weights) < tol
+        small = following.objective <= current.objective * (1.0 + gain)
         current = following
         objectives.append(current.objective)
-    final = settle(X, partition, weight_step, current, gain)
+    # Where a small gain ends a fit, another refinement would gain no more.
+    final = current if small and gain > 0 else settle(X, partition, weight_step, current, gain)
     objectives.append(final.objective)
     return Fit(
         final.labels, final.weights, final.scores, final.objective, rounds, objectives=objectives

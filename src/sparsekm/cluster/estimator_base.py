@@ -76,9 +76,9 @@ class BaseSparseKMeans(SelectorMixin, ClusterMixin, BaseEstimator):
         the labels of another: more than independent fits promise. The estimator's own `sparsity`
         is not used and nothing is set on it. Beyond 300 samples `n_init` starts race in the first
         k-means, on its principal subspace, the winner is carried down the path, and `n_sweeps`
-        sweeps along it follow, in which clusters are also merged and split; a fit also ends when a
-        round gains less than 3e-5 of the objective, so that beyond 1,000 samples border samples
-        may be nearer to another centre.
+        sweeps along it follow, in which clusters are also merged and split, and fresh starts made;
+        a fit also ends when a round gains less than 3e-5 of the objective (1e-4 before the
+        sweeps), so that beyond 1,000 samples border samples may be nearer to another centre.
 
         Parameters
         ----------

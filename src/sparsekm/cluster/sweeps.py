@@ -2,8 +2,8 @@
 
 A first pass goes from the largest sparsity down, then sweeps go up and down by turns, in which
 every sparsity also starts from its neighbour's partition: what a partition has learnt of few
-features helps at more of them, and the other way round. Where that ends, and where a fresh start
-on the features kept does, clusters are merged and split.
+features helps at more of them, and the other way round. Beside it goes a fresh start on other
+features.
 """
 
 from __future__ import annotations
@@ -14,24 +14,30 @@ from dataclasses import replace
 
 import numpy as np
 
-from sparsekm.cluster.alternation import Fit, alternate
-from sparsekm.cluster.merge_and_split import merge_and_split
+from sparsekm.cluster.alternation import Fit, alternate, weigh_scores
 from sparsekm.cluster.partition_sharing import best_fit, best_weighed, share_partitions
-from sparsekm.cluster.principal_subspace import reduce_features
 from sparsekm.cluster.racing import race_starts
+from sparsekm.cluster.subspace_moves import regroup, start_elsewhere
 from sparsekm.cluster.threads import run_in_slices
 
-# A round that gains no more than this share of the objective ends a fit of a path.
+# A round that gains no more than this share of the objective ends a fit of a path: one of a sweep,
+# and one of the first pass. References are passed down in the same way and have no sweeps.
 SMALL_GAIN = 3e-5
+FIRST_GAIN = 1e-4
+# A fresh start farther below the fit beside it, as a share of its objective, seldom catches up.
+PROMISING = 0.02
 
 
 def search_along(X, partition, weight_steps, effort, seeds, labels, progress):
     """Pass down the path and sweep it; return the fits, and those of the first pass."""
     n_sweeps = effort.n_sweeps if len(weight_steps) > 1 else 0
     report = _count_calls(progress, len(weight_steps) + n_sweeps * (len(weight_steps) - 1))
+    # A single sparsity has but its first pass.
+    gain = FIRST_GAIN if len(weight_steps) > 1 else SMALL_GAIN
+    rough = replace(partition, tol=gain)
     if labels is None:
-        labels = _find_start(X, partition, effort, seeds)
-    fits = _pass_down(X, partition, weight_steps, effort, labels, report)
+        labels = _find_start(X, rough, effort, seeds)
+    fits = _pass_down(X, rough, weight_steps, effort, labels, report, gain)
     first = [best_weighed(step, fits, i) for i, step in enumerate(weight_steps)]
     if n_sweeps == 0:
         return first, first
@@ -51,14 +57,16 @@ def _find_start(X, partition, effort, seeds) -> np.ndarray:
     return race_starts(X, partition, np.random.default_rng(axes_seed), starts)
 
 
-def _pass_down(X, partition, weight_steps, effort, labels, report):
+def _pass_down(X, partition, weight_steps, effort, labels, report, gain):
     """Run Algorithm 1 from the largest sparsity down, each from the last one's end."""
     fits: list[Fit] = []
     for weight_step in reversed(weight_steps):
-        if not fits:
-            fits.append(_settle_roughly(X, partition, weight_step, effort, labels))
+        last = fits[-1] if fits else None
+        if last is not None and np.array_equal(weight_step.weigh(last.scores), last.weights):
+            fits.append(last)
         else:
-            fits.append(_carry_on(X, partition, weight_step, effort, fits[-1]))
+            start = labels if last is None else last.labels
+            fits.append(_settle_roughly(X, partition, weight_step, effort, start, gain))
         report()
     return fits[::-1]
 
@@ -86,40 +94,36 @@ def _sweep(X, partition, weight_steps, fits, effort, draws, report) -> list[Fit]
 
 
 def _advance(X, partition, weight_step, effort, neighbour, rng) -> Fit:
-    """Carry a neighbour's fit on, and from there look for a better one in the principal subspace.
+    """Go on from a neighbour's partition, and from a fresh start beside it.
 
-    There clusters are merged and split, those carried on and those of a fresh start.
+    Both are brought near an optimum in few dimensions before k-means on the features kept.
     """
-    carried = _carry_on(X, partition, weight_step, effort, neighbour)
-    labels = _better_labels(X, partition, carried, rng)
-    return best_fit([carried, _settle_roughly(X, partition, weight_step, effort, labels)])
+    near, elsewhere = _find_candidates(X, partition, weight_step, neighbour, rng)
+    carried = _settle_roughly(X, partition, weight_step, effort, near.labels)
+    if elsewhere.objective < carried.objective * (1.0 - PROMISING):
+        return carried
+    fresh = _settle_roughly(X, partition, weight_step, effort, elsewhere.labels)
+    return best_fit([carried, fresh])
 
 
-def _better_labels(X, partition, fit, rng) -> np.ndarray:
-    reduced = reduce_features(X, partition, fit.weights, rng)
+def _find_candidates(X, partition, weight_step, neighbour, rng) -> list[Fit]:
+    """Regroup a neighbour's partition and a fresh start, side by side."""
     # A k-means in few dimensions is too little to share among threads: each does one of the two.
     alone = replace(partition, n_threads=1)
     generators = rng.spawn(2)
-    ends = [fit.labels, fit.labels]
+    found = [weigh_scores(weight_step, neighbour.labels, neighbour.scores)] * 2
 
     def search(first: int, last: int) -> None:
         for i in range(first, last):
             if i > 0:
-                ends[i] = alone.start(reduced, np.ones(reduced.n_features), generators[i])
-            ends[i] = merge_and_split(reduced, alone, ends[i], generators[i])
+                found[i] = start_elsewhere(X, alone, weight_step, neighbour.labels, generators[i])
+            found[i] = regroup(X, alone, weight_step, found[i], generators[i])
 
-    run_in_slices(search, len(ends), partition.n_threads)
-    return max(ends, key=lambda labels: np.sum(partition.scores(reduced, labels)))
-
-
-def _carry_on(X, partition, weight_step, effort, fit) -> Fit:
-    """Start from a neighbour's fit, which stays as it is where the weights stay the same."""
-    if np.array_equal(weight_step.weigh(fit.scores), fit.weights):
-        return fit
-    return _settle_roughly(X, partition, weight_step, effort, fit.labels)
+    run_in_slices(search, len(found), partition.n_threads)
+    return found
 
 
-def _settle_roughly(X, partition, weight_step, effort, labels) -> Fit:
+def _settle_roughly(X, partition, weight_step, effort, labels, gain=SMALL_GAIN) -> Fit:
     """Run Algorithm 1 from `labels`, without restarts, until a round gains little."""
     return alternate(
         X,
@@ -130,7 +134,7 @@ def _settle_roughly(X, partition, weight_step, effort, labels) -> Fit:
         max_iter=effort.max_iter,
         tol=effort.tol,
         restart=False,
-        gain=SMALL_GAIN,
+        gain=gain,
     )
 
 
