@@ -15,6 +15,7 @@ from dataclasses import replace
 import numpy as np
 
 from sparsekm.cluster.alternation import Fit, alternate, weigh_scores
+from sparsekm.cluster.matrix import CentredMatrix
 from sparsekm.cluster.partition_sharing import best_fit, best_weighed, share_partitions
 from sparsekm.cluster.racing import race_starts
 from sparsekm.cluster.subspace_moves import regroup, start_elsewhere
@@ -119,7 +120,9 @@ def _find_candidates(X, partition, weight_step, neighbour, rng) -> list[Fit]:
                 found[i] = start_elsewhere(X, alone, weight_step, neighbour.labels, generators[i])
             found[i] = regroup(X, alone, weight_step, found[i], generators[i])
 
-    run_in_slices(search, len(found), partition.n_threads)
+    # Side by side they would hold twice the blocks of a matrix larger than memory.
+    n_threads = partition.n_threads if isinstance(X, CentredMatrix) else 1
+    run_in_slices(search, len(found), n_threads)
     return found
 
 
