@@ -75,7 +75,8 @@ def alternate(
     answers to them. Each partition step tries a fresh start and the current labels and keeps the
     better, which makes the objective monotone. The weights count as settled when they change by
     less than `tol` (the paper's criterion). At the end, also after `max_iter`, labels and weights
-    are made to agree: the labels are a fixed point of `refine` under the weights.
+    are made to agree: the labels are a fixed point of `refine` under the weights, unless a small
+    `gain` ended the fit.
 
     Parameters
     ----------
@@ -119,7 +120,7 @@ def alternate(
         small = following.objective <= current.objective * (1.0 + gain)
         current = following
         objectives.append(current.objective)
-    # Where a small gain ends a fit, another refinement would gain no more.
+    # Who allows for small gains does not ask for the last one: labels and weights nearly agree.
     final = current if small and gain > 0 else settle(X, partition, weight_step, current, gain)
     objectives.append(final.objective)
     return Fit(
