@@ -119,22 +119,29 @@ def cheapest_centers(
 def _assign(columns, support, slopes, offsets, labels, squares, stay, join, start, stop, cheapest):
     n_clusters = slopes.shape[1]
     block = np.empty((n_clusters, ROW_BLOCK), columns.dtype)
+    least = np.empty(ROW_BLOCK)
     for first in range(start, stop, ROW_BLOCK):
         size = min(ROW_BLOCK, stop - first)
         for k in range(n_clusters):
             block[k, :size] = offsets[k]
         add_products(columns, support, slopes, first, size, block)
+        square = squares[first : first + size]
+        chosen = cheapest[first : first + size]
         for i in range(size):
             own = labels[first + i]
-            square = squares[first + i]
-            k = own
-            best = (square + block[own, i]) * stay[own]
-            for b in range(n_clusters):
-                cost = (square + block[b, i]) * join[b]
-                if cost < best and b != own:
-                    best = cost
-                    k = b
-            cheapest[first + i] = k
+            least[i] = (square[i] + block[own, i]) * stay[own]
+            chosen[i] = own
+            # Staying is the price of the own centre; it cannot also be joined.
+            block[own, i] = np.inf
+        # Centre after centre, without a branch: several samples are then compared at once.
+        for k in range(n_clusters):
+            row = block[k]
+            factor = join[k]
+            for i in range(size):
+                cost = (square[i] + row[i]) * factor
+                cheaper = cost < least[i]
+                least[i] = cost if cheaper else least[i]
+                chosen[i] = k if cheaper else chosen[i]
 
 
 @compiled
