@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sparsekm.cluster.alternation import alternate
+from sparsekm.cluster.alternation import alternate, weigh_partition
 from sparsekm.cluster.estimators import KMeans, L0KMeans, L1KMeans
 from sparsekm.cluster.matrix import CentredMatrix
 from sparsekm.cluster.partition_step import KMeansPartition
@@ -121,14 +121,16 @@ WEIGHT_STEPS = [TopFeatures(5), TopFeatures(30), SoftThreshold(1.6), SoftThresho
 @pytest.mark.parametrize("seed", range(3))
 def test_objectives_never_fall_along_the_alternation(X, weight_step, restart, seed):
     rng = np.random.default_rng(seed)
-    for labels in (None, rng.integers(0, 4, size=len(X)).astype(np.int32)):
+    matrix, partition = CentredMatrix(X), KMeansPartition(4)
+    labels = rng.integers(0, 4, size=len(X)).astype(np.int32)
+    for start in (None, weigh_partition(matrix, partition, weight_step, labels)):
         fit = alternate(
-            CentredMatrix(X),
-            KMeansPartition(4),
+            matrix,
+            partition,
             weight_step,
             X.shape[1],
             rng=rng,
-            labels=labels,
+            start=start,
             restart=restart,
         )
         assert len(fit.objectives) >= 2
@@ -138,14 +140,15 @@ def test_objectives_never_fall_along_the_alternation(X, weight_step, restart, se
 
 @pytest.mark.parametrize("weight_step", WEIGHT_STEPS, ids=str)
 def test_the_alternation_climbs_from_a_poor_start(X, weight_step):
-    start = np.random.default_rng(0).integers(0, 4, size=len(X)).astype(np.int32)
+    labels = np.random.default_rng(0).integers(0, 4, size=len(X)).astype(np.int32)
+    matrix, partition = CentredMatrix(X), KMeansPartition(4)
     fit = alternate(
-        CentredMatrix(X),
-        KMeansPartition(4),
+        matrix,
+        partition,
         weight_step,
         X.shape[1],
         rng=np.random.default_rng(1),
-        labels=start,
+        start=weigh_partition(matrix, partition, weight_step, labels),
     )
     assert fit.objectives[-1] > 1.05 * fit.objectives[0]
     assert fit.n_iter >= 2

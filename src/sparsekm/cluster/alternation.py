@@ -63,7 +63,7 @@ def alternate(
     n_features: int,
     *,
     rng: np.random.Generator | None = None,
-    labels: np.ndarray | None = None,
+    start: Fit | None = None,
     max_iter: int = 20,
     tol: float = 1e-4,
     restart: bool = True,
@@ -71,8 +71,7 @@ def alternate(
 ) -> Fit:
     """Run Algorithm 1 once.
 
-    The weights start equal, as in the paper, or, where `labels` are given, as the weight step
-    answers to them. Each partition step tries a fresh start and the current labels and keeps the
+    The weights start equal, as in the paper, or with those of `start`. Each partition step tries a fresh start and the current labels and keeps the
     better, which makes the objective monotone. The weights count as settled when they change by
     less than `tol` (the paper's criterion). At the end, also after `max_iter`, labels and weights
     are made to agree: the labels are a fixed point of `refine` under the weights, unless a small
@@ -86,9 +85,9 @@ def alternate(
     weight_step : WeightStep
     n_features : int
     rng : numpy.random.Generator, optional
-        Needed without `labels`, and with `restart`.
-    labels : ndarray of shape (n_samples,), optional
-        Partition to start from.
+        Needed without `start`, and with `restart`.
+    start : Fit, optional
+        Partition to go on from, weighed by this weight step.
     max_iter : int
         Largest number of rounds.
     tol : float
@@ -102,14 +101,13 @@ def alternate(
     -------
     Fit
     """
-    if labels is None:
+    if start is None:
         weights = np.full(n_features, 1.0 / np.sqrt(n_features))
         labels = partition.start(X, weights, rng)
         current = weigh_partition(X, partition, weight_step, labels)
         settled = _relative_change(current.weights, weights) < tol
     else:
-        current = weigh_partition(X, partition, weight_step, labels)
-        settled = False
+        current, settled = start, False
     objectives = [current.objective]
     rounds = 1
     small = False

@@ -66,26 +66,28 @@ def exchange_in_batches(
     kept = matrix.select(features.support)
     features = WeightedFeatures(np.arange(len(features.support)), features.values)
     labels = fill_clusters(kept, features, labels, n_clusters, min_size)
+    sizes = cluster_sizes(labels, n_clusters)
     sums = matrix_sums(kept, labels, n_clusters, n_threads)
     squares = _square_norms(kept, features)
-    objective = _between(features, sums, labels)
+    objective = _between(features, sums, sizes)
     previous = None
     further, fair = 0.0, True
     for _ in range(max_sweeps):
-        sizes = cluster_sizes(labels, n_clusters)
         centers = sums / np.maximum(sizes, 1)
         ahead = centers + further * (centers - previous) if further > 0 else centers
         stay, join = exchange_factors(sizes) if fair else (np.ones(n_clusters), np.ones(n_clusters))
         moved, changed = _sweep(kept, features, ahead, labels, squares, stay, join, sums, n_threads)
-        filled = fill_clusters(kept, features, moved, n_clusters, min_size)
-        if filled is not moved:
-            moved, changed = filled, matrix_sums(kept, filled, n_clusters, n_threads)
-        gained = _between(features, changed, moved)
+        counts = cluster_sizes(moved, n_clusters)
+        if counts.min() < max(min_size, 1):
+            moved = fill_clusters(kept, features, moved, n_clusters, min_size)
+            changed = matrix_sums(kept, moved, n_clusters, n_threads)
+            counts = cluster_sizes(moved, n_clusters)
+        gained = _between(features, changed, counts)
         little = gained <= objective * (1.0 + tol)
         plain = further == 0
         if gained > objective:
             previous = centers
-            labels, sums, objective = moved, changed, gained
+            labels, sums, sizes, objective = moved, changed, counts, gained
         further = 0.0 if little else min(FARTHEST, max(further * GROWTH, GROWTH - 1.0))
         if little and plain:
             if not fair:
@@ -131,9 +133,8 @@ def _sweep(kept, features, centers, labels, squares, stay, join, sums, n_threads
     return moved, changed
 
 
-def _between(features, sums, labels) -> float:
-    scores = scores_from_sums(sums, cluster_sizes(labels, sums.shape[1]))
-    return float(np.sum(features.values * scores))
+def _between(features, sums, sizes) -> float:
+    return float(np.sum(features.values * scores_from_sums(sums, sizes)))
 
 
 def _square_norms(kept, features) -> np.ndarray:

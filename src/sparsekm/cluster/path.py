@@ -12,7 +12,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sparsekm.cluster.alternation import Fit, alternate, settle, weigh_partition
+from sparsekm.cluster.alternation import (
+    Fit,
+    alternate,
+    settle,
+    weigh_partition,
+    weigh_scores,
+)
 from sparsekm.cluster.enumeration import ENUMERATION_LIMIT, best_partitions, count_partitions
 from sparsekm.cluster.memetic import MemeticSearch
 from sparsekm.cluster.partition_sharing import best_fit, share_partitions
@@ -108,7 +114,9 @@ def _restart_everywhere(X, partition, weight_steps, effort, seeds, labels, progr
         starts = [partition.start(X, equal, rng) for rng in generators]
     fits: list[Fit] = []
     for done, weight_step in enumerate(reversed(weight_steps), start=1):
-        candidates = starts if not fits else [*starts, fits[-1].labels]
+        weighed = [weigh_partition(X, partition, weight_step, labels) for labels in starts]
+        if fits:
+            weighed.append(weigh_scores(weight_step, fits[-1].labels, fits[-1].scores))
         tried = [
             alternate(
                 X,
@@ -116,11 +124,11 @@ def _restart_everywhere(X, partition, weight_steps, effort, seeds, labels, progr
                 weight_step,
                 X.n_features,
                 rng=generators[r % len(generators)],
-                labels=start,
+                start=start,
                 max_iter=effort.max_iter,
                 tol=effort.tol,
             )
-            for r, start in enumerate(candidates)
+            for r, start in enumerate(weighed)
         ]
         fits.append(best_fit(tried))
         if progress is not None:

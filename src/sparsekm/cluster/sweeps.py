@@ -14,7 +14,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from sparsekm.cluster.alternation import Fit, alternate, weigh_scores
+from sparsekm.cluster.alternation import Fit, alternate, weigh_partition, weigh_scores
 from sparsekm.cluster.matrix import CentredMatrix
 from sparsekm.cluster.partition_sharing import best_fit, best_weighed, share_partitions
 from sparsekm.cluster.racing import race_starts
@@ -62,11 +62,13 @@ def _pass_down(X, partition, weight_steps, effort, labels, report, gain):
     """Run Algorithm 1 from the largest sparsity down, each from the last one's end."""
     fits: list[Fit] = []
     for weight_step in reversed(weight_steps):
-        last = fits[-1] if fits else None
-        if last is not None and np.array_equal(weight_step.weigh(last.scores), last.weights):
-            fits.append(last)
+        if not fits:
+            start = weigh_partition(X, partition, weight_step, labels)
         else:
-            start = labels if last is None else last.labels
+            start = weigh_scores(weight_step, fits[-1].labels, fits[-1].scores)
+        if fits and np.array_equal(start.weights, fits[-1].weights):
+            fits.append(fits[-1])
+        else:
             fits.append(_settle_roughly(X, partition, weight_step, effort, start, gain))
         report()
     return fits[::-1]
@@ -100,10 +102,10 @@ def _advance(X, partition, weight_step, effort, neighbour, rng) -> Fit:
     Both are brought near an optimum in few dimensions before k-means on the features kept.
     """
     near, elsewhere = _find_candidates(X, partition, weight_step, neighbour, rng)
-    carried = _settle_roughly(X, partition, weight_step, effort, near.labels)
+    carried = _settle_roughly(X, partition, weight_step, effort, near)
     if elsewhere.objective < carried.objective * (1.0 - PROMISING):
         return carried
-    fresh = _settle_roughly(X, partition, weight_step, effort, elsewhere.labels)
+    fresh = _settle_roughly(X, partition, weight_step, effort, elsewhere)
     return best_fit([carried, fresh])
 
 
@@ -126,14 +128,14 @@ def _find_candidates(X, partition, weight_step, neighbour, rng) -> list[Fit]:
     return found
 
 
-def _settle_roughly(X, partition, weight_step, effort, labels, gain=SMALL_GAIN) -> Fit:
-    """Run Algorithm 1 from `labels`, without restarts, until a round gains little."""
+def _settle_roughly(X, partition, weight_step, effort, start, gain=SMALL_GAIN) -> Fit:
+    """Run Algorithm 1 from `start`, without restarts, until a round gains little."""
     return alternate(
         X,
         partition,
         weight_step,
         X.n_features,
-        labels=labels,
+        start=start,
         max_iter=effort.max_iter,
         tol=effort.tol,
         restart=False,

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sparsekm.cluster.alternation import alternate
+from sparsekm.cluster.alternation import alternate, weigh_partition
 from sparsekm.cluster.crossover import canonical_labels
 from sparsekm.cluster.estimators import KMeans, L0KMeans, L1KMeans
 from sparsekm.cluster.partition_step import KMeansPartition
@@ -108,7 +108,7 @@ class _Unshared:
                 partition,
                 weight_step,
                 matrix.n_features,
-                labels=labels,
+                start=weigh_partition(matrix, partition, weight_step, labels),
                 max_iter=self.max_iter,
                 tol=self.tol,
                 restart=False,
