@@ -16,7 +16,6 @@ NAMES = [
     "search_effort",
     "many_samples",
     "path_quality",
-    "reference_effort",
     "scaling",
     "larger_than_memory",
     "smallest_cluster",

@@ -6,7 +6,6 @@ import pytest
 from sparsekm import L0KMeans
 from sparsekm.tuning.references import (
     permuted_reference,
-    reference_effort,
     reference_objectives,
     reference_seed,
 )
@@ -82,17 +81,14 @@ def test_the_memory_layout_does_not_matter(X, order):
     np.testing.assert_array_equal(writable, X)
 
 
-@pytest.mark.parametrize(("n_samples", "n_init"), [(2048, 3), (2049, 1)])
-def test_a_reference_is_not_swept_and_where_starts_race_on_a_sample_it_has_one(n_samples, n_init):
+@pytest.mark.parametrize(
+    ("n_samples", "search"), [(200, "global"), (400, "alternate"), (2100, "alternate")]
+)
+def test_a_reference_is_searched_as_the_data_are_before_they_are_swept(n_samples, search):
     X = np.random.default_rng(2).standard_normal((n_samples, 8))
     sparsities = np.array([3.0, 8.0])
-    found = reference_objectives(L0KMeans(4, n_init=3), X, sparsities, index=1, seed=5)
-    alone = L0KMeans(4, n_init=n_init, n_sweeps=0, random_state=reference_seed(5, 1))
-    path = alone.path(permuted_reference(X, index=1, seed=5), sparsities)
-    np.testing.assert_array_equal(found, path.objectives)
-
-
-def test_a_global_search_of_a_reference_is_that_of_the_data():
-    assert reference_effort(L0KMeans(4, search="global"), 5000) == {"n_sweeps": 0}
-    alternating = reference_effort(L0KMeans(4, search="alternate"), 5000)
-    assert alternating == {"n_init": 1, "n_sweeps": 0}
+    estimator = L0KMeans(4, n_init=3, search=search)
+    found = reference_objectives(estimator, X, sparsities, index=1, seed=5)
+    estimator.set_params(random_state=reference_seed(5, 1))
+    path = estimator.path(permuted_reference(X, index=1, seed=5), sparsities)
+    np.testing.assert_array_equal(found, path.first_objectives)

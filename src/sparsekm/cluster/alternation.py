@@ -71,11 +71,11 @@ def alternate(
 ) -> Fit:
     """Run Algorithm 1 once.
 
-    The weights start equal, as in the paper, or with those of `start`. Each partition step tries a fresh start and the current labels and keeps the
-    better, which makes the objective monotone. The weights count as settled when they change by
-    less than `tol` (the paper's criterion). At the end, also after `max_iter`, labels and weights
-    are made to agree: the labels are a fixed point of `refine` under the weights, unless a small
-    `gain` ended the fit.
+    The weights start equal, as in the paper, or with those of `start`. Each partition step tries a
+    fresh start and the current labels and keeps the better, which makes the objective monotone. The
+    weights count as settled when they change by less than `tol` (the paper's criterion). At the
+    end, also after `max_iter`, labels and weights are made to agree: the labels are a fixed point
+    of `refine` under the weights, unless a small `gain` ended the fit.
 
     Parameters
     ----------

@@ -24,8 +24,7 @@ class GapSearch(SparsitySearch):
     sparsities : None or array-like, default=None
         The grid; None is `sparsekm.tuning.grid.default_sparsities` for the data.
     n_references : int, default=10
-        Number of reference data sets, >= 2. Beyond 2,048 samples they are searched from one start
-        (`sparsekm.tuning.references.reference_effort`).
+        Number of reference data sets, >= 2.
     reference : {"permutation", "gaussian", "shrunk"}, default="permutation"
         Every column permuted on its own, as in the paper; or draws from a single Gaussian with the
         data's second moments, which keeps the correlations of the features, or keeps them less

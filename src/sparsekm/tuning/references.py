@@ -8,7 +8,6 @@ import numpy as np
 from sklearn.base import clone
 
 from sparsekm.cluster.matrix import CentredMatrix
-from sparsekm.cluster.partition_step import SEEDING_SAMPLE
 from sparsekm.tuning.correlation_shrinkage import correlation_shrinkage
 from sparsekm.tuning.gaussian_mixing import mix_rows
 
@@ -97,7 +96,7 @@ def reference_objectives(
     seed: int,
     reference: str = "permutation",
 ) -> np.ndarray:
-    """Fit the path of one reference as the first pass on the data, or what is as good there.
+    """Fit the path of one reference with the same search as the first pass on the data.
 
     Parameters
     ----------
@@ -119,40 +118,16 @@ def reference_objectives(
     # The reference is nobody else's: it is centred where it is, without another copy.
     data = CentredMatrix(REFERENCES[reference](X, index=index, seed=seed), copy=False)
     fitted = clone(estimator).set_params(
-        random_state=reference_seed(seed, index), **reference_effort(estimator, len(X))
+        random_state=reference_seed(seed, index), **first_pass(estimator)
     )
     return fitted.path(data, sparsities).objectives
 
 
-def reference_effort(estimator, n_samples: int) -> dict[str, int]:
-    """Give the parameters of the search that differ on a reference.
+def first_pass(estimator) -> dict[str, int]:
+    """Give the parameter that leaves a path unswept, where the estimator has it.
 
     A reference is not swept: its objectives are compared with `SparsityPath.first_objectives`.
-
-    Beyond `SEEDING_SAMPLE` samples a reference has a single start. Where there is no structure the
-    winner of ten ends no higher: the mean log objectives of four references differ by .003 at most,
-    up as often as down, and single references by as much (``python -m benchmarks
-    reference_effort``). With fewer samples more starts do end higher, and references have as many
-    as the data.
-
-    Parameters
-    ----------
-    estimator : estimator with `path`
-    n_samples : int
-
-    Returns
-    -------
-    dict
     """
-    parameters = estimator.get_params()
-    effort = first_pass(estimator)
-    if n_samples > SEEDING_SAMPLE and parameters.get("search") != "global":
-        effort |= {"n_init": 1} if "n_init" in parameters else {}
-    return effort
-
-
-def first_pass(estimator) -> dict[str, int]:
-    """Give the parameter that leaves a path unswept, where the estimator has it."""
     return {"n_sweeps": 0} if "n_sweeps" in estimator.get_params() else {}
 
 
