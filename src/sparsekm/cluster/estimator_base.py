@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from sparsekm.cluster.alternation import Fit, settle
+from sparsekm.cluster.alternation import Fit
 from sparsekm.cluster.lloyd import WeightedFeatures, nearest_centers
 from sparsekm.cluster.matrix import CentredMatrix
 from sparsekm.cluster.partition_step import SEEDING_SAMPLE, KMeansPartition
@@ -65,8 +63,6 @@ class BaseSparseKMeans(SelectorMixin, ClusterMixin, BaseEstimator):
         weight_step = self._weight_step(self._sparsity(), matrix.n_features)
         search = self._resolve_search(matrix)
         (fit,), _ = self._fit_path(matrix, partition, [weight_step], search)
-        exact = replace(partition, tol=0.0, max_iter=np.iinfo(np.int32).max)
-        fit = settle(matrix, exact, weight_step, fit)
         return self._learn(matrix, fit, search)
 
     def path(self, X, sparsities, *, progress: Progress | None = None) -> SparsityPath:
@@ -76,9 +72,10 @@ class BaseSparseKMeans(SelectorMixin, ClusterMixin, BaseEstimator):
         the labels of another: more than independent fits promise. The estimator's own `sparsity`
         is not used and nothing is set on it. Beyond 300 samples `n_init` starts race in the first
         k-means, on its principal subspace, the winner is carried down the path, and `n_sweeps`
-        sweeps along it follow, in which clusters are also merged and split, and fresh starts made;
-        a fit also ends when a round gains less than 3e-5 of the objective (1e-4 before the
-        sweeps), so that beyond 1,000 samples border samples may be nearer to another centre.
+        sweeps along it follow, in which clusters are also merged and split, and fresh starts made.
+        At the end every fit is settled: its labels are a fixed point of k-means under its weights,
+        and these are best for the labels. With ``n_sweeps=0`` the fits are handed out as the first
+        pass left them, each ended by a round that gained less than 1e-4 of the objective.
 
         Parameters
         ----------

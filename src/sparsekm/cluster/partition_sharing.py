@@ -27,7 +27,7 @@ def best_weighed(weight_step: WeightStep, fits: Sequence[Fit], own: int) -> Fit:
     return weigh_scores(weight_step, fits[best].labels, fits[best].scores, fits[own].n_iter)
 
 
-def share_partitions(X, partition, weight_steps, fits, gain=0.0) -> list[Fit]:
+def share_partitions(X, partition, weight_steps, fits) -> list[Fit]:
     """Start every sparsity from the best labels of all until no fit can be bettered by another."""
     fits = list(fits)
     improved = True
@@ -36,7 +36,7 @@ def share_partitions(X, partition, weight_steps, fits, gain=0.0) -> list[Fit]:
         for i, weight_step in enumerate(weight_steps):
             start = best_weighed(weight_step, fits, i)
             if start is not fits[i]:
-                better = settle(X, partition, weight_step, start, gain)
+                better = settle(X, partition, weight_step, start)
                 if better.objective > fits[i].objective:
                     fits[i] = better
                     improved = True

@@ -6,7 +6,7 @@ clustering that offers the three methods of `PartitionStep` runs through the sam
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -70,6 +70,11 @@ class KMeansPartition:
     max_iter: int = 300
     tol: float = 0.0
     n_threads: int = 1
+
+    @property
+    def exact(self) -> KMeansPartition:
+        """The same, refined until nothing is gained at all."""
+        return replace(self, tol=0.0, max_iter=np.iinfo(np.int32).max)
 
     def start(self, X: Matrix, weights: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Run k-means from k-means++ seeds, drawn from at most `SEEDING_SAMPLE` samples."""

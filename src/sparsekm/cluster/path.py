@@ -94,8 +94,8 @@ def fit_path(
         fits, first = search_along(X, partition, weight_steps, effort, seeds, labels, progress)
     else:
         find = _search_globally if search == "global" else _restart_everywhere
-        fits = find(X, partition, weight_steps, effort, seeds, labels, progress)
-        fits = first = share_partitions(X, partition, weight_steps, fits)
+        fits = find(X, partition.exact, weight_steps, effort, seeds, labels, progress)
+        fits = first = share_partitions(X, partition.exact, weight_steps, fits)
     return fits, np.array([fit.objective for fit in first])
 
 

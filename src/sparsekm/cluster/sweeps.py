@@ -14,7 +14,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from sparsekm.cluster.alternation import Fit, alternate, weigh_partition, weigh_scores
+from sparsekm.cluster.alternation import (
+    Fit,
+    alternate,
+    settle,
+    weigh_partition,
+    weigh_scores,
+)
 from sparsekm.cluster.matrix import CentredMatrix
 from sparsekm.cluster.partition_sharing import best_fit, best_weighed, share_partitions
 from sparsekm.cluster.racing import race_starts
@@ -40,11 +46,14 @@ def search_along(X, partition, weight_steps, effort, seeds, labels, progress):
         labels = _find_start(X, rough, effort, seeds)
     fits = _pass_down(X, rough, weight_steps, effort, labels, report, gain)
     first = [best_weighed(step, fits, i) for i, step in enumerate(weight_steps)]
-    if n_sweeps == 0:
+    if n_sweeps == 0 and len(weight_steps) > 1:
         return first, first
     draws = [np.random.default_rng(seed) for seed in seeds.spawn(n_sweeps)]
     fits = _sweep(X, partition, weight_steps, first, effort, draws, report)
-    return share_partitions(X, partition, weight_steps, fits, SMALL_GAIN), first
+    # Rough fits are good enough to search with; what is handed out is settled to the end.
+    pairs = zip(weight_steps, fits, strict=True)
+    fits = [settle(X, partition.exact, weight_step, fit) for weight_step, fit in pairs]
+    return share_partitions(X, partition.exact, weight_steps, fits), first
 
 
 def _find_start(X, partition, effort, seeds) -> np.ndarray:

@@ -46,8 +46,7 @@ class GapSearch(SparsitySearch):
     best_index_ : int
         Row of `results_`.
     best_estimator_ : estimator
-        The path's own fit at the best sparsity, not a refit. Beyond 1,000 samples its labels can
-        differ from its `predict` on the training data for a few border samples.
+        The path's own fit at the best sparsity, not a refit.
     results_ : pandas.DataFrame
         The gap curve, ascending in sparsity: see `sparsekm.tuning.gap.gap_curve`. It compares
         the first objectives of `path_` with those of the references.

@@ -120,7 +120,7 @@ def reference_objectives(
     fitted = clone(estimator).set_params(
         random_state=reference_seed(seed, index), **first_pass(estimator)
     )
-    return fitted.path(data, sparsities).objectives
+    return fitted.path(data, sparsities).first_objectives
 
 
 def first_pass(estimator) -> dict[str, int]:
