@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from string import ascii_lowercase
+
 import numpy as np
 import pytest
 
@@ -81,24 +83,49 @@ def test_objectives_rise_with_the_sparsity_and_no_fit_is_bettered_by_anothers_la
             assert np.all(totals[:, sparsity - 1] <= objective * (1 + 1e-9))
 
 
-def test_a_path_of_many_sweeps_ends_where_neighbours_lead_nowhere_new(X):
-    (few, *_), (many, *_) = (list(paths(X, L0KMeans, n_sweeps=n)) for n in (30, 32))
-    np.testing.assert_array_equal(few.labels, many.labels)
+@pytest.fixture(name="sweep_letters")
+def sweep_of_letters(monkeypatch):
+    """Sweep 26 fits, the best at the end, where no search finds more than the neighbour has."""
+
+    def sweep(n_sweeps):
+        carried, searched = [], []
+
+        def carry(X, partition, weight_step, effort, neighbour):
+            carried.append((weight_step, id(neighbour)))
+            return neighbour
+
+        def search(X, partition, weight_step, effort, neighbour, rng):
+            searched.append(weight_step)
+            return neighbour
+
+        monkeypatch.setattr(sweeps, "_carry", carry)
+        monkeypatch.setattr(sweeps, "_advance", search)
+        letters = list(ascii_lowercase)
+        fits = [Fit(np.zeros(1), np.ones(1), np.ones(1), value) for value in range(26)]
+        draws = np.random.default_rng(0).spawn(n_sweeps)
+        found = sweeps._sweep(None, None, letters, fits, None, draws, lambda: None)
+        return found, carried, searched
+
+    return sweep
 
 
-def test_a_fit_that_was_carried_on_is_not_carried_on_again(X, monkeypatch):
-    """Where nothing better is found, sweeps beyond the second have nothing left to try."""
-    asked = []
+def test_a_partition_is_carried_all_along_the_path_in_one_sweep(sweep_letters):
+    found, *_ = sweep_letters(2)
+    assert [fit.objective for fit in found] == [25] * 26
 
-    def find_nothing(X, partition, weight_step, effort, neighbour, rng):
-        asked.append((weight_step, neighbour))
-        return neighbour
 
-    monkeypatch.setattr(sweeps, "_advance", find_nothing)
-    fits = [Fit(np.zeros(1), np.ones(1), np.ones(1), value) for value in (1.0, 2.0, 3.0, 4.0)]
-    found = sweeps._sweep(None, None, list("abcd"), fits, None, [None] * 5, lambda: None)
-    assert [fit.objective for fit in found] == [4.0, 4.0, 4.0, 4.0]
-    assert len(asked) == len({(step, id(fit)) for step, fit in asked})
+def test_a_fit_that_was_carried_on_is_not_carried_on_again(sweep_letters):
+    """Where nothing better is found, sweeps beyond the second have nothing left to carry."""
+    _, carried, _ = sweep_letters(12)
+    assert len(carried) == len(set(carried))
+    assert len(carried) <= 2 * 25
+
+
+def test_however_long_a_path_a_sweep_searches_at_a_few_of_its_sparsities(sweep_letters):
+    _, _, searched = sweep_letters(12)
+    assert len(searched) == 12 * sweeps.SEARCHES
+    # Every sweep draws its own: none is left out for good but the one that sweeps start from.
+    assert len(set(searched)) > 20
 
 
 @pytest.mark.parametrize("move", ["regroup", "start_elsewhere"])

@@ -128,7 +128,7 @@ class _Penalised(BaseSparseKMeans):
         n_init=10,
         max_iter=20,
         tol=1e-4,
-        n_sweeps=6,
+        n_sweeps=10,
         min_cluster_size=1,
         random_state=None,
         n_jobs=None,
@@ -176,11 +176,12 @@ class L0KMeans(_Penalised):
         Rounds of one alternation; "global" runs at most twice as many generations.
     tol : float, default=1e-4
         Relative change of the weights below which an alternation has settled.
-    n_sweeps : int, default=6
+    n_sweeps : int, default=10
         Sweeps along a `path` by the alternating search, beyond 300 samples: after a first pass
         from the largest sparsity down, every sparsity also starts from its neighbour's partition,
-        up the path and down by turns, and from a fresh start on features that tell a few of the
-        clusters apart. Clusters are merged and split from both, and the best fit is kept.
+        up the path and down by turns. At eight of them, others each time, a fresh start is made
+        too, on features that tell a few of the clusters apart, and clusters are merged and split.
+        The best fit is kept.
     min_cluster_size : int, default=1
         Smallest cluster allowed; 1 is the unguarded problem. With strongly correlated features a
         small sparsity can make the optimum a split of a few outliers: a guard prevents that.

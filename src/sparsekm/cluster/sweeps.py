@@ -2,8 +2,8 @@
 
 A first pass goes from the largest sparsity down, then sweeps go up and down by turns, in which
 every sparsity also starts from its neighbour's partition: what a partition has learnt of few
-features helps at more of them, and the other way round. Beside it goes a fresh start on other
-features.
+features helps at more of them, and the other way round. At a few sparsities of each sweep whole
+clusters are moved too, and a fresh start on other features goes beside.
 """
 
 from __future__ import annotations
@@ -33,6 +33,8 @@ SMALL_GAIN = 3e-5
 FIRST_GAIN = 1e-4
 # A fresh start farther below the fit beside it, as a share of its objective, seldom catches up.
 PROMISING = 0.02
+# Sparsities of a sweep where more is tried than a neighbour's partition.
+SEARCHES = 8
 
 
 def search_along(X, partition, weight_steps, effort, seeds, labels, progress):
@@ -86,6 +88,8 @@ def _pass_down(X, partition, weight_steps, effort, labels, report, gain):
 def _sweep(X, partition, weight_steps, fits, effort, draws, report) -> list[Fit]:
     """Start every sparsity from its neighbour's partition: up the path, down, and so on.
 
+    At `SEARCHES` of them, drawn at random, whole clusters are moved too, and a fresh start is made:
+    what is found there is carried along the path, so that more sparsities do not need more of it.
     Every sweep has a generator of its own in `draws`: further sweeps leave the first ones as they
     are.
     """
@@ -95,14 +99,25 @@ def _sweep(X, partition, weight_steps, fits, effort, draws, report) -> list[Fit]
     tried: dict[tuple[int, int], Fit] = {}
     for sweep, rng in enumerate(draws):
         step = 1 if sweep % 2 == 0 else -1
-        for i in range(1, m) if step == 1 else range(m - 2, -1, -1):
+        places = range(1, m) if step == 1 else range(m - 2, -1, -1)
+        searched = set(rng.choice(places, min(SEARCHES, m - 1), replace=False))
+        for i in places:
             neighbour = fits[i - step]
-            if (i, id(neighbour)) not in tried:
-                tried[i, id(neighbour)] = neighbour
+            if i in searched:
                 found = _advance(X, partition, weight_steps[i], effort, neighbour, rng)
                 fits[i] = best_fit([fits[i], found])
+            elif (i, id(neighbour)) not in tried:
+                found = _carry(X, partition, weight_steps[i], effort, neighbour)
+                fits[i] = best_fit([fits[i], found])
+            tried[i, id(neighbour)] = neighbour
             report()
     return fits
+
+
+def _carry(X, partition, weight_step, effort, neighbour) -> Fit:
+    """Go on from a neighbour's partition."""
+    start = weigh_scores(weight_step, neighbour.labels, neighbour.scores)
+    return _settle_roughly(X, partition, weight_step, effort, start)
 
 
 def _advance(X, partition, weight_step, effort, neighbour, rng) -> Fit:
