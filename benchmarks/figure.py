@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pandas as pd
+from matplotlib.ticker import FuncFormatter, NullLocator
 
 from sparsekm.reporting.style import categorical_colors, figure_style, new_figure
 
 COLOURS = categorical_colors(3)
+PLAIN = FuncFormatter(lambda value, _: f"{value:,g}")
 
 TITLES = {
     "n_samples": "samples",
@@ -42,6 +44,7 @@ def _draw_effort(axes, table: pd.DataFrame) -> None:
             label=search,
         )
     axes.set_xscale("log")
+    axes.xaxis.set_major_formatter(PLAIN)
     axes.set_ylim(bottom=0)
     axes.set_xlabel("CPU seconds")
     axes.set_ylabel("below the best found (%)")
@@ -58,6 +61,9 @@ def _draw_scaling(panels, table: pd.DataFrame) -> None:
             )
         axes.set_xscale("log")
         axes.set_yscale("log")
+        axes.set_xticks(part["value"], [f"{value:,}" for value in part["value"]])
+        axes.xaxis.set_minor_locator(NullLocator())
+        axes.yaxis.set_major_formatter(PLAIN)
         axes.set_xlabel(title)
         axes.set_ylabel("CPU seconds")
     panels[0].legend(fontsize=6)
