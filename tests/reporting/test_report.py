@@ -178,6 +178,16 @@ def test_figures_are_on_the_page_and_in_the_folder(page, report):
     ]
 
 
+def test_no_label_shows_the_marks_of_a_formula(report):
+    """Names are not set as formulas, so a label that is written as one would show its source."""
+    figures = sorted((report / "figures").glob("*.svg"))
+    shown = "\n".join(figure.read_text() for figure in figures)
+    assert "score aⱼ: between-cluster" in shown
+    # What an SVG shows as outlines stands beside them as a comment; numbers along axes are formulas.
+    labels = [text for text in re.findall("<!-- (.*) -->", shown) if "mathdefault" not in text]
+    assert [text for text in labels if "$" in text] == []
+
+
 @pytest.mark.slow
 def test_same_results_give_the_same_figures(matrix_result):
     first, second = draw_figures(matrix_result), draw_figures(matrix_result)

@@ -58,10 +58,10 @@ def gap_figure(result: DatasetResult, feature_noun: str = "features") -> Figure 
 
 def _sparsity_label(method: str, feature_noun: str) -> str:
     if method == "l0":
-        return f"{feature_noun} to keep, $s$ (log scale)"
+        return f"{feature_noun} to keep, s (log scale)"
     if method == "l1":
-        return r"bound $s$ on the $\ell_1$ norm of the weights (log scale)"
-    return "sparsity $s$ (log scale)"
+        return "bound s on the ℓ₁ norm of the weights (log scale)"
+    return "sparsity s (log scale)"
 
 
 def _draw_gap(axes: Axes, method: MethodResult, feature_noun: str) -> None:

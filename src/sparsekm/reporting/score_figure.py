@@ -55,7 +55,7 @@ def score_figure(result: DatasetResult, feature_noun: str = "features") -> Figur
             if planted is not None:
                 _draw_planted(grid[1, column], method, planted, first=column == 0)
             grid[-1, column].set_xlabel(f"rank of the {_singular(feature_noun)} (log scale)")
-        grid[0, 0].set_ylabel("score $a_j$: between-cluster\nsum of squares (log scale)")
+        grid[0, 0].set_ylabel("score aⱼ: between-cluster\nsum of squares (log scale)")
     return figure
 
 
@@ -112,7 +112,7 @@ def _draw_scores(axes: Axes, method: MethodResult, limits: tuple[float, float]) 
     noise = _noise_score(method)
     axes.axhline(noise, color=INK, linewidth=0.8, linestyle=":")
     axes.annotate(
-        "$K-1$: expected of noise",
+        "K - 1: expected of noise",
         (0, noise),
         xycoords=("axes fraction", "data"),
         xytext=(3, 2),

@@ -214,7 +214,7 @@ def _draw_mean_gap(axes: Axes, table: pd.DataFrame) -> None:
 def _finish_gap(axes: Axes, gaps: Sequence[pd.DataFrame], n_relevant: int | None) -> None:
     axes.set_title("(a) gap statistic", loc="left")
     axes.set_xscale("log")
-    axes.set(xlabel="features to keep, $s$ (log scale)", ylabel="gap")
+    axes.set(xlabel="features to keep, s (log scale)", ylabel="gap")
     if gaps:
         ticks = sorted(set(gaps[0]["sparsity"]))[::2]
         axes.xaxis.set_major_locator(FixedLocator(ticks))
