@@ -183,7 +183,7 @@ def test_no_label_shows_the_marks_of_a_formula(report):
     figures = sorted((report / "figures").glob("*.svg"))
     shown = "\n".join(figure.read_text() for figure in figures)
     assert "score aⱼ: between-cluster" in shown
-    # What an SVG shows as outlines stands beside them as a comment; numbers along axes are formulas.
+    # Outlines have their text beside them, as a comment; only numbers along axes are formulas.
     labels = [text for text in re.findall("<!-- (.*) -->", shown) if "mathdefault" not in text]
     assert [text for text in labels if "$" in text] == []
 
