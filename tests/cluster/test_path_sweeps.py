@@ -109,7 +109,7 @@ def sweep_of_letters(monkeypatch):
     return sweep
 
 
-def test_a_partition_is_carried_all_along_the_path_in_one_sweep(sweep_letters):
+def test_a_partition_is_carried_all_along_the_path_by_the_sweep_that_goes_down(sweep_letters):
     found, *_ = sweep_letters(2)
     assert [fit.objective for fit in found] == [25] * 26
 
