@@ -1,0 +1,209 @@
+"""Marginal scores, their p-values and the Higher Criticism threshold."""
+
+import numpy as np
+import pytest
+from scipy import sparse, stats
+
+from sparsekm.cluster.screening import (
+    STATISTICS,
+    higher_criticism_threshold,
+    marginal_p_values,
+    marginal_scores,
+    null_scores,
+)
+
+EACH_STATISTIC = pytest.mark.parametrize("statistic", STATISTICS)
+
+
+def _area(z):
+    return stats.norm.cdf(z)
+
+
+@pytest.mark.parametrize(
+    ("values", "distance"),
+    [
+        # Standardised to -1 and 1: F jumps to 1/2 at -1.
+        ([3.0, 5.0], 0.5 - _area(-1)),
+        # Standardised to -1/sqrt 2 twice and sqrt 2: F jumps to 2/3 at the tie.
+        ([0.0, 0.0, 3.0], 2 / 3 - _area(-np.sqrt(0.5))),
+        ([1.0, -1.0, 1.0, -1.0], 0.5 - _area(-1)),
+        # Standardised to -sqrt 1.8, -sqrt .2, sqrt .2 and sqrt 1.8: furthest at the second.
+        ([0.0, 1.0, 2.0, 3.0], 0.5 - _area(-np.sqrt(0.2))),
+    ],
+)
+def test_kolmogorov_smirnov_distances_worked_by_hand(values, distance):
+    score = marginal_scores(np.array(values)[:, None])
+    np.testing.assert_allclose(score, [np.sqrt(len(values)) * distance], rtol=1e-12)
+
+
+def test_kolmogorov_smirnov_distances_agree_with_scipy(seed):
+    X = np.random.default_rng(seed).gamma(2.0, size=(37, 20))
+    expected = [np.sqrt(37) * stats.kstest((x - x.mean()) / x.std(), "norm").statistic for x in X.T]
+    np.testing.assert_allclose(marginal_scores(X), expected, rtol=1e-12)
+
+
+def test_a_mixture_ratio_worked_by_hand():
+    # Standardised to -1 and 1, half of the samples each: parts at -1 and 1 with the smallest
+    # variance allowed, .05, against one Gaussian with mean 0 and variance 1.
+    X = np.repeat([[2.0], [6.0]], 10, axis=0)
+    ratio = 20 * (np.log(0.5) - np.log(0.05) / 2 + 0.5)
+    np.testing.assert_allclose(marginal_scores(X, "mixture"), [np.sqrt(2 * ratio)], rtol=1e-9)
+
+
+def test_a_mixture_of_clearly_separated_parts_gets_the_ratio_of_its_own_parts(seed):
+    rng = np.random.default_rng(seed)
+    x = np.concatenate([rng.standard_normal(60), 8 + rng.standard_normal(60)])
+    parts = np.concatenate([x[:60] - x[:60].mean(), x[60:] - x[60:].mean()])
+    ratio = 120 * (np.log(0.5) + np.log(x.std() / parts.std()))
+    np.testing.assert_allclose(
+        marginal_scores(x[:, None], "mixture"), np.sqrt(2 * ratio), rtol=0.01
+    )
+
+
+@EACH_STATISTIC
+def test_the_order_of_the_samples_changes_no_bit_of_a_score(statistic, seed):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_t(4, (50, 30))
+    scores = marginal_scores(X, statistic)
+    assert marginal_scores(X[rng.permutation(50)], statistic).tobytes() == scores.tobytes()
+    columns = rng.permutation(30)
+    np.testing.assert_array_equal(marginal_scores(X[:, columns], statistic), scores[columns])
+
+
+@EACH_STATISTIC
+@pytest.mark.parametrize("scale", [3.0, -1.0, 1e-200, -1e200])
+def test_location_scale_and_sign_of_a_feature_do_not_matter(statistic, scale, seed):
+    X = np.random.default_rng(seed).gamma(2.0, size=(50, 30))
+    scores = marginal_scores(X, statistic)
+    np.testing.assert_allclose(marginal_scores(scale * (X + 7), statistic), scores, rtol=1e-6)
+
+
+@EACH_STATISTIC
+def test_a_constant_feature_scores_zero_and_ranks_last(statistic, seed):
+    rng = np.random.default_rng(seed)
+    one_differs = np.zeros(3000)
+    one_differs[0] = 1.0
+    counts = rng.poisson(0.2, 3000)
+    X = np.column_stack([np.full(3000, 0.1), one_differs, counts, rng.standard_normal(3000)])
+    scores = marginal_scores(X, statistic)
+    assert scores[0] == 0
+    assert (scores[1:] > 0).all()
+    assert marginal_p_values(scores, 3000, statistic)[0] == 1
+    assert marginal_scores(np.ones((5, 2)), statistic).tolist() == [0.0, 0.0]
+    assert marginal_p_values(np.zeros(2), 5, statistic).tolist() == [1.0, 1.0]
+
+
+@EACH_STATISTIC
+def test_dtype_storage_and_threads_do_not_change_a_score(statistic, seed):
+    X = np.random.default_rng(seed).poisson(1.0, (40, 60)).astype(np.float32)
+    scores = marginal_scores(X, statistic)
+    for same in (X.astype(np.float64), np.asfortranarray(X), sparse.csr_array(X)):
+        assert marginal_scores(same, statistic).tobytes() == scores.tobytes()
+    assert marginal_scores(X, statistic, n_jobs=2).tobytes() == scores.tobytes()
+
+
+@EACH_STATISTIC
+def test_blocks_of_features_join_without_a_seam(statistic, seed, monkeypatch):
+    X = np.random.default_rng(seed).standard_normal((20, 33))
+    scores = marginal_scores(X, statistic)
+    monkeypatch.setattr("sparsekm.cluster.screening.BLOCK_VALUES", 20 * 4)
+    np.testing.assert_array_equal(marginal_scores(X, statistic), scores)
+
+
+@EACH_STATISTIC
+def test_a_feature_of_two_parts_stands_out_among_gaussian_ones(statistic, seed):
+    X = np.random.default_rng(seed).standard_normal((100, 200))
+    X[:50, :5] += 6
+    X[:20, 5:10] += 6
+    order = np.argsort(-marginal_scores(X, statistic), kind="stable")
+    assert set(order[:10]) == set(range(10))
+
+
+@pytest.mark.parametrize("n_samples", [60, 2000])
+def test_heavy_tails_and_outliers_do_not_raise_the_mixture_ratio(n_samples, seed):
+    rng = np.random.default_rng(seed)
+    shape = (n_samples, 300)
+    outliers = rng.standard_normal(shape)
+    outliers[:2] = 8
+    limit = np.quantile(marginal_scores(rng.standard_normal(shape), "mixture"), 0.95)
+    for X in (rng.standard_t(3, shape), rng.laplace(size=shape), outliers):
+        assert (marginal_scores(X, "mixture") > limit).mean() < 0.1
+    distances = marginal_scores(rng.standard_t(3, shape))
+    null = marginal_scores(rng.standard_normal(shape))
+    assert (distances > np.quantile(null, 0.95)).mean() > 0.3
+
+
+def test_order_statistics_give_the_ratio_of_all_values(seed, monkeypatch):
+    X = np.random.default_rng(seed).standard_normal((5000, 20))
+    X[:2000] += np.linspace(1.5, 3, 20)
+    some = marginal_scores(X, "mixture")
+    monkeypatch.setattr("sparsekm.cluster.screening.MIXTURE_VALUES", 10**6)
+    np.testing.assert_allclose(some, marginal_scores(X, "mixture"), rtol=0.1)
+
+
+@EACH_STATISTIC
+@pytest.mark.parametrize("n_samples", [30, 1000])
+def test_p_values_of_gaussian_features_are_uniform(statistic, n_samples, seed):
+    X = np.random.default_rng(seed).standard_normal((n_samples, 2000))
+    p_values = marginal_p_values(marginal_scores(X, statistic), n_samples, statistic)
+    assert (p_values > 0).all()
+    for level in (0.05, 0.2, 0.5):
+        assert (p_values <= level).mean() == pytest.approx(level, abs=0.04)
+
+
+def test_the_null_distribution_is_that_of_lilliefors():
+    # Upper 5 % points for n = 30 and for many samples, by Lilliefors (1967) corrected in 1969.
+    for n_samples, point in ((30, 0.161), (500, 0.886 / np.sqrt(500))):
+        quantile = np.quantile(null_scores(n_samples), 0.95) / np.sqrt(n_samples)
+        assert quantile == pytest.approx(point, rel=0.02)
+
+
+def test_the_empirical_null_forgets_location_and_scale_of_the_scores(seed):
+    scores = marginal_scores(np.random.default_rng(seed).standard_normal((50, 100)))
+    p_values = marginal_p_values(scores, 50)
+    np.testing.assert_allclose(marginal_p_values(2 * scores + 3, 50), p_values, atol=2e-5)
+    # The score at the mean of all has the p-value of the null's mean.
+    null = null_scores(50)
+    middle = (null >= null.mean()).mean()
+    assert marginal_p_values([1.0, 2.0, 3.0], 50)[1] == pytest.approx(middle, abs=1e-4)
+    assert marginal_p_values([2.0], 50) == pytest.approx([middle], abs=1e-4)
+
+
+def test_a_higher_criticism_threshold_worked_by_hand():
+    # p = 10, n = 4: log(10)/10 = .23 leaves j = 3, 4, 5. With j/11 - p: .0327, .0636, -.0455;
+    # HC: .178, .287, negative.
+    p_values = [0.5, 0.01, 0.3, 0.02, 0.24, 0.6, 0.95, 0.7, 0.9, 0.8]
+    assert higher_criticism_threshold(p_values, 4) == 4
+    # Where the fourth is not below its share, the third is the last with the largest value.
+    p_values[2] = 0.4
+    assert higher_criticism_threshold(p_values, 4) == 3
+
+
+def test_features_with_the_same_p_value_are_kept_together():
+    p_values = [0.25, 0.25, 0.25, 0.25, 0.25, 0.25, 0.25, 0.9, 0.95, 1.0]
+    assert higher_criticism_threshold(p_values, 4) == 7
+
+
+def test_small_p_values_do_not_decide_and_at_most_half_are_looked_at():
+    # Without the lower bound on the p-values the first would decide.
+    p_values = np.concatenate([[1e-12], np.full(3, 0.3), np.linspace(0.5, 1, 6)])
+    assert higher_criticism_threshold(p_values, 100) == 4
+    assert higher_criticism_threshold(np.full(10, 1e-9) * np.arange(10), 5) == 5
+    assert higher_criticism_threshold([0.3], 5) == 1
+
+
+@pytest.mark.parametrize("p_values", [[], [0.1, np.nan], [-0.1, 0.5], [0.5, 1.1], [[0.5]]])
+def test_what_are_no_p_values_is_refused(p_values):
+    with pytest.raises(ValueError, match=r"p_values should be .* in \[0, 1\]"):
+        higher_criticism_threshold(p_values, 5)
+
+
+def test_what_cannot_be_scored_is_refused():
+    with pytest.raises(ValueError, match=r"statistic='dip' should be one of \['kolm"):
+        marginal_scores(np.ones((3, 3)), "dip")
+    with pytest.raises(ValueError, match="NaN"):
+        marginal_scores([[0.0], [np.nan], [1.0]])
+    with pytest.raises(ValueError, match="minimum of 2"):
+        marginal_scores([[0.0, 1.0]])
+    with pytest.raises(ValueError, match="n_samples=1 should be >= 2"):
+        null_scores(1)
