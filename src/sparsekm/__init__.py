@@ -12,11 +12,13 @@ except PackageNotFoundError:
 # Loaded when first used: a job that only writes a file need not compile the engine.
 _HOMES = {
     "GapSearch": "sparsekm.tuning.gap_search",
+    "IFPCA": "sparsekm.baselines.if_pca",
     "KMeans": "sparsekm.cluster.estimators",
     "L0KMeans": "sparsekm.cluster.estimators",
     "L1KMeans": "sparsekm.cluster.estimators",
     "PCAKMeans": "sparsekm.baselines.pca_kmeans",
     "PenalizedGaussianMixture": "sparsekm.baselines.penalised_gaussian_mixture",
+    "SCFS": "sparsekm.baselines.sc_fs",
     "SparsityPath": "sparsekm.cluster.sparsity_path",
     "StreamedMatrix": "sparsekm.cluster.streamed_matrix",
     "classification_error_rate": "sparsekm.metrics.partition_metrics",

@@ -36,10 +36,10 @@ class Method:
     def estimator(self) -> type:
         """Class of the estimator."""
         # Named one by one: what a script imports is found by reading, and enters its digest.
-        from sparsekm.baselines import pca_kmeans, penalised_gaussian_mixture
+        from sparsekm.baselines import if_pca, pca_kmeans, penalised_gaussian_mixture, sc_fs
         from sparsekm.cluster import estimators
 
-        homes = (estimators, pca_kmeans, penalised_gaussian_mixture)
+        homes = (estimators, pca_kmeans, penalised_gaussian_mixture, if_pca, sc_fs)
         return next(
             getattr(home, self.class_name) for home in homes if hasattr(home, self.class_name)
         )
@@ -51,6 +51,8 @@ METHODS = {
         Method("kmeans", "k-means", "KMeans", "none"),
         Method("pca", "PCA-k-means", "PCAKMeans", "none"),
         Method("pgmm", "Penalised Gaussian mixture", "PenalizedGaussianMixture", "bic"),
+        Method("ifpca", "IF-PCA", "IFPCA", "none"),
+        Method("scfs", "SC-FS", "SCFS", "none"),
         Method("l1", "l1-k-means", "L1KMeans", "gap", "l1"),
         Method("l0", "l0-k-means", "L0KMeans", "gap", "l0"),
     ]

@@ -16,6 +16,15 @@ def easy_data():
     return data
 
 
+@pytest.fixture(scope="session")
+def triangle_data():
+    """Three clusters of 20 whose means form a triangle, in 15 of 200 features."""
+    means = np.kron(np.eye(3), np.full(5, 6.0))
+    data = gaussian_clusters(means, 20, 200, standardise=False, random_state=12)
+    data.X.setflags(write=False)
+    return data
+
+
 @pytest.fixture
 def make_standardised(seed):
     """Draw overlapping clusters and standardise them, as the mixture does inside."""

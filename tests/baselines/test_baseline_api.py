@@ -12,11 +12,17 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import sparsekm
-from sparsekm import PCAKMeans, PenalizedGaussianMixture
+from sparsekm import IFPCA, SCFS, PCAKMeans, PenalizedGaussianMixture
 from sparsekm.registry import METHODS
 from sparsekm.storage.path_file import read_path, write_path
 
-BASELINES = pytest.mark.parametrize("Estimator", [PCAKMeans, PenalizedGaussianMixture])
+BASELINES = pytest.mark.parametrize("Estimator", [PCAKMeans, PenalizedGaussianMixture, IFPCA, SCFS])
+ENTRIES = {
+    PCAKMeans: ("pca", "none"),
+    PenalizedGaussianMixture: ("pgmm", "bic"),
+    IFPCA: ("ifpca", "none"),
+    SCFS: ("scfs", "none"),
+}
 FITTED = ["labels_", "feature_weights_", "feature_scores_", "objective_", "n_iter_"]
 
 
@@ -25,6 +31,8 @@ FITTED = ["labels_", "feature_weights_", "feature_scores_", "objective_", "n_ite
         PCAKMeans(n_clusters=2),
         PenalizedGaussianMixture(n_clusters=2, n_init=3),
         PenalizedGaussianMixture(n_clusters=2, penalty=0.0, n_init=3),
+        IFPCA(n_clusters=2),
+        SCFS(n_clusters=2),
     ]
 )
 def test_scikit_learns_own_checks_pass(estimator, check):
@@ -41,19 +49,30 @@ def test_parameters_are_named_and_stored_untouched(Estimator):
 
 @BASELINES
 def test_baselines_are_exported_and_registered(Estimator):
-    name = {PCAKMeans: "pca", PenalizedGaussianMixture: "pgmm"}[Estimator]
+    name, tuning = ENTRIES[Estimator]
     assert METHODS[name].estimator is Estimator
-    assert METHODS[name].tuning == {"pca": "none", "pgmm": "bic"}[name]
+    assert METHODS[name].tuning == tuning
     assert METHODS[name].penalty is None
     assert Estimator.__name__ in dir(sparsekm)
 
 
-@BASELINES
-def test_clear_clusters_are_found_and_predicted(Estimator, easy_data):
-    fit = Estimator(3, random_state=0).fit(easy_data.X)
-    assert sparsekm.classification_error_rate(easy_data.labels, fit.labels_) == 0
-    np.testing.assert_array_equal(fit.predict(easy_data.X), fit.labels_)
-    np.testing.assert_array_equal(fit.predict(easy_data.X[7:9]), fit.labels_[7:9])
+# Clusters on a line are no task for IF-PCA and SC-FS: they cluster K - 1 and K singular vectors of
+# equal weight, and only the first of them would hold the clusters.
+@pytest.mark.parametrize(
+    ("Estimator", "clear"),
+    [
+        (PCAKMeans, "easy_data"),
+        (PenalizedGaussianMixture, "easy_data"),
+        (IFPCA, "triangle_data"),
+        (SCFS, "triangle_data"),
+    ],
+)
+def test_clear_clusters_are_found_and_predicted(Estimator, clear, request):
+    data = request.getfixturevalue(clear)
+    fit = Estimator(3, random_state=0).fit(data.X)
+    assert sparsekm.classification_error_rate(data.labels, fit.labels_) == 0
+    np.testing.assert_array_equal(fit.predict(data.X), fit.labels_)
+    np.testing.assert_array_equal(fit.predict(data.X[7:9]), fit.labels_[7:9])
 
 
 @BASELINES
@@ -110,7 +129,7 @@ def test_no_bit_depends_on_the_number_of_jobs(Estimator, shape):
 @BASELINES
 def test_float32_stays_float32(Estimator, easy_data):
     fit = Estimator(3, random_state=0).fit(easy_data.X.astype(np.float32))
-    centers = fit.cluster_centers_ if Estimator is PCAKMeans else fit.means_
+    centers = fit.means_ if Estimator is PenalizedGaussianMixture else fit.cluster_centers_
     assert centers.dtype == np.float32
 
 
@@ -167,14 +186,15 @@ import subprocess
 import sys
 
 import numpy as np
-from sparsekm import PCAKMeans, PenalizedGaussianMixture
+from sparsekm import IFPCA, SCFS, PCAKMeans, PenalizedGaussianMixture
 
 digest = hashlib.sha256()
 for n, p, dtype in ((40, 300, "float64"), (600, 400, "float32")):
     rng = np.random.default_rng(n)
     X = rng.standard_normal((n, p)).astype(dtype)
     X[: n // 2, :8] += 1.0
-    for estimator in (PCAKMeans(3, n_components=2), PenalizedGaussianMixture(3, n_penalties=3)):
+    mixture = PenalizedGaussianMixture(3, n_penalties=3)
+    for estimator in (PCAKMeans(3, n_components=2), mixture, IFPCA(3), SCFS(3)):
         fit = estimator.set_params(n_init=2, random_state=0).fit(X)
         for part in (fit.labels_, fit.feature_weights_, fit.feature_scores_, fit.objective_):
             digest.update(np.ascontiguousarray(part).tobytes())

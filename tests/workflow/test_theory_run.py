@@ -57,7 +57,7 @@ def test_an_unknown_setting_of_the_theory_is_refused(fresh):
 
 @pytest.mark.slow
 def test_baselines_run_where_k_means_does(fresh):
-    methods = ("pca", "pgmm")
+    methods = ("pca", "pgmm", "ifpca", "scfs")
     fresh.configure(lambda configuration: configuration.update(methods=list(methods)))
     files = [f"results/tumours/{method}/scores.csv" for method in methods]
     run = fresh.snakemake(*files, "--cores", "1")

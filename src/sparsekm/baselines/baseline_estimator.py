@@ -8,9 +8,12 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sparsekm.cluster.alternation import Fit
+from sparsekm.cluster.estimators import KMeans
 from sparsekm.cluster.matrix import CentredMatrix
 from sparsekm.cluster.path import Progress
+from sparsekm.cluster.scatter import cluster_sizes, cluster_sums, scores_from_sums
 from sparsekm.cluster.sparsity_path import SparsityPath
+from sparsekm.cluster.threads import count_threads
 from sparsekm.cluster.validation import check_count, check_matrix
 
 
@@ -63,3 +66,16 @@ class BaselineEstimator(SelectorMixin, ClusterMixin, BaseEstimator):
         matrix = CentredMatrix(X)
         check_matrix(matrix, self.n_clusters, min_cluster_size)
         return matrix
+
+    def _learn_partition(self, matrix: CentredMatrix, kmeans: KMeans):
+        """Take over what k-means found on features made from those of the matrix."""
+        labels = kmeans.labels_
+        sizes = cluster_sizes(labels, self.n_clusters)
+        sums = cluster_sums(matrix.columns, labels, self.n_clusters, count_threads(self.n_jobs))
+        self.labels_ = labels
+        self.cluster_centers_ = ((sums / sizes).T + matrix.means).astype(matrix.columns.dtype)
+        self.feature_scores_ = scores_from_sums(sums, sizes)
+        self.objective_ = kmeans.objective_
+        self.n_iter_ = kmeans.n_iter_
+        self.search_ = kmeans.search_
+        return self

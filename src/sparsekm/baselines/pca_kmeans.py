@@ -8,9 +8,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from sparsekm.baselines.baseline_estimator import BaselineEstimator
 from sparsekm.baselines.principal_components import principal_axes, project
 from sparsekm.cluster.estimators import KMeans
-from sparsekm.cluster.matrix import CentredMatrix
-from sparsekm.cluster.scatter import cluster_sizes, cluster_sums, scores_from_sums
-from sparsekm.cluster.threads import count_threads
 from sparsekm.cluster.validation import check_count
 
 
@@ -139,7 +136,8 @@ class PCAKMeans(BaselineEstimator):
             n_jobs=self.n_jobs,
             verbose=self.verbose,
         ).fit(project(matrix.columns, self.components_))
-        return self._learn(matrix)
+        self.feature_weights_ = np.ones(matrix.n_features)
+        return self._learn_partition(matrix, self._kmeans)
 
     def predict(self, X):
         """Label samples by the nearest centre of their principal components.
@@ -158,16 +156,3 @@ class PCAKMeans(BaselineEstimator):
         X = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
         columns = (X - self._means).astype(X.dtype).T
         return self._kmeans.predict(project(columns, self.components_))
-
-    def _learn(self, matrix: CentredMatrix):
-        labels = self._kmeans.labels_
-        sizes = cluster_sizes(labels, self.n_clusters)
-        sums = cluster_sums(matrix.columns, labels, self.n_clusters, count_threads(self.n_jobs))
-        self.labels_ = labels
-        self.cluster_centers_ = ((sums / sizes).T + matrix.means).astype(matrix.columns.dtype)
-        self.feature_weights_ = np.ones(matrix.n_features)
-        self.feature_scores_ = scores_from_sums(sums, sizes)
-        self.objective_ = self._kmeans.objective_
-        self.n_iter_ = self._kmeans.n_iter_
-        self.search_ = self._kmeans.search_
-        return self

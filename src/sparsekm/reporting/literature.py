@@ -33,6 +33,16 @@ LITERATURE = {
         "W. Pan, X. Shen. Penalized model-based clustering with application to variable "
         "selection. Journal of Machine Learning Research 8:1145–1164, 2007.",
     ),
+    "ifpca": Reference(
+        "J. Jin, W. Wang. Influential features PCA for high dimensional clustering. Annals of "
+        "Statistics 44:2323–2359, 2016.",
+        "10.1214/15-AOS1423",
+    ),
+    "scfs": Reference(
+        "T. Liu, Y. Lu, B. Zhu, H. Zhao. Clustering high-dimensional data via feature selection. "
+        "Biometrics 79:940–950, 2023.",
+        "10.1111/biom.13665",
+    ),
     "gap": Reference(
         "R. Tibshirani, G. Walther, T. Hastie. Estimating the number of clusters in a data set "
         "via the gap statistic. Journal of the Royal Statistical Society B 63:411–423, 2001.",

@@ -120,6 +120,18 @@ def _write_clustering(methods: Sequence[MethodResult], citations: Citations) -> 
             "penalty on the means of the standardised features, its penalty chosen by the modified "
             f"BIC {citations.cite('pgmm')}; a feature all of whose means are zero is dropped."
         )
+    if "ifpca" in names:
+        sentences.append(
+            f"IF-PCA {citations.cite('ifpca')} keeps the features whose distributions are farthest "
+            "from a Gaussian, as many as Higher Criticism says, and runs k-means on their K − 1 "
+            "leading left singular vectors."
+        )
+    if "scfs" in names:
+        sentences.append(
+            f"SC-FS {citations.cite('scfs')} runs k-means on the K leading left singular vectors "
+            "of all features, keeps the features that these clusters explain, and clusters the "
+            "kept features in the same way."
+        )
     sentences.append(
         "For standardised features, a feature without any cluster structure has an expected "
         "score of K − 1 under a partition fixed in advance."

@@ -29,6 +29,8 @@ METHOD_TITLES = {
     "kmeans": "k-means",
     "pca": "PCA-k-means",
     "pgmm": "Penalised mixture",
+    "ifpca": "IF-PCA",
+    "scfs": "SC-FS",
     "l1": "ℓ₁-k-means",
     "l0": "ℓ₀-k-means",
 }

@@ -33,6 +33,8 @@ _LOOKS = {
     "kmeans": MethodLook(GREY, "^", ":"),
     "pca": MethodLook(SKY, "D", "-."),
     "pgmm": MethodLook(PURPLE, "v", "-."),
+    "ifpca": MethodLook(GREEN, "<", "-."),
+    "scfs": MethodLook(ORANGE, ">", "-."),
     "l1": MethodLook(ORANGE, "s", "--"),
     "l0_alternate": MethodLook(VERMILION, "X", "--"),
     "l0_global": MethodLook(BLUE, "o", "-"),

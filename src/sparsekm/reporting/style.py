@@ -88,6 +88,8 @@ METHOD_LOOKS = {
     "kmeans": MethodLook(GREY, "^", ":"),
     "pca": MethodLook(GREEN, "D", "-."),
     "pgmm": MethodLook(PURPLE, "v", (0, (5, 1, 1, 1))),
+    "ifpca": MethodLook(SKY, "P", "-."),
+    "scfs": MethodLook(VERMILION, "X", (0, (3, 1))),
 }
 _OTHER_LOOKS = (MethodLook(SKY, "P", "-."), MethodLook(VERMILION, "X", (0, (3, 1))))
 

@@ -132,6 +132,8 @@ _ROWS = [
     MethodRow("kmeans", "k-means", "kmeans"),
     MethodRow("pca", "PCA-k-means", "pca", options={"n_components": 1}),
     MethodRow("pgmm", "P-likelihood", "pgmm"),
+    MethodRow("ifpca", "IF-PCA", "ifpca"),
+    MethodRow("scfs", "SC-FS", "scfs"),
     MethodRow("l1", "ℓ₁-k-means", "l1", options=_ALTERNATE),
     MethodRow("l0_alternate", "ℓ₀-k-means, Algorithm 1", "l0", options=_ALTERNATE),
     MethodRow("l0_global", "ℓ₀-k-means, global search", "l0", options={"search": "global"}),

@@ -1,0 +1,123 @@
+"""k-means on the leading left singular vectors of a few standardised features.
+
+What IF-PCA and SC-FS have in common: they differ in how they choose the features.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from sparsekm.baselines.baseline_estimator import BaselineEstimator
+from sparsekm.baselines.principal_components import principal_axes, project
+from sparsekm.cluster.estimators import KMeans
+from sparsekm.cluster.matrix import CentredMatrix
+
+
+class SingularVectorClustering(BaselineEstimator):
+    """Choose features, then cluster the left singular vectors of the chosen ones.
+
+    A subclass chooses features and says how many singular vectors it clusters.
+    """
+
+    def __init__(
+        self,
+        n_clusters=8,
+        *,
+        n_init=10,
+        max_iter=300,
+        tol=1e-4,
+        random_state=None,
+        n_jobs=None,
+        verbose=0,
+    ):
+        self.n_clusters = n_clusters
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def fit(self, X, y=None):
+        """Choose features and cluster the samples.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Dense data. The features are standardised inside.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If X holds NaN or infinity, has fewer distinct samples (also by their singular vectors)
+            than clusters, or every feature is constant; if a parameter is out of its range.
+        """
+        matrix = self._read(X)
+        if matrix.n_samples < 2:
+            raise ValueError("n_samples=1 should be >= 2: one sample has no standard deviation.")
+        squares = np.array([np.sum(column.astype(np.float64) ** 2) for column in matrix.columns])
+        self._means = matrix.means
+        self._deviations = np.sqrt(squares / (matrix.n_samples - 1))
+        kept = self._choose_features(matrix, np.flatnonzero(squares))
+        columns = self._standardise(matrix.columns[kept], kept)
+        self._axes = self._singular_axes(columns)
+        self._kmeans = self._make_kmeans().fit(project(columns, self._axes))
+        self.feature_weights_ = np.zeros(matrix.n_features)
+        self.feature_weights_[kept] = 1.0
+        return self._learn_partition(matrix, self._kmeans)
+
+    def predict(self, X):
+        """Label samples by the nearest centre in the space of the singular vectors.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), int32
+            On the training data these are `labels_`.
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
+        kept = np.flatnonzero(self.feature_weights_)
+        columns = (X[:, kept] - self._means[kept]).astype(X.dtype).T
+        return self._kmeans.predict(project(self._standardise(columns, kept), self._axes))
+
+    @abstractmethod
+    def _choose_features(self, matrix: CentredMatrix, varying: np.ndarray) -> np.ndarray:
+        """Return the features to keep, ascending and at least one, all from `varying`."""
+
+    @abstractmethod
+    def _count_vectors(self) -> int:
+        """Return the number of singular vectors to cluster."""
+
+    def _make_kmeans(self) -> KMeans:
+        return KMeans(
+            self.n_clusters,
+            n_init=self.n_init,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            random_state=self.random_state,
+            n_jobs=self.n_jobs,
+            verbose=self.verbose,
+        )
+
+    def _standardise(self, columns: np.ndarray, features: np.ndarray) -> np.ndarray:
+        return columns / self._deviations[features, None].astype(columns.dtype)
+
+    def _singular_axes(self, columns: np.ndarray) -> np.ndarray:
+        """Return the axes on which the data project to their left singular vectors."""
+        axes = principal_axes(columns, min(self._count_vectors(), *columns.shape))
+        values = np.sqrt((project(columns, axes) ** 2).sum(axis=0))
+        # An axis beyond the rank of the data is zero and stays zero.
+        return axes / np.where(values > 0, values, 1.0)[:, None]
