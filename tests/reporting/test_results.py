@@ -1,8 +1,17 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from sparsekm.annotation.gene_table import gene_table
+from sparsekm.registry import METHODS
+from sparsekm.reporting.literature import Citations
+from sparsekm.reporting.methods_text import write_methods
 from sparsekm.reporting.report import load_dataset_result
+from sparsekm.reporting.results import METHOD_TITLES
+from sparsekm.reporting.simulation_figures import row_look
+from sparsekm.reporting.style import METHOD_LOOKS
+from sparsekm.simulation.method_rows import METHOD_ROWS
 
 
 def test_loader_gathers_what_the_files_hold(matrix_result):
@@ -44,3 +53,20 @@ def test_fit_of_another_data_set_is_refused(matrix_files, brain_result):
         ValueError, match=r"\(n_samples, n_features\)=\(12, 6\) should be \(120, 8\)"
     ):
         load_dataset_result("E11.5", brain_result.normalised, fits=matrix_files["fits"])
+
+
+def test_every_method_of_the_workflow_has_a_title_and_a_look_of_its_own():
+    assert set(METHOD_TITLES) == set(METHODS)
+    assert set(METHOD_LOOKS) == set(METHODS)
+    main = [name for name, row in METHOD_ROWS.items() if not row.is_variant]
+    for looks in (METHOD_LOOKS.values(), [row_look(name) for name in main]):
+        assert len({look.marker for look in looks}) == len(looks)
+
+
+def test_the_report_says_what_the_rival_methods_do_and_cites_them(matrix_result):
+    found = matrix_result.methods["kmeans"]
+    rivals = {name: replace(found, name=name) for name in ("ifpca", "scfs")}
+    citations = Citations()
+    text = " ".join(write_methods([replace(matrix_result, methods=rivals)], citations))
+    assert "Higher Criticism" in text
+    assert {"10.1214/15-AOS1423", "10.1111/biom.13665"} <= {work.doi for work in citations.cited}
