@@ -5,16 +5,6 @@ parts is not Gaussian. Each feature gets one score, computed from that feature a
 turned into p-values with Efron's empirical null [2]_, and Higher Criticism says how many features
 stand out, as in IF-PCA [1]_.
 
-"kolmogorov-smirnov" is the statistic of IF-PCA,
-
-.. math:: \psi_j = \sqrt n \sup_t |F_{n,j}(t) - \Phi(t)| ,
-
-with :math:`F_{n,j}` the empirical distribution function of the standardised feature. It also grows
-with heavy tails and with single outliers. "mixture" does not: it is the root of twice the log
-likelihood ratio of two Gaussians with the same variance against one, after values more than 2.5
-robust standard deviations from the median have been moved there, and with at least a tenth of the
-samples in each part. Neither tells a mixture from a skewed distribution.
-
 References
 ----------
 .. [1] J. Jin and W. Wang (2016). Influential features PCA for high dimensional clustering. Annals
@@ -29,14 +19,11 @@ from __future__ import annotations
 from functools import lru_cache
 
 import numpy as np
-from scipy.special import ndtr
 from sklearn.utils.validation import check_array
 
-from sparsekm.cluster.compiled import compiled
+from sparsekm.cluster.marginal_statistics import STATISTICS, score_columns
 from sparsekm.cluster.threads import count_threads, run_in_slices
 from sparsekm.cluster.validation import check_choice, check_count
-
-STATISTICS = ("kolmogorov-smirnov", "mixture")
 
 # Values that are sorted at once.
 BLOCK_VALUES = 1_000_000
@@ -46,19 +33,6 @@ BLOCK_VALUES = 1_000_000
 NULL_VALUES = {"kolmogorov-smirnov": 20_000_000, "mixture": 5_000_000}
 NULL_COLUMNS = 100_000
 NULL_SAMPLES = 500
-
-# The mixture: robust standard deviations kept on either side of the median, the smallest share of
-# the samples in a part, and the smallest variance within the parts, as a share of the total
-# (without one, tied values would make the likelihood infinite).
-WINSOR_LIMIT = 2.5
-SMALLEST_SHARE = 0.1
-SMALLEST_VARIANCE = 0.05
-SPLITS = np.array([0.2, 0.5, 0.8])
-# Of more samples, this many evenly spaced order statistics give the same ratio in a fraction of the
-# time.
-MIXTURE_VALUES = 1_000
-MAX_ROUNDS = 50
-ROUND_TOLERANCE = 1e-4
 
 
 def marginal_scores(X, statistic: str = "kolmogorov-smirnov", *, n_jobs: int | None = None):
@@ -72,9 +46,9 @@ def marginal_scores(X, statistic: str = "kolmogorov-smirnov", *, n_jobs: int | N
     X : array-like or sparse matrix of shape (n_samples, n_features)
         At least two samples.
     statistic : {"kolmogorov-smirnov", "mixture"}, default="kolmogorov-smirnov"
-        See the description of the module. The Kolmogorov-Smirnov distance divides by the standard
-        deviation with ddof = 0: the paper divides by the one with ddof = 1, and the authors'
-        programs then correct by the square root of 1 - 1/n.
+        See `sparsekm.cluster.marginal_statistics`. Features are standardised with ddof = 0: the
+        programs of IF-PCA's authors do so with ddof = 1, then divide by the square root of 1 - 1/n,
+        which is the same.
     n_jobs : int, default=None
         Threads (None is 1, -1 all cores). The scores do not depend on it.
 
@@ -104,7 +78,7 @@ def marginal_scores(X, statistic: str = "kolmogorov-smirnov", *, n_jobs: int | N
         for start in range(first, last, step):
             block = X[:, start : min(start + step, last)]
             columns = np.asarray(block.T if isinstance(block, np.ndarray) else block.toarray().T)
-            scores[start : start + len(columns)] = _score_columns(columns, statistic)
+            scores[start : start + len(columns)] = score_columns(columns, statistic)
 
     run_in_slices(score_slice, n_features, count_threads(n_jobs))
     return scores
@@ -176,7 +150,7 @@ def null_scores(n_samples: int, statistic: str = "kolmogorov-smirnov") -> np.nda
     step = max(1, BLOCK_VALUES // size)
     scores = np.concatenate(
         [
-            _score_columns(rng.standard_normal((min(step, n_columns - first), size)), statistic)
+            score_columns(rng.standard_normal((min(step, n_columns - first), size)), statistic)
             for first in range(0, n_columns, step)
         ]
     )
@@ -186,7 +160,7 @@ def null_scores(n_samples: int, statistic: str = "kolmogorov-smirnov") -> np.nda
 
 
 def higher_criticism_threshold(p_values: np.ndarray, n_samples: int) -> int:
-    r"""Count the features that Higher Criticism keeps (Jin & Wang 2016, section 1.2).
+    r"""Count the features that Higher Criticism keeps (Jin & Wang 2016).
 
     With the p-values in ascending order :math:`\pi_{(1)} \le \dots \le \pi_{(p)}`, the functional
     is
@@ -230,93 +204,3 @@ def higher_criticism_threshold(p_values: np.ndarray, n_samples: int) -> int:
         return half
     best = allowed[np.flatnonzero(values[allowed] == values[allowed].max())[-1]]
     return int(np.searchsorted(ordered, ordered[best], side="right"))
-
-
-def _score_columns(columns: np.ndarray, statistic: str) -> np.ndarray:
-    """Score columns (n_columns, n_samples). Sorted first: sums then ignore the samples' order."""
-    columns = np.sort(columns, axis=1).astype(np.float64)
-    columns -= columns[:, :1]
-    ranges = columns[:, -1].copy()
-    varies = ranges > 0
-    # From 0 to 1, so that the squares of very large and very small values stay finite.
-    columns = columns[varies] / ranges[varies, None]
-    score = {"kolmogorov-smirnov": _distances_from_gaussian, "mixture": _mixture_ratios}[statistic]
-    scores = np.zeros(len(ranges))
-    scores[varies] = np.maximum(score(columns), np.finfo(np.float64).tiny)
-    return scores
-
-
-def _distances_from_gaussian(columns: np.ndarray) -> np.ndarray:
-    n_samples = columns.shape[1]
-    probabilities = ndtr(_standardise(columns))
-    steps = np.arange(n_samples + 1) / n_samples
-    above = (steps[1:] - probabilities).max(axis=1)
-    below = (probabilities - steps[:-1]).max(axis=1)
-    return np.sqrt(n_samples) * np.maximum(above, below)
-
-
-def _mixture_ratios(columns: np.ndarray) -> np.ndarray:
-    n_samples = columns.shape[1]
-    if n_samples > MIXTURE_VALUES:
-        places = (np.arange(MIXTURE_VALUES) + 0.5) * (n_samples / MIXTURE_VALUES)
-        columns = np.ascontiguousarray(columns[:, places.astype(np.intp)])
-    medians = np.median(columns, axis=1, keepdims=True)
-    distances = np.abs(columns - medians)
-    spreads = 1.4826 * np.median(distances, axis=1, keepdims=True)
-    # Where more than half of the values are tied: the mean deviation, scaled for a Gaussian too.
-    mean_spreads = np.sqrt(np.pi / 2) * distances.mean(axis=1, keepdims=True)
-    limits = WINSOR_LIMIT * np.where(spreads > 0, spreads, mean_spreads)
-    columns = _standardise(np.clip(columns, medians - limits, medians + limits))
-    ratios = np.empty(len(columns))
-    _fit_mixtures(columns, SPLITS, ratios)
-    # A feature that varies in very few of many samples can be constant among those kept.
-    ratios[~columns.any(axis=1)] = 0.0
-    return np.sqrt(2 * ratios * (n_samples / columns.shape[1]))
-
-
-def _standardise(columns: np.ndarray) -> np.ndarray:
-    columns = columns - columns.mean(axis=1, keepdims=True)
-    deviations = np.sqrt((columns**2).mean(axis=1, keepdims=True))
-    return columns / np.where(deviations > 0, deviations, 1.0)
-
-
-@compiled
-def _fit_mixtures(columns, splits, ratios):
-    """Find the best log likelihood ratio of each column by EM from splits of the sorted values."""
-    for j in range(columns.shape[0]):
-        best = 0.0
-        for split in splits:
-            best = max(best, _fit_mixture(columns[j], split))
-        ratios[j] = best
-
-
-@compiled
-def _fit_mixture(values, split):
-    # The values have mean 0 and variance 1, so the sum over the upper part gives all the rest.
-    n = len(values)
-    n_lower = min(max(1, round(split * n)), n - 1)
-    upper_size = float(n - n_lower)
-    upper_sum = values[n_lower:].sum()
-    lower_mean, upper_mean = 0.0, 0.0
-    for _ in range(MAX_ROUNDS):
-        before = upper_mean - lower_mean
-        upper_mean = upper_sum / upper_size
-        lower_mean = -upper_sum / (n - upper_size)
-        share = min(max(upper_size / n, SMALLEST_SHARE), 1 - SMALLEST_SHARE)
-        variance = 1.0 - upper_sum * (upper_mean - lower_mean) / n
-        variance = max(variance, SMALLEST_VARIANCE)
-        slope = (upper_mean - lower_mean) / variance
-        if abs(upper_mean - lower_mean - before) < ROUND_TOLERANCE:
-            break
-        odds = np.log(share / (1 - share)) - slope * (upper_mean + lower_mean) / 2
-        upper_size, upper_sum = 0.0, 0.0
-        for value in values:
-            responsibility = 1.0 / (1.0 + np.exp(-(odds + slope * value)))
-            upper_size += responsibility
-            upper_sum += responsibility * value
-    likelihood = 0.0
-    for value in values:
-        lower = (1 - share) * np.exp(-((value - lower_mean) ** 2) / (2 * variance))
-        upper = share * np.exp(-((value - upper_mean) ** 2) / (2 * variance))
-        likelihood += np.log(lower + upper)
-    return likelihood + n * (1.0 - np.log(variance)) / 2
