@@ -81,7 +81,7 @@ def gene_set_file(key):
         return f"data/raw/gene_sets/phantom.{kind}"
     path = ANNOTATION["gene_sets"].get(key) or []
     if path and is_address(path):
-        return f"data/raw/gene_sets/{address_name(path)}"
+        return f"data/raw/fetched/{address_name(path)}"
     return path
 
 
