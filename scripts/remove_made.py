@@ -1,6 +1,6 @@
-"""Remove what the workflow made in data, results and logs, and nothing else: part of `make clean`.
+"""Remove what the workflow made in data, results and logs, and nothing else, for `make clean`.
 
-A file is the workflow's where its name fits one that a rule gives to a file, or one of `UNDECLARED`.
+A file is the workflow's where its name fits one that a rule writes, or one of `UNDECLARED`.
 Whatever else stands there is the user's and stays; folders go when that leaves them empty.
 """
 
@@ -25,7 +25,7 @@ _MOST_NAMED = 20
 
 
 def read_patterns(rules: Iterable[Path]) -> re.Pattern:
-    """Compile the names of files in `FOLDERS` that rules write, with their wildcards' constraints."""
+    """Compile the names of files that rules write, with the constraints on their wildcards."""
     text = "\n".join(file.read_text(encoding="utf-8") for file in rules)
     constraints = {"id": r"\d+"} | {
         name: rule
@@ -56,11 +56,11 @@ def remove_made(patterns: re.Pattern) -> list[str]:
         for place, _, files in os.walk(folder, topdown=False):
             for file in sorted(Path(place, name).as_posix() for name in files):
                 if is_made(file, patterns):
-                    os.unlink(file)
+                    Path(file).unlink()
                 elif not file.startswith("data/paper/"):
                     others.append(file)
             with suppress(OSError):
-                os.rmdir(place)
+                Path(place).rmdir()
     return sorted(others)
 
 

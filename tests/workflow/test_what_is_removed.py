@@ -1,4 +1,4 @@
-"""`make clean` removes what the workflow made; a user's files beside it stay, and git shows them."""
+"""`make clean` removes what the workflow made; other files stay, and git shows them."""
 
 import shutil
 import subprocess
