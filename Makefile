@@ -62,7 +62,7 @@ bench: $(STAMP) ## ratios against scikit-learn and between our own variants
 plan-allen: $(STAMP) ## say how many files and gigabytes of the real atlas there are to download
 	"$(BIN)/snakemake" --cores 1 --config 'atlas={"source": "allen"}' --forcerun plan_retrieval -- plan_retrieval
 
-check-allen: $(STAMP) ## ask the servers of the real atlas whether they answer as expected (10 requests at most)
+check-allen: $(STAMP) ## ask the servers of the real atlas whether they answer as expected (40 requests at most)
 	"$(BIN)/python" scripts/check_allen.py $(CHECK_FLAGS)
 
 lock: $(STAMP) ## renew requirements.lock (needs uv)

@@ -2,9 +2,13 @@
 
 import re
 import shutil
+import subprocess
+import sys
 
 import numpy as np
 import pytest
+
+from sparsekm.storage import file_lock
 
 # One process for all tests on the finished project, which is made once in each.
 pytestmark = pytest.mark.xdist_group("workflow")
@@ -152,3 +156,18 @@ def test_each_damaged_input_gives_one_line_and_leaves_nothing(copied):
     assert not list(root.glob("**/*partial*"))
     assert "as rule cluster_path writes it" in done.stdout
     assert "Traceback" in (root / "logs" / "normalise_matrix" / "tumours.log").read_text()
+
+
+def test_on_a_system_without_file_locks_one_sentence_says_what_is_supported(fresh):
+    code = (
+        "import sparsekm.storage.file_lock as file_lock\n"
+        "file_lock.fcntl = None\n"
+        "from snakemake.cli import main\n"
+        "main(['--dry-run', '--cores', '1'])\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=fresh.root, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert file_lock.SUPPORTED in done.stderr
+    assert "Traceback" not in done.stderr

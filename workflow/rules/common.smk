@@ -20,8 +20,12 @@ from sparsekm.registry import METHODS
 from sparsekm.simulation.method_rows import METHOD_ROWS
 from sparsekm.simulation.phantom.sizes import get_size
 from sparsekm.simulation.settings import select_settings
+from sparsekm.storage.file_lock import SUPPORTED, is_supported
 from sparsekm.storage.provenance import file_digest
 from sparsekm.storage.source_digest import source_digest
+
+if not is_supported():
+    raise WorkflowError(SUPPORTED)
 
 
 def check_configuration():
