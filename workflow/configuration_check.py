@@ -19,6 +19,7 @@ from sparsekm.simulation.method_rows import METHOD_ROWS
 from sparsekm.simulation.settings import select_settings
 from sparsekm.storage.input_error import is_storable
 
+SCHEMA_FILE = Path(__file__).parent / "schemas" / "config.schema.yaml"
 MOST_VALUES = 100_000
 MOST_DEPTH = 50
 MOST_CHARACTERS = 400
@@ -61,9 +62,9 @@ def structure_errors(config: Mapping[str, Any]) -> list[str]:
     return [_shorten(error) for error in errors[:20]]
 
 
-def schema_errors(config: Mapping[str, Any], schema_file: str | Path) -> list[str]:
+def schema_errors(config: Mapping[str, Any]) -> list[str]:
     """List what breaks the schema, in alphabetical order."""
-    schema = yaml.safe_load(Path(schema_file).read_text(encoding="utf-8"))
+    schema = yaml.safe_load(SCHEMA_FILE.read_text(encoding="utf-8"))
     # To JSON Schema 3.0 is an integer, and to Python it is none.
     checker = jsonschema.Draft202012Validator.TYPE_CHECKER.redefine(
         "integer", lambda _, value: isinstance(value, int) and not isinstance(value, bool)
@@ -112,6 +113,7 @@ def meaning_errors(config: Mapping[str, Any]) -> list[str]:
         for name, entry in config["matrices"].items()
         if entry is not None and ("path" in entry) == ("draw" in entry)
     ]
+    errors += _name_errors([name for name, entry in config["matrices"].items() if entry])
     errors += [*_simulation_errors(config["simulation"]), *_gene_set_errors(config["annotation"])]
     if not config["atlas"]["ages"] and not any(config["matrices"].values()):
         errors.append(
@@ -119,6 +121,25 @@ def meaning_errors(config: Mapping[str, Any]) -> list[str]:
             " one age or matrix."
         )
     return [_shorten(error) for error in errors]
+
+
+def _name_errors(names: Sequence[str]) -> list[str]:
+    """List names of matrices that only their case tells from each other or from a taken name."""
+    schema = yaml.safe_load(SCHEMA_FILE.read_text(encoding="utf-8"))
+    taken = [
+        name
+        for case in schema["properties"]["matrices"]["propertyNames"]["not"]["anyOf"]
+        for name in case.get("enum", schema["$defs"]["age"]["enum"])
+    ]
+    errors = []
+    for position, name in enumerate(names):
+        same = [other for other in (*taken, *names[:position]) if other.lower() == name.lower()]
+        errors += [
+            f"matrices: {other!r} and {name!r} differ in case alone, and so would their folders,"
+            " which some file systems take for one; rename the matrix."
+            for other in same[:1]
+        ]
+    return errors
 
 
 def _gene_set_errors(annotation: Mapping[str, Any]) -> list[str]:

@@ -60,6 +60,20 @@ def test_names_of_things_that_are_not_there_are_told(fresh):
     assert "\nmethods: 'l7' should be one of ['kmeans', 'l0', 'l1', 'pca', 'pgmm']." in done.stdout
 
 
+def test_names_that_only_their_case_tells_apart_are_told(fresh):
+    def change(configuration):
+        for name in ("Cells", "Figures", "p28", "Left", "left"):
+            configuration["matrices"][name] = {"path": "cells.h5ad", "n_clusters": 2}
+        configuration["matrices"]["Left"] = None
+
+    fresh.configure(change)
+    done = fresh.snakemake("--dry-run")
+    assert done.returncode != 0
+    for pair in ("'Cells' and 'cells'", "'figures' and 'Figures'", "'P28' and 'p28'"):
+        assert done.stdout.count(f"\nmatrices: {pair} differ in case alone") == 1, pair
+    assert "'left'" not in done.stdout
+
+
 def test_gene_sets_without_their_files_are_told(fresh):
     def change(configuration):
         configuration["annotation"] = {"gene_sets": {"source": "gaf"}, "term_size": [9, 5]}
@@ -169,5 +183,5 @@ def test_on_a_system_without_file_locks_one_sentence_says_what_is_supported(fres
         [sys.executable, "-c", code], cwd=fresh.root, capture_output=True, text=True, check=False
     )
     assert done.returncode == 1
-    assert file_lock.SUPPORTED in done.stderr
-    assert "Traceback" not in done.stderr
+    assert f"\n{file_lock.SUPPORTED}\n" in done.stdout
+    assert "Traceback" not in done.stdout + done.stderr

@@ -36,9 +36,7 @@ def check_configuration():
             # An empty section is one without entries.
             if config.get(section) is None:
                 config[section] = {}
-        wrong = schema_errors(
-            config, ROOT / "workflow" / "schemas" / "config.schema.yaml"
-        )
+        wrong = schema_errors(config)
     if not wrong:
         # This fills in the defaults.
         validate(config, "../schemas/config.schema.yaml")
