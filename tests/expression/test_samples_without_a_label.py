@@ -57,6 +57,13 @@ def test_a_column_of_obs_may_lack_classes(h5ad, frame, values, expected):
     assert read_matrix(h5ad(obs=obs), labels="kind").labels.tolist() == expected
 
 
+def test_blanks_around_a_class_make_no_other_class(text):
+    content = "g,kind\n1,basal\n2, basal\n3,luminal\n4,luminal \n"
+    assert read_matrix(text(content), labels="kind").labels.tolist() == [
+        "basal", "basal", "luminal", "luminal",
+    ]  # fmt: skip
+
+
 def test_the_number_of_clusters_counts_the_named_classes_only():
     assert count_clusters("a", "regions", PARTLY, 6) == 2
 

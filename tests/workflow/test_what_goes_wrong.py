@@ -60,6 +60,32 @@ def test_names_of_things_that_are_not_there_are_told(fresh):
     assert "\nmethods: 'l7' should be one of ['kmeans', 'l0', 'l1', 'pca', 'pgmm']." in done.stdout
 
 
+def test_matrices_that_cannot_come_from_where_they_are_said_to_are_told(fresh):
+    def change(configuration):
+        configuration["matrices"] |= {
+            "own": {"path": "./data/own/normalised.h5ad", "labels": "label"},
+            "found": {"path": "results/found/clusters.h5ad", "labels": "label"},
+            "other": {"path": "results/cells/clusters.h5ad", "labels": "label"},
+            "braced": {"path": "a{b}.csv", "n_clusters": 2},
+            "remote": {"path": "https://example.org/a.csv", "n_clusters": 2},
+            "drawn": {"draw": {"experiment": "experiment_2", "mo": 1, "mu": 2}, "labels": "y"},
+        }
+
+    fresh.configure(change)
+    done = fresh.snakemake("--dry-run")
+    assert done.returncode != 0
+    for line in (
+        "own.path='./data/own/normalised.h5ad' should not be what the workflow makes of it.",
+        "found.path='results/found/clusters.h5ad' should not be what the workflow makes of it.",
+        "braced.path='a{b}.csv' should have no braces, which Snakemake takes for wildcards.",
+        "remote.path='https://example.org/a.csv' should be a file here: download it first.",
+        "drawn.labels='y' should be left out of a matrix that is drawn.",
+        "drawn.draw: 'mo' should be one of ['mu', 'n_features', ",
+    ):
+        assert done.stdout.count(f"\nmatrices.{line}") == 1, line
+    assert "matrices.other" not in done.stdout
+
+
 def test_names_that_only_their_case_tells_apart_are_told(fresh):
     def change(configuration):
         for name in ("Cells", "Figures", "p28", "Left", "left"):

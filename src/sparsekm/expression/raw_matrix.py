@@ -249,4 +249,5 @@ def _is_missing(value: object) -> bool:
 def _name(value: object, whole: bool) -> str:
     if isinstance(value, float | np.floating):
         return str(int(value)) if whole else repr(float(value))
-    return str(value)
+    # Blanks around it would make another class of the same word.
+    return str(value).strip()
