@@ -62,7 +62,7 @@ bench: $(STAMP) ## ratios against scikit-learn and between our own variants
 plan-allen: $(STAMP) ## say how many files and gigabytes of the real atlas there are to download
 	"$(BIN)/snakemake" --cores 1 --config 'atlas={"source": "allen"}' --forcerun plan_retrieval -- plan_retrieval
 
-check-allen: $(STAMP) ## ask the servers of the real atlas whether they answer as expected (10 requests at most)
+check-allen: $(STAMP) ## ask the servers of the real atlas whether they answer as expected (40 requests at most)
 	"$(BIN)/python" scripts/check_allen.py $(CHECK_FLAGS)
 
 lock: $(STAMP) ## renew requirements.lock (needs uv)
@@ -72,10 +72,11 @@ lock: $(STAMP) ## renew requirements.lock (needs uv)
 	! grep -nE '://|--(extra-)?index|--find-links' .lock.new
 	mv .lock.new requirements.lock
 
-clean: ## remove the environment and everything the workflow made
-	rm -rf .venv .snakemake results logs
+clean: ## remove the environment and the files that the workflow made; yours stay
+	@test -n "$(PYTHON)" || { echo "No Python >= 3.11 found; set PYTHON=/path/to/python3.11" >&2; exit 1; }
+	"$(PYTHON)" scripts/remove_made.py
+	rm -rf .venv .snakemake
 	@echo "What was downloaded stays in cache/."
-	find data -mindepth 1 -maxdepth 1 ! -name paper -exec rm -rf {} +
 
 # The stamp is written last: an installation that was cut short is made again.
 $(STAMP): requirements.lock pyproject.toml

@@ -1,6 +1,7 @@
 """Check on a networked machine that the atlas' servers still answer as expected: make check-allen.
 
-At most ten requests; nothing is kept. Prints a table, and exits with 1 where something differs.
+At most forty requests, two a second; nothing is kept. Prints a table, and exits with 1 where
+something differs.
 """
 
 import argparse

@@ -5,12 +5,15 @@ behind and every later run refuses. The lock does not say who holds it. So it is
 nobody can: no Snakemake works in this folder, and no other machine sees the folder.
 """
 
-import fcntl
 import subprocess
 import sys
 from pathlib import Path
 
 import psutil
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
+
+from sparsekm.storage.file_lock import SUPPORTED, is_supported, lock_file
 
 LOCKS = Path(".snakemake/locks")
 # Of file systems that several machines may share.
@@ -55,12 +58,14 @@ def obstacle(folder: Path) -> str:
 
 def main() -> None:
     """Remove the lock, or say why not and end with status 1."""
+    if not is_supported():
+        sys.exit(f"ERROR: {SUPPORTED}")
     if not LOCKS.is_dir() or not any(LOCKS.iterdir()):
         return
     folder = Path.cwd().resolve()
     # One at a time: a lock must not be taken between the look and its removal by another of us.
     with (LOCKS.parent / "clear_stale_lock").open("a") as turn:
-        fcntl.flock(turn, fcntl.LOCK_EX)
+        lock_file(turn)
         if not LOCKS.is_dir() or not any(LOCKS.iterdir()):
             return
         reason = obstacle(folder)

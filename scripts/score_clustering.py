@@ -5,6 +5,7 @@ from workflow_job import run
 
 def main(snakemake, progress):
     """Write one row of scores; what has no known truth stays empty."""
+    from sparsekm.annotation.known_classes import is_known
     from sparsekm.expression.normalised_file import read_normalised
     from sparsekm.metrics.partition_metrics import (
         classification_error_rate,
@@ -21,6 +22,13 @@ def main(snakemake, progress):
     data = read_normalised(snakemake.input.normalised)
     fit = read_fit(snakemake.input.fit)
     labels, relevant = data.labels, data.relevant
+    rates = {"cer": None, "ecr": None}
+    if labels is not None:
+        known = is_known(labels)
+        rates = {
+            "cer": classification_error_rate(labels[known], fit.labels[known]),
+            "ecr": error_clustering_rate(labels[known], fit.labels[known]),
+        }
     scores = {
         "dataset": snakemake.wildcards.dataset,
         "method": snakemake.wildcards.method,
@@ -30,8 +38,7 @@ def main(snakemake, progress):
         "sparsity": fit.sparsity,
         "n_nonzero_weights": n_nonzero_weights(fit.weights),
         "objective": fit.objective,
-        "cer": None if labels is None else classification_error_rate(labels, fit.labels),
-        "ecr": None if labels is None else error_clustering_rate(labels, fit.labels),
+        **rates,
         "pzw": None if relevant is None else proper_zero_weights(relevant, fit.weights),
         "pnw": None if relevant is None else proper_nonzero_weights(relevant, fit.weights),
     }

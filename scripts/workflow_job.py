@@ -4,21 +4,20 @@ A script calls ``run(main, snakemake)`` and imports numerical libraries inside `
 limits must be set before NumPy loads, and an import that fails should be reported like any error.
 """
 
-import fcntl
 import logging
 import os
 import re
-import resource
 import sys
 import time
 import traceback
 from collections import deque
-from contextlib import suppress
 from pathlib import Path
 
 # The sources beside the scripts are the ones whose digest the rules know. This also serves
 # environments made by conda, which cannot install the package from a relative path.
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
+
+from sparsekm.storage.file_lock import lock_file
 
 _SECONDS_BETWEEN_LINES = 5
 _SECONDS_OF_PACE = 60
@@ -63,21 +62,17 @@ class Progress:
         return lambda done, total: self(done, total, what)
 
 
-def take_turn(log: Path, job: str):
+def take_turn(log: Path, job: str, tell=None):
     """Wait until nobody else does this job, and give what holds the turn until it is closed.
 
     A job outlives a Snakemake that was killed. Were it to finish after the job that was started
     in its place, perhaps with other settings, its files would pass for those of the new one.
     """
     turn = log.open("a")
-    # Some network file systems have no locks.
-    with suppress(OSError):
-        try:
-            fcntl.flock(turn, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            line = f"{job}: waits for the same job of an earlier run, which still writes {log}"
-            print(line, file=sys.stderr, flush=True)
-            fcntl.flock(turn, fcntl.LOCK_EX)
+    if not lock_file(turn, wait=False, tell=tell):
+        line = f"{job}: waits for the same job of an earlier run, which still writes {log}"
+        print(line, file=sys.stderr, flush=True)
+        lock_file(turn)
     return turn
 
 
@@ -95,6 +90,8 @@ def peak_megabytes() -> float:
     if status.exists():
         # Unlike ru_maxrss this leaves out what the parent had before this process began.
         return int(re.search(r"VmHWM:\s*(\d+) kB", status.read_text())[1]) / 1024
+    import resource
+
     unit = 2**20 if sys.platform == "darwin" else 2**10
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
 
@@ -111,15 +108,19 @@ def run(main, snakemake) -> None:
     # On a full disk the line below is told, and nothing of logs that cannot be written.
     logging.raiseExceptions = False
     start = time.monotonic()
+    # Lines that come before the log is this job's.
+    early = []
     try:
         log.parent.mkdir(parents=True, exist_ok=True)
-        with take_turn(log, job):
+        with take_turn(log, job, early.append):
             logging.basicConfig(
                 filename=log, filemode="w", level=logging.INFO, format="%(asctime)s %(message)s"
             )
             # What a PDF leaves out of its fonts would be hundreds of lines.
             logging.getLogger("fontTools").setLevel(logging.WARNING)
             logging.captureWarnings(True)
+            for line in early:
+                logging.warning("%s", line)
             clear_unfinished(snakemake.output)
             main(snakemake, Progress(job))
     except Exception as error:

@@ -5,9 +5,11 @@ Nothing in here knows Snakemake, so that the checks can be tested by themselves.
 
 from __future__ import annotations
 
+import inspect
 import math
+import os
 from collections.abc import Mapping, Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import jsonschema
@@ -15,10 +17,12 @@ import yaml
 
 from sparsekm.annotation.addresses import address_name, is_address
 from sparsekm.registry import METHODS
+from sparsekm.simulation.designs import EXPERIMENTS
 from sparsekm.simulation.method_rows import METHOD_ROWS
 from sparsekm.simulation.settings import select_settings
 from sparsekm.storage.input_error import is_storable
 
+SCHEMA_FILE = Path(__file__).parent / "schemas" / "config.schema.yaml"
 MOST_VALUES = 100_000
 MOST_DEPTH = 50
 MOST_CHARACTERS = 400
@@ -61,9 +65,9 @@ def structure_errors(config: Mapping[str, Any]) -> list[str]:
     return [_shorten(error) for error in errors[:20]]
 
 
-def schema_errors(config: Mapping[str, Any], schema_file: str | Path) -> list[str]:
+def schema_errors(config: Mapping[str, Any]) -> list[str]:
     """List what breaks the schema, in alphabetical order."""
-    schema = yaml.safe_load(Path(schema_file).read_text(encoding="utf-8"))
+    schema = yaml.safe_load(SCHEMA_FILE.read_text(encoding="utf-8"))
     # To JSON Schema 3.0 is an integer, and to Python it is none.
     checker = jsonschema.Draft202012Validator.TYPE_CHECKER.redefine(
         "integer", lambda _, value: isinstance(value, int) and not isinstance(value, bool)
@@ -107,11 +111,10 @@ def meaning_errors(config: Mapping[str, Any]) -> list[str]:
         for method in config["methods"]
         if method not in METHODS
     ]
-    errors += [
-        f"matrices.{name} should have either a path or draw."
-        for name, entry in config["matrices"].items()
-        if entry is not None and ("path" in entry) == ("draw" in entry)
-    ]
+    matrices = {name: entry for name, entry in config["matrices"].items() if entry is not None}
+    for name, entry in matrices.items():
+        errors += _matrix_errors(name, entry)
+    errors += _name_errors([*matrices])
     errors += [*_simulation_errors(config["simulation"]), *_gene_set_errors(config["annotation"])]
     if not config["atlas"]["ages"] and not any(config["matrices"].values()):
         errors.append(
@@ -119,6 +122,58 @@ def meaning_errors(config: Mapping[str, Any]) -> list[str]:
             " one age or matrix."
         )
     return [_shorten(error) for error in errors]
+
+
+def _matrix_errors(name: str, entry: Mapping[str, Any]) -> list[str]:
+    """List what is wrong with where a matrix comes from."""
+    if ("path" in entry) == ("draw" in entry):
+        return [f"matrices.{name} should have either a path or draw."]
+    if "draw" in entry:
+        return _draw_errors(name, entry)
+    path = entry["path"]
+    place = PurePosixPath(os.path.normpath(path))
+    own = (PurePosixPath("data", name, "normalised.h5ad"), PurePosixPath("results", name))
+    rules = {
+        "be a file here: download it first": is_address(path),
+        "have no braces, which Snakemake takes for wildcards": "{" in path or "}" in path,
+        "not be what the workflow makes of it": place == own[0] or own[1] in place.parents,
+    }
+    return [
+        f"matrices.{name}.path={path!r} should {rule}." for rule, broken in rules.items() if broken
+    ]
+
+
+def _draw_errors(name: str, entry: Mapping[str, Any]) -> list[str]:
+    """List settings that an experiment does not have, and what a drawn matrix has no use for."""
+    errors = [
+        f"matrices.{name}.{key}={entry[key]!r} should be left out of a matrix that is drawn."
+        for key in ("labels", "layer")
+        if entry.get(key) is not None
+    ]
+    experiment = entry["draw"]["experiment"]
+    parameters = inspect.signature(EXPERIMENTS[experiment]).parameters
+    known = [parameter for parameter in parameters if parameter != "random_state"]
+    given = [key for key in entry["draw"] if key != "experiment"]
+    return errors + _unknown(f"matrices.{name}.draw", given, known)
+
+
+def _name_errors(names: Sequence[str]) -> list[str]:
+    """List names of matrices that only their case tells from each other or from a taken name."""
+    schema = yaml.safe_load(SCHEMA_FILE.read_text(encoding="utf-8"))
+    taken = [
+        name
+        for case in schema["properties"]["matrices"]["propertyNames"]["not"]["anyOf"]
+        for name in case.get("enum", schema["$defs"]["age"]["enum"])
+    ]
+    errors = []
+    for position, name in enumerate(names):
+        same = [other for other in (*taken, *names[:position]) if other.lower() == name.lower()]
+        errors += [
+            f"matrices: {other!r} and {name!r} differ in case alone, and so would their folders,"
+            " which some file systems take for one; rename the matrix."
+            for other in same[:1]
+        ]
+    return errors
 
 
 def _gene_set_errors(annotation: Mapping[str, Any]) -> list[str]:

@@ -41,6 +41,15 @@ def test_names_and_colours_are_the_atlas_own(table):
     assert rows.loc["C", "color"] == "cc0000"
 
 
+def test_samples_without_a_known_class_are_left_out():
+    labels = np.where(np.arange(9) % 2, LABELS, "")
+    known = np.arange(9) % 2 == 1
+    table = tabulate_overlap(CLUSTERS, labels, REGIONS)
+    expected = tabulate_overlap({m: c[known] for m, c in CLUSTERS.items()}, labels[known], REGIONS)
+    pd.testing.assert_frame_equal(table, expected)
+    assert "" not in set(table["label"])
+
+
 def test_without_known_classes_there_are_no_rows():
     assert len(tabulate_overlap(CLUSTERS, None)) == 0
 

@@ -59,4 +59,7 @@ def test_table_names_classes_and_leaves_them_out_where_there_are_none():
     assert table.loc[0, "highest_cluster"] == 0
     assert table.loc[0, "highest_label"] == "a"
     assert table.loc[0, "effect_label"] == table.loc[0, "effect_cluster"] > 10
+    partly = locate_features(X, np.array([1, 1, 0, 0]), np.array(["", "b", "a", "a"]))
+    assert partly.loc[0, "highest_label"] == "a"
+    assert partly.loc[0, "effect_label"] == pytest.approx(5 / (0.02**0.5))
     assert list(locate_features(X, np.array([1, 1, 0, 0]))) == ["highest_cluster", "effect_cluster"]

@@ -13,6 +13,7 @@ from sparsekm.atlas.assembly import assemble_age
 from sparsekm.atlas.ontology import parse_ontology
 from sparsekm.atlas.retrieval import retrieve_age, retrieve_ontology
 from sparsekm.atlas.sources import open_source
+from sparsekm.atlas.vocabulary import AGES
 
 HEADER = {
     "ObjectType": "Image",
@@ -198,6 +199,21 @@ def server(_server):
     _server.work_well()
     yield _server
     _server.work_well()
+
+
+@pytest.fixture(scope="session")
+def _server_of_all_ages(tiny_phantom):
+    ages = tuple(AGES)
+    with StandInServer(FewSections(tiny_phantom, ages, n_genes=8), ages) as server:
+        yield server
+
+
+@pytest.fixture
+def all_ages(_server_of_all_ages):
+    """A stand-in that knows all ages, without faults at first."""
+    _server_of_all_ages.work_well()
+    yield _server_of_all_ages
+    _server_of_all_ages.work_well()
 
 
 @pytest.fixture

@@ -1,5 +1,6 @@
 """How gently the servers are asked: pace, number at once, pauses."""
 
+import errno
 import random
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from sparsekm.atlas.allen.gate import LONGEST_PAUSE, RequestGate
 from sparsekm.atlas.allen.patience import Patience
 from sparsekm.atlas.allen.transport import TransientError, parse_retry_after
 from sparsekm.atlas.sources import UnavailableError
+from sparsekm.storage import file_lock
 
 
 class FakeTime:
@@ -84,6 +86,28 @@ def test_a_request_under_way_takes_a_place_until_it_ends(tmp_path):
     gates = [RequestGate(tmp_path, per_second=1e6, at_once=2) for _ in range(2)]
     with ThreadPoolExecutor(6) as pool:
         list(pool.map(work, gates * 6))
+    assert most[0] == 2
+
+
+def test_without_locks_on_files_the_limits_hold_within_a_process(tmp_path, monkeypatch):
+    def flock(opened, how):
+        raise OSError(errno.ENOSYS, "Function not implemented")
+
+    monkeypatch.setattr(file_lock.fcntl, "flock", flock)
+    gate = RequestGate(tmp_path, per_second=1e6, at_once=2)
+    inside, most, guard = [0], [0], threading.Lock()
+
+    def work(_):
+        with gate.passing():
+            with guard:
+                inside[0] += 1
+                most[0] = max(most[0], inside[0])
+            threading.Event().wait(0.01)
+            with guard:
+                inside[0] -= 1
+
+    with ThreadPoolExecutor(6) as pool:
+        list(pool.map(work, range(12)))
     assert most[0] == 2
 
 

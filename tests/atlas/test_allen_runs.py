@@ -12,9 +12,10 @@ import pytest
 import server_faults as faults
 from stand_in_server import StandInServer
 
+from sparsekm.atlas.allen import live_check
 from sparsekm.atlas.allen.client import Client
 from sparsekm.atlas.allen.gate import RequestGate
-from sparsekm.atlas.allen.live_check import Expectations, check_servers, write_findings
+from sparsekm.atlas.allen.live_check import Expectations, Grid, check_servers, write_findings
 from sparsekm.atlas.allen.patience import Patience
 from sparsekm.atlas.allen.plan import describe_plan, plan_retrieval, write_plan
 from sparsekm.atlas.allen.transport import Transport
@@ -22,7 +23,7 @@ from sparsekm.atlas.manifest import read_manifest
 from sparsekm.atlas.prefetch import fetch_in_order
 from sparsekm.atlas.retrieval import retrieve_age, retrieve_genes, retrieve_ontology
 from sparsekm.atlas.sources import UnavailableError, open_source
-from sparsekm.atlas.vocabulary import TISSUES
+from sparsekm.atlas.vocabulary import AGES, TISSUES
 
 AGE = "E11.5"
 
@@ -199,41 +200,56 @@ def test_planning_the_phantom_finds_nothing_to_fetch(few_sections):
 
 
 @pytest.fixture
-def expectations(few_sections):
+def expectations(tiny_phantom):
     """What the stand-in says when all is well."""
-    plan = few_sections.size.ages[AGE]
-    counts = (
-        plan.n_tissue - plan.region_voxels["SpC"],
-        plan.region_voxels["SpC"],
-        sum(plan.lumen_voxels.values()),
-        plan.tract_voxels,
-    )
-    return Expectations(
-        n_section_data_sets=(8, 40),
-        n_structures=(100, 1000),
-        dims=plan.dims,
-        voxels=dict(zip(TISSUES, counts, strict=True)),
-    )
+    grids = {}
+    for age in AGES:
+        plan = tiny_phantom.size.ages[age]
+        spinal_cord = plan.region_voxels.get("SpC", 0)
+        counts = (
+            plan.n_tissue - spinal_cord,
+            spinal_cord,
+            sum(plan.lumen_voxels.values()),
+            plan.tract_voxels,
+        )
+        grids[age] = Grid(plan.dims, dict(zip(TISSUES, counts, strict=True)))
+    return Expectations(n_section_data_sets=(8, 40), n_structures=(100, 1000), grids=grids)
 
 
 @pytest.fixture
-def check(server, tmp_path, expectations):
+def check(all_ages, tmp_path, expectations):
     def run():
         transport = Transport(RequestGate(tmp_path, per_second=1e6), "test")
         client = Client(transport, Patience(tries=1))
-        return check_servers(client, server.url, server.url, expectations)
+        return check_servers(client, all_ages.url, all_ages.url, expectations)
 
     return run
 
 
-def test_servers_that_answer_as_expected_agree_in_few_requests(server, check):
+def test_servers_that_answer_as_expected_agree_in_few_requests(all_ages, check):
     findings = {finding.fact: finding for finding in check()}
     # The phantom plants voxels whose ids its tree does not know.
     assert [f.fact for f in findings.values() if not f.agrees] == [
-        "annotated voxels: unknown to the tree"
+        f"annotated voxels of {age}: unknown to the tree" for age in AGES
     ]
     assert findings["energy grid: has data"].agrees
-    assert len(server.requests) <= 10
+    assert len(all_ages.requests) <= 40
+
+
+def test_of_every_age_the_reference_space_and_the_annotation_are_told(all_ages, check):
+    told = {finding.fact: finding.found for finding in check()}
+    for age in AGES.values():
+        assert told[f"reference space of {age.name}: id"] == str(age.reference_space_id)
+        assert f"annotation of {age.name}: dimensions" in told
+        assert sum(f"/{age.annotation_file}" in request.path for request in all_ages.requests) == 1
+    assert len(all_ages.requests) == len({request.path for request in all_ages.requests})
+
+
+def test_a_reference_space_of_another_id_differs(check, monkeypatch):
+    other = {age: replace(AGES[age], reference_space_id=77) for age in AGES}
+    monkeypatch.setattr(live_check, "get_age", other.get)
+    found = next(f for f in check() if f.fact == "reference space of P14: id")
+    assert (found.expected, found.found, found.agrees) == ("77", "7", False)
 
 
 @pytest.mark.parametrize(
@@ -242,25 +258,25 @@ def test_servers_that_answer_as_expected_agree_in_few_requests(server, check):
         ("Product", faults.html, "product of the atlas"),
         ("structure_graph", faults.status(503), "structures in the tree"),
         ("gridAnnotation", faults.status(404), "annotation of E11.5: dimensions"),
-        ("SectionDataSet", faults.status(500), "section data sets at E11.5"),
+        ("SectionDataSet", faults.status(500), "reference space of E11.5: id"),
         ("grid_data", faults.without_raw, "energy grid at E11.5: dimensions"),
         ("grid_data", faults.wrong_crc, "energy grid at E11.5: dimensions"),
     ],
 )
-def test_what_differs_is_a_finding_and_no_end_to_the_check(server, check, pattern, fault, fact):
-    server.fail(pattern, fault)
+def test_what_differs_is_a_finding_and_no_end_to_the_check(all_ages, check, pattern, fault, fact):
+    all_ages.fail(pattern, fault)
     findings = {finding.fact: finding for finding in check()}
     assert not findings[fact].agrees
     assert sum(finding.agrees for finding in findings.values()) >= 3
-    assert len(server.requests) <= 10
+    assert len(all_ages.requests) <= 40
     assert "DIFFERS" in write_findings(list(findings.values()))
 
 
 def test_the_script_prints_a_table_and_fails_on_servers_that_differ(
-    server, project_root, monkeypatch, capsys
+    all_ages, project_root, monkeypatch, capsys
 ):
     script = project_root / "scripts" / "check_allen.py"
-    arguments = [str(script), "--url", server.url, "--download-url", server.url]
+    arguments = [str(script), "--url", all_ages.url, "--download-url", all_ages.url]
     monkeypatch.setattr(sys, "argv", arguments)
     with pytest.raises(SystemExit) as ended:
         runpy.run_path(str(script), run_name="__main__")
@@ -269,7 +285,7 @@ def test_the_script_prints_a_table_and_fails_on_servers_that_differ(
     assert lines[0].split() == ["fact", "expected", "found"]
     assert any(line.startswith("product of the atlas") and "DIFF" not in line for line in lines)
     assert any(re.search(r"dimensions +\(70, 75, 40\) +.*DIFFERS", line) for line in lines)
-    assert len(server.requests) <= 10
+    assert len(all_ages.requests) <= 40
 
 
 def test_addresses_and_settings_are_checked_at_once(tmp_path):

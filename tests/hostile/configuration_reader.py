@@ -44,7 +44,7 @@ def read_configuration(file: Path) -> dict:
         for section in ("atlas", "matrices", "simulation", "annotation"):
             if config.get(section) is None:
                 config[section] = {}
-        wrong = schema_errors(config, _SCHEMA)
+        wrong = schema_errors(config)
     if not wrong:
         validate(config, str(_SCHEMA))
         wrong = meaning_errors(config)

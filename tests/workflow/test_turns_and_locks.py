@@ -1,11 +1,14 @@
 """Jobs that a killed Snakemake left behind, and its lock: who waits, and what is removed when."""
 
+import errno
 import importlib.util
 import subprocess
 import sys
 import time
 
 import pytest
+
+from sparsekm.storage import file_lock
 
 HOLD = """
 import fcntl, sys, time
@@ -59,6 +62,22 @@ def test_without_another_nobody_waits_and_a_turn_ends(workflow_job, tmp_path, ca
     for _ in range(2):
         with workflow_job.take_turn(tmp_path / "job.log", "cluster_path P4 l0"):
             pass
+    assert capsys.readouterr().err == ""
+
+
+def test_a_job_on_a_file_system_without_locks_runs_and_says_so_in_its_log(
+    workflow_job, tmp_path, monkeypatch, capsys
+):
+    def flock(opened, how):
+        raise OSError(errno.EOPNOTSUPP, "Operation not supported")
+
+    monkeypatch.setattr(file_lock.fcntl, "flock", flock)
+    told = []
+    with workflow_job.take_turn(tmp_path / "job.log", "cluster_path P4 l0", told.append):
+        pass
+    assert [line.split(":")[0] for line in told] == [
+        "This file system has no locks (Operation not supported)"
+    ]
     assert capsys.readouterr().err == ""
 
 

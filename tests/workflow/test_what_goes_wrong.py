@@ -1,9 +1,14 @@
 """A mistake stops the run with one clear message, a status other than 0, and no half output."""
 
+import re
 import shutil
+import subprocess
+import sys
 
 import numpy as np
 import pytest
+
+from sparsekm.storage import file_lock
 
 # One process for all tests on the finished project, which is made once in each.
 pytestmark = pytest.mark.xdist_group("workflow")
@@ -56,6 +61,46 @@ def test_names_of_things_that_are_not_there_are_told(fresh):
     assert f"\nmethods: 'l7' should be one of {known}." in done.stdout
 
 
+def test_matrices_that_cannot_come_from_where_they_are_said_to_are_told(fresh):
+    def change(configuration):
+        configuration["matrices"] |= {
+            "own": {"path": "./data/own/normalised.h5ad", "labels": "label"},
+            "found": {"path": "results/found/clusters.h5ad", "labels": "label"},
+            "other": {"path": "results/cells/clusters.h5ad", "labels": "label"},
+            "braced": {"path": "a{b}.csv", "n_clusters": 2},
+            "remote": {"path": "https://example.org/a.csv", "n_clusters": 2},
+            "drawn": {"draw": {"experiment": "experiment_2", "mo": 1, "mu": 2}, "labels": "y"},
+        }
+
+    fresh.configure(change)
+    done = fresh.snakemake("--dry-run")
+    assert done.returncode != 0
+    for line in (
+        "own.path='./data/own/normalised.h5ad' should not be what the workflow makes of it.",
+        "found.path='results/found/clusters.h5ad' should not be what the workflow makes of it.",
+        "braced.path='a{b}.csv' should have no braces, which Snakemake takes for wildcards.",
+        "remote.path='https://example.org/a.csv' should be a file here: download it first.",
+        "drawn.labels='y' should be left out of a matrix that is drawn.",
+        "drawn.draw: 'mo' should be one of ['mu', 'n_features', ",
+    ):
+        assert done.stdout.count(f"\nmatrices.{line}") == 1, line
+    assert "matrices.other" not in done.stdout
+
+
+def test_names_that_only_their_case_tells_apart_are_told(fresh):
+    def change(configuration):
+        for name in ("Cells", "Figures", "p28", "Left", "left"):
+            configuration["matrices"][name] = {"path": "cells.h5ad", "n_clusters": 2}
+        configuration["matrices"]["Left"] = None
+
+    fresh.configure(change)
+    done = fresh.snakemake("--dry-run")
+    assert done.returncode != 0
+    for pair in ("'Cells' and 'cells'", "'figures' and 'Figures'", "'P28' and 'p28'"):
+        assert done.stdout.count(f"\nmatrices: {pair} differ in case alone") == 1, pair
+    assert "'left'" not in done.stdout
+
+
 def test_gene_sets_without_their_files_are_told(fresh):
     def change(configuration):
         configuration["annotation"] = {"gene_sets": {"source": "gaf"}, "term_size": [9, 5]}
@@ -96,7 +141,7 @@ def damage(root):
     cut(grid)
     cut(root / "results" / "cells" / "kmeans" / "path.h5")
     table = (root / "tumours.csv").read_text()
-    (root / "tumours.csv").write_text(table.replace(",a\n", ",\n"))
+    (root / "tumours.csv").write_text(re.sub(",[ab]\n", ",\n", table))
     (root / "species.csv").write_text(table)
     X = np.random.default_rng(0).normal(size=(24, 3))
     np.savez(root / "ragged.npz", X=X, y=np.repeat([0, 1], 12)[1:])
@@ -112,8 +157,9 @@ def damage(root):
             "take_fit cells kmeans: results/cells/kmeans/path.h5: truncated or damaged ("
         ),
         "data/tumours/normalised.h5ad": (
-            "normalise_matrix tumours: tumours.csv: 12 labels 'kind' are missing, the first at "
-            "sample 1; every sample should have one. (log: logs/normalise_matrix/tumours.log)"
+            "normalise_matrix tumours: tumours.csv: labels 'kind' are known for 0 of 24 samples; "
+            "they should be for at least 2, or be left out. (log: logs/normalise_matrix/"
+            "tumours.log)"
         ),
         "data/species/normalised.h5ad": (
             "normalise_matrix species: species.csv: labels='species' should be one of its columns ("
@@ -151,3 +197,18 @@ def test_each_damaged_input_gives_one_line_and_leaves_nothing(copied):
     assert not list(root.glob("**/*partial*"))
     assert "as rule cluster_path writes it" in done.stdout
     assert "Traceback" in (root / "logs" / "normalise_matrix" / "tumours.log").read_text()
+
+
+def test_on_a_system_without_file_locks_one_sentence_says_what_is_supported(fresh):
+    code = (
+        "import sparsekm.storage.file_lock as file_lock\n"
+        "file_lock.fcntl = None\n"
+        "from snakemake.cli import main\n"
+        "main(['--dry-run', '--cores', '1'])\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=fresh.root, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert f"\n{file_lock.SUPPORTED}\n" in done.stdout
+    assert "Traceback" not in done.stdout + done.stderr

@@ -56,6 +56,21 @@ def test_every_artifact_is_there_and_nothing_is_half_written(finished):
     assert not list(finished.root.glob("**/*partial*"))
 
 
+def test_whatever_a_run_makes_is_known_to_be_made(finished, project_root, monkeypatch):
+    monkeypatch.syspath_prepend(project_root / "scripts")
+    from remove_made import is_made, read_patterns
+
+    patterns = read_patterns((project_root / "workflow" / "rules").glob("*.smk"))
+    found = [
+        path.relative_to(finished.root).as_posix()
+        for folder in ("data", "results", "logs")
+        for path in (finished.root / folder).rglob("*")
+        if path.is_file() and "data/paper/" not in path.as_posix()
+    ]
+    assert len(found) > 100
+    assert [file for file in found if not is_made(file, patterns)] == []
+
+
 def test_the_report_stands_alone_and_tells_of_every_data_set_and_method(finished):
     page = (finished.root / "results" / "report.html").read_text(encoding="utf-8")
     for word in ("E11.5", "simulated", "tumours", "cells", "k-means", "2 references"):

@@ -20,8 +20,12 @@ from sparsekm.registry import METHODS
 from sparsekm.simulation.method_rows import METHOD_ROWS
 from sparsekm.simulation.phantom.sizes import get_size
 from sparsekm.simulation.settings import select_settings
+from sparsekm.storage.file_lock import SUPPORTED, is_supported
 from sparsekm.storage.provenance import file_digest
 from sparsekm.storage.source_digest import source_digest
+
+if not is_supported():
+    raise WorkflowError(SUPPORTED)
 
 
 def check_configuration():
@@ -32,9 +36,7 @@ def check_configuration():
             # An empty section is one without entries.
             if config.get(section) is None:
                 config[section] = {}
-        wrong = schema_errors(
-            config, ROOT / "workflow" / "schemas" / "config.schema.yaml"
-        )
+        wrong = schema_errors(config)
     if not wrong:
         # This fills in the defaults.
         validate(config, "../schemas/config.schema.yaml")
@@ -81,7 +83,7 @@ def gene_set_file(key):
         return f"data/raw/gene_sets/phantom.{kind}"
     path = ANNOTATION["gene_sets"].get(key) or []
     if path and is_address(path):
-        return f"data/raw/gene_sets/{address_name(path)}"
+        return f"data/raw/fetched/{address_name(path)}"
     return path
 
 

@@ -49,7 +49,7 @@ rule draw_gene_sets:
 rule retrieve_gene_sets:
     """Fetch a file of gene sets, annotations or terms from its address."""
     output:
-        "data/raw/gene_sets/{file}",
+        "data/raw/fetched/{file}",
     log:
         "logs/retrieve_gene_sets/{file}.log",
     wildcard_constraints:

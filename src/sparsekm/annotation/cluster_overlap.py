@@ -1,7 +1,8 @@
 """Clusters against known classes (the regions of an atlas): who shares how many samples with whom.
 
 This module defines the file ``contingency.csv``: a row for each method, cluster and class that
-share samples, with the columns of `COLUMNS`.
+share samples, with the columns of `COLUMNS`. Samples without a known class are left out, also of
+``n_cluster``.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from sparsekm.annotation.known_classes import distinct_classes, is_known
 from sparsekm.storage.atomic import write_table
 from sparsekm.storage.checked_table import FLAG, NUMBER, WHOLE, WORD, read_table
 
@@ -40,6 +42,7 @@ class ClusterOverlap:
     ----------
     counts : DataFrame of shape (K, n_regions)
         Samples of each cluster (rows, by label) in each region (columns).
+        A cluster of which no sample's region is known has no row.
     best_region : Series of length K
         The region that holds most of the cluster's samples; ties go to the first region.
     purity : Series of length K
@@ -64,6 +67,7 @@ def overlap_clusters(labels: np.ndarray, regions: np.ndarray, order: list[str]) 
     ----------
     labels : int array of shape (n,)
     regions : array of str, shape (n,)
+        As `sparsekm.annotation.known_classes` describes them.
     order : list of str
         The regions in the order of the columns; it decides ties.
 
@@ -71,8 +75,10 @@ def overlap_clusters(labels: np.ndarray, regions: np.ndarray, order: list[str]) 
     -------
     overlap : ClusterOverlap
     """
+    known = is_known(regions)
     counts = pd.crosstab(
-        pd.Series(np.asarray(labels), name="cluster"), pd.Series(regions, name="region")
+        pd.Series(np.asarray(labels)[known], name="cluster"),
+        pd.Series(np.asarray(regions)[known], name="region"),
     ).reindex(columns=order, fill_value=0)
     best = counts.idxmax(axis=1)
     purity = counts.max(axis=1) / counts.sum(axis=1)
@@ -120,7 +126,7 @@ def _tabulate(
         names = dict(zip(acronyms, regions["name"].astype(str), strict=True))
         colors = dict(zip(acronyms, regions["color"].astype(str), strict=True))
     labels = np.asarray(labels).astype(str)
-    present = sorted(set(labels))
+    present = distinct_classes(labels)
     order = [a for a in names if a in set(present)] + [a for a in present if a not in names]
     overlap = overlap_clusters(clusters, labels, order)
     rows = overlap.counts.stack().rename("n_shared").reset_index()

@@ -9,6 +9,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from sparsekm.annotation.known_classes import is_known
+
 _COLUMNS_AT_ONCE = 512
 
 
@@ -78,7 +80,7 @@ def locate_features(
     clusters : int array of shape (n,)
         Labels in ``range(K)``.
     labels : array of str, shape (n,), optional
-        Known classes, as the regions of an atlas.
+        Known classes, as the regions of an atlas. Samples without one are left out.
 
     Returns
     -------
@@ -90,8 +92,9 @@ def locate_features(
     highest, effect = find_highest(X, clusters, int(clusters.max()) + 1)
     table = pd.DataFrame({"highest_cluster": highest, "effect_cluster": effect})
     if labels is not None:
-        names, codes = np.unique(np.asarray(labels).astype(str), return_inverse=True)
-        highest, effect = find_highest(X, codes, len(names))
+        known = is_known(labels)
+        names, codes = np.unique(np.asarray(labels)[known].astype(str), return_inverse=True)
+        highest, effect = find_highest(X if known.all() else X[known], codes, len(names))
         table["highest_label"] = names[highest].astype(object)
         table["effect_label"] = effect
     return table

@@ -240,5 +240,6 @@ def _remove_unlisted(folder: Path, entries: list[ManifestEntry]) -> None:
     """Drop energy grids an earlier run with other settings left behind."""
     listed = {entry.file for entry in entries}
     for path in (folder / ENERGY_FOLDER).glob("*.zip"):
-        if f"{ENERGY_FOLDER}/{path.name}" not in listed:
+        # One that is not named by an id was put there by somebody else.
+        if path.stem.isdigit() and f"{ENERGY_FOLDER}/{path.name}" not in listed:
             path.unlink()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from sparsekm.annotation.known_classes import distinct_classes
 from sparsekm.expression.raw_matrix import MatrixError
 
 
@@ -19,6 +20,7 @@ def count_clusters(
     n_clusters : int or "regions"
         "regions" counts the known classes: the regions of an atlas age, the labels of a matrix.
     labels : sequence of str of length n, or None
+        Samples without a class are `sparsekm.annotation.known_classes.UNKNOWN` and do not count.
     n_samples : int
 
     Returns
@@ -36,7 +38,7 @@ def count_clusters(
                 f"n_clusters='regions' counts the known classes, but data set {dataset!r} has no "
                 f"labels: set n_clusters under matrices: {dataset}, or name its labels."
             )
-        count, source = len(set(labels)), " (its number of classes)"
+        count, source = len(distinct_classes(labels)), " (its number of classes)"
     else:
         count, source = int(n_clusters), ""
     if not 2 <= count < n_samples:

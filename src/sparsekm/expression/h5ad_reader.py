@@ -98,10 +98,6 @@ def _read_frame(file: Path, opened: h5py.File, name: str) -> pd.DataFrame:
 
 
 def _values(column: pd.Series) -> np.ndarray:
-    if isinstance(column.dtype, pd.CategoricalDtype):
-        column = column.astype(column.cat.categories.dtype if column.notna().all() else object)
-    if pd.api.types.is_float_dtype(column.dtype):
-        return column.to_numpy()
     values = column.to_numpy(dtype=object)
     values[column.isna().to_numpy()] = None
     return values

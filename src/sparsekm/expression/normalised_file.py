@@ -1,8 +1,9 @@
 """The file ``normalised.h5ad``: where every data set, atlas age or matrix, enters the clustering.
 
 An AnnData file that any scverse tool opens. X is dense float32, samples x features; obs has
-``label`` (category of strings) where classes are known; var has ``relevant`` (bool) where the
-truth was planted; ``uns["provenance"]`` tells where it comes from and what was done to it.
+``label`` (category of strings, missing for a sample without one) where classes are known; var has
+``relevant`` (bool) where the truth was planted; ``uns["provenance"]`` tells where it comes from and
+what was done to it.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import h5py
 import numpy as np
 import pandas as pd
 
+from sparsekm.annotation.known_classes import class_column, class_names, is_known
 from sparsekm.storage.anndata_parts import read_part
 from sparsekm.storage.atomic_hdf5 import write_anndata
 from sparsekm.storage.checked_hdf5 import DamagedFileError, open_checked, read_array
@@ -34,6 +36,7 @@ class NormalisedData:
     X : float32 array of shape (n, p)
     features : list of str
     labels : object array of str, shape (n,), or None
+        As `sparsekm.annotation.known_classes` describes them.
     relevant : bool array of shape (p,), or None
     provenance : dict
     """
@@ -73,7 +76,7 @@ def write_normalised(
     obs, var = obs.copy(), var.copy()
     obs.index, var.index = obs.index.astype(str), var.index.astype(str)
     if "label" in obs:
-        obs["label"] = obs["label"].astype(str).astype("category")
+        obs["label"] = class_column(obs["label"])
     data = anndata.AnnData(
         X=X,
         obs=obs,
@@ -157,9 +160,10 @@ def _read_matrix(opened: h5py.File, n_samples: int, n_features: int) -> np.ndarr
 def _read_labels(opened: h5py.File, obs: pd.DataFrame) -> np.ndarray | None:
     if "label" not in obs:
         return None
-    if obs["label"].isna().any():
-        raise DamagedFileError(opened.filename, "obs: some samples have no label", _RULE)
-    return obs["label"].astype(str).to_numpy(dtype=object)
+    labels = class_names(obs["label"])
+    if not is_known(labels).any():
+        raise DamagedFileError(opened.filename, "obs: no sample has a label", _RULE)
+    return labels
 
 
 def _read_relevant(opened: h5py.File, var: pd.DataFrame) -> np.ndarray | None:

@@ -6,7 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 
+from sparsekm.annotation.known_classes import UNKNOWN
 from sparsekm.storage.input_error import InputError, is_storable
 
 DENSE_LIMIT = 16 * 2**30
@@ -15,6 +17,11 @@ DENSE_LIMIT = 16 * 2**30
 MIN_SAMPLES = 3
 """Two samples leave nothing to cluster."""
 
+MIN_LABELS = 2
+"""Samples whose class is known: without a pair of them there is nothing to compare."""
+
+MISSING_LABELS = ("", "NA", "NaN", "nan")
+"""Text that stands for no class in all formats; so do None and numbers that are none."""
 
 FEATURE_ARRAYS = ("genes", "features")
 """Arrays of a file of arrays that may hold the features' names."""
@@ -41,6 +48,7 @@ class RawMatrix:
     features : list of str
     samples : list of str or None
     labels : object array of str, shape (n,), or None
+        As `sparsekm.annotation.known_classes` describes them.
     relevant : bool array of shape (p,) or None
         The planted truth of a simulation.
     """
@@ -181,7 +189,7 @@ def check_labels(
 ) -> np.ndarray:
     """Check known classes and return them as strings.
 
-    Whole numbers read as floats become whole numbers again: the label 3.0 is "3".
+    Whole numbers read as floats become whole numbers again: the label 3.0 is "3". -1 is a class.
 
     Parameters
     ----------
@@ -197,6 +205,7 @@ def check_labels(
     Returns
     -------
     labels : object array of str, shape (n,)
+        `UNKNOWN` for a sample without a class.
     """
     values = np.asarray(values)
     if values.shape != (n_samples,):
@@ -205,19 +214,15 @@ def check_labels(
             f"the {n_samples} samples: ({n_samples},)."
             + hint_at_transposition("they", values.shape, n_samples, n_features)
         )
-    if values.dtype.kind == "f":
-        whole = np.isfinite(values).all() and (values == np.round(values)).all()
-        labels = [
-            "" if np.isnan(value) else str(int(value)) if whole else repr(float(value))
-            for value in values
-        ]
-    else:
-        labels = ["" if _is_missing(value) else str(value) for value in values.tolist()]
-    missing = [index for index, label in enumerate(labels) if not label.strip()]
-    if missing:
+    values = [None if _is_missing(value) else value for value in values.tolist()]
+    numbers = [value for value in values if isinstance(value, float | np.floating)]
+    whole = all(float(number).is_integer() for number in numbers)
+    labels = [UNKNOWN if value is None else _name(value, whole) for value in values]
+    n_known = len(labels) - labels.count(UNKNOWN)
+    if n_known < MIN_LABELS:
         raise MatrixError(
-            f"{file}: {len(missing)} labels {name!r} are missing, the first at sample "
-            f"{missing[0] + 1}; every sample should have one."
+            f"{file}: labels {name!r} are known for {n_known} of {n_samples} samples; they should "
+            f"be for at least {MIN_LABELS}, or be left out."
         )
     odd = next((label for label in labels if not is_storable(label)), None)
     if odd is not None:
@@ -236,4 +241,13 @@ def check_relevant(file: object, values: np.ndarray) -> np.ndarray:
 
 
 def _is_missing(value: object) -> bool:
-    return value is None or (isinstance(value, float) and np.isnan(value))
+    if isinstance(value, str):
+        return value.strip() in MISSING_LABELS
+    return bool(pd.isna(value))
+
+
+def _name(value: object, whole: bool) -> str:
+    if isinstance(value, float | np.floating):
+        return str(int(value)) if whole else repr(float(value))
+    # Blanks around it would make another class of the same word.
+    return str(value).strip()

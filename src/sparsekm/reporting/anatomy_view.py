@@ -81,7 +81,8 @@ def view_anatomy(result: DatasetResult, file: str) -> AnatomyView | None:
     rows = [_view_cluster(cluster, group, colors) for cluster, group in table.groupby("cluster")]
     return AnatomyView(
         method=method_title(method),
-        sentence=_summarise(table, order, words.samples, words.labels),
+        sentence=_summarise(table, order, words.samples, words.labels)
+        + _tell_unlabelled(result.n_unlabelled, words.samples),
         rows=rows,
         labels=[Share(a, names[a], colors.get(a, ""), "") for a in order],
         counts=[_view_counts(cluster, group, order) for cluster, group in table.groupby("cluster")],
@@ -125,3 +126,9 @@ def _summarise(table: pd.DataFrame, order: list[str], samples: str, labels: str)
         f"{len(matched)} of {len(order)} {labels} are the best of some cluster"
     )
     return f"{text}, {', '.join(unmatched)} of none." if unmatched else f"{text}."
+
+
+def _tell_unlabelled(number: int, samples: str) -> str:
+    if not number:
+        return ""
+    return f" Left out of all this and of the CER: {number:,} {samples} without a known label."

@@ -10,12 +10,15 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from sparsekm.annotation.cluster_overlap import overlap_clusters
+from sparsekm.annotation.known_classes import UNKNOWN, distinct_classes
 from sparsekm.reporting.cluster_colors import color_clusters
 from sparsekm.reporting.results import DatasetResult, MethodResult
-from sparsekm.reporting.style import MARKERS, categorical_colors, figure_style, new_figure
+from sparsekm.reporting.style import DROPPED, MARKERS, categorical_colors, figure_style, new_figure
 
 _MANY_POINTS = 1500  # more than this are drawn as dots
 _IMAGE_POINTS = 300  # more than this are drawn as an image: the file stays small
+_UNKNOWN_LOOK = (DROPPED, "o")
+_UNKNOWN_TITLE = "no known label"
 
 
 def first_components(X: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -56,7 +59,8 @@ def component_figure(result: DatasetResult) -> Figure:
     """Draw each method's view of the samples: labels above, clusters below.
 
     A cluster has the colour and marker of the label it overlaps most, in shades where several
-    clusters share a label. Without labels there is one row, of clusters.
+    clusters share a label. Without labels there is one row, of clusters. A sample without a label
+    is grey, and so is a cluster of such samples alone.
 
     Parameters
     ----------
@@ -92,13 +96,15 @@ def component_figure(result: DatasetResult) -> Figure:
 
 
 def _label_looks(labels: np.ndarray) -> dict[str, tuple[str, str]]:
-    names = sorted(set(labels), key=_natural)
-    return {
-        name: (color, MARKERS[index % len(MARKERS)])
-        for index, (name, color) in enumerate(
-            zip(names, categorical_colors(len(names)), strict=True)
-        )
-    }
+    names = sorted(distinct_classes(labels), key=_natural)
+    unknown = {UNKNOWN: _UNKNOWN_LOOK} if UNKNOWN in labels else {}
+    # Drawn first, below the others.
+    return unknown | dict(zip(names, _looks(len(names)), strict=True))
+
+
+def _looks(number: int) -> list[tuple[str, str]]:
+    colors = categorical_colors(number)
+    return [(color, MARKERS[index % len(MARKERS)]) for index, color in enumerate(colors)]
 
 
 def _natural(name: str) -> tuple[int, float, str]:
@@ -113,11 +119,13 @@ def _cluster_looks(
     method: MethodResult, labels: np.ndarray | None, looks: Mapping[str, tuple[str, str]]
 ) -> dict[int, tuple[str, str]]:
     if labels is None:
-        return _label_looks(np.unique(method.labels))
-    overlap = overlap_clusters(method.labels, labels, list(looks))
-    colors = color_clusters(overlap, {name: color for name, (color, _) in looks.items()})
-    return {
-        cluster: (color, looks[overlap.best_region[cluster]][1])
+        numbers = np.unique(method.labels)
+        return dict(zip(numbers, _looks(len(numbers)), strict=True))
+    known = {name: look for name, look in looks.items() if name != UNKNOWN}
+    overlap = overlap_clusters(method.labels, labels, list(known))
+    colors = color_clusters(overlap, {name: color for name, (color, _) in known.items()})
+    return dict.fromkeys(np.unique(method.labels), _UNKNOWN_LOOK) | {
+        cluster: (color, known[overlap.best_region[cluster]][1])
         for cluster, color in colors.items()
     }
 
@@ -159,13 +167,14 @@ def _name_rows(grid: np.ndarray, with_labels: bool) -> None:
 
 
 def _add_legend(figure: Figure, looks: Mapping[str, tuple[str, str]]) -> None:
-    longest = max(len(name) for name in looks)
+    shown = {name or _UNKNOWN_TITLE: look for name, look in looks.items()}
+    longest = max(len(name) for name in shown)
     figure.legend(
         handles=[
             Line2D([], [], linestyle="none", marker=marker, color=color, label=name)
-            for name, (color, marker) in looks.items()
+            for name, (color, marker) in shown.items()
         ],
         loc="outside lower center",
-        ncols=max(1, min(len(looks), 90 // (longest + 6))),
+        ncols=max(1, min(len(shown), 90 // (longest + 6))),
         handletextpad=0.2,
     )

@@ -134,11 +134,12 @@ def _draw_clusters(result: DatasetResult, origin: str) -> CaptionedFigure:
         if result.labels is not None
         else "by the clusters found."
     )
+    grey = " Grey: no known label." if result.n_unlabelled else ""
     return caption_figure(
         "components",
         "Clusters in the kept features",
         f"{origin}Samples in the first two principal components of the features each method keeps "
-        f"(scaled by the square root of their weights), coloured {labelled}",
+        f"(scaled by the square root of their weights), coloured {labelled}{grey}",
         component_figure(result),
     )
 

@@ -10,7 +10,6 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, NullFormatter, NullLocator
 
-from sparsekm.metrics.partition_metrics import classification_error_rate
 from sparsekm.reporting.results import DatasetResult, MethodResult
 from sparsekm.reporting.style import INK, figure_style, method_look, new_figure
 
@@ -162,9 +161,9 @@ def _share_rates(row: Sequence[Axes]) -> None:
 
 
 def _draw_cer(axes: Axes, method: MethodResult, result: DatasetResult) -> None:
-    look, labels = method_look(method.name), result.labels
+    look = method_look(method.name)
     if method.path is not None:
-        rates = [classification_error_rate(labels, partition) for partition in method.path.labels]
+        rates = [result.error_rate(partition) for partition in method.path.labels]
         axes.plot(
             method.path.sparsities,
             rates,
@@ -176,7 +175,7 @@ def _draw_cer(axes: Axes, method: MethodResult, result: DatasetResult) -> None:
         )
         axes.plot(
             method.sparsity,
-            classification_error_rate(labels, method.labels),
+            result.error_rate(method.labels),
             marker=look.marker,
             markersize=8,
             color=look.color,
@@ -194,7 +193,7 @@ def _draw_cer(axes: Axes, method: MethodResult, result: DatasetResult) -> None:
 
 def _plain_rate(result: DatasetResult) -> float | None:
     plain = result.methods.get("kmeans")
-    return None if plain is None else classification_error_rate(result.labels, plain.labels)
+    return None if plain is None else result.error_rate(plain.labels)
 
 
 def _name_plain_rate(axes: Axes, result: DatasetResult) -> None:

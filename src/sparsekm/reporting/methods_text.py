@@ -171,6 +171,8 @@ def _write_measures(results: Sequence[DatasetResult], citations: Citations) -> s
         "1 minus the Rand index: 0 is perfect agreement. NW is the number of features with a "
         "weight other than 0. The search never sees the labels; at most their number gives K."
     )
+    if any(result.n_unlabelled for result in results):
+        text += " Samples without a known label are clustered and left out of the CER."
     if any(_fills_by_region(result) for result in results):
         text += " Missing values were filled with means over regions, which does use the labels."
     return text

@@ -17,6 +17,8 @@ import pandas as pd
 from sparsekm.annotation.cluster_overlap import read_overlap
 from sparsekm.annotation.enrichment_file import read_enrichment
 from sparsekm.annotation.gene_table import gene_table, read_gene_table
+from sparsekm.annotation.known_classes import class_names, is_known
+from sparsekm.metrics.partition_metrics import classification_error_rate
 from sparsekm.storage.anndata_parts import read_part
 from sparsekm.storage.checked_hdf5 import open_checked
 from sparsekm.storage.evidence_file import EVIDENCE
@@ -135,10 +137,21 @@ class DatasetResult:
 
     @property
     def labels(self) -> np.ndarray | None:
-        """The labels the clusters are compared with, strings of shape (n,), or None."""
-        if self.label_column is None:
-            return None
-        return self.obs[self.label_column].astype(str).to_numpy(dtype=object)
+        """The labels the clusters are compared with, strings of shape (n,), or None.
+
+        As `sparsekm.annotation.known_classes` describes them.
+        """
+        return None if self.label_column is None else class_names(self.obs[self.label_column])
+
+    @property
+    def n_unlabelled(self) -> int:
+        """Samples without a label in a data set that has labels."""
+        return 0 if self.labels is None else int((~is_known(self.labels)).sum())
+
+    def error_rate(self, partition: np.ndarray) -> float:
+        """Compute the classification error rate of a partition of all samples, by the labels."""
+        known = is_known(self.labels)
+        return classification_error_rate(self.labels[known], partition[known])
 
     @property
     def planted(self) -> np.ndarray | None:

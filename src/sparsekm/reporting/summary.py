@@ -177,5 +177,7 @@ def _summarise_method(method: MethodResult, result: DatasetResult) -> str:
         text = f"{method.title} uses all {result.n_features:,} {words.features}"
     if method.cer is not None:
         text += f"; its classification error rate against the {words.labels} is {method.cer:.4f}"
+        if result.n_unlabelled:
+            text += f" ({result.n_unlabelled:,} {words.samples} have no known label)"
     conclusion = method.attributes.get("conclusion")
     return f"{text}. {conclusion}" if conclusion else f"{text}."

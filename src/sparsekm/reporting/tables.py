@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from sparsekm.annotation.gene_table import VERDICTS
+from sparsekm.annotation.known_classes import distinct_classes
 from sparsekm.reporting.exclusions import excluded_counts
 from sparsekm.reporting.results import DatasetResult, method_title
 
@@ -91,7 +92,8 @@ def statistics_table(results: Sequence[DatasetResult]) -> pd.DataFrame:
     -------
     table : DataFrame of Int64
         Rows "number of genes", "number of voxels", "number of regions" (or features, samples,
-        classes), then one row for each class of things that were left out of some data set.
+        classes), then one row for each class of things that were left out of some data set, or of
+        comparisons with labels.
     """
     columns = {}
     for result in results:
@@ -100,7 +102,8 @@ def statistics_table(results: Sequence[DatasetResult]) -> pd.DataFrame:
         columns[result.name] = {
             f"number of {words.features}": result.n_features,
             f"number of {words.samples}": result.n_samples,
-            f"number of {words.labels}": None if labels is None else np.unique(labels).size,
+            f"number of {words.labels}": None if labels is None else len(distinct_classes(labels)),
+            f"{words.samples} without a known label": result.n_unlabelled,
             **excluded_counts(result.provenance),
         }
     rows = dict.fromkeys(

@@ -1,6 +1,6 @@
 """The file ``clusters.csv``: every sample's known class and its cluster by each method.
 
-Columns: ``sample``, ``label`` (empty where no classes are known), and ``cluster_m`` for each
+Columns: ``sample``, ``label`` (empty where none is known), and ``cluster_m`` for each
 method m, a number counted from 0 as in ``tuned.h5``. Rows stand in the order of the matrix.
 """
 

@@ -3,17 +3,20 @@
 The ages of the atlas are fetched by jobs of their own, which may run side by side; what the
 servers feel is their sum. So the limits live in files that every process locks: one file for
 each request that may be under way, and one that holds the time of the next departure. A process
-that dies lets go of its locks.
+that dies lets go of its locks. Where the file system has no locks, each process keeps to the limits
+by itself.
 """
 
 from __future__ import annotations
 
-import fcntl
 import os
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+from sparsekm.storage.file_lock import lock_file
 
 LONGEST_PAUSE = 600.0
 """Seconds. A time of departure further ahead is not believed: the clock has been set back."""
@@ -57,12 +60,15 @@ class RequestGate:
         self._interval = 1.0 / per_second
         self._at_once = at_once
         self._clock, self._sleep = clock, sleep
+        # Between threads these hold also where files cannot be locked.
+        self._own_places = threading.BoundedSemaphore(at_once)
+        self._own_pace = threading.Lock()
 
     @contextmanager
     def passing(self) -> Iterator[None]:
         """Wait for a place and for the time to depart; the place is taken until the block ends."""
         self._folder.mkdir(parents=True, exist_ok=True)
-        with self._place():
+        with self._own_places, self._place():
             self._sleep_until_departure()
             yield
 
@@ -78,12 +84,9 @@ class RequestGate:
         while True:
             for number in range(self._at_once):
                 with (self._folder / f"place-{number}.lock").open("a") as place:
-                    try:
-                        fcntl.flock(place, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    except BlockingIOError:
-                        continue
-                    yield
-                    return
+                    if lock_file(place, wait=False):
+                        yield
+                        return
             self._sleep(_SECONDS_BETWEEN_LOOKS)
 
     def _sleep_until_departure(self) -> None:
@@ -97,12 +100,13 @@ class RequestGate:
 
     @contextmanager
     def _locked_pace(self) -> Iterator[int]:
-        pace = os.open(self._folder / "next-departure", os.O_RDWR | os.O_CREAT, 0o666)
-        try:
-            fcntl.flock(pace, fcntl.LOCK_EX)
-            yield pace
-        finally:
-            os.close(pace)
+        with self._own_pace:
+            pace = os.open(self._folder / "next-departure", os.O_RDWR | os.O_CREAT, 0o666)
+            try:
+                lock_file(pace)
+                yield pace
+            finally:
+                os.close(pace)
 
     def _next_departure(self, pace: int) -> float:
         try:

@@ -1,8 +1,9 @@
-"""Whether the servers still answer as this package expects, in at most ten requests.
+"""Whether the servers still answer as this package expects, in at most forty requests.
 
 What is expected was measured on files of the servers, or stated by their documentation: the
-atlas' product, roughly two thousand section data sets at E11.5, the tree of 2,691 structures, the
-grid of 70 x 75 x 40 voxels and the annotated voxels of each class at E11.5.
+atlas' product, roughly two thousand section data sets at E11.5, the tree of 2,691 structures, and
+of each age its reference space, the size of its grid and its annotated voxels. The reference
+spaces of P4 to P28 are the least certain of these: two clients name them, no file of the servers.
 """
 
 from __future__ import annotations
@@ -14,10 +15,17 @@ from sparsekm.atlas.allen.client import Client
 from sparsekm.atlas.envelope import EnvelopeError, open_envelope
 from sparsekm.atlas.grid import GridError, MissingGridError, read_annotation, read_energy
 from sparsekm.atlas.listing import parse_listing, select_candidates
-from sparsekm.atlas.ontology import OntologyError, parse_ontology
+from sparsekm.atlas.ontology import Ontology, OntologyError, parse_ontology
 from sparsekm.atlas.regions import map_regions
 from sparsekm.atlas.sources import NotFoundError, RefusedError, UnavailableError
-from sparsekm.atlas.vocabulary import NO_DATA, PRODUCT, PRODUCT_ID, PRODUCT_NAME, TISSUES
+from sparsekm.atlas.vocabulary import (
+    NO_DATA,
+    PRODUCT,
+    PRODUCT_ID,
+    PRODUCT_NAME,
+    TISSUES,
+    get_age,
+)
 
 _ROWS = 10
 _MAX_GRIDS = 3
@@ -33,28 +41,48 @@ _ERRORS = (
 
 
 @dataclass(frozen=True)
-class Expectations:
-    """What the servers are expected to say about one age.
+class Grid:
+    """What the servers are expected to say about the grid of one age.
 
     Attributes
     ----------
-    age : str
-    n_section_data_sets : (int, int)
-        Bounds on how many the atlas lists at the age, of all planes and outcomes.
-    n_structures : (int, int)
-        Bounds on the size of the tree.
     dims : tuple of int
     voxels : dict of str to int
         Annotated voxels by tissue class; classes that are not named are not compared.
     """
 
-    age: str = "E11.5"
+    dims: tuple[int, int, int]
+    voxels: dict[str, int]
+
+
+_GRIDS = {
+    "E11.5": Grid((70, 75, 40), {"brain": 5155, "spinal_cord": 2222, "ventricle": 5679}),
+    "E13.5": Grid((89, 109, 69), {"brain": 9510}),
+    "E15.5": Grid((94, 132, 65), {"brain": 11416}),
+    "E18.5": Grid((67, 43, 40), {"brain": 11546}),
+    "P4": Grid((77, 43, 50), {"brain": 21185}),
+    "P14": Grid((68, 40, 50), {"brain": 24213}),
+    "P28": Grid((73, 41, 53), {"brain": 28455}),
+}
+
+
+@dataclass(frozen=True)
+class Expectations:
+    """What the servers are expected to say.
+
+    Attributes
+    ----------
+    n_section_data_sets : (int, int)
+        Bounds on how many the atlas lists at the first age, of all planes and outcomes.
+    n_structures : (int, int)
+        Bounds on the size of the tree.
+    grids : dict of str to Grid
+        By age. Of the first one an energy grid is asked for, too.
+    """
+
     n_section_data_sets: tuple[int, int] = (1_800, 20_000)
     n_structures: tuple[int, int] = (2_690, 2_700)
-    dims: tuple[int, int, int] = (70, 75, 40)
-    voxels: dict[str, int] = field(
-        default_factory=lambda: {"brain": 5155, "spinal_cord": 2222, "ventricle": 5679}
-    )
+    grids: dict[str, Grid] = field(default_factory=lambda: dict(_GRIDS))
 
 
 @dataclass(frozen=True)
@@ -75,7 +103,7 @@ def check_servers(
     Parameters
     ----------
     client : Client
-        One that asks once for each body keeps the number of requests at ten at most.
+        One that asks once for each body keeps the number of requests at forty at most.
     url, download_url : str
     expected : Expectations, optional
 
@@ -85,11 +113,18 @@ def check_servers(
         An answer that cannot be read is a finding that does not agree, not an error.
     """
     expected = expected or Expectations()
-    return [
-        *_check_product(client, url),
-        *_check_tree_and_voxels(client, url, download_url, expected),
-        *_check_listing_and_grid(client, url, expected),
-    ]
+    findings = _check_product(client, url)
+    ontology, found = _check_tree(client, url, expected)
+    findings += found
+    for age, grid in expected.grids.items():
+        findings += _check_annotation(client, download_url, age, grid, ontology)
+    first = next(iter(expected.grids))
+    for age in expected.grids:
+        candidates, found = _check_listing(client, url, age, expected if age == first else None)
+        findings += found
+        if age == first:
+            findings += _check_energy(client, url, age, candidates, expected.grids[age])
+    return findings
 
 
 def write_findings(findings: list[Finding]) -> str:
@@ -113,56 +148,76 @@ def _check_product(client: Client, url: str) -> list[Finding]:
     return [Finding("product of the atlas", wanted, found or "none", found == wanted)]
 
 
-def _check_tree_and_voxels(
-    client: Client, url: str, download_url: str, expected: Expectations
+def _check_tree(
+    client: Client, url: str, expected: Expectations
+) -> tuple[Ontology | None, list[Finding]]:
+    what = "structures in the tree"
+    try:
+        ontology = parse_ontology(client.fetch_answer(queries.ontology_url(url))[1])
+    except _ERRORS as error:
+        return None, [_failed(what, _bounds(expected.n_structures), error)]
+    return ontology, [_within(what, expected.n_structures, len(ontology))]
+
+
+def _check_annotation(
+    client: Client, download_url: str, age: str, grid: Grid, ontology: Ontology | None
 ) -> list[Finding]:
-    findings = []
-    ontology = annotation = None
+    """Compare the annotation of an age: its grid, and its voxels where the tree is there."""
+    what = f"annotation of {age}: dimensions"
     try:
-        document = client.fetch_answer(queries.ontology_url(url))[1]
-        ontology = parse_ontology(document)
-        findings.append(_within("structures in the tree", expected.n_structures, len(ontology)))
-    except _ERRORS as error:
-        findings.append(_failed("structures in the tree", expected.n_structures, error))
-    what = f"annotation of {expected.age}: dimensions"
-    try:
-        address = queries.annotation_url(download_url, expected.age)
+        address = queries.annotation_url(download_url, age)
         annotation = read_annotation(client.fetch_archive(address, read_annotation))
-        findings.append(_equal(what, expected.dims, annotation.dims))
     except _ERRORS as error:
-        findings.append(_failed(what, expected.dims, error))
-    if ontology is None or annotation is None:
+        return [_failed(what, grid.dims, error)]
+    findings = [_equal(what, grid.dims, annotation.dims)]
+    if ontology is None:
         return findings
+    what = f"annotated voxels of {age}"
     try:
         counts = map_regions(annotation.values, ontology, tissue=TISSUES).counts
     except _ERRORS as error:
-        return [*findings, _failed("annotated voxels", expected.voxels, error)]
+        return [*findings, _failed(what, grid.voxels, error)]
     findings += [
-        _equal(f"annotated voxels: {tissue}", n, counts[tissue])
-        for tissue, n in expected.voxels.items()
+        _equal(f"{what}: {tissue}", n, counts[tissue]) for tissue, n in grid.voxels.items()
     ]
-    return [*findings, _equal("annotated voxels: unknown to the tree", 0, counts["unknown_ids"])]
+    return [*findings, _equal(f"{what}: unknown to the tree", 0, counts["unknown_ids"])]
 
 
-def _check_listing_and_grid(client: Client, url: str, expected: Expectations) -> list[Finding]:
-    what = f"section data sets at {expected.age}"
+def _check_listing(
+    client: Client, url: str, age: str, expected: Expectations | None
+) -> tuple[list[int], list[Finding]]:
+    """Compare the first rows of an age's listing, and their number where that is expected.
+
+    Also give the ids of the usable section data sets among them.
+    """
+    space = f"reference space of {age}: id"
+    wanted = get_age(age).reference_space_id
     try:
-        query = queries.section_data_sets_of(expected.age)
+        query = queries.section_data_sets_of(age)
         rows, total = _ask(client, queries.page_url(url, query, 0, _ROWS))
-        candidates, _ = select_candidates(parse_listing(rows), expected.age)
+        listed = parse_listing(rows)
+        candidates, _ = select_candidates(listed, age)
     except _ERRORS as error:
-        return [_failed(what, expected.n_section_data_sets, error)]
-    findings = [_within(what, expected.n_section_data_sets, total)]
+        return [], [_failed(space, wanted, error)]
+    # Some rows may not say; those that do should agree.
+    spaces = {item.reference_space_id for item in listed} - {None}
+    told = ", ".join(map(str, sorted(spaces))) or "not told"
+    findings = [Finding(space, str(wanted), told, spaces == {wanted})]
     ids = [item.id for items in candidates.values() for item in items]
-    findings.append(_within(f"usable ones of the first {_ROWS}", (1, _ROWS), len(ids)))
-    return [*findings, *_check_grid(client, url, ids[:_MAX_GRIDS], expected)]
+    if expected is not None:
+        what = f"section data sets at {age}"
+        findings.append(_within(what, expected.n_section_data_sets, total))
+        findings.append(_within(f"usable ones of the first {_ROWS}", (1, _ROWS), len(ids)))
+    return ids, findings
 
 
-def _check_grid(client: Client, url: str, ids: list[int], expected: Expectations) -> list[Finding]:
+def _check_energy(
+    client: Client, url: str, age: str, ids: list[int], expected: Grid
+) -> list[Finding]:
     """Compare the first grid there is of some section data sets; single ones may have none."""
-    what = f"energy grid at {expected.age}: dimensions"
+    what = f"energy grid at {age}: dimensions"
     last: Exception | str = "none to ask for"
-    for section_data_set_id in ids:
+    for section_data_set_id in ids[:_MAX_GRIDS]:
         address = queries.energy_url(url, section_data_set_id)
         try:
             volume = read_energy(client.fetch_archive(address, read_energy))
@@ -184,7 +239,11 @@ def _ask(client: Client, address: str) -> tuple[list[dict], int]:
 
 def _within(fact: str, bounds: tuple[int, int], found: int) -> Finding:
     low, high = bounds
-    return Finding(fact, f"{low:,} to {high:,}", f"{found:,}", low <= found <= high)
+    return Finding(fact, _bounds(bounds), f"{found:,}", low <= found <= high)
+
+
+def _bounds(bounds: tuple[int, int]) -> str:
+    return "{:,} to {:,}".format(*bounds)
 
 
 def _equal(fact: str, wanted: object, found: object) -> Finding:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from sparsekm.simulation.designs import EXPERIMENTS, replicate_seed
 from sparsekm.simulation.gaussian_clusters import gaussian_clusters
@@ -120,7 +121,7 @@ def read_matrix(file: str | Path, *, max_samples: int, random_state) -> StudyDat
             y = read_array(archive, "y", ndim=1)
     except (DamagedZipError, DamagedArrayError) as error:
         raise InputError(f"{file}: {error}; it should be as numpy.savez writes it.") from error
-    if len(X) != len(y) or not np.isfinite(X).all():
+    if len(X) != len(y) or pd.isna(y).any() or not np.isfinite(X).all():
         raise InputError(f"{file}: y should have one class for each row of X, and X be finite.")
     rows = np.arange(len(X))
     if len(X) > max_samples:

@@ -1,0 +1,59 @@
+"""The report on a data set in which some samples have no known class."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from sparsekm.annotation.cluster_overlap import tabulate_overlap
+from sparsekm.metrics.partition_metrics import classification_error_rate
+from sparsekm.reporting.anatomy_view import view_anatomy
+from sparsekm.reporting.component_figure import component_figure
+from sparsekm.reporting.figures import draw_figures
+from sparsekm.reporting.style import DROPPED
+from sparsekm.reporting.tables import statistics_table
+
+
+@pytest.fixture
+def partly(matrix_result):
+    """Of the twelve samples, those of the third class and one more have none."""
+    codes = np.repeat([0, 1, -1], 4)
+    codes[0] = -1
+    obs = matrix_result.obs.assign(label=pd.Categorical.from_codes(codes, ["class 0", "class 1"]))
+    result = replace(matrix_result, obs=obs)
+    clusters = {name: method.labels for name, method in result.methods.items()}
+    return replace(result, contingency=tabulate_overlap(clusters, result.labels))
+
+
+def test_the_report_counts_them(partly):
+    table = statistics_table([partly])["toy"]
+    assert table["number of classes"] == 2
+    assert table["samples without a known label"] == 5
+    assert "Left out of all this and of the CER: 5 samples" in view_anatomy(partly, "f").sentence
+
+
+def test_where_there_are_none_nothing_is_said(matrix_result):
+    assert "samples without a known label" not in statistics_table([matrix_result]).index
+
+
+def test_rates_are_of_the_samples_with_a_class(partly):
+    found = np.arange(12) % 3
+    known = np.array([1, 2, 3, 4, 5, 6, 7])
+    expected = classification_error_rate(np.array(partly.labels)[known], found[known])
+    assert partly.error_rate(found) == expected
+
+
+def test_their_points_are_grey_and_so_is_a_cluster_of_nothing_else(partly):
+    caption = next(f.caption for f in draw_figures(partly) if f.name == "components")
+    assert "Grey: no known label." in caption
+    figure = component_figure(partly)
+    above, below = figure.axes[0], figure.axes[len(partly.methods)]
+    grey = [line.get_xdata().size for line in above.lines if line.get_color() == DROPPED]
+    assert grey == [5]
+    assert sum(line.get_xdata().size for line in above.lines) == 12
+    grey = [line.get_xdata().size for line in below.lines if line.get_color() == DROPPED]
+    assert grey == [4]
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == [
+        "no known label", "class 0", "class 1",
+    ]  # fmt: skip

@@ -1,0 +1,87 @@
+"""Locks on files: of others, of file systems that have none, of systems that have none."""
+
+import errno
+import logging
+import os
+import subprocess
+import sys
+
+import pytest
+
+from sparsekm.storage import file_lock
+from sparsekm.storage.file_lock import is_supported, lock_file
+
+WITHOUT_FCNTL = """
+import sys
+sys.modules["fcntl"] = None
+"""
+
+
+@pytest.fixture
+def without_locks(monkeypatch):
+    """Every call of flock fails in a way; the reason is told anew."""
+
+    def fail_with(number):
+        def flock(opened, how):
+            raise OSError(number, os.strerror(number))
+
+        monkeypatch.setattr(file_lock.fcntl, "flock", flock)
+        file_lock._log_once.cache_clear()
+
+    return fail_with
+
+
+def test_who_comes_second_is_told_so_until_the_first_lets_go(tmp_path):
+    with (tmp_path / "a").open("a") as first, (tmp_path / "a").open("a") as second:
+        assert lock_file(first)
+        assert not lock_file(second, wait=False)
+        first.close()
+        assert lock_file(second, wait=False)
+
+
+@pytest.mark.parametrize("number", [errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOLCK])
+def test_a_file_system_without_locks_is_told_of_once(tmp_path, without_locks, caplog, number):
+    without_locks(number)
+    with (tmp_path / "a").open("a") as opened, caplog.at_level(logging.WARNING):
+        for _ in range(3):
+            assert lock_file(opened, wait=False)
+    assert len(caplog.records) == 1
+    assert f"no locks ({os.strerror(number)})" in caplog.text
+
+
+def test_another_failure_is_an_error(tmp_path, without_locks):
+    without_locks(errno.EBADF)
+    with (tmp_path / "a").open("a") as opened, pytest.raises(OSError, match="Bad file descriptor"):
+        lock_file(opened)
+
+
+def test_without_such_locks_in_the_system_one_sentence_says_what_is_supported(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setattr(file_lock, "fcntl", None)
+    assert not is_supported()
+    with (tmp_path / "a").open("a") as opened, pytest.raises(OSError, match="Linux and macOS"):
+        lock_file(opened)
+
+
+@pytest.mark.parametrize(
+    "module", ["sparsekm.atlas.allen.source", "sparsekm.storage.file_lock", "workflow_job"]
+)
+def test_modules_load_where_the_system_has_no_such_locks(project_root, module):
+    scripts = str(project_root / "scripts")
+    code = (
+        f"{WITHOUT_FCNTL}\nsys.modules['resource'] = None\n"
+        f"sys.path.insert(0, {scripts!r})\nimport {module}"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stderr == ""
+
+
+def test_what_make_runs_first_says_in_one_line_what_is_supported(project_root, tmp_path):
+    script = project_root / "scripts" / "clear_stale_lock.py"
+    code = f"{WITHOUT_FCNTL}\nimport runpy\nrunpy.run_path({str(script)!r}, run_name='__main__')"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert done.stderr == f"ERROR: {file_lock.SUPPORTED}\n"

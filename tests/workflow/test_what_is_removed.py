@@ -1,0 +1,76 @@
+"""`make clean` removes what the workflow made; other files stay, and git shows them."""
+
+import shutil
+import subprocess
+
+import pytest
+
+MADE = [
+    "data/raw/ontology.json",
+    "data/raw/gene_sets/phantom.obo",
+    "data/raw/fetched/go-basic.obo",
+    "data/raw/E11.5/listing.json",
+    "data/raw/E11.5/manifest.csv",
+    "data/raw/E11.5/truth.csv",
+    "data/raw/E11.5/E11pt5_DevMouse2012_gridAnnotation.zip",
+    "data/raw/E11.5/energy/100054826.zip",
+    "data/raw/drawn/matrix.npz",
+    "data/E11.5/expression.h5ad",
+    "data/tumours/normalised.h5ad",
+    "data/tumours/.123.partial.normalised.h5ad",
+]
+RESULTS = [
+    "results/report.html",
+    "results/figures/E11.5_slices.svg",
+    "results/tumours/clusters.csv",
+    "results/tumours/l0/references/12.h5",
+    "results/simulation/preview/experiment_2/mu0.7_p500/gap/l1.csv",
+    "results/simulation/repetitions/experiment_1/only/kmeans/3.npz",
+    "logs/cluster_path/tumours/l0.log",
+    "logs/simulate/simulation/preview/experiment_2/mu0.7_p500/l1.log",
+]
+OWN_DATA = [
+    "data/tumours.csv",
+    "data/raw/tumours.csv",
+    "data/raw/gene_sets/mine.gmt",
+    "data/raw/E11.5/energy/notes.zip",
+    "data/tumours/notes.txt",
+    "data/tumours/expression.csv",
+]
+OWN = [*OWN_DATA, "data/paper/simulations.csv", "results/notes.txt", "results/tumours/l0/my.h5"]
+
+
+@pytest.fixture
+def folder(project_root, tmp_path):
+    """A folder with the Makefile in it, files of the workflow's and files of a user's."""
+    shutil.copy(project_root / "Makefile", tmp_path)
+    shutil.copy(project_root / ".gitignore", tmp_path)
+    shutil.copytree(project_root / "scripts", tmp_path / "scripts")
+    shutil.copytree(project_root / "workflow", tmp_path / "workflow")
+    for file in (*MADE, *RESULTS, *OWN, ".snakemake/metadata/one", ".venv/pyvenv.cfg"):
+        (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / file).write_text("content")
+    return tmp_path
+
+
+def files_of(folder):
+    found = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+    return {file for file in found if file.startswith(("data/", "results/", "logs/", "."))}
+
+
+def test_cleaning_removes_what_was_made_and_leaves_a_users_files(folder):
+    done = subprocess.run(["make", "clean"], cwd=folder, capture_output=True, text=True, check=True)
+    assert files_of(folder) == {*OWN, ".gitignore"}
+    assert not (folder / "logs").exists()
+    assert not (folder / "data" / "E11.5").exists()
+    kept = ", ".join(sorted({*OWN} - {"data/paper/simulations.csv"}))
+    assert f"Not made by the workflow, and kept: {kept}\n" in done.stdout
+
+
+def test_git_hides_what_was_made_and_shows_a_users_data(folder):
+    subprocess.run(["git", "init", "--quiet"], cwd=folder, check=True)
+    done = subprocess.run(
+        ["git", "check-ignore", *MADE, *RESULTS, *OWN_DATA],
+        cwd=folder, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert set(done.stdout.split()) == {*MADE, *RESULTS}
