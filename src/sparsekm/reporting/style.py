@@ -86,17 +86,19 @@ METHOD_LOOKS = {
     "l0": MethodLook(BLUE, "o", "-"),
     "l1": MethodLook(ORANGE, "s", "--"),
     "kmeans": MethodLook(GREY, "^", ":"),
-    "pca": MethodLook(GREEN, "D", "-."),
+    "pca": MethodLook(SKY, "D", "-."),
     "pgmm": MethodLook(PURPLE, "v", (0, (5, 1, 1, 1))),
+    # Runs of the paper's experiments: the search that is not the workflow's, and the floor.
+    "l0_alternate": MethodLook(VERMILION, "X", "--"),
+    "relevant": MethodLook(GREEN, "P", ":"),
 }
-_OTHER_LOOKS = (MethodLook(SKY, "P", "-."), MethodLook(VERMILION, "X", (0, (3, 1))))
+"""How the methods look in every figure, by name in the registry or among the simulations' rows."""
+_OTHER_LOOK = MethodLook(GREY, "o", "-")
 
 
 def method_look(method: str) -> MethodLook:
-    """Give the colour, marker and line style of a method; unknown names get a spare look."""
-    if method in METHOD_LOOKS:
-        return METHOD_LOOKS[method]
-    return _OTHER_LOOKS[sum(method.encode()) % len(_OTHER_LOOKS)]
+    """Give the colour, marker and line style of a method; one without a look of its own is grey."""
+    return METHOD_LOOKS.get(method, _OTHER_LOOK)
 
 
 @contextmanager
