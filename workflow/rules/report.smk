@@ -23,7 +23,7 @@ rule report:
         "../../envs/sparsekm.yaml"
     threads: 1
     resources:
-        mem_mb=memory(600, 1),
+        mem_mb=memory(600, 0.5),
         runtime=minutes(20),
     params:
         title=config["report"]["title"],
