@@ -18,11 +18,11 @@ def main(snakemake, progress):
     simulation = None
     if files.get("repetitions"):
         simulation = load_simulation_result(
-            files.repetitions,
-            files.simulation_summary,
-            files.versus_paper,
-            files.simulated_gaps,
-            files.simulated_weights,
+            repetitions=files.repetitions,
+            summary=files.simulation_summary,
+            versus_paper=files.versus_paper,
+            gaps=files.simulated_gaps,
+            weights=files.simulated_weights,
             is_preview=True,
         )
     ages = None

@@ -2,7 +2,10 @@ import numpy as np
 import pytest
 
 from sparsekm.annotation.gene_table import gene_table
+from sparsekm.registry import METHODS
 from sparsekm.reporting.report import load_dataset_result
+from sparsekm.reporting.results import method_title
+from sparsekm.reporting.style import METHOD_LOOKS
 
 
 def test_loader_gathers_what_the_files_hold(matrix_result):
@@ -44,3 +47,9 @@ def test_fit_of_another_data_set_is_refused(matrix_files, brain_result):
         ValueError, match=r"\(n_samples, n_features\)=\(12, 6\) should be \(120, 8\)"
     ):
         load_dataset_result("E11.5", brain_result.normalised, fits=matrix_files["fits"])
+
+
+def test_every_method_of_the_registry_has_its_title_and_its_look():
+    for name, method in METHODS.items():
+        assert method_title(name) == method.title
+        assert name in METHOD_LOOKS

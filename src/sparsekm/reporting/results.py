@@ -18,6 +18,7 @@ from sparsekm.annotation.cluster_overlap import read_overlap
 from sparsekm.annotation.enrichment_file import read_enrichment
 from sparsekm.annotation.gene_table import gene_table, read_gene_table
 from sparsekm.expression.matrix_file import RULE, MatrixFile, RowSource
+from sparsekm.registry import METHODS
 from sparsekm.storage.anndata_parts import read_part
 from sparsekm.storage.checked_hdf5 import open_checked
 from sparsekm.storage.evidence_file import EVIDENCE
@@ -26,19 +27,10 @@ from sparsekm.storage.gap_file import read_gap
 from sparsekm.storage.path_file import read_path
 from sparsekm.storage.score_file import SCORES
 
-METHOD_TITLES = {
-    "kmeans": "k-means",
-    "pca": "PCA-k-means",
-    "pgmm": "Penalised mixture",
-    "l1": "ℓ₁-k-means",
-    "l0": "ℓ₀-k-means",
-}
-"""Titles as the paper writes them; a method that is not here goes by its name."""
-
 
 def method_title(method: str) -> str:
     """Give a method's name as a reader knows it."""
-    return METHOD_TITLES.get(method, method)
+    return METHODS[method].title if method in METHODS else method
 
 
 @dataclass(frozen=True)

@@ -45,12 +45,12 @@ class SimulationResult:
 
 
 def load_simulation_result(
+    *,
     repetitions: Sequence[str | Path],
     summary: str | Path,
     versus_paper: str | Path,
     gaps: Sequence[str | Path] = (),
     weights: Sequence[str | Path] = (),
-    *,
     is_preview: bool = False,
 ) -> SimulationResult:
     """Read the tables of a study.
