@@ -18,6 +18,7 @@ NAMES = [
     "path_quality",
     "scaling",
     "larger_than_memory",
+    "report_memory",
     "smallest_cluster",
     "workflow_jobs",
 ]

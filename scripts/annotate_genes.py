@@ -11,18 +11,19 @@ def main(snakemake, progress):
     from sparsekm.annotation.gene_stability_file import read_stability
     from sparsekm.annotation.gene_table import gene_table, primary_method, write_gene_table
     from sparsekm.annotation.locations import locate_features
-    from sparsekm.expression.normalised_file import read_features, read_normalised
+    from sparsekm.expression.matrix_file import MatrixFile
+    from sparsekm.expression.normalised_file import read_classes, read_features
     from sparsekm.storage.fit_file import read_fit
 
     params, files = snakemake.params, snakemake.input
     fits = {method: read_fit(file) for method, file in zip(params.methods, files.fits, strict=True)}
-    data = read_normalised(files.normalised)
+    matrix, (labels, _) = MatrixFile(files.normalised), read_classes(files.normalised)
     var = read_features(files.normalised)
     stability = {
-        method: read_stability(file, data.features)
+        method: read_stability(file, list(var.index))
         for method, file in zip(params.tuned, files.stability, strict=True)
     }
-    further = locate_features(data.X, fits[primary_method(fits)].labels, data.labels)
+    further = locate_features(matrix, fits[primary_method(fits)].labels, labels)
     if files.gene_sets:
         sets = read_gene_sets_file(files.gene_sets)
         further["terms"] = list_terms(sets, match_features(var, sets), **params.terms)

@@ -14,38 +14,15 @@ def main(snakemake, progress):
     from sparsekm.reporting.simulation_results import load_simulation_result
 
     params, files = snakemake.params, snakemake.input
-    per_method = {"fits": files.fits, "paths": files.paths, "scores": files.scores}
-    results = []
-    for number, (dataset, normalised) in enumerate(
-        zip(params.datasets, files.normalised, strict=True)
-    ):
-        first = number * len(params.methods)
-        found = {
-            kind: dict(zip(params.methods, names[first:], strict=False))
-            for kind, names in per_method.items()
-        }
-        first = number * len(params.tuned)
-        gaps = dict(zip(params.tuned, files.gaps[first:], strict=False))
-        results.append(
-            load_dataset_result(
-                dataset,
-                normalised,
-                gaps=gaps,
-                genes=files.genes[number],
-                enrichment=files.enrichment[number] if files.enrichment else None,
-                contingency=files.contingency[number],
-                evidence=files.evidence[number] if files.evidence else None,
-                **found,
-            )
-        )
+    results = [load_dataset_result(name, **found) for name, found in params.datasets.items()]
     simulation = None
     if files.get("repetitions"):
         simulation = load_simulation_result(
-            files.repetitions,
-            files.simulation_summary,
-            files.versus_paper,
-            files.simulated_gaps,
-            files.simulated_weights,
+            repetitions=files.repetitions,
+            summary=files.simulation_summary,
+            versus_paper=files.versus_paper,
+            gaps=files.simulated_gaps,
+            weights=files.simulated_weights,
             is_preview=True,
         )
     ages = None

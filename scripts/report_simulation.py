@@ -13,11 +13,11 @@ def main(snakemake, progress):
 
     files = snakemake.input
     result = load_simulation_result(
-        files.repetitions,
-        files.simulation_summary,
-        files.versus_paper,
-        files.simulated_gaps,
-        files.simulated_weights,
+        repetitions=files.repetitions,
+        summary=files.simulation_summary,
+        versus_paper=files.versus_paper,
+        gaps=files.simulated_gaps,
+        weights=files.simulated_weights,
     )
     view = view_simulation(result)
     folder = Path(snakemake.output.figures)

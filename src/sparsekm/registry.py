@@ -50,11 +50,11 @@ METHODS = {
     for method in [
         Method("kmeans", "k-means", "KMeans", "none"),
         Method("pca", "PCA-k-means", "PCAKMeans", "none"),
-        Method("pgmm", "Penalised Gaussian mixture", "PenalizedGaussianMixture", "bic"),
+        Method("pgmm", "Penalised mixture", "PenalizedGaussianMixture", "bic"),
         Method("ifpca", "IF-PCA", "IFPCA", "none"),
         Method("scfs", "SC-FS", "SCFS", "none"),
-        Method("l1", "l1-k-means", "L1KMeans", "gap", "l1"),
-        Method("l0", "l0-k-means", "L0KMeans", "gap", "l0"),
+        Method("l1", "ℓ₁-k-means", "L1KMeans", "gap", "l1"),
+        Method("l0", "ℓ₀-k-means", "L0KMeans", "gap", "l0"),
     ]
 }
 

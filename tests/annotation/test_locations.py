@@ -1,7 +1,13 @@
+import tracemalloc
+
 import numpy as np
+import pandas as pd
 import pytest
 
 from sparsekm.annotation.locations import find_highest, locate_features
+from sparsekm.expression import matrix_file
+from sparsekm.expression.matrix_file import MatrixFile
+from sparsekm.expression.normalised_file import write_normalised
 
 
 def test_effect_is_cohens_d_by_its_definition(seed):
@@ -35,12 +41,46 @@ def test_units_do_not_matter(seed):
     np.testing.assert_allclose(first[1], second[1], rtol=1e-6)
 
 
-def test_more_features_than_are_worked_at_once_are_all_done(seed):
-    X = np.random.default_rng(seed).normal(size=(8, 1100))
-    codes = np.arange(8) % 2
-    whole = find_highest(X, codes, 2)
-    last = find_highest(X[:, 1090:], codes, 2)
-    np.testing.assert_array_equal(whole[1][1090:], last[1])
+def test_a_matrix_of_several_blocks_gives_what_one_block_gives(seed, monkeypatch):
+    X = np.random.default_rng(seed).normal(size=(40, 11))
+    codes = np.arange(40) % 3
+    whole = find_highest(X, codes, 3)
+    monkeypatch.setattr(matrix_file, "NUMBERS_AT_ONCE", 50)
+    parts = find_highest(X, codes, 3)
+    np.testing.assert_array_equal(whole[0], parts[0])
+    np.testing.assert_allclose(whole[1], parts[1], rtol=1e-12)
+
+
+def test_memory_is_that_of_a_few_blocks_for_any_number_of_samples_and_groups():
+    X = np.zeros((300_000, 64), dtype=np.float32)
+    codes = np.arange(len(X)) % 100
+    tracemalloc.start()
+    find_highest(X, codes, 100)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 4 * matrix_file.NUMBERS_AT_ONCE * 8
+
+
+def test_samples_of_no_group_are_left_out_of_every_block(seed, monkeypatch):
+    X = np.random.default_rng(seed).normal(size=(40, 11))
+    codes = np.arange(40) % 4 - 1
+    codes[:10] = -1
+    expected = find_highest(X[codes >= 0], codes[codes >= 0], 3)
+    monkeypatch.setattr(matrix_file, "NUMBERS_AT_ONCE", 50)
+    found = find_highest(X, codes, 3)
+    np.testing.assert_array_equal(found[0], expected[0])
+    np.testing.assert_allclose(found[1], expected[1], rtol=1e-12)
+
+
+def test_a_file_gives_what_its_matrix_gives_though_samples_have_no_class(tmp_path, seed):
+    X = np.random.default_rng(seed).normal(size=(12, 4)).astype(np.float32)
+    labels = np.array(["", "a", "b"] * 4, dtype=object)
+    obs = pd.DataFrame({"label": labels}, index=[f"s{i}" for i in range(12)])
+    var = pd.DataFrame(index=list("wxyz"))
+    write_normalised(tmp_path / "normalised.h5ad", X, obs, var, {})
+    clusters = np.arange(12) % 2
+    table = locate_features(MatrixFile(tmp_path / "normalised.h5ad"), clusters, labels)
+    pd.testing.assert_frame_equal(table, locate_features(X, clusters, labels))
 
 
 def test_no_spread_is_no_effect():

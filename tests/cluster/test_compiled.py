@@ -1,41 +1,115 @@
-"""Kept kernels never outlive the sources that they came from."""
+"""An edit of any source reaches every kernel that holds it, wherever Numba keeps kernels."""
+
+import ast
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
-from sparsekm.cluster.compiled import forget_stale_kernels
+import sparsekm
+from sparsekm.cluster import compiled
+
+PACKAGE = Path(sparsekm.__file__).parent
+CALLER = """
+from tiny.cluster.compiled import compiled
+from tiny.cluster.inner import inner
 
 
-@pytest.fixture
-def folder(tmp_path):
-    (tmp_path / "climb.py").write_text("calls = 'weigh'\n")
-    (tmp_path / "weigh.py").write_text("weight = 1\n")
-    (tmp_path / "__pycache__").mkdir()
-    forget_stale_kernels(tmp_path)
-    for name in ("climb.nbi", "climb.nbc", "climb.pyc"):
-        (tmp_path / "__pycache__" / name).touch()
-    return tmp_path
+@compiled
+def outer(x):
+    return 10 * inner(x)
+"""
+# A caller in the folder of the compiler, and one in another folder, each called as a user would.
+CALLERS = ("cluster", "tuning")
+RUN = "; ".join(f"from tiny.{folder}.outer import outer; print(outer(1))" for folder in CALLERS)
 
 
-def kept(folder):
-    return {file.suffix for file in (folder / "__pycache__").glob("climb.*")}
+def write_inner(root, constant):
+    (root / "tiny" / "cluster" / "inner.py").write_text(
+        "from tiny.cluster.compiled import compiled\n\n\n"
+        f"@compiled\ndef inner(x):\n    return x + {constant}\n"
+    )
 
 
-def test_kernels_stay_while_the_sources_stay(folder):
-    forget_stale_kernels(folder)
-    assert kept(folder) == {".nbi", ".nbc", ".pyc"}
-
-
-def test_an_edit_of_a_called_file_drops_the_kernels_that_call_it(folder):
-    (folder / "weigh.py").write_text("weight = 2\n")
-    forget_stale_kernels(folder)
-    assert kept(folder) == {".pyc"}
-
-
-@pytest.mark.parametrize("change", ["new", "renamed"])
-def test_another_set_of_files_drops_the_kernels(folder, change):
-    if change == "new":
-        (folder / "extra.py").touch()
+@pytest.fixture(params=["beside the sources", "NUMBA_CACHE_DIR", "user-wide"])
+def run_callers(request, tmp_path):
+    """Give what calls the callers in a new process, with kernels kept in one of three places."""
+    for folder in CALLERS:
+        (tmp_path / "tiny" / folder).mkdir(parents=True)
+        (tmp_path / "tiny" / folder / "outer.py").write_text(CALLER)
+    shutil.copy(compiled.__file__, tmp_path / "tiny" / "cluster")
+    write_inner(tmp_path, 1)
+    kept = tmp_path / "kernels"
+    environment = {
+        name: value for name, value in os.environ.items() if not name.startswith("NUMBA_")
+    }
+    environment |= {"PYTHONPATH": str(tmp_path), "XDG_CACHE_HOME": str(kept)}
+    if request.param == "NUMBA_CACHE_DIR":
+        environment["NUMBA_CACHE_DIR"] = str(kept)
+    elif request.param == "user-wide":
+        # A file of this name keeps any user out of the folder, as a read-only installation does.
+        for folder in CALLERS:
+            (tmp_path / "tiny" / folder / "__pycache__").touch()
     else:
-        (folder / "weigh.py").rename(folder / "weighing.py")
-    forget_stale_kernels(folder)
-    assert kept(folder) == {".pyc"}
+        kept = tmp_path / "tiny"
+
+    def call():
+        done = subprocess.run(
+            [sys.executable, "-c", RUN], env=environment, capture_output=True, text=True
+        )
+        assert done.returncode == 0, done.stderr
+        return [int(line) for line in done.stdout.split()]
+
+    call.root = tmp_path
+    call.kept = lambda: {
+        file.relative_to(kept): file.read_bytes() for file in kept.rglob("*.nb[ic]")
+    }
+    return call
+
+
+def test_an_edited_inner_kernel_changes_what_its_callers_return(run_callers):
+    assert run_callers() == [20, 20]
+    assert run_callers.kept()
+    write_inner(run_callers.root, 2)
+    assert run_callers() == [30, 30]
+
+
+def test_kernels_of_the_same_sources_are_not_compiled_again(run_callers):
+    run_callers()
+    kept = run_callers.kept()
+    run_callers()
+    assert run_callers.kept() == kept
+
+
+def test_kernels_of_other_sources_stay_as_they_are(run_callers):
+    run_callers()
+    kept = run_callers.kept()
+    write_inner(run_callers.root, 2)
+    run_callers()
+    assert kept.items() < run_callers.kept().items()
+
+
+@pytest.mark.parametrize(
+    "module",
+    sorted(
+        file.relative_to(PACKAGE).as_posix()
+        for file in PACKAGE.rglob("*.py")
+        if "\n@compiled" in file.read_text()
+    ),
+)
+def test_a_kernel_can_hold_only_sources_that_name_its_files(module):
+    folder = PACKAGE / Path(module).parent
+    covered = tuple(
+        ".".join(("sparsekm", *place.relative_to(PACKAGE).parts)) + "."
+        for place in (folder, Path(compiled.__file__).parent)
+    )
+    imported = [
+        node.module
+        for node in ast.walk(ast.parse((PACKAGE / module).read_text()))
+        if isinstance(node, ast.ImportFrom) and node.module.startswith("sparsekm")
+    ]
+    assert imported
+    assert [name for name in imported if not name.startswith(covered)] == []

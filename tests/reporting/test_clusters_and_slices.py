@@ -12,7 +12,7 @@ from sparsekm.reporting.brain_slices import (
     scale_bar_length,
 )
 from sparsekm.reporting.cluster_colors import color_clusters
-from sparsekm.reporting.component_figure import first_components
+from sparsekm.reporting.principal_plane import first_components
 from sparsekm.reporting.slice_figure import region_colors, slice_figure
 from sparsekm.reporting.style import shades
 

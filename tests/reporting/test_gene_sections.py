@@ -12,6 +12,7 @@ from sparsekm.annotation.cluster_overlap import tabulate_overlap
 from sparsekm.annotation.enrichment_file import COLUMNS
 from sparsekm.annotation.gene_sets import build_gene_sets
 from sparsekm.annotation.kept_by_age import tabulate_ages, tabulate_changes
+from sparsekm.reporting import enrichment_view
 from sparsekm.reporting.age_figure import age_figure
 from sparsekm.reporting.ages_view import view_ages
 from sparsekm.reporting.anatomy_view import view_anatomy
@@ -152,6 +153,14 @@ def test_long_texts_are_cut_where_shown_and_whole_in_the_data(brain):
     at = [column.title for column in view.columns].index("terms")
     assert len(view.top[0][0][at]) <= LONGEST_TEXT + 2
     assert view.data["rows"][0][view.data["fields"].index("terms")].endswith("invented term 11")
+
+
+def test_the_page_tells_the_level_that_terms_were_found_at(brain, monkeypatch, tmp_path):
+    monkeypatch.setattr(enrichment_view, "LEVEL", 0.031)
+    write_report([brain], tmp_path / "report.html")
+    text = (tmp_path / "report.html").read_text()
+    assert "Terms with q ≤ 0.031" in text
+    assert "q ≤ 0.05" not in text
 
 
 def test_terms_found_are_shown_to_a_number_and_those_not_found_are_told(brain):

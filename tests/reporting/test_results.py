@@ -8,7 +8,7 @@ from sparsekm.registry import METHODS
 from sparsekm.reporting.literature import Citations
 from sparsekm.reporting.methods_text import write_methods
 from sparsekm.reporting.report import load_dataset_result
-from sparsekm.reporting.results import METHOD_TITLES
+from sparsekm.reporting.results import method_title
 from sparsekm.reporting.simulation_figures import row_look
 from sparsekm.reporting.style import METHOD_LOOKS
 from sparsekm.simulation.method_rows import METHOD_ROWS
@@ -55,12 +55,14 @@ def test_fit_of_another_data_set_is_refused(matrix_files, brain_result):
         load_dataset_result("E11.5", brain_result.normalised, fits=matrix_files["fits"])
 
 
-def test_every_method_of_the_workflow_has_a_title_and_a_look_of_its_own():
-    assert set(METHOD_TITLES) == set(METHODS)
-    assert set(METHOD_LOOKS) == set(METHODS)
+def test_every_method_of_the_registry_has_its_title_and_a_look_of_its_own():
+    for name, method in METHODS.items():
+        assert method_title(name) == method.title
+        assert name in METHOD_LOOKS
     main = [name for name, row in METHOD_ROWS.items() if not row.is_variant]
     for looks in (METHOD_LOOKS.values(), [row_look(name) for name in main]):
-        assert len({look.marker for look in looks}) == len(looks)
+        for part in ("color", "marker"):
+            assert len({getattr(look, part) for look in looks}) == len(looks)
 
 
 def test_the_report_says_what_the_rival_methods_do_and_cites_them(matrix_result):

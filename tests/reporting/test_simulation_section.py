@@ -1,14 +1,18 @@
 """The simulations' part of a page, from tables made by hand."""
 
+import dataclasses
+
 import pandas as pd
 import pytest
 
+from sparsekm.reporting.simulation_figures import row_look
 from sparsekm.reporting.simulation_results import SimulationResult
 from sparsekm.reporting.simulation_section import (
     render_simulation_page,
     view_simulation,
     write_mean,
 )
+from sparsekm.reporting.style import METHOD_LOOKS
 from sparsekm.simulation.study_summary import summarise
 from sparsekm.simulation.versus_paper import compare_rows, explain_differences
 
@@ -110,6 +114,22 @@ def test_differences_are_counted_from_the_table(result):
     assert "In 2 of these" in text
     # Our deviations are 0.028 and 0.071, variances 0.0008 and 0.005: both nearer to the brackets.
     assert "in 2 of 2 rows they lie nearer to our variance" in text
+
+
+def test_counts_do_not_hang_on_the_words_of_an_explanation(result):
+    reworded = result.versus_paper.assign(explanation="Another run gives that value.")
+    closing = view_simulation(dataclasses.replace(result, versus_paper=reworded)).closing
+    assert closing == view_simulation(result).closing
+
+
+def test_a_method_looks_the_same_in_the_simulations_as_in_all_other_figures():
+    looks = {row: row_look(row) for row in ("kmeans", "pca", "pgmm", "l1", "l0_global")}
+    methods = ("kmeans", "pca", "pgmm", "l1", "l0")
+    assert list(looks.values()) == [METHOD_LOOKS[method] for method in methods]
+    others = [row_look(row) for row in ("relevant", "l0_alternate", "kmeans_lloyd")]
+    for part in ("color", "marker"):
+        pairs = {getattr(look, part) for look in [*looks.values(), *others[:2]]}
+        assert len(pairs) == len(looks) + 2
 
 
 def test_a_preview_says_so_and_how_many_repetitions_there_are(result):

@@ -103,6 +103,8 @@ def test_the_explanation_names_the_runs_that_meet_the_paper_and_no_other(compari
     assert "Lloyd" not in text
     assert explained.loc[("l0_alternate", "cer"), "explanation"] == ""
     assert explained.loc[("l0_alternate", "pnw"), "explanation"] == ""
+    assert explained.loc[("l0_alternate", "pzw"), "n_meeting"] == 1
+    assert explained.loc[("kmeans", "cer"), "n_meeting"] == 0
 
 
 def test_where_no_run_meets_the_paper_the_nearest_is_named_or_the_lack_told(comparison):

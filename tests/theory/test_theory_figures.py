@@ -1,8 +1,10 @@
 """The figures show what the tables hold, and their captions carry computed numbers."""
 
+import pandas as pd
 import pytest
 
 from sparsekm.reporting.style import figure_svg
+from sparsekm.theory.bound_figure import bound_figure
 from sparsekm.theory.drawing import draw_theory, write_figure
 from sparsekm.theory.expected_scores import simulate_scores
 from sparsekm.theory.level_model import three_levels
@@ -82,3 +84,13 @@ def test_figures_are_written_with_their_captions(drawn, tmp_path):
     assert (tmp_path / "expected_scores.svg").read_text() == figure_svg(figure)
     assert (tmp_path / "expected_scores.pdf").read_bytes().startswith(b"%PDF")
     assert (tmp_path / "expected_scores.txt").read_text() == caption
+
+
+def test_every_level_has_its_curves_however_many_there_are():
+    levels = [round(0.5 + 0.25 * step, 2) for step in range(10)]
+    partitions = pd.DataFrame({"mu": levels, "n_relevant": 5, "ecr": 0.1, "standard_error": 0.01})
+    bounds = pd.DataFrame({"mu": levels, "n_relevant": 500, "bound": 0.5, "kappa": 100.0})
+    figure = bound_figure(partitions, bounds, 50)
+    legends = [*figure.legends, *(axes.get_legend() for axes in figure.axes)]
+    said = {text.get_text() for legend in legends if legend for text in legend.get_texts()}
+    assert {f"μ = {mu:g}: observed" for mu in levels} <= said

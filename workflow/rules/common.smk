@@ -105,11 +105,9 @@ def gene_sets():
     return [] if gene_set_format() is None else "data/raw/gene_sets.h5"
 
 
-def enrichment_files():
-    """List the tables of over-represented terms: there are none without choices or gene sets."""
-    if gene_set_format() is None or not TUNED:
-        return []
-    return expand("results/{dataset}/enrichment.csv", dataset=DATASETS)
+def has_enrichment():
+    """Tell whether terms are tested: not without choices or gene sets."""
+    return gene_set_format() is not None and bool(TUNED)
 
 
 def ages_compared():
@@ -253,16 +251,16 @@ def batches():
 
 def split_indices(wildcards):
     """List the resamplings of a batch; only the last batch can be short."""
-    first = int(wildcards.batch) * SPLITS_PER_JOB
-    return list(range(first, min(first + SPLITS_PER_JOB, SPLITS)))
+    start = int(wildcards.batch) * SPLITS_PER_JOB
+    return list(range(start, min(start + SPLITS_PER_JOB, SPLITS)))
 
 
 def reference_indices(wildcards):
     """List the references of a batch; only the last batch can be short."""
     tuning = config["tuning"]
     size = tuning["references_per_job"]
-    first = int(wildcards.batch) * size
-    return list(range(first, min(first + size, tuning["references"])))
+    start = int(wildcards.batch) * size
+    return list(range(start, min(start + size, tuning["references"])))
 
 
 def megabytes(wildcards, input):
@@ -296,6 +294,32 @@ def fit_threads(wildcards, input):
     return min(4, 1 + int(megabytes(wildcards, input) // 100))
 
 
-def per_method(pattern, methods):
-    """List a file of every data set and of these methods."""
-    return expand(pattern, dataset=DATASETS, method=methods)
+def files_by_dataset():
+    """Name what the report reads of every data set, each file by what it is and whose."""
+
+    def by_method(name, methods):
+        return {method: f"results/{dataset}/{method}/{name}" for method in methods}
+
+    files = {}
+    for dataset in DATASETS:
+        files[dataset] = {
+            "normalised": f"data/{dataset}/normalised.h5ad",
+            "fits": by_method("tuned.h5", config["methods"]),
+            "paths": by_method("path.h5", config["methods"]),
+            "scores": by_method("scores.csv", config["methods"]),
+            "gaps": by_method("gap.csv", TUNED_BY_GAP),
+            "genes": f"results/{dataset}/genes.csv",
+            "contingency": f"results/{dataset}/contingency.csv",
+        }
+        if has_enrichment():
+            files[dataset]["enrichment"] = f"results/{dataset}/enrichment.csv"
+        if ASKED:
+            files[dataset]["evidence"] = f"results/{dataset}/{ASKED[0]}/evidence.csv"
+    return files
+
+
+def list_files(named):
+    """List the files of nested mappings."""
+    if isinstance(named, dict):
+        return [file for part in named.values() for file in list_files(part)]
+    return [named]

@@ -113,7 +113,7 @@ rule annotate_genes:
         "../../envs/sparsekm.yaml"
     threads: 1
     resources:
-        mem_mb=memory(500, 4),
+        mem_mb=memory(400, 0.5),
         runtime=minutes(10),
     params:
         methods=config["methods"],
@@ -146,7 +146,7 @@ rule enrich_genes:
         "../../envs/sparsekm.yaml"
     threads: 1
     resources:
-        mem_mb=memory(500, 4),
+        mem_mb=memory(400, 0.5),
         runtime=minutes(10),
     params:
         tuned=TUNED,
@@ -174,7 +174,7 @@ rule match_clusters:
         "../../envs/sparsekm.yaml"
     threads: 1
     resources:
-        mem_mb=memory(600, 4),
+        mem_mb=memory(400, 0.5),
         runtime=minutes(10),
     params:
         methods=config["methods"],

@@ -48,8 +48,8 @@ def group_features(weights: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     }
     if not kept:
         return {}
-    first = next(iter(kept.values()))
-    groups = {"kept": first, "dropped": ~first}
+    kept_by_main = next(iter(kept.values()))
+    groups = {"kept": kept_by_main, "dropped": ~kept_by_main}
     if len(kept) == 2:
         groups["only l1"] = kept["l1"] & ~kept["l0"]
     return groups

@@ -6,22 +6,24 @@ means in units of their pooled standard deviation.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import pandas as pd
 
 from sparsekm.annotation.known_classes import is_known
+from sparsekm.expression.matrix_file import RowSource, row_blocks
 
-_COLUMNS_AT_ONCE = 512
 
-
-def find_highest(X: np.ndarray, codes: np.ndarray, n_groups: int) -> tuple[np.ndarray, np.ndarray]:
+def find_highest(X: RowSource, codes: np.ndarray, n_groups: int) -> tuple[np.ndarray, np.ndarray]:
     """Find the group in which each feature has its largest mean.
 
     Parameters
     ----------
-    X : array of shape (n, p)
+    X : array of shape (n, p), or what gives its rows
+        It is read twice, a block of samples at a time.
     codes : int array of shape (n,)
-        Groups in ``range(n_groups)``; one may have no samples.
+        Groups in ``range(n_groups)``; one may have no samples. Samples of -1 are left out.
     n_groups : int
 
     Returns
@@ -39,44 +41,56 @@ def find_highest(X: np.ndarray, codes: np.ndarray, n_groups: int) -> tuple[np.nd
     >>> int(group[0]), round(float(effect[0]), 3)
     (1, 6.364)
     """
-    X, codes = np.asarray(X), np.asarray(codes, dtype=np.intp)
-    member = np.zeros((n_groups, len(codes)))
-    member[codes, np.arange(len(codes))] = 1
-    groups, effects = np.empty(X.shape[1], np.int64), np.empty(X.shape[1])
-    for start in range(0, X.shape[1], _COLUMNS_AT_ONCE):
-        part = slice(start, start + _COLUMNS_AT_ONCE)
-        groups[part], effects[part] = _find_highest(X[:, part].astype(np.float64), member)
-    return groups, effects
-
-
-def _find_highest(X: np.ndarray, member: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    n_samples, sizes = len(X), member.sum(axis=1)
-    # Sums run over samples in their order (einsum, not BLAS): the same bits for any threads.
-    sums = np.einsum("gn,np->gp", member, X, optimize=False)
+    codes = np.asarray(codes, dtype=np.intp)
+    sizes = np.bincount(codes[codes >= 0], minlength=n_groups)
+    sums, scale = np.zeros((n_groups, X.shape[1])), np.zeros(X.shape[1])
+    for groups, block in _grouped_blocks(X, codes):
+        for group in np.unique(groups):
+            sums[group] += block[groups == group].sum(axis=0)
+        np.maximum(scale, np.abs(block).max(axis=0), out=scale)
     with np.errstate(invalid="ignore", divide="ignore"):
         means = np.where(sizes[:, None] > 0, sums / sizes[:, None], -np.inf)
         best = means.argmax(axis=0)
-        columns = np.arange(X.shape[1])
-        size, inside = sizes[best], means[best, columns]
-        outside = (X.sum(axis=0) - sums[best, columns]) / (n_samples - size)
-        within = member[best].T.astype(bool)
-        residual = np.where(within, X - inside, X - outside)
-        pooled = np.sqrt(np.square(residual).sum(axis=0) / (n_samples - 2))
+        inside = np.take_along_axis(means, best[None], axis=0)[0]
+        other_sums = sums.sum(axis=0) - np.take_along_axis(sums, best[None], axis=0)[0]
+        outside = other_sums / (sizes.sum() - sizes[best])
+        squares = _sum_squares(X, codes, best, inside, outside)
+        pooled = np.sqrt(squares / (sizes.sum() - 2))
         effect = (inside - outside) / pooled
-    scale = np.maximum(np.abs(X).max(axis=0), np.finfo(float).tiny)
     # Of a constant, rounding leaves something to divide by.
-    effect[~(pooled > 1e-12 * scale)] = np.nan
+    effect[~(pooled > 1e-12 * np.maximum(scale, np.finfo(float).tiny))] = np.nan
     return best, effect
 
 
+def _sum_squares(
+    X: RowSource, codes: np.ndarray, best: np.ndarray, inside: np.ndarray, outside: np.ndarray
+) -> np.ndarray:
+    """Sum, for each feature, squared distances to the means inside and outside its best group."""
+    squares = np.zeros(len(best))
+    for groups, block in _grouped_blocks(X, codes):
+        block -= np.where(groups[:, None] == best, inside, outside)
+        squares += np.square(block, out=block).sum(axis=0)
+    return squares
+
+
+def _grouped_blocks(X: RowSource, codes: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield block by block the groups of the samples that have one, and their values."""
+    for rows, block in row_blocks(X):
+        grouped = codes[rows] >= 0
+        if grouped.all():
+            yield codes[rows], block
+        elif grouped.any():
+            yield codes[rows][grouped], block[grouped]
+
+
 def locate_features(
-    X: np.ndarray, clusters: np.ndarray, labels: np.ndarray | None = None
+    X: RowSource, clusters: np.ndarray, labels: np.ndarray | None = None
 ) -> pd.DataFrame:
     """Tabulate in which cluster, and in which known class, each feature is highest.
 
     Parameters
     ----------
-    X : array of shape (n, p)
+    X : array of shape (n, p), or what gives its rows
     clusters : int array of shape (n,)
         Labels in ``range(K)``.
     labels : array of str, shape (n,), optional
@@ -93,8 +107,10 @@ def locate_features(
     table = pd.DataFrame({"highest_cluster": highest, "effect_cluster": effect})
     if labels is not None:
         known = is_known(labels)
-        names, codes = np.unique(np.asarray(labels)[known].astype(str), return_inverse=True)
-        highest, effect = find_highest(X if known.all() else X[known], codes, len(names))
+        names, known_codes = np.unique(labels[known].astype(str), return_inverse=True)
+        codes = np.full(len(labels), -1)
+        codes[known] = known_codes
+        highest, effect = find_highest(X, codes, len(names))
         table["highest_label"] = names[highest].astype(object)
         table["effect_label"] = effect
     return table

@@ -209,17 +209,17 @@ def _check_entries(age: str, entries: list[ManifestEntry], max_not_fetched: int)
     """Refuse a set of grids of which too many are wrong or absent."""
     energies = [entry for entry in entries if entry.role == "energy"]
     by_status = Counter(entry.status for entry in energies)
-    first = {entry.status: entry.reason for entry in reversed(energies)}
+    first_reasons = {entry.status: entry.reason for entry in reversed(energies)}
     if by_status["rejected"] > max(1, MAX_REJECTED_SHARE * len(energies)):
         raise GridError(
             f"{age}: n_rejected={by_status['rejected']} of {len(energies)} grids should be at "
-            f"most {MAX_REJECTED_SHARE:.0%}. The first: {first['rejected']}"
+            f"most {MAX_REJECTED_SHARE:.0%}. The first: {first_reasons['rejected']}"
         )
     if by_status["not_fetched"] > max_not_fetched:
         raise UnavailableError(
             f"{age}: n_not_fetched={by_status['not_fetched']} of {len(energies)} grids should be "
             f"<= max_not_fetched={max_not_fetched}. Run again to go on. The first: "
-            f"{first['not_fetched']}"
+            f"{first_reasons['not_fetched']}"
         )
 
 

@@ -268,6 +268,6 @@ def _nearest_of_random_samples(matrix, n_clusters, rng) -> np.ndarray:
 
 def _by_first_appearance(labels: np.ndarray, n_clusters: int) -> np.ndarray:
     """Order components by the first sample that each labels; those that label none come last."""
-    names, first = np.unique(labels, return_index=True)
-    present = names[np.argsort(first)]
+    names, first_samples = np.unique(labels, return_index=True)
+    present = names[np.argsort(first_samples)]
     return np.concatenate([present, np.setdiff1d(np.arange(n_clusters), present)])

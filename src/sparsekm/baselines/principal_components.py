@@ -65,8 +65,8 @@ def project(columns: np.ndarray, axes: np.ndarray) -> np.ndarray:
 def _gram(items: np.ndarray) -> np.ndarray:
     """Sum the outer products of the rows of `items`, block by block."""
     total = np.zeros((items.shape[1], items.shape[1]))
-    for first in range(0, len(items), BLOCK):
-        block = items[first : first + BLOCK].astype(np.float64)
+    for start in range(0, len(items), BLOCK):
+        block = items[start : start + BLOCK].astype(np.float64)
         total += block.T @ block
     return total
 
@@ -80,7 +80,7 @@ def _leading_eigenvectors(gram: np.ndarray, count: int) -> tuple[np.ndarray, np.
 
 def _combine_samples(columns: np.ndarray, vector: np.ndarray) -> np.ndarray:
     blocks = [
-        columns[first : first + BLOCK].astype(np.float64) @ vector
-        for first in range(0, len(columns), BLOCK)
+        columns[start : start + BLOCK].astype(np.float64) @ vector
+        for start in range(0, len(columns), BLOCK)
     ]
     return np.concatenate(blocks)

@@ -19,11 +19,11 @@ import numpy as np
 import pandas as pd
 
 from sparsekm.annotation.known_classes import class_column, class_names, is_known
+from sparsekm.expression.matrix_file import RULE
 from sparsekm.storage.anndata_parts import read_part
 from sparsekm.storage.atomic_hdf5 import write_anndata
 from sparsekm.storage.checked_hdf5 import DamagedFileError, open_checked, read_array
 
-_RULE = "normalise_expression (of an age) or normalise_matrix"
 _REGION_COLUMNS = ("acronym", "name", "id", "color")
 
 
@@ -95,9 +95,9 @@ def read_normalised(file: str | Path) -> NormalisedData:
     DamagedFileError
         When the file is truncated, its parts disagree, or a value is not finite.
     """
-    with open_checked(file, _RULE) as opened:
-        obs, var = (read_part(opened, name, _RULE, pd.DataFrame) for name in ("obs", "var"))
-        provenance = read_part(opened, "uns/provenance", _RULE, dict)
+    with open_checked(file, RULE) as opened:
+        obs, var = (read_part(opened, name, RULE, pd.DataFrame) for name in ("obs", "var"))
+        provenance = read_part(opened, "uns/provenance", RULE, dict)
         X = _read_matrix(opened, len(obs), len(var))
         return NormalisedData(
             X=X,
@@ -116,9 +116,9 @@ def read_anndata(file: str | Path) -> anndata.AnnData:
     DamagedFileError
         When the file is truncated, its parts disagree, or a value is not finite.
     """
-    with open_checked(file, _RULE) as opened:
+    with open_checked(file, RULE) as opened:
         parts = {
-            name: read_part(opened, name, _RULE, pd.DataFrame if name in ("obs", "var") else dict)
+            name: read_part(opened, name, RULE, pd.DataFrame if name in ("obs", "var") else dict)
             for name in ("obs", "var", "obsm", "uns")
         }
         X = _read_matrix(opened, len(parts["obs"]), len(parts["var"]))
@@ -127,8 +127,8 @@ def read_anndata(file: str | Path) -> anndata.AnnData:
 
 def read_features(file: str | Path) -> pd.DataFrame:
     """Read the table of the features alone: what stands in ``var``, p rows."""
-    with open_checked(file, _RULE) as opened:
-        return read_part(opened, "var", _RULE, pd.DataFrame)
+    with open_checked(file, RULE) as opened:
+        return read_part(opened, "var", RULE, pd.DataFrame)
 
 
 def read_classes(file: str | Path) -> tuple[np.ndarray | None, pd.DataFrame | None]:
@@ -139,22 +139,22 @@ def read_classes(file: str | Path) -> tuple[np.ndarray | None, pd.DataFrame | No
     labels : object array of str, shape (n,), or None
     regions : DataFrame with columns acronym, name, id and color, or None
     """
-    with open_checked(file, _RULE) as opened:
-        labels = _read_labels(opened, read_part(opened, "obs", _RULE, pd.DataFrame))
+    with open_checked(file, RULE) as opened:
+        labels = _read_labels(opened, read_part(opened, "obs", RULE, pd.DataFrame))
         if "uns/regions" not in opened:
             return labels, None
-        regions = read_part(opened, "uns/regions", _RULE, pd.DataFrame)
+        regions = read_part(opened, "uns/regions", RULE, pd.DataFrame)
         absent = [name for name in _REGION_COLUMNS if name not in regions]
         if absent:
-            raise DamagedFileError(file, f"uns/regions lacks the columns {absent}", _RULE)
+            raise DamagedFileError(file, f"uns/regions lacks the columns {absent}", RULE)
         return labels, regions
 
 
 def _read_matrix(opened: h5py.File, n_samples: int, n_features: int) -> np.ndarray:
     shape = (n_samples, n_features)
     if min(shape) < 1:
-        raise DamagedFileError(opened.filename, f"X has shape={shape}", _RULE)
-    return read_array(opened, "X", kind="f", shape=shape, rule=_RULE, dtype=np.float32)
+        raise DamagedFileError(opened.filename, f"X has shape={shape}", RULE)
+    return read_array(opened, "X", kind="f", shape=shape, rule=RULE, dtype=np.float32)
 
 
 def _read_labels(opened: h5py.File, obs: pd.DataFrame) -> np.ndarray | None:
@@ -162,7 +162,7 @@ def _read_labels(opened: h5py.File, obs: pd.DataFrame) -> np.ndarray | None:
         return None
     labels = class_names(obs["label"])
     if not is_known(labels).any():
-        raise DamagedFileError(opened.filename, "obs: no sample has a label", _RULE)
+        raise DamagedFileError(opened.filename, "obs: no sample has a label", RULE)
     return labels
 
 
@@ -171,6 +171,6 @@ def _read_relevant(opened: h5py.File, var: pd.DataFrame) -> np.ndarray | None:
         return None
     if var["relevant"].dtype != bool:
         raise DamagedFileError(
-            opened.filename, f"var: relevant has dtype={var['relevant'].dtype}", _RULE
+            opened.filename, f"var: relevant has dtype={var['relevant'].dtype}", RULE
         )
     return var["relevant"].to_numpy()

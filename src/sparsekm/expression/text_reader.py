@@ -158,14 +158,14 @@ def _first_lines(file: Path, separator: str) -> list[list[str]]:
     """Read the cells of the header and of the first sample."""
     try:
         with _open_lines(file) as opened:
-            first = list(islice(csv.reader(opened, delimiter=separator), 2))
+            lines = list(islice(csv.reader(opened, delimiter=separator), 2))
     except (FileNotFoundError, MatrixError):
         raise
     except _UNREADABLE as error:
         raise MatrixError(f"{file}: not UTF-8 text with one line per sample ({error}).") from error
-    if len(first) < 2:
-        raise MatrixError(f"{file}: lines={len(first)}; there should be a header and samples.")
-    return first
+    if len(lines) < 2:
+        raise MatrixError(f"{file}: lines={len(lines)}; there should be a header and samples.")
+    return lines
 
 
 def _open_lines(file: Path) -> io.TextIOWrapper:

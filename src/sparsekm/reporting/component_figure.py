@@ -12,6 +12,7 @@ from matplotlib.lines import Line2D
 from sparsekm.annotation.cluster_overlap import overlap_clusters
 from sparsekm.annotation.known_classes import UNKNOWN, distinct_classes
 from sparsekm.reporting.cluster_colors import color_clusters
+from sparsekm.reporting.principal_plane import first_components
 from sparsekm.reporting.results import DatasetResult, MethodResult
 from sparsekm.reporting.style import DROPPED, MARKERS, categorical_colors, figure_style, new_figure
 
@@ -19,40 +20,6 @@ _MANY_POINTS = 1500  # more than this are drawn as dots
 _IMAGE_POINTS = 300  # more than this are drawn as an image: the file stays small
 _UNKNOWN_LOOK = (DROPPED, "o")
 _UNKNOWN_TITLE = "no known label"
-
-
-def first_components(X: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Project samples on the first two principal components of the weighted features.
-
-    Each feature is scaled by the square root of its weight: in that space a weighted k-means
-    measures its distances.
-
-    Parameters
-    ----------
-    X : array of shape (n, k)
-        The kept features.
-    weights : array of shape (k,)
-        Their weights, all above 0.
-
-    Returns
-    -------
-    components : array of shape (n, 2)
-        The second column is zero where only one feature is kept. Each component's largest loading
-        is positive, so that signs do not depend on the linear algebra used.
-    explained : array of shape (2,)
-        Shares of the variance.
-    """
-    scaled = (X - X.mean(axis=0, dtype=np.float64)) * np.sqrt(weights)
-    wide = scaled.shape[1] > scaled.shape[0]
-    values, vectors = np.linalg.eigh(scaled @ scaled.T if wide else scaled.T @ scaled)
-    values, vectors = np.clip(values[::-1][:2], 0, None), vectors[:, ::-1][:, :2]
-    loadings = scaled.T @ vectors if wide else vectors
-    components = vectors * np.sqrt(values) if wide else scaled @ vectors
-    largest = loadings[np.abs(loadings).argmax(axis=0), np.arange(loadings.shape[1])]
-    components = components * np.where(largest < 0, -1.0, 1.0)
-    explained = values / max(float(np.square(scaled).sum()), np.finfo(float).tiny)
-    missing = 2 - components.shape[1]
-    return np.pad(components, [(0, 0), (0, missing)]), np.pad(explained, (0, missing))
 
 
 def component_figure(result: DatasetResult) -> Figure:
@@ -79,7 +46,7 @@ def component_figure(result: DatasetResult) -> Figure:
         grid = figure.subplots(n_rows, len(methods), squeeze=False, sharex="col", sharey="col")
         for column, method in enumerate(methods):
             kept = np.flatnonzero(method.weights)
-            points, explained = first_components(result.read_features(kept), method.weights[kept])
+            points, explained = first_components(result.select_features(kept), method.weights[kept])
             if labels is not None:
                 _scatter(grid[0, column], points, labels, looks)
             _scatter(grid[-1, column], points, method.labels, _cluster_looks(method, labels, looks))

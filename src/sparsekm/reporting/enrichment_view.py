@@ -35,10 +35,11 @@ class TermRow:
 
 @dataclass(frozen=True)
 class EnrichmentView:
-    """Sentences on every group, and the terms found."""
+    """Sentences on every group, and the terms found up to a false discovery rate."""
 
     sentences: list[str]
     rows: list[TermRow]
+    level: str
     file: str
 
 
@@ -73,7 +74,7 @@ def view_enrichment(result: DatasetResult, file: str) -> EnrichmentView | None:
         found = tests[tests["q_value"] <= LEVEL]
         sentences.append(_summarise(group, tests, len(found), words.features))
         rows += [_row(test, result) for test in found.head(MOST_TERMS).itertuples(index=False)]
-    return EnrichmentView(sentences, rows, file)
+    return EnrichmentView(sentences, rows, f"{LEVEL:g}", file)
 
 
 def _summarise(group: str, tests: pd.DataFrame, n_found: int, features: str) -> str:

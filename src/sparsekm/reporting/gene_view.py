@@ -145,15 +145,15 @@ def _pages(result: DatasetResult) -> dict[str, tuple[str, str]]:
 def _shown(result: DatasetResult) -> list[str]:
     """Choose the columns that a reader looks for, few enough for a page's width."""
     genes = result.genes
-    first = primary_method(result.methods)
-    wanted = ["symbol", "name", "verdict", f"rank_{first}", f"score_{first}"]
+    primary = primary_method(result.methods)
+    wanted = ["symbol", "name", "verdict", f"rank_{primary}", f"score_{primary}"]
     wanted += [f"weight_{method}" for method in ("l0", "l1")]
     wanted += [f"stability_{method}" for method in ("l0", "l1")]
     wanted += ["highest_cluster", "effect_cluster", "highest_label", "effect_label", "terms"]
     # The kind tells more than whether.
     wanted.append("planted_kind" if "planted_kind" in genes else "relevant")
     if "weight_l0" not in genes and "weight_l1" not in genes:
-        wanted.insert(5, f"weight_{first}")
+        wanted.insert(5, f"weight_{primary}")
     return [
         name for name in wanted if name in genes and not (name in _WIDE and not genes[name].any())
     ]

@@ -18,7 +18,9 @@ from sparsekm.annotation.cluster_overlap import read_overlap
 from sparsekm.annotation.enrichment_file import read_enrichment
 from sparsekm.annotation.gene_table import gene_table, read_gene_table
 from sparsekm.annotation.known_classes import class_names, is_known
+from sparsekm.expression.matrix_file import RULE, MatrixFile, RowSource
 from sparsekm.metrics.partition_metrics import classification_error_rate
+from sparsekm.registry import METHODS
 from sparsekm.storage.anndata_parts import read_part
 from sparsekm.storage.checked_hdf5 import open_checked
 from sparsekm.storage.evidence_file import EVIDENCE
@@ -27,24 +29,10 @@ from sparsekm.storage.gap_file import read_gap
 from sparsekm.storage.path_file import read_path
 from sparsekm.storage.score_file import SCORES
 
-METHOD_TITLES = {
-    "kmeans": "k-means",
-    "pca": "PCA-k-means",
-    "pgmm": "Penalised mixture",
-    "ifpca": "IF-PCA",
-    "scfs": "SC-FS",
-    "l1": "ℓ₁-k-means",
-    "l0": "ℓ₀-k-means",
-}
-"""Titles as the paper writes them; a method that is not here goes by its name."""
-
-_ROWS_AT_ONCE = 4096
-_RULE = "normalise_expression (of an age) or normalise_matrix"
-
 
 def method_title(method: str) -> str:
     """Give a method's name as a reader knows it."""
-    return METHOD_TITLES.get(method, method)
+    return METHODS[method].title if method in METHODS else method
 
 
 @dataclass(frozen=True)
@@ -172,16 +160,19 @@ class DatasetResult:
         -------
         X : float32 array of shape (n, len(indices))
         """
+        return self._matrix().select(indices)[:]
+
+    def select_features(self, indices: Sequence[int]) -> RowSource:
+        """Give some columns of the normalised matrix, read only when rows are asked for.
+
+        What is small enough is in memory already; see `sparsekm.expression.matrix_file`.
+        """
+        return self._matrix().select(indices)
+
+    def _matrix(self) -> MatrixFile:
         if self.normalised is None:
             raise ValueError(f"normalised=None should be the file of data set {self.name!r}.")
-        indices = np.asarray(indices, dtype=np.intp)
-        columns = np.empty((self.n_samples, indices.size), dtype=np.float32)
-        with open_checked(self.normalised, _RULE) as file:
-            matrix = file["X"]
-            for start in range(0, self.n_samples, _ROWS_AT_ONCE):
-                rows = slice(start, start + _ROWS_AT_ONCE)
-                columns[rows] = matrix[rows][:, indices]
-        return columns
+        return MatrixFile(self.normalised)
 
 
 def load_dataset_result(
@@ -255,12 +246,12 @@ def load_dataset_result(
 def _read_annotations(
     normalised: Path,
 ) -> tuple[pd.DataFrame, pd.DataFrame, dict[str, Any], np.ndarray | None]:
-    with open_checked(normalised, _RULE) as file:
+    with open_checked(normalised, RULE) as file:
         return (
-            read_part(file, "obs", _RULE, pd.DataFrame),
-            read_part(file, "var", _RULE, pd.DataFrame),
-            read_part(file, "uns", _RULE, dict) if "uns" in file else {},
-            read_part(file, "obsm/spatial", _RULE) if "obsm/spatial" in file else None,
+            read_part(file, "obs", RULE, pd.DataFrame),
+            read_part(file, "var", RULE, pd.DataFrame),
+            read_part(file, "uns", RULE, dict) if "uns" in file else {},
+            read_part(file, "obsm/spatial", RULE) if "obsm/spatial" in file else None,
         )
 
 

@@ -53,7 +53,7 @@ def score_figure(result: DatasetResult, feature_noun: str = "features") -> Figur
             _draw_scores(grid[0, column], method, limits)
             grid[0, column].tick_params(labelleft=column == 0)
             if planted is not None:
-                _draw_planted(grid[1, column], method, planted, first=column == 0)
+                _draw_planted(grid[1, column], method, planted, named=column == 0)
             grid[-1, column].set_xlabel(f"rank of the {_singular(feature_noun)} (log scale)")
         grid[0, 0].set_ylabel("score aⱼ: between-cluster\nsum of squares (log scale)")
     return figure
@@ -125,11 +125,11 @@ def _draw_scores(axes: Axes, method: MethodResult, limits: tuple[float, float]) 
     axes.set_title(method.title, loc="left")
 
 
-def _draw_planted(axes: Axes, method: MethodResult, planted: np.ndarray, *, first: bool) -> None:
+def _draw_planted(axes: Axes, method: MethodResult, planted: np.ndarray, *, named: bool) -> None:
     ranks, kept = rank_scores(method.scores), method.weights != 0
     axes.vlines(ranks[planted & kept], 0, 1, color=VERMILION, linewidth=0.8)
     axes.vlines(ranks[planted & ~kept], 0, 0.45, color=INK, linewidth=0.8)
     axes.set(yticks=[], ylim=(0, 1))
     axes.spines["left"].set_visible(False)
-    if first:
+    if named:
         axes.set_ylabel("planted", rotation=0, ha="right", va="center")

@@ -11,41 +11,27 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator
 
 from sparsekm.reporting.style import (
-    BLUE,
     DROPPED,
     GREEN,
-    GREY,
     INK,
-    ORANGE,
-    PURPLE,
-    SKY,
-    VERMILION,
     MethodLook,
     figure_style,
+    method_look,
     new_figure,
     shift_lightness,
 )
 from sparsekm.simulation.method_rows import METHOD_ROWS
 from sparsekm.simulation.settings import PAPER_SETTINGS
 
-_LOOKS = {
-    "relevant": MethodLook(GREEN, "P", ":"),
-    "kmeans": MethodLook(GREY, "^", ":"),
-    "pca": MethodLook(SKY, "D", "-."),
-    "pgmm": MethodLook(PURPLE, "v", "-."),
-    "ifpca": MethodLook(GREEN, "<", "-."),
-    "scfs": MethodLook(ORANGE, ">", "-."),
-    "l1": MethodLook(ORANGE, "s", "--"),
-    "l0_alternate": MethodLook(VERMILION, "X", "--"),
-    "l0_global": MethodLook(BLUE, "o", "-"),
-}
+# The row that runs the workflow's own l0.
+_METHODS = {"l0_global": "l0"}
 _FEWEST_FOR_A_BOX = 5
 _NAMES = {"relevant": "relevant features\nonly (floor)"}
 
 
 def row_look(row: str) -> MethodLook:
     """Give a row's colour, marker and line style; variants are grey."""
-    return _LOOKS.get(row, MethodLook(GREY, "o", "-"))
+    return method_look(_METHODS.get(row, row))
 
 
 def row_name(row: str) -> str:

@@ -45,12 +45,12 @@ class SimulationResult:
 
 
 def load_simulation_result(
+    *,
     repetitions: Sequence[str | Path],
     summary: str | Path,
     versus_paper: str | Path,
     gaps: Sequence[str | Path] = (),
     weights: Sequence[str | Path] = (),
-    *,
     is_preview: bool = False,
 ) -> SimulationResult:
     """Read the tables of a study.
@@ -69,7 +69,7 @@ def load_simulation_result(
     """
     tables, means = _RULES
     compared = infer_table(versus_paper, means)
-    require_columns(versus_paper, compared, ["explanation"], means)
+    require_columns(versus_paper, compared, ["explanation", "n_meeting"], means)
     compared["explanation"] = compared["explanation"].fillna("")
     return SimulationResult(
         pd.concat([infer_table(file, tables) for file in repetitions], ignore_index=True),

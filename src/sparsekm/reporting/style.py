@@ -1,12 +1,13 @@
 """One look for every figure: colours, markers, sizes, and how a figure is saved.
 
-Colours are those of Okabe and Ito (but their yellow, which is faint on white), told apart by
-readers with any of the common colour-vision deficiencies; methods also differ in marker and line
-style, so that grey print loses nothing.
+Colours are those of Okabe and Ito (but their yellow, which is faint on white) and, for methods,
+two dark ones of Tol, told apart by readers with any of the common colour-vision deficiencies;
+methods also differ in marker and line style, so that grey print loses nothing.
 
 References
 ----------
 M. Okabe, K. Ito (2008), Color universal design. https://jfly.uni-koeln.de/color/
+P. Tol (2021), Colour schemes. SRON/EPS/TN/09-002. https://sronpersonalpages.nl/~pault/
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ ORANGE, SKY, GREEN, BLUE, VERMILION, PURPLE = (
     "#D55E00",
     "#CC79A7",
 )
+BLACK, INDIGO, WINE = "#000000", "#332288", "#661100"
 GREY = "#555555"
 DROPPED = "#B4B4B4"
 INK = "#222222"
@@ -86,19 +88,22 @@ METHOD_LOOKS = {
     "l0": MethodLook(BLUE, "o", "-"),
     "l1": MethodLook(ORANGE, "s", "--"),
     "kmeans": MethodLook(GREY, "^", ":"),
-    "pca": MethodLook(GREEN, "D", "-."),
+    "pca": MethodLook(SKY, "D", "-."),
     "pgmm": MethodLook(PURPLE, "v", (0, (5, 1, 1, 1))),
-    "ifpca": MethodLook(SKY, "P", "-."),
-    "scfs": MethodLook(VERMILION, "X", (0, (3, 1))),
+    "ifpca": MethodLook(INDIGO, "<", (0, (1, 1))),
+    "scfs": MethodLook(WINE, ">", (0, (3, 1))),
+    "sparse": MethodLook(BLACK, "*", "-"),
+    # Runs of the paper's experiments: the search that is not the workflow's, and the floor.
+    "l0_alternate": MethodLook(VERMILION, "X", "--"),
+    "relevant": MethodLook(GREEN, "P", ":"),
 }
-_OTHER_LOOKS = (MethodLook(SKY, "P", "-."), MethodLook(VERMILION, "X", (0, (3, 1))))
+"""How the methods look in every figure, by name in the registry or among the simulations' rows."""
+_OTHER_LOOK = MethodLook(GREY, "o", "-")
 
 
 def method_look(method: str) -> MethodLook:
-    """Give the colour, marker and line style of a method; unknown names get a spare look."""
-    if method in METHOD_LOOKS:
-        return METHOD_LOOKS[method]
-    return _OTHER_LOOKS[sum(method.encode()) % len(_OTHER_LOOKS)]
+    """Give the colour, marker and line style of a method; one without a look of its own is grey."""
+    return METHOD_LOOKS.get(method, _OTHER_LOOK)
 
 
 @contextmanager

@@ -79,6 +79,6 @@ def read_paper_values(file: str | Path) -> pd.DataFrame:
         raise ValueError(f"{file}: every value should be a number.")
     repeated = table.duplicated(list(PAPER_COLUMNS[:4]))
     if repeated.any():
-        first = table.loc[repeated, list(PAPER_COLUMNS[:4])].iloc[0].tolist()
-        raise ValueError(f"{file}: {first} should stand there once.")
+        cell = table.loc[repeated, list(PAPER_COLUMNS[:4])].iloc[0].tolist()
+        raise ValueError(f"{file}: {cell} should stand there once.")
     return table[[*PAPER_COLUMNS, "table"]]

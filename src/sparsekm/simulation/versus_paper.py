@@ -96,28 +96,37 @@ def explain_differences(comparison: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     explained : DataFrame
-        The main rows of `comparison` and a column explanation, derived from the other rows of the
-        same method, setting and metric alone; empty where nothing is to be explained.
+        The main rows of `comparison` with two columns derived from the other rows of the same
+        method, setting and metric alone: explanation, empty where nothing is to be explained, and
+        n_meeting, how many other runs meet the paper's value.
     """
     main = comparison["row"].map(lambda name: not METHOD_ROWS[name].is_variant)
     cells = dict(tuple(comparison.groupby(_CELL, sort=False)))
     explained = comparison[main].reset_index(drop=True)
-    explained["explanation"] = [
-        _explain(line, cells[tuple(getattr(line, key) for key in _CELL)])
+    others = [
+        _order_others(line, cells[tuple(getattr(line, key) for key in _CELL)])
         for line in explained.itertuples()
+    ]
+    explained["n_meeting"] = [int((~runs["exceeds"]).sum()) for runs in others]
+    explained["explanation"] = [
+        _explain(line, runs) for line, runs in zip(explained.itertuples(), others, strict=True)
     ]
     return explained
 
 
-def _explain(line, cell: pd.DataFrame) -> str:
+def _order_others(line, cell: pd.DataFrame) -> pd.DataFrame:
+    """Give the other runs that can be judged, those nearest to the paper's value first."""
+    others = cell[(cell["row"] != line.row) & cell["units"].notna()]
+    distances = others.assign(units=others["units"].abs(), difference=others["difference"].abs())
+    # Where nothing varies every difference is infinite in units.
+    return others.loc[distances.sort_values(["units", "difference"], kind="stable").index]
+
+
+def _explain(line, others: pd.DataFrame) -> str:
     if np.isnan(line.units):
         return "too few repetitions to judge"
     if not line.exceeds:
         return ""
-    others = cell[(cell["row"] != line.row) & cell["units"].notna()]
-    distances = others.assign(units=others["units"].abs(), difference=others["difference"].abs())
-    # Where nothing varies every difference is infinite in units.
-    others = others.loc[distances.sort_values(["units", "difference"], kind="stable").index]
     within = others[~others["exceeds"]]
     same = _say_that_nothing_varies(line, others)
     if len(within):

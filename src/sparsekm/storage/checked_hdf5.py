@@ -28,7 +28,7 @@ class DamagedFileError(InputError):
 
 
 @contextmanager
-def open_checked(file: str | Path, rule: str) -> Iterator[h5py.File]:
+def open_checked(file: str | Path, rule: str, *, again: bool = False) -> Iterator[h5py.File]:
     """Open an HDF5 file for reading; what HDF5 cannot read becomes a `DamagedFileError`.
 
     Parameters
@@ -36,13 +36,16 @@ def open_checked(file: str | Path, rule: str) -> Iterator[h5py.File]:
     file : path
     rule : str
         Name of the workflow's rule that writes the file.
+    again : bool, default=False
+        Whether the file was opened like this before: walking through a million names to check what
+        it claims takes a second, which a file that is read in many parts spends once.
     """
     file = Path(file)
     if not file.is_file():
         raise FileNotFoundError(f"{file}: no such file; rule {rule} writes it.")
     try:
         with h5py.File(file, "r") as opened:
-            problem = find_false_claim(opened, trees=("/",))
+            problem = None if again else find_false_claim(opened, trees=("/",))
             if problem:
                 raise DamagedFileError(file, problem, rule)
             yield opened
@@ -54,17 +57,10 @@ def open_checked(file: str | Path, rule: str) -> Iterator[h5py.File]:
         raise DamagedFileError(file, f"truncated or damaged ({reason_of(error)})", rule) from error
 
 
-def read_array(
-    group: h5py.Group,
-    name: str,
-    *,
-    kind: str,
-    shape: Sequence[int | None],
-    rule: str,
-    dtype: type | str | None = None,
-    finite: bool = True,
-) -> np.ndarray:
-    """Read a numeric array after checking its presence, kind, shape, and that it is finite.
+def find_array(
+    group: h5py.Group, name: str, *, kind: str, shape: Sequence[int | None], rule: str
+) -> h5py.Dataset:
+    """Find a numeric array, unread, after checking its presence, kind, shape and layout.
 
     Parameters
     ----------
@@ -77,14 +73,10 @@ def read_array(
         The expected shape; None stands for any length.
     rule : str
         Name of the rule that writes the file.
-    dtype : dtype, optional
-        What to convert to; by default float64 or int64.
-    finite : bool, default=True
-        Whether NaN and infinity are refused.
 
     Returns
     -------
-    values : array
+    dataset : Dataset
     """
     file = group.file.filename
     dataset = group.get(name)
@@ -103,6 +95,36 @@ def read_array(
     stored = dataset.id.get_storage_size()
     if dataset.chunks or dataset.is_virtual or dataset.external or stored != dataset.nbytes:
         raise DamagedFileError(file, f"{name}: values are missing", rule)
+    return dataset
+
+
+def read_array(
+    group: h5py.Group,
+    name: str,
+    *,
+    kind: str,
+    shape: Sequence[int | None],
+    rule: str,
+    dtype: type | str | None = None,
+    finite: bool = True,
+) -> np.ndarray:
+    """Read a numeric array after checking what `find_array` checks, and that it is finite.
+
+    Parameters
+    ----------
+    group, name, kind, shape, rule
+        As for `find_array`.
+    dtype : dtype, optional
+        What to convert to; by default float64 or int64.
+    finite : bool, default=True
+        Whether NaN and infinity are refused.
+
+    Returns
+    -------
+    values : array
+    """
+    file = group.file.filename
+    dataset = find_array(group, name, kind=kind, shape=shape, rule=rule)
     values = dataset[()]
     target = np.dtype(dtype or {"f": np.float64, "i": np.int64}[kind])
     if kind == "i" and np.size(values) and not np.can_cast(values.dtype, target):

@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import mmap
 import struct
+from collections.abc import Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 # Signature, version 1, three bytes of zero; then the size of the whole, then the objects.
 _MARK = b"GCOL\x01\0\0\0"
 _SIZE = struct.Struct("<Q")
 _HEADER_BYTES = 16
+_WINDOW_BYTES = 2**22
 # Number, references to it, nothing, size. Number 0 is what is free, and counts its header.
 _OBJECT = struct.Struct("<HHIQ")
 
@@ -33,12 +36,23 @@ def find_broken_heap(file: str | Path) -> str | None:
         except ValueError:
             return None
         with content:
-            place = content.find(_MARK)
-            while place >= 0:
+            for place in _find_marks(opened):
                 if not _is_walkable(content, place):
                     return f"the heap of strings at byte {place} is damaged"
-                place = content.find(_MARK, place + len(_MARK))
     return None
+
+
+def _find_marks(opened: BinaryIO) -> Iterator[int]:
+    """Yield where heaps begin. Read, not mapped: a mapped matrix would count as memory in use."""
+    before, window = 0, b""
+    while part := opened.read(_WINDOW_BYTES):
+        # What a mark that lies across the border has on this side of it.
+        kept = window[-(len(_MARK) - 1) :]
+        before, window = before + len(window) - len(kept), kept + part
+        place = window.find(_MARK)
+        while place >= 0:
+            yield before + place
+            place = window.find(_MARK, place + len(_MARK))
 
 
 def _is_walkable(content: mmap.mmap, start: int) -> bool:

@@ -85,16 +85,16 @@ def read_all_resamplings(files: Iterable[str | Path]) -> Resamplings:
     files = list(files)
     batches = [read_resamplings(file) for file in files]
     order = _FORMAT.order(files, batches)
-    first = batches[0]
+    model = batches[0]
     for file, batch in zip(files, batches, strict=True):
-        if batch.selections.shape != first.selections.shape:
+        if batch.selections.shape != model.selections.shape:
             problem = f"selections of shape {batch.selections.shape} should be as in {files[0]}"
             raise DamagedFileError(file, problem, _FORMAT.rule)
     return Resamplings(
         np.concatenate([batch.indices for batch in batches])[order],
-        first.sparsities,
+        model.sparsities,
         np.concatenate([batch.agreements for batch in batches])[order],
         np.sum([batch.selections for batch in batches], axis=0),
         sum(batch.n_fits for batch in batches),
-        first.attributes,
+        model.attributes,
     )

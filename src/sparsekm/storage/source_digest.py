@@ -139,9 +139,9 @@ def _locate(name: str, package_folder: Path, beside: Path | None = None) -> list
 
     Of other names only the files in the folder `beside` count; libraries do not.
     """
-    first = name.split(".")[0]
-    if first != PACKAGE:
-        neighbour = beside / f"{first}.py" if beside else None
+    top = name.split(".")[0]
+    if top != PACKAGE:
+        neighbour = beside / f"{top}.py" if beside else None
         return [neighbour] if neighbour and neighbour.is_file() else []
     place = package_folder
     for part in name.split(".")[1:]:

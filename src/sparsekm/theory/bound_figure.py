@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import cycle
+
 import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
@@ -31,7 +33,9 @@ def bound_figure(partitions: pd.DataFrame, bounds: pd.DataFrame, p_star_of_paper
         figure = new_figure(6.4, 3.2, has_formulas=True)
         axes = figure.subplots()
         handles = []
-        for mu, color, marker in zip(mus, categorical_colors(len(mus)), MARKERS, strict=False):
+        for mu, color, marker in zip(
+            mus, categorical_colors(len(mus)), cycle(MARKERS), strict=False
+        ):
             seen = partitions[partitions["mu"] == mu]
             observed = axes.errorbar(
                 seen["n_relevant"],

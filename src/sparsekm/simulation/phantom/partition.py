@@ -123,9 +123,9 @@ def _price_moves(
     price[region] = np.inf
     if len(members):
         change = costs[members] - costs[members, region][:, None]
-        first = np.argmin(change, axis=0)
-        price[region] = change[first, np.arange(len(first))]
-        mover[region] = members[first]
+        cheapest = np.argmin(change, axis=0)
+        price[region] = change[cheapest, np.arange(len(cheapest))]
+        mover[region] = members[cheapest]
         price[region, region] = np.inf
 
 

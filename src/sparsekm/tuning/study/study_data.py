@@ -103,8 +103,8 @@ def blocks(
     rng = np.random.default_rng(random_state)
     labels = np.repeat(np.arange(3), cluster_size)
     X = rng.standard_normal((len(labels), n_features))
-    for first in range(n_relevant, n_features, block):
-        members = X[:, first : first + block]
+    for start in range(n_relevant, n_features, block):
+        members = X[:, start : start + block]
         members *= np.sqrt(1 - rho)
         members += np.sqrt(rho) * rng.standard_normal((len(labels), 1))
     X[:, :n_relevant] += mu * LEVELS[labels][:, None]

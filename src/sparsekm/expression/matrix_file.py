@@ -1,0 +1,76 @@
+"""The matrix of a ``normalised.h5ad`` that is never held whole: rows are read when asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+
+from sparsekm.storage.checked_hdf5 import find_array, open_checked
+
+RULE = "normalise_expression (of an age) or normalise_matrix"
+NUMBERS_AT_ONCE = 2**22
+"""How many numbers of a matrix are worked on together: 32 MB in double precision."""
+
+
+class RowSource(Protocol):
+    """An array of shape (n, p), in memory or not: it gives an array for ``source[start:stop]``."""
+
+    shape: tuple[int, int]
+
+    def __getitem__(self, rows: slice) -> np.ndarray: ...
+
+
+def row_blocks(source: RowSource) -> Iterator[tuple[slice, np.ndarray]]:
+    """Yield a matrix block by block: the rows, and a copy of their values as float64.
+
+    Blocks depend on the number of features alone, so that sums over them have the same bits
+    wherever the matrix is.
+    """
+    n_samples, n_features = source.shape
+    height = max(1, NUMBERS_AT_ONCE // max(n_features, 1))
+    for start in range(0, n_samples, height):
+        rows = slice(start, min(start + height, n_samples))
+        yield rows, np.array(source[rows], dtype=np.float64)
+
+
+class MatrixFile:
+    """X of a file, or some of its columns; a `RowSource`.
+
+    Parameters
+    ----------
+    file : path
+
+    Raises
+    ------
+    DamagedFileError
+        When the file is truncated, or X is not what its writer writes.
+    """
+
+    def __init__(self, file: str | Path) -> None:
+        self._file, self._columns = file, None
+        with open_checked(file, RULE) as opened:
+            self.shape = find_array(opened, "X", kind="f", shape=(None, None), rule=RULE).shape
+        self._width = self.shape[1]
+
+    def __getitem__(self, rows: slice) -> np.ndarray:
+        start, stop, _ = rows.indices(self.shape[0])
+        values = np.empty((stop - start, self.shape[1]), dtype=np.float32)
+        height = max(1, NUMBERS_AT_ONCE // self._width)
+        with open_checked(self._file, RULE, again=True) as opened:
+            for above in range(start, stop, height):
+                below = min(above + height, stop)
+                read = opened["X"][above:below]
+                chosen = read if self._columns is None else read[:, self._columns]
+                values[above - start : below - start] = chosen
+        return values
+
+    def select(self, columns: np.ndarray) -> RowSource:
+        """Give some columns: in memory where they are few enough, else where they are."""
+        chosen = object.__new__(MatrixFile)
+        chosen.__dict__.update(self.__dict__)
+        chosen._columns = np.asarray(columns, dtype=np.intp)
+        chosen.shape = (self.shape[0], chosen._columns.size)
+        return chosen[:] if chosen.shape[0] * chosen.shape[1] <= NUMBERS_AT_ONCE else chosen

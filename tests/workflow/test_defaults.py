@@ -1,0 +1,95 @@
+"""The schema states every default; config.yaml and the documentation say the same."""
+
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+SCHEMA = yaml.safe_load((ROOT / "workflow" / "schemas" / "config.schema.yaml").read_text())
+CONFIG = yaml.safe_load((ROOT / "config.yaml").read_text())
+
+# A section that is null is left out of the run, so by default these are empty; config.yaml fills
+# them in.
+LEFT_OUT_BY_DEFAULT = {
+    "atlas.ages",
+    "simulation.experiments",
+    "simulation.variants",
+    "simulation.preview.experiments",
+    "tuning_study.designs",
+}
+
+
+def list_defaults(schema, name=""):
+    """Give the default of every setting, by its dotted name."""
+    for key, part in schema.get("properties", {}).items():
+        place = f"{name}.{key}".lstrip(".")
+        if "properties" in part:
+            yield from list_defaults(part, place)
+        elif "default" in part:
+            yield place, part["default"]
+        else:
+            yield place, KeyError(place)
+
+
+DEFAULTS = dict(list_defaults(SCHEMA))
+
+
+def configured(place):
+    value = CONFIG
+    for key in place.split("."):
+        value = value[key]
+    return value
+
+
+def test_every_setting_has_a_default():
+    assert [place for place, value in DEFAULTS.items() if isinstance(value, KeyError)] == []
+
+
+@pytest.mark.parametrize("place", DEFAULTS)
+def test_config_yaml_holds_the_default_of(place):
+    if place in LEFT_OUT_BY_DEFAULT:
+        assert not DEFAULTS[place]
+        assert configured(place)
+    else:
+        assert configured(place) == DEFAULTS[place]
+
+
+def test_a_section_is_filled_in_from_its_parts():
+    sections = [part for part in SCHEMA["properties"].values() if "properties" in part]
+    assert all(section["default"] == {} for section in sections)
+
+
+SAID = [
+    ("README.md", "the workflow's default of {min_cluster_size}."),
+    ("docs/own_data.md", "`min_cluster_size` ({min_cluster_size} in the workflow"),
+    ("docs/choosing_features.md", "`{rule}`, the default of the workflow"),
+    ("docs/choosing_features.md", "| `{reference}`, `{rule}` (the default) |"),
+    ("docs/choosing_features.md", "one per reference ({paths_of_gap} by default"),
+    ("docs/choosing_features.md", "0.8 per resampling ({paths_of_stability:g} by default"),
+]
+VALUES = {place.rpartition(".")[2]: value for place, value in DEFAULTS.items() if "." not in place}
+VALUES |= {name: DEFAULTS[f"tuning.{name}"] for name in ("rule", "reference")}
+VALUES["paths_of_gap"] = 1 + DEFAULTS["tuning.references"]
+VALUES["paths_of_stability"] = 1 + 0.8 * DEFAULTS["tuning.splits"]
+
+
+@pytest.mark.parametrize(("page", "words"), SAID)
+def test_a_page_says_the_default(page, words):
+    text = " ".join((ROOT / page).read_text().split())
+    assert words.format(**VALUES) in text
+
+
+def test_no_page_gives_a_default_in_numbers_that_is_not_compared_here():
+    stated = re.compile(r"(?:default of [\d.]*\d|[\d.]+ (?:in the workflow|by default))")
+    pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
+    found = sorted(
+        (page.relative_to(ROOT).as_posix(), words)
+        for page in pages
+        for words in stated.findall(" ".join(page.read_text().split()))
+    )
+    compared = sorted(
+        (page, words) for page, said in SAID for words in stated.findall(said.format(**VALUES))
+    )
+    assert found == compared
