@@ -59,7 +59,6 @@ class BaselineEstimator(SelectorMixin, ClusterMixin, BaseEstimator):
 
     def _read(self, X, min_cluster_size: int = 1) -> CentredMatrix:
         X = validate_data(self, X, dtype=[np.float64, np.float32], accept_large_sparse=False)
-        check_count("n_clusters", self.n_clusters)
         matrix = CentredMatrix(X)
-        check_matrix(matrix, self.n_clusters, min_cluster_size)
+        check_matrix(matrix, check_count("n_clusters", self.n_clusters), min_cluster_size)
         return matrix

@@ -119,8 +119,7 @@ class PCAKMeans(BaselineEstimator):
             If X holds NaN or infinity, has fewer distinct samples (or distinct component scores)
             than clusters, or every feature is constant; if a parameter is out of its range.
         """
-        check_count("min_cluster_size", self.min_cluster_size)
-        matrix = self._read(X, self.min_cluster_size)
+        matrix = self._read(X, check_count("min_cluster_size", self.min_cluster_size))
         largest = min(matrix.n_samples, matrix.n_features)
         count = check_count("n_components", self.n_components)
         if count > largest:
@@ -160,9 +159,9 @@ class PCAKMeans(BaselineEstimator):
         return self._kmeans.predict(project(columns, self.components_))
 
     def _learn(self, matrix: CentredMatrix):
-        labels = self._kmeans.labels_
-        sizes = cluster_sizes(labels, self.n_clusters)
-        sums = cluster_sums(matrix.columns, labels, self.n_clusters, count_threads(self.n_jobs))
+        labels, n_clusters = self._kmeans.labels_, int(self.n_clusters)
+        sizes = cluster_sizes(labels, n_clusters)
+        sums = cluster_sums(matrix.columns, labels, n_clusters, count_threads(self.n_jobs))
         self.labels_ = labels
         self.cluster_centers_ = ((sums / sizes).T + matrix.means).astype(matrix.columns.dtype)
         self.feature_weights_ = np.ones(matrix.n_features)

@@ -158,8 +158,8 @@ class BaseSparseKMeans(SelectorMixin, ClusterMixin, BaseEstimator):
     def _sparsity(self):
         return self.sparsity
 
-    def _start(self, n_samples: int) -> np.ndarray | None:
-        return check_start(self.init, n_samples, self.n_clusters)
+    def _start(self, n_samples: int, n_clusters: int) -> np.ndarray | None:
+        return check_start(self.init, n_samples, n_clusters)
 
     def _resolve_search(self, matrix: Matrix) -> str:
         search = check_choice("search", self.search, ["auto", "alternate", "global"])
@@ -174,20 +174,21 @@ class BaseSparseKMeans(SelectorMixin, ClusterMixin, BaseEstimator):
 
     def _prepare(self, X) -> tuple[CentredMatrix, KMeansPartition]:
         matrix = self._read(X)
-        check_count("n_clusters", self.n_clusters)
-        check_count("n_init", self.n_init)
-        check_count("max_iter", self.max_iter)
-        check_nonnegative("tol", self.tol)
-        check_count("n_sweeps", self.n_sweeps, 0)
-        check_count("min_cluster_size", self.min_cluster_size)
-        check_matrix(matrix, self.n_clusters, self.min_cluster_size)
+        n_clusters = check_count("n_clusters", self.n_clusters)
+        min_size = check_count("min_cluster_size", self.min_cluster_size)
+        check_matrix(matrix, n_clusters, min_size)
         partition = KMeansPartition(
-            self.n_clusters,
-            self.min_cluster_size,
-            tol=SMALL_GAIN,
-            n_threads=count_threads(self.n_jobs),
+            n_clusters, min_size, tol=SMALL_GAIN, n_threads=count_threads(self.n_jobs)
         )
         return matrix, partition
+
+    def _effort(self) -> SearchEffort:
+        return SearchEffort(
+            n_init=check_count("n_init", self.n_init),
+            max_iter=check_count("max_iter", self.max_iter),
+            tol=check_nonnegative("tol", self.tol),
+            n_sweeps=check_count("n_sweeps", self.n_sweeps, 0),
+        )
 
     def _read(self, X) -> Matrix:
         if isinstance(X, CentredMatrix | StreamedMatrix):
@@ -206,9 +207,9 @@ class BaseSparseKMeans(SelectorMixin, ClusterMixin, BaseEstimator):
             partition,
             weight_steps,
             search=search,
-            effort=SearchEffort(self.n_init, self.max_iter, self.tol, self.n_sweeps),
+            effort=self._effort(),
             seeds=seed_sequence(self.random_state),
-            labels=self._start(matrix.n_samples),
+            labels=self._start(matrix.n_samples, partition.n_clusters),
             progress=progress if progress is not None else self._print_progress,
         )
 
@@ -218,8 +219,9 @@ class BaseSparseKMeans(SelectorMixin, ClusterMixin, BaseEstimator):
 
     def _learn(self, matrix: Matrix, fit: Fit, search: str):
         n_threads = count_threads(self.n_jobs)
-        sums = matrix_sums(matrix, fit.labels, self.n_clusters, n_threads)
-        centers = (sums / cluster_sizes(fit.labels, self.n_clusters)).T
+        n_clusters = int(self.n_clusters)
+        sums = matrix_sums(matrix, fit.labels, n_clusters, n_threads)
+        centers = (sums / cluster_sizes(fit.labels, n_clusters)).T
         self._means = matrix.means
         self._centred_centers = centers
         self.labels_ = fit.labels

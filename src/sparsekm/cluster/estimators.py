@@ -108,7 +108,7 @@ class KMeans(BaseSparseKMeans):
     def _sparsity(self):
         return None
 
-    def _start(self, n_samples):
+    def _start(self, n_samples, n_clusters):
         return None
 
     def _resolve_search(self, matrix):

@@ -96,7 +96,8 @@ class _Unshared:
     _carried = False
 
     def _fit_path(self, matrix, partition, weight_steps, search, progress=None):
-        seeds = seed_sequence(self.random_state).spawn(self.n_init)
+        effort = self._effort()
+        seeds = seed_sequence(self.random_state).spawn(effort.n_init)
         generators = [np.random.default_rng(seed) for seed in seeds]
         equal = np.ones(matrix.n_features)
         starts = [partition.start(matrix, equal, rng) for rng in generators]
@@ -109,8 +110,8 @@ class _Unshared:
                 weight_step,
                 matrix.n_features,
                 start=weigh_partition(matrix, partition, weight_step, labels),
-                max_iter=self.max_iter,
-                tol=self.tol,
+                max_iter=effort.max_iter,
+                tol=effort.tol,
                 restart=False,
             )
             fits.append(fit)

@@ -104,10 +104,12 @@ def compare_cluster_counts(
     """
     if not hasattr(estimator, "path") or "sparsity" not in estimator.get_params():
         raise TypeError(f"estimator={estimator!r} should have a `sparsity` to tune and a `path`.")
-    check_count("n_splits", n_splits, 1)
-    check_count("n_references", n_references, 2)
+    n_splits = check_count("n_splits", n_splits, 1)
+    n_references = check_count("n_references", n_references, 2)
     X = check_array(X, dtype=[np.float64, np.float32])
-    counts = _check_counts(counts, len(X), estimator.min_cluster_size)
+    counts = _check_counts(
+        counts, len(X), check_count("min_cluster_size", estimator.min_cluster_size)
+    )
     if sparsities is None:
         sparsities = default_sparsities(estimator.penalty, X.shape[1])
     tuning = _Tuning(
