@@ -64,12 +64,14 @@ def _candidates(X, partition, labels, rng) -> Iterator[np.ndarray]:
     sizes = cluster_sizes(labels, partition.n_clusters)
     gains, halves = _split_each(X, partition, labels, sizes, rng)
     first, second, losses = _merge_pairs(X, labels, sizes)
-    net = gains - losses[:, None]
-    pairs = np.arange(len(first))
-    net[pairs, first] = net[pairs, second] = -np.inf
+    # A pair excludes two splits, so no other than these can be among the best.
+    splits = np.sort(np.argsort(-gains, kind="stable")[: ATTEMPTS + 2])
+    net = gains[splits] - losses[:, None]
+    net[(first[:, None] == splits) | (second[:, None] == splits)] = -np.inf
     for position in np.argsort(-net, axis=None, kind="stable")[:ATTEMPTS]:
-        pair, split = np.unravel_index(position, net.shape)
-        if net[pair, split] > -np.inf:
+        pair, place = np.unravel_index(position, net.shape)
+        split = splits[place]
+        if net[pair, place] > -np.inf:
             moved = labels.copy()
             moved[labels == second[pair]] = first[pair]
             moved[halves[split]] = second[pair]
@@ -97,6 +99,8 @@ def _merge_pairs(X, labels, sizes):
     """Return all pairs of clusters, and what the objective loses when they become one."""
     centers = (matrix_sums(X, labels, len(sizes)) / np.maximum(sizes, 1)).T
     first, second = np.triu_indices(len(sizes), 1)
-    distances = np.sum((centers[first] - centers[second]) ** 2, axis=1)
+    # One cluster after the other: with many of them all differences at once would not fit.
+    rows = [np.sum((center - centers[k + 1 :]) ** 2, axis=1) for k, center in enumerate(centers)]
+    distances = np.concatenate(rows)
     joint = np.maximum(sizes[first] + sizes[second], 1)
     return first, second, distances * sizes[first] * sizes[second] / joint

@@ -22,6 +22,7 @@ from sparsekm.cluster.seeding import nearest_seeds
 # Up to here samples move one at a time, beyond all at once: less thorough, far cheaper.
 EXCHANGE_LIMIT = 1000
 SEEDING_SAMPLE = 2048
+SEEDING_PER_CLUSTER = 2
 # Sweeps, one sample at a time, that spread a sample of the data over the clusters.
 SEEDING_SWEEPS = 4
 MAX_SWEEPS = 10_000
@@ -77,11 +78,14 @@ class KMeansPartition:
         return replace(self, tol=0.0, max_iter=np.iinfo(np.int32).max)
 
     def start(self, X: Matrix, weights: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Run k-means from k-means++ seeds, drawn from at most `SEEDING_SAMPLE` samples."""
+        """Run k-means from k-means++ seeds, drawn from a sample where there are many samples."""
         draws = rng.random(self.n_clusters)
-        if X.n_samples > SEEDING_SAMPLE:
-            sample = X.take(draw_samples(X, rng))
-            found = self.refine(sample, weights, self._seed(sample, weights, draws))
+        size = max(SEEDING_SAMPLE, SEEDING_PER_CLUSTER * self.n_clusters)
+        if X.n_samples > size:
+            sample = X.take(draw_samples(X, rng, size))
+            # All samples hold the guard; a share of them holds its share of it.
+            share = replace(self, min_size=max(1, self.min_size * size // X.n_samples))
+            found = share.refine(sample, weights, self._seed(sample, weights, draws))
             labels = self.extend(X, weights, sample, found)
         else:
             labels = self._seed(X, weights, draws)
@@ -137,8 +141,8 @@ class KMeansPartition:
         return everyone
 
 
-def draw_samples(X: Matrix, rng: np.random.Generator) -> np.ndarray:
-    """Draw `SEEDING_SAMPLE` samples, or all where there are no more; ascending."""
-    if X.n_samples <= SEEDING_SAMPLE:
+def draw_samples(X: Matrix, rng: np.random.Generator, size: int = SEEDING_SAMPLE) -> np.ndarray:
+    """Draw `size` samples, or all where there are no more; ascending."""
+    if X.n_samples <= size:
         return np.arange(X.n_samples)
-    return np.sort(rng.choice(X.n_samples, SEEDING_SAMPLE, replace=False))
+    return np.sort(rng.choice(X.n_samples, size, replace=False))
