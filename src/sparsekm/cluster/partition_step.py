@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from sparsekm.cluster.batch_exchange import exchange_in_batches
+from sparsekm.cluster.batch_exchange import exchange_in_batches, fill_clusters
 from sparsekm.cluster.crossover import canonical_labels
 from sparsekm.cluster.exchange import exchange_until_stable, pack
 from sparsekm.cluster.lloyd import WeightedFeatures, nearest_centers
@@ -119,6 +119,12 @@ class KMeansPartition:
         pack(X.rows, features.support, np.sqrt(features.values), packed)
         labels = labels.copy()
         exchange_until_stable(packed, labels, self.n_clusters, self.min_size, MAX_SWEEPS)
+        return canonical_labels(labels, self.n_clusters)
+
+    def admit(self, X: Matrix, labels: np.ndarray) -> np.ndarray:
+        """Return given labels as a partition that is allowed: short clusters are filled."""
+        alike = WeightedFeatures.from_dense(np.ones(X.n_features))
+        labels = fill_clusters(X, alike, labels, self.n_clusters, self.min_size)
         return canonical_labels(labels, self.n_clusters)
 
     def scores(self, X: Matrix, labels: np.ndarray) -> np.ndarray:

@@ -90,6 +90,8 @@ def fit_path(
     first_objectives : ndarray of shape (n_sparsities,)
         The objectives before any sweep.
     """
+    if labels is not None:
+        labels = partition.admit(X, labels)
     if search == "alternate" and X.n_samples > RESTART_LIMIT:
         fits, first = search_along(X, partition, weight_steps, effort, seeds, labels, progress)
     else:
