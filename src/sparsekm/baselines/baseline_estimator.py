@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin, clone
 from sklearn.feature_selection import SelectorMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from sparsekm.cluster.alternation import Fit
+from sparsekm.cluster.estimator_base import read_array
 from sparsekm.cluster.matrix import CentredMatrix
 from sparsekm.cluster.path import Progress
 from sparsekm.cluster.sparsity_path import SparsityPath
@@ -58,7 +59,6 @@ class BaselineEstimator(SelectorMixin, ClusterMixin, BaseEstimator):
         return self.feature_weights_ > 0
 
     def _read(self, X, min_cluster_size: int = 1) -> CentredMatrix:
-        X = validate_data(self, X, dtype=[np.float64, np.float32], accept_large_sparse=False)
-        matrix = CentredMatrix(X)
+        matrix = CentredMatrix(read_array(self, X))
         check_matrix(matrix, check_count("n_clusters", self.n_clusters), min_cluster_size)
         return matrix

@@ -7,6 +7,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sparsekm.baselines.baseline_estimator import BaselineEstimator
 from sparsekm.baselines.principal_components import principal_axes, project
+from sparsekm.cluster.estimator_base import remember_features
 from sparsekm.cluster.estimators import KMeans
 from sparsekm.cluster.matrix import CentredMatrix
 from sparsekm.cluster.scatter import cluster_sizes, cluster_sums, scores_from_sums
@@ -126,9 +127,8 @@ class PCAKMeans(BaselineEstimator):
             raise ValueError(
                 f"n_components={count} should be <= min(n_samples, n_features)={largest}."
             )
-        self._means = matrix.means
-        self.components_ = principal_axes(matrix.columns, count)
-        self._kmeans = KMeans(
+        components = principal_axes(matrix.columns, count)
+        kmeans = KMeans(
             self.n_clusters,
             n_init=self.n_init,
             max_iter=self.max_iter,
@@ -137,8 +137,9 @@ class PCAKMeans(BaselineEstimator):
             random_state=self.random_state,
             n_jobs=self.n_jobs,
             verbose=self.verbose,
-        ).fit(project(matrix.columns, self.components_))
-        return self._learn(matrix)
+        ).fit(project(matrix.columns, components))
+        remember_features(self, X)
+        return self._learn(matrix, components, kmeans)
 
     def predict(self, X):
         """Label samples by the nearest centre of their principal components.
@@ -158,7 +159,10 @@ class PCAKMeans(BaselineEstimator):
         columns = (X - self._means).astype(X.dtype).T
         return self._kmeans.predict(project(columns, self.components_))
 
-    def _learn(self, matrix: CentredMatrix):
+    def _learn(self, matrix: CentredMatrix, components: np.ndarray, kmeans: KMeans):
+        self._means = matrix.means
+        self.components_ = components
+        self._kmeans = kmeans
         labels, n_clusters = self._kmeans.labels_, int(self.n_clusters)
         sizes = cluster_sizes(labels, n_clusters)
         sums = cluster_sums(matrix.columns, labels, n_clusters, count_threads(self.n_jobs))

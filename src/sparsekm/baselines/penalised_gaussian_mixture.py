@@ -8,6 +8,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from sparsekm.baselines.baseline_estimator import BaselineEstimator
 from sparsekm.baselines.penalised_em import Mixture, MixtureFit, StandardisedData, log_joint
 from sparsekm.baselines.penalty_path import choose_fit, fit_penalties, modified_bic, penalty_grid
+from sparsekm.cluster.estimator_base import remember_features
 from sparsekm.cluster.lloyd import WeightedFeatures, nearest_centers
 from sparsekm.cluster.matrix import CentredMatrix
 from sparsekm.cluster.partition_step import KMeansPartition
@@ -147,11 +148,10 @@ class PenalizedGaussianMixture(BaselineEstimator):
         tol = check_nonnegative("tol", self.tol)
         n_penalties = check_count("n_penalties", self.n_penalties)
         penalty = None if self.penalty is None else check_nonnegative("penalty", self.penalty)
-        self._means = matrix.means
-        self._deviations = _standard_deviations(matrix.columns)
+        deviations = _standard_deviations(matrix.columns)
         # Two arrays of the size of X are held, in both orders of memory.
-        matrix.columns /= np.where(self._deviations > 0, self._deviations, 1.0)[:, None]
-        varying = np.flatnonzero(self._deviations > 0)
+        matrix.columns /= np.where(deviations > 0, deviations, 1.0)[:, None]
+        varying = np.flatnonzero(deviations > 0)
         data = StandardisedData.from_columns(
             matrix.columns[varying], self._n_threads(matrix.columns.size)
         )
@@ -168,10 +168,12 @@ class PenalizedGaussianMixture(BaselineEstimator):
             tol=tol,
             progress=self._print_progress,
         )
+        remember_features(self, X)
         self.penalties_ = penalties
         self.bics_ = np.array([modified_bic(fit, matrix.n_samples) for fit in fits])
         chosen = choose_fit(fits, self.bics_)
         self.penalty_ = float(penalties[chosen])
+        self._means, self._deviations = matrix.means, deviations
         return self._learn(matrix, varying, fits[chosen])
 
     def predict(self, X):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.feature_selection import SelectorMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from sparsekm.cluster.alternation import Fit
 from sparsekm.cluster.lloyd import WeightedFeatures, nearest_centers
@@ -30,6 +30,24 @@ from sparsekm.cluster.weight_step import WeightStep
 
 # Up to here search="auto" searches for the global optimum: a climb costs O(n K s).
 GLOBAL_LIMIT = 300
+
+
+def read_array(estimator: BaseEstimator, X) -> np.ndarray:
+    """Validate data without setting anything on the estimator, fitted or not."""
+    return check_array(
+        X,
+        dtype=[np.float64, np.float32],
+        accept_large_sparse=False,
+        estimator=estimator,
+        input_name="X",
+    )
+
+
+def remember_features(estimator: BaseEstimator, X) -> None:
+    """Set the number of features and, where X has them, their names, at the end of a fit."""
+    if isinstance(X, CentredMatrix | StreamedMatrix):
+        X = np.empty((0, X.n_features))
+    validate_data(estimator, X, skip_check_array=True)
 
 
 class BaseSparseKMeans(SelectorMixin, ClusterMixin, BaseEstimator):
@@ -63,7 +81,7 @@ class BaseSparseKMeans(SelectorMixin, ClusterMixin, BaseEstimator):
         weight_step = self._weight_step(self._sparsity(), matrix.n_features)
         search = self._resolve_search(matrix)
         (fit,), _ = self._fit_path(matrix, partition, [weight_step], search)
-        return self._learn(matrix, fit, search)
+        return self._learn(X, matrix, fit, search)
 
     def path(self, X, sparsities, *, progress: Progress | None = None) -> SparsityPath:
         """Fit all sparsities in one call, each helped by the others.
@@ -90,8 +108,8 @@ class BaseSparseKMeans(SelectorMixin, ClusterMixin, BaseEstimator):
         SparsityPath
             In the order of `sparsities`.
         """
-        sparsities = check_sparsities(sparsities)
         matrix, partition = self._prepare(X)
+        sparsities = self._grid(sparsities, matrix.n_features)
         order = np.argsort(sparsities, kind="stable")
         weight_steps = [self._weight_step(s, matrix.n_features) for s in sparsities[order]]
         search = self._resolve_search(matrix)
@@ -123,7 +141,7 @@ class BaseSparseKMeans(SelectorMixin, ClusterMixin, BaseEstimator):
             float(path.objectives[index]),
             int(path.n_iter[index]),
         )
-        return self._learn(matrix, fit, path.search)
+        return self._learn(X, matrix, fit, path.search)
 
     def predict(self, X):
         """Label samples by their nearest centre under the feature weights.
@@ -157,6 +175,9 @@ class BaseSparseKMeans(SelectorMixin, ClusterMixin, BaseEstimator):
 
     def _sparsity(self):
         return self.sparsity
+
+    def _grid(self, sparsities, n_features: int) -> np.ndarray:
+        return check_sparsities(sparsities)
 
     def _start(self, n_samples: int, n_clusters: int) -> np.ndarray | None:
         return check_start(self.init, n_samples, n_clusters)
@@ -192,12 +213,10 @@ class BaseSparseKMeans(SelectorMixin, ClusterMixin, BaseEstimator):
 
     def _read(self, X) -> Matrix:
         if isinstance(X, CentredMatrix | StreamedMatrix):
-            self.n_features_in_ = X.n_features
             # A search starts from a sample of this size anyway: so few samples are read once.
             few = isinstance(X, StreamedMatrix) and X.n_samples <= SEEDING_SAMPLE
             return X.take(np.arange(X.n_samples)) if few else X
-        X = validate_data(self, X, dtype=[np.float64, np.float32], accept_large_sparse=False)
-        return CentredMatrix(X)
+        return CentredMatrix(read_array(self, X))
 
     def _fit_path(
         self, matrix, partition, weight_steps, search, progress=None
@@ -217,7 +236,8 @@ class BaseSparseKMeans(SelectorMixin, ClusterMixin, BaseEstimator):
         if self.verbose:
             print(f"{type(self).__name__}: step {done} of {total}", flush=True)  # noqa: T201 (asked for by `verbose`)
 
-    def _learn(self, matrix: Matrix, fit: Fit, search: str):
+    def _learn(self, X, matrix: Matrix, fit: Fit, search: str):
+        remember_features(self, X)
         n_threads = count_threads(self.n_jobs)
         n_clusters = int(self.n_clusters)
         sums = matrix_sums(matrix, fit.labels, n_clusters, n_threads)

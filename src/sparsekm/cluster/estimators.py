@@ -99,8 +99,10 @@ class KMeans(BaseSparseKMeans):
         -------
         SparsityPath
         """
-        n_features = np.shape(X)[1] if np.ndim(X) == 2 else 1
-        return super().path(X, [n_features], progress=progress)
+        return super().path(X, sparsities, progress=progress)
+
+    def _grid(self, sparsities, n_features):
+        return np.array([n_features])
 
     def _weight_step(self, sparsity, n_features):
         return EqualWeights()

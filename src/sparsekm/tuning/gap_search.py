@@ -54,7 +54,7 @@ class GapSearch(SparsitySearch):
         The fits on the data.
     limit_ : FeatureLimit or None
         What ``rule="auto"`` found of the data; None with other rules.
-    conclusion_ : str
+    conclusion_ : str or None
         With ``rule="auto"``: what decided how many features are kept, in a sentence.
     labels_ : ndarray of shape (n_samples,)
     feature_weights_ : ndarray of shape (n_features,)
@@ -125,8 +125,8 @@ class GapSearch(SparsitySearch):
         self.limit_ = feature_limit(X, path) if self.rule == "auto" else None
         chosen = select_sparsity(self.results_, self.rule, self.limit_)
         self._take(estimator, given, path, chosen)
-        if self.limit_ is not None:
-            self.conclusion_ = self.limit_.sentence(self.results_, chosen)
+        limit = self.limit_
+        self.conclusion_ = None if limit is None else limit.sentence(self.results_, chosen)
         return self
 
     def _check_parameters(self) -> None:
