@@ -151,8 +151,7 @@ class PCAKMeans(BaselineEstimator):
         Returns
         -------
         ndarray of shape (n_samples,), int32
-            On the training data these are `labels_`, unless ``min_cluster_size > 1`` keeps samples
-            in a cluster whose centre is not the nearest.
+            On the training data these are `labels_`, except as with `KMeans.predict`.
         """
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])

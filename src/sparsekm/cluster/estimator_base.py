@@ -8,6 +8,7 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from sparsekm.cluster.alternation import Fit
+from sparsekm.cluster.coinciding_centers import warn_of_coinciding
 from sparsekm.cluster.lloyd import WeightedFeatures, nearest_centers
 from sparsekm.cluster.matrix import CentredMatrix
 from sparsekm.cluster.partition_step import SEEDING_SAMPLE, KMeansPartition
@@ -153,8 +154,9 @@ class BaseSparseKMeans(SelectorMixin, ClusterMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_samples,), int32
-            On the training data these are `labels_`, unless ``min_cluster_size > 1`` keeps samples
-            in a cluster whose centre is not the nearest.
+            On the training data these are `labels_`, except where `fit` warns that clusters have
+            the same centre in the kept features or that it did not converge, and where
+            ``min_cluster_size > 1`` keeps samples in a cluster whose centre is not the nearest.
         """
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
@@ -242,6 +244,7 @@ class BaseSparseKMeans(SelectorMixin, ClusterMixin, BaseEstimator):
         n_clusters = int(self.n_clusters)
         sums = matrix_sums(matrix, fit.labels, n_clusters, n_threads)
         centers = (sums / cluster_sizes(fit.labels, n_clusters)).T
+        warn_of_coinciding(centers[:, fit.weights > 0], matrix.dtype)
         self._means = matrix.means
         self._centred_centers = centers
         self.labels_ = fit.labels
