@@ -24,8 +24,8 @@ from sparsekm.cluster.validation import (
     check_count,
     check_matrix,
     check_nonnegative,
-    check_sparsities,
     check_start,
+    resolve_sparsities,
 )
 from sparsekm.cluster.weight_step import WeightStep
 
@@ -100,14 +100,14 @@ class BaseSparseKMeans(SelectorMixin, ClusterMixin, BaseEstimator):
         ----------
         X : array-like of shape (n_samples, n_features), or StreamedMatrix
         sparsities : array-like of shape (n_sparsities,)
-            In any order.
+            In any order. As the parameter `sparsity`, but every value from 1 up is a count.
         progress : callable, optional
             Called with the number of steps done and their total.
 
         Returns
         -------
         SparsityPath
-            In the order of `sparsities`.
+            In the order of `sparsities`; of shares it holds the numbers that they stand for.
         """
         matrix, partition = self._prepare(X)
         sparsities = self._grid(sparsities, matrix.n_features)
@@ -179,7 +179,7 @@ class BaseSparseKMeans(SelectorMixin, ClusterMixin, BaseEstimator):
         return self.sparsity
 
     def _grid(self, sparsities, n_features: int) -> np.ndarray:
-        return check_sparsities(sparsities)
+        return resolve_sparsities(self.penalty, sparsities, n_features)
 
     def _start(self, n_samples: int, n_clusters: int) -> np.ndarray | None:
         return check_start(self.init, n_samples, n_clusters)

@@ -7,7 +7,11 @@ import numpy as np
 from sparsekm.cluster.estimator_base import BaseSparseKMeans
 from sparsekm.cluster.path import Progress
 from sparsekm.cluster.sparsity_path import SparsityPath
-from sparsekm.cluster.validation import check_l0_sparsity, check_l1_sparsity
+from sparsekm.cluster.validation import (
+    check_l0_sparsity,
+    check_l1_sparsity,
+    check_unambiguous,
+)
 from sparsekm.cluster.weight_step import EqualWeights, SoftThreshold, TopFeatures
 
 
@@ -162,8 +166,9 @@ class L0KMeans(_Penalised):
     n_clusters : int, default=8
         Number of clusters K.
     sparsity : None, int or float, default=None
-        Number of features to keep, 1 <= s <= n_features; other numbers are floored, a value in
-        (0, 1) is a share of the features, None keeps all. Ties go to the lowest index.
+        Number of features to keep, 1 <= s <= n_features; a float above 1 is floored, a value in
+        (0, 1) is a share of the features, rounded to the nearest number of them, None keeps all.
+        1.0 is refused, since it could mean either one feature or all. Ties go to the lowest index.
     search : {"auto", "alternate", "global"}, default="auto"
         "alternate" is the paper's Algorithm 1, restarted as a whole (beyond 300 samples its later
         k-means start from the current partition only); "global" searches for the
@@ -223,6 +228,9 @@ class L0KMeans(_Penalised):
 
     # Which default grid of sparsities suits it.
     penalty = "l0"
+
+    def _sparsity(self):
+        return check_unambiguous(self.sparsity)
 
     def _weight_step(self, sparsity, n_features):
         return TopFeatures(check_l0_sparsity(sparsity, n_features))

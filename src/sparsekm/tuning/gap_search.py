@@ -42,7 +42,8 @@ class GapSearch(SparsitySearch):
 
     Attributes
     ----------
-    best_sparsity_ : float
+    best_sparsity_ : int or float
+        A number of features, or with `L1KMeans` a bound.
     best_index_ : int
         Row of `results_`.
     best_estimator_ : estimator
@@ -75,7 +76,7 @@ class GapSearch(SparsitySearch):
     >>> X[:20, :5] += 3
     >>> search = GapSearch(L0KMeans(2), sparsities=[2, 5, 30], random_state=0).fit(X)
     >>> search.best_sparsity_
-    5.0
+    5
     """
 
     def __init__(
@@ -124,7 +125,7 @@ class GapSearch(SparsitySearch):
         self.results_ = gap_curve(sparsities, path.n_selected, path.first_objectives, references)
         self.limit_ = feature_limit(X, path) if self.rule == "auto" else None
         chosen = select_sparsity(self.results_, self.rule, self.limit_)
-        self._take(estimator, given, path, chosen)
+        self._take(estimator, given, path, sparsities, chosen)
         limit = self.limit_
         self.conclusion_ = None if limit is None else limit.sentence(self.results_, chosen)
         return self

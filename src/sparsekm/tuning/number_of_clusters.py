@@ -32,7 +32,7 @@ from sklearn.utils.validation import check_array
 
 from sparsekm.cluster.seeds import seed_sequence
 from sparsekm.cluster.sparsity_path import SparsityPath
-from sparsekm.cluster.validation import check_choice, check_count, check_sparsities
+from sparsekm.cluster.validation import check_choice, check_count, resolve_sparsities
 from sparsekm.tuning.feature_limit import feature_limit
 from sparsekm.tuning.gap import gap_curve
 from sparsekm.tuning.grid import default_sparsities
@@ -110,11 +110,12 @@ def compare_cluster_counts(
     counts = _check_counts(
         counts, len(X), check_count("min_cluster_size", estimator.min_cluster_size)
     )
+    penalty, n_features = estimator.penalty, X.shape[1]
     if sparsities is None:
-        sparsities = default_sparsities(estimator.penalty, X.shape[1])
+        sparsities = default_sparsities(penalty, n_features)
     tuning = _Tuning(
         X=X,
-        sparsities=np.unique(check_sparsities(sparsities)),
+        sparsities=np.unique(resolve_sparsities(penalty, sparsities, n_features)),
         n_splits=n_splits,
         n_references=n_references,
         seed=int(seed_sequence(random_state).generate_state(1)[0]),
@@ -202,7 +203,7 @@ class _Tuning:
         reference_stability = float(np.mean(beside, axis=0)[best])
         chosen = gaps.iloc[best]
         return {
-            "best_sparsity": float(chosen["sparsity"]),
+            "best_sparsity": self.sparsities[best].item(),
             "n_selected": int(chosen["n_selected"]),
             "gap": float(chosen["gap"]),
             "se": float(chosen["se"]),
