@@ -28,15 +28,16 @@ class PCAKMeans(BaselineEstimator):
     n_components : int, default=1
         Number of components to cluster on, at most the smaller of n_samples and n_features.
     n_init : int, default=10
-        Number of starts; the best end counts.
-    max_iter : int, default=300
-        Largest number of rounds.
-    tol : float, default=1e-4
+        Number of starts; the best result is kept.
+    max_iter : int, default=10000
+        As in `KMeans`.
+    tol : float, default=0
         As in `KMeans`.
     min_cluster_size : int, default=1
         Smallest cluster allowed.
     random_state : None, int, RandomState or Generator, default=None
-        Determines the starts.
+        Controls the randomness of the starts. None draws fresh entropy, and never NumPy's global
+        generator.
     n_jobs : int, default=None
         Threads (None is 1, -1 all cores). Results do not depend on it.
     verbose : int, default=0
@@ -82,8 +83,8 @@ class PCAKMeans(BaselineEstimator):
         *,
         n_components=1,
         n_init=10,
-        max_iter=300,
-        tol=1e-4,
+        max_iter=10_000,
+        tol=0.0,
         min_cluster_size=1,
         random_state=None,
         n_jobs=None,

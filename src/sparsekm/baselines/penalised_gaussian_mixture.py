@@ -8,7 +8,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from sparsekm.baselines.baseline_estimator import BaselineEstimator
 from sparsekm.baselines.penalised_em import Mixture, MixtureFit, StandardisedData, log_joint
 from sparsekm.baselines.penalty_path import choose_fit, fit_penalties, modified_bic, penalty_grid
-from sparsekm.cluster.estimator_base import remember_features
+from sparsekm.cluster.estimator_base import remember_features, warn_unconverged
 from sparsekm.cluster.lloyd import WeightedFeatures, nearest_centers
 from sparsekm.cluster.matrix import CentredMatrix
 from sparsekm.cluster.partition_step import KMeansPartition
@@ -42,11 +42,13 @@ class PenalizedGaussianMixture(BaselineEstimator):
         Starts of each of two kinds: k-means partitions, and the partitions that samples drawn at
         random make as centres. Beyond 300 samples only the first penalty is started afresh.
     max_iter : int, default=200
-        Largest number of EM iterations from one start.
+        Largest number of EM iterations from one start; where the fit chosen needs more, a
+        ConvergenceWarning is raised.
     tol : float, default=1e-4
         Smallest gain in penalised log-likelihood per sample worth another iteration.
     random_state : None, int, RandomState or Generator, default=None
-        Determines the starts.
+        Controls the randomness of the starts. None draws fresh entropy, and never NumPy's global
+        generator.
     n_jobs : int, default=None
         Threads (None is 1, -1 all cores). Results do not depend on it.
     verbose : int, default=0
@@ -172,6 +174,8 @@ class PenalizedGaussianMixture(BaselineEstimator):
         self.penalties_ = penalties
         self.bics_ = np.array([modified_bic(fit, matrix.n_samples) for fit in fits])
         chosen = choose_fit(fits, self.bics_)
+        if not fits[chosen].converged:
+            warn_unconverged(self, "the likelihood still gained more than tol a sample")
         self.penalty_ = float(penalties[chosen])
         self._means, self._deviations = matrix.means, deviations
         return self._learn(matrix, varying, fits[chosen])
@@ -203,7 +207,7 @@ class PenalizedGaussianMixture(BaselineEstimator):
     def _draw_starts(self, matrix: CentredMatrix, n_clusters: int, n_init: int) -> list[np.ndarray]:
         """Draw partitions as responsibilities: k-means ends, and the nearest of random samples."""
         partition = KMeansPartition(
-            n_clusters, tol=SMALL_GAIN, n_threads=count_threads(self.n_jobs)
+            n_clusters, roughness=SMALL_GAIN, n_threads=count_threads(self.n_jobs)
         )
         equal = np.ones(matrix.n_features)
         seeds = seed_sequence(self.random_state).spawn(2 * n_init)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
@@ -49,6 +52,16 @@ def remember_features(estimator: BaseEstimator, X) -> None:
     if isinstance(X, CentredMatrix | StreamedMatrix):
         X = np.empty((0, X.n_features))
     validate_data(estimator, X, skip_check_array=True)
+
+
+def warn_unconverged(estimator: BaseEstimator, what: str) -> None:
+    """Warn that a fit ended because its rounds ran out."""
+    warnings.warn(
+        f"{type(estimator).__name__} did not converge: after max_iter={estimator.max_iter} rounds "
+        f"{what}. Raise max_iter.",
+        ConvergenceWarning,
+        stacklevel=4,
+    )
 
 
 class BaseSparseKMeans(SelectorMixin, ClusterMixin, BaseEstimator):
@@ -141,6 +154,7 @@ class BaseSparseKMeans(SelectorMixin, ClusterMixin, BaseEstimator):
             path.scores[index],
             float(path.objectives[index]),
             int(path.n_iter[index]),
+            converged=path.converged is None or bool(path.converged[index]),
         )
         return self._learn(X, matrix, fit, path.search)
 
@@ -187,6 +201,8 @@ class BaseSparseKMeans(SelectorMixin, ClusterMixin, BaseEstimator):
     def _resolve_search(self, matrix: Matrix) -> str:
         search = check_choice("search", self.search, ["auto", "alternate", "global"])
         if search == "auto":
+            if self._start(matrix.n_samples, int(self.n_clusters)) is not None:
+                return "alternate"
             return "global" if matrix.n_samples <= GLOBAL_LIMIT else "alternate"
         if search == "global" and isinstance(matrix, StreamedMatrix):
             raise ValueError(
@@ -201,7 +217,7 @@ class BaseSparseKMeans(SelectorMixin, ClusterMixin, BaseEstimator):
         min_size = check_count("min_cluster_size", self.min_cluster_size)
         check_matrix(matrix, n_clusters, min_size)
         partition = KMeansPartition(
-            n_clusters, min_size, tol=SMALL_GAIN, n_threads=count_threads(self.n_jobs)
+            n_clusters, min_size, roughness=SMALL_GAIN, n_threads=count_threads(self.n_jobs)
         )
         return matrix, partition
 
@@ -239,6 +255,8 @@ class BaseSparseKMeans(SelectorMixin, ClusterMixin, BaseEstimator):
             print(f"{type(self).__name__}: step {done} of {total}", flush=True)  # noqa: T201 (asked for by `verbose`)
 
     def _learn(self, X, matrix: Matrix, fit: Fit, search: str):
+        if not fit.converged:
+            warn_unconverged(self, "labels and weights still changed")
         remember_features(self, X)
         n_threads = count_threads(self.n_jobs)
         n_clusters = int(self.n_clusters)

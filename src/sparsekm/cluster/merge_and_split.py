@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from sparsekm.cluster.matrix import CentredMatrix
-from sparsekm.cluster.partition_step import KMeansPartition
+from sparsekm.cluster.partition_step import ROUGH_SWEEPS, KMeansPartition
 from sparsekm.cluster.scatter import cluster_sizes, matrix_sums
 
 # Mergers and splits tried, the most promising first, before a partition is left as it is.
@@ -83,7 +83,9 @@ def _split_each(X, partition, labels, sizes, rng):
 
     A cluster too small for two parts gains minus infinity.
     """
-    halving = KMeansPartition(2, partition.min_size, n_threads=partition.n_threads)
+    halving = KMeansPartition(
+        2, partition.min_size, max_iter=ROUGH_SWEEPS, n_threads=partition.n_threads
+    )
     equal = np.ones(X.n_features)
     gains, halves = np.full(len(sizes), -np.inf), {}
     for k in np.flatnonzero(sizes >= 2 * partition.min_size):

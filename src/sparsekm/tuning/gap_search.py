@@ -36,7 +36,8 @@ class GapSearch(SparsitySearch):
         References worked on at once, in threads; each is one more matrix in memory. Results do not
         depend on it.
     random_state : None, int, RandomState or Generator, default=None
-        Determines references and searches. Reference b depends on (seed, b) alone.
+        Controls the randomness of references and searches. Reference b depends on (seed, b) alone.
+        None draws fresh entropy, and never NumPy's global generator.
     verbose : int, default=0
         Whether to print progress.
 

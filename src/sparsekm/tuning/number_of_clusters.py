@@ -73,7 +73,8 @@ def compare_cluster_counts(
     n_jobs : int, default=None
         Subsamples and references worked on at once, in threads. The table does not depend on it.
     random_state : None, int, RandomState or Generator, default=None
-        Every number of clusters sees the same subsamples and references.
+        Every number of clusters sees the same subsamples and references. None draws fresh entropy,
+        and never NumPy's global generator.
 
     Returns
     -------

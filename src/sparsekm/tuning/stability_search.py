@@ -40,7 +40,8 @@ class StabilitySearch(SparsitySearch):
         Resamplings and references worked on at once, in threads; each is one more matrix in
         memory. Results do not depend on it.
     random_state : None, int, RandomState or Generator, default=None
-        Determines resamplings, references and searches. Each depends on (seed, index) alone.
+        Controls the randomness of resamplings, references and searches. Each depends on (seed,
+        index) alone. None draws fresh entropy, and never NumPy's global generator.
     verbose : int, default=0
         Whether to print progress.
 
