@@ -93,7 +93,8 @@ def check_matrix(X: CentredMatrix | StreamedMatrix, n_clusters: int, min_cluster
     Raises
     ------
     ValueError
-        If there are too few samples or too few distinct ones, or if every feature is constant.
+        If there are too few samples or too few distinct ones, if every feature is constant, or if
+        sums of squares would leave the range of the dtype.
     """
     n_samples = X.n_samples
     if n_samples < n_clusters:
@@ -107,6 +108,7 @@ def check_matrix(X: CentredMatrix | StreamedMatrix, n_clusters: int, min_cluster
         raise ValueError(
             f"All n_features={X.n_features} features are constant: at least 1 should vary."
         )
+    _check_range(X)
     distinct = _count_distinct(X, n_clusters)
     if distinct < n_clusters:
         raise ValueError(
@@ -172,6 +174,16 @@ def _check_real(name, value) -> float:
     if not np.isfinite(value):
         raise ValueError(f"{name}={value} should be finite.")
     return float(value)
+
+
+def _check_range(X) -> None:
+    """Check that no sum of squares is infinite."""
+    bound = float(np.sqrt(np.finfo(X.dtype).max / (4.0 * X.n_samples * X.n_features)))
+    if not X.largest <= bound:
+        raise ValueError(
+            f"X has values up to {X.largest:.1e} beside their means; should be <= {bound:.1e}, for "
+            f"sums of squares are to stay finite in {X.dtype}. Rescale the data."
+        )
 
 
 def _count_distinct(X, enough: int) -> int:
