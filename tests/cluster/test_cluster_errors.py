@@ -180,3 +180,12 @@ def test_values_whose_squares_are_infinite_are_refused(make_estimator, X, factor
     assert_refused(lambda: make_estimator(2).fit(large), "<=", np.dtype(dtype).name, "Rescale")
     streamed = StreamedMatrix(np.tile(large, (250, 1)))
     assert_refused(lambda: make_estimator(2).fit(streamed), "<=", "Rescale")
+
+
+def test_a_path_of_other_data_or_more_clusters_is_refused(make_estimator, X):
+    path = make_estimator(3, random_state=0).path(X, [4])
+    for other in (X[:-1], X[:, :-1]):
+        assert_refused(
+            lambda other=other: make_estimator(3).adopt(other, path, 0), r"\(12, 10, 3\)"
+        )
+    assert_refused(lambda: make_estimator(2).adopt(X, path, 0), r"\(12, 10, 3\)", r"\(12, 10, 2\)")

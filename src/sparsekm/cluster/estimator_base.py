@@ -146,8 +146,20 @@ class BaseSparseKMeans(SelectorMixin, ClusterMixin, BaseEstimator):
         Returns
         -------
         self
+
+        Raises
+        ------
+        ValueError
+            If the path is one of other data, or of more clusters.
         """
-        matrix, _ = self._prepare(X)
+        matrix, partition = self._prepare(X)
+        fitted = (path.labels.shape[1], path.weights.shape[1], int(path.labels.max()) + 1)
+        own = (matrix.n_samples, matrix.n_features, partition.n_clusters)
+        if fitted[:2] != own[:2] or fitted[2] > own[2]:
+            raise ValueError(
+                f"path has (n_samples, n_features, n_clusters)={fitted}; should be those of X and "
+                f"of the estimator, {own}."
+            )
         fit = Fit(
             path.labels[index],
             path.weights[index],

@@ -9,12 +9,10 @@ import numpy as np
 
 from sparsekm.cluster.alternation import Fit, weigh_partition
 from sparsekm.cluster.partition_step import KMeansPartition
+from sparsekm.cluster.path import RESTART_LIMIT
 from sparsekm.cluster.scatter import Matrix
 from sparsekm.cluster.sweeps import find_start
 from sparsekm.cluster.weight_step import EqualWeights
-
-# Up to here every start is refined to the end, twice as many of them; beyond they race.
-RESTART_LIMIT = 300
 
 
 def run_kmeans(
@@ -52,6 +50,7 @@ def run_kmeans(
 
 
 def _best_start(X, partition, n_init, seeds) -> np.ndarray:
+    """Refine twice `n_init` starts; return the best of them."""
     equal = np.ones(X.n_features)
     generators = [np.random.default_rng(seed) for seed in seeds.spawn(n_init)]
     starts = [partition.start(X, equal, rng) for rng in [*generators, *generators]]
