@@ -8,15 +8,18 @@ def main(snakemake, progress):
     """Cluster the halves from the tuned labels on and write the share that keeps each feature."""
     from sparsekm.annotation.gene_stability_file import write_stability
     from sparsekm.annotation.stability import count_kept
+    from sparsekm.cluster.validation import resolve_sparsities
     from sparsekm.storage.fit_file import read_fit
 
     params = snakemake.params
     fit = read_fit(snakemake.input.fit)
     grid = {"sparsities": [fit.sparsity]}
     problem = pose(snakemake, n_clusters=fit.attributes["n_clusters"], grid=grid)
+    penalty, n_features = problem.estimator.penalty, problem.data.X.shape[1]
+    (sparsity,) = resolve_sparsities(penalty, [fit.sparsity], n_features)
     counts = count_kept(
         problem.data.X,
-        problem.estimator.set_params(sparsity=fit.sparsity),
+        problem.estimator.set_params(sparsity=sparsity),
         fit.labels,
         params.subsamples,
         problem.seed,

@@ -110,6 +110,7 @@ def test_a_path_holds_the_one_fit_and_goes_through_a_file(Estimator, easy_data, 
     assert about["search"] == path.search
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @BASELINES
 @pytest.mark.parametrize("shape", [(40, 500), (2500, 450)])
 def test_no_bit_depends_on_the_number_of_jobs(Estimator, shape):

@@ -77,7 +77,7 @@ def test_the_objective_never_falls_and_no_cluster_is_short(max_sweeps, tol, min_
     partition = KMeansPartition(5, min_size)
     for seed in range(3):
         start = np.random.default_rng(seed).integers(5, size=1500).astype(np.int32)
-        labels = exchange_in_batches(
+        labels, sweeps = exchange_in_batches(
             X, features, start, 5, min_size=min_size, max_sweeps=max_sweeps, tol=tol
         )
         before, after = (
@@ -85,6 +85,7 @@ def test_the_objective_never_falls_and_no_cluster_is_short(max_sweeps, tol, min_
             for found in (start, labels)
         )
         assert after > before
+        assert 1 <= sweeps <= max_sweeps
         assert np.bincount(labels, minlength=5).min() >= min_size
 
 

@@ -7,6 +7,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from sparsekm.cluster.estimators import L0KMeans, L1KMeans
+from sparsekm.cluster.streamed_matrix import StreamedMatrix
 
 N, P = 12, 10
 
@@ -169,3 +170,22 @@ def test_a_refusal_leaves_the_estimator_unfitted(make_estimator, X):
     with pytest.raises(ValueError, match="n_clusters=13"):
         estimator.fit(X)
     assert not hasattr(estimator, "labels_")
+
+
+@pytest.mark.parametrize(
+    ("factor", "dtype"), [(1e200, np.float64), (1e307, np.float64), (1e30, np.float32)]
+)
+def test_values_whose_squares_are_infinite_are_refused(make_estimator, X, factor, dtype):
+    large = (X * factor).astype(dtype)
+    assert_refused(lambda: make_estimator(2).fit(large), "<=", np.dtype(dtype).name, "Rescale")
+    streamed = StreamedMatrix(np.tile(large, (250, 1)))
+    assert_refused(lambda: make_estimator(2).fit(streamed), "<=", "Rescale")
+
+
+def test_a_path_of_other_data_or_more_clusters_is_refused(make_estimator, X):
+    path = make_estimator(3, random_state=0).path(X, [4])
+    for other in (X[:-1], X[:, :-1]):
+        assert_refused(
+            lambda other=other: make_estimator(3).adopt(other, path, 0), r"\(12, 10, 3\)"
+        )
+    assert_refused(lambda: make_estimator(2).adopt(X, path, 0), r"\(12, 10, 3\)", r"\(12, 10, 2\)")

@@ -154,6 +154,7 @@ def test_the_alternation_climbs_from_a_poor_start(X, weight_step):
     assert fit.n_iter >= 2
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("max_iter", [1, 2, 50])
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize(("method", "s"), [("l0", 5), ("l1", 1.6)])
@@ -192,6 +193,7 @@ def test_more_restarts_and_the_global_search_are_never_worse(method, X):
     assert best >= many * (1 - SLACK[method])
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_labels_and_weights_agree_when_the_iterations_run_out(make_sparse_estimator, faint_data):
     fit = make_sparse_estimator(search="alternate", n_init=1, max_iter=1, random_state=0).fit(
         faint_data.X

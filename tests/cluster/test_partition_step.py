@@ -79,6 +79,7 @@ def test_the_alternation_ends_with_labels_and_weights_that_agree(n, weight_step,
     np.testing.assert_array_equal(weight_step.weigh(fit.scores), fit.weights)
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("search", ["alternate", "global"])
 @pytest.mark.parametrize("max_iter", [1, 20])
 @pytest.mark.parametrize(("Estimator", "sparsity"), [(L0KMeans, 5), (L1KMeans, 2.0)])

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin, clone
 from sklearn.feature_selection import SelectorMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from sparsekm.cluster.alternation import Fit
+from sparsekm.cluster.estimator_base import read_array
 from sparsekm.cluster.estimators import KMeans
 from sparsekm.cluster.matrix import CentredMatrix
 from sparsekm.cluster.path import Progress
@@ -61,17 +62,15 @@ class BaselineEstimator(SelectorMixin, ClusterMixin, BaseEstimator):
         return self.feature_weights_ > 0
 
     def _read(self, X, min_cluster_size: int = 1) -> CentredMatrix:
-        X = validate_data(self, X, dtype=[np.float64, np.float32], accept_large_sparse=False)
-        check_count("n_clusters", self.n_clusters)
-        matrix = CentredMatrix(X)
-        check_matrix(matrix, self.n_clusters, min_cluster_size)
+        matrix = CentredMatrix(read_array(self, X))
+        check_matrix(matrix, check_count("n_clusters", self.n_clusters), min_cluster_size)
         return matrix
 
     def _learn_partition(self, matrix: CentredMatrix, kmeans: KMeans):
         """Take over what k-means found on features made from those of the matrix."""
-        labels = kmeans.labels_
-        sizes = cluster_sizes(labels, self.n_clusters)
-        sums = cluster_sums(matrix.columns, labels, self.n_clusters, count_threads(self.n_jobs))
+        labels, n_clusters = kmeans.labels_, int(self.n_clusters)
+        sizes = cluster_sizes(labels, n_clusters)
+        sums = cluster_sums(matrix.columns, labels, n_clusters, count_threads(self.n_jobs))
         self.labels_ = labels
         self.cluster_centers_ = ((sums / sizes).T + matrix.means).astype(matrix.columns.dtype)
         self.feature_scores_ = scores_from_sums(sums, sizes)

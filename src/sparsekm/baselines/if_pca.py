@@ -28,12 +28,13 @@ class IFPCA(SingularVectorClustering):
         Number of clusters K.
     n_init : int, default=10
         Number of starts of k-means; the best result is kept.
-    max_iter : int, default=300
-        Largest number of rounds.
-    tol : float, default=1e-4
+    max_iter : int, default=10000
+        As in `KMeans`.
+    tol : float, default=0
         As in `KMeans`.
     random_state : None, int, RandomState or Generator, default=None
-        Determines the starts. The features kept do not depend on it.
+        Controls the randomness of the starts. None draws fresh entropy, and never NumPy's global
+        generator. The features kept do not depend on it.
     n_jobs : int, default=None
         Threads (None is 1, -1 all cores). Results do not depend on it.
     verbose : int, default=0
@@ -76,12 +77,14 @@ class IFPCA(SingularVectorClustering):
     True
     """
 
-    def _choose_features(self, matrix: CentredMatrix, varying: np.ndarray) -> np.ndarray:
-        self.marginal_scores_ = marginal_scores(matrix.columns.T, n_jobs=self.n_jobs)
-        self.p_values_ = marginal_p_values(self.marginal_scores_, matrix.n_samples)
-        p_values = self.p_values_[varying]
-        count = higher_criticism_threshold(p_values, matrix.n_samples)
-        return varying[p_values <= np.sort(p_values)[count - 1]]
+    def _choose_features(self, matrix: CentredMatrix, deviations: np.ndarray):
+        scores = marginal_scores(matrix.columns.T, n_jobs=self.n_jobs)
+        p_values = marginal_p_values(scores, matrix.n_samples)
+        varying = np.flatnonzero(deviations)
+        compared = p_values[varying]
+        count = higher_criticism_threshold(compared, matrix.n_samples)
+        kept = varying[compared <= np.sort(compared)[count - 1]]
+        return kept, {"marginal_scores_": scores, "p_values_": p_values}
 
     def _count_vectors(self) -> int:
-        return max(1, self.n_clusters - 1)
+        return max(1, int(self.n_clusters) - 1)

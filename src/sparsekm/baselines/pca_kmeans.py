@@ -7,6 +7,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sparsekm.baselines.baseline_estimator import BaselineEstimator
 from sparsekm.baselines.principal_components import principal_axes, project
+from sparsekm.cluster.estimator_base import remember_features
 from sparsekm.cluster.estimators import KMeans
 from sparsekm.cluster.validation import check_count
 
@@ -24,15 +25,16 @@ class PCAKMeans(BaselineEstimator):
     n_components : int, default=1
         Number of components to cluster on, at most the smaller of n_samples and n_features.
     n_init : int, default=10
-        Number of starts; the best end counts.
-    max_iter : int, default=300
-        Largest number of rounds.
-    tol : float, default=1e-4
+        Number of starts; the best result is kept.
+    max_iter : int, default=10000
+        As in `KMeans`.
+    tol : float, default=0
         As in `KMeans`.
     min_cluster_size : int, default=1
         Smallest cluster allowed.
     random_state : None, int, RandomState or Generator, default=None
-        Determines the starts.
+        Controls the randomness of the starts. None draws fresh entropy, and never NumPy's global
+        generator.
     n_jobs : int, default=None
         Threads (None is 1, -1 all cores). Results do not depend on it.
     verbose : int, default=0
@@ -78,8 +80,8 @@ class PCAKMeans(BaselineEstimator):
         *,
         n_components=1,
         n_init=10,
-        max_iter=300,
-        tol=1e-4,
+        max_iter=10_000,
+        tol=0.0,
         min_cluster_size=1,
         random_state=None,
         n_jobs=None,
@@ -116,17 +118,15 @@ class PCAKMeans(BaselineEstimator):
             If X holds NaN or infinity, has fewer distinct samples (or distinct component scores)
             than clusters, or every feature is constant; if a parameter is out of its range.
         """
-        check_count("min_cluster_size", self.min_cluster_size)
-        matrix = self._read(X, self.min_cluster_size)
+        matrix = self._read(X, check_count("min_cluster_size", self.min_cluster_size))
         largest = min(matrix.n_samples, matrix.n_features)
         count = check_count("n_components", self.n_components)
         if count > largest:
             raise ValueError(
                 f"n_components={count} should be <= min(n_samples, n_features)={largest}."
             )
-        self._means = matrix.means
-        self.components_ = principal_axes(matrix.columns, count)
-        self._kmeans = KMeans(
+        components = principal_axes(matrix.columns, count)
+        kmeans = KMeans(
             self.n_clusters,
             n_init=self.n_init,
             max_iter=self.max_iter,
@@ -135,9 +135,13 @@ class PCAKMeans(BaselineEstimator):
             random_state=self.random_state,
             n_jobs=self.n_jobs,
             verbose=self.verbose,
-        ).fit(project(matrix.columns, self.components_))
+        ).fit(project(matrix.columns, components))
+        remember_features(self, X)
+        self._means = matrix.means
+        self.components_ = components
+        self._kmeans = kmeans
         self.feature_weights_ = np.ones(matrix.n_features)
-        return self._learn_partition(matrix, self._kmeans)
+        return self._learn_partition(matrix, kmeans)
 
     def predict(self, X):
         """Label samples by the nearest centre of their principal components.
@@ -149,8 +153,7 @@ class PCAKMeans(BaselineEstimator):
         Returns
         -------
         ndarray of shape (n_samples,), int32
-            On the training data these are `labels_`, unless ``min_cluster_size > 1`` keeps samples
-            in a cluster whose centre is not the nearest.
+            On the training data these are `labels_`, except as with `KMeans.predict`.
         """
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])

@@ -8,6 +8,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from sparsekm.baselines.baseline_estimator import BaselineEstimator
 from sparsekm.baselines.penalised_em import Mixture, MixtureFit, StandardisedData, log_joint
 from sparsekm.baselines.penalty_path import choose_fit, fit_penalties, modified_bic, penalty_grid
+from sparsekm.cluster.estimator_base import remember_features, warn_unconverged
 from sparsekm.cluster.lloyd import WeightedFeatures, nearest_centers
 from sparsekm.cluster.matrix import CentredMatrix
 from sparsekm.cluster.partition_step import KMeansPartition
@@ -41,11 +42,13 @@ class PenalizedGaussianMixture(BaselineEstimator):
         Starts of each of two kinds: k-means partitions, and the partitions that samples drawn at
         random make as centres. Beyond 300 samples only the first penalty is started afresh.
     max_iter : int, default=200
-        Largest number of EM iterations from one start.
+        Largest number of EM iterations from one start; where the fit chosen needs more, a
+        ConvergenceWarning is raised.
     tol : float, default=1e-4
         Smallest gain in penalised log-likelihood per sample worth another iteration.
     random_state : None, int, RandomState or Generator, default=None
-        Determines the starts.
+        Controls the randomness of the starts. None draws fresh entropy, and never NumPy's global
+        generator.
     n_jobs : int, default=None
         Threads (None is 1, -1 all cores). Results do not depend on it.
     verbose : int, default=0
@@ -141,32 +144,40 @@ class PenalizedGaussianMixture(BaselineEstimator):
         matrix = self._read(X)
         if matrix.n_samples == 1:
             raise ValueError("n_samples=1 should be >= 2: a single sample has no variance.")
-        self._check_parameters()
-        self._means = matrix.means
-        self._deviations = _standard_deviations(matrix.columns)
+        n_clusters = int(self.n_clusters)
+        n_init = check_count("n_init", self.n_init)
+        max_iter = check_count("max_iter", self.max_iter)
+        tol = check_nonnegative("tol", self.tol)
+        n_penalties = check_count("n_penalties", self.n_penalties)
+        penalty = None if self.penalty is None else check_nonnegative("penalty", self.penalty)
+        deviations = _standard_deviations(matrix.columns)
         # Two arrays of the size of X are held, in both orders of memory.
-        matrix.columns /= np.where(self._deviations > 0, self._deviations, 1.0)[:, None]
-        varying = np.flatnonzero(self._deviations > 0)
+        matrix.columns /= np.where(deviations > 0, deviations, 1.0)[:, None]
+        varying = np.flatnonzero(deviations > 0)
         data = StandardisedData.from_columns(
             matrix.columns[varying], self._n_threads(matrix.columns.size)
         )
-        starts = self._draw_starts(matrix)
-        if self.penalty is None:
-            penalties = penalty_grid(data, self.n_clusters, self.n_penalties)
+        starts = self._draw_starts(matrix, n_clusters, n_init)
+        if penalty is None:
+            penalties = penalty_grid(data, n_clusters, n_penalties)
         else:
-            penalties = np.array([float(self.penalty)])
+            penalties = np.array([penalty])
         fits = fit_penalties(
             data,
             penalties,
             starts,
-            max_iter=self.max_iter,
-            tol=self.tol,
+            max_iter=max_iter,
+            tol=tol,
             progress=self._print_progress,
         )
+        remember_features(self, X)
         self.penalties_ = penalties
         self.bics_ = np.array([modified_bic(fit, matrix.n_samples) for fit in fits])
         chosen = choose_fit(fits, self.bics_)
+        if not fits[chosen].converged:
+            warn_unconverged(self, "the likelihood still gained more than tol a sample")
         self.penalty_ = float(penalties[chosen])
+        self._means, self._deviations = matrix.means, deviations
         return self._learn(matrix, varying, fits[chosen])
 
     def predict(self, X):
@@ -189,33 +200,22 @@ class PenalizedGaussianMixture(BaselineEstimator):
         shares = np.exp(joint - joint.max(axis=0))
         return (shares / shares.sum(axis=0)).T
 
-    def _check_parameters(self):
-        check_count("n_init", self.n_init)
-        check_count("max_iter", self.max_iter)
-        check_count("n_penalties", self.n_penalties)
-        check_nonnegative("tol", self.tol)
-        if self.penalty is not None:
-            check_nonnegative("penalty", self.penalty)
-
     def _n_threads(self, n_values: int) -> int:
         """Threads cost more than they gain on small data."""
         return count_threads(self.n_jobs) if n_values >= 1_000_000 else 1
 
-    def _draw_starts(self, matrix: CentredMatrix) -> list[np.ndarray]:
+    def _draw_starts(self, matrix: CentredMatrix, n_clusters: int, n_init: int) -> list[np.ndarray]:
         """Draw partitions as responsibilities: k-means ends, and the nearest of random samples."""
         partition = KMeansPartition(
-            self.n_clusters, tol=SMALL_GAIN, n_threads=count_threads(self.n_jobs)
+            n_clusters, roughness=SMALL_GAIN, n_threads=count_threads(self.n_jobs)
         )
         equal = np.ones(matrix.n_features)
-        seeds = seed_sequence(self.random_state).spawn(2 * self.n_init)
+        seeds = seed_sequence(self.random_state).spawn(2 * n_init)
         generators = [np.random.default_rng(seed) for seed in seeds]
-        ends = [partition.start(matrix, equal, rng) for rng in generators[: self.n_init]]
-        ends += [
-            _nearest_of_random_samples(matrix, self.n_clusters, rng)
-            for rng in generators[self.n_init :]
-        ]
+        ends = [partition.start(matrix, equal, rng) for rng in generators[:n_init]]
+        ends += [_nearest_of_random_samples(matrix, n_clusters, rng) for rng in generators[n_init:]]
         distinct = {labels.tobytes(): labels for labels in ends}
-        components = np.arange(self.n_clusters)[:, None]
+        components = np.arange(n_clusters)[:, None]
         return [(labels == components).astype(np.float64) for labels in distinct.values()]
 
     def _log_joint(self, X) -> np.ndarray:
@@ -232,20 +232,21 @@ class PenalizedGaussianMixture(BaselineEstimator):
 
     def _learn(self, matrix: CentredMatrix, varying: np.ndarray, fit: MixtureFit):
         joint = log_joint(matrix.columns[varying], fit.mixture)
-        order = _by_first_appearance(joint.argmax(axis=0), self.n_clusters)
+        n_clusters = len(joint)
+        order = _by_first_appearance(joint.argmax(axis=0), n_clusters)
         proportions, means = fit.mixture.proportions[order], fit.mixture.means[order]
         kept = means.any(axis=0)
         self._kept_mixture = Mixture(proportions, means[:, kept], fit.mixture.variances[kept])
         self.labels_ = joint[order].argmax(axis=0).astype(np.int32)
         self.weights_ = proportions
-        self.means_ = np.tile(self._means, (self.n_clusters, 1))
+        self.means_ = np.tile(self._means, (n_clusters, 1))
         self.means_[:, varying] += means * self._deviations[varying]
         self.means_ = self.means_.astype(matrix.columns.dtype)
         self.covariances_ = np.zeros(matrix.n_features)
         self.covariances_[varying] = fit.mixture.variances * self._deviations[varying] ** 2
         self.feature_weights_ = np.zeros(matrix.n_features)
         self.feature_weights_[varying[kept]] = 1.0
-        scores = feature_scores(matrix, self.labels_, self.n_clusters)
+        scores = feature_scores(matrix, self.labels_, n_clusters)
         self.feature_scores_ = scores * self._deviations**2
         self.objective_ = fit.objective
         self.converged_ = fit.converged

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sparsekm.baselines.principal_components import project
-from sparsekm.baselines.singular_vector_clustering import SingularVectorClustering
+from sparsekm.baselines.singular_vector_clustering import SingularVectorClustering, standardise
 from sparsekm.cluster.matrix import CentredMatrix
 from sparsekm.cluster.scatter import feature_scores
 from sparsekm.cluster.threads import count_threads
@@ -32,12 +31,13 @@ class SCFS(SingularVectorClustering):
         Number of clusters K.
     n_init : int, default=10
         Number of starts of k-means; the best result is kept.
-    max_iter : int, default=300
-        Largest number of rounds.
-    tol : float, default=1e-4
+    max_iter : int, default=10000
+        As in `KMeans`.
+    tol : float, default=0
         As in `KMeans`.
     random_state : None, int, RandomState or Generator, default=None
-        Determines the starts.
+        Controls the randomness of the starts. None draws fresh entropy, and never NumPy's global
+        generator.
     n_jobs : int, default=None
         Threads (None is 1, -1 all cores). Results do not depend on it.
     verbose : int, default=0
@@ -78,20 +78,19 @@ class SCFS(SingularVectorClustering):
     True
     """
 
-    def _choose_features(self, matrix: CentredMatrix, varying: np.ndarray) -> np.ndarray:
-        columns = self._standardise(matrix.columns[varying], varying)
-        vectors = project(columns, self._singular_axes(columns))
-        labels = self._make_kmeans().fit_predict(vectors)
-        between = feature_scores(matrix, labels, self.n_clusters, count_threads(self.n_jobs))
-        freedom = matrix.n_samples - 1
-        self.r_squared_ = np.zeros(matrix.n_features)
-        self.r_squared_[varying] = between[varying] / (freedom * self._deviations[varying] ** 2)
-        r_squared = self.r_squared_[varying]
-        kept = freedom * (1 - r_squared) < LARGEST_UNEXPLAINED * matrix.n_samples
-        if np.count_nonzero(kept) >= self.n_clusters:
-            return varying[kept]
-        best = np.argsort(-r_squared, kind="stable")[: FEWEST_PER_CLUSTER * self.n_clusters]
-        return varying[np.sort(best)]
+    def _choose_features(self, matrix: CentredMatrix, deviations: np.ndarray):
+        n_clusters, freedom = int(self.n_clusters), matrix.n_samples - 1
+        varying = np.flatnonzero(deviations)
+        first, _ = self._cluster(standardise(matrix.columns[varying], deviations[varying]))
+        between = feature_scores(matrix, first.labels_, n_clusters, count_threads(self.n_jobs))
+        r_squared = np.zeros(matrix.n_features)
+        r_squared[varying] = between[varying] / (freedom * deviations[varying] ** 2)
+        explained = r_squared[varying]
+        kept = varying[freedom * (1 - explained) < LARGEST_UNEXPLAINED * matrix.n_samples]
+        if len(kept) < n_clusters:
+            best = np.argsort(-explained, kind="stable")[: FEWEST_PER_CLUSTER * n_clusters]
+            kept = varying[np.sort(best)]
+        return kept, {"r_squared_": r_squared}
 
     def _count_vectors(self) -> int:
-        return self.n_clusters
+        return int(self.n_clusters)

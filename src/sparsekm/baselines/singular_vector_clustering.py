@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sparsekm.baselines.baseline_estimator import BaselineEstimator
 from sparsekm.baselines.principal_components import principal_axes, project
+from sparsekm.cluster.estimator_base import remember_features
 from sparsekm.cluster.estimators import KMeans
 from sparsekm.cluster.matrix import CentredMatrix
 
@@ -27,8 +28,8 @@ class SingularVectorClustering(BaselineEstimator):
         n_clusters=8,
         *,
         n_init=10,
-        max_iter=300,
-        tol=1e-4,
+        max_iter=10_000,
+        tol=0.0,
         random_state=None,
         n_jobs=None,
         verbose=0,
@@ -65,15 +66,17 @@ class SingularVectorClustering(BaselineEstimator):
         if matrix.n_samples < 2:
             raise ValueError("n_samples=1 should be >= 2: one sample has no standard deviation.")
         squares = np.array([np.sum(column.astype(np.float64) ** 2) for column in matrix.columns])
-        self._means = matrix.means
-        self._deviations = np.sqrt(squares / (matrix.n_samples - 1))
-        kept = self._choose_features(matrix, np.flatnonzero(squares))
-        columns = self._standardise(matrix.columns[kept], kept)
-        self._axes = self._singular_axes(columns)
-        self._kmeans = self._make_kmeans().fit(project(columns, self._axes))
+        deviations = np.sqrt(squares / (matrix.n_samples - 1))
+        kept, screened = self._choose_features(matrix, deviations)
+        kmeans, axes = self._cluster(standardise(matrix.columns[kept], deviations[kept]))
+        remember_features(self, X)
+        for name, value in screened.items():
+            setattr(self, name, value)
+        self._means, self._deviations = matrix.means, deviations
+        self._kmeans, self._axes = kmeans, axes
         self.feature_weights_ = np.zeros(matrix.n_features)
         self.feature_weights_[kept] = 1.0
-        return self._learn_partition(matrix, self._kmeans)
+        return self._learn_partition(matrix, kmeans)
 
     def predict(self, X):
         """Label samples by the nearest centre in the space of the singular vectors.
@@ -85,24 +88,33 @@ class SingularVectorClustering(BaselineEstimator):
         Returns
         -------
         ndarray of shape (n_samples,), int32
-            On the training data these are `labels_`.
+            On the training data these are `labels_`, except as with `KMeans.predict`.
         """
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
         kept = np.flatnonzero(self.feature_weights_)
         columns = (X[:, kept] - self._means[kept]).astype(X.dtype).T
-        return self._kmeans.predict(project(self._standardise(columns, kept), self._axes))
+        return self._kmeans.predict(
+            project(standardise(columns, self._deviations[kept]), self._axes)
+        )
 
     @abstractmethod
-    def _choose_features(self, matrix: CentredMatrix, varying: np.ndarray) -> np.ndarray:
-        """Return the features to keep, ascending and at least one, all from `varying`."""
+    def _choose_features(
+        self, matrix: CentredMatrix, deviations: np.ndarray
+    ) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+        """Return the features to keep, and the attributes that tell why.
+
+        The features are ascending, at least one, and none has a deviation of 0.
+        """
 
     @abstractmethod
     def _count_vectors(self) -> int:
         """Return the number of singular vectors to cluster."""
 
-    def _make_kmeans(self) -> KMeans:
-        return KMeans(
+    def _cluster(self, columns: np.ndarray) -> tuple[KMeans, np.ndarray]:
+        """Cluster the singular vectors of standardised columns; return also their axes."""
+        axes = singular_axes(columns, self._count_vectors())
+        kmeans = KMeans(
             self.n_clusters,
             n_init=self.n_init,
             max_iter=self.max_iter,
@@ -111,13 +123,17 @@ class SingularVectorClustering(BaselineEstimator):
             n_jobs=self.n_jobs,
             verbose=self.verbose,
         )
+        return kmeans.fit(project(columns, axes)), axes
 
-    def _standardise(self, columns: np.ndarray, features: np.ndarray) -> np.ndarray:
-        return columns / self._deviations[features, None].astype(columns.dtype)
 
-    def _singular_axes(self, columns: np.ndarray) -> np.ndarray:
-        """Return the axes on which the data project to their left singular vectors."""
-        axes = principal_axes(columns, min(self._count_vectors(), *columns.shape))
-        values = np.sqrt((project(columns, axes) ** 2).sum(axis=0))
-        # An axis beyond the rank of the data is zero and stays zero.
-        return axes / np.where(values > 0, values, 1.0)[:, None]
+def standardise(columns: np.ndarray, deviations: np.ndarray) -> np.ndarray:
+    """Divide centred features, the rows of `columns`, by their deviations; the dtype stays."""
+    return columns / deviations[:, None].astype(columns.dtype)
+
+
+def singular_axes(columns: np.ndarray, count: int) -> np.ndarray:
+    """Return at most `count` axes on which data project to their left singular vectors."""
+    axes = principal_axes(columns, min(count, *columns.shape))
+    values = np.sqrt((project(columns, axes) ** 2).sum(axis=0))
+    # An axis beyond the rank of the data is zero and stays zero.
+    return axes / np.where(values > 0, values, 1.0)[:, None]

@@ -5,13 +5,16 @@ Nothing here knows k-means or a penalty by name.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from sparsekm.cluster.partition_step import PartitionStep
 from sparsekm.cluster.weight_step import WeightStep
+
+# Rounds in which labels and weights come to agree: a bound that data do not reach.
+SETTLING_ROUNDS = 1000
 
 
 @dataclass(frozen=True)
@@ -31,6 +34,8 @@ class Fit:
         Rounds of the search that found it.
     objectives : list of float
         The objective after every weight step: it never falls.
+    converged : bool
+        False where the search ran out of rounds before it came to its own end.
     """
 
     labels: np.ndarray
@@ -39,6 +44,7 @@ class Fit:
     objective: float
     n_iter: int = 0
     objectives: list[float] = field(default_factory=list)
+    converged: bool = True
 
 
 def weigh_partition(
@@ -118,12 +124,10 @@ def alternate(
         small = following.objective <= current.objective * (1.0 + gain)
         current = following
         objectives.append(current.objective)
+    current = replace(current, converged=settled or small)
     # Who allows for small gains does not ask for the last one: labels and weights nearly agree.
     final = current if small and gain > 0 else settle(X, partition, weight_step, current, gain)
-    objectives.append(final.objective)
-    return Fit(
-        final.labels, final.weights, final.scores, final.objective, rounds, objectives=objectives
-    )
+    return replace(final, n_iter=rounds, objectives=[*objectives, final.objective])
 
 
 def settle(
@@ -131,20 +135,23 @@ def settle(
 ) -> Fit:
     """Refine labels and weights in turn until they agree.
 
-    Every turn raises the objective, and there are finitely many partitions, so this ends. A turn
-    that raises it by no more than the share `gain` is the last.
+    Every turn raises the objective. A turn that raises it by no more than the share `gain` is the
+    last, as is that after `SETTLING_ROUNDS`. A fit that had run out of rounds has converged after
+    all if labels and weights agree already.
     """
-    while True:
+    for turn in range(SETTLING_ROUNDS):
         labels = partition.refine(X, fit.weights, fit.labels)
-        if np.array_equal(labels, fit.labels):
-            return fit
-        following = weigh_partition(X, partition, weight_step, labels, fit.n_iter)
-        if following.objective <= fit.objective:
-            return fit
+        agree = np.array_equal(labels, fit.labels)
+        if not agree:
+            following = weigh_partition(X, partition, weight_step, labels, fit.n_iter)
+            agree = following.objective <= fit.objective
+        if agree:
+            return fit if turn else replace(fit, converged=True)
         small = following.objective <= fit.objective * (1.0 + gain)
-        fit = following
+        fit = replace(following, converged=fit.converged)
         if small:
             return fit
+    return replace(fit, converged=False)
 
 
 def _improve(X, partition, weight_step, fit, rng, restart):

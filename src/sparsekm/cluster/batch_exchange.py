@@ -41,7 +41,7 @@ def exchange_in_batches(
     max_sweeps: int = 300,
     tol: float = 0.0,
     n_threads: int = 1,
-) -> np.ndarray:
+) -> tuple[np.ndarray, int]:
     """Sweep from `labels` until no sweep gains more than `tol`, or `max_sweeps`.
 
     The between-cluster sum of squares never falls. With ``tol=0`` the result is a fixed point of
@@ -61,7 +61,8 @@ def exchange_in_batches(
 
     Returns
     -------
-    ndarray of shape (n_samples,), int32
+    labels : ndarray of shape (n_samples,), int32
+    n_sweeps : int
     """
     kept = matrix.select(features.support)
     features = WeightedFeatures(np.arange(len(features.support)), features.values)
@@ -72,7 +73,9 @@ def exchange_in_batches(
     objective = _between(features, sums, sizes)
     previous = None
     further, fair = 0.0, True
-    for _ in range(max_sweeps):
+    sweeps = 0
+    while sweeps < max_sweeps:
+        sweeps += 1
         centers = sums / np.maximum(sizes, 1)
         ahead = centers + further * (centers - previous) if further > 0 else centers
         stay, join = exchange_factors(sizes) if fair else (np.ones(n_clusters), np.ones(n_clusters))
@@ -93,7 +96,7 @@ def exchange_in_batches(
             if not fair:
                 break
             fair = False
-    return labels
+    return labels, sweeps
 
 
 def exchange_factors(sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

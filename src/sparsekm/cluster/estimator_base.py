@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_selection import SelectorMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from sparsekm.cluster.alternation import Fit
+from sparsekm.cluster.coinciding_centers import warn_of_coinciding
 from sparsekm.cluster.lloyd import WeightedFeatures, nearest_centers
 from sparsekm.cluster.matrix import CentredMatrix
 from sparsekm.cluster.partition_step import SEEDING_SAMPLE, KMeansPartition
@@ -23,13 +27,41 @@ from sparsekm.cluster.validation import (
     check_count,
     check_matrix,
     check_nonnegative,
-    check_sparsities,
     check_start,
+    resolve_sparsities,
 )
 from sparsekm.cluster.weight_step import WeightStep
 
 # Up to here search="auto" searches for the global optimum: a climb costs O(n K s).
 GLOBAL_LIMIT = 300
+
+
+def read_array(estimator: BaseEstimator, X) -> np.ndarray:
+    """Validate data without setting anything on the estimator, fitted or not."""
+    return check_array(
+        X,
+        dtype=[np.float64, np.float32],
+        accept_large_sparse=False,
+        estimator=estimator,
+        input_name="X",
+    )
+
+
+def remember_features(estimator: BaseEstimator, X) -> None:
+    """Set the number of features and, where X has them, their names, at the end of a fit."""
+    if isinstance(X, CentredMatrix | StreamedMatrix):
+        X = np.empty((0, X.n_features))
+    validate_data(estimator, X, skip_check_array=True)
+
+
+def warn_unconverged(estimator: BaseEstimator, what: str) -> None:
+    """Warn that a fit ended because its rounds ran out."""
+    warnings.warn(
+        f"{type(estimator).__name__} did not converge: after max_iter={estimator.max_iter} rounds "
+        f"{what}. Raise max_iter.",
+        ConvergenceWarning,
+        stacklevel=4,
+    )
 
 
 class BaseSparseKMeans(SelectorMixin, ClusterMixin, BaseEstimator):
@@ -63,7 +95,7 @@ class BaseSparseKMeans(SelectorMixin, ClusterMixin, BaseEstimator):
         weight_step = self._weight_step(self._sparsity(), matrix.n_features)
         search = self._resolve_search(matrix)
         (fit,), _ = self._fit_path(matrix, partition, [weight_step], search)
-        return self._learn(matrix, fit, search)
+        return self._learn(X, matrix, fit, search)
 
     def path(self, X, sparsities, *, progress: Progress | None = None) -> SparsityPath:
         """Fit all sparsities in one call, each helped by the others.
@@ -81,17 +113,17 @@ class BaseSparseKMeans(SelectorMixin, ClusterMixin, BaseEstimator):
         ----------
         X : array-like of shape (n_samples, n_features), or StreamedMatrix
         sparsities : array-like of shape (n_sparsities,)
-            In any order.
+            In any order. As the parameter `sparsity`, but every value from 1 up is a count.
         progress : callable, optional
             Called with the number of steps done and their total.
 
         Returns
         -------
         SparsityPath
-            In the order of `sparsities`.
+            In the order of `sparsities`; of shares it holds the numbers that they stand for.
         """
-        sparsities = check_sparsities(sparsities)
         matrix, partition = self._prepare(X)
+        sparsities = self._grid(sparsities, matrix.n_features)
         order = np.argsort(sparsities, kind="stable")
         weight_steps = [self._weight_step(s, matrix.n_features) for s in sparsities[order]]
         search = self._resolve_search(matrix)
@@ -114,16 +146,29 @@ class BaseSparseKMeans(SelectorMixin, ClusterMixin, BaseEstimator):
         Returns
         -------
         self
+
+        Raises
+        ------
+        ValueError
+            If the path is one of other data, or of more clusters.
         """
-        matrix, _ = self._prepare(X)
+        matrix, partition = self._prepare(X)
+        fitted = (path.labels.shape[1], path.weights.shape[1], int(path.labels.max()) + 1)
+        own = (matrix.n_samples, matrix.n_features, partition.n_clusters)
+        if fitted[:2] != own[:2] or fitted[2] > own[2]:
+            raise ValueError(
+                f"path has (n_samples, n_features, n_clusters)={fitted}; should be those of X and "
+                f"of the estimator, {own}."
+            )
         fit = Fit(
             path.labels[index],
             path.weights[index],
             path.scores[index],
             float(path.objectives[index]),
             int(path.n_iter[index]),
+            converged=path.converged is None or bool(path.converged[index]),
         )
-        return self._learn(matrix, fit, path.search)
+        return self._learn(X, matrix, fit, path.search)
 
     def predict(self, X):
         """Label samples by their nearest centre under the feature weights.
@@ -135,8 +180,9 @@ class BaseSparseKMeans(SelectorMixin, ClusterMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_samples,), int32
-            On the training data these are `labels_`, unless ``min_cluster_size > 1`` keeps samples
-            in a cluster whose centre is not the nearest.
+            On the training data these are `labels_`, except where `fit` warns that clusters have
+            the same centre in the kept features or that it did not converge, and where
+            ``min_cluster_size > 1`` keeps samples in a cluster whose centre is not the nearest.
         """
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
@@ -158,12 +204,17 @@ class BaseSparseKMeans(SelectorMixin, ClusterMixin, BaseEstimator):
     def _sparsity(self):
         return self.sparsity
 
-    def _start(self, n_samples: int) -> np.ndarray | None:
-        return check_start(self.init, n_samples, self.n_clusters)
+    def _grid(self, sparsities, n_features: int) -> np.ndarray:
+        return resolve_sparsities(self.penalty, sparsities, n_features)
+
+    def _start(self, n_samples: int, n_clusters: int) -> np.ndarray | None:
+        return check_start(self.init, n_samples, n_clusters)
 
     def _resolve_search(self, matrix: Matrix) -> str:
         search = check_choice("search", self.search, ["auto", "alternate", "global"])
         if search == "auto":
+            if self._start(matrix.n_samples, int(self.n_clusters)) is not None:
+                return "alternate"
             return "global" if matrix.n_samples <= GLOBAL_LIMIT else "alternate"
         if search == "global" and isinstance(matrix, StreamedMatrix):
             raise ValueError(
@@ -174,29 +225,28 @@ class BaseSparseKMeans(SelectorMixin, ClusterMixin, BaseEstimator):
 
     def _prepare(self, X) -> tuple[CentredMatrix, KMeansPartition]:
         matrix = self._read(X)
-        check_count("n_clusters", self.n_clusters)
-        check_count("n_init", self.n_init)
-        check_count("max_iter", self.max_iter)
-        check_nonnegative("tol", self.tol)
-        check_count("n_sweeps", self.n_sweeps, 0)
-        check_count("min_cluster_size", self.min_cluster_size)
-        check_matrix(matrix, self.n_clusters, self.min_cluster_size)
+        n_clusters = check_count("n_clusters", self.n_clusters)
+        min_size = check_count("min_cluster_size", self.min_cluster_size)
+        check_matrix(matrix, n_clusters, min_size)
         partition = KMeansPartition(
-            self.n_clusters,
-            self.min_cluster_size,
-            tol=SMALL_GAIN,
-            n_threads=count_threads(self.n_jobs),
+            n_clusters, min_size, roughness=SMALL_GAIN, n_threads=count_threads(self.n_jobs)
         )
         return matrix, partition
 
+    def _effort(self) -> SearchEffort:
+        return SearchEffort(
+            n_init=check_count("n_init", self.n_init),
+            max_iter=check_count("max_iter", self.max_iter),
+            tol=check_nonnegative("tol", self.tol),
+            n_sweeps=check_count("n_sweeps", self.n_sweeps, 0),
+        )
+
     def _read(self, X) -> Matrix:
         if isinstance(X, CentredMatrix | StreamedMatrix):
-            self.n_features_in_ = X.n_features
             # A search starts from a sample of this size anyway: so few samples are read once.
             few = isinstance(X, StreamedMatrix) and X.n_samples <= SEEDING_SAMPLE
             return X.take(np.arange(X.n_samples)) if few else X
-        X = validate_data(self, X, dtype=[np.float64, np.float32], accept_large_sparse=False)
-        return CentredMatrix(X)
+        return CentredMatrix(read_array(self, X))
 
     def _fit_path(
         self, matrix, partition, weight_steps, search, progress=None
@@ -206,9 +256,9 @@ class BaseSparseKMeans(SelectorMixin, ClusterMixin, BaseEstimator):
             partition,
             weight_steps,
             search=search,
-            effort=SearchEffort(self.n_init, self.max_iter, self.tol, self.n_sweeps),
+            effort=self._effort(),
             seeds=seed_sequence(self.random_state),
-            labels=self._start(matrix.n_samples),
+            labels=self._start(matrix.n_samples, partition.n_clusters),
             progress=progress if progress is not None else self._print_progress,
         )
 
@@ -216,10 +266,15 @@ class BaseSparseKMeans(SelectorMixin, ClusterMixin, BaseEstimator):
         if self.verbose:
             print(f"{type(self).__name__}: step {done} of {total}", flush=True)  # noqa: T201 (asked for by `verbose`)
 
-    def _learn(self, matrix: Matrix, fit: Fit, search: str):
+    def _learn(self, X, matrix: Matrix, fit: Fit, search: str):
+        if not fit.converged:
+            warn_unconverged(self, "labels and weights still changed")
+        remember_features(self, X)
         n_threads = count_threads(self.n_jobs)
-        sums = matrix_sums(matrix, fit.labels, self.n_clusters, n_threads)
-        centers = (sums / cluster_sizes(fit.labels, self.n_clusters)).T
+        n_clusters = int(self.n_clusters)
+        sums = matrix_sums(matrix, fit.labels, n_clusters, n_threads)
+        centers = (sums / cluster_sizes(fit.labels, n_clusters)).T
+        warn_of_coinciding(centers[:, fit.weights > 0], matrix.dtype)
         self._means = matrix.means
         self._centred_centers = centers
         self.labels_ = fit.labels

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from sparsekm.cluster.estimator_base import BaseSparseKMeans
+from sparsekm.cluster.kmeans_search import run_kmeans
 from sparsekm.cluster.path import Progress
+from sparsekm.cluster.seeds import seed_sequence
 from sparsekm.cluster.sparsity_path import SparsityPath
-from sparsekm.cluster.validation import check_l0_sparsity, check_l1_sparsity
+from sparsekm.cluster.validation import (
+    check_l0_sparsity,
+    check_l1_sparsity,
+    check_unambiguous,
+)
 from sparsekm.cluster.weight_step import EqualWeights, SoftThreshold, TopFeatures
 
 
@@ -22,15 +30,18 @@ class KMeans(BaseSparseKMeans):
     n_clusters : int, default=8
         Number of clusters K.
     n_init : int, default=10
-        Number of starts; the best end counts.
-    max_iter : int, default=300
-        Largest number of rounds.
-    tol : float, default=1e-4
-        Kept for the common interface: equal weights settle at once.
+        Number of starts; the best result is kept.
+    max_iter : int, default=10000
+        Largest number of rounds of the final refinement; in a round every sample may move. A fit
+        that they do not suffice for raises a ConvergenceWarning. Fewer rounds are faster.
+    tol : float, default=0
+        A round that raises the objective by no more than this share is the last; with 0 the
+        refinement goes on until nothing is gained at all.
     min_cluster_size : int, default=1
         Smallest cluster allowed.
     random_state : None, int, RandomState or Generator, default=None
-        Determines the starts.
+        Controls the randomness of the starts. None draws fresh entropy, and never NumPy's global
+        generator.
     n_jobs : int, default=None
         Threads (None is 1, -1 all cores). Results do not depend on it.
     verbose : int, default=0
@@ -48,6 +59,7 @@ class KMeans(BaseSparseKMeans):
     objective_ : float
         The sum of the scores.
     n_iter_ : int
+        Rounds of the final refinement.
     search_ : str
         "alternate".
     n_features_in_ : int
@@ -66,8 +78,8 @@ class KMeans(BaseSparseKMeans):
         n_clusters=8,
         *,
         n_init=10,
-        max_iter=300,
-        tol=1e-4,
+        max_iter=10_000,
+        tol=0.0,
         min_cluster_size=1,
         random_state=None,
         n_jobs=None,
@@ -99,8 +111,10 @@ class KMeans(BaseSparseKMeans):
         -------
         SparsityPath
         """
-        n_features = np.shape(X)[1] if np.ndim(X) == 2 else 1
-        return super().path(X, [n_features], progress=progress)
+        return super().path(X, sparsities, progress=progress)
+
+    def _grid(self, sparsities, n_features):
+        return np.array([n_features])
 
     def _weight_step(self, sparsity, n_features):
         return EqualWeights()
@@ -108,8 +122,20 @@ class KMeans(BaseSparseKMeans):
     def _sparsity(self):
         return None
 
-    def _start(self, n_samples):
-        return None
+    def _prepare(self, X):
+        matrix, partition = super()._prepare(X)
+        effort = self._effort()
+        return matrix, replace(partition, max_iter=effort.max_iter, tol=effort.tol)
+
+    def _fit_path(self, matrix, partition, weight_steps, search, progress=None):
+        fit = run_kmeans(
+            matrix,
+            partition,
+            self._effort().n_init,
+            seed_sequence(self.random_state),
+            progress if progress is not None else self._print_progress,
+        )
+        return [fit], np.array([fit.objective])
 
     def _resolve_search(self, matrix):
         return "alternate"
@@ -160,20 +186,26 @@ class L0KMeans(_Penalised):
     n_clusters : int, default=8
         Number of clusters K.
     sparsity : None, int or float, default=None
-        Number of features to keep, 1 <= s <= n_features; other numbers are floored, a value in
-        (0, 1) is a share of the features, None keeps all. Ties go to the lowest index.
+        Number of features to keep, 1 <= s <= n_features; a float above 1 is floored, a value in
+        (0, 1) is a share of the features, rounded to the nearest number of them, None keeps all.
+        1.0 is refused, since it could mean either one feature or all. Ties go to the lowest index.
     search : {"auto", "alternate", "global"}, default="auto"
         "alternate" is the paper's Algorithm 1, restarted as a whole (beyond 300 samples its later
         k-means start from the current partition only); "global" searches for the
         optimum with a memetic algorithm (all partitions are tried where there are at most 10,000);
-        "auto" is "global" up to 300 samples.
+        "auto" is "global" up to 300 samples without labels to start from, else "alternate".
     init : None or array-like of shape (n_samples,), default=None
-        Labels to start from. "alternate" then starts from nothing else.
+        Labels to start from. With "alternate" and "auto", Algorithm 1 then starts from them and
+        nothing else, at any number of samples: once, without restarts, whatever `n_init` and
+        `n_sweeps`; on a `path` at every sparsity, and then also from the results of the others
+        where these are better. With "global" they join the first population. Clusters smaller
+        than `min_cluster_size` are filled with the samples farthest from their own centres.
     n_init : int, default=10
         Restarts of "alternate"; "global" takes twenty times as many starts, and four times as
         many children a generation.
     max_iter : int, default=20
-        Rounds of one alternation; "global" runs at most twice as many generations.
+        Rounds of one alternation; "global" runs at most twice as many generations. A fit that
+        they do not suffice for raises a ConvergenceWarning; labels and weights agree all the same.
     tol : float, default=1e-4
         Relative change of the weights below which an alternation has settled.
     n_sweeps : int, default=10
@@ -186,7 +218,7 @@ class L0KMeans(_Penalised):
         Smallest cluster allowed; 1 is the unguarded problem. With strongly correlated features a
         small sparsity can make the optimum a split of a few outliers: a guard prevents that.
     random_state : None, int, RandomState or Generator, default=None
-        Determines all chance.
+        Controls the randomness. None draws fresh entropy, and never NumPy's global generator.
     n_jobs : int, default=None
         Threads (None is 1, -1 all cores). Results do not depend on it.
     verbose : int, default=0
@@ -221,6 +253,9 @@ class L0KMeans(_Penalised):
 
     # Which default grid of sparsities suits it.
     penalty = "l0"
+
+    def _sparsity(self):
+        return check_unambiguous(self.sparsity)
 
     def _weight_step(self, sparsity, n_features):
         return TopFeatures(check_l0_sparsity(sparsity, n_features))

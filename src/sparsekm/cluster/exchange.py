@@ -96,17 +96,36 @@ def move(x, centers, sizes, a, b):
 
 
 @compiled
-def exchange_until_stable(packed, labels, n_clusters, min_size, max_sweeps):
-    """Sweep until nothing moves (or `max_sweeps`); return the number of sweeps."""
+def exchange_until_stable(packed, labels, n_clusters, min_size, max_sweeps, tol):
+    """Sweep until nothing moves, or a sweep gains no more than `tol` of the between-cluster sum.
+
+    Returns the number of sweeps, at most `max_sweeps`. The data must be centred.
+    """
     centers = np.empty((n_clusters, packed.shape[1]))
     sizes = np.empty(n_clusters, np.int64)
     repair_sizes(packed, labels, centers, sizes, min_size)
+    objective = between_clusters(centers, sizes)
     for sweep in range(max_sweeps):
         if exchange_sweep(packed, labels, centers, sizes, min_size) == 0:
             return sweep + 1
         # Fresh means each sweep, so that rounding does not build up.
         centre(packed, labels, centers, sizes)
+        if tol > 0.0:
+            gained = between_clusters(centers, sizes)
+            if gained <= objective * (1.0 + tol):
+                return sweep + 1
+            objective = gained
     return max_sweeps
+
+
+@compiled
+def between_clusters(centers, sizes):
+    """Between-cluster sum of squares of centred data."""
+    total = 0.0
+    for k in range(centers.shape[0]):
+        for q in range(centers.shape[1]):
+            total += sizes[k] * centers[k, q] * centers[k, q]
+    return total
 
 
 @compiled

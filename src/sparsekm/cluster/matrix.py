@@ -71,6 +71,11 @@ class CentredMatrix:
         return not self.columns.any()
 
     @property
+    def largest(self) -> float:
+        """Largest absolute value, NaN where the means were beyond the range of the dtype."""
+        return float(np.maximum(self.columns.max(), -self.columns.min()))
+
+    @property
     def rows(self) -> np.ndarray:
         """The same data as float64, sample after sample; made when first asked for."""
         if self._rows is None:

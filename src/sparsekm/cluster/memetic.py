@@ -101,7 +101,7 @@ class MemeticSearch:
         max_generations: int,
         labels: np.ndarray | None = None,
         progress: Callable[[int, int], None] | None = None,
-    ) -> tuple[np.ndarray, int]:
+    ) -> tuple[np.ndarray, int, np.ndarray]:
         """Evolve until no population has gained for `PATIENCE` generations.
 
         Parameters
@@ -117,6 +117,8 @@ class MemeticSearch:
         best : ndarray of shape (n_sparsities, n_samples), int32
             The best partition found at every sparsity.
         n_generations : int
+        settled : bool array of shape (n_sparsities,)
+            False where the last generation still found a better partition.
         """
         starts = self._starts()
         self._climb(starts, np.arange(len(starts)) % len(self.bounds))
@@ -128,7 +130,8 @@ class MemeticSearch:
         for generation in range(1, max_generations + 1):
             self._evolve()
             improved = self._best()
-            since = 0 if np.any(improved > best * (1 + RELATIVE_GAIN)) else since + 1
+            settled = improved <= best * (1 + RELATIVE_GAIN)
+            since = since + 1 if settled.all() else 0
             best = improved
             if progress is not None:
                 progress(generation, max_generations)
@@ -136,7 +139,8 @@ class MemeticSearch:
                 break
         if progress is not None:
             progress(max_generations, max_generations)
-        return np.array([population.members[0] for population in self.populations]), generation
+        found = np.array([population.members[0] for population in self.populations])
+        return found, generation, settled
 
     def _best(self) -> np.ndarray:
         return np.array([population.best_objective for population in self.populations])

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from sparsekm.cluster.matrix import CentredMatrix
-from sparsekm.cluster.partition_step import KMeansPartition
+from sparsekm.cluster.partition_step import ROUGH_SWEEPS, KMeansPartition
 from sparsekm.cluster.scatter import cluster_sizes, matrix_sums
 
 # Mergers and splits tried, the most promising first, before a partition is left as it is.
@@ -64,12 +64,14 @@ def _candidates(X, partition, labels, rng) -> Iterator[np.ndarray]:
     sizes = cluster_sizes(labels, partition.n_clusters)
     gains, halves = _split_each(X, partition, labels, sizes, rng)
     first, second, losses = _merge_pairs(X, labels, sizes)
-    net = gains - losses[:, None]
-    pairs = np.arange(len(first))
-    net[pairs, first] = net[pairs, second] = -np.inf
+    # A pair excludes two splits, so no other than these can be among the best.
+    splits = np.sort(np.argsort(-gains, kind="stable")[: ATTEMPTS + 2])
+    net = gains[splits] - losses[:, None]
+    net[(first[:, None] == splits) | (second[:, None] == splits)] = -np.inf
     for position in np.argsort(-net, axis=None, kind="stable")[:ATTEMPTS]:
-        pair, split = np.unravel_index(position, net.shape)
-        if net[pair, split] > -np.inf:
+        pair, place = np.unravel_index(position, net.shape)
+        split = splits[place]
+        if net[pair, place] > -np.inf:
             moved = labels.copy()
             moved[labels == second[pair]] = first[pair]
             moved[halves[split]] = second[pair]
@@ -81,7 +83,9 @@ def _split_each(X, partition, labels, sizes, rng):
 
     A cluster too small for two parts gains minus infinity.
     """
-    halving = KMeansPartition(2, partition.min_size, n_threads=partition.n_threads)
+    halving = KMeansPartition(
+        2, partition.min_size, max_iter=ROUGH_SWEEPS, n_threads=partition.n_threads
+    )
     equal = np.ones(X.n_features)
     gains, halves = np.full(len(sizes), -np.inf), {}
     for k in np.flatnonzero(sizes >= 2 * partition.min_size):
@@ -97,6 +101,8 @@ def _merge_pairs(X, labels, sizes):
     """Return all pairs of clusters, and what the objective loses when they become one."""
     centers = (matrix_sums(X, labels, len(sizes)) / np.maximum(sizes, 1)).T
     first, second = np.triu_indices(len(sizes), 1)
-    distances = np.sum((centers[first] - centers[second]) ** 2, axis=1)
+    # One cluster after the other: with many of them all differences at once would not fit.
+    rows = [np.sum((center - centers[k + 1 :]) ** 2, axis=1) for k, center in enumerate(centers)]
+    distances = np.concatenate(rows)
     joint = np.maximum(sizes[first] + sizes[second], 1)
     return first, second, distances * sizes[first] * sizes[second] / joint

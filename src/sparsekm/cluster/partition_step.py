@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from sparsekm.cluster.batch_exchange import exchange_in_batches
+from sparsekm.cluster.batch_exchange import exchange_in_batches, fill_clusters
 from sparsekm.cluster.crossover import canonical_labels
 from sparsekm.cluster.exchange import exchange_until_stable, pack
 from sparsekm.cluster.lloyd import WeightedFeatures, nearest_centers
@@ -22,9 +22,12 @@ from sparsekm.cluster.seeding import nearest_seeds
 # Up to here samples move one at a time, beyond all at once: less thorough, far cheaper.
 EXCHANGE_LIMIT = 1000
 SEEDING_SAMPLE = 2048
+SEEDING_PER_CLUSTER = 2
 # Sweeps, one sample at a time, that spread a sample of the data over the clusters.
 SEEDING_SWEEPS = 4
+# Sweeps of one refinement: a bound that data do not reach, and one for searches on the way.
 MAX_SWEEPS = 10_000
+ROUGH_SWEEPS = 300
 
 
 class PartitionStep(Protocol):
@@ -59,29 +62,36 @@ class KMeansPartition:
     min_size : int
         Smallest cluster allowed.
     max_iter : int
-        Largest number of batches in one `refine`.
+        Largest number of sweeps in one `refine`.
     tol : float
-        Smallest gain of a batch, as a share of the objective, worth another one.
+        Smallest gain of a sweep, as a share of the objective, worth another one.
+    roughness : float
+        The same for batches alone, where a search is on the way and need not go to the end: then
+        there are `ROUGH_SWEEPS` of them at most.
     n_threads : int
     """
 
     n_clusters: int
     min_size: int = 1
-    max_iter: int = 300
+    max_iter: int = MAX_SWEEPS
     tol: float = 0.0
+    roughness: float = 0.0
     n_threads: int = 1
 
     @property
     def exact(self) -> KMeansPartition:
-        """The same, refined until nothing is gained at all."""
-        return replace(self, tol=0.0, max_iter=np.iinfo(np.int32).max)
+        """The same, refined to the end."""
+        return replace(self, roughness=0.0)
 
     def start(self, X: Matrix, weights: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Run k-means from k-means++ seeds, drawn from at most `SEEDING_SAMPLE` samples."""
+        """Run k-means from k-means++ seeds, drawn from a sample where there are many samples."""
         draws = rng.random(self.n_clusters)
-        if X.n_samples > SEEDING_SAMPLE:
-            sample = X.take(draw_samples(X, rng))
-            found = self.refine(sample, weights, self._seed(sample, weights, draws))
+        size = max(SEEDING_SAMPLE, SEEDING_PER_CLUSTER * self.n_clusters)
+        if X.n_samples > size:
+            sample = X.take(draw_samples(X, rng, size))
+            # All samples hold the guard; a share of them holds its share of it.
+            share = replace(self, min_size=max(1, self.min_size * size // X.n_samples))
+            found = share.refine(sample, weights, self._seed(sample, weights, draws))
             labels = self.extend(X, weights, sample, found)
         else:
             labels = self._seed(X, weights, draws)
@@ -93,28 +103,43 @@ class KMeansPartition:
         labels = np.zeros(X.n_samples, np.int32)
         packed = np.ascontiguousarray(packed)
         nearest_seeds(packed, self.n_clusters, draws, labels)
-        exchange_until_stable(packed, labels, self.n_clusters, 1, SEEDING_SWEEPS)
+        exchange_until_stable(packed, labels, self.n_clusters, 1, SEEDING_SWEEPS, 0.0)
         return labels
 
     def refine(self, X: Matrix, weights: np.ndarray, labels: np.ndarray) -> np.ndarray:
         """Run k-means from `labels`; small data end where no exchange gains."""
+        return self.refine_counted(X, weights, labels)[0]
+
+    def refine_counted(
+        self, X: Matrix, weights: np.ndarray, labels: np.ndarray
+    ) -> tuple[np.ndarray, int]:
+        """Run k-means as `refine` does; return the labels and the number of sweeps."""
         features = WeightedFeatures.from_dense(weights)
         if X.n_samples > EXCHANGE_LIMIT:
-            labels = exchange_in_batches(
+            rough = self.roughness > 0
+            labels, sweeps = exchange_in_batches(
                 X,
                 features,
                 labels,
                 self.n_clusters,
                 min_size=self.min_size,
-                max_sweeps=self.max_iter,
-                tol=self.tol,
+                max_sweeps=min(self.max_iter, ROUGH_SWEEPS) if rough else self.max_iter,
+                tol=max(self.tol, self.roughness),
                 n_threads=self.n_threads,
             )
-            return canonical_labels(labels, self.n_clusters)
+            return canonical_labels(labels, self.n_clusters), sweeps
         packed = np.empty((X.n_samples, len(features.support)))
         pack(X.rows, features.support, np.sqrt(features.values), packed)
         labels = labels.copy()
-        exchange_until_stable(packed, labels, self.n_clusters, self.min_size, MAX_SWEEPS)
+        sweeps = exchange_until_stable(
+            packed, labels, self.n_clusters, self.min_size, self.max_iter, self.tol
+        )
+        return canonical_labels(labels, self.n_clusters), sweeps
+
+    def admit(self, X: Matrix, labels: np.ndarray) -> np.ndarray:
+        """Return given labels as a partition that is allowed: short clusters are filled."""
+        alike = WeightedFeatures.from_dense(np.ones(X.n_features))
+        labels = fill_clusters(X, alike, labels, self.n_clusters, self.min_size)
         return canonical_labels(labels, self.n_clusters)
 
     def scores(self, X: Matrix, labels: np.ndarray) -> np.ndarray:
@@ -137,8 +162,8 @@ class KMeansPartition:
         return everyone
 
 
-def draw_samples(X: Matrix, rng: np.random.Generator) -> np.ndarray:
-    """Draw `SEEDING_SAMPLE` samples, or all where there are no more; ascending."""
-    if X.n_samples <= SEEDING_SAMPLE:
+def draw_samples(X: Matrix, rng: np.random.Generator, size: int = SEEDING_SAMPLE) -> np.ndarray:
+    """Draw `size` samples, or all where there are no more; ascending."""
+    if X.n_samples <= size:
         return np.arange(X.n_samples)
-    return np.sort(rng.choice(X.n_samples, SEEDING_SAMPLE, replace=False))
+    return np.sort(rng.choice(X.n_samples, size, replace=False))

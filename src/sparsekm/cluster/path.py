@@ -8,7 +8,7 @@ falls with the sparsity, and no fit could be bettered by another fit's labels.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -79,7 +79,8 @@ def fit_path(
     effort : SearchEffort
     seeds : numpy.random.SeedSequence
     labels : ndarray of shape (n_samples,), optional
-        A partition to start from. The alternation then starts from nothing else.
+        A partition to start from. The alternation then starts from nothing else, without restarts,
+        at every sparsity; the global search takes it in among its own starts.
     progress : callable, optional
         Called with the number of steps done and their total.
 
@@ -90,16 +91,43 @@ def fit_path(
     first_objectives : ndarray of shape (n_sparsities,)
         The objectives before any sweep.
     """
-    if search == "alternate" and X.n_samples > RESTART_LIMIT:
-        fits, first = search_along(X, partition, weight_steps, effort, seeds, labels, progress)
+    if labels is not None:
+        labels = partition.admit(X, labels)
+    exact = partition.exact
+    if search == "global":
+        fits = _search_globally(X, exact, weight_steps, effort, seeds, labels, progress)
+    elif labels is not None:
+        fits = _alternate_from(X, exact, weight_steps, effort, labels, progress)
+    elif X.n_samples <= RESTART_LIMIT:
+        fits = _restart_everywhere(X, exact, weight_steps, effort, seeds, progress)
     else:
-        find = _search_globally if search == "global" else _restart_everywhere
-        fits = find(X, partition.exact, weight_steps, effort, seeds, labels, progress)
-        fits = first = share_partitions(X, partition.exact, weight_steps, fits)
-    return fits, np.array([fit.objective for fit in first])
+        fits, first = search_along(X, partition, weight_steps, effort, seeds, progress)
+        return fits, np.array([fit.objective for fit in first])
+    fits = share_partitions(X, exact, weight_steps, fits)
+    return fits, np.array([fit.objective for fit in fits])
 
 
-def _restart_everywhere(X, partition, weight_steps, effort, seeds, labels, progress):
+def _alternate_from(X, partition, weight_steps, effort, labels, progress):
+    """Run Algorithm 1 at every sparsity from given labels and nothing else."""
+    fits = []
+    for done, weight_step in enumerate(weight_steps, start=1):
+        fit = alternate(
+            X,
+            partition,
+            weight_step,
+            X.n_features,
+            start=weigh_partition(X, partition, weight_step, labels),
+            max_iter=effort.max_iter,
+            tol=effort.tol,
+            restart=False,
+        )
+        fits.append(fit)
+        if progress is not None:
+            progress(done, len(weight_steps))
+    return fits
+
+
+def _restart_everywhere(X, partition, weight_steps, effort, seeds, progress):
     """Run Algorithm 1 at every sparsity, from the largest down, each also from the last one's end.
 
     Its first k-means weighs all features alike, so it is the same for every sparsity and done
@@ -107,11 +135,8 @@ def _restart_everywhere(X, partition, weight_steps, effort, seeds, labels, progr
     within it.
     """
     generators = [np.random.default_rng(seed) for seed in seeds.spawn(effort.n_init)]
-    if labels is not None:
-        starts = [labels]
-    else:
-        equal = np.ones(X.n_features)
-        starts = [partition.start(X, equal, rng) for rng in generators]
+    equal = np.ones(X.n_features)
+    starts = [partition.start(X, equal, rng) for rng in generators]
     fits: list[Fit] = []
     for done, weight_step in enumerate(reversed(weight_steps), start=1):
         weighed = [weigh_partition(X, partition, weight_step, labels) for labels in starts]
@@ -142,7 +167,7 @@ def _search_globally(X, partition, weight_steps, effort, seeds, labels, progress
     n_clusters = partition.n_clusters
     if count_partitions(X.n_samples, n_clusters) <= ENUMERATION_LIMIT:
         found = best_partitions(X.rows, n_clusters, code, bounds, partition.min_size)
-        generations = 1
+        generations, settled = 1, [True] * len(bounds)
     else:
         search = MemeticSearch(
             X.rows,
@@ -156,9 +181,10 @@ def _search_globally(X, partition, weight_steps, effort, seeds, labels, progress
         )
         # The sparsities of a path help each other, so each needs fewer generations.
         max_generations = max(1, round(2 * effort.max_iter / np.sqrt(len(bounds))))
-        found, generations = search.run(max_generations, labels, progress)
+        found, generations, settled = search.run(max_generations, labels, progress)
     fits = []
-    for weight_step, partition_found in zip(weight_steps, found, strict=True):
-        fit = weigh_partition(X, partition, weight_step, partition_found, generations)
-        fits.append(settle(X, partition, weight_step, fit))
+    for weight_step, best, ended in zip(weight_steps, found, settled, strict=True):
+        fit = weigh_partition(X, partition, weight_step, best, generations)
+        fit = settle(X, partition, weight_step, fit)
+        fits.append(replace(fit, converged=fit.converged and bool(ended)))
     return fits

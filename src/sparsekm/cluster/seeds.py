@@ -13,7 +13,8 @@ def seed_sequence(random_state) -> np.random.SeedSequence:
     Parameters
     ----------
     random_state : None, int, RandomState, Generator or SeedSequence
-        None takes fresh entropy; a RandomState or Generator is drawn from once.
+        None draws fresh entropy, and never NumPy's global generator; a RandomState or
+        Generator is drawn from once.
     """
     if random_state is None:
         return np.random.SeedSequence()

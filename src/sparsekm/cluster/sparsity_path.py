@@ -31,6 +31,9 @@ class SparsityPath:
     first_objectives : ndarray of shape (n_sparsities,)
         The objectives before any sweep: what those of references, which are not swept, are
         compared with.
+    converged : ndarray of shape (n_sparsities,), bool, or None
+        False where the search ran out of rounds (`max_iter`) before it came to its own end; None
+        where that is not known. A path does not warn of it, a fit does.
     """
 
     sparsities: np.ndarray
@@ -41,6 +44,7 @@ class SparsityPath:
     n_iter: np.ndarray
     search: str
     first_objectives: np.ndarray
+    converged: np.ndarray | None = None
 
     @property
     def n_selected(self) -> np.ndarray:
@@ -66,4 +70,5 @@ class SparsityPath:
             scores=np.array([fit.scores for fit in fits]),
             n_iter=np.array([fit.n_iter for fit in fits], dtype=np.int64),
             search=search,
+            converged=np.array([fit.converged for fit in fits]),
         )

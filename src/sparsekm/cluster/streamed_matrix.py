@@ -32,6 +32,8 @@ class StreamedMatrix:
         The feature means.
     is_constant : bool
         Whether every feature is constant.
+    largest : float
+        No value is farther from the mean of its feature.
 
     Raises
     ------
@@ -95,6 +97,7 @@ class StreamedMatrix:
 
     def _average(self) -> None:
         means = FeatureMeans(self.n_features)
+        largest = 0.0
         for start, columns in self._read():
             if not np.isfinite(columns).all():
                 j, i = np.argwhere(~np.isfinite(columns))[0]
@@ -102,7 +105,9 @@ class StreamedMatrix:
                     f"source[{start + i}, {j}]={columns[j, i]} should be finite, as all values."
                 )
             means.add(columns)
+            largest = max(largest, float(np.abs(columns).max()))
         self.means = means.finish()
+        self.largest = 2.0 * largest
         self.is_constant = bool(means.constant.all())
 
     def _read(self) -> Iterator[tuple[int, np.ndarray]]:

@@ -37,15 +37,14 @@ PROMISING = 0.02
 SEARCHES = 8
 
 
-def search_along(X, partition, weight_steps, effort, seeds, labels, progress):
+def search_along(X, partition, weight_steps, effort, seeds, progress):
     """Pass down the path and sweep it; return the fits, and those of the first pass."""
     n_sweeps = effort.n_sweeps if len(weight_steps) > 1 else 0
     report = _count_calls(progress, len(weight_steps) + n_sweeps * (len(weight_steps) - 1))
     # A single sparsity has but its first pass.
     gain = FIRST_GAIN if len(weight_steps) > 1 else SMALL_GAIN
-    rough = replace(partition, tol=gain)
-    if labels is None:
-        labels = _find_start(X, rough, effort, seeds)
+    rough = replace(partition, roughness=gain)
+    labels = find_start(X, rough, effort.n_init, seeds)
     fits = _pass_down(X, rough, weight_steps, effort, labels, report, gain)
     first = [best_weighed(step, fits, i) for i, step in enumerate(weight_steps)]
     if n_sweeps == 0 and len(weight_steps) > 1:
@@ -58,14 +57,14 @@ def search_along(X, partition, weight_steps, effort, seeds, labels, progress):
     return share_partitions(X, partition.exact, weight_steps, fits), first
 
 
-def _find_start(X, partition, effort, seeds) -> np.ndarray:
+def find_start(X, partition, n_init: int, seeds) -> np.ndarray:
     """Return a partition by all features.
 
     With many samples a restart of everything costs far more than it gains: the starts race in the
     first k-means, and the winner alone is carried on.
     """
     axes_seed = seeds.spawn(1)[0]
-    starts = [np.random.default_rng(seed) for seed in seeds.spawn(effort.n_init)]
+    starts = [np.random.default_rng(seed) for seed in seeds.spawn(n_init)]
     return race_starts(X, partition, np.random.default_rng(axes_seed), starts)
 
 

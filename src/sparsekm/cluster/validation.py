@@ -50,13 +50,13 @@ def check_choice(name: str, value: object, choices: Iterable[str]) -> str:
 def check_l0_sparsity(sparsity: object, n_features: int) -> int:
     """Return the number of features to keep: None is all, a value in (0, 1) a share of them.
 
-    A share keeps at least one feature; other values are floored.
+    A share is rounded to the nearest number, at least one; other values are floored.
     """
     if sparsity is None:
         return n_features
     value = _check_real("sparsity", sparsity)
     if 0 < value < 1:
-        return max(1, int(value * n_features))
+        return max(1, int(value * n_features + 0.5))
     if value < 1:
         raise ValueError(
             f"sparsity={sparsity} should be >= 1, or a share of the features in (0, 1)."
@@ -64,6 +64,15 @@ def check_l0_sparsity(sparsity: object, n_features: int) -> int:
     if value > n_features:
         raise ValueError(f"sparsity={sparsity} should be <= n_features={n_features}.")
     return int(value)
+
+
+def check_unambiguous(sparsity: object) -> object:
+    """Return a user's sparsity unless it is 1.0: one feature, or, as a share, all of them."""
+    if isinstance(sparsity, Real) and not isinstance(sparsity, Integral) and sparsity == 1:
+        raise ValueError(
+            f"sparsity={sparsity!r} is ambiguous: write 1 to keep one feature, None to keep all."
+        )
+    return sparsity
 
 
 def check_l1_sparsity(sparsity: object, n_features: int) -> float:
@@ -84,7 +93,8 @@ def check_matrix(X: CentredMatrix | StreamedMatrix, n_clusters: int, min_cluster
     Raises
     ------
     ValueError
-        If there are too few samples or too few distinct ones, or if every feature is constant.
+        If there are too few samples or too few distinct ones, if every feature is constant, or if
+        sums of squares would leave the range of the dtype.
     """
     n_samples = X.n_samples
     if n_samples < n_clusters:
@@ -98,6 +108,7 @@ def check_matrix(X: CentredMatrix | StreamedMatrix, n_clusters: int, min_cluster
         raise ValueError(
             f"All n_features={X.n_features} features are constant: at least 1 should vary."
         )
+    _check_range(X)
     distinct = _count_distinct(X, n_clusters)
     if distinct < n_clusters:
         raise ValueError(
@@ -131,14 +142,30 @@ def check_start(labels: object, n_samples: int, n_clusters: int) -> np.ndarray |
     return np.argsort(np.argsort(first))[codes].astype(np.int32)
 
 
-def check_sparsities(sparsities: object) -> np.ndarray:
-    """Return a path's sparsities as a non-empty one-dimensional float array."""
+_SPARSITY_CHECKS = {"l0": check_l0_sparsity, "l1": check_l1_sparsity}
+
+
+def resolve_sparsities(penalty: str, sparsities: object, n_features: int) -> np.ndarray:
+    """Return a path's sparsities as what they stand for, in their order.
+
+    Parameters
+    ----------
+    penalty : {"l0", "l1"}
+    sparsities : array-like of shape (n_sparsities,)
+        Here every value from 1 up is a count of features: 1.0 is one.
+    n_features : int
+
+    Returns
+    -------
+    ndarray of shape (n_sparsities,)
+        For "l0" the numbers of features to keep, int64; for "l1" the bounds, float64.
+    """
     values = np.asarray(sparsities, dtype=np.float64)
     if values.ndim != 1 or len(values) == 0:
         raise ValueError(
             f"sparsities of shape {values.shape} should be one-dimensional with >= 1 value."
         )
-    return values
+    return np.array([_SPARSITY_CHECKS[penalty](value, n_features) for value in values])
 
 
 def _check_real(name, value) -> float:
@@ -147,6 +174,16 @@ def _check_real(name, value) -> float:
     if not np.isfinite(value):
         raise ValueError(f"{name}={value} should be finite.")
     return float(value)
+
+
+def _check_range(X) -> None:
+    """Check that no sum of squares is infinite."""
+    bound = float(np.sqrt(np.finfo(X.dtype).max / (4.0 * X.n_samples * X.n_features)))
+    if not X.largest <= bound:
+        raise ValueError(
+            f"X has values up to {X.largest:.1e} beside their means; should be <= {bound:.1e}, for "
+            f"sums of squares are to stay finite in {X.dtype}. Rescale the data."
+        )
 
 
 def _count_distinct(X, enough: int) -> int:

@@ -13,15 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from sparsekm.cluster.validation import check_l0_sparsity, check_l1_sparsity
+from sparsekm.cluster.validation import resolve_sparsities
 from sparsekm.expression.cluster_count import count_clusters
 from sparsekm.expression.normalised_file import NormalisedData, read_normalised
 from sparsekm.registry import Method, get_method
 from sparsekm.storage.provenance import file_digest, package_versions
 from sparsekm.storage.seeds import derive_seed
 from sparsekm.tuning.grid import default_sparsities
-
-_CHECKS = {"l0": check_l0_sparsity, "l1": check_l1_sparsity}
 
 
 @dataclass(frozen=True)
@@ -127,5 +125,5 @@ def _sparsities(
         return None
     if sparsities == "auto":
         return default_sparsities(method.penalty, n_features, n_sparsities)
-    check = _CHECKS[method.penalty]
-    return np.unique([float(check(value, n_features)) for value in sparsities])
+    resolved = resolve_sparsities(method.penalty, sparsities, n_features)
+    return np.unique(resolved).astype(np.float64)

@@ -13,7 +13,7 @@ import numpy as np
 from sparsekm.cluster.alternation import alternate, weigh_partition
 from sparsekm.cluster.crossover import canonical_labels
 from sparsekm.cluster.estimators import KMeans, L0KMeans, L1KMeans
-from sparsekm.cluster.partition_step import KMeansPartition
+from sparsekm.cluster.partition_step import ROUGH_SWEEPS, KMeansPartition
 from sparsekm.cluster.seeding import nearest_seeds
 from sparsekm.cluster.seeds import seed_sequence
 
@@ -29,15 +29,16 @@ class LloydPartition(KMeansPartition):
         nearest_seeds(_weighted_rows(X, weights), self.n_clusters, draws, labels)
         return self.refine(X, weights, labels)
 
-    def refine(self, X, weights, labels):
+    def refine_counted(self, X, weights, labels):
         """Iterate from `labels` to a fixed point, without exchange moves."""
-        labels = iterate_lloyd(_weighted_rows(X, weights), labels, self.n_clusters, self.max_iter)
-        return canonical_labels(labels, self.n_clusters)
+        rows = _weighted_rows(X, weights)
+        labels, rounds = iterate_lloyd(rows, labels, self.n_clusters, self.max_iter)
+        return canonical_labels(labels, self.n_clusters), rounds
 
 
 def iterate_lloyd(
     rows: np.ndarray, labels: np.ndarray, n_clusters: int, max_iter: int
-) -> np.ndarray:
+) -> tuple[np.ndarray, int]:
     """Iterate Lloyd's algorithm on few samples.
 
     Parameters
@@ -48,10 +49,13 @@ def iterate_lloyd(
 
     Returns
     -------
-    ndarray of shape (n_samples,), int32
+    labels : ndarray of shape (n_samples,), int32
         An empty cluster takes the sample farthest from its own centre.
+    n_rounds : int
     """
-    for _ in range(max_iter):
+    rounds = 0
+    while rounds < max_iter:
+        rounds += 1
         centers = np.zeros((n_clusters, rows.shape[1]))
         for k in np.unique(labels):
             centers[k] = rows[labels == k].mean(axis=0)
@@ -67,7 +71,7 @@ def iterate_lloyd(
         if np.array_equal(moved, labels):
             break
         labels = moved
-    return labels
+    return labels, rounds
 
 
 def _weighted_rows(X, weights):
@@ -81,7 +85,10 @@ class _WithLloyd:
     def _prepare(self, X):
         matrix, partition = super()._prepare(X)
         return matrix, LloydPartition(
-            partition.n_clusters, partition.min_size, n_threads=partition.n_threads
+            partition.n_clusters,
+            partition.min_size,
+            max_iter=min(partition.max_iter, ROUGH_SWEEPS),
+            n_threads=partition.n_threads,
         )
 
 
@@ -96,7 +103,8 @@ class _Unshared:
     _carried = False
 
     def _fit_path(self, matrix, partition, weight_steps, search, progress=None):
-        seeds = seed_sequence(self.random_state).spawn(self.n_init)
+        effort = self._effort()
+        seeds = seed_sequence(self.random_state).spawn(effort.n_init)
         generators = [np.random.default_rng(seed) for seed in seeds]
         equal = np.ones(matrix.n_features)
         starts = [partition.start(matrix, equal, rng) for rng in generators]
@@ -109,8 +117,8 @@ class _Unshared:
                 weight_step,
                 matrix.n_features,
                 start=weigh_partition(matrix, partition, weight_step, labels),
-                max_iter=self.max_iter,
-                tol=self.tol,
+                max_iter=effort.max_iter,
+                tol=effort.tol,
                 restart=False,
             )
             fits.append(fit)

@@ -193,7 +193,7 @@ def _draw_samples(X: np.ndarray, most: int, seed: int) -> np.ndarray:
 def _fewest(estimator) -> int:
     """Return how few samples can be clustered."""
     parameters = estimator.get_params()
-    return parameters["n_clusters"] * parameters.get("min_cluster_size", 1)
+    return int(parameters["n_clusters"]) * int(parameters.get("min_cluster_size", 1))
 
 
 def _lacking(estimator, n_samples: int) -> str:

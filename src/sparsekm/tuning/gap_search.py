@@ -36,13 +36,15 @@ class GapSearch(SparsitySearch):
         References worked on at once, in threads; each is one more matrix in memory. Results do not
         depend on it.
     random_state : None, int, RandomState or Generator, default=None
-        Determines references and searches. Reference b depends on (seed, b) alone.
+        Controls the randomness of references and searches. Reference b depends on (seed, b) alone.
+        None draws fresh entropy, and never NumPy's global generator.
     verbose : int, default=0
         Whether to print progress.
 
     Attributes
     ----------
-    best_sparsity_ : float
+    best_sparsity_ : int or float
+        A number of features, or with `L1KMeans` a bound.
     best_index_ : int
         Row of `results_`.
     best_estimator_ : estimator
@@ -54,7 +56,7 @@ class GapSearch(SparsitySearch):
         The fits on the data.
     limit_ : FeatureLimit or None
         What ``rule="auto"`` found of the data; None with other rules.
-    conclusion_ : str
+    conclusion_ : str or None
         With ``rule="auto"``: what decided how many features are kept, in a sentence.
     labels_ : ndarray of shape (n_samples,)
     feature_weights_ : ndarray of shape (n_features,)
@@ -75,7 +77,7 @@ class GapSearch(SparsitySearch):
     >>> X[:20, :5] += 3
     >>> search = GapSearch(L0KMeans(2), sparsities=[2, 5, 30], random_state=0).fit(X)
     >>> search.best_sparsity_
-    5.0
+    5
     """
 
     def __init__(
@@ -124,9 +126,9 @@ class GapSearch(SparsitySearch):
         self.results_ = gap_curve(sparsities, path.n_selected, path.first_objectives, references)
         self.limit_ = feature_limit(X, path) if self.rule == "auto" else None
         chosen = select_sparsity(self.results_, self.rule, self.limit_)
-        self._take(estimator, given, path, chosen)
-        if self.limit_ is not None:
-            self.conclusion_ = self.limit_.sentence(self.results_, chosen)
+        self._take(estimator, given, path, sparsities, chosen)
+        limit = self.limit_
+        self.conclusion_ = None if limit is None else limit.sentence(self.results_, chosen)
         return self
 
     def _check_parameters(self) -> None:

@@ -32,7 +32,7 @@ from sklearn.utils.validation import check_array
 
 from sparsekm.cluster.seeds import seed_sequence
 from sparsekm.cluster.sparsity_path import SparsityPath
-from sparsekm.cluster.validation import check_choice, check_count, check_sparsities
+from sparsekm.cluster.validation import check_choice, check_count, resolve_sparsities
 from sparsekm.tuning.feature_limit import feature_limit
 from sparsekm.tuning.gap import gap_curve
 from sparsekm.tuning.grid import default_sparsities
@@ -73,7 +73,8 @@ def compare_cluster_counts(
     n_jobs : int, default=None
         Subsamples and references worked on at once, in threads. The table does not depend on it.
     random_state : None, int, RandomState or Generator, default=None
-        Every number of clusters sees the same subsamples and references.
+        Every number of clusters sees the same subsamples and references. None draws fresh entropy,
+        and never NumPy's global generator.
 
     Returns
     -------
@@ -104,15 +105,18 @@ def compare_cluster_counts(
     """
     if not hasattr(estimator, "path") or "sparsity" not in estimator.get_params():
         raise TypeError(f"estimator={estimator!r} should have a `sparsity` to tune and a `path`.")
-    check_count("n_splits", n_splits, 1)
-    check_count("n_references", n_references, 2)
+    n_splits = check_count("n_splits", n_splits, 1)
+    n_references = check_count("n_references", n_references, 2)
     X = check_array(X, dtype=[np.float64, np.float32])
-    counts = _check_counts(counts, len(X), estimator.min_cluster_size)
+    counts = _check_counts(
+        counts, len(X), check_count("min_cluster_size", estimator.min_cluster_size)
+    )
+    penalty, n_features = estimator.penalty, X.shape[1]
     if sparsities is None:
-        sparsities = default_sparsities(estimator.penalty, X.shape[1])
+        sparsities = default_sparsities(penalty, n_features)
     tuning = _Tuning(
         X=X,
-        sparsities=np.unique(check_sparsities(sparsities)),
+        sparsities=np.unique(resolve_sparsities(penalty, sparsities, n_features)),
         n_splits=n_splits,
         n_references=n_references,
         seed=int(seed_sequence(random_state).generate_state(1)[0]),
@@ -200,7 +204,7 @@ class _Tuning:
         reference_stability = float(np.mean(beside, axis=0)[best])
         chosen = gaps.iloc[best]
         return {
-            "best_sparsity": float(chosen["sparsity"]),
+            "best_sparsity": self.sparsities[best].item(),
             "n_selected": int(chosen["n_selected"]),
             "gap": float(chosen["gap"]),
             "se": float(chosen["se"]),

@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin, MetaEstimatorMixin, clone
 from sklearn.feature_selection import SelectorMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from sparsekm.cluster.estimator_base import read_array, remember_features
 from sparsekm.cluster.seeds import seed_sequence
 from sparsekm.cluster.sparsity_path import SparsityPath
-from sparsekm.cluster.validation import check_sparsities
+from sparsekm.cluster.validation import resolve_sparsities
 from sparsekm.tuning.grid import default_sparsities
 
 
@@ -37,20 +38,22 @@ class SparsitySearch(MetaEstimatorMixin, SelectorMixin, ClusterMixin, BaseEstima
 
     def _prepare(self, X):
         """Return the validated data, the seeded estimator, the grid and the seed."""
-        X = validate_data(self, X, dtype=[np.float64, np.float32])
+        X = read_array(self, X)
         seed = int(seed_sequence(self.random_state).generate_state(1)[0])
         estimator = clone(self.estimator).set_params(random_state=seed)
         return X, estimator, self._grid(X.shape[1]), seed
 
     def _grid(self, n_features: int) -> np.ndarray:
-        if self.sparsities is None:
-            return default_sparsities(self.estimator.penalty, n_features)
-        return np.unique(check_sparsities(self.sparsities))
+        sparsities = self.sparsities
+        if sparsities is None:
+            sparsities = default_sparsities(self.estimator.penalty, n_features)
+        return np.unique(resolve_sparsities(self.estimator.penalty, sparsities, n_features))
 
-    def _take(self, estimator, X, path: SparsityPath, index: int) -> None:
+    def _take(self, estimator, X, path: SparsityPath, sparsities, index: int) -> None:
         """Learn the fit in row `index` of `results_`, and what it knows."""
+        remember_features(self, X)
         self.best_index_ = index
-        self.best_sparsity_ = float(self.results_["sparsity"].iloc[index])
+        self.best_sparsity_ = sparsities[index].item()
         self.path_ = path
         self.best_estimator_ = estimator.set_params(sparsity=self.best_sparsity_)
         self.best_estimator_.adopt(X, path, index)

@@ -40,13 +40,15 @@ class StabilitySearch(SparsitySearch):
         Resamplings and references worked on at once, in threads; each is one more matrix in
         memory. Results do not depend on it.
     random_state : None, int, RandomState or Generator, default=None
-        Determines resamplings, references and searches. Each depends on (seed, index) alone.
+        Controls the randomness of resamplings, references and searches. Each depends on (seed,
+        index) alone. None draws fresh entropy, and never NumPy's global generator.
     verbose : int, default=0
         Whether to print progress.
 
     Attributes
     ----------
-    best_sparsity_ : float
+    best_sparsity_ : int or float
+        A number of features, or with `L1KMeans` a bound.
     best_index_ : int
         Row of `results_`.
     best_estimator_ : estimator
@@ -81,7 +83,7 @@ class StabilitySearch(SparsitySearch):
     >>> X[:20, :5] += 3
     >>> search = StabilitySearch(L0KMeans(2), sparsities=[2, 5, 30], random_state=0).fit(X)
     >>> search.best_sparsity_, search.has_clusters_
-    (5.0, True)
+    (5, True)
     """
 
     def __init__(
@@ -136,7 +138,8 @@ class StabilitySearch(SparsitySearch):
         self._report("data", 0, 0)
         resamplings = self._resample(X, path, seed)
         self.results_ = stability_curve(path, *gather_resamplings(resamplings))
-        self._take(estimator, given, path, select_stable(self.results_, self.rule))
+        chosen = select_stable(self.results_, self.rule)
+        self._take(estimator, given, path, sparsities, chosen)
         self._seed = seed
         correlation = noise_correlation(X, self.labels_, self.feature_weights_)
         self.noise_correlation_ = correlation.mean

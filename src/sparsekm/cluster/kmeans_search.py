@@ -1,0 +1,72 @@
+"""Plain k-means: the best of several starts, refined to the end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from sparsekm.cluster.alternation import Fit, weigh_partition
+from sparsekm.cluster.partition_step import KMeansPartition
+from sparsekm.cluster.path import RESTART_LIMIT
+from sparsekm.cluster.scatter import Matrix
+from sparsekm.cluster.sweeps import find_start
+from sparsekm.cluster.weight_step import EqualWeights
+
+
+def run_kmeans(
+    X: Matrix,
+    partition: KMeansPartition,
+    n_init: int,
+    seeds: np.random.SeedSequence,
+    progress: Callable[[int, int], None] | None = None,
+) -> Fit:
+    """Run k-means.
+
+    Parameters
+    ----------
+    X : CentredMatrix or StreamedMatrix
+    partition : KMeansPartition
+        Its `max_iter` and `tol` end the last refinement.
+    n_init : int
+    seeds : numpy.random.SeedSequence
+    progress : callable, optional
+        Called once, at the end.
+
+    Returns
+    -------
+    Fit
+        Its `n_iter` is the number of rounds of the last refinement.
+    """
+    if X.n_samples <= RESTART_LIMIT:
+        labels = _best_start(X, partition.exact, n_init, seeds)
+    else:
+        labels = find_start(X, partition, n_init, seeds)
+    fit = _refine(X, partition.exact, labels)
+    if progress is not None:
+        progress(1, 1)
+    return fit
+
+
+def _best_start(X, partition, n_init, seeds) -> np.ndarray:
+    """Refine twice `n_init` starts; return the best of them."""
+    equal = np.ones(X.n_features)
+    generators = [np.random.default_rng(seed) for seed in seeds.spawn(n_init)]
+    starts = [partition.start(X, equal, rng) for rng in [*generators, *generators]]
+    return max(starts, key=lambda labels: float(np.sum(partition.scores(X, labels))))
+
+
+def _refine(X, partition, labels) -> Fit:
+    """Refine until nothing moves, a round gains no more than `tol`, or the rounds run out."""
+    equal, rounds, converged = np.ones(X.n_features), 0, False
+    while not converged and rounds < partition.max_iter:
+        rest = replace(partition, max_iter=partition.max_iter - rounds)
+        refined, taken = rest.refine_counted(X, equal, labels)
+        rounds += taken
+        # With tol=0 a refinement that moved something is tried again from where it ended.
+        ended = partition.tol > 0 and taken < rest.max_iter
+        converged = ended or np.array_equal(refined, labels)
+        labels = refined
+    fit = weigh_partition(X, partition, EqualWeights(), labels, rounds)
+    return replace(fit, converged=converged)

@@ -1,0 +1,119 @@
+"""Every integer parameter takes NumPy's integers, and means the same by them."""
+
+import inspect
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import BaseEstimator
+
+import sparsekm
+from sparsekm import (
+    IFPCA,
+    SCFS,
+    GapSearch,
+    KMeans,
+    L0KMeans,
+    L1KMeans,
+    PCAKMeans,
+    PenalizedGaussianMixture,
+)
+from sparsekm.cluster.streamed_matrix import StreamedMatrix
+from sparsekm.tuning.number_of_clusters import compare_cluster_counts
+from sparsekm.tuning.stability_search import StabilitySearch
+
+# The smallest type overflows where a product of two parameters is formed in it.
+INTEGERS = pytest.mark.parametrize("integer", [np.int64, np.int8])
+
+COMMON = {"n_clusters": 5, "n_init": 2, "random_state": 3, "n_jobs": 1, "verbose": 0}
+SEARCHED = {**COMMON, "max_iter": 50, "min_cluster_size": 2}
+SPARSE = {**SEARCHED, "sparsity": 3, "n_sweeps": 2}
+TUNED = {"n_references": 2, "random_state": 3, "n_jobs": 1, "verbose": 0}
+ESTIMATORS = {
+    KMeans: SEARCHED,
+    L0KMeans: SPARSE,
+    L1KMeans: SPARSE,
+    PCAKMeans: {**SEARCHED, "n_components": 2},
+    PenalizedGaussianMixture: {**COMMON, "n_penalties": 3, "max_iter": 100},
+    IFPCA: {**COMMON, "max_iter": 50},
+    SCFS: {**COMMON, "max_iter": 50},
+    GapSearch: {**TUNED},
+    StabilitySearch: {**TUNED, "n_splits": 2},
+}
+GRID = [2, 5]
+
+
+@pytest.fixture(scope="module", name="X")
+def data():
+    rng = np.random.default_rng(0)
+    return rng.normal(size=(42, 6)) + 4 * rng.normal(size=(5, 6))[np.arange(42) % 5]
+
+
+def make(Estimator, convert):
+    parameters = {name: convert(value) for name, value in ESTIMATORS[Estimator].items()}
+    if "n_splits" in parameters or Estimator is GapSearch:
+        inner = {name: convert(value) for name, value in COMMON.items()}
+        grid = [convert(value) for value in GRID]
+        return Estimator(L0KMeans(**inner), sparsities=grid, **parameters)
+    return Estimator(**parameters)
+
+
+def test_every_public_estimator_is_swept():
+    public = {getattr(sparsekm, name) for name in sparsekm.__all__}
+    estimators = {
+        kind for kind in public if inspect.isclass(kind) and issubclass(kind, BaseEstimator)
+    }
+    assert estimators <= set(ESTIMATORS)
+    for Estimator, swept in ESTIMATORS.items():
+        known = inspect.signature(Estimator).parameters.values()
+        integers = {each.name for each in known if type(each.default) is int}
+        assert integers <= set(swept), Estimator
+
+
+@INTEGERS
+@pytest.mark.parametrize("Estimator", ESTIMATORS)
+def test_estimators_take_them(X, Estimator, integer):
+    fit = make(Estimator, integer).fit(X)
+    usual = make(Estimator, int).fit(X)
+    np.testing.assert_array_equal(fit.labels_, usual.labels_)
+    np.testing.assert_array_equal(fit.feature_weights_, usual.feature_weights_)
+    np.testing.assert_array_equal(fit.predict(X), usual.predict(X))
+
+
+@INTEGERS
+@pytest.mark.parametrize("search", ["alternate", "global"])
+@pytest.mark.parametrize("Estimator", [L0KMeans, L1KMeans])
+def test_either_search_and_paths_take_them(X, Estimator, search, integer):
+    grid = [integer(value) for value in GRID]
+    path = make(Estimator, integer).set_params(search=search).path(X, grid)
+    usual = make(Estimator, int).set_params(search=search).path(X, GRID)
+    np.testing.assert_array_equal(path.labels, usual.labels)
+    np.testing.assert_array_equal(path.sparsities, usual.sparsities)
+
+
+@INTEGERS
+def test_clusters_of_many_samples_are_counted_in_full(integer):
+    X = np.random.default_rng(0).normal(size=(320, 4))
+    parameters = {"n_clusters": integer(16), "min_cluster_size": integer(16), "n_init": integer(1)}
+    fit = L0KMeans(**parameters, sparsity=integer(2), random_state=0).fit(X)
+    assert np.bincount(fit.labels_).min() >= 16
+
+
+@INTEGERS
+def test_streamed_matrices_take_them(X, integer):
+    blocks = list(StreamedMatrix(X, block_size=integer(100)).blocks())
+    assert [block.shape[1] for _, block in blocks] == [42]
+
+
+@INTEGERS
+def test_comparing_numbers_of_clusters_takes_them(X, integer):
+    def compare(convert):
+        estimator = L0KMeans(n_init=convert(1), min_cluster_size=convert(2))
+        counts = [convert(2), convert(5)]
+        counted = {"n_splits": convert(2), "n_references": convert(2), "n_jobs": convert(1)}
+        seed = convert(1)
+        return compare_cluster_counts(
+            estimator, X, counts, sparsities=GRID, random_state=seed, **counted
+        )
+
+    pd.testing.assert_frame_equal(compare(integer), compare(int))
