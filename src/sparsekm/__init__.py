@@ -19,6 +19,7 @@ _HOMES = {
     "PCAKMeans": "sparsekm.baselines.pca_kmeans",
     "PenalizedGaussianMixture": "sparsekm.baselines.penalised_gaussian_mixture",
     "SCFS": "sparsekm.baselines.sc_fs",
+    "SparseKMeans": "sparsekm.tuning.sparse_kmeans",
     "SparsityPath": "sparsekm.cluster.sparsity_path",
     "StreamedMatrix": "sparsekm.cluster.streamed_matrix",
     "classification_error_rate": "sparsekm.metrics.partition_metrics",

@@ -19,6 +19,7 @@ from sparsekm.cluster.path import Progress, SearchEffort, fit_path
 from sparsekm.cluster.scatter import Matrix, cluster_sizes, matrix_sums
 from sparsekm.cluster.seeds import seed_sequence
 from sparsekm.cluster.sparsity_path import SparsityPath
+from sparsekm.cluster.starts import STARTS, make_start
 from sparsekm.cluster.streamed_matrix import StreamedMatrix
 from sparsekm.cluster.sweeps import SMALL_GAIN
 from sparsekm.cluster.threads import count_threads
@@ -132,6 +133,18 @@ class BaseSparseKMeans(SelectorMixin, ClusterMixin, BaseEstimator):
         ordered = [fits[place] for place in places]
         return SparsityPath.from_fits(sparsities, ordered, search, first[places])
 
+    def check(self, X) -> None:
+        """Refuse data and parameters that `fit` would refuse.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        """
+        matrix, partition = self._prepare(X)
+        self._effort()
+        self._weight_step(self._sparsity(), matrix.n_features)
+        self._init(matrix.n_samples, partition.n_clusters)
+
     def adopt(self, X, path: SparsityPath, index: int):
         """Learn a fit of a path as it stands, without searching again.
 
@@ -207,13 +220,13 @@ class BaseSparseKMeans(SelectorMixin, ClusterMixin, BaseEstimator):
     def _grid(self, sparsities, n_features: int) -> np.ndarray:
         return resolve_sparsities(self.penalty, sparsities, n_features)
 
-    def _start(self, n_samples: int, n_clusters: int) -> np.ndarray | None:
-        return check_start(self.init, n_samples, n_clusters)
+    def _init(self, n_samples: int, n_clusters: int) -> str | np.ndarray | None:
+        return check_start(self.init, n_samples, n_clusters, STARTS)
 
     def _resolve_search(self, matrix: Matrix) -> str:
         search = check_choice("search", self.search, ["auto", "alternate", "global"])
         if search == "auto":
-            if self._start(matrix.n_samples, int(self.n_clusters)) is not None:
+            if self._init(matrix.n_samples, int(self.n_clusters)) is not None:
                 return "alternate"
             return "global" if matrix.n_samples <= GLOBAL_LIMIT else "alternate"
         if search == "global" and isinstance(matrix, StreamedMatrix):
@@ -251,14 +264,16 @@ class BaseSparseKMeans(SelectorMixin, ClusterMixin, BaseEstimator):
     def _fit_path(
         self, matrix, partition, weight_steps, search, progress=None
     ) -> tuple[list[Fit], np.ndarray]:
+        effort, seeds = self._effort(), seed_sequence(self.random_state)
+        init = self._init(matrix.n_samples, partition.n_clusters)
         return fit_path(
             matrix,
             partition,
             weight_steps,
             search=search,
-            effort=self._effort(),
-            seeds=seed_sequence(self.random_state),
-            labels=self._start(matrix.n_samples, partition.n_clusters),
+            effort=effort,
+            seeds=seeds,
+            start=make_start(init, matrix, effort.n_init, seeds, partition.n_threads),
             progress=progress if progress is not None else self._print_progress,
         )
 

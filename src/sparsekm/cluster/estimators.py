@@ -194,12 +194,15 @@ class L0KMeans(_Penalised):
         k-means start from the current partition only); "global" searches for the
         optimum with a memetic algorithm (all partitions are tried where there are at most 10,000);
         "auto" is "global" up to 300 samples without labels to start from, else "alternate".
-    init : None or array-like of shape (n_samples,), default=None
-        Labels to start from. With "alternate" and "auto", Algorithm 1 then starts from them and
-        nothing else, at any number of samples: once, without restarts, whatever `n_init` and
-        `n_sweeps`; on a `path` at every sparsity, and then also from the results of the others
-        where these are better. With "global" they join the first population. Clusters smaller
-        than `min_cluster_size` are filled with the samples farthest from their own centres.
+    init : None, "random", "screened", Start or array-like of shape (n_samples,), default=None
+        Where to start. None leaves it to the search. Otherwise "alternate" and "auto" run
+        Algorithm 1 from there and nothing else, without restarts; on a `path` at every sparsity,
+        and then also from the results of the others where these are better. Labels are one start;
+        "random" is `n_init` random partitions; "screened" is the best of `n_init` runs of k-means
+        on the features that would be kept if their scores were how far their own distributions are
+        from a Gaussian (`sparsekm.cluster.screening`, statistic "mixture"). With "global", a start
+        joins the first population. Clusters smaller than `min_cluster_size` are filled with the
+        samples farthest from their own centres.
     n_init : int, default=10
         Restarts of "alternate"; "global" takes twenty times as many starts, and four times as
         many children a generation.

@@ -24,6 +24,7 @@ from sparsekm.cluster.memetic import MemeticSearch
 from sparsekm.cluster.partition_sharing import best_fit, share_partitions
 from sparsekm.cluster.partition_step import KMeansPartition
 from sparsekm.cluster.scatter import Matrix
+from sparsekm.cluster.starts import Start
 from sparsekm.cluster.sweeps import search_along
 from sparsekm.cluster.weight_step import WeightStep
 
@@ -64,7 +65,7 @@ def fit_path(
     search: str,
     effort: SearchEffort,
     seeds: np.random.SeedSequence,
-    labels: np.ndarray | None = None,
+    start: Start | None = None,
     progress: Progress | None = None,
 ) -> tuple[list[Fit], np.ndarray]:
     """Fit every weight step of a path.
@@ -78,9 +79,9 @@ def fit_path(
     search : {"alternate", "global"}
     effort : SearchEffort
     seeds : numpy.random.SeedSequence
-    labels : ndarray of shape (n_samples,), optional
-        A partition to start from. The alternation then starts from nothing else, without restarts,
-        at every sparsity; the global search takes it in among its own starts.
+    start : Start, optional
+        The alternation starts from what it proposes and from nothing else, without restarts, at
+        every sparsity; the global search takes that in among its own starts.
     progress : callable, optional
         Called with the number of steps done and their total.
 
@@ -91,13 +92,12 @@ def fit_path(
     first_objectives : ndarray of shape (n_sparsities,)
         The objectives before any sweep.
     """
-    if labels is not None:
-        labels = partition.admit(X, labels)
     exact = partition.exact
     if search == "global":
+        labels = None if start is None else start.propose(X, exact, weight_steps[-1])[0]
         fits = _search_globally(X, exact, weight_steps, effort, seeds, labels, progress)
-    elif labels is not None:
-        fits = _alternate_from(X, exact, weight_steps, effort, labels, progress)
+    elif start is not None:
+        fits = _alternate_from(X, exact, weight_steps, effort, start, progress)
     elif X.n_samples <= RESTART_LIMIT:
         fits = _restart_everywhere(X, exact, weight_steps, effort, seeds, progress)
     else:
@@ -107,21 +107,24 @@ def fit_path(
     return fits, np.array([fit.objective for fit in fits])
 
 
-def _alternate_from(X, partition, weight_steps, effort, labels, progress):
-    """Run Algorithm 1 at every sparsity from given labels and nothing else."""
+def _alternate_from(X, partition, weight_steps, effort, start, progress):
+    """Run Algorithm 1 at every sparsity from what a start proposes there, and from nothing else."""
     fits = []
     for done, weight_step in enumerate(weight_steps, start=1):
-        fit = alternate(
-            X,
-            partition,
-            weight_step,
-            X.n_features,
-            start=weigh_partition(X, partition, weight_step, labels),
-            max_iter=effort.max_iter,
-            tol=effort.tol,
-            restart=False,
-        )
-        fits.append(fit)
+        tried = [
+            alternate(
+                X,
+                partition,
+                weight_step,
+                X.n_features,
+                start=weigh_partition(X, partition, weight_step, labels),
+                max_iter=effort.max_iter,
+                tol=effort.tol,
+                restart=False,
+            )
+            for labels in start.propose(X, partition, weight_step)
+        ]
+        fits.append(best_fit(tried))
         if progress is not None:
             progress(done, len(weight_steps))
     return fits

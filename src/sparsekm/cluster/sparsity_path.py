@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -72,3 +72,13 @@ class SparsityPath:
             search=search,
             converged=np.array([fit.converged for fit in fits]),
         )
+
+    @classmethod
+    def join(cls, paths: Sequence[SparsityPath]) -> SparsityPath:
+        """Put paths of the same data and search one behind the other."""
+        arrays = {
+            field.name: np.concatenate([getattr(path, field.name) for path in paths])
+            for field in fields(cls)
+            if field.name != "search"
+        }
+        return cls(search=paths[0].search, **arrays)

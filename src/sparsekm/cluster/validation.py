@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from numbers import Integral, Real
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -116,27 +116,34 @@ def check_matrix(X: CentredMatrix | StreamedMatrix, n_clusters: int, min_cluster
         )
 
 
-def check_start(labels: object, n_samples: int, n_clusters: int) -> np.ndarray | None:
-    """Return start labels as int32 in ``range(n_clusters)``, or None.
+def check_start(labels: object, n_samples: int, n_clusters: int, names: Sequence[str]) -> Any:
+    """Return start labels as int32 in ``range(n_clusters)``, or a start or its name as it is.
 
     Parameters
     ----------
-    labels : None or array-like of shape (n_samples,)
+    labels : None, str, Start or array-like of shape (n_samples,)
     n_samples, n_clusters : int
+    names : sequence of str
+        Starts that have a name.
     """
-    if labels is None:
-        return None
+    if labels is None or hasattr(labels, "propose"):
+        return labels
     if isinstance(labels, str):
-        raise ValueError(f"init={labels!r} should be None or labels of shape ({n_samples},).")
+        if labels not in names:
+            raise ValueError(
+                f"init={labels!r} should be None, one of {list(names)} or labels of shape "
+                f"({n_samples},)."
+            )
+        return labels
     labels = np.asarray(labels)
     if labels.shape != (n_samples,):
         raise ValueError(
             f"init of shape {labels.shape} should have the shape (n_samples,)=({n_samples},)."
         )
-    names, first, codes = np.unique(labels, return_index=True, return_inverse=True)
-    if len(names) > n_clusters:
+    values, first, codes = np.unique(labels, return_index=True, return_inverse=True)
+    if len(values) > n_clusters:
         raise ValueError(
-            f"init has {len(names)} distinct labels; should be <= n_clusters={n_clusters}."
+            f"init has {len(values)} distinct labels; should be <= n_clusters={n_clusters}."
         )
     # Numbered by first appearance, as every partition is.
     return np.argsort(np.argsort(first))[codes].astype(np.int32)

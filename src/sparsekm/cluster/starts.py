@@ -1,0 +1,125 @@
+"""Starts: partitions proposed to Algorithm 1, which runs from each of them and keeps the best."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from sparsekm.cluster.partition_step import KMeansPartition, draw_samples
+from sparsekm.cluster.scatter import Matrix
+from sparsekm.cluster.screening import marginal_scores
+from sparsekm.cluster.weight_step import WeightStep
+
+# What `init` may be beside labels and None.
+STARTS = ["random", "screened"]
+
+
+class Start(Protocol):
+    """What Algorithm 1 asks of a start."""
+
+    def propose(
+        self, X: Matrix, partition: KMeansPartition, weight_step: WeightStep
+    ) -> list[np.ndarray]:
+        """Return partitions, each of shape (n_samples,), to run from at this sparsity."""
+        ...
+
+
+@dataclass(frozen=True)
+class GivenLabels:
+    """The partition that the user gives.
+
+    Attributes
+    ----------
+    labels : ndarray of shape (n_samples,), int32
+    """
+
+    labels: np.ndarray
+
+    def propose(self, X, partition, weight_step) -> list[np.ndarray]:
+        """Return the given partition, with short clusters filled."""
+        return [partition.admit(X, self.labels)]
+
+
+@dataclass(frozen=True)
+class RandomLabels:
+    """Every sample in a cluster drawn at random.
+
+    Attributes
+    ----------
+    n_starts : int
+    seeds : numpy.random.SeedSequence
+    """
+
+    n_starts: int
+    seeds: np.random.SeedSequence
+
+    def propose(self, X, partition, weight_step) -> list[np.ndarray]:
+        """Return `n_starts` random partitions, the same at every sparsity."""
+        return [
+            partition.admit(X, rng.integers(partition.n_clusters, size=X.n_samples, dtype=np.int32))
+            for rng in _generators(self)
+        ]
+
+
+@dataclass(frozen=True)
+class ScreenedFeatures:
+    """k-means on the features whose own distributions are farthest from a Gaussian.
+
+    Attributes
+    ----------
+    scores : ndarray of shape (n_features,)
+        How far each is: see `sparsekm.cluster.screening.marginal_scores`.
+    n_starts : int
+        Runs of k-means; the best of them is the start.
+    seeds : numpy.random.SeedSequence
+    """
+
+    scores: np.ndarray
+    n_starts: int
+    seeds: np.random.SeedSequence
+
+    def propose(self, X, partition, weight_step) -> list[np.ndarray]:
+        """Weigh the features by their marginal scores in place of a_j, and run k-means on them."""
+        weights = weight_step.weigh(self.scores**2)
+        found = [partition.start(X, weights, rng) for rng in _generators(self)]
+        return [max(found, key=lambda labels: float(partition.scores(X, labels) @ weights))]
+
+
+def screen(X: Matrix, statistic: str, rng: np.random.Generator, n_threads: int = 1) -> np.ndarray:
+    """Score the features of a matrix by a sample of its samples, or by all where they are few.
+
+    Parameters
+    ----------
+    X : CentredMatrix or StreamedMatrix
+    statistic : str
+        As in `sparsekm.cluster.screening.marginal_scores`.
+    rng : numpy.random.Generator
+    n_threads : int
+
+    Returns
+    -------
+    ndarray of shape (n_features,)
+    """
+    sample = X.take(draw_samples(X, rng))
+    return marginal_scores(sample.columns.T, statistic, n_jobs=n_threads)
+
+
+def make_start(init, X: Matrix, n_starts: int, seeds, n_threads: int = 1) -> Start | None:
+    """Turn a checked `init` into a start, or None for the engine's own."""
+    if init is None or hasattr(init, "propose"):
+        return init
+    if not isinstance(init, str):
+        return GivenLabels(init)
+    own, sampling = seeds.spawn(2)
+    if init == "random":
+        return RandomLabels(n_starts, own)
+    scores = screen(X, "mixture", np.random.default_rng(sampling), n_threads)
+    return ScreenedFeatures(scores, n_starts, own)
+
+
+def _generators(start) -> list[np.random.Generator]:
+    # A copy of the seeds: every sparsity draws the same.
+    seeds = np.random.SeedSequence(start.seeds.entropy, spawn_key=start.seeds.spawn_key)
+    return [np.random.default_rng(seed) for seed in seeds.spawn(start.n_starts)]

@@ -1,0 +1,191 @@
+"""Are there clusters at all? Two tests that data without clusters seldom pass.
+
+Where features are independent but for the clusters, a partition made from half of them says
+nothing about the other half: permuting its samples tells whether it does. Where features correlate,
+any partition says something about features that it was not made from. There, clusters must be
+separated, in samples that they were not made from, more sharply than any cloud without a gap would
+be, and more sharply than in references without clusters that have the same marginal distributions
+and correlations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import rankdata
+from scipy.stats import t as student
+
+from sparsekm.tuning.references import gaussian_reference
+from sparsekm.tuning.resampled_paths import ResampledPaths, resample_paths
+
+# Chance, at most, that data without clusters are taken for data with clusters.
+LEVEL = 0.05
+N_PERMUTATIONS = 99
+# A permutation test looks at so many features and samples at most, evenly spaced.
+MOST_FEATURES = 2000
+MOST_SAMPLES = 1000
+# A uniform cloud that is cut in two has a margin ratio of 4/3; this leaves room for its spread.
+LARGEST_RATIO = 1.25
+N_REFERENCES = 5
+RESAMPLINGS_OF_REFERENCE = (0, 2, 4, 6)
+
+
+@dataclass(frozen=True)
+class Clusterability:
+    """What the test that suits the data found.
+
+    Attributes
+    ----------
+    has_clusters : bool
+        Whether there is evidence of clusters.
+    reason : str
+        What was found, in a clause.
+    """
+
+    has_clusters: bool
+    reason: str
+
+
+def association_test(
+    X: np.ndarray, resamplings: Sequence[ResampledPaths], family: int, *, seed: int
+) -> Clusterability:
+    """Ask whether partitions made from half of the features say something about the others.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        Features are independent of each other, but for the clusters.
+    resamplings : sequence of ResampledPaths
+    family : int
+        Which of their families.
+    seed : int
+
+    Returns
+    -------
+    Clusterability
+    """
+    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(0, 7)))
+    rows = _thin(np.arange(len(X)), MOST_SAMPLES)
+    p_values = [
+        _permutation_p(
+            X[np.ix_(rows, _thin(held_out, MOST_FEATURES))], drawn.labels[family][:, rows], rng
+        )
+        for drawn in resamplings
+        if len(held_out := np.flatnonzero(~drawn.drawn))
+    ]
+    if not p_values:
+        return Clusterability(False, "there are too few features to hold some of them back")
+    # Twice the mean of dependent p-values is one (Rueschendorf 1982, doi:10.2307/3213517).
+    p_value = min(1.0, 2 * float(np.mean(p_values)))
+    return Clusterability(
+        p_value <= LEVEL,
+        f"partitions made from half of the features "
+        f"{'hold' if p_value <= LEVEL else 'do not hold'} in the other half "
+        f"(permutation test, p = {p_value:.2g})",
+    )
+
+
+def separation_test(
+    estimator,
+    X: np.ndarray,
+    sparsities: np.ndarray,
+    separation: np.ndarray,
+    family: str,
+    *,
+    seed: int,
+) -> Clusterability:
+    """Ask whether clusters are separated by more than a cloud without a gap would be.
+
+    Parameters
+    ----------
+    estimator : L0KMeans or L1KMeans
+    X : ndarray of shape (n_samples, n_features)
+    sparsities : ndarray of shape (n_sparsities,)
+    separation : ndarray of shape (n_sparsities,)
+        Mean margin ratio of the data.
+    family : str
+        Of the starts behind it.
+    seed : int
+
+    Returns
+    -------
+    Clusterability
+    """
+    own = float(np.min(separation))
+    found = f"samples that were left out have a margin ratio of {own:.2f}"
+    if own >= LARGEST_RATIO:
+        return Clusterability(
+            False, f"{found}; a cloud without a gap has 1.33, and below {LARGEST_RATIO} is evidence"
+        )
+    rows = _thin(np.arange(len(X)), MOST_SAMPLES)
+    references = np.array(
+        [
+            _reference_separation(estimator, X[rows], sparsities, family, index, seed)
+            for index in range(N_REFERENCES)
+        ]
+    )
+    spread = references.std(ddof=1) * np.sqrt(1 + 1 / N_REFERENCES)
+    reach = student.ppf(1 - LEVEL, N_REFERENCES - 1) * spread
+    below = own < references.mean() - reach
+    return Clusterability(
+        bool(below),
+        f"{found}, references of the same correlations without clusters {references.mean():.2f} "
+        f"on average",
+    )
+
+
+def copula_reference(X: np.ndarray, *, index: int, seed: int) -> np.ndarray:
+    """Draw from a single Gaussian with the data's correlations, with the data's own margins.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+    index, seed : int
+        As in `sparsekm.tuning.references.permuted_reference`.
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_features), in the dtype of `X`
+    """
+    drawn = gaussian_reference(X, index=index, seed=seed)
+    ranks = rankdata(drawn, axis=0, method="ordinal").astype(np.int64) - 1
+    return np.take_along_axis(np.sort(X, axis=0), ranks, axis=0)
+
+
+def _reference_separation(estimator, X, sparsities, family, index, seed) -> float:
+    reference = copula_reference(X, index=index, seed=seed)
+    drawn = [
+        resample_paths(
+            estimator, reference, sparsities, index=number, seed=seed + 1 + index, families=[family]
+        ).separation[0]
+        for number in RESAMPLINGS_OF_REFERENCE
+    ]
+    return float(np.nanmin(np.mean(drawn, axis=0)))
+
+
+def _permutation_p(X: np.ndarray, partitions: np.ndarray, rng: np.random.Generator) -> float:
+    """Compare the squared shares of variance that partitions explain with permuted samples'."""
+    centred = X - X.mean(axis=0, dtype=np.float64)
+    norms = np.linalg.norm(centred, axis=0)
+    centred = centred[:, norms > 0] / norms[norms > 0]
+    indicators = np.concatenate(
+        [np.eye(int(labels.max()) + 1)[labels] for labels in partitions], axis=1
+    )
+    indicators /= np.sqrt(np.maximum(indicators.sum(axis=0), 1))
+    first = np.concatenate([[0], np.cumsum([int(labels.max()) + 1 for labels in partitions])[:-1]])
+
+    def explained(order):
+        shares = np.add.reduceat((indicators[order].T @ centred) ** 2, first, axis=0)
+        return float((shares**2).sum())
+
+    own = explained(np.arange(len(X)))
+    beaten = sum(explained(rng.permutation(len(X))) >= own for _ in range(N_PERMUTATIONS))
+    return (1 + beaten) / (1 + N_PERMUTATIONS)
+
+
+def _thin(indices: np.ndarray, most: int) -> np.ndarray:
+    if len(indices) <= most:
+        return indices
+    return indices[np.linspace(0, len(indices) - 1, most).round().astype(int)]

@@ -1,0 +1,131 @@
+"""The partition that many partitions stand for.
+
+The co-association of two samples is the share of the partitions in which they are together. Its
+leading eigenvectors are the left singular vectors of the samples x clusters indicator matrix, which
+is sparse: no matrix of all pairs is needed, however many samples there are. k-means on them gives
+the consensus (Fred & Jain 2005, doi:10.1109/TPAMI.2005.113; spectral form: Strehl & Ghosh 2002,
+JMLR 3, 583-617).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+from scipy.sparse import csr_matrix
+from scipy.sparse.linalg import svds
+
+from sparsekm.cluster.estimators import KMeans
+
+
+def coassociation(labels: np.ndarray) -> np.ndarray:
+    """Compute the share of partitions in which two samples are together.
+
+    Parameters
+    ----------
+    labels : ndarray of shape (n_partitions, n_samples)
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_samples)
+        Symmetric, in [0, 1], with ones on the diagonal.
+    """
+    indicators = _indicators(labels)
+    return (indicators @ indicators.T).toarray() / len(labels)
+
+
+def consensus_partition(labels: np.ndarray, n_clusters: int, *, seed: int = 0) -> np.ndarray:
+    """Cluster the co-association by its leading eigenvectors.
+
+    Parameters
+    ----------
+    labels : ndarray of shape (n_partitions, n_samples)
+        From 0 up.
+    n_clusters : int
+    seed : int
+
+    Returns
+    -------
+    ndarray of shape (n_samples,), int32
+    """
+    axes = _leading_axes(_indicators(labels), n_clusters)
+    # Samples that no partition tells apart coincide, of which there may be fewer than clusters.
+    if len(np.unique(axes.round(9), axis=0)) < n_clusters:
+        return np.asarray(labels[0], dtype=np.int32)
+    return KMeans(n_clusters, random_state=seed).fit(axes).labels_
+
+
+def agreement(labels: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """Compute the adjusted Rand index of a partition with each of several others.
+
+    Parameters
+    ----------
+    labels : ndarray of shape (n_samples,)
+    others : ndarray of shape (n_others, n_samples)
+
+    Returns
+    -------
+    ndarray of shape (n_others,)
+    """
+    return np.array([_adjusted_rand(labels, other) for other in others])
+
+
+def sample_confidence(labels: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """Compute the share of other partitions that put each sample into its own cluster.
+
+    The clusters of each partition are matched one to one with those of `labels`, such that most
+    samples agree.
+
+    Parameters
+    ----------
+    labels : ndarray of shape (n_samples,)
+    others : ndarray of shape (n_others, n_samples)
+
+    Returns
+    -------
+    ndarray of shape (n_samples,), in [0, 1]
+    """
+    share = np.zeros(len(labels))
+    for other in others:
+        own, theirs = linear_sum_assignment(-_contingency(labels, other))
+        match = np.full(int(other.max()) + 1, -1)
+        match[theirs] = own
+        share += match[other] == labels
+    return share / len(others)
+
+
+def _contingency(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    n_a, n_b = int(a.max()) + 1, int(b.max()) + 1
+    codes = a.astype(np.int64) * n_b + b
+    return np.bincount(codes, minlength=n_a * n_b).reshape(n_a, n_b)
+
+
+def _adjusted_rand(a: np.ndarray, b: np.ndarray) -> float:
+    table = _contingency(a, b).astype(np.float64)
+    pairs, rows, columns, total = (
+        float((counts * (counts - 1)).sum() / 2)
+        for counts in (table, table.sum(axis=1), table.sum(axis=0), np.array([float(len(a))]))
+    )
+    chance = rows * columns / total if total else 0.0
+    largest = (rows + columns) / 2
+    return 1.0 if largest == chance else (pairs - chance) / (largest - chance)
+
+
+def _indicators(labels: np.ndarray) -> csr_matrix:
+    labels = np.asarray(labels)
+    n_partitions, n_samples = labels.shape
+    width = int(labels.max()) + 1
+    columns = (labels.astype(np.int64) + width * np.arange(n_partitions)[:, None]).T.ravel()
+    starts = np.arange(0, n_partitions * n_samples + 1, n_partitions)
+    shape = (n_samples, width * n_partitions)
+    matrix = csr_matrix((np.ones(len(columns)), columns, starts), shape=shape)
+    return matrix[:, np.flatnonzero(np.diff(matrix.tocsc().indptr))]
+
+
+def _leading_axes(indicators: csr_matrix, n_axes: int) -> np.ndarray:
+    if n_axes >= min(indicators.shape) // 2:
+        left, values, _ = np.linalg.svd(indicators.toarray(), full_matrices=False)
+        return left[:, :n_axes] * values[:n_axes]
+    # A fixed start vector: the same axes each time.
+    start = np.ones(min(indicators.shape))
+    left, values, _ = svds(indicators, n_axes, v0=start)
+    return left[:, ::-1] * values[::-1]

@@ -1,0 +1,236 @@
+"""What a consensus decides without labels: family of starts, partition, number of features."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from scipy.stats import f as fisher
+from scipy.stats import false_discovery_control
+from sklearn.base import clone
+
+from sparsekm.cluster.centers import cluster_centers
+from sparsekm.cluster.sparsity_path import SparsityPath
+from sparsekm.tuning.consensus import agreement, consensus_partition
+from sparsekm.tuning.grid import default_sparsities
+from sparsekm.tuning.resampled_paths import FAMILIES, ResampledPaths
+
+# Two resamplings of a screened family agree at least so well (adjusted Rand index), or it is noise.
+REPRODUCIBLE = 1 / 3
+# Margin ratios closer than this are no difference: about twice their spread between seeds.
+SAME_SEPARATION = 0.04
+# Share of features without any difference between the clusters among those that are counted.
+FALSE_DISCOVERIES = 0.1
+N_FITS = 12
+
+
+@dataclass(frozen=True)
+class Consensus:
+    """The partition that resampled paths stand for.
+
+    Attributes
+    ----------
+    labels : ndarray of shape (n_samples,), int32
+    family : str
+        The family of starts whose paths were used, of `FAMILIES`.
+    reproducibility : ndarray of shape (n_families,)
+        Mean adjusted Rand index of two resamplings at the same sparsity.
+    separation : ndarray of shape (n_families, n_sparsities)
+        Mean `margin_ratio`.
+    partitions : ndarray of shape (n_resamplings, n_sparsities, n_samples)
+        Those of the family.
+    """
+
+    labels: np.ndarray
+    family: str
+    reproducibility: np.ndarray
+    separation: np.ndarray
+    partitions: np.ndarray
+
+
+def find_consensus(
+    resamplings: Sequence[ResampledPaths], n_clusters: int, *, seed: int
+) -> Consensus:
+    """Choose the family of starts and the partition that agrees most with its resamplings.
+
+    Candidates are the consensus of all sparsities and that of each. With few samples the first
+    averages most; with many, where a single sparsity may be the right one, another can win.
+
+    Parameters
+    ----------
+    resamplings : sequence of ResampledPaths
+        At least two, with all of `FAMILIES`.
+    n_clusters : int
+    seed : int
+
+    Returns
+    -------
+    Consensus
+    """
+    labels = np.array([resampling.labels for resampling in resamplings])
+    reproducibility = np.array([_reproducibility(labels[:, f]) for f in range(len(FAMILIES))])
+    separation = _mean_separation(resamplings)
+    chosen = choose_family(reproducibility, separation.mean(axis=1))
+    partitions = labels[:, chosen]
+    pool = partitions.reshape(-1, partitions.shape[-1])
+    candidates = [consensus_partition(pool, n_clusters, seed=seed)]
+    candidates += [
+        consensus_partition(partitions[:, i], n_clusters, seed=seed)
+        for i in range(partitions.shape[1])
+    ]
+    agreements = [float(agreement(candidate, pool).mean()) for candidate in candidates]
+    best = candidates[int(np.argmax(agreements))]
+    return Consensus(best, FAMILIES[chosen], reproducibility, separation, partitions)
+
+
+def choose_family(reproducibility: np.ndarray, separation: np.ndarray) -> int:
+    """Choose between the search for the optimum and the screened starts.
+
+    The screened starts are taken where they are reproducible: where marginal distributions say
+    nothing they are not. Of two such families the better separated one is taken. The optimum is
+    preferred to it only where it is both more reproducible and better separated: on correlated data
+    it can be perfectly reproducible and follow the correlations instead of the clusters.
+
+    Parameters
+    ----------
+    reproducibility : ndarray of shape (n_families,)
+        In the order of `FAMILIES`.
+    separation : ndarray of shape (n_families,)
+        Mean margin ratios; smaller is better.
+
+    Returns
+    -------
+    int
+    """
+    screened = [f for f in range(1, len(FAMILIES)) if reproducibility[f] >= REPRODUCIBLE]
+    if not screened:
+        return 0
+    best = min(screened, key=lambda f: separation[f])
+    better = separation[0] < separation[best] - SAME_SEPARATION
+    return 0 if better and reproducibility[0] > reproducibility[best] else best
+
+
+def count_discoveries(X: np.ndarray, labels: np.ndarray) -> int:
+    """Count the features whose means differ between clusters, at a false discovery rate of 10 %.
+
+    One-way analysis of variance of each feature, with the thresholds of Benjamini & Hochberg
+    (1995), doi:10.1111/j.2517-6161.1995.tb02031.x.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+    labels : ndarray of shape (n_samples,)
+
+    Returns
+    -------
+    int
+        At least 1.
+    """
+    n_samples, n_clusters = len(X), int(labels.max()) + 1
+    if n_clusters < 2 or n_samples <= n_clusters:
+        return X.shape[1]
+    centers = cluster_centers(X, labels, n_clusters) - X.mean(axis=0, dtype=np.float64)
+    between = (np.bincount(labels, minlength=n_clusters)[:, None] * centers**2).sum(axis=0)
+    total = X.var(axis=0, dtype=np.float64) * n_samples
+    within = np.maximum(total - between, 0.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = (between / (n_clusters - 1)) / (within / (n_samples - n_clusters))
+    p_values = fisher.sf(
+        np.nan_to_num(ratio, nan=0.0, posinf=np.inf), n_clusters - 1, n_samples - n_clusters
+    )
+    found = false_discovery_control(p_values) <= FALSE_DISCOVERIES
+    return max(1, int(np.count_nonzero(found)))
+
+
+def fit_from(estimator, X, labels: np.ndarray, sparsities: Sequence[float], progress=None):
+    """Run Algorithm 1 from a partition at every sparsity, each on its own.
+
+    Parameters
+    ----------
+    estimator : L0KMeans or L1KMeans
+    X : ndarray of shape (n_samples, n_features)
+    labels : ndarray of shape (n_samples,)
+    sparsities : sequence of float
+
+    Returns
+    -------
+    SparsityPath
+        Unlike those of `path`, the fits do not help each other.
+    """
+    estimator = clone(estimator).set_params(init=labels)
+    return SparsityPath.join([estimator.path(X, [sparsity]) for sparsity in sparsities])
+
+
+def final_sparsities(penalty: str, X: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Return the sparsities to fit from a consensus: a grid, and the number of discoveries."""
+    grid = default_sparsities(penalty, X.shape[1], N_FITS)
+    if penalty == "l0":
+        grid = np.union1d(grid, [count_discoveries(X, labels)])
+    return grid
+
+
+def judge_fits(path: SparsityPath, partitions: np.ndarray, n_discoveries: int) -> pd.DataFrame:
+    """Say of each fit how well it agrees with the resampled ones, and which one is taken.
+
+    Fits that agree as well as the best one, up to a standard error over the resamplings, are
+    admissible; of these the one is chosen that keeps the number of features nearest to that of the
+    discoveries, as a ratio.
+
+    Parameters
+    ----------
+    path : SparsityPath
+        From `fit_from`.
+    partitions : ndarray of shape (n_resamplings, n_sparsities, n_samples)
+    n_discoveries : int
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row per fit: sparsity, n_selected, objective, agreement, agreement_se, admissible, chosen.
+    """
+    agreements = np.array(
+        [[agreement(labels, drawn).mean() for drawn in partitions] for labels in path.labels]
+    )
+    mean = agreements.mean(axis=1)
+    se = agreements.std(axis=1, ddof=1) / np.sqrt(agreements.shape[1])
+    best = int(mean.argmax())
+    admissible = mean >= mean[best] - se[best]
+    distance = np.abs(np.log(path.n_selected / n_discoveries))
+    chosen = np.where(admissible, distance, np.inf).argmin()
+    return pd.DataFrame(
+        {
+            "sparsity": path.sparsities,
+            "n_selected": path.n_selected,
+            "objective": path.objectives,
+            "agreement": mean,
+            "agreement_se": se,
+            "admissible": admissible,
+            "chosen": np.arange(len(mean)) == chosen,
+        }
+    )
+
+
+def _reproducibility(partitions: np.ndarray) -> float:
+    """Average the agreement of each resampling with the next, at the same sparsity."""
+    following = np.roll(partitions, -1, axis=0)
+    pairs = partitions.shape[0] if partitions.shape[0] > 2 else 1
+    return float(
+        np.mean(
+            [
+                agreement(partitions[b, i], following[b, i][None])[0]
+                for b in range(pairs)
+                for i in range(partitions.shape[1])
+            ]
+        )
+    )
+
+
+def _mean_separation(resamplings: Sequence[ResampledPaths]) -> np.ndarray:
+    values = np.array([resampling.separation for resampling in resamplings])
+    known = np.isfinite(values)
+    count = np.maximum(known.sum(axis=0), 1)
+    mean = np.where(known, values, 0.0).sum(axis=0) / count
+    # Where nothing is known, no family is better separated than another.
+    return np.where(known.any(axis=0), mean, np.pi / 2)

@@ -1,0 +1,175 @@
+"""Paths fitted to parts of the data, from several kinds of start: what a consensus is made of.
+
+Resamplings take turns: one draws four fifths of the samples and all features, the next all samples
+and half of the features. Each fits a path from every family of starts: the search for the optimum,
+and Algorithm 1 from k-means on the features whose own distributions are farthest from a Gaussian,
+by either of two statistics. Every sample is then labelled by its nearest centre.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.base import clone
+
+from sparsekm.cluster.matrix import CentredMatrix
+from sparsekm.cluster.screening import marginal_scores
+from sparsekm.cluster.sparsity_path import SparsityPath
+from sparsekm.cluster.starts import ScreenedFeatures
+from sparsekm.tuning.resampling import label_everyone
+from sparsekm.tuning.separation import margin_ratio
+
+# Families of starts; the first is the search for the optimum, the others name a statistic.
+FAMILIES = ("optimum", "kolmogorov-smirnov", "mixture")
+
+SAMPLE_SHARE = 0.8
+FEATURE_SHARE = 0.5
+# A resampling fits no more samples than this; the others are labelled by their nearest centres.
+MOST_SAMPLES = 4000
+# Enough of a search for one of many fits that are averaged.
+N_INIT = 2
+N_SWEEPS = 4
+N_SCREENED_STARTS = 3
+
+N_SPARSITIES = 8
+# Fits that keep more than this share of the features select little, and weak signals drown in them.
+DENSEST_SHARE = 1 / 3
+
+
+@dataclass(frozen=True)
+class ResampledPaths:
+    """What one resampling found, family by family.
+
+    Attributes
+    ----------
+    labels : ndarray of shape (n_families, n_sparsities, n_samples), int16
+        Of all samples.
+    kept : bool array of shape (n_families, n_sparsities, n_features)
+        Features of non-zero weight.
+    drawn : bool array of shape (n_features,)
+        Features that were fitted.
+    separation : ndarray of shape (n_families, n_sparsities)
+        `margin_ratio` of the samples that were left out; NaN where none were.
+    """
+
+    labels: np.ndarray
+    kept: np.ndarray
+    drawn: np.ndarray
+    separation: np.ndarray
+
+
+def consensus_sparsities(penalty: str, n_features: int) -> np.ndarray:
+    """Return the sparsities at which resamplings are fitted.
+
+    Parameters
+    ----------
+    penalty : {"l0", "l1"}
+    n_features : int
+
+    Returns
+    -------
+    ndarray, ascending and distinct
+        For "l0" from about sqrt(n_features) / 2 features to a third of them; for "l1" the square
+        roots of these: the bound at which so many equal weights would meet it.
+    """
+    densest = max(1.0, n_features * DENSEST_SHARE)
+    sparsest = min(max(1.0, np.sqrt(n_features) / 2), densest)
+    counts = np.unique(np.rint(np.geomspace(sparsest, densest, N_SPARSITIES)))
+    return counts if penalty == "l0" else np.sqrt(counts)
+
+
+def resample_paths(
+    estimator, X: np.ndarray, sparsities: np.ndarray, *, index: int, seed: int, families=FAMILIES
+) -> ResampledPaths:
+    """Fit the paths of one resampling.
+
+    Parameters
+    ----------
+    estimator : L0KMeans or L1KMeans
+        Its number of clusters and guard are used.
+    X : ndarray of shape (n_samples, n_features)
+    sparsities : ndarray of shape (n_sparsities,)
+    index : int
+        Which resampling. It depends on (`seed`, `index`) and `X` alone.
+    seed : int
+        Root seed.
+    families : sequence of str
+        Some of `FAMILIES`.
+
+    Returns
+    -------
+    ResampledPaths
+    """
+    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(index, 6)))
+    rows, features = draw_part(X, index, rng, estimator.n_clusters)
+    part = X[np.ix_(rows, features)]
+    left_out = np.setdiff1d(np.arange(len(X)), rows)[:MOST_SAMPLES]
+    share = len(features) / X.shape[1]
+    scaled = _scale_sparsities(estimator.penalty, sparsities, share, len(features))
+    guard = max(1, int(estimator.min_cluster_size * len(rows) / len(X)))
+    estimator = clone(estimator).set_params(
+        n_init=N_INIT, n_sweeps=N_SWEEPS, min_cluster_size=guard, n_jobs=1, verbose=0
+    )
+    seeds = [int(state) for state in rng.integers(2**31, size=len(FAMILIES))]
+    labels = np.empty((len(families), len(sparsities), len(X)), np.int16)
+    kept = np.zeros((len(families), len(sparsities), X.shape[1]), bool)
+    separation = np.full((len(families), len(sparsities)), np.nan)
+    for f, family in enumerate(families):
+        estimator.set_params(random_state=seeds[FAMILIES.index(family)])
+        for i, (found, weights) in enumerate(_fit_family(estimator, part, scaled, family)):
+            labels[f, i] = label_everyone(X[:, features], part, found, weights)
+            kept[f, i, features] = weights > 0
+            if len(left_out):
+                held = X[np.ix_(left_out, features)]
+                separation[f, i] = margin_ratio(held, part, found, weights)
+    drawn = np.zeros(X.shape[1], bool)
+    drawn[features] = True
+    return ResampledPaths(labels, kept, drawn, separation)
+
+
+def draw_part(
+    X: np.ndarray, index: int, rng: np.random.Generator, n_clusters: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Draw the samples and the features of a resampling, each in ascending order.
+
+    All samples are taken where so few are drawn that they could not be clustered, and all features
+    where those drawn do not vary.
+    """
+    n_samples, n_features = X.shape
+    rows, features = np.arange(n_samples), np.arange(n_features)
+    by_samples = index % 2 == 0
+    size = int(np.ceil(SAMPLE_SHARE * n_samples)) if by_samples else n_samples
+    drawn = np.sort(rng.permutation(n_samples)[: min(size, MOST_SAMPLES)])
+    few = len(drawn) < max(10 * n_clusters, 20)
+    if not few or len(np.unique(X[drawn], axis=0)) >= n_clusters:
+        rows = drawn
+    if not by_samples:
+        drawn = np.sort(rng.permutation(n_features)[: max(1, round(FEATURE_SHARE * n_features))])
+        varies = np.ptp(X[np.ix_(rows, drawn)], axis=0) > 0
+        few = np.count_nonzero(varies) < 2
+        if not few and len(np.unique(X[np.ix_(rows, drawn)], axis=0)) >= n_clusters:
+            features = drawn
+    return rows, features
+
+
+def _fit_family(estimator, part, sparsities, family):
+    """Yield labels and weights at every sparsity."""
+    matrix = CentredMatrix(part)
+    if family == "optimum":
+        path = estimator.set_params(init=None).path(matrix, sparsities)
+        yield from zip(path.labels, path.weights, strict=True)
+        return
+    scores = marginal_scores(part, family)
+    seeds = np.random.SeedSequence(estimator.random_state)
+    estimator.set_params(init=ScreenedFeatures(scores, N_SCREENED_STARTS, seeds))
+    for sparsity in sparsities:
+        # One at a time: along a path the fits of larger objective would displace the others.
+        path: SparsityPath = estimator.path(matrix, [sparsity])
+        yield path.labels[0], path.weights[0]
+
+
+def _scale_sparsities(penalty, sparsities, share, n_features):
+    if penalty == "l0":
+        return np.clip(np.rint(sparsities * share), 1, n_features)
+    return np.clip(sparsities * np.sqrt(share), 1.0, np.sqrt(n_features))

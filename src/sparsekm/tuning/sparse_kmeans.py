@@ -1,0 +1,330 @@
+"""Sparse k-means that decides start, search and sparsity from the data alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from joblib import Parallel, delayed
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils.validation import check_is_fitted
+
+from sparsekm.cluster.estimator_base import read_array, remember_features
+from sparsekm.cluster.estimators import L0KMeans, L1KMeans
+from sparsekm.cluster.seeds import seed_sequence
+from sparsekm.cluster.sparsity_path import SparsityPath
+from sparsekm.cluster.validation import check_choice, check_count
+from sparsekm.tuning.clusterability import Clusterability, association_test, separation_test
+from sparsekm.tuning.consensus import coassociation, sample_confidence
+from sparsekm.tuning.consensus_choice import (
+    Consensus,
+    count_discoveries,
+    final_sparsities,
+    find_consensus,
+    fit_from,
+    judge_fits,
+)
+from sparsekm.tuning.noise_correlation import noise_correlation
+from sparsekm.tuning.resampled_paths import (
+    FAMILIES,
+    ResampledPaths,
+    consensus_sparsities,
+    resample_paths,
+)
+
+ESTIMATORS = {"l0": L0KMeans, "l1": L1KMeans}
+N_RESAMPLINGS = 20
+# The co-association of all pairs is only handed out up to so many samples: 200 MB.
+MOST_PAIRED = 5000
+
+
+@dataclass(frozen=True)
+class Conclusion:
+    """Everything that was decided about a data set.
+
+    Attributes
+    ----------
+    consensus : Consensus
+    path : SparsityPath
+        Fits from the consensus.
+    table : pandas.DataFrame
+        See `sparsekm.tuning.consensus_choice.judge_fits`.
+    confidence : ndarray of shape (n_samples,)
+    selection_frequency : ndarray of shape (n_features,)
+    clusterability : Clusterability
+    """
+
+    consensus: Consensus
+    path: SparsityPath
+    table: pd.DataFrame
+    confidence: np.ndarray
+    selection_frequency: np.ndarray
+    clusterability: Clusterability
+
+    @property
+    def index(self) -> int:
+        """Which fit was chosen."""
+        return int(np.flatnonzero(self.table["chosen"])[0])
+
+    def sentence(self) -> str:
+        """Say what decided, and how sure it is."""
+        table = self.table
+        kept = table["n_selected"].to_numpy()
+        admissible = kept[table["admissible"].to_numpy()]
+        family = FAMILIES.index(self.consensus.family)
+        start = {
+            "optimum": "the search for the optimum decided the start, because features on their "
+            "own say too little",
+            "kolmogorov-smirnov": "features whose distributions are far from a Gaussian "
+            "(Kolmogorov-Smirnov) decided the start",
+            "mixture": "features whose distributions look like mixtures decided the start",
+        }[self.consensus.family]
+        evidence = "Evidence" if self.clusterability.has_clusters else "No evidence"
+        return (
+            f"{evidence} of clusters: {self.clusterability.reason}; {start} (two resamplings agree "
+            f"with an adjusted Rand index of {self.consensus.reproducibility[family]:.2f}); "
+            f"{kept[self.index]:,} of {self.path.weights.shape[1]:,} features are kept, and "
+            f"{admissible.min():,} to {admissible.max():,} would do as well; a sample is in its "
+            f"cluster in {self.confidence.mean():.0%} of the resampled fits on average."
+        )
+
+
+class SparseKMeans(SelectorMixin, ClusterMixin, BaseEstimator):
+    """Sparse k-means whose start, search and number of features follow from the data.
+
+    Paths are fitted to resamplings of samples and features from several kinds of start. The
+    partition that agrees most with them is the consensus, from which Algorithm 1 gives the fit: an
+    ordinary l0 or l1 fit, with its features. Labels of classes are never used.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        Number of clusters K.
+    penalty : {"l0", "l1"}, default="l0"
+        As in `L0KMeans` or `L1KMeans`.
+    sparsity : "auto", int or float, default="auto"
+        With a number, as in `L0KMeans` or `L1KMeans`, only start and search are decided.
+    min_cluster_size : int, default=1
+        Smallest cluster allowed.
+    random_state : None, int, RandomState or Generator, default=None
+        Controls the randomness. Each resampling depends on (seed, index) alone. None draws fresh
+        entropy, and never NumPy's global generator.
+    n_jobs : int, default=None
+        Resamplings fitted at once, in threads (None is 1, -1 all cores). Results do not depend on
+        it.
+    verbose : int, default=0
+        Whether to print progress.
+
+    Attributes
+    ----------
+    labels_, cluster_centers_, feature_weights_, feature_scores_, objective_, n_iter_, search_
+        As in `L0KMeans`.
+    sparsity_ : int or float
+    search_results_ : pandas.DataFrame
+        A row per fit tried: sparsity, n_selected, objective, agreement (mean adjusted Rand index
+        with the resampled fits), agreement_se, admissible (agrees as well as the best, up to one
+        standard error) and chosen.
+    conclusion_ : str
+        What decided, in one sentence.
+    has_clusters_ : bool
+        Whether there is evidence of clusters.
+    coassociation_ : ndarray of shape (n_samples, n_samples) or None
+        Share of the resampled fits in which two samples are together; None beyond 5,000 samples.
+    sample_confidence_ : ndarray of shape (n_samples,)
+        Share of the resampled fits that put a sample into its cluster.
+    selection_frequency_ : ndarray of shape (n_features,)
+        Share of the resamplings that keep a feature, of those in which it was drawn, at the
+        sparsity nearest to `sparsity_`.
+    best_estimator_ : L0KMeans or L1KMeans
+        The fit that was chosen.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features,)
+        Where X has column names.
+
+    See Also
+    --------
+    GapSearch : The paper's choice of the sparsity, for independent features.
+
+    Notes
+    -----
+    Features are never rescaled: standardise first where they have different units. Batches are
+    clusters as far as this method, or any, can tell.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sparsekm import SparseKMeans
+    >>> X = np.random.default_rng(0).normal(size=(60, 100))
+    >>> X[:20, :10] += 3
+    >>> X[20:40, :10] -= 3
+    >>> found = SparseKMeans(n_clusters=3, random_state=0).fit(X)
+    >>> found.get_support(indices=True)
+    array([0, 1, 2, 3, 4, 5, 6, 7, 8, 9])
+    """
+
+    def __init__(
+        self,
+        n_clusters=8,
+        *,
+        penalty="l0",
+        sparsity="auto",
+        min_cluster_size=1,
+        random_state=None,
+        n_jobs=None,
+        verbose=0,
+    ):
+        self.n_clusters = n_clusters
+        self.penalty = penalty
+        self.sparsity = sparsity
+        self.min_cluster_size = min_cluster_size
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def fit(self, X, y=None):
+        """Resample, find the consensus and fit from it.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            As `L0KMeans.fit`.
+        """
+        given, X = X, read_array(self, X)
+        seed = int(seed_sequence(self.random_state).generate_state(1)[0])
+        estimator = self._make_estimator(seed)
+        if not isinstance(self.sparsity, str):
+            estimator.set_params(sparsity=self.sparsity)
+        elif self.sparsity != "auto":
+            raise ValueError(f"sparsity={self.sparsity!r} should be 'auto' or a number.")
+        # Refuses what cannot be clustered before anything is resampled.
+        estimator.check(X)
+        sparsities = consensus_sparsities(self.penalty, X.shape[1])
+        resamplings = self._resample(estimator, X, sparsities, seed)
+        number = None if isinstance(self.sparsity, str) else self.sparsity
+        found = conclude(estimator, X, sparsities, resamplings, seed=seed, sparsity=number)
+        remember_features(self, given)
+        return self._learn(estimator, given, sparsities, resamplings, found)
+
+    def predict(self, X):
+        """Label samples by their nearest centre under the feature weights.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), int32
+        """
+        check_is_fitted(self)
+        return self.best_estimator_.predict(X)
+
+    def _get_support_mask(self):
+        check_is_fitted(self)
+        return self.feature_weights_ > 0
+
+    def _make_estimator(self, seed: int):
+        penalty = check_choice("penalty", self.penalty, ESTIMATORS)
+        return ESTIMATORS[penalty](
+            check_count("n_clusters", self.n_clusters),
+            min_cluster_size=check_count("min_cluster_size", self.min_cluster_size),
+            random_state=seed,
+            n_jobs=self.n_jobs,
+        )
+
+    def _resample(self, estimator, X, sparsities, seed) -> list[ResampledPaths]:
+        def work(index):
+            resampling = resample_paths(estimator, X, sparsities, index=index, seed=seed)
+            if self.verbose:
+                print(f"SparseKMeans: resampling {index + 1} of {N_RESAMPLINGS} done", flush=True)  # noqa: T201 (asked for by `verbose`)
+            return resampling
+
+        return Parallel(n_jobs=self.n_jobs, require="sharedmem")(
+            delayed(work)(index) for index in range(N_RESAMPLINGS)
+        )
+
+    def _learn(self, estimator, X, sparsities, resamplings, found: Conclusion):
+        index = found.index
+        sparsity = found.path.sparsities[index]
+        self.sparsity_ = int(sparsity) if self.penalty == "l0" else float(sparsity)
+        self.best_estimator_ = estimator.set_params(sparsity=self.sparsity_)
+        self.best_estimator_.adopt(X, found.path, index)
+        for name in ("labels_", "cluster_centers_", "feature_weights_", "feature_scores_"):
+            setattr(self, name, getattr(self.best_estimator_, name))
+        for name in ("objective_", "n_iter_", "search_"):
+            setattr(self, name, getattr(self.best_estimator_, name))
+        pool = found.consensus.partitions.reshape(-1, len(self.labels_))
+        self.search_results_ = found.table
+        self.conclusion_ = found.sentence()
+        self.has_clusters_ = found.clusterability.has_clusters
+        self.coassociation_ = coassociation(pool) if len(self.labels_) <= MOST_PAIRED else None
+        self.sample_confidence_ = found.confidence
+        self.selection_frequency_ = found.selection_frequency
+        return self
+
+
+def conclude(
+    estimator,
+    X: np.ndarray,
+    sparsities: np.ndarray,
+    resamplings: Sequence[ResampledPaths],
+    *,
+    seed: int,
+    sparsity: Any = None,
+) -> Conclusion:
+    """Decide from resampled paths.
+
+    Parameters
+    ----------
+    estimator : L0KMeans or L1KMeans
+    X : ndarray of shape (n_samples, n_features)
+    sparsities : ndarray of shape (n_sparsities,)
+        Those of the resampled paths.
+    resamplings : sequence of ResampledPaths
+    seed : int
+    sparsity : int or float, optional
+        The only one to fit; by default it is chosen.
+
+    Returns
+    -------
+    Conclusion
+    """
+    consensus = find_consensus(resamplings, estimator.n_clusters, seed=seed)
+    given = [sparsity] if sparsity is not None else None
+    tried = given or final_sparsities(estimator.penalty, X, consensus.labels)
+    path = fit_from(estimator, X, consensus.labels, tried)
+    table = judge_fits(path, consensus.partitions, count_discoveries(X, consensus.labels))
+    chosen = int(np.flatnonzero(table["chosen"])[0])
+    pool = consensus.partitions.reshape(-1, len(X))
+    family = FAMILIES.index(consensus.family)
+    nearest = int(np.abs(np.log(sparsities / path.sparsities[chosen])).argmin())
+    kept = np.sum([resampling.kept[family, nearest] for resampling in resamplings], axis=0)
+    drawn = np.sum([resampling.drawn for resampling in resamplings], axis=0)
+    if noise_correlation(X, path.labels[chosen], path.weights[chosen]).is_beyond_chance:
+        clusterability = separation_test(
+            estimator, X, sparsities, consensus.separation[family], consensus.family, seed=seed
+        )
+    else:
+        clusterability = association_test(X, resamplings, family, seed=seed)
+    return Conclusion(
+        consensus,
+        path,
+        table,
+        sample_confidence(path.labels[chosen], pool),
+        kept / np.maximum(drawn, 1),
+        clusterability,
+    )
