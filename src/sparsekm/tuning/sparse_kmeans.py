@@ -28,7 +28,7 @@ from sparsekm.tuning.consensus_choice import (
     fit_from,
     judge_fits,
 )
-from sparsekm.tuning.noise_correlation import noise_correlation
+from sparsekm.tuning.feature_limit import feature_limit
 from sparsekm.tuning.resampled_paths import (
     FAMILIES,
     ResampledPaths,
@@ -314,7 +314,7 @@ def conclude(
     nearest = int(np.abs(np.log(sparsities / path.sparsities[chosen])).argmin())
     kept = np.sum([resampling.kept[family, nearest] for resampling in resamplings], axis=0)
     drawn = np.sum([resampling.drawn for resampling in resamplings], axis=0)
-    if noise_correlation(X, path.labels[chosen], path.weights[chosen]).is_beyond_chance:
+    if feature_limit(X, path).correlation.is_beyond_chance:
         clusterability = separation_test(
             estimator, X, sparsities, consensus.separation[family], consensus.family, seed=seed
         )
