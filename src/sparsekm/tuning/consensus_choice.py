@@ -51,7 +51,7 @@ class Consensus:
 
 
 def find_consensus(
-    resamplings: Sequence[ResampledPaths], n_clusters: int, *, seed: int
+    resamplings: Sequence[ResampledPaths], n_clusters: int, *, seed: int, family: str | None = None
 ) -> Consensus:
     """Choose the family of starts and the partition that agrees most with its resamplings.
 
@@ -64,6 +64,8 @@ def find_consensus(
         At least two, with all of `FAMILIES`.
     n_clusters : int
     seed : int
+    family : str, optional
+        The family to use; by default it is chosen.
 
     Returns
     -------
@@ -72,7 +74,11 @@ def find_consensus(
     labels = np.array([resampling.labels for resampling in resamplings])
     reproducibility = np.array([_reproducibility(labels[:, f]) for f in range(len(FAMILIES))])
     separation = _mean_separation(resamplings)
-    chosen = choose_family(reproducibility, separation.mean(axis=1))
+    chosen = (
+        choose_family(reproducibility, separation.mean(axis=1))
+        if family is None
+        else FAMILIES.index(family)
+    )
     partitions = labels[:, chosen]
     pool = partitions.reshape(-1, partitions.shape[-1])
     candidates = [consensus_partition(pool, n_clusters, seed=seed)]

@@ -285,6 +285,7 @@ def conclude(
     *,
     seed: int,
     sparsity: Any = None,
+    family: str | None = None,
 ) -> Conclusion:
     """Decide from resampled paths.
 
@@ -298,28 +299,30 @@ def conclude(
     seed : int
     sparsity : int or float, optional
         The only one to fit; by default it is chosen.
+    family : str, optional
+        The family of starts to use; by default it is chosen.
 
     Returns
     -------
     Conclusion
     """
-    consensus = find_consensus(resamplings, estimator.n_clusters, seed=seed)
+    consensus = find_consensus(resamplings, estimator.n_clusters, seed=seed, family=family)
     given = [sparsity] if sparsity is not None else None
     tried = given or final_sparsities(estimator.penalty, X, consensus.labels)
     path = fit_from(estimator, X, consensus.labels, tried)
     table = judge_fits(path, consensus.partitions, count_discoveries(X, consensus.labels))
     chosen = int(np.flatnonzero(table["chosen"])[0])
     pool = consensus.partitions.reshape(-1, len(X))
-    family = FAMILIES.index(consensus.family)
+    number = FAMILIES.index(consensus.family)
     nearest = int(np.abs(np.log(sparsities / path.sparsities[chosen])).argmin())
-    kept = np.sum([resampling.kept[family, nearest] for resampling in resamplings], axis=0)
+    kept = np.sum([resampling.kept[number, nearest] for resampling in resamplings], axis=0)
     drawn = np.sum([resampling.drawn for resampling in resamplings], axis=0)
     if feature_limit(X, path).correlation.is_beyond_chance:
         clusterability = separation_test(
-            estimator, X, sparsities, consensus.separation[family], consensus.family, seed=seed
+            estimator, X, sparsities, consensus.separation[number], consensus.family, seed=seed
         )
     else:
-        clusterability = association_test(X, resamplings, family, seed=seed)
+        clusterability = association_test(X, resamplings, number, seed=seed)
     return Conclusion(
         consensus,
         path,
