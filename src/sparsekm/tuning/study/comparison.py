@@ -221,14 +221,13 @@ def _fit_by_consensus(estimator: L0KMeans, data: StudyData, seed: int) -> pd.Dat
     paths = {}
     for name, family in {CONSENSUS: None, **CONSENSUS_OF}.items():
         found = conclude(estimator, X, sparsities, resamplings, seed=seed, family=family)
-        paths[name] = (found.path, found.index)
+        paths[name] = found.fit
     scores = marginal_scores(X)
     p_values = marginal_p_values(scores, len(X))
     count = higher_criticism_threshold(p_values, len(X))
     screened = clone(estimator).set_params(init="screened")
-    paths[SCREENED] = (screened.path(X, [count]), 0)
-    rows = [_score_rows(data, path).iloc[[index]] for path, index in paths.values()]
-    return pd.concat(rows).assign(rule=list(paths))
+    paths[SCREENED] = screened.path(X, [count])
+    return _score_rows(data, SparsityPath.join(list(paths.values()))).assign(rule=list(paths))
 
 
 def _find_yardsticks(data: StudyData, rows: pd.DataFrame) -> dict[str, int]:
