@@ -48,9 +48,10 @@ def consensus_partition(labels: np.ndarray, n_clusters: int, *, seed: int = 0) -
     ndarray of shape (n_samples,), int32
     """
     axes = _leading_axes(_indicators(labels), n_clusters)
-    # Samples that no partition tells apart coincide, of which there may be fewer than clusters.
-    if len(np.unique(axes.round(9), axis=0)) < n_clusters:
-        return np.asarray(labels[0], dtype=np.int32)
+    # Samples that no partition tells apart coincide: there may be no more groups than clusters.
+    groups, group = np.unique(axes.round(9), axis=0, return_inverse=True)
+    if len(groups) <= n_clusters:
+        return group.astype(np.int32)
     return KMeans(n_clusters, random_state=seed).fit(axes).labels_
 
 
