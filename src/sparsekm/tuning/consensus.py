@@ -12,9 +12,12 @@ from __future__ import annotations
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 from scipy.sparse import csr_matrix
-from scipy.sparse.linalg import svds
+from sklearn.utils.extmath import randomized_svd
 
 from sparsekm.cluster.estimators import KMeans
+
+# Power iterations of a sparse decomposition: axes that count are much longer than the rest.
+N_ITERATIONS = 10
 
 
 def coassociation(labels: np.ndarray) -> np.ndarray:
@@ -48,9 +51,10 @@ def consensus_partition(labels: np.ndarray, n_clusters: int, *, seed: int = 0) -
     ndarray of shape (n_samples,), int32
     """
     axes = _leading_axes(_indicators(labels), n_clusters)
-    # Samples that no partition tells apart coincide, of which there may be fewer than clusters.
-    if len(np.unique(axes.round(9), axis=0)) < n_clusters:
-        return np.asarray(labels[0], dtype=np.int32)
+    # Samples that no partition tells apart coincide: there may be no more groups than clusters.
+    groups, group = np.unique(axes.round(9), axis=0, return_inverse=True)
+    if len(groups) <= n_clusters:
+        return group.astype(np.int32)
     return KMeans(n_clusters, random_state=seed).fit(axes).labels_
 
 
@@ -125,7 +129,6 @@ def _leading_axes(indicators: csr_matrix, n_axes: int) -> np.ndarray:
     if n_axes >= min(indicators.shape) // 2:
         left, values, _ = np.linalg.svd(indicators.toarray(), full_matrices=False)
         return left[:, :n_axes] * values[:n_axes]
-    # A fixed start vector: the same axes each time.
-    start = np.ones(min(indicators.shape))
-    left, values, _ = svds(indicators, n_axes, v0=start)
-    return left[:, ::-1] * values[::-1]
+    # Not `scipy.sparse.linalg.svds`: where axes are equally long, it draws from entropy of its own.
+    left, values, _ = randomized_svd(indicators, n_axes, n_iter=N_ITERATIONS, random_state=0)
+    return left * values

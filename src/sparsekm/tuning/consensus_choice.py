@@ -140,6 +140,8 @@ def count_discoveries(X: np.ndarray, labels: np.ndarray) -> int:
     centers = cluster_centers(X, labels, n_clusters) - X.mean(axis=0, dtype=np.float64)
     between = (np.bincount(labels, minlength=n_clusters)[:, None] * centers**2).sum(axis=0)
     total = X.var(axis=0, dtype=np.float64) * n_samples
+    # A constant feature's sums of squares are rounding, and their ratio can be anything.
+    between[np.ptp(X, axis=0) == 0] = 0.0
     within = np.maximum(total - between, 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = (between / (n_clusters - 1)) / (within / (n_samples - n_clusters))
