@@ -36,7 +36,9 @@ def coassociation(labels: np.ndarray) -> np.ndarray:
     return (indicators @ indicators.T).toarray() / len(labels)
 
 
-def consensus_partition(labels: np.ndarray, n_clusters: int, *, seed: int = 0) -> np.ndarray:
+def consensus_partition(
+    labels: np.ndarray, n_clusters: int, *, seed: int = 0, weights: np.ndarray | None = None
+) -> np.ndarray:
     """Cluster the co-association by its leading eigenvectors.
 
     Parameters
@@ -45,12 +47,14 @@ def consensus_partition(labels: np.ndarray, n_clusters: int, *, seed: int = 0) -
         From 0 up.
     n_clusters : int
     seed : int
+    weights : ndarray of shape (n_partitions,), optional
+        How much each partition counts; by default all alike.
 
     Returns
     -------
     ndarray of shape (n_samples,), int32
     """
-    axes = _leading_axes(_indicators(labels), n_clusters)
+    axes = _leading_axes(_indicators(labels, weights), n_clusters)
     # Samples that no partition tells apart coincide: there may be no more groups than clusters.
     groups, group = np.unique(axes.round(9), axis=0, return_inverse=True)
     if len(groups) <= n_clusters:
@@ -114,14 +118,15 @@ def _adjusted_rand(a: np.ndarray, b: np.ndarray) -> float:
     return 1.0 if largest == chance else (pairs - chance) / (largest - chance)
 
 
-def _indicators(labels: np.ndarray) -> csr_matrix:
+def _indicators(labels: np.ndarray, weights: np.ndarray | None = None) -> csr_matrix:
     labels = np.asarray(labels)
     n_partitions, n_samples = labels.shape
     width = int(labels.max()) + 1
     columns = (labels.astype(np.int64) + width * np.arange(n_partitions)[:, None]).T.ravel()
     starts = np.arange(0, n_partitions * n_samples + 1, n_partitions)
     shape = (n_samples, width * n_partitions)
-    matrix = csr_matrix((np.ones(len(columns)), columns, starts), shape=shape)
+    entries = np.ones(n_partitions) if weights is None else np.sqrt(weights)
+    matrix = csr_matrix((np.tile(entries, n_samples), columns, starts), shape=shape)
     return matrix[:, np.flatnonzero(np.diff(matrix.tocsc().indptr))]
 
 
