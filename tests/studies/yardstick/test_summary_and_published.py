@@ -144,12 +144,12 @@ def test_the_figure_has_a_mark_per_set_and_method_and_names_them():
         drawn = np.concatenate([line.get_xdata() for line in axes.lines if len(line.get_xdata())])
         for value in values:
             assert np.isclose(drawn, value).any()
-    # An open mark for the published error.
+    # A ring for the published error.
     assert np.isclose(np.concatenate([line.get_xdata() for line in left.lines]), 0.15).any()
     labels = [text.get_text() for text in left.get_yticklabels()]
     assert labels == ["first\n20 × 8, K = 2", "second\n20 × 8, K = 2"]
     said = [text.get_text() for text in figure.legends[0].get_texts()]
     titles = [METHODS[name].title for name in ("kmeans", "l0", "scfs")]
-    assert said == [*titles, "open: published"]
+    assert said == [*titles, "ring: published"]
     assert "<svg" in figure_svg(figure)
     assert figure_png(figure).startswith(b"\x89PNG")

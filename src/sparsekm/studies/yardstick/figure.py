@@ -23,7 +23,7 @@ def yardstick_figure(table: pd.DataFrame, summary: pd.DataFrame) -> Figure:
         Rows of `sparsekm.studies.yardstick.runner.run_seeds`: lines run from the lowest to the
         highest value of any seed.
     summary : DataFrame
-        As `sparsekm.studies.yardstick.published.set_beside` returns it: marks are means, open ones
+        As `sparsekm.studies.yardstick.published.set_beside` returns it: marks are means, rings
         published errors.
 
     Returns
@@ -43,29 +43,28 @@ def yardstick_figure(table: pd.DataFrame, summary: pd.DataFrame) -> Figure:
             _draw_method(right, rows, "share", method, names, height)
             own = summary[summary["method"] == method]
             places = [names.index(name) + height for name in own["data_set"]]
-            left.plot(own["published_error"], places, **_marks(method, is_open=True))
+            left.plot(own["published_error"], places, **_marks(method, is_ring=True))
         _label(left, right, names, summary)
         handles = [
             Line2D([], [], label=METHODS[method].title, **_marks(method)) for method in methods
         ]
         if summary["published_error"].notna().any():
-            open_mark = {**_marks(""), "markerfacecolor": "white"}
-            handles.append(Line2D([], [], label="open: published", **open_mark))
-        figure.legend(handles=handles, loc="outside upper center", ncols=min(len(handles), 5))
+            handles.append(Line2D([], [], label="ring: published", **_marks("", is_ring=True)))
+        figure.legend(handles=handles, loc="outside upper center", ncols=min(len(handles), 4))
     return figure
 
 
-def _marks(method: str, *, is_open: bool = False) -> dict:
+def _marks(method: str, *, is_ring: bool = False) -> dict:
     look = method_look(method)
     return {
         "color": look.color,
-        "marker": look.marker,
+        # A published value is a ring, which shows around an equal one of ours.
+        "marker": "o" if is_ring else look.marker,
         "linestyle": "",
-        "markersize": 4.8,
-        "markerfacecolor": "white" if is_open else look.color,
+        "markersize": 8.5 if is_ring else 4.8,
+        "markerfacecolor": "white" if is_ring else look.color,
         "markeredgewidth": 0.9,
-        # Published values lie below ours, where both are the same.
-        "zorder": 2.5 if is_open else 3,
+        "zorder": 2.5 if is_ring else 3,
         "clip_on": False,
     }
 
