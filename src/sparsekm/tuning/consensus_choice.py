@@ -26,6 +26,8 @@ FAR_BETTER_SEPARATION = 0.1
 # Share of features without any difference between the clusters among those that are counted.
 FALSE_DISCOVERIES = 0.1
 N_FITS = 12
+# Agreements count as equal within so many standard errors over the resamplings.
+STANDARD_ERRORS = 2
 
 
 @dataclass(frozen=True)
@@ -58,8 +60,8 @@ def find_consensus(
     """Choose the family of starts and the partition that agrees most with its resamplings.
 
     Candidates are the consensus of all sparsities, which count by how reproducible they are, and
-    that of each. With few samples the first
-    averages most; with many, where a single sparsity may be the right one, another can win.
+    that of each. The first is taken unless another agrees clearly better: with few samples
+    averaging gains most, with many a single sparsity may be the right one.
 
     Parameters
     ----------
@@ -93,8 +95,9 @@ def find_consensus(
         consensus_partition(partitions[:, i], n_clusters, seed=seed)
         for i in range(partitions.shape[1])
     ]
-    agreements = [float(agreement(candidate, pool).mean()) for candidate in candidates]
-    best = candidates[int(np.argmax(agreements))]
+    agreements = _agreements(candidates, partitions)
+    # The consensus of all averages most: another one must agree clearly better.
+    best = candidates[0 if _is_as_good(agreements)[0] else int(agreements.mean(axis=1).argmax())]
     return Consensus(best, FAMILIES[chosen], reproducibility, separation, partitions)
 
 
@@ -193,7 +196,7 @@ def try_sparsities(estimator, X: np.ndarray, n_discoveries: int) -> np.ndarray:
 def judge_fits(path: SparsityPath, partitions: np.ndarray, n_discoveries: int) -> pd.DataFrame:
     """Say of each fit how well it agrees with the resampled ones, and which one is taken.
 
-    Fits that agree as well as the best one, up to a standard error over the resamplings, are
+    Fits that agree as well as the best one, up to two standard errors over the resamplings, are
     admissible; of these the one is chosen that keeps the number of features nearest to that of the
     discoveries, as a ratio.
 
@@ -209,13 +212,8 @@ def judge_fits(path: SparsityPath, partitions: np.ndarray, n_discoveries: int) -
     pandas.DataFrame
         A row per fit: sparsity, n_selected, objective, agreement, agreement_se, admissible, chosen.
     """
-    agreements = np.array(
-        [[agreement(labels, drawn).mean() for drawn in partitions] for labels in path.labels]
-    )
-    mean = agreements.mean(axis=1)
-    se = agreements.std(axis=1, ddof=1) / np.sqrt(agreements.shape[1])
-    best = int(mean.argmax())
-    admissible = mean >= mean[best] - se[best]
+    agreements = _agreements(path.labels, partitions)
+    admissible = _is_as_good(agreements)
     distance = np.abs(np.log(path.n_selected / n_discoveries))
     chosen = np.where(admissible, distance, np.inf).argmin()
     return pd.DataFrame(
@@ -223,12 +221,29 @@ def judge_fits(path: SparsityPath, partitions: np.ndarray, n_discoveries: int) -
             "sparsity": path.sparsities,
             "n_selected": path.n_selected,
             "objective": path.objectives,
-            "agreement": mean,
-            "agreement_se": se,
+            "agreement": agreements.mean(axis=1),
+            "agreement_se": _standard_errors(agreements),
             "admissible": admissible,
-            "chosen": np.arange(len(mean)) == chosen,
+            "chosen": np.arange(len(admissible)) == chosen,
         }
     )
+
+
+def _agreements(candidates: Sequence[np.ndarray], partitions: np.ndarray) -> np.ndarray:
+    """Average agreements over the sparsities: an array (n_candidates, n_resamplings)."""
+    return np.array(
+        [[agreement(labels, drawn).mean() for drawn in partitions] for labels in candidates]
+    )
+
+
+def _is_as_good(agreements: np.ndarray) -> np.ndarray:
+    mean = agreements.mean(axis=1)
+    best = int(mean.argmax())
+    return mean >= mean[best] - STANDARD_ERRORS * _standard_errors(agreements)[best]
+
+
+def _standard_errors(agreements: np.ndarray) -> np.ndarray:
+    return agreements.std(axis=1, ddof=1) / np.sqrt(agreements.shape[1])
 
 
 def _reproducibility(partitions: np.ndarray) -> np.ndarray:

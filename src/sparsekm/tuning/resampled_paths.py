@@ -25,6 +25,7 @@ from sparsekm.tuning.separation import margin_ratio
 FAMILIES = ("optimum", "kolmogorov-smirnov", "mixture")
 
 SAMPLE_SHARE = 0.8
+# Where all samples are fitted; the fewer are, the more features: they differ enough already.
 FEATURE_SHARE = 0.5
 # A resampling fits no more samples than this; the others are labelled by their nearest centres.
 MOST_SAMPLES = 4000
@@ -32,6 +33,10 @@ MOST_SAMPLES = 4000
 N_INIT = 2
 N_SWEEPS = 4
 N_SCREENED_STARTS = 3
+
+# Resampled fits have no cluster of fewer samples, or of fewer than a quarter of the mean size: with
+# strongly correlated or heavy-tailed features the optimum else splits off single outliers.
+SMALLEST_CLUSTER = 5
 
 N_SPARSITIES = 8
 # Fits that keep more than this share of the features select little, and weak signals drown in them.
@@ -108,9 +113,9 @@ def resample_paths(
     left_out = np.setdiff1d(np.arange(len(X)), rows)[:MOST_SAMPLES]
     share = len(features) / X.shape[1]
     scaled = _scale_sparsities(estimator.penalty, sparsities, share, len(features))
-    guard = max(1, int(estimator.min_cluster_size * len(rows) / len(X)))
+    guard = int(_smallest_cluster(estimator, len(X)) * len(rows) / len(X))
     estimator = clone(estimator).set_params(
-        n_init=N_INIT, n_sweeps=N_SWEEPS, min_cluster_size=guard, n_jobs=1, verbose=0
+        n_init=N_INIT, n_sweeps=N_SWEEPS, min_cluster_size=max(1, guard), n_jobs=1, verbose=0
     )
     seeds = [int(state) for state in rng.integers(2**31, size=len(FAMILIES))]
     labels = np.empty((len(families), len(sparsities), len(X)), np.int16)
@@ -146,12 +151,19 @@ def draw_part(
     if count_distinct(CentredMatrix(X[drawn]), enough) >= enough:
         rows = drawn
     if not by_samples:
-        drawn = np.sort(rng.permutation(n_features)[: max(1, round(FEATURE_SHARE * n_features))])
+        share = 1 - (1 - FEATURE_SHARE) * len(rows) / n_samples
+        drawn = np.sort(rng.permutation(n_features)[: max(1, round(share * n_features))])
         part = X[np.ix_(rows, drawn)]
         varies = np.count_nonzero(np.ptp(part, axis=0))
         if varies >= 2 and count_distinct(CentredMatrix(part), enough) >= enough:
             features = drawn
     return rows, features
+
+
+def _smallest_cluster(estimator, n_samples: int) -> int:
+    """Return the guard of resamplings: what is smaller is a few outliers, not a cluster."""
+    own = min(SMALLEST_CLUSTER, n_samples // (4 * estimator.n_clusters))
+    return max(own, estimator.min_cluster_size)
 
 
 def _fit_family(estimator, part, sparsities, family):

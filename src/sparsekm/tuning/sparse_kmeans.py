@@ -123,8 +123,8 @@ class SparseKMeans(SelectorMixin, ClusterMixin, BaseEstimator):
     sparsity_ : int or float
     search_results_ : pandas.DataFrame
         A row per fit tried: sparsity, n_selected, objective, agreement (mean adjusted Rand index
-        with the resampled fits), agreement_se, admissible (agrees as well as the best, up to one
-        standard error) and chosen.
+        with the resampled fits), agreement_se, admissible (agrees as well as the best, up to two
+        standard errors) and chosen.
     conclusion_ : str
         What decided, in one sentence.
     has_clusters_ : bool
