@@ -108,7 +108,7 @@ def resample_paths(
     left_out = np.setdiff1d(np.arange(len(X)), rows)[:MOST_SAMPLES]
     share = len(features) / X.shape[1]
     scaled = _scale_sparsities(estimator.penalty, sparsities, share, len(features))
-    guard = max(1, int(estimator.min_cluster_size * len(rows) / len(X)))
+    guard = max(1, int(estimator.min_cluster_size) * len(rows) // len(X))
     estimator = clone(estimator).set_params(
         n_init=N_INIT, n_sweeps=N_SWEEPS, min_cluster_size=guard, n_jobs=1, verbose=0
     )
