@@ -17,6 +17,7 @@ from sparsekm import (
     L1KMeans,
     PCAKMeans,
     PenalizedGaussianMixture,
+    SparseKMeans,
 )
 from sparsekm.cluster.streamed_matrix import StreamedMatrix
 from sparsekm.tuning.number_of_clusters import compare_cluster_counts
@@ -39,6 +40,14 @@ ESTIMATORS = {
     SCFS: {**COMMON, "max_iter": 50},
     GapSearch: {**TUNED},
     StabilitySearch: {**TUNED, "n_splits": 2},
+    SparseKMeans: {
+        "n_clusters": 5,
+        "sparsity": 3,
+        "min_cluster_size": 2,
+        "random_state": 3,
+        "n_jobs": 1,
+        "verbose": 0,
+    },
 }
 GRID = [2, 5]
 

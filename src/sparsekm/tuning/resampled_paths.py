@@ -113,7 +113,7 @@ def resample_paths(
     left_out = np.setdiff1d(np.arange(len(X)), rows)[:MOST_SAMPLES]
     share = len(features) / X.shape[1]
     scaled = _scale_sparsities(estimator.penalty, sparsities, share, len(features))
-    guard = int(_smallest_cluster(estimator, len(X)) * len(rows) / len(X))
+    guard = _smallest_cluster(estimator, len(X)) * len(rows) // len(X)
     estimator = clone(estimator).set_params(
         n_init=N_INIT, n_sweeps=N_SWEEPS, min_cluster_size=max(1, guard), n_jobs=1, verbose=0
     )
@@ -162,8 +162,8 @@ def draw_part(
 
 def _smallest_cluster(estimator, n_samples: int) -> int:
     """Return the guard of resamplings: what is smaller is a few outliers, not a cluster."""
-    own = min(SMALLEST_CLUSTER, n_samples // (4 * estimator.n_clusters))
-    return max(own, estimator.min_cluster_size)
+    own = min(SMALLEST_CLUSTER, n_samples // (4 * int(estimator.n_clusters)))
+    return max(own, int(estimator.min_cluster_size))
 
 
 def _fit_family(estimator, part, sparsities, family):

@@ -155,7 +155,7 @@ class SparseKMeans(SelectorMixin, ClusterMixin, BaseEstimator):
     --------
     >>> import numpy as np
     >>> from sparsekm import SparseKMeans
-    >>> X = np.random.default_rng(0).normal(size=(60, 100))
+    >>> X = np.random.default_rng(13).normal(size=(60, 100))
     >>> X[:20, :10] += 3
     >>> X[20:40, :10] -= 3
     >>> found = SparseKMeans(n_clusters=3, random_state=0).fit(X)
@@ -203,10 +203,10 @@ class SparseKMeans(SelectorMixin, ClusterMixin, BaseEstimator):
         given, X = X, read_array(self, X)
         seed = int(seed_sequence(self.random_state).generate_state(1)[0])
         estimator = self._make_estimator(seed)
+        if self.sparsity is None or (isinstance(self.sparsity, str) and self.sparsity != "auto"):
+            raise ValueError(f"sparsity={self.sparsity!r} should be 'auto' or a number.")
         if not isinstance(self.sparsity, str):
             estimator.set_params(sparsity=self.sparsity)
-        elif self.sparsity != "auto":
-            raise ValueError(f"sparsity={self.sparsity!r} should be 'auto' or a number.")
         # Refuses what cannot be clustered before anything is resampled.
         estimator.check(X)
         sparsities = consensus_sparsities(self.penalty, X.shape[1])
