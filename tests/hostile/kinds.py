@@ -28,8 +28,8 @@ from validity import (
     check_path,
     check_references,
     check_repetition,
-    check_resamplings,
     check_scores,
+    check_splits,
     check_study_matrix,
     check_table,
     check_volume,
@@ -66,8 +66,8 @@ from sparsekm.storage.fit_file import read_fit
 from sparsekm.storage.gap_file import read_gap
 from sparsekm.storage.path_file import read_path
 from sparsekm.storage.reference_file import read_all_references
-from sparsekm.storage.resampling_file import read_all_resamplings
 from sparsekm.storage.score_file import SCORES
+from sparsekm.storage.split_file import read_all_splits
 from sparsekm.tuning.study.study_data import read_matrix as read_study_matrix
 
 
@@ -207,11 +207,11 @@ KINDS = [
         check_references,
     ),
     Kind(
-        "resamplings",
-        "resamplings.h5",
+        "splits",
+        "splits.h5",
         "hdf5",
-        lambda f, _: read_all_resamplings([f]),
-        check_resamplings,
+        lambda f, _: read_all_splits([f]),
+        check_splits,
     ),
     Kind("repetition", "store/0.npz", "zip", _read_stored, check_repetition, True),
     Kind("gene sets", "gene_sets.h5", "hdf5", _alone(read_gene_sets_file), check_gene_sets),

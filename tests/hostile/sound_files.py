@@ -40,8 +40,8 @@ from sparsekm.storage.gap_file import COLUMNS as GAP_COLUMNS
 from sparsekm.storage.gap_file import write_gap
 from sparsekm.storage.path_file import pick_fit, write_path
 from sparsekm.storage.reference_file import References, write_references
-from sparsekm.storage.resampling_file import Resamplings, write_resamplings
 from sparsekm.storage.score_file import SCORES
+from sparsekm.storage.split_file import Splits, write_splits
 
 AGE = "E11.5"
 DIGEST = "0123456789abcdef"
@@ -231,9 +231,9 @@ def _write_results(folder: Path) -> None:
     about = {**ATTRIBUTES, "reference": "permutation", "scheme": "halves"}
     references = References(np.arange(3), grid, rng.random((3, 2)) + 1, about)
     write_references(folder / "references.h5", references)
-    write_resamplings(
-        folder / "resamplings.h5",
-        Resamplings(np.arange(3), grid, rng.random((3, 2)), rng.integers(0, 4, (2, p)), 4, about),
+    write_splits(
+        folder / "splits.h5",
+        Splits(np.arange(3), grid, rng.random((3, 2)), rng.integers(0, 4, (2, p)), 4, about),
     )
     metrics = {name: float(number) for number, name in enumerate(METRICS)}
     RepetitionStore(folder / "store", DIGEST).keep(

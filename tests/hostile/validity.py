@@ -179,7 +179,7 @@ def check_references(references) -> None:
     check_attributes(references.attributes)
 
 
-def check_resamplings(read) -> None:
+def check_splits(read) -> None:
     m = read.sparsities.size
     assert read.agreements.shape == (read.indices.size, m)
     assert read.selections.shape[0] == m

@@ -10,11 +10,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, NullFormatter, NullLocator
 
+from sparsekm.registry import METHODS
 from sparsekm.reporting.results import DatasetResult, MethodResult
 from sparsekm.reporting.style import INK, figure_style, method_look, new_figure
 
 _MAX_TICKS = 10
-_PANEL_WIDTH = 4.4
+PANEL_WIDTH = 4.4
 
 
 def gap_figure(result: DatasetResult, feature_noun: str = "features") -> Figure | None:
@@ -39,26 +40,28 @@ def gap_figure(result: DatasetResult, feature_noun: str = "features") -> Figure 
         return None
     with_cer = result.labels is not None and any(method.path is not None for method in tuned)
     with figure_style():
-        figure = new_figure(_PANEL_WIDTH * max(len(tuned), 1.25), 4.6 if with_cer else 2.9)
+        figure = new_figure(PANEL_WIDTH * max(len(tuned), 1.25), 4.6 if with_cer else 2.9)
         grid = figure.subplots(1 + with_cer, len(tuned), squeeze=False, sharex="col")
         if with_cer:
             _share_rates(grid[1])
         for column, method in enumerate(tuned):
             _draw_gap(grid[0, column], method, feature_noun)
             if with_cer:
-                _draw_cer(grid[1, column], method, result)
-            grid[-1, column].set_xlabel(_sparsity_label(method.name, feature_noun))
+                draw_cer(grid[1, column], method, result)
+            grid[-1, column].set_xlabel(sparsity_label(method.name, feature_noun))
         grid[0, 0].set_ylabel("gap: log objective\nabove chance")
         if with_cer:
             grid[1, 0].set_ylabel("CER (not seen\nby the choice)")
-            _name_plain_rate(grid[1, -1], result)
+            name_plain_rate(grid[1, -1], result)
     return figure
 
 
-def _sparsity_label(method: str, feature_noun: str) -> str:
-    if method == "l0":
+def sparsity_label(method: str, feature_noun: str) -> str:
+    """Say what the sparsity of a method is."""
+    penalty = METHODS[method].penalty if method in METHODS else None
+    if penalty == "l0":
         return f"{feature_noun} to keep, s (log scale)"
-    if method == "l1":
+    if penalty == "l1":
         return "bound s on the ℓ₁ norm of the weights (log scale)"
     return "sparsity s (log scale)"
 
@@ -112,12 +115,12 @@ def _draw_gap(axes: Axes, method: MethodResult, feature_noun: str) -> None:
         )
     axes.set_title(method.title, loc="left")
     axes.margins(y=0.16)
-    _add_legend(axes)
-    _label_sparsities(axes, gap)
+    add_legend(axes)
+    label_sparsities(axes, gap)
     _add_kept_axis(axes, gap, feature_noun)
 
 
-def _add_legend(axes: Axes) -> None:
+def add_legend(axes: Axes) -> None:
     """Put the legend where it hides least; the line of the choice stays behind it."""
     legend = axes.legend(
         loc="best", handlelength=1.6, frameon=True, framealpha=0.85, edgecolor="none"
@@ -132,8 +135,9 @@ def _thinned(gap: pd.DataFrame) -> pd.DataFrame:
     return gap.iloc[chosen % step :: step]
 
 
-def _label_sparsities(axes: Axes, gap: pd.DataFrame) -> None:
-    shown = _thinned(gap)["sparsity"]
+def label_sparsities(axes: Axes, curve: pd.DataFrame) -> None:
+    """Put the ticks where the curve has its sparsities."""
+    shown = _thinned(curve)["sparsity"]
     axes.xaxis.set_major_locator(FixedLocator(shown))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_minor_formatter(NullFormatter())
@@ -160,7 +164,8 @@ def _share_rates(row: Sequence[Axes]) -> None:
         axes.sharey(row[0])
 
 
-def _draw_cer(axes: Axes, method: MethodResult, result: DatasetResult) -> None:
+def draw_cer(axes: Axes, method: MethodResult, result: DatasetResult) -> None:
+    """Draw the CER along a method's path, that of its choice, and that of k-means."""
     look = method_look(method.name)
     if method.path is not None:
         rates = [result.error_rate(partition) for partition in method.path.labels]
@@ -196,7 +201,7 @@ def _plain_rate(result: DatasetResult) -> float | None:
     return None if plain is None else result.error_rate(plain.labels)
 
 
-def _name_plain_rate(axes: Axes, result: DatasetResult) -> None:
+def name_plain_rate(axes: Axes, result: DatasetResult) -> None:
     """Say beside the last panel, where no curve runs, what the dotted line is."""
     rate = _plain_rate(result)
     if rate is not None:

@@ -1,10 +1,10 @@
-"""Batches of resamplings: written, read back as one, and refused where they do not fit."""
+"""Batches of splits: written, read back as one, and refused where they do not fit."""
 
 import numpy as np
 import pytest
 
 from sparsekm.storage.checked_hdf5 import DamagedFileError
-from sparsekm.storage.resampling_file import Resamplings, read_all_resamplings, write_resamplings
+from sparsekm.storage.split_file import Splits, read_all_splits, write_splits
 
 ATTRIBUTES = {
     "method": "l0",
@@ -22,7 +22,7 @@ ATTRIBUTES = {
 
 def batch(indices, sparsities=(2.0, 5.0), n_features=3):
     m = len(sparsities)
-    return Resamplings(
+    return Splits(
         indices=np.array(indices),
         sparsities=np.array(sparsities),
         agreements=np.array(indices, float)[:, None] / 10 * np.ones(m),
@@ -34,9 +34,9 @@ def batch(indices, sparsities=(2.0, 5.0), n_features=3):
 
 def test_batches_are_read_as_one_in_the_order_of_their_numbers(tmp_path):
     files = [tmp_path / "b.h5", tmp_path / "a.h5"]
-    write_resamplings(files[0], batch([2, 3]))
-    write_resamplings(files[1], batch([0, 1, 4]))
-    found = read_all_resamplings(files)
+    write_splits(files[0], batch([2, 3]))
+    write_splits(files[1], batch([0, 1, 4]))
+    found = read_all_splits(files)
     assert found.indices.tolist() == [0, 1, 2, 3, 4]
     np.testing.assert_allclose(found.agreements[:, 0], [0, 0.1, 0.2, 0.3, 0.4])
     assert found.n_fits == 5
@@ -57,7 +57,7 @@ def test_batches_are_read_as_one_in_the_order_of_their_numbers(tmp_path):
 )
 def test_batches_that_do_not_fit_together_are_refused(tmp_path, other, message):
     files = [tmp_path / "a.h5", tmp_path / "b.h5"]
-    write_resamplings(files[0], batch([0, 1]))
-    write_resamplings(files[1], other)
+    write_splits(files[0], batch([0, 1]))
+    write_splits(files[1], other)
     with pytest.raises(DamagedFileError, match=message):
-        read_all_resamplings(files)
+        read_all_splits(files)
