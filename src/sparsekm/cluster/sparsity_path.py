@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -73,12 +73,19 @@ class SparsityPath:
             converged=np.array([fit.converged for fit in fits]),
         )
 
+    def only(self, index: int) -> SparsityPath:
+        """Return a path of one of the fits."""
+        arrays = {name: getattr(self, name)[[index]] for name in self._array_names()}
+        return replace(self, **arrays)
+
     @classmethod
     def join(cls, paths: Sequence[SparsityPath]) -> SparsityPath:
         """Put paths of the same data and search one behind the other."""
         arrays = {
-            field.name: np.concatenate([getattr(path, field.name) for path in paths])
-            for field in fields(cls)
-            if field.name != "search"
+            name: np.concatenate([getattr(path, name) for path in paths])
+            for name in paths[0]._array_names()
         }
-        return cls(search=paths[0].search, **arrays)
+        return replace(paths[0], **arrays)
+
+    def _array_names(self) -> list[str]:
+        return [field.name for field in fields(self) if np.ndim(getattr(self, field.name)) > 0]

@@ -51,7 +51,7 @@ class Consensus:
 
 
 def find_consensus(
-    resamplings: Sequence[ResampledPaths], n_clusters: int, *, seed: int
+    resamplings: Sequence[ResampledPaths], n_clusters: int, *, seed: int, family: str | None = None
 ) -> Consensus:
     """Choose the family of starts and the partition that agrees most with its resamplings.
 
@@ -64,6 +64,8 @@ def find_consensus(
         At least two, with all of `FAMILIES`.
     n_clusters : int
     seed : int
+    family : str, optional
+        The family to use; by default it is chosen.
 
     Returns
     -------
@@ -72,7 +74,11 @@ def find_consensus(
     labels = np.array([resampling.labels for resampling in resamplings])
     reproducibility = np.array([_reproducibility(labels[:, f]) for f in range(len(FAMILIES))])
     separation = _mean_separation(resamplings)
-    chosen = choose_family(reproducibility, separation.mean(axis=1))
+    chosen = (
+        choose_family(reproducibility, separation.mean(axis=1))
+        if family is None
+        else FAMILIES.index(family)
+    )
     partitions = labels[:, chosen]
     pool = partitions.reshape(-1, partitions.shape[-1])
     candidates = [consensus_partition(pool, n_clusters, seed=seed)]
@@ -144,7 +150,9 @@ def count_discoveries(X: np.ndarray, labels: np.ndarray) -> int:
     return max(1, int(np.count_nonzero(found)))
 
 
-def fit_from(estimator, X, labels: np.ndarray, sparsities: Sequence[float], progress=None):
+def fit_from(
+    estimator, X: np.ndarray, labels: np.ndarray, sparsities: Sequence[float]
+) -> SparsityPath:
     """Run Algorithm 1 from a partition at every sparsity, each on its own.
 
     Parameters
@@ -163,12 +171,10 @@ def fit_from(estimator, X, labels: np.ndarray, sparsities: Sequence[float], prog
     return SparsityPath.join([estimator.path(X, [sparsity]) for sparsity in sparsities])
 
 
-def final_sparsities(penalty: str, X: np.ndarray, labels: np.ndarray) -> np.ndarray:
+def try_sparsities(estimator, X: np.ndarray, n_discoveries: int) -> np.ndarray:
     """Return the sparsities to fit from a consensus: a grid, and the number of discoveries."""
-    grid = default_sparsities(penalty, X.shape[1], N_FITS)
-    if penalty == "l0":
-        grid = np.union1d(grid, [count_discoveries(X, labels)])
-    return grid
+    grid = default_sparsities(estimator.penalty, X.shape[1], N_FITS)
+    return np.union1d(grid, [n_discoveries]) if estimator.penalty == "l0" else grid
 
 
 def judge_fits(path: SparsityPath, partitions: np.ndarray, n_discoveries: int) -> pd.DataFrame:

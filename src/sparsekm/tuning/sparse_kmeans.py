@@ -22,14 +22,15 @@ from sparsekm.tuning.consensus import coassociation, sample_confidence
 from sparsekm.tuning.consensus_choice import (
     Consensus,
     count_discoveries,
-    final_sparsities,
     find_consensus,
     fit_from,
     judge_fits,
+    try_sparsities,
 )
-from sparsekm.tuning.noise_correlation import noise_correlation
+from sparsekm.tuning.feature_limit import feature_limit
 from sparsekm.tuning.resampled_paths import (
     FAMILIES,
+    MOST_SAMPLES,
     ResampledPaths,
     consensus_sparsities,
     resample_all,
@@ -48,26 +49,22 @@ class Conclusion:
     Attributes
     ----------
     consensus : Consensus
-    path : SparsityPath
-        Fits from the consensus.
+    fit : SparsityPath
+        The chosen fit, alone.
     table : pandas.DataFrame
-        See `sparsekm.tuning.consensus_choice.judge_fits`.
+        Of all fits tried: see `sparsekm.tuning.consensus_choice.judge_fits`. Beyond 4,000 samples
+        they are fits to so many of them.
     confidence : ndarray of shape (n_samples,)
     selection_frequency : ndarray of shape (n_features,)
     clusterability : Clusterability
     """
 
     consensus: Consensus
-    path: SparsityPath
+    fit: SparsityPath
     table: pd.DataFrame
     confidence: np.ndarray
     selection_frequency: np.ndarray
     clusterability: Clusterability
-
-    @property
-    def index(self) -> int:
-        """Which fit was chosen."""
-        return int(np.flatnonzero(self.table["chosen"])[0])
 
     def sentence(self) -> str:
         """Say what decided, and how sure it is."""
@@ -86,7 +83,7 @@ class Conclusion:
         return (
             f"{evidence} of clusters: {self.clusterability.reason}; {start} (two resamplings agree "
             f"with an adjusted Rand index of {self.consensus.reproducibility[family]:.2f}); "
-            f"{kept[self.index]:,} of {self.path.weights.shape[1]:,} features are kept, and "
+            f"{self.fit.n_selected[0]:,} of {self.fit.weights.shape[1]:,} features are kept, and "
             f"{admissible.min():,} to {admissible.max():,} would do as well; a sample is in its "
             f"cluster in {self.confidence.mean():.0%} of the resampled fits on average."
         )
@@ -218,7 +215,7 @@ class SparseKMeans(SelectorMixin, ClusterMixin, BaseEstimator):
         number = None if isinstance(self.sparsity, str) else self.sparsity
         found = conclude(estimator, X, sparsities, resamplings, seed=seed, sparsity=number)
         remember_features(self, given)
-        return self._learn(estimator, given, sparsities, resamplings, found)
+        return self._learn(estimator, given, found)
 
     def predict(self, X):
         """Label samples by their nearest centre under the feature weights.
@@ -253,12 +250,11 @@ class SparseKMeans(SelectorMixin, ClusterMixin, BaseEstimator):
         if self.verbose:
             print(f"SparseKMeans: {done} of {total} resamplings done", flush=True)  # noqa: T201 (asked for by `verbose`)
 
-    def _learn(self, estimator, X, sparsities, resamplings, found: Conclusion):
-        index = found.index
-        sparsity = found.path.sparsities[index]
+    def _learn(self, estimator, X, found: Conclusion):
+        sparsity = found.fit.sparsities[0]
         self.sparsity_ = int(sparsity) if self.penalty == "l0" else float(sparsity)
         self.best_estimator_ = estimator.set_params(sparsity=self.sparsity_)
-        self.best_estimator_.adopt(X, found.path, index)
+        self.best_estimator_.adopt(X, found.fit, 0)
         for name in ("labels_", "cluster_centers_", "feature_weights_", "feature_scores_"):
             setattr(self, name, getattr(self.best_estimator_, name))
         for name in ("objective_", "n_iter_", "search_"):
@@ -281,6 +277,7 @@ def conclude(
     *,
     seed: int,
     sparsity: Any = None,
+    family: str | None = None,
 ) -> Conclusion:
     """Decide from resampled paths.
 
@@ -294,33 +291,47 @@ def conclude(
     seed : int
     sparsity : int or float, optional
         The only one to fit; by default it is chosen.
+    family : str, optional
+        The family of starts to use; by default it is chosen.
 
     Returns
     -------
     Conclusion
     """
-    consensus = find_consensus(resamplings, estimator.n_clusters, seed=seed)
-    given = [sparsity] if sparsity is not None else None
-    tried = given or final_sparsities(estimator.penalty, X, consensus.labels)
-    path = fit_from(estimator, X, consensus.labels, tried)
-    table = judge_fits(path, consensus.partitions, count_discoveries(X, consensus.labels))
+    consensus = find_consensus(resamplings, estimator.n_clusters, seed=seed, family=family)
+    n_discoveries = count_discoveries(X, consensus.labels)
+    # Of many samples, some decide on the sparsity.
+    rows = _draw_rows(len(X), seed)
+    part, partitions = X[rows], consensus.partitions[..., rows]
+    tried = [sparsity] if sparsity is not None else try_sparsities(estimator, X, n_discoveries)
+    path = fit_from(estimator, part, consensus.labels[rows], tried)
+    table = judge_fits(path, partitions, n_discoveries)
     chosen = int(np.flatnonzero(table["chosen"])[0])
-    pool = consensus.partitions.reshape(-1, len(X))
-    family = FAMILIES.index(consensus.family)
+    fit = path.only(chosen)
+    if len(rows) < len(X):
+        fit = fit_from(estimator, X, consensus.labels, path.sparsities[[chosen]])
+    number = FAMILIES.index(consensus.family)
     nearest = int(np.abs(np.log(sparsities / path.sparsities[chosen])).argmin())
-    kept = np.sum([resampling.kept[family, nearest] for resampling in resamplings], axis=0)
+    kept = np.sum([resampling.kept[number, nearest] for resampling in resamplings], axis=0)
     drawn = np.sum([resampling.drawn for resampling in resamplings], axis=0)
-    if noise_correlation(X, path.labels[chosen], path.weights[chosen]).is_beyond_chance:
+    if feature_limit(part, path).correlation.is_beyond_chance:
         clusterability = separation_test(
-            estimator, X, sparsities, consensus.separation[family], consensus.family, seed=seed
+            estimator, X, sparsities, consensus.separation[number], consensus.family, seed=seed
         )
     else:
-        clusterability = association_test(X, resamplings, family, seed=seed)
+        clusterability = association_test(X, resamplings, number, seed=seed)
     return Conclusion(
         consensus,
-        path,
+        fit,
         table,
-        sample_confidence(path.labels[chosen], pool),
+        sample_confidence(fit.labels[0], consensus.partitions.reshape(-1, len(X))),
         kept / np.maximum(drawn, 1),
         clusterability,
     )
+
+
+def _draw_rows(n_samples: int, seed: int) -> np.ndarray:
+    if n_samples <= MOST_SAMPLES:
+        return np.arange(n_samples)
+    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(0, 8)))
+    return np.sort(rng.choice(n_samples, MOST_SAMPLES, replace=False))

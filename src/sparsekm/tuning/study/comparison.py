@@ -7,17 +7,26 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from sklearn.base import clone
 
 from sparsekm.cluster.estimators import L0KMeans
+from sparsekm.cluster.screening import (
+    higher_criticism_threshold,
+    marginal_p_values,
+    marginal_scores,
+)
 from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.metrics.partition_metrics import classification_error_rate
 from sparsekm.metrics.support_metrics import proper_nonzero_weights, proper_zero_weights
+from sparsekm.tuning.consensus import agreement
 from sparsekm.tuning.feature_limit import FeatureLimit, feature_limit, share_of
 from sparsekm.tuning.gap_search import GapSearch
 from sparsekm.tuning.grid import default_sparsities
 from sparsekm.tuning.noise_correlation import fair_reference
+from sparsekm.tuning.resampled_paths import FAMILIES, consensus_sparsities, resample_paths
 from sparsekm.tuning.resampling import SUBSAMPLE
 from sparsekm.tuning.selection import RULES, select_sparsity
+from sparsekm.tuning.sparse_kmeans import N_RESAMPLINGS, conclude
 from sparsekm.tuning.stability import STABILITY_RULES, select_stable
 from sparsekm.tuning.stability_search import StabilitySearch
 from sparsekm.tuning.study.false_discovery import fit_beside_controls, select_discoveries
@@ -65,6 +74,14 @@ DISCOVERY_RULES = [
     ("permuted copies, fdr", "permutation"),
     ("gaussian copies, fdr", "gaussian"),
 ]
+# Rules that make fits of their own: the default of `SparseKMeans`; the same at the consensus of a
+# single family of starts; Algorithm 1 from a screened start, at the number of features that Higher
+# Criticism counts.
+CONSENSUS = "consensus"
+CONSENSUS_OF = {f"consensus, {family}": family for family in FAMILIES}
+SCREENED = "screened, higher criticism"
+# The fit of the path that agrees most with the others.
+SELF_AGREEMENT = "self-agreement"
 HELD_OUT = [(f"held-out, {rule}", rule) for rule in HELD_OUT_RULES]
 # What they are compared with: all features, the lowest CER anywhere on the path, and the lowest on
 # the part of it that keeps no more than may be kept of correlated features.
@@ -98,11 +115,13 @@ def compare_rules(data: StudyData, effort: StudyEffort, *, seed: int) -> pd.Data
         **_choose_by_searches(searches, limit),
         **_choose_by_discoveries(estimator, data.X, path, seed),
         **_choose_by_held_out(estimator, data.X, path, effort, seed),
+        SELF_AGREEMENT: _choose_by_self_agreement(path),
         **_find_yardsticks(data, rows),
     }
     rows["stability"] = searches["halves"].results_["stability"].to_numpy()
     table = rows.iloc[list(chosen.values())].reset_index(drop=True)
     table.insert(0, "rule", list(chosen))
+    table = pd.concat([table, _fit_by_consensus(estimator, data, seed)], ignore_index=True)
     table["fits"] = table["rule"].map(rule_costs(effort))
     strengths = _evidence(searches["subsample"], data.X, effort)
     strengths["evidence"] = strengths[f"evidence_{fair_reference(limit.correlation)}"]
@@ -125,6 +144,10 @@ def rule_costs(effort: StudyEffort) -> dict[str, float]:
         **{name: 1.0 + stable[scheme] * effort.n_splits for name, scheme, _ in STABLE_RULES},
         **{name: 3.0 for name, _ in DISCOVERY_RULES},
         **{name: 1.0 + effort.n_splits for name, _ in HELD_OUT},
+        SELF_AGREEMENT: 1.0,
+        # Resamplings: half of them have four fifths of the samples, half have half of the features.
+        **dict.fromkeys([CONSENSUS, *CONSENSUS_OF], 0.65 * N_RESAMPLINGS),
+        SCREENED: 0.0,
         **dict.fromkeys(YARDSTICKS, 1.0),
     }
 
@@ -182,6 +205,29 @@ def _choose_by_held_out(
         for index in range(effort.n_splits)
     ]
     return {name: select_held_out(separations, rule) for name, rule in HELD_OUT}
+
+
+def _choose_by_self_agreement(path: SparsityPath) -> int:
+    return int(np.argmax([agreement(labels, path.labels).mean() for labels in path.labels]))
+
+
+def _fit_by_consensus(estimator: L0KMeans, data: StudyData, seed: int) -> pd.DataFrame:
+    """Score the fits of the rules that do not choose from the common path."""
+    X, sparsities = data.X, consensus_sparsities("l0", data.X.shape[1])
+    resamplings = [
+        resample_paths(estimator, X, sparsities, index=index, seed=seed)
+        for index in range(N_RESAMPLINGS)
+    ]
+    paths = {}
+    for name, family in {CONSENSUS: None, **CONSENSUS_OF}.items():
+        found = conclude(estimator, X, sparsities, resamplings, seed=seed, family=family)
+        paths[name] = found.fit
+    scores = marginal_scores(X)
+    p_values = marginal_p_values(scores, len(X))
+    count = higher_criticism_threshold(p_values, len(X))
+    screened = clone(estimator).set_params(init="screened")
+    paths[SCREENED] = screened.path(X, [count])
+    return _score_rows(data, SparsityPath.join(list(paths.values()))).assign(rule=list(paths))
 
 
 def _find_yardsticks(data: StudyData, rows: pd.DataFrame) -> dict[str, int]:

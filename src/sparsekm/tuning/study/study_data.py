@@ -12,6 +12,7 @@ import pandas as pd
 
 from sparsekm.simulation.designs import EXPERIMENTS, replicate_seed
 from sparsekm.simulation.gaussian_clusters import gaussian_clusters
+from sparsekm.simulation.nuisance_designs import nuisance
 from sparsekm.storage.checked_zip import DamagedZipError, open_zip
 from sparsekm.storage.input_error import InputError
 from sparsekm.storage.npy_arrays import DamagedArrayError, read_array
@@ -131,6 +132,8 @@ def read_matrix(file: str | Path, *, max_samples: int, random_state) -> StudyDat
 
 
 DESIGNS = {"autoregressive": autoregressive, "blocks": blocks}
+# Designs of `sparsekm.simulation`.
+SIMULATED = {**EXPERIMENTS, "nuisance": nuisance}
 
 
 def draw_study_data(
@@ -144,7 +147,7 @@ def draw_study_data(
         The design's name in the study.
     design : mapping
         ``{"path": file, "max_samples": n}``, or ``{"design": name, ...}`` with arguments of that
-        function: one of `DESIGNS` or of the paper's experiments.
+        function: one of `DESIGNS` or `SIMULATED`.
     root, replicate : int
         As in `sparsekm.simulation.designs.replicate_seed`.
 
@@ -165,10 +168,10 @@ def draw_study_data(
     seed = replicate_seed(root, kind, settings, replicate)
     if kind in DESIGNS:
         return DESIGNS[kind](**settings, random_state=seed)
-    if kind in EXPERIMENTS:
-        drawn = EXPERIMENTS[kind](**settings, random_state=seed)
+    if kind in SIMULATED:
+        drawn = SIMULATED[kind](**settings, random_state=seed)
         return StudyData(drawn.X, drawn.n_clusters, drawn.labels, np.asarray(drawn.relevant))
-    raise ValueError(f"design={kind!r} should be one of {[*EXPERIMENTS, *DESIGNS]}.")
+    raise ValueError(f"design={kind!r} should be one of {[*SIMULATED, *DESIGNS]}.")
 
 
 def _z_score(X: np.ndarray) -> np.ndarray:
