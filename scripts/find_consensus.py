@@ -5,13 +5,13 @@ from workflow_job import run
 
 
 def main(snakemake, progress):
-    """Write the fits from the consensus, how well each agrees, and the one that was chosen."""
+    """Write how well every fit from the consensus agrees, and the one that was chosen."""
     from dataclasses import replace
 
     from sparsekm.cluster.centers import cluster_centers
     from sparsekm.storage.consensus_file import write_consensus
     from sparsekm.storage.fit_file import write_fit
-    from sparsekm.storage.path_file import pick_fit, write_path
+    from sparsekm.storage.path_file import pick_fit
     from sparsekm.storage.resampling_file import read_all_resamplings
     from sparsekm.tuning.sparse_kmeans import conclude
 
@@ -23,19 +23,22 @@ def main(snakemake, progress):
     found = conclude(
         estimator, X, problem.sparsities, resamplings.paths, seed=estimator.random_state
     )
-    attributes = {**problem.attributes, "search": found.path.search}
-    write_path(output.path, found.path, attributes)
-    write_consensus(output.consensus, found.table)
-    attributes |= {
+    attributes = {
+        **problem.attributes,
+        "search": found.fit.search,
         "n_resamplings": len(resamplings.paths),
         "family": found.consensus.family,
         "has_clusters": found.clusterability.has_clusters,
         "conclusion": found.sentence(),
     }
-    centers = cluster_centers(X, found.path.labels[found.index], estimator.n_clusters)
-    fit = pick_fit(found.path, found.index, centers, attributes)
-    confidence, frequency = found.confidence, found.selection_frequency
-    write_fit(output.fit, replace(fit, confidence=confidence, selection_frequency=frequency))
+    centers = cluster_centers(X, found.fit.labels[0], estimator.n_clusters)
+    fit = replace(
+        pick_fit(found.fit, 0, centers, attributes),
+        confidence=found.confidence,
+        selection_frequency=found.selection_frequency,
+    )
+    write_consensus(output.consensus, found.table)
+    write_fit(output.fit, fit)
 
 
 run(main, snakemake)

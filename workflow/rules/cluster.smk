@@ -111,7 +111,6 @@ rule find_consensus:
             batch=batches("resamplings"),
         ),
     output:
-        path="results/{dataset}/{method}/path.h5",
         consensus="results/{dataset}/{method}/consensus.csv",
         fit="results/{dataset}/{method}/tuned.h5",
     log:

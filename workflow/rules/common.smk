@@ -313,7 +313,7 @@ def files_by_dataset():
         files[dataset] = {
             "normalised": f"data/{dataset}/normalised.h5ad",
             "fits": by_method("tuned.h5", config["methods"]),
-            "paths": by_method("path.h5", config["methods"]),
+            "paths": by_method("path.h5", TUNED + UNTUNED),
             "scores": by_method("scores.csv", config["methods"]),
             "gaps": by_method("gap.csv", TUNED_BY_GAP),
             "consensus": by_method("consensus.csv", RESAMPLED),

@@ -8,9 +8,7 @@ from matplotlib.figure import Figure
 from sparsekm.reporting.gap_figure import (
     PANEL_WIDTH,
     add_legend,
-    draw_cer,
     label_sparsities,
-    name_plain_rate,
     sparsity_label,
 )
 from sparsekm.reporting.results import DatasetResult, MethodResult
@@ -18,7 +16,7 @@ from sparsekm.reporting.style import DROPPED, INK, figure_style, method_look, ne
 
 
 def consensus_figure(result: DatasetResult, feature_noun: str = "features") -> Figure | None:
-    """Draw how well each fit agrees with the resampled ones, and below it the CER.
+    """Draw how well each fit from a consensus agrees with the resampled ones.
 
     Parameters
     ----------
@@ -34,19 +32,13 @@ def consensus_figure(result: DatasetResult, feature_noun: str = "features") -> F
     methods = [method for method in result.methods.values() if method.consensus is not None]
     if not methods:
         return None
-    with_cer = result.labels is not None and any(method.path is not None for method in methods)
     with figure_style():
-        figure = new_figure(PANEL_WIDTH * max(len(methods), 1.25), 4.6 if with_cer else 2.9)
-        grid = figure.subplots(1 + with_cer, len(methods), squeeze=False, sharex="col")
-        for column, method in enumerate(methods):
-            _draw_agreement(grid[0, column], method, feature_noun)
-            if with_cer:
-                draw_cer(grid[1, column], method, result)
-            grid[-1, column].set_xlabel(sparsity_label(method.name, feature_noun))
-        grid[0, 0].set_ylabel("agreement with\nresampled fits")
-        if with_cer:
-            grid[1, 0].set_ylabel("CER (not seen\nby the choice)")
-            name_plain_rate(grid[1, -1], result)
+        figure = new_figure(PANEL_WIDTH * max(len(methods), 1.25), 2.9)
+        panels = figure.subplots(1, len(methods), squeeze=False)[0]
+        for axes, method in zip(panels, methods, strict=True):
+            _draw_agreement(axes, method, feature_noun)
+            axes.set_xlabel(sparsity_label(method.name, feature_noun))
+        panels[0].set_ylabel("agreement with resampled fits")
     return figure
 
 
@@ -68,8 +60,8 @@ def _draw_agreement(axes: Axes, method: MethodResult, feature_noun: str) -> None
         mean,
         yerr=se,
         color=look.color,
-        marker="o",
-        markersize=4,
+        marker=look.marker,
+        markersize=6,
         markerfacecolor="white",
         linestyle=look.linestyle,
         elinewidth=0.8,

@@ -164,7 +164,13 @@ def _gap_caption(result: DatasetResult) -> str:
         "filled marker and the dashed line show the choice; the band is one standard error to "
         "either side."
     )
-    return text + _rate_caption(result)
+    if result.labels is not None and any(m.path is not None for m in result.methods.values()):
+        text += (
+            " Below: the classification error rate (lower is better) that each choice would have "
+            "given, and dotted that of k-means. It is shown for judgement; the choice does not use "
+            "it."
+        )
+    return text
 
 
 def _consensus_caption(result: DatasetResult) -> str:
@@ -173,16 +179,7 @@ def _consensus_caption(result: DatasetResult) -> str:
         f"For each number s of {features}: how well the fit agrees with those to parts of the "
         "data (mean adjusted Rand index; bars are one standard error to either side). Fits in the "
         "grey range agree as well as the best one; of these the one is chosen that keeps about as "
-        f"many {features} as differ between the clusters." + _rate_caption(result)
-    )
-
-
-def _rate_caption(result: DatasetResult) -> str:
-    if result.labels is None or all(m.path is None for m in result.methods.values()):
-        return ""
-    return (
-        " Below: the classification error rate (lower is better) that each choice would have "
-        "given, and dotted that of k-means. It is shown for judgement; the choice does not use it."
+        f"many {features} as differ between the clusters."
     )
 
 

@@ -47,12 +47,12 @@ def gap_figure(result: DatasetResult, feature_noun: str = "features") -> Figure 
         for column, method in enumerate(tuned):
             _draw_gap(grid[0, column], method, feature_noun)
             if with_cer:
-                draw_cer(grid[1, column], method, result)
+                _draw_cer(grid[1, column], method, result)
             grid[-1, column].set_xlabel(sparsity_label(method.name, feature_noun))
         grid[0, 0].set_ylabel("gap: log objective\nabove chance")
         if with_cer:
             grid[1, 0].set_ylabel("CER (not seen\nby the choice)")
-            name_plain_rate(grid[1, -1], result)
+            _name_plain_rate(grid[1, -1], result)
     return figure
 
 
@@ -164,8 +164,7 @@ def _share_rates(row: Sequence[Axes]) -> None:
         axes.sharey(row[0])
 
 
-def draw_cer(axes: Axes, method: MethodResult, result: DatasetResult) -> None:
-    """Draw the CER along a method's path, that of its choice, and that of k-means."""
+def _draw_cer(axes: Axes, method: MethodResult, result: DatasetResult) -> None:
     look = method_look(method.name)
     if method.path is not None:
         rates = [result.error_rate(partition) for partition in method.path.labels]
@@ -201,7 +200,7 @@ def _plain_rate(result: DatasetResult) -> float | None:
     return None if plain is None else result.error_rate(plain.labels)
 
 
-def name_plain_rate(axes: Axes, result: DatasetResult) -> None:
+def _name_plain_rate(axes: Axes, result: DatasetResult) -> None:
     """Say beside the last panel, where no curve runs, what the dotted line is."""
     rate = _plain_rate(result)
     if rate is not None:

@@ -162,7 +162,7 @@ def summarise_dataset(result: DatasetResult) -> list[str]:
     if "verdict" in genes:
         counts = genes["verdict"].value_counts()
         sentences.append(
-            f"Both sparse methods keep {counts.get('kept by both', 0):,} {words.features}; "
+            f"ℓ₀ and ℓ₁ both keep {counts.get('kept by both', 0):,} {words.features}; "
             f"{counts.get('only l1', 0):,} are kept by ℓ₁ alone, {counts.get('only l0', 0):,} by "
             f"ℓ₀ alone, {counts.get('neither', 0):,} by neither."
         )
