@@ -28,6 +28,7 @@ from validity import (
     check_path,
     check_references,
     check_repetition,
+    check_resamplings,
     check_scores,
     check_splits,
     check_study_matrix,
@@ -61,11 +62,13 @@ from sparsekm.expression.normalised_file import (
 from sparsekm.expression.reader import read_matrix
 from sparsekm.simulation.repetition_store import RepetitionStore
 from sparsekm.storage.cluster_table import read_cluster_table
+from sparsekm.storage.consensus_file import read_consensus
 from sparsekm.storage.evidence_file import EVIDENCE
 from sparsekm.storage.fit_file import read_fit
 from sparsekm.storage.gap_file import read_gap
 from sparsekm.storage.path_file import read_path
 from sparsekm.storage.reference_file import read_all_references
+from sparsekm.storage.resampling_file import read_all_resamplings
 from sparsekm.storage.score_file import SCORES
 from sparsekm.storage.split_file import read_all_splits
 from sparsekm.tuning.study.study_data import read_matrix as read_study_matrix
@@ -213,6 +216,13 @@ KINDS = [
         lambda f, _: read_all_splits([f]),
         check_splits,
     ),
+    Kind(
+        "resamplings",
+        "resamplings.h5",
+        "hdf5",
+        lambda f, _: read_all_resamplings([f]),
+        check_resamplings,
+    ),
     Kind("repetition", "store/0.npz", "zip", _read_stored, check_repetition, True),
     Kind("gene sets", "gene_sets.h5", "hdf5", _alone(read_gene_sets_file), check_gene_sets),
     _sets("gmt", "sets.gmt", "text", "gmt", ontology=False),
@@ -229,6 +239,7 @@ KINDS = [
     ),
     Kind("common genes", "common_genes.csv", "text", _alone(read_common_genes), check_ids),
     _table("gap", "gap.csv", read_gap, sparsity="f", gap="f", se="f", chosen="b"),
+    _table("consensus", "consensus.csv", read_consensus, agreement="f", chosen="b"),
     Kind("scores", "scores.csv", "text", _alone(SCORES.read), check_scores),
     Kind("evidence", "evidence.csv", "text", _alone(EVIDENCE.read), check_evidence),
     _table("clusters", "clusters.csv", read_cluster_table, sample="O", label="O"),

@@ -53,7 +53,7 @@ def test_restored_without_metadata_nothing_reruns_after_a_word(finished, clone):
 
 
 def tune_l1_too(configuration):
-    configuration["methods"] = ["kmeans", "l1", "l0"]
+    configuration["methods"] = ["kmeans", "l1", "l0", "sparse"]
 
 
 @pytest.mark.survival
