@@ -32,7 +32,8 @@ def read_patterns(rules: Iterable[Path]) -> re.Pattern:
         for block in _CONSTRAINTS.findall(text)
         for name, rule in re.findall(r'^ +(\w+)=r?"(.+)",$', block, re.M)
     }
-    named = re.findall(rf'"((?:{"|".join(FOLDERS)})/[^"\n]+)"', text)
+    # The braces of an f-string hold no wildcards, of which any name would do.
+    named = re.findall(rf'(?<!f)"((?:{"|".join(FOLDERS)})/[^"\n]+)"', text)
 
     def one(pattern: str) -> str:
         parts = re.split(r"\{+([^{}]*)\}+", pattern)

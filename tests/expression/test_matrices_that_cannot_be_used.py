@@ -170,6 +170,19 @@ def test_a_layer_that_is_not_there_is_refused(h5ad, X):
     refused(h5ad(layers={"raw": X}), r"layer='counts' is not there; .*\['raw'\]", layer="counts")
 
 
+@pytest.mark.parametrize("name", ["id", "Sample", "cell_id", "names", "row", "Unnamed: 0"])
+def test_a_column_of_numbers_called_like_an_id_is_no_feature_without_a_word(text, name):
+    rows = f",a\n{10**9 + 3},0.5\n{10**9 + 1},2\n{10**9 + 2},4\n"
+    refused(text(name + rows), f"column {name!r} looks like the samples' numbers")
+    assert read_matrix(text(rows)).samples == [str(10**9 + i) for i in (3, 1, 2)]
+    assert read_matrix(text(f"midnight{rows}")).features == ["midnight", "a"]
+    # Measured, or the same for two samples: a feature, whatever it is called.
+    for values in ("1.5,2,3", "1,1,2"):
+        lines = "".join(f"{value},{i}\n" for i, value in enumerate(values.split(",")))
+        assert read_matrix(text(f"{name},a\n{lines}")).features == [name, "a"]
+    assert read_matrix(text(name + rows), labels=name).features == ["a"]
+
+
 def test_text_that_is_no_table_is_refused(text, tmp_path):
     refused(text(""), "lines=0; there should be a header and samples")
     refused(text("a,b\n"), "lines=1; there should be a header and samples")

@@ -2,13 +2,14 @@
 
 import tracemalloc
 
+import h5py
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
 
 from sparsekm.expression.raw_matrix import MatrixError
-from sparsekm.expression.reader import read_matrix
+from sparsekm.expression.reader import SUFFIXES, read_matrix
 
 GENES = ["Shh", "Pax6", "NA", "4"]
 LABELS = ["a", "b", "a", "b", "a", "b"]
@@ -50,6 +51,20 @@ def test_text_is_read_with_and_without_sample_names(tmp_path, frame, X, names, s
     assert_same(raw, X)
     assert raw.labels.tolist() == LABELS
     assert raw.samples == (list(frame.index) if names else None)
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_an_ending_in_capitals_is_the_same_ending(suffix, tmp_path, npz, h5ad, frame, X):
+    small, capitals = tmp_path / f"m{suffix}", tmp_path / f"capitals{suffix.upper()}"
+    if suffix in (".npz", ".h5ad"):
+        {".npz": npz, ".h5ad": h5ad}[suffix]()
+    elif suffix == ".h5":
+        with h5py.File(small, "w") as file:
+            file["X"], file["genes"] = X, GENES
+    else:
+        frame.to_csv(small, sep="\t" if "tsv" in suffix else ",")
+    small.rename(capitals)
+    assert_same(read_matrix(capitals), X)
 
 
 def test_text_as_r_writes_it_has_one_header_cell_less(tmp_path, frame, X):

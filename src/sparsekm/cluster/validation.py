@@ -109,11 +109,23 @@ def check_matrix(X: CentredMatrix | StreamedMatrix, n_clusters: int, min_cluster
             f"All n_features={X.n_features} features are constant: at least 1 should vary."
         )
     _check_range(X)
-    distinct = _count_distinct(X, n_clusters)
+    distinct = count_distinct(X, n_clusters)
     if distinct < n_clusters:
         raise ValueError(
             f"n_clusters={n_clusters} should be <= the number of distinct samples, {distinct}."
         )
+
+
+def count_distinct(X: CentredMatrix | StreamedMatrix, enough: int) -> int:
+    """Count distinct samples, but stop at `enough`."""
+    seen: set[bytes] = set()
+    for _, columns in X.blocks():
+        for row in columns.T:
+            # Adding 0.0 makes the two zeros one.
+            seen.add((row + 0.0).tobytes())
+            if len(seen) >= enough:
+                return enough
+    return len(seen)
 
 
 def check_start(labels: object, n_samples: int, n_clusters: int, names: Sequence[str]) -> Any:
@@ -191,15 +203,3 @@ def _check_range(X) -> None:
             f"X has values up to {X.largest:.1e} beside their means; should be <= {bound:.1e}, for "
             f"sums of squares are to stay finite in {X.dtype}. Rescale the data."
         )
-
-
-def _count_distinct(X, enough: int) -> int:
-    """Count distinct rows, but stop at `enough`."""
-    seen: set[bytes] = set()
-    for _, columns in X.blocks():
-        for row in columns.T:
-            # Adding 0.0 makes the two zeros one.
-            seen.add((row + 0.0).tobytes())
-            if len(seen) >= enough:
-                return enough
-    return len(seen)

@@ -2,13 +2,15 @@
 
 One sample per line, one feature per column, a header line with the features' names. A first
 column without a name, or with text in it, or that the header has no cell for (as R writes it)
-holds the samples' names. Another column may hold the known classes; it is named by `labels`.
+holds the samples' names; one of whole numbers that is called like an id is refused, since it may
+or may not be a feature. Another column may hold the known classes; it is named by `labels`.
 """
 
 from __future__ import annotations
 
 import csv
 import io
+import re
 import zlib
 from collections.abc import Iterator
 from itertools import islice
@@ -32,6 +34,12 @@ _CELLS_AT_ONCE = 2**20
 _MOST_COLUMNS = 1_000_000
 # What the column of the samples' names is called in messages where its header is empty.
 _UNNAMED = "sample names"
+# Names of a column that numbers the samples; the last is what pandas calls one without a name.
+_NUMBERING = re.compile(
+    r"((sample|cell|row|subject|patient)s?[ _.-]?)?(id|name|index|number)s?"
+    r"|(sample|cell|row|subject|patient)s?|unnamed: 0",
+    re.IGNORECASE,
+)
 # What text that is none, or a damaged .gz, can raise.
 _UNREADABLE = (ValueError, csv.Error, EOFError, OSError, zlib.error)
 
@@ -56,7 +64,7 @@ def read_text(file: str | Path, labels: str | None = None) -> RawMatrix:
         Naming the file, the value and the rule that it breaks.
     """
     file = Path(file)
-    separator = "\t" if ".tsv" in file.suffixes[-2:] else ","
+    separator = "\t" if file.name.lower().endswith((".tsv", ".tsv.gz")) else ","
     columns, sample_column = _columns(file, separator, labels)
     features = [name for name in columns if name not in (sample_column, labels)]
     check_features(file, features)
@@ -77,9 +85,12 @@ def read_text(file: str | Path, labels: str | None = None) -> RawMatrix:
         raise MatrixError(f"{file}: {reason}. Lines should have {len(columns)} cells.") from error
     check_size(file, collector.n_rows, len(features))
     offset = collector.finish()
+    X = np.concatenate(blocks)
+    if features[0] == columns[0]:
+        _check_no_numbering(file, features[0], X[:, 0].astype(np.float64) + offset[0])
     other = pd.concat(others, ignore_index=True)
     return RawMatrix(
-        X=np.concatenate(blocks),
+        X=X,
         offset=offset,
         features=features,
         samples=None
@@ -191,6 +202,21 @@ def _is_text(cell: str) -> bool:
     except ValueError:
         return True
     return False
+
+
+def _check_no_numbering(file: Path, name: str, values: np.ndarray) -> None:
+    """Refuse a first column that is called, and counts, as one that numbers the samples."""
+    distinct = np.unique(values)
+    if (
+        _NUMBERING.fullmatch(name)
+        and len(distinct) == len(values)
+        and (distinct == np.round(distinct)).all()
+    ):
+        raise MatrixError(
+            f"{file}: column {name!r} looks like the samples' numbers, not a feature: it holds "
+            f"{len(values)} different whole numbers. Empty its cell in the header to have it as "
+            "the samples' names; rename it to have it as a feature."
+        )
 
 
 def _explain(file: Path, separator: str, columns: list[str], features: list[str]) -> None:

@@ -28,7 +28,7 @@ def open_text(file: str | Path) -> IO[bytes]:
         Compressed where it ends in ``.gz``.
     """
     file = Path(file)
-    opener = gzip.open if file.suffix == ".gz" else open
+    opener = gzip.open if file.suffix.lower() == ".gz" else open
     return io.BufferedReader(_BoundedLines(file, opener(file, "rb")), _BLOCK_BYTES)
 
 

@@ -12,9 +12,12 @@ from __future__ import annotations
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 from scipy.sparse import csr_matrix
-from scipy.sparse.linalg import svds
+from sklearn.utils.extmath import randomized_svd
 
 from sparsekm.cluster.estimators import KMeans
+
+# Power iterations of a sparse decomposition: axes that count are much longer than the rest.
+N_ITERATIONS = 10
 
 
 def coassociation(labels: np.ndarray) -> np.ndarray:
@@ -33,7 +36,9 @@ def coassociation(labels: np.ndarray) -> np.ndarray:
     return (indicators @ indicators.T).toarray() / len(labels)
 
 
-def consensus_partition(labels: np.ndarray, n_clusters: int, *, seed: int = 0) -> np.ndarray:
+def consensus_partition(
+    labels: np.ndarray, n_clusters: int, *, seed: int = 0, weights: np.ndarray | None = None
+) -> np.ndarray:
     """Cluster the co-association by its leading eigenvectors.
 
     Parameters
@@ -42,15 +47,18 @@ def consensus_partition(labels: np.ndarray, n_clusters: int, *, seed: int = 0) -
         From 0 up.
     n_clusters : int
     seed : int
+    weights : ndarray of shape (n_partitions,), optional
+        How much each partition counts; by default all alike.
 
     Returns
     -------
     ndarray of shape (n_samples,), int32
     """
-    axes = _leading_axes(_indicators(labels), n_clusters)
-    # Samples that no partition tells apart coincide, of which there may be fewer than clusters.
-    if len(np.unique(axes.round(9), axis=0)) < n_clusters:
-        return np.asarray(labels[0], dtype=np.int32)
+    axes = _leading_axes(_indicators(labels, weights), n_clusters)
+    # Samples that no partition tells apart coincide: there may be no more groups than clusters.
+    groups, group = np.unique(axes.round(9), axis=0, return_inverse=True)
+    if len(groups) <= n_clusters:
+        return group.astype(np.int32)
     return KMeans(n_clusters, random_state=seed).fit(axes).labels_
 
 
@@ -110,14 +118,15 @@ def _adjusted_rand(a: np.ndarray, b: np.ndarray) -> float:
     return 1.0 if largest == chance else (pairs - chance) / (largest - chance)
 
 
-def _indicators(labels: np.ndarray) -> csr_matrix:
+def _indicators(labels: np.ndarray, weights: np.ndarray | None = None) -> csr_matrix:
     labels = np.asarray(labels)
     n_partitions, n_samples = labels.shape
     width = int(labels.max()) + 1
     columns = (labels.astype(np.int64) + width * np.arange(n_partitions)[:, None]).T.ravel()
     starts = np.arange(0, n_partitions * n_samples + 1, n_partitions)
     shape = (n_samples, width * n_partitions)
-    matrix = csr_matrix((np.ones(len(columns)), columns, starts), shape=shape)
+    entries = np.ones(n_partitions) if weights is None else np.sqrt(weights)
+    matrix = csr_matrix((np.tile(entries, n_samples), columns, starts), shape=shape)
     return matrix[:, np.flatnonzero(np.diff(matrix.tocsc().indptr))]
 
 
@@ -125,7 +134,6 @@ def _leading_axes(indicators: csr_matrix, n_axes: int) -> np.ndarray:
     if n_axes >= min(indicators.shape) // 2:
         left, values, _ = np.linalg.svd(indicators.toarray(), full_matrices=False)
         return left[:, :n_axes] * values[:n_axes]
-    # A fixed start vector: the same axes each time.
-    start = np.ones(min(indicators.shape))
-    left, values, _ = svds(indicators, n_axes, v0=start)
-    return left[:, ::-1] * values[::-1]
+    # Not `scipy.sparse.linalg.svds`: where axes are equally long, it draws from entropy of its own.
+    left, values, _ = randomized_svd(indicators, n_axes, n_iter=N_ITERATIONS, random_state=0)
+    return left * values

@@ -35,8 +35,8 @@ class Consensus:
     labels : ndarray of shape (n_samples,), int32
     family : str
         The family of starts whose paths were used, of `FAMILIES`.
-    reproducibility : ndarray of shape (n_families,)
-        Mean adjusted Rand index of two resamplings at the same sparsity.
+    reproducibility : ndarray of shape (n_families, n_sparsities)
+        Mean adjusted Rand index of two resamplings.
     separation : ndarray of shape (n_families, n_sparsities)
         Mean `margin_ratio`.
     partitions : ndarray of shape (n_resamplings, n_sparsities, n_samples)
@@ -55,7 +55,8 @@ def find_consensus(
 ) -> Consensus:
     """Choose the family of starts and the partition that agrees most with its resamplings.
 
-    Candidates are the consensus of all sparsities and that of each. With few samples the first
+    Candidates are the consensus of all sparsities, which count by how reproducible they are, and
+    that of each. With few samples the first
     averages most; with many, where a single sparsity may be the right one, another can win.
 
     Parameters
@@ -75,13 +76,17 @@ def find_consensus(
     reproducibility = np.array([_reproducibility(labels[:, f]) for f in range(len(FAMILIES))])
     separation = _mean_separation(resamplings)
     chosen = (
-        choose_family(reproducibility, separation.mean(axis=1))
+        choose_family(reproducibility.mean(axis=1), separation.mean(axis=1))
         if family is None
         else FAMILIES.index(family)
     )
     partitions = labels[:, chosen]
     pool = partitions.reshape(-1, partitions.shape[-1])
-    candidates = [consensus_partition(pool, n_clusters, seed=seed)]
+    # Sparsities count by the square of their reproducibility, as a correlation's share of variance.
+    weights = np.maximum(reproducibility[chosen], 1e-3) ** 2
+    candidates = [
+        consensus_partition(pool, n_clusters, seed=seed, weights=np.tile(weights, len(partitions)))
+    ]
     candidates += [
         consensus_partition(partitions[:, i], n_clusters, seed=seed)
         for i in range(partitions.shape[1])
@@ -140,6 +145,8 @@ def count_discoveries(X: np.ndarray, labels: np.ndarray) -> int:
     centers = cluster_centers(X, labels, n_clusters) - X.mean(axis=0, dtype=np.float64)
     between = (np.bincount(labels, minlength=n_clusters)[:, None] * centers**2).sum(axis=0)
     total = X.var(axis=0, dtype=np.float64) * n_samples
+    # A constant feature's sums of squares are rounding, and their ratio can be anything.
+    between[np.ptp(X, axis=0) == 0] = 0.0
     within = np.maximum(total - between, 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = (between / (n_clusters - 1)) / (within / (n_samples - n_clusters))
@@ -218,18 +225,15 @@ def judge_fits(path: SparsityPath, partitions: np.ndarray, n_discoveries: int) -
     )
 
 
-def _reproducibility(partitions: np.ndarray) -> float:
-    """Average the agreement of each resampling with the next, at the same sparsity."""
+def _reproducibility(partitions: np.ndarray) -> np.ndarray:
+    """Average the agreement of each resampling with the next, sparsity by sparsity."""
     following = np.roll(partitions, -1, axis=0)
-    pairs = partitions.shape[0] if partitions.shape[0] > 2 else 1
-    return float(
-        np.mean(
-            [
-                agreement(partitions[b, i], following[b, i][None])[0]
-                for b in range(pairs)
-                for i in range(partitions.shape[1])
-            ]
-        )
+    n_pairs = len(partitions) if len(partitions) > 2 else 1
+    return np.array(
+        [
+            np.mean([agreement(partitions[b, i], following[b, i][None])[0] for b in range(n_pairs)])
+            for i in range(partitions.shape[1])
+        ]
     )
 
 

@@ -19,6 +19,7 @@ from sparsekm.cluster.matrix import CentredMatrix
 from sparsekm.cluster.screening import marginal_scores
 from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.cluster.starts import ScreenedFeatures
+from sparsekm.cluster.validation import count_distinct
 from sparsekm.tuning.resampling import label_everyone
 from sparsekm.tuning.separation import margin_ratio
 
@@ -173,22 +174,22 @@ def draw_part(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Draw the samples and the features of a resampling, each in ascending order.
 
-    All samples are taken where so few are drawn that they could not be clustered, and all features
-    where those drawn do not vary.
+    All samples are taken where those drawn could not be clustered, and all features where fewer
+    than two of those drawn vary or they tell too few samples apart.
     """
+    enough = max(2, n_clusters)
     n_samples, n_features = X.shape
     rows, features = np.arange(n_samples), np.arange(n_features)
     by_samples = index % 2 == 0
     size = int(np.ceil(SAMPLE_SHARE * n_samples)) if by_samples else n_samples
     drawn = np.sort(rng.permutation(n_samples)[: min(size, MOST_SAMPLES)])
-    few = len(drawn) < max(10 * n_clusters, 20)
-    if not few or len(np.unique(X[drawn], axis=0)) >= n_clusters:
+    if count_distinct(CentredMatrix(X[drawn]), enough) >= enough:
         rows = drawn
     if not by_samples:
         drawn = np.sort(rng.permutation(n_features)[: max(1, round(FEATURE_SHARE * n_features))])
-        varies = np.ptp(X[np.ix_(rows, drawn)], axis=0) > 0
-        few = np.count_nonzero(varies) < 2
-        if not few and len(np.unique(X[np.ix_(rows, drawn)], axis=0)) >= n_clusters:
+        part = X[np.ix_(rows, drawn)]
+        varies = np.count_nonzero(np.ptp(part, axis=0))
+        if varies >= 2 and count_distinct(CentredMatrix(part), enough) >= enough:
             features = drawn
     return rows, features
 

@@ -82,7 +82,7 @@ class Conclusion:
         evidence = "Evidence" if self.clusterability.has_clusters else "No evidence"
         return (
             f"{evidence} of clusters: {self.clusterability.reason}; {start} (two resamplings agree "
-            f"with an adjusted Rand index of {self.consensus.reproducibility[family]:.2f}); "
+            f"with an adjusted Rand index of {self.consensus.reproducibility[family].mean():.2f}); "
             f"{self.fit.n_selected[0]:,} of {self.fit.weights.shape[1]:,} features are kept, and "
             f"{admissible.min():,} to {admissible.max():,} would do as well; a sample is in its "
             f"cluster in {self.confidence.mean():.0%} of the resampled fits on average."

@@ -1,0 +1,288 @@
+"""Starts: what is proposed, and that Algorithm 1 runs from that and from nothing else."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from sparsekm.cluster.alternation import alternate, weigh_partition
+from sparsekm.cluster.estimators import L0KMeans, L1KMeans
+from sparsekm.cluster.matrix import CentredMatrix
+from sparsekm.cluster.partition_step import KMeansPartition
+from sparsekm.cluster.screening import marginal_scores
+from sparsekm.cluster.seeds import seed_sequence
+from sparsekm.cluster.starts import RandomLabels, ScreenedFeatures, make_start
+from sparsekm.cluster.streamed_matrix import StreamedMatrix
+from sparsekm.metrics import classification_error_rate
+
+GRIDS = {L0KMeans: [3, 8, 20], L1KMeans: [1.3, 2.2, 4.0]}
+METHODS = pytest.mark.parametrize("Estimator", GRIDS)
+SAMPLES = pytest.mark.parametrize("n_samples", [60, 320])
+NAMES = pytest.mark.parametrize("name", ["random", "screened"])
+
+
+def draw(n_samples, shift=2.0):
+    """Draw four clusters that 5 of 20 features show."""
+    rng = np.random.default_rng(n_samples)
+    X = rng.normal(size=(n_samples, 20))
+    X[:, :5] += rng.normal(scale=shift, size=(4, 5))[rng.integers(4, size=n_samples)]
+    return X
+
+
+def draw_clear(n_samples):
+    """Draw three clusters of unequal size that nobody can miss, on no line."""
+    X = np.random.default_rng(n_samples).normal(size=(n_samples, 20))
+    labels = np.searchsorted([0.5, 0.8], np.arange(n_samples) / n_samples, side="right")
+    X[:, :6] += 8 * np.repeat(np.eye(3), 2, axis=1)[labels]
+    return X
+
+
+def algorithm_1(X, weight_step, labels, n_clusters=4):
+    """Alternate by hand: no restart, no other start."""
+    matrix, partition = CentredMatrix(X), KMeansPartition(n_clusters)
+    start = weigh_partition(matrix, partition, weight_step, np.asarray(labels, np.int32))
+    return alternate(matrix, partition, weight_step, X.shape[1], start=start, restart=False)
+
+
+def proposals(X, init, weight_step, n_init, seed, n_clusters=4):
+    matrix = CentredMatrix(X)
+    start = make_start(init, matrix, n_init, seed_sequence(seed))
+    return start.propose(matrix, KMeansPartition(n_clusters), weight_step)
+
+
+class ByBound:
+    """A start of a user's own: partitions for each weight step's bound."""
+
+    def __init__(self, partitions):
+        self.partitions = partitions
+
+    def propose(self, X, partition, weight_step):
+        return [partition.admit(X, labels) for labels in self.partitions[float(weight_step.bound)]]
+
+
+@METHODS
+@SAMPLES
+@pytest.mark.parametrize("search", ["auto", "alternate"])
+def test_a_fit_is_the_best_of_algorithm_1_from_the_proposals_alone(Estimator, n_samples, search):
+    X = draw(n_samples)
+    rng = np.random.default_rng(1)
+    for sparsity in GRIDS[Estimator]:
+        step = Estimator()._weight_step(sparsity, 20)
+        tried = rng.integers(4, size=(5, n_samples)).astype(np.int32)
+        start = ByBound({float(step.bound): tried})
+        best = max((algorithm_1(X, step, labels) for labels in tried), key=lambda f: f.objective)
+        for effort in ({"n_init": 1, "random_state": 0}, {"n_init": 6, "random_state": 1}):
+            fit = Estimator(4, sparsity=sparsity, init=start, search=search, **effort).fit(X)
+            assert fit.search_ == "alternate"
+            assert fit.objective_ == pytest.approx(best.objective, rel=1e-12)
+            assert classification_error_rate(fit.labels_, best.labels) == 0
+
+
+@METHODS
+@SAMPLES
+def test_every_sparsity_of_a_path_asks_for_proposals_of_its_own(Estimator, n_samples):
+    X = draw(n_samples)
+    grid = GRIDS[Estimator]
+    rng = np.random.default_rng(2)
+    steps = [Estimator()._weight_step(sparsity, 20) for sparsity in grid]
+    partitions = {
+        float(step.bound): rng.integers(4, size=(2, n_samples)).astype(np.int32) for step in steps
+    }
+    path = Estimator(4, init=ByBound(partitions), random_state=0).path(X, grid)
+    # A single sparsity has nobody to share with: it is the fit itself.
+    for step, sparsity, objective in zip(steps, grid, path.objectives, strict=True):
+        own = [algorithm_1(X, step, labels) for labels in partitions[float(step.bound)]]
+        alone = Estimator(4, init=ByBound(partitions)).path(X, [sparsity])
+        best = max(fit.objective for fit in own)
+        assert alone.objectives[0] == pytest.approx(best, rel=1e-12)
+        assert objective >= best * (1 - 1e-12)
+
+
+@METHODS
+@SAMPLES
+@NAMES
+def test_a_name_is_the_same_as_giving_the_labels_that_it_proposes(Estimator, n_samples, name):
+    X = draw(n_samples)
+    for sparsity in GRIDS[Estimator]:
+        named = Estimator(4, sparsity=sparsity, init=name, n_init=3, random_state=5)
+        step = named._weight_step(sparsity, 20)
+        proposed = proposals(X, name, step, n_init=3, seed=5)
+        assert len(proposed) == {"random": 3, "screened": 1}[name]
+        given = [Estimator(4, sparsity=sparsity, init=labels).fit(X) for labels in proposed]
+        best = max(given, key=lambda fit: fit.objective_)
+        assert named.fit(X).objective_ == best.objective_
+        np.testing.assert_array_equal(named.labels_, best.labels_)
+        path = named.path(X, [sparsity])
+        np.testing.assert_array_equal(path.labels[0], best.labels_)
+
+
+def test_screened_features_are_those_of_the_highest_marginal_scores():
+    # The loud cluster lies in Gaussian features, the two-pointed one in feature 0 alone.
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 6))
+    X[:, 1:] *= 10
+    X[:40, 0] += 9
+    found = proposals(X, "screened", L0KMeans()._weight_step(1, 6), 2, seed=0, n_clusters=2)[0]
+    assert classification_error_rate(found, np.arange(80) < 40) == 0
+
+
+def test_screened_starts_improve_with_their_number():
+    X = draw(120, shift=1.0)
+    matrix, partition = CentredMatrix(X), KMeansPartition(4)
+    step = L0KMeans()._weight_step(8, 20)
+    scores = marginal_scores(X, "mixture")
+    weights = step.weigh(scores**2)
+
+    def objective(n_starts):
+        start = ScreenedFeatures(scores, n_starts, np.random.SeedSequence(3))
+        (labels,) = start.propose(matrix, partition, step)
+        return partition.scores(matrix, labels) @ weights
+
+    one, many = objective(1), objective(8)
+    assert many >= one
+    alone = [
+        partition.start(matrix, weights, np.random.default_rng(seed))
+        for seed in np.random.SeedSequence(3).spawn(8)
+    ]
+    best = max(float(partition.scores(matrix, labels) @ weights) for labels in alone)
+    assert many == pytest.approx(best, rel=1e-12)
+
+
+@METHODS
+@NAMES
+def test_the_order_of_features_does_not_matter_to_a_start(Estimator, name):
+    X = draw(80)
+    columns = np.random.default_rng(0).permutation(20)
+    for sparsity in GRIDS[Estimator]:
+        estimator = Estimator(4, sparsity=sparsity, init=name, n_init=3, random_state=1)
+        fit = clone(estimator).fit(X)
+        moved = clone(estimator).fit(X[:, columns])
+        np.testing.assert_array_equal(moved.labels_, fit.labels_)
+        np.testing.assert_allclose(moved.feature_weights_, fit.feature_weights_[columns])
+
+
+@METHODS
+@SAMPLES
+@NAMES
+def test_the_order_of_samples_does_not_matter_where_the_clusters_are_clear(
+    Estimator, n_samples, name
+):
+    X = draw_clear(n_samples)
+    rows = np.random.default_rng(0).permutation(n_samples)
+    estimator = Estimator(3, sparsity=GRIDS[Estimator][1], init=name, random_state=1)
+    fit, moved = (clone(estimator).fit(Z) for Z in (X, X[rows]))
+    assert classification_error_rate(fit.labels_[rows], moved.labels_) == 0
+    assert moved.objective_ == pytest.approx(fit.objective_, rel=1e-10)
+
+
+def test_random_starts_are_the_same_at_every_sparsity_and_others_with_another_seed():
+    X = draw(60)
+    two, three = (
+        [proposals(X, "random", L0KMeans()._weight_step(s, 20), 4, seed) for s in (3, 20)]
+        for seed in (2, 3)
+    )
+    np.testing.assert_array_equal(two[0], two[1])
+    assert len(np.unique(two[0], axis=0)) == 4
+    assert not (np.array(two[0])[:, None] == np.array(three[0])[None]).all(axis=2).any()
+
+
+@METHODS
+@pytest.mark.parametrize("use", ["fit", "path", "check"])
+def test_an_unknown_name_is_refused_with_the_choices(Estimator, use):
+    estimator = Estimator(4, init="sreened")
+    arguments = [[2]] if use == "path" else []
+    with pytest.raises(
+        ValueError,
+        match=r"init='sreened' should be None, one of \['random', 'screened'\] or labels of shape "
+        r"\(60,\)",
+    ):
+        getattr(estimator, use)(draw(60), *arguments)
+
+
+@METHODS
+@NAMES
+@pytest.mark.parametrize("n_samples", [60, 320, 2100])
+def test_the_guard_holds_whatever_the_start(Estimator, name, n_samples):
+    X = draw(n_samples)
+    X[:2] = 3000.0 * np.eye(2, 20)
+    estimator = Estimator(3, sparsity=GRIDS[Estimator][0], init=name, n_init=2, random_state=0)
+    assert np.bincount(clone(estimator).fit(X).labels_).min() < 9, "the guard should have a job"
+    guarded = estimator.set_params(min_cluster_size=9).fit(X)
+    assert np.bincount(guarded.labels_, minlength=3).min() >= 9
+    for labels in guarded.path(X, GRIDS[Estimator]).labels:
+        assert np.bincount(labels, minlength=3).min() >= 9
+
+
+@METHODS
+@pytest.mark.parametrize(
+    "init",
+    [
+        "random",
+        "screened",
+        [k % 4 for k in range(60)],
+        RandomLabels(2, np.random.SeedSequence(1)),
+        ScreenedFeatures(np.linspace(1, 2, 20), 2, np.random.SeedSequence(2)),
+    ],
+    ids=["random", "screened", "labels", "RandomLabels", "ScreenedFeatures"],
+)
+def test_a_start_is_left_as_it_was_and_fits_again_to_the_same_bits(Estimator, init):
+    X = draw(60)
+    estimator = Estimator(4, sparsity=GRIDS[Estimator][1], init=init, n_init=2, random_state=0)
+    before = repr(estimator.get_params())
+    path = estimator.path(X, GRIDS[Estimator])
+    assert not hasattr(estimator, "labels_")
+    fit = estimator.fit(X)
+    assert estimator.init is init
+    assert repr(estimator.get_params()) == before
+    again = clone(estimator).fit(X)
+    np.testing.assert_array_equal(again.labels_, fit.labels_)
+    np.testing.assert_array_equal(again.feature_weights_, fit.feature_weights_)
+    np.testing.assert_array_equal(estimator.path(X, GRIDS[Estimator]).labels, path.labels)
+
+
+@METHODS
+@NAMES
+@pytest.mark.parametrize("n_samples", [320, 2500])
+def test_streamed_data_start_as_those_in_memory(Estimator, name, n_samples):
+    X = draw(n_samples)
+    estimator = Estimator(4, sparsity=GRIDS[Estimator][0], init=name, n_init=2, random_state=0)
+    whole = clone(estimator).fit(X)
+    streamed = clone(estimator).fit(StreamedMatrix(X, block_size=300))
+    np.testing.assert_array_equal(streamed.labels_, whole.labels_)
+    np.testing.assert_array_equal(streamed.feature_weights_, whole.feature_weights_)
+    assert streamed.objective_ == whole.objective_
+
+
+@METHODS
+@NAMES
+def test_the_global_search_takes_a_start_in_among_its_own(Estimator, name):
+    X = draw(60)
+    parameters = {"sparsity": GRIDS[Estimator][0], "init": name, "n_init": 2, "random_state": 0}
+    alone = Estimator(4, **parameters).fit(X)
+    joined = Estimator(4, **parameters, search="global").fit(X)
+    assert joined.search_ == "global"
+    assert joined.objective_ >= alone.objective_ * (1 - 1e-12)
+
+
+@METHODS
+@NAMES
+def test_numbers_of_jobs_change_no_bit(Estimator, name):
+    X = draw(320)
+    one, two = (
+        Estimator(
+            4, sparsity=GRIDS[Estimator][1], init=name, n_init=3, random_state=0, n_jobs=n_jobs
+        ).fit(X)
+        for n_jobs in (1, 2)
+    )
+    assert one.labels_.tobytes() == two.labels_.tobytes()
+    assert one.feature_weights_.tobytes() == two.feature_weights_.tobytes()
+
+
+@METHODS
+@NAMES
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_data_whose_sample_is_constant_still_start(Estimator, name, dtype):
+    X = np.zeros((3000, 20), dtype)
+    X[1234, 7] = 1.0
+    fit = Estimator(2, sparsity=GRIDS[Estimator][0], init=name, n_init=2, random_state=0).fit(X)
+    assert np.isfinite(fit.feature_weights_).all()
+    assert np.isfinite(fit.objective_)

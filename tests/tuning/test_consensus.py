@@ -1,0 +1,166 @@
+"""The partition that many partitions stand for, and how well others agree with it."""
+
+import numpy as np
+import pytest
+from sklearn.metrics import adjusted_rand_score
+
+from sparsekm.metrics import classification_error_rate
+from sparsekm.tuning.consensus import (
+    agreement,
+    coassociation,
+    consensus_partition,
+    sample_confidence,
+)
+
+# So few clusters in all that the singular vectors are computed densely, and so many that not.
+COPIES = pytest.mark.parametrize("n_copies", [2, 40])
+
+
+def noisy_copies(labels, n_copies, share, rng):
+    """Copy a partition, give a share of the samples a random label each, and rename the labels."""
+    n_clusters = labels.max() + 1
+    copies = np.tile(labels, (n_copies, 1))
+    wrong = rng.random(copies.shape) < share
+    copies[wrong] = rng.integers(n_clusters, size=wrong.sum())
+    return np.array([rng.permutation(n_clusters)[copy] for copy in copies])
+
+
+def test_co_associations_worked_by_hand():
+    labels = np.array([[0, 0, 1, 1], [0, 1, 1, 1], [2, 2, 0, 1], [0, 0, 0, 0]])
+    expected = np.array([[4, 3, 1, 1], [3, 4, 2, 2], [1, 2, 4, 3], [1, 2, 3, 4]]) / 4
+    np.testing.assert_allclose(coassociation(labels), expected, rtol=1e-15)
+
+
+def test_co_associations_are_the_mean_of_indicators_of_pairs(seed):
+    labels = np.random.default_rng(seed).integers(5, size=(13, 20)).astype(np.int16)
+    pairs = (labels[:, :, None] == labels[:, None, :]).mean(axis=0)
+    found = coassociation(labels)
+    np.testing.assert_allclose(found, pairs, rtol=1e-14)
+    np.testing.assert_array_equal(found, found.T)
+
+
+@COPIES
+@pytest.mark.parametrize("sizes", [[12, 12, 12], [3, 10, 23], [35, 1], [36]])
+def test_the_consensus_of_identical_partitions_is_that_partition(n_copies, sizes, seed):
+    rng = np.random.default_rng(seed)
+    labels = rng.permutation(np.repeat(np.arange(len(sizes)), sizes))
+    found = consensus_partition(noisy_copies(labels, n_copies, 0.0, rng), len(sizes))
+    assert classification_error_rate(labels, found) == 0
+
+
+@pytest.mark.parametrize("n_samples", [2, 4, 5, 12])
+@COPIES
+def test_one_cluster_holds_everyone(n_samples, n_copies):
+    labels = np.zeros((n_copies, n_samples), np.int16)
+    assert consensus_partition(labels, 1).tolist() == [0] * n_samples
+
+
+@COPIES
+@pytest.mark.parametrize("n_clusters", [3, 6, 30])
+def test_more_clusters_than_samples_that_are_told_apart_keep_what_is_told_apart(
+    n_copies, n_clusters
+):
+    labels = np.repeat([0, 1], [12, 18])
+    found = consensus_partition(np.tile(labels, (n_copies, 1)), n_clusters)
+    assert classification_error_rate(labels, found) == 0
+
+
+@COPIES
+def test_as_many_clusters_as_samples_that_are_told_apart(n_copies):
+    one, other = np.repeat([0, 1], [10, 20]), np.repeat([0, 1], [20, 10])
+    labels = np.concatenate([np.tile(one, (n_copies, 1)), np.tile(other, (n_copies, 1))])
+    found = consensus_partition(labels, 3)
+    assert classification_error_rate(np.repeat([0, 1, 2], 10), found) == 0
+
+
+def test_names_order_and_repetition_of_partitions_do_not_matter(seed):
+    rng = np.random.default_rng(seed)
+    truth = np.arange(42) % 3
+    labels = noisy_copies(truth, 4, 0.2, rng)
+    found = consensus_partition(labels, 3)
+    rows = rng.permutation(42)
+    renamed = np.array([rng.permutation(3)[copy] for copy in labels])
+    for other in (renamed, labels[::-1], np.tile(labels, (10, 1)), labels + 2):
+        assert classification_error_rate(found, consensus_partition(other, 3)) == 0
+    assert classification_error_rate(found[rows], consensus_partition(labels[:, rows], 3)) == 0
+
+
+def test_the_sparse_route_finds_what_the_dense_one_finds(seed):
+    # Two partitions have six clusters: dense. Each of them twelve times has 72: sparse.
+    rng = np.random.default_rng(seed)
+    truth = np.repeat([0, 1, 2], [10, 20, 30])
+    for _ in range(20):
+        labels = noisy_copies(truth, 2, 0.2, rng)
+        dense, sparse = (consensus_partition(np.tile(labels, (times, 1)), 3) for times in (1, 12))
+        assert classification_error_rate(dense, sparse) == 0
+
+
+@pytest.mark.parametrize("sizes", [[20, 20, 20], [6, 18, 36]])
+def test_a_consensus_recovers_a_planted_partition_better_than_its_noisy_copies(sizes, seed):
+    rng = np.random.default_rng(seed)
+    truth = np.repeat([0, 1, 2], sizes)
+    labels = noisy_copies(truth, 40, 0.4, rng)
+    found = consensus_partition(labels, 3)
+    single = [classification_error_rate(truth, copy) for copy in labels]
+    assert classification_error_rate(truth, found) < 0.05 < min(single)
+
+
+def test_a_consensus_is_the_same_to_the_bit_each_time(seed):
+    rng = np.random.default_rng(seed)
+    for labels in (np.tile(np.repeat([0, 1, 2], 20), (40, 1)), rng.integers(4, size=(40, 60))):
+        found = {consensus_partition(labels, 4).tobytes() for _ in range(10)}
+        assert len(found) == 1
+
+
+@pytest.mark.parametrize("dtype", [np.int16, np.int32, np.int64])
+def test_agreements_are_adjusted_rand_indices(dtype, seed):
+    rng = np.random.default_rng(seed)
+    for n_samples in (2, 3, 7, 40):
+        one = rng.integers(4, size=n_samples).astype(dtype)
+        others = np.array(
+            [
+                *rng.integers(6, size=(20, n_samples)),
+                one,
+                3 - one,
+                np.zeros(n_samples),
+                np.full(n_samples, 7),
+                np.arange(n_samples),
+                np.where(one == 0, 5, one),
+            ]
+        ).astype(dtype)
+        for labels in (*others[-5:], one):
+            expected = [adjusted_rand_score(labels, other) for other in others]
+            np.testing.assert_allclose(agreement(labels, others), expected, atol=1e-12)
+
+
+def test_agreement_does_not_overflow():
+    one = np.repeat([0, 1], 120_000).astype(np.int16)
+    found = agreement(one, np.array([one, np.roll(one, 60_000)]))
+    np.testing.assert_allclose(found, [1.0, adjusted_rand_score(one, np.roll(one, 60_000))])
+
+
+def test_confidences_worked_by_hand():
+    labels = np.array([0, 0, 1, 1])
+    # The first only has other names; the second puts the third sample elsewhere.
+    others = np.array([[1, 1, 0, 0], [0, 0, 0, 1]])
+    assert sample_confidence(labels, others).tolist() == [1.0, 1.0, 0.5, 1.0]
+
+
+def test_clusters_without_a_partner_give_no_confidence():
+    labels = np.array([0, 0, 0, 1, 1])
+    assert sample_confidence(labels, np.array([[0, 0, 2, 1, 1]])).tolist() == [1, 1, 0, 1, 1]
+    assert sample_confidence(labels, np.zeros((1, 5), int)).tolist() == [1, 1, 1, 0, 0]
+
+
+def test_names_and_order_do_not_matter_to_confidences(seed):
+    rng = np.random.default_rng(seed)
+    labels = np.arange(30) % 3
+    others = noisy_copies(labels, 12, 0.3, rng)
+    confidence = sample_confidence(labels, others)
+    assert 0.5 < confidence.mean() < 0.95
+    rows = rng.permutation(30)
+    np.testing.assert_allclose(sample_confidence(labels, others[::-1]), confidence)
+    np.testing.assert_allclose(
+        sample_confidence(rng.permutation(3)[labels], others), confidence, rtol=1e-12
+    )
+    np.testing.assert_allclose(sample_confidence(labels[rows], others[:, rows]), confidence[rows])
