@@ -22,6 +22,7 @@ include: "workflow/rules/studies.smk"
 include: "workflow/rules/simulation.smk"
 include: "workflow/rules/theory.smk"
 include: "workflow/rules/tuning_study.smk"
+include: "workflow/rules/yardstick.smk"
 include: "workflow/rules/report.smk"
 
 

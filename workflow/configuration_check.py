@@ -106,11 +106,8 @@ def explain(error: jsonschema.ValidationError) -> str:
 
 def meaning_errors(config: Mapping[str, Any]) -> list[str]:
     """List what a configuration with its defaults names that there is not."""
-    errors = [
-        f"methods: {method!r} should be one of {sorted(METHODS)}."
-        for method in config["methods"]
-        if method not in METHODS
-    ]
+    errors = _unknown("methods", config["methods"], sorted(METHODS))
+    errors += _unknown("yardstick.methods", config["yardstick"]["methods"], sorted(METHODS))
     matrices = {name: entry for name, entry in config["matrices"].items() if entry is not None}
     for name, entry in matrices.items():
         errors += _matrix_errors(name, entry)

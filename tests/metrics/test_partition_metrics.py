@@ -1,6 +1,6 @@
-"""CER and ECR against hand-worked tables, pairs counted one by one, and the Rand index."""
+"""Three error rates against hand-worked tables, pairs counted one by one, and the Rand index."""
 
-from itertools import combinations
+from itertools import combinations, permutations
 
 import numpy as np
 import pandas as pd
@@ -9,7 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import rand_score
 
-from sparsekm.metrics import classification_error_rate, error_clustering_rate
+from sparsekm.metrics import (
+    classification_error_rate,
+    error_clustering_rate,
+    matching_error_rate,
+)
+
+RATES = [classification_error_rate, error_clustering_rate, matching_error_rate]
 
 label_pairs = st.integers(2, 30).flatmap(
     lambda n: st.tuples(*[st.lists(st.integers(0, 5), min_size=n, max_size=n)] * 2)
@@ -38,6 +44,36 @@ def test_ecr_charges_merging_and_not_splitting():
     whole, split = [0, 0, 0, 0], [0, 0, 1, 1]
     assert error_clustering_rate(whole, split) == 0.0
     assert error_clustering_rate(split, whole) == 0.5
+
+
+def test_the_matching_error_of_a_hand_worked_table():
+    # Rows a: (2, 1), b: (2, 0), of five samples. Both clusters have most in cluster 0, which one
+    # alone can have: a-1 and b-0 match three, a-0 and b-1 two.
+    labels_true, labels_pred = ["a", "a", "a", "b", "b"], [0, 0, 1, 0, 0]
+    assert matching_error_rate(labels_true, labels_pred) == 0.4
+    assert error_clustering_rate(labels_true, labels_pred) == 0.4
+    assert matching_error_rate([0, 0, 1, 1], [0, 1, 2, 3]) == 0.5
+
+
+def test_the_matching_error_charges_splitting_and_merging_alike():
+    whole, split = [0, 0, 0, 0, 0], [0, 0, 0, 1, 1]
+    assert matching_error_rate(whole, split) == matching_error_rate(split, whole) == 0.4
+    assert error_clustering_rate(whole, split) == 0.0
+
+
+@given(label_pairs)
+@settings(max_examples=40, deadline=None, derandomize=True)
+def test_the_matching_error_is_the_least_over_all_renamings(labels):
+    labels_true, labels_pred = map(np.array, labels)
+    least = min(
+        np.mean(labels_true != np.array(names)[labels_pred]) for names in permutations(range(6))
+    )
+    assert matching_error_rate(*labels) == pytest.approx(least, abs=1e-14)
+
+
+def test_too_many_clusters_to_match_are_refused():
+    with pytest.raises(ValueError, match="5001 x 5000 should be <= 25000000"):
+        matching_error_rate(range(5001), [*range(5000), 0])
 
 
 @given(label_pairs)
@@ -70,7 +106,7 @@ def test_ecr_is_one_minus_the_purity(labels):
     )
 
 
-@pytest.mark.parametrize("rate", [classification_error_rate, error_clustering_rate])
+@pytest.mark.parametrize("rate", RATES)
 @pytest.mark.parametrize(
     "as_labels",
     [
@@ -101,6 +137,7 @@ def test_same_partition_has_no_error_and_opposite_extremes_have_all():
     labels = [3, 3, 1, 1, 2]
     assert classification_error_rate(labels, [0, 0, 7, 7, 5]) == 0.0
     assert error_clustering_rate(labels, [0, 0, 7, 7, 5]) == 0.0
+    assert matching_error_rate(labels, [0, 0, 7, 7, 5]) == 0.0
     assert classification_error_rate([0] * 6, range(6)) == 1.0
 
 
@@ -112,6 +149,7 @@ def test_a_million_samples_are_counted_without_overflow(dtype):
     expected = (n // 2) ** 2 / (n * (n - 1) // 2)
     assert classification_error_rate(np.zeros(n, dtype=dtype), halves) == expected
     assert error_clustering_rate(halves, np.zeros(n, dtype=dtype)) == 0.5
+    assert matching_error_rate(halves, np.zeros(n, dtype=dtype)) == 0.5
 
 
 def test_a_million_clusters_need_no_dense_table():
@@ -121,7 +159,7 @@ def test_a_million_clusters_need_no_dense_table():
     assert error_clustering_rate(singletons, singletons // 2) == 0.5
 
 
-@pytest.mark.parametrize("rate", [classification_error_rate, error_clustering_rate])
+@pytest.mark.parametrize("rate", RATES)
 @pytest.mark.parametrize(
     ("labels_true", "labels_pred", "message"),
     [

@@ -104,3 +104,44 @@ def count_effort():
         key: TUNING_STUDY["effort"][key] for key in ("n_init", "min_cluster_size")
     }
     return {**shared, **TUNING_STUDY["counts"]}
+
+
+YARDSTICK = config["yardstick"]
+PUBLISHED_ERRORS = paper_file("real_set_errors")
+
+
+def labelled_sets():
+    """Name the yardstick's sets with their files; there are none without a folder."""
+    folder = YARDSTICK["folder"]
+    files = sorted(Path(folder).glob("*.npz")) if folder else []
+    return {file.stem: str(file) for file in files}
+
+
+YARDSTICK_SETS = labelled_sets()
+
+
+def yardstick_tables(wildcards):
+    """List the tables of the yardstick; without labelled sets there is nothing to run."""
+    if not YARDSTICK_SETS:
+        raise WorkflowError(
+            f"yardstick.folder={YARDSTICK['folder'] or 'null'} should be a folder of labelled sets"
+            " (.npz with X and y): name one in the configuration."
+        )
+    strange = [
+        name for name in YARDSTICK_SETS if not re.fullmatch(r"[A-Za-z0-9_.-]+", name)
+    ]
+    if strange:
+        raise WorkflowError(
+            f"yardstick.folder={YARDSTICK['folder']}: names of sets {strange} should consist of"
+            " letters, digits, '_', '.' and '-': rename their files."
+        )
+    return expand(
+        "results/yardstick/{labelled_set}/{method}.csv",
+        labelled_set=YARDSTICK_SETS,
+        method=YARDSTICK["methods"],
+    )
+
+
+def yardstick_effort(wildcards):
+    """Give what a method that is tuned by the gap spends on it; nothing for others."""
+    return YARDSTICK["gap"] if METHODS[wildcards.method].tuning == "gap" else {}

@@ -3,6 +3,7 @@
 from sparsekm.metrics.partition_metrics import (
     classification_error_rate,
     error_clustering_rate,
+    matching_error_rate,
 )
 from sparsekm.metrics.support_metrics import (
     n_nonzero_weights,
@@ -13,6 +14,7 @@ from sparsekm.metrics.support_metrics import (
 __all__ = [
     "classification_error_rate",
     "error_clustering_rate",
+    "matching_error_rate",
     "n_nonzero_weights",
     "proper_nonzero_weights",
     "proper_zero_weights",

@@ -1,14 +1,18 @@
 """Disagreement between a partition of the samples and a known one.
 
-Both rates are read off the contingency table n_kk', the number of samples in cluster k of the known
-partition and cluster k' of the other. Only its occupied cells are held, and they are counted in
-integers, so nothing of size n^2 is formed and the only rounding is that of the last division.
+All rates are read off the contingency table n_kk', the number of samples in cluster k of the known
+partition and cluster k' of the other. Its occupied cells are counted in integers, so the only
+rounding is that of the last division. Only the matching error forms the whole table.
 """
 
 from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+from scipy.optimize import linear_sum_assignment
+
+MOST_CELLS = 25_000_000
+"""Largest table of true by predicted clusters in which a matching is sought."""
 
 
 def classification_error_rate(labels_true, labels_pred) -> float:
@@ -90,6 +94,57 @@ def error_clustering_rate(labels_true, labels_pred) -> float:
     np.maximum.at(commonest, pred_clusters, cells)
     n_samples = len(true_codes)
     return (n_samples - int(commonest.sum())) / n_samples
+
+
+def matching_error_rate(labels_true, labels_pred) -> float:
+    """Compute the share of samples outside their cluster under the best matching of clusters.
+
+    Every predicted cluster is matched to at most one true cluster and every true one to at most one
+    predicted, so that as many samples as possible lie in matched clusters. The others are errors:
+    splitting a cluster costs as merging does. Symmetric, and blind to the clusters' names.
+
+    Parameters
+    ----------
+    labels_true, labels_pred : array-like of shape (n_samples,)
+        Cluster of each sample: numbers, strings or any other hashable values, none missing.
+
+    Returns
+    -------
+    float
+        Between 0 (the same partition) and 1, exclusive.
+
+    Raises
+    ------
+    ValueError
+        If the labels are not one-dimensional and of equal length, if one is missing, if there
+        is no sample, or if the numbers of clusters multiply to more than 25,000,000.
+
+    References
+    ----------
+    .. [1] D. F. Crouse (2016). On implementing 2D rectangular assignment algorithms. IEEE
+       Transactions on Aerospace and Electronic Systems 52(4), 1679-1696.
+       https://doi.org/10.1109/TAES.2016.140952
+
+    Examples
+    --------
+    >>> matching_error_rate(["a", "a", "b", "b"], [0, 0, 0, 1])
+    0.25
+    >>> matching_error_rate(["a", "a", "b", "b"], [0, 1, 2, 3])
+    0.5
+    """
+    true_codes, pred_codes = _paired_codes(labels_true, labels_pred, min_samples=1)
+    shape = int(true_codes.max()) + 1, int(pred_codes.max()) + 1
+    if shape[0] * shape[1] > MOST_CELLS:
+        raise ValueError(
+            f"clusters of labels_true times those of labels_pred={shape[0]} x {shape[1]} should be "
+            f"<= {MOST_CELLS}."
+        )
+    true_clusters, pred_clusters, cells = _occupied_cells(true_codes, pred_codes)
+    table = np.zeros(shape, dtype=np.int64)
+    table[true_clusters, pred_clusters] = cells
+    n_matched = int(table[linear_sum_assignment(table, maximize=True)].sum())
+    n_samples = len(true_codes)
+    return (n_samples - n_matched) / n_samples
 
 
 def _paired_codes(labels_true, labels_pred, *, min_samples):

@@ -147,6 +147,13 @@ def figure_pdf(figure: Figure) -> bytes:
     return stream.getvalue()
 
 
+def figure_png(figure: Figure) -> bytes:
+    """Render a figure as PNG, the same bytes for the same figure."""
+    stream = io.BytesIO()
+    _save(figure, stream, "png", {"Software": None})
+    return stream.getvalue()
+
+
 def _save(figure: Figure, stream: IO, kind: str, metadata: dict[str, None]) -> None:
     """Save a figure; what the first format laid out, the second takes over."""
     with figure_style():

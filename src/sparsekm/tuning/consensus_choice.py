@@ -21,6 +21,8 @@ from sparsekm.tuning.resampled_paths import FAMILIES, ResampledPaths
 REPRODUCIBLE = 1 / 3
 # Margin ratios closer than this are no difference: about twice their spread between seeds.
 SAME_SEPARATION = 0.04
+# With a difference like this, reproducibility does not matter.
+FAR_BETTER_SEPARATION = 0.1
 # Share of features without any difference between the clusters among those that are counted.
 FALSE_DISCOVERIES = 0.1
 N_FITS = 12
@@ -101,8 +103,9 @@ def choose_family(reproducibility: np.ndarray, separation: np.ndarray) -> int:
 
     The screened starts are taken where they are reproducible: where marginal distributions say
     nothing they are not. Of two such families the better separated one is taken. The optimum is
-    preferred to it only where it is both more reproducible and better separated: on correlated data
-    it can be perfectly reproducible and follow the correlations instead of the clusters.
+    preferred to it only where it is both more reproducible and better separated, or far better
+    separated: on correlated data it can be perfectly reproducible and follow the correlations
+    instead of the clusters.
 
     Parameters
     ----------
@@ -119,8 +122,11 @@ def choose_family(reproducibility: np.ndarray, separation: np.ndarray) -> int:
     if not screened:
         return 0
     best = min(screened, key=lambda f: separation[f])
-    better = separation[0] < separation[best] - SAME_SEPARATION
-    return 0 if better and reproducibility[0] > reproducibility[best] else best
+    gain = separation[best] - separation[0]
+    more_reproducible = reproducibility[0] > reproducibility[best]
+    if gain > FAR_BETTER_SEPARATION or (gain > SAME_SEPARATION and more_reproducible):
+        return 0
+    return best
 
 
 def count_discoveries(X: np.ndarray, labels: np.ndarray) -> int:

@@ -34,12 +34,15 @@ class StudyData:
         None where there are no clusters.
     relevant : bool array of shape (n_features,) or None
         None where it is not known.
+    n_available : int or None
+        Samples in the file, of which X may hold only some; None where the data are drawn.
     """
 
     X: np.ndarray
     n_clusters: int
     labels: np.ndarray | None
     relevant: np.ndarray | None
+    n_available: int | None = None
 
 
 def autoregressive(
@@ -127,8 +130,13 @@ def read_matrix(file: str | Path, *, max_samples: int, random_state) -> StudyDat
     rows = np.arange(len(X))
     if len(X) > max_samples:
         rows = np.random.default_rng(random_state).permutation(len(X))[:max_samples]
-    classes, labels = np.unique(y[np.sort(rows)], return_inverse=True)
-    return StudyData(_z_score(X[np.sort(rows)]), len(classes), labels, None)
+    rows = np.sort(rows)
+    classes, labels = np.unique(y[rows], return_inverse=True)
+    if len(classes) < 2:
+        raise InputError(
+            f"{file}: classes={len(classes)} among {len(rows)} samples should be >= 2."
+        )
+    return StudyData(_z_score(X[rows]), len(classes), labels, None, n_available=len(X))
 
 
 DESIGNS = {"autoregressive": autoregressive, "blocks": blocks}

@@ -1,0 +1,24 @@
+"""Run one method on one labelled set with every seed."""
+
+from workflow_job import run
+
+
+def main(snakemake, progress):
+    """Write a row per seed."""
+    from sparsekm.registry import get_method
+    from sparsekm.storage.atomic import write_table
+    from sparsekm.studies.yardstick.runner import GapEffort, run_seeds
+
+    draws, effort = snakemake.params.draws, snakemake.params.effort
+    table = run_seeds(
+        snakemake.input.labelled,
+        get_method(snakemake.wildcards.method),
+        range(draws["seed"], draws["seed"] + draws["seeds"]),
+        max_samples=draws["max_samples"],
+        effort=GapEffort(**effort) if effort else None,
+        progress=progress.counting("seeds"),
+    )
+    write_table(table, snakemake.output.table)
+
+
+run(main, snakemake)

@@ -1,0 +1,29 @@
+"""Put the methods' results on the labelled sets together, average them, and draw them."""
+
+from workflow_job import run
+
+
+def main(snakemake, progress):
+    """Write all rows, the summary, the overview and the figure."""
+    import pandas as pd
+
+    from sparsekm.reporting.style import figure_png, figure_svg
+    from sparsekm.storage.atomic import atomic_path, write_table, write_text
+    from sparsekm.storage.checked_table import infer_table
+    from sparsekm.studies.yardstick.figure import yardstick_figure
+    from sparsekm.studies.yardstick.published import read_published, set_beside
+    from sparsekm.studies.yardstick.summary import count_wins, summarise
+
+    given, made = snakemake.input, snakemake.output
+    table = pd.concat([infer_table(file, "run_yardstick") for file in given.tables])
+    summary = set_beside(summarise(table), read_published(given.published))
+    write_table(table, made.table)
+    write_table(summary, made.summary)
+    write_table(count_wins(summary), made.overview)
+    figure = yardstick_figure(table, summary)
+    write_text(figure_svg(figure), made.svg)
+    with atomic_path(made.png) as temporary:
+        temporary.write_bytes(figure_png(figure))
+
+
+run(main, snakemake)

@@ -1,0 +1,1 @@
+"""Studies of the methods: what runs, tabulates and draws them."""

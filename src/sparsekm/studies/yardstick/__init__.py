@@ -1,0 +1,1 @@
+"""All methods on labelled real data sets, beside published error rates."""

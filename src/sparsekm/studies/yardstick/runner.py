@@ -1,0 +1,132 @@
+"""One method on one labelled data set, over several seeds."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.base import BaseEstimator
+from sklearn.metrics import adjusted_rand_score
+
+from sparsekm.metrics import classification_error_rate, matching_error_rate
+from sparsekm.registry import Method
+from sparsekm.simulation.replicate_seed import replicate_seed
+from sparsekm.tuning.gap_search import GapSearch
+from sparsekm.tuning.grid import default_sparsities
+from sparsekm.tuning.study.study_data import StudyData, read_matrix
+
+
+@dataclass(frozen=True)
+class GapEffort:
+    """What is spent on a method that is tuned by the gap.
+
+    Attributes
+    ----------
+    n_sparsities : int
+    n_references : int
+    """
+
+    n_sparsities: int
+    n_references: int
+
+
+def run_seeds(
+    file: str | Path,
+    method: Method,
+    seeds: Sequence[int],
+    *,
+    max_samples: int,
+    effort: GapEffort | None,
+    progress: Callable[[int, int], None] | None = None,
+) -> pd.DataFrame:
+    """Run a method on a labelled set with every seed.
+
+    Parameters
+    ----------
+    file : path
+        An ``.npz`` with arrays X (samples x features) and y (classes); its stem names the set.
+    method : Method
+    seeds : sequence of int
+        Values of `random_state`.
+    max_samples : int
+        From a larger set so many samples are drawn, with each seed others.
+    effort : GapEffort or None
+        None serves methods that are not tuned by the gap.
+    progress : callable, optional
+        Called with the number of seeds done and their total.
+
+    Returns
+    -------
+    DataFrame
+        A row per seed: data_set, method, seed, n_available (samples in the file), n_samples
+        (used), n_features (that vary), n_clusters, and what `score_method` measures.
+    """
+    name = Path(file).stem
+    rows = []
+    for done, seed in enumerate(seeds, start=1):
+        # Without the method: all methods see the same samples.
+        draw = replicate_seed(seed, "yardstick", name, 0)
+        data = read_matrix(file, max_samples=max_samples, random_state=draw)
+        rows.append(
+            {
+                "data_set": name,
+                "method": method.name,
+                "seed": seed,
+                "n_available": data.n_available,
+                "n_samples": data.X.shape[0],
+                "n_features": data.X.shape[1],
+                "n_clusters": data.n_clusters,
+                **score_method(data, method, effort, seed),
+            }
+        )
+        if progress is not None:
+            progress(done, len(seeds))
+    return pd.DataFrame(rows)
+
+
+def score_method(
+    data: StudyData, method: Method, effort: GapEffort | None, seed: int
+) -> dict[str, Any]:
+    """Fit a method to a labelled set, and compare its clusters with the classes.
+
+    Returns
+    -------
+    dict
+        error (share of samples outside their class under the best matching of clusters to
+        classes), cer, ari, n_kept (features with a weight) and seconds (wall time of the fit).
+    """
+    estimator = set_up(method, data.n_clusters, data.X.shape[1], effort, seed)
+    start = time.perf_counter()
+    estimator.fit(data.X)
+    seconds = time.perf_counter() - start
+    return {
+        "error": matching_error_rate(data.labels, estimator.labels_),
+        "cer": classification_error_rate(data.labels, estimator.labels_),
+        "ari": adjusted_rand_score(data.labels, estimator.labels_),
+        "n_kept": int(np.count_nonzero(estimator.feature_weights_)),
+        "seconds": seconds,
+    }
+
+
+def set_up(
+    method: Method, n_clusters: int, n_features: int, effort: GapEffort | None, seed: int
+) -> BaseEstimator:
+    """Make the estimator, inside a search where its sparsity is tuned by the gap.
+
+    All other methods choose for themselves how many features they keep.
+    """
+    estimator = method.estimator(n_clusters, random_state=seed)
+    if method.tuning != "gap":
+        return estimator
+    return GapSearch(
+        estimator,
+        sparsities=default_sparsities(method.penalty, n_features, effort.n_sparsities),
+        n_references=effort.n_references,
+        rule="auto",
+        random_state=seed,
+    )

@@ -1,0 +1,58 @@
+"""All methods on labelled real sets, beside published error rates: `snakemake yardstick`."""
+
+
+rule run_yardstick:
+    """Run one method on one labelled set with every seed."""
+    input:
+        labelled=lambda wildcards: YARDSTICK_SETS[wildcards.labelled_set],
+    output:
+        table="results/yardstick/{labelled_set}/{method}.csv",
+    log:
+        "logs/run_yardstick/{labelled_set}/{method}.log",
+    wildcard_constraints:
+        labelled_set=either(YARDSTICK_SETS),
+    conda:
+        "../../envs/sparsekm.yaml"
+    threads: 1
+    resources:
+        mem_mb=memory(1000, 100),
+        runtime=minutes(60),
+    params:
+        draws={"seed": config["seed"]}
+        | {key: YARDSTICK[key] for key in ("seeds", "max_samples")},
+        effort=yardstick_effort,
+        code=lambda wildcards: code("run_yardstick"),
+    script:
+        "../../scripts/run_yardstick.py"
+
+
+rule summarise_yardstick:
+    """Put the methods' results together, average them, and draw them."""
+    input:
+        tables=yardstick_tables,
+        published=ancient(PUBLISHED_ERRORS),
+    output:
+        table="results/yardstick/yardstick.csv",
+        summary="results/yardstick/summary.csv",
+        overview="results/yardstick/overview.csv",
+        svg="results/yardstick/yardstick.svg",
+        png="results/yardstick/yardstick.png",
+    log:
+        "logs/summarise_yardstick.log",
+    conda:
+        "../../envs/sparsekm.yaml"
+    threads: 1
+    resources:
+        mem_mb=memory(600, 0),
+        runtime=minutes(10),
+    params:
+        published=file_digest(PUBLISHED_ERRORS),
+        code=lambda wildcards: code("summarise_yardstick"),
+    script:
+        "../../scripts/summarise_yardstick.py"
+
+
+rule yardstick:
+    """Compare all methods on the labelled sets of a folder, in results/yardstick."""
+    input:
+        rules.summarise_yardstick.output,
