@@ -47,12 +47,12 @@ def test_the_consensus_of_a_method_is_read_from_its_file(matrix_files, tmp_path)
     assert found["l1"].consensus is None
 
 
-def test_the_figure_shows_agreement_the_admissible_range_and_the_choice(result):
+def test_the_figure_shows_agreement_which_are_admissible_and_the_choice(result):
     axes = consensus_figure(result).axes[0]
     (line,) = (line for line in axes.lines if len(line.get_xdata()) == 3)
     assert line.get_ydata().tolist() == [0.9, 0.95, 0.5]
-    box = axes.patches[0].get_extents().transformed(axes.transData.inverted())
-    assert (round(box.x0, 6), round(box.x1, 6)) == (2, 3)
+    (filled,) = (line for line in axes.lines if "as well" in str(line.get_label()))
+    assert filled.get_xdata().tolist() == [2, 3]
     labels = axes.get_legend_handles_labels()[1]
     assert "chosen: 3 features kept" in labels
     assert [figure.name for figure in draw_figures(result)] == [

@@ -92,7 +92,7 @@ rule resample_path:
         "../../envs/sparsekm.yaml"
     threads: fit_threads
     resources:
-        mem_mb=memory(600, 10),
+        mem_mb=memory(600, 6),
         runtime=minutes(10, 0.5),
     params:
         problem=problem,
@@ -121,7 +121,7 @@ rule find_consensus:
         "../../envs/sparsekm.yaml"
     threads: fit_threads
     resources:
-        mem_mb=memory(600, 10),
+        mem_mb=memory(600, 6),
         runtime=minutes(10, 0.5),
     params:
         problem=problem,

@@ -12,7 +12,7 @@ from sparsekm.reporting.gap_figure import (
     sparsity_label,
 )
 from sparsekm.reporting.results import DatasetResult, MethodResult
-from sparsekm.reporting.style import DROPPED, INK, figure_style, method_look, new_figure
+from sparsekm.reporting.style import INK, figure_style, method_look, new_figure
 
 
 def consensus_figure(result: DatasetResult, feature_noun: str = "features") -> Figure | None:
@@ -47,14 +47,6 @@ def _draw_agreement(axes: Axes, method: MethodResult, feature_noun: str) -> None
     sparsity, mean, se = (table[name] for name in ("sparsity", "agreement", "agreement_se"))
     admissible = table[table["admissible"]]
     axes.set_xscale("log")
-    axes.axvspan(
-        admissible["sparsity"].min(),
-        admissible["sparsity"].max(),
-        color=DROPPED,
-        alpha=0.3,
-        linewidth=0,
-        label="agree as well as the best",
-    )
     axes.errorbar(
         sparsity,
         mean,
@@ -66,6 +58,17 @@ def _draw_agreement(axes: Axes, method: MethodResult, feature_noun: str) -> None
         linestyle=look.linestyle,
         elinewidth=0.8,
         label="± 1 standard error",
+    )
+    # Not always neighbours.
+    axes.plot(
+        admissible["sparsity"],
+        admissible["agreement"],
+        color=look.color,
+        marker=look.marker,
+        markersize=6,
+        linestyle="none",
+        label="agrees as well as the best",
+        zorder=2.5,
     )
     chosen = table[table["chosen"]].iloc[0]
     axes.axvline(chosen["sparsity"], color=INK, linewidth=0.8, linestyle=(0, (4, 2)))

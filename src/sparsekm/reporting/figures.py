@@ -177,9 +177,9 @@ def _consensus_caption(result: DatasetResult) -> str:
     features = nouns(result).features
     return (
         f"For each number s of {features}: how well the fit agrees with those to parts of the "
-        "data (mean adjusted Rand index; bars are one standard error to either side). Fits in the "
-        "grey range agree as well as the best one; of these the one is chosen that keeps about as "
-        f"many {features} as differ between the clusters."
+        "data (mean adjusted Rand index; bars are one standard error to either side). Where the "
+        "marker is filled the fit agrees as well as the best one; of these the one is chosen that "
+        f"keeps about as many {features} as differ between the clusters."
     )
 
 
