@@ -114,5 +114,5 @@ def test_no_group_waits_for_itself(tmp_path, project_root, change):
     groups = re.findall(r"Group job (\w+)", done.stdout)
     steps = int(re.search(r"^total +(\d+)$", done.stdout, re.M)[1])
     # A method of a data set is one job, whatever the configuration.
-    assert groups.count("fit") == 3 * 4
+    assert groups.count("fit") == 4 * 4
     assert len(groups) < steps / 2
