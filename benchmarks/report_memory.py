@@ -83,7 +83,7 @@ def describe_job(rule: str, folder: Path) -> Named:
     }
     files["normalised"] = folder / "normalised.h5ad"
     tables = {name: folder / f"{name}.csv" for name in ("genes", "contingency")}
-    params = {"methods": list(METHODS), "tuned": [], "terms": {}, "title": "made"}
+    params = {"methods": list(METHODS), "selecting": [], "terms": {}, "title": "made"}
     params |= {"genes_of_interest": "auto", "configuration": {}}
     params["datasets"] = {"made": files | tables}
     inputs = {"normalised": files["normalised"], "fits": list(files["fits"].values())}

@@ -21,7 +21,7 @@ def main(snakemake, progress):
     var = read_features(files.normalised)
     stability = {
         method: read_stability(file, list(var.index))
-        for method, file in zip(params.tuned, files.stability, strict=True)
+        for method, file in zip(params.selecting, files.stability, strict=True)
     }
     further = locate_features(matrix, fits[primary_method(fits)].labels, labels)
     if files.gene_sets:

@@ -16,7 +16,7 @@ def main(snakemake, progress):
     sets = read_gene_sets_file(files.gene_sets)
     weights = {
         method: read_fit(file).weights
-        for method, file in zip(params.tuned, files.fits, strict=True)
+        for method, file in zip(params.selecting, files.fits, strict=True)
     }
     table = find_enriched(
         sets,

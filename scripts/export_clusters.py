@@ -17,12 +17,7 @@ def main(snakemake, progress):
     data = read_anndata(snakemake.input.normalised)
     add_clusters(data, fits)
     write_clusters(snakemake.output.data, data)
-    write_cluster_table(
-        snakemake.output.table,
-        data.obs_names,
-        data.obs.get("label"),
-        {method: fit.labels for method, fit in fits.items()},
-    )
+    write_cluster_table(snakemake.output.table, data.obs_names, data.obs.get("label"), fits)
 
 
 run(main, snakemake)

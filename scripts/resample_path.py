@@ -1,45 +1,32 @@
-"""Cluster parts of the samples at every sparsity, and compare with the partitions of all."""
+"""Fit paths to a batch of resamplings of samples and features, from several kinds of start."""
 
 from posed_problem import pose
 from workflow_job import run
 
 
 def main(snakemake, progress):
-    """Fit the path of each part, one in memory at a time, and write how far they agree."""
+    """Fit the paths of each resampling and write their partitions and features."""
     import numpy as np
 
-    from sparsekm.storage.path_file import read_path
     from sparsekm.storage.resampling_file import Resamplings, write_resamplings
-    from sparsekm.tuning.resampling import gather_resamplings, resample
+    from sparsekm.tuning.resampled_paths import resample_all
 
     params = snakemake.params
     problem = pose(snakemake)
-    path, _ = read_path(snakemake.input.path)
-    found = []
-    for index in params.indices:
-        found.append(
-            resample(
-                problem.estimator,
-                problem.data.X,
-                path.sparsities,
-                scheme="subsample",
-                index=index,
-                seed=problem.seed,
-                labels=path.labels,
-            )
-        )
-        progress(len(found), len(params.indices), "resamplings")
-    agreements, selections, n_fits = gather_resamplings(found)
+    X, estimator = problem.data.X, problem.estimator
+    # Refuses what cannot be clustered before anything is resampled.
+    estimator.check(X)
+    paths = resample_all(
+        estimator,
+        X,
+        problem.sparsities,
+        params.indices,
+        seed=estimator.random_state,
+        progress=progress.counting("resamplings"),
+    )
     write_resamplings(
         snakemake.output.resamplings,
-        Resamplings(
-            indices=np.array(params.indices),
-            sparsities=path.sparsities,
-            agreements=agreements,
-            selections=selections,
-            n_fits=n_fits,
-            attributes={**problem.attributes, "scheme": "subsample"},
-        ),
+        Resamplings(np.array(params.indices), problem.sparsities, paths, problem.attributes),
     )
 
 

@@ -9,13 +9,13 @@ def main(snakemake, progress):
     from sparsekm.expression.normalised_file import read_normalised
     from sparsekm.storage.fit_file import write_fit
     from sparsekm.storage.path_file import pick_fit, read_path
-    from sparsekm.storage.resampling_file import read_all_resamplings
+    from sparsekm.storage.split_file import read_all_splits
     from sparsekm.storage.stability_file import write_stability
     from sparsekm.tuning.stability import select_stable, stability_curve
 
     path, attributes = read_path(snakemake.input.path)
-    found = read_all_resamplings(snakemake.input.resamplings)
-    found.check_grid(snakemake.input.resamplings[0], path.sparsities)
+    found = read_all_splits(snakemake.input.splits)
+    found.check_grid(snakemake.input.splits[0], path.sparsities)
     curve = stability_curve(path, found.agreements, found.selections, found.n_fits)
     chosen = select_stable(curve, snakemake.params.rule)
     X = read_normalised(snakemake.input.normalised).X

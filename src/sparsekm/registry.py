@@ -20,7 +20,7 @@ class Method:
         Name in tables and figures.
     class_name : str
         Class of the estimator, in one of the modules below.
-    tuning : {"gap", "bic", "none"}
+    tuning : {"gap", "resampling", "bic", "none"}
         How its sparsity is chosen.
     penalty : {"l0", "l1"} or None
         Which grid of sparsities suits it.
@@ -38,8 +38,9 @@ class Method:
         # Named one by one: what a script imports is found by reading, and enters its digest.
         from sparsekm.baselines import if_pca, pca_kmeans, penalised_gaussian_mixture, sc_fs
         from sparsekm.cluster import estimators
+        from sparsekm.tuning import sparse_kmeans
 
-        homes = (estimators, pca_kmeans, penalised_gaussian_mixture, if_pca, sc_fs)
+        homes = (estimators, sparse_kmeans, pca_kmeans, penalised_gaussian_mixture, if_pca, sc_fs)
         return next(
             getattr(home, self.class_name) for home in homes if hasattr(home, self.class_name)
         )
@@ -55,6 +56,7 @@ METHODS = {
         Method("scfs", "SC-FS", "SCFS", "none"),
         Method("l1", "ℓ₁-k-means", "L1KMeans", "gap", "l1"),
         Method("l0", "ℓ₀-k-means", "L0KMeans", "gap", "l0"),
+        Method("sparse", "Sparse k-means", "SparseKMeans", "resampling", "l0"),
     ]
 }
 

@@ -106,6 +106,12 @@ def test_groups_follow_the_verdicts():
     }
     assert list(group_features({"l1": [0.5, 0]})) == ["kept", "dropped"]
     assert group_features({"kmeans": [1, 1]}) == {}
+    of_sparse = group_features({"sparse": [0, 1]})
+    assert {name: list(found) for name, found in of_sparse.items()} == {
+        "kept": [False, True],
+        "dropped": [True, False],
+    }
+    assert list(group_features({"l1": [0.5, 0], "sparse": [0, 1]})["kept"]) == [True, False]
 
 
 def test_a_gene_measured_twice_counts_once_and_is_not_dropped_where_it_is_kept(sets):

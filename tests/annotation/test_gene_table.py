@@ -148,6 +148,17 @@ def test_stability_and_further_columns_stand_beside_their_features(tmp_path, var
     assert read.loc["D", "effect_label"] == 2.5
 
 
+def test_the_share_of_resamplings_that_keep_a_feature_stands_beside_it(tmp_path, var, fits):
+    fits["l0"].selection_frequency = np.array([0.25, 0.5, 0.75, 1])
+    write_gene_table(gene_table(var, fits), tmp_path / "genes.csv")
+    read = read_gene_table(tmp_path / "genes.csv").set_index("symbol")
+    assert list(read.loc[list("ABCD"), "selection_frequency_l0"]) == [0.25, 0.5, 0.75, 1]
+    assert "selection_frequency_l1" not in read
+    fits["l0"].selection_frequency = np.zeros(3)
+    with pytest.raises(ValueError, match=r"shape=\(3,\) should be \(4,\)"):
+        gene_table(var, fits)
+
+
 @pytest.mark.parametrize(
     "wrong",
     [{"stability": {"l0": np.zeros(3)}}, {"further": pd.DataFrame({"terms": ["a"] * 5})}],
@@ -160,6 +171,8 @@ def test_columns_of_another_length_are_refused(var, fits, wrong):
 def test_l0_speaks_for_a_data_set_where_it_ran():
     assert primary_method(["kmeans", "l1", "l0"]) == "l0"
     assert primary_method(["kmeans", "l1"]) == "l1"
+    assert primary_method(["kmeans", "sparse", "l1"]) == "l1"
+    assert primary_method(["kmeans", "sparse"]) == "sparse"
     assert primary_method(["pgmm"]) == "pgmm"
     with pytest.raises(ValueError, match="at least one method"):
         primary_method([])

@@ -48,9 +48,11 @@ def test_only_genes_analysed_at_both_ages_enter_leave_or_stay(table):
 
 
 def test_one_sparse_method_alone_speaks_by_its_weights():
-    table = tabulate_ages({"P4": pd.DataFrame({"symbol": ["a", "b"], "weight_l1": [0.5, 0]})})
-    assert table.set_index("symbol")["P4"].to_dict() == {"a": "kept", "b": "dropped"}
-    with pytest.raises(ValueError, match="a weight of l0 or l1"):
+    for method in ("l1", "sparse"):
+        weights = {"symbol": ["a", "b"], f"weight_{method}": [0.5, 0]}
+        table = tabulate_ages({"P4": pd.DataFrame(weights)})
+        assert table.set_index("symbol")["P4"].to_dict() == {"a": "kept", "b": "dropped"}
+    with pytest.raises(ValueError, match="a weight of one of"):
         tabulate_ages({"P4": pd.DataFrame({"symbol": ["a"]})})
 
 

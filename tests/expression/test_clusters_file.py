@@ -1,5 +1,7 @@
 """The AnnData of what was found: it opens as it is, agrees with the fits, and is the same twice."""
 
+from dataclasses import replace
+
 import anndata
 import numpy as np
 import pandas as pd
@@ -75,6 +77,17 @@ def test_the_file_holds_data_clusters_weights_and_settings(normalised, fits, X):
     assert read.obsm["spatial"][5].tolist() == [15, 16, 17]
     assert read.uns["regions"]["id"].tolist() == [2**40, 7]
     assert read.uns["provenance"]["dataset"] == "toy"
+
+
+def test_shares_of_resamplings_stand_beside_samples_and_features(normalised, fits):
+    shares = {"confidence": np.arange(N) / N, "selection_frequency": np.arange(P) / P}
+    data = read_anndata(normalised)
+    add_clusters(data, {"sparse": replace(fits["l0"], **shares), "l0": fits["l0"]})
+    np.testing.assert_array_equal(data.obs["confidence_sparse"], shares["confidence"])
+    frequency = data.var["selection_frequency_sparse"]
+    np.testing.assert_array_equal(frequency, shares["selection_frequency"])
+    assert "confidence_l0" not in data.obs
+    assert "selection_frequency_l0" not in data.var
 
 
 def test_equal_results_give_equal_bytes(normalised, fits):

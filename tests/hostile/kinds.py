@@ -30,6 +30,7 @@ from validity import (
     check_repetition,
     check_resamplings,
     check_scores,
+    check_splits,
     check_study_matrix,
     check_table,
     check_volume,
@@ -61,6 +62,7 @@ from sparsekm.expression.normalised_file import (
 from sparsekm.expression.reader import read_matrix
 from sparsekm.simulation.repetition_store import RepetitionStore
 from sparsekm.storage.cluster_table import read_cluster_table
+from sparsekm.storage.consensus_file import read_consensus
 from sparsekm.storage.evidence_file import EVIDENCE
 from sparsekm.storage.fit_file import read_fit
 from sparsekm.storage.gap_file import read_gap
@@ -68,6 +70,7 @@ from sparsekm.storage.path_file import read_path
 from sparsekm.storage.reference_file import read_all_references
 from sparsekm.storage.resampling_file import read_all_resamplings
 from sparsekm.storage.score_file import SCORES
+from sparsekm.storage.split_file import read_all_splits
 from sparsekm.tuning.study.study_data import read_matrix as read_study_matrix
 
 
@@ -207,6 +210,13 @@ KINDS = [
         check_references,
     ),
     Kind(
+        "splits",
+        "splits.h5",
+        "hdf5",
+        lambda f, _: read_all_splits([f]),
+        check_splits,
+    ),
+    Kind(
         "resamplings",
         "resamplings.h5",
         "hdf5",
@@ -229,6 +239,7 @@ KINDS = [
     ),
     Kind("common genes", "common_genes.csv", "text", _alone(read_common_genes), check_ids),
     _table("gap", "gap.csv", read_gap, sparsity="f", gap="f", se="f", chosen="b"),
+    _table("consensus", "consensus.csv", read_consensus, agreement="f", chosen="b"),
     Kind("scores", "scores.csv", "text", _alone(SCORES.read), check_scores),
     Kind("evidence", "evidence.csv", "text", _alone(EVIDENCE.read), check_evidence),
     _table("clusters", "clusters.csv", read_cluster_table, sample="O", label="O"),

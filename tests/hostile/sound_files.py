@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import anndata
@@ -34,14 +35,18 @@ from sparsekm.simulation.repetition import METRICS, Repetition
 from sparsekm.simulation.repetition_store import RepetitionStore
 from sparsekm.storage.atomic import write_table
 from sparsekm.storage.cluster_table import write_cluster_table
+from sparsekm.storage.consensus_file import COLUMNS as CONSENSUS_COLUMNS
+from sparsekm.storage.consensus_file import write_consensus
 from sparsekm.storage.evidence_file import EVIDENCE
-from sparsekm.storage.fit_file import write_fit
+from sparsekm.storage.fit_file import read_fit, write_fit
 from sparsekm.storage.gap_file import COLUMNS as GAP_COLUMNS
 from sparsekm.storage.gap_file import write_gap
 from sparsekm.storage.path_file import pick_fit, write_path
 from sparsekm.storage.reference_file import References, write_references
 from sparsekm.storage.resampling_file import Resamplings, write_resamplings
 from sparsekm.storage.score_file import SCORES
+from sparsekm.storage.split_file import Splits, write_splits
+from sparsekm.tuning.resampled_paths import FAMILIES, ResampledPaths
 
 AGE = "E11.5"
 DIGEST = "0123456789abcdef"
@@ -226,15 +231,28 @@ def _write_results(folder: Path) -> None:
     )
     write_path(folder / "path.h5", path, ATTRIBUTES)
     fit = pick_fit(path, 1, rng.random((2, p)), {**ATTRIBUTES, "rule": "max"})
+    shares = {"confidence": rng.random(n), "selection_frequency": rng.random(p)}
+    fit = replace(fit, **shares)
     write_fit(folder / "tuned.h5", fit)
     grid = np.array([1.0, 2.0])
     about = {**ATTRIBUTES, "reference": "permutation", "scheme": "halves"}
     references = References(np.arange(3), grid, rng.random((3, 2)) + 1, about)
     write_references(folder / "references.h5", references)
-    write_resamplings(
-        folder / "resamplings.h5",
-        Resamplings(np.arange(3), grid, rng.random((3, 2)), rng.integers(0, 4, (2, p)), 4, about),
+    write_splits(
+        folder / "splits.h5",
+        Splits(np.arange(3), grid, rng.random((3, 2)), rng.integers(0, 4, (2, p)), 4, about),
     )
+    drawn = np.array([[True] * p, [True, False] * 2 + [True]])
+    paths = [
+        ResampledPaths(
+            rng.integers(0, 2, (len(FAMILIES), 2, n)).astype(np.int16),
+            (rng.random((len(FAMILIES), 2, p)) < 0.5) & drawn[index],
+            drawn[index],
+            rng.random((len(FAMILIES), 2)) if index == 0 else np.full((len(FAMILIES), 2), np.nan),
+        )
+        for index in range(2)
+    ]
+    write_resamplings(folder / "resamplings.h5", Resamplings(np.arange(2), grid, paths, ATTRIBUTES))
     metrics = {name: float(number) for number, name in enumerate(METRICS)}
     RepetitionStore(folder / "store", DIGEST).keep(
         0, Repetition(metrics, rng.random(p), rng.random((4, 5)))
@@ -269,8 +287,12 @@ def _write_tables(folder: Path) -> None:
             "conclusion": "Evidence of clusters: halves agree.",
         },
     )
-    clusters = {"l0": np.array([0, 1, 1]), "l1": np.array([1, 0, 1])}
-    write_cluster_table(folder / "clusters.csv", ["a", "NA", "1"], ["x", "y", "x"], clusters)
+    fit = read_fit(folder / "tuned.h5")
+    fits = {"l0": replace(fit, confidence=None), "sparse": fit}
+    write_cluster_table(folder / "clusters.csv", ["a", "NA", "1", *"bcdef"], KINDS_OF_SAMPLES, fits)
+    consensus = pd.DataFrame(np.arange(10.0).reshape(2, 5) / 7, columns=CONSENSUS_COLUMNS[:5])
+    flags = {"admissible": [True, False], "chosen": [True, False]}
+    write_consensus(folder / "consensus.csv", consensus.assign(n_selected=[1, 2], **flags))
     shares = pd.DataFrame({"symbol": GENES, "kept": [0, 1, 2, 2, 1], "subsamples": 2})
     write_table(shares.assign(stability=shares["kept"] / 2), folder / "stability.csv")
     write_overlap(

@@ -16,6 +16,7 @@ from sparsekm.atlas.grid import MAX_VOLUME_BYTES
 from sparsekm.atlas.listing import select_candidates
 from sparsekm.atlas.ontology import MAX_DEPTH
 from sparsekm.simulation.repetition import METRICS
+from sparsekm.tuning.resampled_paths import FAMILIES
 
 
 def is_text(value: object) -> bool:
@@ -166,6 +167,8 @@ def check_fit(fit) -> None:
     assert fit.centers.shape == (fit.attributes["n_clusters"], p)
     assert fit.labels.dtype == np.int32
     assert all(np.isfinite(a).all() for a in (fit.weights, fit.scores, fit.centers))
+    for shares, length in ((fit.confidence, fit.labels.size), (fit.selection_frequency, p)):
+        assert shares is None or (shares.shape == (length,) and (shares**2 <= shares).all())
     assert math.isfinite(fit.sparsity)
     assert math.isfinite(fit.objective)
     check_attributes(fit.attributes)
@@ -179,11 +182,26 @@ def check_references(references) -> None:
     check_attributes(references.attributes)
 
 
-def check_resamplings(read) -> None:
+def check_splits(read) -> None:
     m = read.sparsities.size
     assert read.agreements.shape == (read.indices.size, m)
     assert read.selections.shape[0] == m
     assert np.isfinite(read.agreements).all()
+    check_attributes(read.attributes)
+
+
+def check_resamplings(read) -> None:
+    n_clusters, m = read.attributes["n_clusters"], read.sparsities.size
+    n, p = read.shape
+    assert len(read.paths) == read.indices.size
+    for path in read.paths:
+        assert path.labels.shape == (len(FAMILIES), m, n)
+        assert path.labels.min() >= 0
+        assert path.labels.max() < n_clusters
+        assert path.kept.shape == (len(FAMILIES), m, p)
+        assert path.drawn.shape == (p,)
+        assert not (path.kept & ~path.drawn).any()
+        assert not np.isinf(path.separation).any()
     check_attributes(read.attributes)
 
 

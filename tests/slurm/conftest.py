@@ -12,7 +12,7 @@ from small_project import make_project
 
 def _shrink(configuration: dict) -> None:
     configuration["matrices"] = {"tumours": configuration["matrices"]["tumours"]}
-    configuration["methods"] = ["kmeans", "l0"]
+    configuration["methods"] = ["kmeans", "l0", "sparse"]
     # Two jobs of references that can run side by side.
     configuration["tuning"]["references_per_job"] = 1
 

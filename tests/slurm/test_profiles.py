@@ -64,10 +64,11 @@ def planned(tmp_path_factory, project_root):
 
 def test_what_jobs_ask_for_grows_with_the_age(planned):
     asked = planned("--workflow-profile", "none")
-    for rule in ("assemble_expression", "normalise_expression", "cluster_path", "reference_path"):
+    fits = ("cluster_path", "reference_path", "resample_path", "find_consensus")
+    for rule in ("assemble_expression", "normalise_expression", *fits):
         small, large = asked[rule, "E11.5"], asked[rule, "P28"]
         assert small["mem_mb"] < large["mem_mb"] < 2048
-    for rule in ("cluster_path", "reference_path", "gene_stability"):
+    for rule in (*fits, "gene_stability"):
         small, large = asked[rule, "E11.5"], asked[rule, "P28"]
         assert small["runtime"] < large["runtime"]
         assert (small.get("threads", 1), large["threads"]) == (1, 2)
@@ -113,5 +114,5 @@ def test_no_group_waits_for_itself(tmp_path, project_root, change):
     groups = re.findall(r"Group job (\w+)", done.stdout)
     steps = int(re.search(r"^total +(\d+)$", done.stdout, re.M)[1])
     # A method of a data set is one job, whatever the configuration.
-    assert groups.count("fit") == 3 * 4
+    assert groups.count("fit") == 4 * 4
     assert len(groups) < steps / 2

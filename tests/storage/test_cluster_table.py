@@ -1,15 +1,21 @@
 """The table of samples and clusters keeps names as they are."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from sparsekm.storage.cluster_table import read_cluster_table, write_cluster_table
 
 
+def fit(labels, confidence=None):
+    return SimpleNamespace(labels=np.array(labels, dtype=np.int32), confidence=confidence)
+
+
 def test_names_and_classes_stay_strings_and_clusters_numbers(tmp_path):
     file = tmp_path / "clusters.csv"
-    clusters = {"kmeans": np.array([0, 1, 0]), "l0": np.array([2, 1, 2], dtype=np.int32)}
-    write_cluster_table(file, ["NA", "1", "a,b"], ["x", "nan", "2"], clusters)
+    fits = {"kmeans": fit([0, 1, 0]), "l0": fit([2, 1, 2])}
+    write_cluster_table(file, ["NA", "1", "a,b"], ["x", "nan", "2"], fits)
     table = read_cluster_table(file)
     assert table.columns.tolist() == ["sample", "label", "cluster_kmeans", "cluster_l0"]
     assert table["sample"].tolist() == ["NA", "1", "a,b"]
@@ -18,8 +24,16 @@ def test_names_and_classes_stay_strings_and_clusters_numbers(tmp_path):
 
 
 def test_without_known_classes_their_column_is_empty(tmp_path):
-    write_cluster_table(tmp_path / "c.csv", ["a", "b"], None, {"l0": np.array([0, 1])})
+    write_cluster_table(tmp_path / "c.csv", ["a", "b"], None, {"l0": fit([0, 1])})
     assert (tmp_path / "c.csv").read_text() == "sample,label,cluster_l0\na,,0\nb,,1\n"
+
+
+def test_confidence_stands_beside_the_clusters_of_a_method_that_resamples(tmp_path):
+    fits = {"sparse": fit([0, 1], np.array([0.75, 1.0])), "l0": fit([0, 1])}
+    write_cluster_table(tmp_path / "c.csv", ["a", "b"], None, fits)
+    table = read_cluster_table(tmp_path / "c.csv")
+    assert table.columns.tolist()[2:] == ["cluster_sparse", "confidence_sparse", "cluster_l0"]
+    assert table["confidence_sparse"].tolist() == [0.75, 1.0]
 
 
 def test_another_table_is_refused(tmp_path):

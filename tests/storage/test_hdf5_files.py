@@ -64,6 +64,26 @@ def test_a_fit_is_read_back_as_it_was(tmp_path, path, attributes):
         np.testing.assert_array_equal(getattr(read, name), getattr(fit, name))
 
 
+def test_shares_of_resamplings_are_read_back_and_lie_between_none_and_all(
+    tmp_path, path, attributes
+):
+    file = tmp_path / "tuned.h5"
+    fit = pick_fit(path, 2, np.ones((2, 5)), attributes)
+    write_fit(file, fit)
+    assert read_fit(file).confidence is None
+    assert read_fit(file).selection_frequency is None
+    shares = {"confidence": np.full(4, 0.25), "selection_frequency": np.arange(5) / 4}
+    for name, values in shares.items():
+        write_fit(file, dataclasses.replace(fit, **shares))
+        np.testing.assert_array_equal(getattr(read_fit(file), name), values)
+        write_fit(file, dataclasses.replace(fit, **{**shares, name: values + 1}))
+        with pytest.raises(DamagedFileError, match=rf"{name} should lie in \[0, 1\]"):
+            read_fit(file)
+        write_fit(file, dataclasses.replace(fit, **{**shares, name: values[1:]}))
+        with pytest.raises(DamagedFileError, match=f"{name}: shape="):
+            read_fit(file)
+
+
 def test_batches_of_references_are_joined_in_the_order_of_their_numbers(tmp_path, attributes):
     write_references(tmp_path / "1.h5", references(attributes, [2, 3]))
     write_references(tmp_path / "0.h5", references(attributes, [0, 1]))

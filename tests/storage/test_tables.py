@@ -1,10 +1,10 @@
-"""The tables gap.csv and scores.csv."""
+"""The tables gap.csv, consensus.csv and scores.csv."""
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from sparsekm.storage import gap_file
+from sparsekm.storage import consensus_file, gap_file
 from sparsekm.storage.score_file import SCORES
 
 ROW = dict.fromkeys(SCORES.contract) | {"dataset": "NA", "method": "l0", "cer": 0.25}
@@ -39,3 +39,15 @@ def test_exactly_one_row_of_a_gap_curve_is_chosen(tmp_path):
     read.assign(chosen=True).to_csv(tmp_path / "gap.csv", index=False)
     with pytest.raises(ValueError, match="one chosen row"):
         gap_file.read_gap(tmp_path / "gap.csv")
+
+
+def test_exactly_one_admissible_fit_is_chosen_from_a_consensus(tmp_path):
+    file = tmp_path / "consensus.csv"
+    table = pd.DataFrame({name: [1.0, 2.0] for name in consensus_file.COLUMNS})
+    table = table.assign(n_selected=[1, 2], admissible=[True, False], chosen=[True, False])
+    consensus_file.write_consensus(file, table)
+    pd.testing.assert_frame_equal(consensus_file.read_consensus(file), table)
+    for chosen in ([True, True], [False, False], [False, True]):
+        consensus_file.write_consensus(file, table.assign(chosen=chosen))
+        with pytest.raises(ValueError, match="one chosen row, an admissible one"):
+            consensus_file.read_consensus(file)

@@ -8,7 +8,7 @@ def set_up(configuration):
     configuration["matrices"] = {
         "drawn": {"draw": {"experiment": "experiment_2", "n_features": 300, "mu": 0.7}}
     }
-    configuration["methods"] = ["kmeans", "l0"]
+    configuration["methods"] = ["kmeans", "l0", "sparse"]
     configuration["tuning"] |= {"references": 3, "references_per_job": 2}
 
 

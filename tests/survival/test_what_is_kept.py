@@ -53,7 +53,7 @@ def test_restored_without_metadata_nothing_reruns_after_a_word(finished, clone):
 
 
 def tune_l1_too(configuration):
-    configuration["methods"] = ["kmeans", "l1", "l0"]
+    configuration["methods"] = ["kmeans", "l1", "l0", "sparse"]
 
 
 @pytest.mark.survival
@@ -64,7 +64,7 @@ def test_a_tuned_method_more_runs_itself_and_what_gathers_methods(planned_with):
         *("cluster_path", "reference_path", "tune_sparsity", "score_clustering", "gene_stability"),
         *("annotate_genes", "enrich_genes", "match_clusters", "export_clusters", "report"),
     }
-    assert not any(job.endswith((" l0", "l0 0", "kmeans")) for job in planned)
+    assert not any(job.endswith((" l0", "l0 0", "kmeans", "sparse")) for job in planned)
 
 
 @pytest.mark.survival

@@ -5,7 +5,12 @@ import pytest
 
 from sparsekm.cluster.estimators import L0KMeans, L1KMeans
 from sparsekm.metrics import classification_error_rate
-from sparsekm.tuning.resampled_paths import FAMILIES, consensus_sparsities, resample_paths
+from sparsekm.tuning.resampled_paths import (
+    FAMILIES,
+    consensus_sparsities,
+    resample_all,
+    resample_paths,
+)
 from sparsekm.tuning.separation import margin_ratio
 
 METHODS = pytest.mark.parametrize("Estimator", [L0KMeans, L1KMeans])
@@ -41,6 +46,19 @@ def test_a_resampling_depends_on_seed_and_index_alone(Estimator, clear):
         assert_same(draw(index, 4, others), found[index])
     assert (found[1].drawn != found[3].drawn).any()
     assert (draw(1, 5).drawn != found[1].drawn).any()
+
+
+@METHODS
+@pytest.mark.parametrize("n_jobs", [None, 1, 2])
+def test_all_come_in_the_order_asked_for_however_many_at_once(Estimator, clear, n_jobs):
+    grid, told = consensus_sparsities(Estimator.penalty, 24), []
+    estimator = Estimator(3, n_jobs=n_jobs)
+    found = resample_all(
+        estimator, clear, grid, [3, 0], seed=4, progress=lambda *done: told.append(done)
+    )
+    assert told == [(1, 2), (2, 2)]
+    for index, resampled in zip([3, 0], found, strict=True):
+        assert_same(resampled, resample_paths(Estimator(3), clear, grid, index=index, seed=4))
 
 
 @METHODS

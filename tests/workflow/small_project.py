@@ -19,7 +19,7 @@ CONFIGURATION = {
         "tumours": {"path": "tumours.csv", "labels": "kind"},
         "cells": {"path": "cells.h5ad", "n_clusters": 2},
     },
-    "methods": ["kmeans", "l1", "l0"],
+    "methods": ["kmeans", "l1", "l0", "sparse"],
     "annotation": {"subsamples": 2, "terms_per_gene": 5, "term_size": [5, 60]},
     "n_clusters": "regions",
     "min_cluster_size": 1,
@@ -29,6 +29,7 @@ CONFIGURATION = {
         "sparsities": {"l0": [0.25, 6, 12], "l1": [1.2, 2, 3]},
         "references": 2,
         "references_per_job": 2,
+        "resamplings": 4,
         "evidence_references": 2,
     },
 }

@@ -13,7 +13,7 @@ from sparsekm.storage.score_file import SCORES
 # One process for all tests on the finished project, which is made once in each.
 pytestmark = pytest.mark.xdist_group("workflow")
 
-METHODS = ("kmeans", "l1", "l0")
+METHODS = ("kmeans", "l1", "l0", "sparse")
 
 
 @pytest.mark.parametrize("dataset", ["E11.5", "tumours", "cells"])
@@ -36,6 +36,19 @@ def test_table_and_anndata_hold_the_tuned_fits(finished, dataset):
         assert found.var[f"rank_{method}"].tolist() == genes[f"rank_{method}"].tolist()
         assert found.uns["sparsekm"][method]["sparsity"] == fit.sparsity
         assert found.uns["sparsekm"][method]["input_digest"] == fit.attributes["input_digest"]
+
+
+def test_what_resampled_fits_say_of_samples_and_features_is_handed_on(finished):
+    folder = finished.root / "results" / "tumours"
+    fit = read_fit(folder / "sparse" / "tuned.h5")
+    table = read_cluster_table(folder / "clusters.csv")
+    found = anndata.read_h5ad(folder / "clusters.h5ad")
+    genes = pd.read_csv(folder / "genes.csv", index_col="symbol").loc[found.var_names]
+    np.testing.assert_allclose(table["confidence_sparse"], fit.confidence)
+    np.testing.assert_array_equal(found.obs["confidence_sparse"], fit.confidence)
+    for frequency in (found.var, genes):
+        np.testing.assert_allclose(frequency["selection_frequency_sparse"], fit.selection_frequency)
+    assert "confidence_l0" not in table
 
 
 def test_known_classes_and_coordinates_are_handed_on(finished):

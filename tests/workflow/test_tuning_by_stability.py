@@ -58,10 +58,10 @@ def test_stability_chooses_a_fit_of_the_path_and_the_report_is_made(tuned):
     assert escape(row["conclusion"]) in (tuned.root / "results" / "report.html").read_text()
 
 
-def test_the_batches_of_resamplings_change_nothing(tuned):
+def test_the_batches_of_splits_change_nothing(tuned):
     name = "results/tumours/l0/stability_curve.csv"
     curve = tuned.root / name
-    resamplings = curve.parent / "resamplings"
+    splits = curve.parent / "splits"
     in_twos = curve.read_bytes()
 
     def one_by_one(configuration):
@@ -70,10 +70,10 @@ def test_the_batches_of_resamplings_change_nothing(tuned):
 
     tuned.configure(one_by_one)
     curve.unlink()
-    shutil.rmtree(resamplings)
+    shutil.rmtree(splits)
     run = tuned.snakemake(name, "--cores", "1")
     assert run.returncode == 0, run.stdout
-    assert len(list(resamplings.glob("*.h5"))) == 3
+    assert len(list(splits.glob("*.h5"))) == 3
     assert curve.read_bytes() == in_twos
 
 

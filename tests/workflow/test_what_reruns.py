@@ -12,8 +12,8 @@ pytestmark = pytest.mark.xdist_group("workflow")
 
 AGES, MATRICES = ("E11.5",), ("tumours", "cells")
 DATASETS = AGES + MATRICES
-TUNED, UNTUNED = ("l0", "l1"), ("kmeans", "pca")
-METHODS = ("kmeans", "l0", "l1")
+TUNED, RESAMPLED, UNTUNED = ("l0", "l1"), ("sparse",), ("kmeans", "pca")
+METHODS = ("kmeans", "l0", "l1", "sparse")
 
 ONCE = ("retrieve_ontology", "draw_gene_sets", "collect_gene_sets", "compare_ages", "report")
 PER_AGE = ("retrieve_atlas", "assemble_expression", "normalise_expression")
@@ -29,6 +29,7 @@ class Row:
     matrix: str | None = None
     method: str | None = None
     batches: tuple = (0,)
+    resampled: tuple = (0, 1)
 
 
 def put(**values):
@@ -109,6 +110,7 @@ ROWS = dict(
             Row(setting(tuning__n_sparsities=7)),
         ),
         ("`tuning.references`: more", Row(setting(tuning__references=4), batches=(1,))),
+        ("`tuning.resamplings`: more", Row(setting(tuning__resamplings=6), resampled=(2,))),
         (
             "`tuning.evidence_references`",
             Row(setting(tuning__evidence_references=3)),
@@ -116,9 +118,9 @@ ROWS = dict(
         ("`tuning.rule`", Row(setting(tuning__rule="one-se"))),
         (
             "`methods`: one more, such as `pca`",
-            Row(setting(methods=["kmeans", "l1", "l0", "pca"]), method="pca"),
+            Row(setting(methods=["kmeans", "l1", "l0", "sparse", "pca"]), method="pca"),
         ),
-        ("`methods`: one less", Row(setting(methods=["kmeans", "l0"]))),
+        ("`methods`: one less", Row(setting(methods=["kmeans", "l0", "sparse"]))),
         ("`atlas.ages`: one more", Row(setting(atlas__ages=["E11.5", "P14"]), age="P14")),
         ("`atlas.seed`: another phantom", Row(setting(atlas__seed=4))),
         ("`atlas.replicates`", Row(setting(atlas__replicates="mean"))),
@@ -175,7 +177,7 @@ def read_page(project_root):
     return {change.strip(): found.strip() for change, found in rows}
 
 
-def expand(rule, datasets, methods, batches):
+def expand(rule, datasets, methods, row):
     """List the jobs of a rule for data sets and methods: those that it can have."""
     if rule in ONCE:
         return {rule}
@@ -185,13 +187,19 @@ def expand(rule, datasets, methods, batches):
         return {f"{rule} {dataset}" for dataset in right}
     if rule in PER_DATASET:
         return {f"{rule} {dataset}" for dataset in datasets}
-    if rule in ("tune_sparsity", "gene_stability", "reference_path"):
-        methods = [method for method in methods if method in TUNED]
-    if rule == "weigh_evidence":
-        methods = [method for method in methods if method == "l0"]
-    if rule == "take_fit":
-        methods = [method for method in methods if method in UNTUNED]
-    ends = [f" {batch}" for batch in batches] if rule == "reference_path" else [""]
+    of_rule = {
+        "cluster_path": TUNED + UNTUNED,
+        "reference_path": TUNED,
+        "tune_sparsity": TUNED,
+        "weigh_evidence": ("l0",),
+        "resample_path": RESAMPLED,
+        "find_consensus": RESAMPLED,
+        "take_fit": UNTUNED,
+        "gene_stability": TUNED + RESAMPLED,
+    }
+    methods = [method for method in methods if method in of_rule.get(rule, methods)]
+    batches = {"reference_path": row.batches, "resample_path": row.resampled}.get(rule)
+    ends = [""] if batches is None else [f" {batch}" for batch in batches]
     return {
         f"{rule} {dataset} {method}{end}"
         for dataset in datasets
@@ -210,13 +218,15 @@ def jobs_on_the_page(rules, row):
         "that method": (DATASETS, [row.method]),
         "ages": (AGES, METHODS),
         "tuned methods": (DATASETS, TUNED),
+        "`sparse`": (DATASETS, RESAMPLED),
+        "sparse methods": (DATASETS, TUNED + RESAMPLED),
         "": (DATASETS, METHODS),
     }
     jobs = set()
     for part in rules.split(";"):
         scope, _, listed = part.rpartition(":")
         for rule in re.findall(r"`(\w+)`", listed):
-            jobs |= expand(rule, *scopes[scope.strip()], row.batches)
+            jobs |= expand(rule, *scopes[scope.strip()], row)
     return jobs
 
 

@@ -23,13 +23,13 @@ pytestmark = pytest.mark.xdist_group("workflow")
 
 
 def test_progress_counts_the_jobs(finished):
-    assert "of 64 steps (100%) done" in finished.run.stdout
+    assert "of 79 steps (100%) done" in finished.run.stdout
 
 
 def test_every_job_tells_what_it_took(finished):
     costs = benchmark(finished.root / "logs").set_index("rule")
     # All steps but the last, which only asks for the others.
-    assert costs["jobs"].sum() == 63
+    assert costs["jobs"].sum() == 78
     assert costs.loc["cluster_path", "jobs"] == 9
     # Of megabytes there are more than the interpreter's own, and fewer than any job asks for.
     assert costs["peak_mb"].between(20, 700).all()
@@ -51,8 +51,10 @@ def test_every_artifact_is_there_and_nothing_is_half_written(finished):
             for m in ("kmeans", "l0", "l1")
             for f in ("path.h5", "tuned.h5", "scores.csv")
         }
+        own = ("resamplings/0.h5", "resamplings/1.h5", "consensus.csv", "stability.csv")
+        resampled = {f"sparse/{f}" for f in ("tuned.h5", "scores.csv", *own)}
         tables = {"genes.csv", "clusters.csv", "clusters.h5ad", "enrichment.csv", "contingency.csv"}
-        assert names == tuned | each | tables | {"l0/evidence.csv"}
+        assert names == tuned | each | resampled | tables | {"l0/evidence.csv"}
     assert not list(finished.root.glob("**/*partial*"))
 
 

@@ -9,6 +9,8 @@ rule cluster_path:
         path="results/{dataset}/{method}/path.h5",
     log:
         "logs/cluster_path/{dataset}/{method}.log",
+    wildcard_constraints:
+        method=either(FITTED),
     conda:
         "../../envs/sparsekm.yaml"
     threads: fit_threads
@@ -30,6 +32,8 @@ rule reference_path:
         references="results/{dataset}/{method}/references/{batch}.h5",
     log:
         "logs/reference_path/{dataset}/{method}/{batch}.log",
+    wildcard_constraints:
+        method=either(FITTED),
     conda:
         "../../envs/sparsekm.yaml"
     threads: fit_threads
@@ -38,7 +42,7 @@ rule reference_path:
         runtime=minutes(10, 0.5),
     params:
         problem=problem,
-        indices=reference_indices,
+        indices=indices("references"),
         reference=config["tuning"]["reference"],
         code=lambda wildcards: code("reference_path"),
     script:
@@ -51,7 +55,8 @@ rule tune_sparsity:
         normalised="data/{dataset}/normalised.h5ad",
         path="results/{dataset}/{method}/path.h5",
         references=expand(
-            "results/{{dataset}}/{{method}}/references/{batch}.h5", batch=batches()
+            "results/{{dataset}}/{{method}}/references/{batch}.h5",
+            batch=batches("references"),
         ),
     output:
         gap="results/{dataset}/{method}/gap.csv",
@@ -71,6 +76,58 @@ rule tune_sparsity:
         code=lambda wildcards: code("tune_sparsity"),
     script:
         "../../scripts/tune_sparsity.py"
+
+
+rule resample_path:
+    """Cluster a batch of resamplings of samples and features, from several kinds of start."""
+    input:
+        normalised="data/{dataset}/normalised.h5ad",
+    output:
+        resamplings="results/{dataset}/{method}/resamplings/{batch}.h5",
+    log:
+        "logs/resample_path/{dataset}/{method}/{batch}.log",
+    wildcard_constraints:
+        method=either(RESAMPLED),
+    conda:
+        "../../envs/sparsekm.yaml"
+    threads: fit_threads
+    resources:
+        mem_mb=memory(600, 6),
+        runtime=minutes(10, 0.5),
+    params:
+        problem=problem,
+        indices=indices("resamplings"),
+        code=lambda wildcards: code("resample_path"),
+    script:
+        "../../scripts/resample_path.py"
+
+
+rule find_consensus:
+    """Decide from all resamplings: partition, features, and whether there are clusters at all."""
+    input:
+        normalised="data/{dataset}/normalised.h5ad",
+        resamplings=expand(
+            "results/{{dataset}}/{{method}}/resamplings/{batch}.h5",
+            batch=batches("resamplings"),
+        ),
+    output:
+        consensus="results/{dataset}/{method}/consensus.csv",
+        fit="results/{dataset}/{method}/tuned.h5",
+    log:
+        "logs/find_consensus/{dataset}/{method}.log",
+    wildcard_constraints:
+        method=either(RESAMPLED),
+    conda:
+        "../../envs/sparsekm.yaml"
+    threads: fit_threads
+    resources:
+        mem_mb=memory(600, 6),
+        runtime=minutes(10, 0.5),
+    params:
+        problem=problem,
+        code=lambda wildcards: code("find_consensus"),
+    script:
+        "../../scripts/find_consensus.py"
 
 
 rule take_fit:

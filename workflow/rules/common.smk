@@ -54,10 +54,19 @@ MATRICES = {
 DATASETS = [*ATLAS["ages"], *MATRICES]
 TUNED = [method for method in config["methods"] if METHODS[method].tuning == "gap"]
 TUNED_BY_GAP = TUNED if config["tuning"]["criterion"] == "gap" else []
-SPLITS = config["tuning"]["splits"]
-SPLITS_PER_JOB = config["tuning"]["references_per_job"]
 TUNED_BY_STABILITY = TUNED if config["tuning"]["criterion"] == "stability" else []
-UNTUNED = [method for method in config["methods"] if METHODS[method].tuning != "gap"]
+RESAMPLED = [
+    method for method in config["methods"] if METHODS[method].tuning == "resampling"
+]
+UNTUNED = [
+    method
+    for method in config["methods"]
+    if METHODS[method].tuning not in ("gap", "resampling")
+]
+# All that choose features by a sparsity.
+SELECTING = [method for method in config["methods"] if METHODS[method].penalty]
+# Those whose paths are fitted to all samples, whether or not they run by default.
+FITTED = [method for method in METHODS if METHODS[method].tuning != "resampling"]
 
 ANNOTATION = config["annotation"]
 # Whether a data set has clusters is asked with one method: l0, where that is among them.
@@ -107,12 +116,12 @@ def gene_sets():
 
 def has_enrichment():
     """Tell whether terms are tested: not without choices or gene sets."""
-    return gene_set_format() is not None and bool(TUNED)
+    return gene_set_format() is not None and bool(SELECTING)
 
 
 def ages_compared():
     """Name what tells who enters and leaves from age to age, where there are several."""
-    if len(ATLAS["ages"]) < 2 or not TUNED:
+    if len(ATLAS["ages"]) < 2 or not SELECTING:
         return {}
     return {
         "kept_by_age": "results/genes/kept_by_age.csv",
@@ -234,7 +243,7 @@ def problem(wildcards):
 def grid(wildcards):
     """Give a method's grid of sparsities, and its length only where that matters."""
     penalty = METHODS[wildcards.method].penalty
-    if penalty is None:
+    if penalty is None or wildcards.method in RESAMPLED:
         return {}
     tuning = config["tuning"]
     sparsities = tuning["sparsities"][penalty]
@@ -243,24 +252,23 @@ def grid(wildcards):
     return {"sparsities": sparsities}
 
 
-def batches():
-    """Number the batches of references; a batch's number never changes with their count."""
+def batches(kind):
+    """Number the batches of references, splits or resamplings.
+
+    A batch's number never changes with their count.
+    """
     tuning = config["tuning"]
-    return range(-(-tuning["references"] // tuning["references_per_job"]))
+    return range(-(-tuning[kind] // tuning["references_per_job"]))
 
 
-def split_indices(wildcards):
-    """List the resamplings of a batch; only the last batch can be short."""
-    start = int(wildcards.batch) * SPLITS_PER_JOB
-    return list(range(start, min(start + SPLITS_PER_JOB, SPLITS)))
-
-
-def reference_indices(wildcards):
-    """List the references of a batch; only the last batch can be short."""
-    tuning = config["tuning"]
-    size = tuning["references_per_job"]
-    start = int(wildcards.batch) * size
-    return list(range(start, min(start + size, tuning["references"])))
+def indices(kind):
+    """List the references, splits or resamplings of a batch; only the last can be short."""
+    size, total = config["tuning"]["references_per_job"], config["tuning"][kind]
+    return lambda wildcards: list(
+        range(
+            int(wildcards.batch) * size, min((int(wildcards.batch) + 1) * size, total)
+        )
+    )
 
 
 def megabytes(wildcards, input):
@@ -305,9 +313,10 @@ def files_by_dataset():
         files[dataset] = {
             "normalised": f"data/{dataset}/normalised.h5ad",
             "fits": by_method("tuned.h5", config["methods"]),
-            "paths": by_method("path.h5", config["methods"]),
+            "paths": by_method("path.h5", TUNED + UNTUNED),
             "scores": by_method("scores.csv", config["methods"]),
             "gaps": by_method("gap.csv", TUNED_BY_GAP),
+            "consensus": by_method("consensus.csv", RESAMPLED),
             "genes": f"results/{dataset}/genes.csv",
             "contingency": f"results/{dataset}/contingency.csv",
         }

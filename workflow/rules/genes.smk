@@ -11,7 +11,7 @@ rule gene_stability:
     log:
         "logs/gene_stability/{dataset}/{method}.log",
     wildcard_constraints:
-        method=either(TUNED),
+        method=either(SELECTING),
     conda:
         "../../envs/sparsekm.yaml"
     threads: fit_threads
@@ -98,7 +98,7 @@ rule annotate_genes:
     input:
         normalised="data/{dataset}/normalised.h5ad",
         fits=expand("results/{{dataset}}/{method}/tuned.h5", method=config["methods"]),
-        stability=expand("results/{{dataset}}/{method}/stability.csv", method=TUNED),
+        stability=expand("results/{{dataset}}/{method}/stability.csv", method=SELECTING),
         gene_sets=gene_sets(),
     output:
         genes=report(
@@ -117,7 +117,7 @@ rule annotate_genes:
         runtime=minutes(10),
     params:
         methods=config["methods"],
-        tuned=TUNED,
+        selecting=SELECTING,
         terms={
             "most": ANNOTATION["terms_per_gene"],
             "largest": ANNOTATION["term_size"][1],
@@ -131,7 +131,7 @@ rule enrich_genes:
     """Find terms over-represented among the genes kept, dropped, and kept by l1 alone."""
     input:
         normalised="data/{dataset}/normalised.h5ad",
-        fits=expand("results/{{dataset}}/{method}/tuned.h5", method=TUNED),
+        fits=expand("results/{{dataset}}/{method}/tuned.h5", method=SELECTING),
         gene_sets=gene_sets(),
     output:
         enrichment=report(
@@ -149,7 +149,7 @@ rule enrich_genes:
         mem_mb=memory(400, 0.5),
         runtime=minutes(10),
     params:
-        tuned=TUNED,
+        selecting=SELECTING,
         term_size=ANNOTATION["term_size"],
         code=lambda wildcards: code("enrich_genes"),
     script:

@@ -1,15 +1,17 @@
 """Choosing the sparsity by stability, where `tuning: criterion` says so; evidence of clusters."""
 
 
-rule resample_path:
+rule split_path:
     """Cluster parts of the samples at every sparsity, and compare with the path of all."""
     input:
         normalised="data/{dataset}/normalised.h5ad",
         path="results/{dataset}/{method}/path.h5",
     output:
-        resamplings="results/{dataset}/{method}/resamplings/{batch}.h5",
+        splits="results/{dataset}/{method}/splits/{batch}.h5",
     log:
-        "logs/resample_path/{dataset}/{method}/{batch}.log",
+        "logs/split_path/{dataset}/{method}/{batch}.log",
+    wildcard_constraints:
+        method=either(FITTED),
     conda:
         "../../envs/sparsekm.yaml"
     threads: fit_threads
@@ -18,10 +20,10 @@ rule resample_path:
         runtime=minutes(10, 0.5),
     params:
         problem=problem,
-        indices=split_indices,
-        code=lambda wildcards: code("resample_path"),
+        indices=indices("splits"),
+        code=lambda wildcards: code("split_path"),
     script:
-        "../../scripts/resample_path.py"
+        "../../scripts/split_path.py"
 
 
 rule tune_stability:
@@ -29,9 +31,9 @@ rule tune_stability:
     input:
         normalised="data/{dataset}/normalised.h5ad",
         path="results/{dataset}/{method}/path.h5",
-        resamplings=expand(
-            "results/{{dataset}}/{{method}}/resamplings/{batch}.h5",
-            batch=range(-(-SPLITS // SPLITS_PER_JOB)),
+        splits=expand(
+            "results/{{dataset}}/{{method}}/splits/{batch}.h5",
+            batch=batches("splits"),
         ),
     output:
         stability="results/{dataset}/{method}/stability_curve.csv",

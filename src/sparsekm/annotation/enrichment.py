@@ -40,17 +40,19 @@ def group_features(weights: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     Returns
     -------
     groups : dict of name to bool array of shape (p,)
-        ``"kept"`` and ``"dropped"`` by l0, or by l1 where l0 did not run; ``"only l1"`` where both
-        ran. Empty where neither did.
+        ``"kept"`` and ``"dropped"`` by l0, or by l1 where l0 did not run, or by sparse where
+        neither did; ``"only l1"`` where l0 and l1 ran. Empty where none of them did.
     """
     kept = {
-        method: np.asarray(weights[method]) != 0 for method in ("l0", "l1") if method in weights
+        method: np.asarray(weights[method]) != 0
+        for method in ("l0", "l1", "sparse")
+        if method in weights
     }
     if not kept:
         return {}
     kept_by_main = next(iter(kept.values()))
     groups = {"kept": kept_by_main, "dropped": ~kept_by_main}
-    if len(kept) == 2:
+    if "l0" in kept and "l1" in kept:
         groups["only l1"] = kept["l1"] & ~kept["l0"]
     return groups
 

@@ -2,7 +2,8 @@
 
 The table has one row per feature and, for each method ``m`` among ``l0``, ``l1``, ``kmeans``, ...
 the columns ``score_m`` (the between-cluster sum of squares a_j), ``rank_m`` and ``weight_m``; where
-it was counted, ``stability_m``, the share of half-samples that keep it; the cluster and the known
+it was counted, ``stability_m``, the share of half-samples that keep it; where paths were resampled,
+``selection_frequency_m``, the share of the resamplings that keep it; the cluster and the known
 class in which it is highest, with the effect size (`sparsekm.annotation.locations`); and ``terms``,
 names of gene sets that it is in. This module defines the file ``genes.csv``.
 """
@@ -32,7 +33,7 @@ from sparsekm.storage.checked_table import (
 VERDICTS = ("kept by both", "only l0", "only l1", "neither")
 """What l0 and l1 together say about a feature, in the order of tables."""
 
-_PREFERRED_ORDER = ("l0", "l1", "kmeans")
+_PREFERRED_ORDER = ("l0", "l1", "sparse", "kmeans")
 _IDENTIFIERS = ("entrez_id", "gene_id")
 _PLANTED = ("planted_kind", "planted_regions")
 _WORDS = ("highest_label", "terms")
@@ -42,6 +43,7 @@ _KINDS = {
     "score_": NUMBER,
     "weight_": NUMBER,
     "stability_": NUMBER,
+    "selection_frequency_": NUMBER,
     "highest_cluster": WHOLE,
     # No spread, no effect size: an empty cell among numbers.
     "effect_": NUMBER_OR_NOTHING,
@@ -118,7 +120,7 @@ def gene_table(
         ``gene_id`` and the planted truth (``relevant``, ``planted_kind``, ``planted_regions``)
         are taken over where present.
     fits : mapping of method name to fit
-        Each fit has ``scores`` and ``weights`` of shape (p,).
+        Each fit has ``scores`` and ``weights`` of shape (p,), and may have ``selection_frequency``.
     stability : mapping of method name to array of shape (p,), optional
         Shares of subsamples that keep each feature, of some of these methods.
     further : DataFrame of p rows, optional
@@ -127,8 +129,8 @@ def gene_table(
     Returns
     -------
     table : DataFrame of p rows
-        Ordered by rank under l0 (else l1, else the first method). The column ``verdict`` stands
-        where both l0 and l1 are present; it is one of ``VERDICTS``.
+        Ordered by rank under l0 (else l1, sparse, k-means, the first method). The column
+        ``verdict`` stands where both l0 and l1 are present; it is one of ``VERDICTS``.
 
     Raises
     ------
@@ -165,6 +167,10 @@ def gene_table(
         if stability and method in stability:
             _check_length(stability[method], len(var), f"{method} stability")
             table[f"stability_{method}"] = np.asarray(stability[method], dtype=np.float64)
+        frequency = getattr(fits[method], "selection_frequency", None)
+        if frequency is not None:
+            _check_length(frequency, len(var), f"{method} selection_frequency")
+            table[f"selection_frequency_{method}"] = np.asarray(frequency, dtype=np.float64)
     if further is not None:
         _check_length(further.index, len(var), "further columns")
         table[list(further.columns)] = further.to_numpy(dtype=object)

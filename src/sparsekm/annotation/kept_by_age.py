@@ -51,7 +51,7 @@ def tabulate_ages(genes: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     ----------
     genes : mapping of age to gene table
         In the order of the ages; tables as `sparsekm.annotation.gene_table.gene_table` makes them.
-        A gene is kept by l0, or by l1 where l0 did not run.
+        A gene is kept by l0, or by l1 where l0 did not run, or by sparse where neither did.
 
     Returns
     -------
@@ -81,9 +81,10 @@ def _judge(genes: pd.DataFrame) -> pd.Series:
     if "verdict" in genes:
         words = genes["verdict"].to_numpy(dtype=object)
     else:
-        weights = next((f"weight_{m}" for m in ("l0", "l1") if f"weight_{m}" in genes), None)
+        selecting = ("l0", "l1", "sparse")
+        weights = next((f"weight_{m}" for m in selecting if f"weight_{m}" in genes), None)
         if weights is None:
-            raise ValueError("genes: columns should hold a weight of l0 or l1.")
+            raise ValueError(f"genes: columns should hold a weight of one of {selecting}.")
         words = np.where(genes[weights] != 0, KEPT, DROPPED).astype(object)
     said = pd.Series(words, index=genes["symbol"].astype(str))
     # Tables are in order of rank: of several features of one gene the best speaks for it.

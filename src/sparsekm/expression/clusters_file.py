@@ -7,6 +7,8 @@ The AnnData of ``normalised.h5ad`` (so with X as it was clustered, the known cla
 * ``var["score_m"]`` (the between-cluster sum of squares a_j), ``var["rank_m"]``,
   ``var["weight_m"]``, and ``var["kept_m"]`` (bool), whether the weight is not zero;
 * ``varm["centers_m"]`` (p, K): the clusters' means;
+* where m resamples, ``obs["confidence_m"]`` and ``var["selection_frequency_m"]``: shares of the
+  resampled fits that put a sample into its cluster, and that keep a feature;
 * ``uns["sparsekm"][m]``: sparsity, objective, seed, parameters, versions and digests.
 
 ``var["verdict"]`` stands where both l0 and l1 ran. Any scverse tool opens the file.
@@ -55,6 +57,10 @@ def add_clusters(data: anndata.AnnData, fits: Mapping[str, Fit]) -> None:
         data.var[f"weight_{method}"] = fit.weights
         data.var[f"kept_{method}"] = fit.weights != 0
         data.varm[f"centers_{method}"] = np.ascontiguousarray(fit.centers.T)
+        if fit.confidence is not None:
+            data.obs[f"confidence_{method}"] = fit.confidence
+        if fit.selection_frequency is not None:
+            data.var[f"selection_frequency_{method}"] = fit.selection_frequency
         found[method] = _describe(fit)
     if "l0" in fits and "l1" in fits:
         verdicts = judge_features(fits["l0"].weights, fits["l1"].weights)

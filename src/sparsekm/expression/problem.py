@@ -20,6 +20,7 @@ from sparsekm.registry import Method, get_method
 from sparsekm.storage.provenance import file_digest, package_versions
 from sparsekm.storage.seeds import derive_seed
 from sparsekm.tuning.grid import default_sparsities
+from sparsekm.tuning.resampled_paths import consensus_sparsities
 
 
 @dataclass(frozen=True)
@@ -30,9 +31,9 @@ class ClusteringProblem:
     ----------
     data : NormalisedData
     estimator : estimator
-        Not fitted; its `random_state` is `seed`.
+        Not fitted. Its `random_state` is `seed`, or where paths are resampled what seeds these.
     sparsities : float64 array of shape (m,), ascending, or None
-        None for a method without a sparsity.
+        None for a method without a sparsity; of resampled paths those that are resampled.
     seed : int
         The data set's seed: the same for every method.
     attributes : dict
@@ -72,7 +73,7 @@ def pose_problem(
         Parameters of estimators, as ``n_init``; a method takes those that it has.
     grid : mapping
         ``sparsities``: "auto" or a list, and ``n_sparsities``, the length of an "auto" grid.
-        Empty for a method without a sparsity.
+        Empty for a method without a sparsity, or one that has its own.
     code_digest : str
         Digest of the code that will solve the problem.
     n_jobs : int, default=1
@@ -95,6 +96,8 @@ def pose_problem(
         **{name: value for name, value in search.items() if name in accepted},
     )
     described = {name: value for name, value in estimator.get_params().items() if name != "n_jobs"}
+    if entry.tuning == "resampling":
+        estimator = estimator.make_estimator()
     return ClusteringProblem(
         data=data,
         estimator=estimator,
@@ -123,6 +126,8 @@ def _sparsities(
     """Resolve a grid for the number of features: shares of them become numbers."""
     if method.penalty is None:
         return None
+    if method.tuning == "resampling":
+        return consensus_sparsities(method.penalty, n_features)
     if sparsities == "auto":
         return default_sparsities(method.penalty, n_features, n_sparsities)
     resolved = resolve_sparsities(method.penalty, sparsities, n_features)

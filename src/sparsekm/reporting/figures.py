@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from matplotlib.figure import Figure
 
 from sparsekm.reporting.component_figure import component_figure
+from sparsekm.reporting.consensus_figure import consensus_figure
 from sparsekm.reporting.expression_figure import expression_figure
 from sparsekm.reporting.gap_figure import gap_figure
 from sparsekm.reporting.genes_of_interest import top_kept
@@ -65,7 +66,8 @@ def draw_figures(result: DatasetResult, chosen: Sequence[int] = ()) -> list[Capt
     -------
     figures : list of CaptionedFigure
         Slices for an atlas age, or principal components for a matrix; gap curves where a method
-        was tuned; sorted scores; the expression of single genes of an atlas age.
+        was tuned, and agreement where one resamples; sorted scores; the expression of single genes
+        of an atlas age.
     """
     origin = "Simulated data. " if result.is_simulated else ""
     figures = [_draw_clusters(result, origin)]
@@ -77,6 +79,16 @@ def draw_figures(result: DatasetResult, chosen: Sequence[int] = ()) -> list[Capt
                 f"How many {nouns(result).features} to keep",
                 origin + _gap_caption(result),
                 gap,
+            )
+        )
+    consensus = consensus_figure(result, nouns(result).features)
+    if consensus is not None:
+        figures.append(
+            caption_figure(
+                "consensus",
+                f"How many {nouns(result).features} resampled fits ask for",
+                origin + _consensus_caption(result),
+                consensus,
             )
         )
     figures.append(
@@ -159,6 +171,16 @@ def _gap_caption(result: DatasetResult) -> str:
             "it."
         )
     return text
+
+
+def _consensus_caption(result: DatasetResult) -> str:
+    features = nouns(result).features
+    return (
+        f"For each number s of {features}: how well the fit agrees with those to parts of the "
+        "data (mean adjusted Rand index; bars are one standard error to either side). Where the "
+        "marker is filled the fit agrees as well as the best one; of these the one is chosen that "
+        f"keeps about as many {features} as differ between the clusters."
+    )
 
 
 def _score_caption(result: DatasetResult) -> str:

@@ -10,11 +10,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, NullFormatter, NullLocator
 
+from sparsekm.registry import METHODS
 from sparsekm.reporting.results import DatasetResult, MethodResult
 from sparsekm.reporting.style import INK, figure_style, method_look, new_figure
 
 _MAX_TICKS = 10
-_PANEL_WIDTH = 4.4
+PANEL_WIDTH = 4.4
 
 
 def gap_figure(result: DatasetResult, feature_noun: str = "features") -> Figure | None:
@@ -39,7 +40,7 @@ def gap_figure(result: DatasetResult, feature_noun: str = "features") -> Figure 
         return None
     with_cer = result.labels is not None and any(method.path is not None for method in tuned)
     with figure_style():
-        figure = new_figure(_PANEL_WIDTH * max(len(tuned), 1.25), 4.6 if with_cer else 2.9)
+        figure = new_figure(PANEL_WIDTH * max(len(tuned), 1.25), 4.6 if with_cer else 2.9)
         grid = figure.subplots(1 + with_cer, len(tuned), squeeze=False, sharex="col")
         if with_cer:
             _share_rates(grid[1])
@@ -47,7 +48,7 @@ def gap_figure(result: DatasetResult, feature_noun: str = "features") -> Figure 
             _draw_gap(grid[0, column], method, feature_noun)
             if with_cer:
                 _draw_cer(grid[1, column], method, result)
-            grid[-1, column].set_xlabel(_sparsity_label(method.name, feature_noun))
+            grid[-1, column].set_xlabel(sparsity_label(method.name, feature_noun))
         grid[0, 0].set_ylabel("gap: log objective\nabove chance")
         if with_cer:
             grid[1, 0].set_ylabel("CER (not seen\nby the choice)")
@@ -55,10 +56,12 @@ def gap_figure(result: DatasetResult, feature_noun: str = "features") -> Figure 
     return figure
 
 
-def _sparsity_label(method: str, feature_noun: str) -> str:
-    if method == "l0":
+def sparsity_label(method: str, feature_noun: str) -> str:
+    """Say what the sparsity of a method is."""
+    penalty = METHODS[method].penalty if method in METHODS else None
+    if penalty == "l0":
         return f"{feature_noun} to keep, s (log scale)"
-    if method == "l1":
+    if penalty == "l1":
         return "bound s on the ℓ₁ norm of the weights (log scale)"
     return "sparsity s (log scale)"
 
@@ -112,12 +115,12 @@ def _draw_gap(axes: Axes, method: MethodResult, feature_noun: str) -> None:
         )
     axes.set_title(method.title, loc="left")
     axes.margins(y=0.16)
-    _add_legend(axes)
-    _label_sparsities(axes, gap)
+    add_legend(axes)
+    label_sparsities(axes, gap)
     _add_kept_axis(axes, gap, feature_noun)
 
 
-def _add_legend(axes: Axes) -> None:
+def add_legend(axes: Axes) -> None:
     """Put the legend where it hides least; the line of the choice stays behind it."""
     legend = axes.legend(
         loc="best", handlelength=1.6, frameon=True, framealpha=0.85, edgecolor="none"
@@ -132,8 +135,9 @@ def _thinned(gap: pd.DataFrame) -> pd.DataFrame:
     return gap.iloc[chosen % step :: step]
 
 
-def _label_sparsities(axes: Axes, gap: pd.DataFrame) -> None:
-    shown = _thinned(gap)["sparsity"]
+def label_sparsities(axes: Axes, curve: pd.DataFrame) -> None:
+    """Put the ticks where the curve has its sparsities."""
+    shown = _thinned(curve)["sparsity"]
     axes.xaxis.set_major_locator(FixedLocator(shown))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_minor_formatter(NullFormatter())

@@ -30,6 +30,7 @@ _TITLES = {
     "effect_label": "effect there",
 }
 _WIDE = ("name", "terms")
+_SYMBOLS = (("_l0", " ℓ₀"), ("_l1", " ℓ₁"), ("_sparse", " sparse"), ("_kmeans", " k-means"))
 
 
 @dataclass(frozen=True)
@@ -149,6 +150,7 @@ def _shown(result: DatasetResult) -> list[str]:
     wanted = ["symbol", "name", "verdict", f"rank_{primary}", f"score_{primary}"]
     wanted += [f"weight_{method}" for method in ("l0", "l1")]
     wanted += [f"stability_{method}" for method in ("l0", "l1")]
+    wanted += ["selection_frequency_sparse"]
     wanted += ["highest_cluster", "effect_cluster", "highest_label", "effect_label", "terms"]
     # The kind tells more than whether.
     wanted.append("planted_kind" if "planted_kind" in genes else "relevant")
@@ -165,7 +167,7 @@ def _title(column: str, result: DatasetResult) -> str:
         return "highest in region" if result.is_atlas else "highest in class"
     if column in _TITLES:
         return _TITLES[column]
-    for name, symbol in (("_l0", " ℓ₀"), ("_l1", " ℓ₁"), ("_kmeans", " k-means")):
+    for name, symbol in _SYMBOLS:
         column = column.replace(name, symbol)
     return column.replace("_", " ")
 

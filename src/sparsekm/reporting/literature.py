@@ -48,6 +48,11 @@ LITERATURE = {
         "via the gap statistic. Journal of the Royal Statistical Society B 63:411–423, 2001.",
         "10.1111/1467-9868.00293",
     ),
+    "coassociation": Reference(
+        "A. L. N. Fred, A. K. Jain. Combining multiple clusterings using evidence accumulation. "
+        "IEEE Transactions on Pattern Analysis and Machine Intelligence 27:835–850, 2005.",
+        "10.1109/TPAMI.2005.113",
+    ),
     "stability": Reference(
         "N. Meinshausen, P. Bühlmann. Stability selection. Journal of the Royal Statistical "
         "Society B 72:417–473, 2010.",

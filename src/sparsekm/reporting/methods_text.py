@@ -110,6 +110,20 @@ def _write_clustering(methods: Sequence[MethodResult], citations: Citations) -> 
             f"ℓ₁-k-means {citations.cite('l1')} seeks weights of unit ℓ₂ norm, with an ℓ₁ norm of "
             "at most s, and the partition for which the weighted sum of the aⱼ is largest."
         )
+    if "sparse" in names:
+        drawn = joined(attribute(methods, "n_resamplings"))
+        sentences.append(
+            f"Sparse k-means fits {drawn or 'many'} paths of ℓ₀-k-means to four fifths of the "
+            "samples, or to all samples and half of the features, from starts of three kinds: the "
+            "optimum, and k-means on the features whose distributions are farthest from a "
+            f"Gaussian {citations.cite('ifpca')}, by two statistics. The partition that agrees "
+            "most with the resampled ones, found by clustering the shares of them in which two "
+            f"samples are together {citations.cite('coassociation')}, is where ℓ₀-k-means starts. "
+            "Among the fits that agree with the resampled ones as well as the best, up to one "
+            "standard error, the one is taken that keeps the number of features nearest to that of "
+            "the features whose means differ between the clusters at a false discovery rate of "
+            f"10 % {citations.cite('fdr')}."
+        )
     if "kmeans" in names:
         sentences.append("k-means weighs all features alike.")
     if "pca" in names:

@@ -23,6 +23,7 @@ from sparsekm.metrics.partition_metrics import classification_error_rate
 from sparsekm.registry import METHODS
 from sparsekm.storage.anndata_parts import read_part
 from sparsekm.storage.checked_hdf5 import open_checked
+from sparsekm.storage.consensus_file import read_consensus
 from sparsekm.storage.evidence_file import EVIDENCE
 from sparsekm.storage.fit_file import read_fit
 from sparsekm.storage.gap_file import read_gap
@@ -56,6 +57,7 @@ class MethodResult:
     objective: float
     attributes: Mapping[str, Any] = field(default_factory=dict)
     gap: pd.DataFrame | None = None
+    consensus: pd.DataFrame | None = None
     path: MethodPath | None = None
     metrics: Mapping[str, Any] = field(default_factory=dict)
 
@@ -72,7 +74,8 @@ class MethodResult:
     @property
     def is_sparse(self) -> bool:
         """Whether the method chooses features at all."""
-        return self.gap is not None or self.n_kept < self.weights.size
+        is_tuned = self.gap is not None or self.consensus is not None
+        return is_tuned or self.n_kept < self.weights.size
 
     @property
     def cer(self) -> float | None:
@@ -182,6 +185,7 @@ def load_dataset_result(
     fits: Mapping[str, str | Path],
     paths: Mapping[str, str | Path] | None = None,
     gaps: Mapping[str, str | Path] | None = None,
+    consensus: Mapping[str, str | Path] | None = None,
     scores: Mapping[str, str | Path] | None = None,
     genes: str | Path | None = None,
     enrichment: str | Path | None = None,
@@ -198,7 +202,8 @@ def load_dataset_result(
         The data set's ``normalised.h5ad``; its X is not read here.
     fits : mapping of method to ``tuned.h5``
         The order of the methods is the order of the report.
-    paths, gaps, scores : mapping of method to ``path.h5``, ``gap.csv``, ``scores.csv``, optional
+    paths, gaps, consensus, scores : mapping of method to file, optional
+        ``path.h5``, ``gap.csv``, ``consensus.csv`` and ``scores.csv``.
     genes : path, optional
         ``genes.csv``; the table is made from the fits where it is not given.
     enrichment, contingency, evidence : path, optional
@@ -213,10 +218,14 @@ def load_dataset_result(
     ValueError
         When a fit has another number of samples or features than the data set.
     """
-    paths, gaps, scores = paths or {}, gaps or {}, scores or {}
+    kinds = {"path": paths, "gap": gaps, "consensus": consensus, "scores": scores}
     obs, var, uns, spatial = _read_annotations(Path(normalised))
     methods = {
-        method: _load_method(method, file, paths.get(method), gaps.get(method), scores.get(method))
+        method: _load_method(
+            method,
+            file,
+            {kind: files[method] for kind, files in kinds.items() if method in (files or {})},
+        )
         for method, file in fits.items()
     }
     for method, result in methods.items():
@@ -256,16 +265,12 @@ def _read_annotations(
 
 
 def _load_method(
-    method: str,
-    fit_file: str | Path,
-    path_file: str | Path | None,
-    gap_file: str | Path | None,
-    scores_file: str | Path | None,
+    method: str, fit_file: str | Path, others: Mapping[str, str | Path]
 ) -> MethodResult:
     fit = read_fit(fit_file)
     path = None
-    if path_file is not None:
-        whole, _ = read_path(path_file)
+    if "path" in others:
+        whole, _ = read_path(others["path"])
         path = MethodPath(whole.sparsities, whole.n_selected, whole.labels)
     return MethodResult(
         name=method,
@@ -275,7 +280,8 @@ def _load_method(
         sparsity=float(fit.sparsity),
         objective=float(fit.objective),
         attributes=fit.attributes,
-        gap=None if gap_file is None else read_gap(gap_file),
+        gap=read_gap(others["gap"]) if "gap" in others else None,
+        consensus=read_consensus(others["consensus"]) if "consensus" in others else None,
         path=path,
-        metrics={} if scores_file is None else SCORES.read(scores_file).to_dict(),
+        metrics=SCORES.read(others["scores"]).to_dict() if "scores" in others else {},
     )

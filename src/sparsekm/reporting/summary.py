@@ -29,9 +29,10 @@ def summarise_run(results: Sequence[DatasetResult]) -> list[str]:
     ]
     sentences += _simulation_warning(results)
     sentences += _missing_evidence(results)
-    for name in ("l0", "l1"):
+    for name in ("l0", "l1", "sparse"):
         sentences += _kept_range(results, name)
-    sentences += _compare_rates(results)
+    for name in ("l0", "sparse"):
+        sentences += _compare_rates(results, name)
     sentences += _summarise_planted(results)
     return sentences
 
@@ -77,13 +78,22 @@ def _simulation_warning(results: Sequence[DatasetResult]) -> list[str]:
 
 
 def _missing_evidence(results: Sequence[DatasetResult]) -> list[str]:
-    without = [r.name for r in results if r.evidence and r.evidence["strength"] <= 1]
+    without = [r.name for r in results if _lacks_evidence(r)]
     if not without:
         return []
     return [
         f"No evidence of clusters was found in {joined(without)}: every method divides data into "
         "as many clusters as are asked for, whether there are any or not."
     ]
+
+
+def _lacks_evidence(result: DatasetResult) -> bool:
+    """Say what was asked of l0's path; where it was not, what a resampled method says."""
+    if result.evidence:
+        return result.evidence["strength"] <= 1
+    return any(
+        not method.attributes.get("has_clusters", True) for method in result.methods.values()
+    )
 
 
 def _kept_range(results: Sequence[DatasetResult], name: str) -> list[str]:
@@ -96,19 +106,17 @@ def _kept_range(results: Sequence[DatasetResult], name: str) -> list[str]:
         method, n_features = runs[0]
         return [f"{title} keeps {method.n_kept:,} of {n_features:,} ({shares[0]:.0%})."]
     if min(shares) == 1:
-        return [f"{title} keeps every feature of every data set: the gap selected nothing."]
+        reason = ": the gap selected nothing" if runs[0][0].gap is not None else ""
+        return [f"{title} keeps every feature of every data set{reason}."]
     least, most = f"{min(shares):.0%}", f"{max(shares):.0%}"
     if least == most:
         return [f"{title} keeps {most} of the features of every data set."]
     return [f"{title} keeps between {least} and {most} of the features."]
 
 
-def _compare_rates(results: Sequence[DatasetResult]) -> list[str]:
-    pairs = [
-        (r.methods["l0"].cer, r.methods["kmeans"].cer)
-        for r in results
-        if {"l0", "kmeans"} <= set(r.methods)
-    ]
+def _compare_rates(results: Sequence[DatasetResult], name: str) -> list[str]:
+    runs = [r.methods for r in results if {name, "kmeans"} <= set(r.methods)]
+    pairs = [(methods[name].cer, methods["kmeans"].cer) for methods in runs]
     known = [pair for pair in pairs if None not in pair]
     if not known:
         return []
@@ -117,7 +125,8 @@ def _compare_rates(results: Sequence[DatasetResult]) -> list[str]:
     same = f" and the same in {equal}" if equal else ""
     return [
         "Judged by the known labels, which no method sees, the classification error rate of "
-        f"ℓ₀-k-means is lower than that of k-means in {lower} of {len(known)} data sets{same}."
+        f"{runs[0][name].title} is lower than that of k-means in {lower} of {len(known)} data "
+        f"sets{same}."
     ]
 
 
@@ -153,7 +162,7 @@ def summarise_dataset(result: DatasetResult) -> list[str]:
     if "verdict" in genes:
         counts = genes["verdict"].value_counts()
         sentences.append(
-            f"Both sparse methods keep {counts.get('kept by both', 0):,} {words.features}; "
+            f"ℓ₀ and ℓ₁ both keep {counts.get('kept by both', 0):,} {words.features}; "
             f"{counts.get('only l1', 0):,} are kept by ℓ₁ alone, {counts.get('only l0', 0):,} by "
             f"ℓ₀ alone, {counts.get('neither', 0):,} by neither."
         )

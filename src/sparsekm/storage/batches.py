@@ -1,6 +1,6 @@
-"""What files of references and of resamplings share: numbered rows at the sparsities of a path.
+"""What files of references, splits and resamplings share: numbered rows, a grid of sparsities.
 
-Both hold a batch of repetitions of a path: arrays ``index (b,)``, the repetitions' numbers, which
+All hold a batch of repetitions of a path: arrays ``index (b,)``, the repetitions' numbers, which
 seed them, and ``sparsity (m,)``.
 """
 

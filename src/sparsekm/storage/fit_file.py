@@ -2,9 +2,10 @@
 
 Scalars ``sparsity``, ``objective``; arrays ``labels (n,)`` int32, ``scores (p,)``,
 ``centers (K, p)`` in the space of the normalised matrix, ``selected/indices`` and
-``selected/weights`` (with ``selected/indptr``, as in ``path.h5``). Attributes: see
+``selected/weights`` (with ``selected/indptr``, as in ``path.h5``). Where paths were resampled, also
+``confidence (n,)`` and ``selection_frequency (p,)``, both in [0, 1]. Attributes: see
 `sparsekm.storage.attributes`, and ``rule``, ``reference`` and ``n_references``, by which the fit
-was chosen.
+was chosen; or ``conclusion``, ``has_clusters``, ``family`` and ``n_resamplings``.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import h5py
 import numpy as np
 
 from sparsekm.storage.atomic_hdf5 import atomic_hdf5
@@ -22,6 +24,7 @@ from sparsekm.storage.checked_hdf5 import DamagedFileError, open_checked, read_a
 from sparsekm.storage.sparse_rows import read_rows, write_rows
 
 _RULE = "tune_sparsity"
+_SHARES = ("confidence", "selection_frequency")
 
 
 @dataclass(frozen=True)
@@ -39,6 +42,10 @@ class Fit:
     weights : float64 array of shape (p,)
     centers : float64 array of shape (K, p)
     attributes : mapping
+    confidence : float64 array of shape (n,), or None
+        Share of the resampled fits that put a sample into its cluster.
+    selection_frequency : float64 array of shape (p,), or None
+        Share of the resamplings that keep a feature.
     """
 
     sparsity: float
@@ -48,6 +55,8 @@ class Fit:
     weights: np.ndarray
     centers: np.ndarray
     attributes: Mapping[str, Any] = field(default_factory=dict)
+    confidence: np.ndarray | None = None
+    selection_frequency: np.ndarray | None = None
 
 
 def write_fit(file: str | Path, fit: Fit) -> None:
@@ -59,6 +68,9 @@ def write_fit(file: str | Path, fit: Fit) -> None:
         opened["scores"] = np.asarray(fit.scores, dtype=np.float64)
         opened["centers"] = np.asarray(fit.centers, dtype=np.float64)
         write_rows(opened, "selected", fit.weights)
+        for name in _SHARES:
+            if getattr(fit, name) is not None:
+                opened[name] = np.asarray(getattr(fit, name), dtype=np.float64)
         write_attributes(opened, "fit", fit.attributes)
 
 
@@ -86,4 +98,15 @@ def read_fit(file: str | Path) -> Fit:
             weights=read_rows(opened, "selected", 1, p, _RULE)[0],
             centers=read_array(opened, "centers", kind="f", shape=(n_clusters, p), rule=_RULE),
             attributes=attributes,
+            confidence=_read_shares(opened, "confidence", labels.size),
+            selection_frequency=_read_shares(opened, "selection_frequency", p),
         )
+
+
+def _read_shares(opened: h5py.File, name: str, length: int) -> np.ndarray | None:
+    if name not in opened:
+        return None
+    shares = read_array(opened, name, kind="f", shape=(length,), rule=_RULE)
+    if shares.size and not (0 <= shares.min() and shares.max() <= 1):
+        raise DamagedFileError(opened.filename, f"{name} should lie in [0, 1]", _RULE)
+    return shares

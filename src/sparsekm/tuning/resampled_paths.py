@@ -8,9 +8,11 @@ by either of two statistics. Every sample is then labelled by its nearest centre
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from joblib import Parallel, delayed
 from sklearn.base import clone
 
 from sparsekm.cluster.matrix import CentredMatrix
@@ -132,6 +134,44 @@ def resample_paths(
     drawn = np.zeros(X.shape[1], bool)
     drawn[features] = True
     return ResampledPaths(labels, kept, drawn, separation)
+
+
+def resample_all(
+    estimator,
+    X: np.ndarray,
+    sparsities: np.ndarray,
+    indices: Sequence[int],
+    *,
+    seed: int,
+    progress: Callable[[int, int], None] | None = None,
+) -> list[ResampledPaths]:
+    """Fit the paths of several resamplings, as many at once as the estimator has jobs.
+
+    Parameters
+    ----------
+    estimator, X, sparsities, seed
+        As in `resample_paths`.
+    indices : sequence of int
+        Which resamplings.
+    progress : callable, optional
+        Called as ``progress(done, total)`` after each one.
+
+    Returns
+    -------
+    list of ResampledPaths
+        In the order of `indices`.
+    """
+    at_once = Parallel(n_jobs=estimator.n_jobs, require="sharedmem", return_as="generator")
+    jobs = (
+        delayed(resample_paths)(estimator, X, sparsities, index=index, seed=seed)
+        for index in indices
+    )
+    found: list[ResampledPaths] = []
+    for resampled in at_once(jobs):
+        found.append(resampled)
+        if progress is not None:
+            progress(len(found), len(indices))
+    return found
 
 
 def draw_part(

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from joblib import Parallel, delayed
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
@@ -34,7 +33,7 @@ from sparsekm.tuning.resampled_paths import (
     MOST_SAMPLES,
     ResampledPaths,
     consensus_sparsities,
-    resample_paths,
+    resample_all,
 )
 
 ESTIMATORS = {"l0": L0KMeans, "l1": L1KMeans}
@@ -201,16 +200,18 @@ class SparseKMeans(SelectorMixin, ClusterMixin, BaseEstimator):
             As `L0KMeans.fit`.
         """
         given, X = X, read_array(self, X)
-        seed = int(seed_sequence(self.random_state).generate_state(1)[0])
-        estimator = self._make_estimator(seed)
         if self.sparsity is None or (isinstance(self.sparsity, str) and self.sparsity != "auto"):
             raise ValueError(f"sparsity={self.sparsity!r} should be 'auto' or a number.")
+        estimator = self.make_estimator()
+        seed = estimator.random_state
         if not isinstance(self.sparsity, str):
             estimator.set_params(sparsity=self.sparsity)
         # Refuses what cannot be clustered before anything is resampled.
         estimator.check(X)
         sparsities = consensus_sparsities(self.penalty, X.shape[1])
-        resamplings = self._resample(estimator, X, sparsities, seed)
+        resamplings = resample_all(
+            estimator, X, sparsities, range(N_RESAMPLINGS), seed=seed, progress=self._tell
+        )
         number = None if isinstance(self.sparsity, str) else self.sparsity
         found = conclude(estimator, X, sparsities, resamplings, seed=seed, sparsity=number)
         remember_features(self, given)
@@ -234,7 +235,9 @@ class SparseKMeans(SelectorMixin, ClusterMixin, BaseEstimator):
         check_is_fitted(self)
         return self.feature_weights_ > 0
 
-    def _make_estimator(self, seed: int):
+    def make_estimator(self) -> L0KMeans | L1KMeans:
+        """Make the estimator whose fits are resampled; its random state seeds the resamplings."""
+        seed = int(seed_sequence(self.random_state).generate_state(1)[0])
         penalty = check_choice("penalty", self.penalty, ESTIMATORS)
         return ESTIMATORS[penalty](
             check_count("n_clusters", self.n_clusters),
@@ -243,16 +246,9 @@ class SparseKMeans(SelectorMixin, ClusterMixin, BaseEstimator):
             n_jobs=self.n_jobs,
         )
 
-    def _resample(self, estimator, X, sparsities, seed) -> list[ResampledPaths]:
-        def work(index):
-            resampling = resample_paths(estimator, X, sparsities, index=index, seed=seed)
-            if self.verbose:
-                print(f"SparseKMeans: resampling {index + 1} of {N_RESAMPLINGS} done", flush=True)  # noqa: T201 (asked for by `verbose`)
-            return resampling
-
-        return Parallel(n_jobs=self.n_jobs, require="sharedmem")(
-            delayed(work)(index) for index in range(N_RESAMPLINGS)
-        )
+    def _tell(self, done: int, total: int) -> None:
+        if self.verbose:
+            print(f"SparseKMeans: {done} of {total} resamplings done", flush=True)  # noqa: T201 (asked for by `verbose`)
 
     def _learn(self, estimator, X, found: Conclusion):
         sparsity = found.fit.sparsities[0]

@@ -1,0 +1,44 @@
+"""Decide from resampled paths: family of starts, partition, number of features."""
+
+from posed_problem import pose
+from workflow_job import run
+
+
+def main(snakemake, progress):
+    """Write how well every fit from the consensus agrees, and the one that was chosen."""
+    from dataclasses import replace
+
+    from sparsekm.cluster.centers import cluster_centers
+    from sparsekm.storage.consensus_file import write_consensus
+    from sparsekm.storage.fit_file import write_fit
+    from sparsekm.storage.path_file import pick_fit
+    from sparsekm.storage.resampling_file import read_all_resamplings
+    from sparsekm.tuning.sparse_kmeans import conclude
+
+    files, output = snakemake.input, snakemake.output
+    problem = pose(snakemake)
+    X, estimator = problem.data.X, problem.estimator
+    resamplings = read_all_resamplings(files.resamplings)
+    resamplings.check_problem(files.resamplings[0], X.shape, problem.sparsities)
+    found = conclude(
+        estimator, X, problem.sparsities, resamplings.paths, seed=estimator.random_state
+    )
+    attributes = {
+        **problem.attributes,
+        "search": found.fit.search,
+        "n_resamplings": len(resamplings.paths),
+        "family": found.consensus.family,
+        "has_clusters": found.clusterability.has_clusters,
+        "conclusion": found.sentence(),
+    }
+    centers = cluster_centers(X, found.fit.labels[0], estimator.n_clusters)
+    fit = replace(
+        pick_fit(found.fit, 0, centers, attributes),
+        confidence=found.confidence,
+        selection_frequency=found.selection_frequency,
+    )
+    write_consensus(output.consensus, found.table)
+    write_fit(output.fit, fit)
+
+
+run(main, snakemake)

@@ -1,0 +1,46 @@
+"""Cluster parts of the samples at every sparsity, and compare with the partitions of all."""
+
+from posed_problem import pose
+from workflow_job import run
+
+
+def main(snakemake, progress):
+    """Fit the path of each part, one in memory at a time, and write how far they agree."""
+    import numpy as np
+
+    from sparsekm.storage.path_file import read_path
+    from sparsekm.storage.split_file import Splits, write_splits
+    from sparsekm.tuning.resampling import gather_resamplings, resample
+
+    params = snakemake.params
+    problem = pose(snakemake)
+    path, _ = read_path(snakemake.input.path)
+    found = []
+    for index in params.indices:
+        found.append(
+            resample(
+                problem.estimator,
+                problem.data.X,
+                path.sparsities,
+                scheme="subsample",
+                index=index,
+                seed=problem.seed,
+                labels=path.labels,
+            )
+        )
+        progress(len(found), len(params.indices), "splits")
+    agreements, selections, n_fits = gather_resamplings(found)
+    write_splits(
+        snakemake.output.splits,
+        Splits(
+            indices=np.array(params.indices),
+            sparsities=path.sparsities,
+            agreements=agreements,
+            selections=selections,
+            n_fits=n_fits,
+            attributes={**problem.attributes, "scheme": "subsample"},
+        ),
+    )
+
+
+run(main, snakemake)

@@ -1,0 +1,88 @@
+"""Agreement curves: how the number of kept features follows from resampled fits."""
+
+from __future__ import annotations
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from sparsekm.reporting.gap_figure import (
+    PANEL_WIDTH,
+    add_legend,
+    label_sparsities,
+    sparsity_label,
+)
+from sparsekm.reporting.results import DatasetResult, MethodResult
+from sparsekm.reporting.style import INK, figure_style, method_look, new_figure
+
+
+def consensus_figure(result: DatasetResult, feature_noun: str = "features") -> Figure | None:
+    """Draw how well each fit from a consensus agrees with the resampled ones.
+
+    Parameters
+    ----------
+    result : DatasetResult
+    feature_noun : str
+        What the features are, in the plural.
+
+    Returns
+    -------
+    figure : Figure or None
+        None where no method resamples.
+    """
+    methods = [method for method in result.methods.values() if method.consensus is not None]
+    if not methods:
+        return None
+    with figure_style():
+        figure = new_figure(PANEL_WIDTH * max(len(methods), 1.25), 2.9)
+        panels = figure.subplots(1, len(methods), squeeze=False)[0]
+        for axes, method in zip(panels, methods, strict=True):
+            _draw_agreement(axes, method, feature_noun)
+            axes.set_xlabel(sparsity_label(method.name, feature_noun))
+        panels[0].set_ylabel("agreement with resampled fits")
+    return figure
+
+
+def _draw_agreement(axes: Axes, method: MethodResult, feature_noun: str) -> None:
+    table, look = method.consensus, method_look(method.name)
+    sparsity, mean, se = (table[name] for name in ("sparsity", "agreement", "agreement_se"))
+    admissible = table[table["admissible"]]
+    axes.set_xscale("log")
+    axes.errorbar(
+        sparsity,
+        mean,
+        yerr=se,
+        color=look.color,
+        marker=look.marker,
+        markersize=6,
+        markerfacecolor="white",
+        linestyle=look.linestyle,
+        elinewidth=0.8,
+        label="± 1 standard error",
+    )
+    # Not always neighbours.
+    axes.plot(
+        admissible["sparsity"],
+        admissible["agreement"],
+        color=look.color,
+        marker=look.marker,
+        markersize=6,
+        linestyle="none",
+        label="agrees as well as the best",
+        zorder=2.5,
+    )
+    chosen = table[table["chosen"]].iloc[0]
+    axes.axvline(chosen["sparsity"], color=INK, linewidth=0.8, linestyle=(0, (4, 2)))
+    axes.plot(
+        chosen["sparsity"],
+        chosen["agreement"],
+        marker=look.marker,
+        markersize=11,
+        color=look.color,
+        linestyle="none",
+        label=f"chosen: {int(chosen['n_selected']):,} {feature_noun} kept",
+        zorder=3,
+    )
+    axes.set_title(method.title, loc="left")
+    axes.margins(y=0.16)
+    add_legend(axes)
+    label_sparsities(axes, table)
