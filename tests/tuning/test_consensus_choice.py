@@ -14,10 +14,10 @@ from sparsekm.tuning.consensus_choice import (
     FALSE_DISCOVERIES,
     choose_family,
     count_discoveries,
-    final_sparsities,
     find_consensus,
     fit_from,
     judge_fits,
+    try_sparsities,
 )
 from sparsekm.tuning.resampled_paths import FAMILIES, ResampledPaths
 
@@ -40,7 +40,10 @@ OPTIMUM, ONE, OTHER = range(3)
         ([1.0, 0.6, 0.6], [1.5, 1.3, 1.4], ONE),
         ([1.0, 0.6, 0.6], [1.3, 1.3, 1.4], ONE),
         # Nor is it one to be better separated but less reproducible.
-        ([0.4, 0.9, 0.6], [1.1, 1.5, 1.6], ONE),
+        ([0.4, 0.9, 0.6], [1.42, 1.5, 1.6], ONE),
+        # Far better separated is one, if it is reproducible at all.
+        ([0.4, 0.9, 0.6], [1.1, 1.5, 1.6], OPTIMUM),
+        ([0.2, 0.9, 0.6], [1.1, 1.5, 1.6], ONE),
         # Both are.
         ([1.0, 0.6, 0.6], [1.1, 1.5, 1.6], OPTIMUM),
     ],
@@ -129,16 +132,17 @@ def test_fits_from_a_partition_do_not_help_each_other(Estimator):
         assert path.objectives[i] == alone.objective_
 
 
-def test_final_sparsities_hold_all_features_and_the_number_of_discoveries(seed):
+def test_sparsities_tried_hold_all_features_and_the_number_of_discoveries(seed):
     rng = np.random.default_rng(seed)
     labels = np.arange(60) % 3
     X = rng.standard_normal((60, 200))
     X[:, :23] += 2 * labels[:, None]
-    grid = final_sparsities("l0", X, labels)
+    n_discoveries = count_discoveries(X, labels)
+    grid = try_sparsities(L0KMeans(3), X, n_discoveries)
     assert (np.diff(grid) > 0).all()
     assert grid[-1] == 200
-    assert count_discoveries(X, labels) in grid
-    bounds = final_sparsities("l1", X, labels)
+    assert n_discoveries in grid
+    bounds = try_sparsities(L1KMeans(3), X, n_discoveries)
     assert bounds[-1] == pytest.approx(np.sqrt(200))
     assert (np.diff(bounds) > 0).all()
 
@@ -227,9 +231,9 @@ def test_the_consensus_is_that_of_the_family_that_is_trusted(trusted):
     found = find_consensus(planted(truth, noise), 3, seed=0)
     assert found.family == FAMILIES[trusted]
     assert classification_error_rate(truth, found.labels) < 0.03
-    assert found.reproducibility.shape == (3,)
-    others = np.delete(found.reproducibility, trusted)
-    assert found.reproducibility[trusted] > 0.4 > 0.1 > others.max()
+    assert found.reproducibility.shape == (3, 3)
+    others = np.delete(found.reproducibility, trusted, axis=0)
+    assert found.reproducibility[trusted].min() > 0.4 > 0.1 > others.mean()
     assert found.partitions.shape == (6, 3, 60)
     np.testing.assert_allclose(found.separation, np.tile([[1.4], [1.2], [1.5]], (1, 3)))
 

@@ -5,6 +5,7 @@ import pytest
 
 from sparsekm.cluster.estimators import L0KMeans, L1KMeans
 from sparsekm.metrics import classification_error_rate
+from sparsekm.tuning import resampled_paths
 from sparsekm.tuning.resampled_paths import (
     FAMILIES,
     consensus_sparsities,
@@ -179,7 +180,9 @@ def test_constant_features_are_never_kept_where_others_vary(Estimator):
 
 
 @METHODS
-def test_a_guard_keeps_an_outlier_from_being_a_cluster(Estimator):
+def test_a_guard_keeps_an_outlier_from_being_a_cluster(Estimator, monkeypatch):
+    # Without the guard that all resamplings have.
+    monkeypatch.setattr(resampled_paths, "SMALLEST_CLUSTER", 1)
     X = np.random.default_rng(0).standard_normal((40, 6))
     X[0] = 8.0
     grid = np.array([1.5, 2.0])

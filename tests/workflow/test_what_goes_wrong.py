@@ -57,7 +57,7 @@ def test_names_of_things_that_are_not_there_are_told(fresh):
     done = fresh.snakemake("--dry-run")
     assert done.returncode != 0
     assert "\nmatrices.new should have either a path or draw." in done.stdout
-    known = "['ifpca', 'kmeans', 'l0', 'l1', 'pca', 'pgmm', 'scfs']"
+    known = "['ifpca', 'kmeans', 'l0', 'l1', 'pca', 'pgmm', 'scfs', 'sparse']"
     assert f"\nmethods: 'l7' should be one of {known}." in done.stdout
 
 

@@ -21,7 +21,7 @@ from sparsekm.tuning.resampled_paths import FAMILIES, ResampledPaths
 REPRODUCIBLE = 1 / 3
 # Margin ratios closer than this are no difference: about twice their spread between seeds.
 SAME_SEPARATION = 0.04
-# With a difference like this, reproducibility does not matter.
+# With a difference like this it does not matter which is more reproducible, if both are.
 FAR_BETTER_SEPARATION = 0.1
 # Share of features without any difference between the clusters among those that are counted.
 FALSE_DISCOVERIES = 0.1
@@ -106,9 +106,9 @@ def choose_family(reproducibility: np.ndarray, separation: np.ndarray) -> int:
 
     The screened starts are taken where they are reproducible: where marginal distributions say
     nothing they are not. Of two such families the better separated one is taken. The optimum is
-    preferred to it only where it is both more reproducible and better separated, or far better
-    separated: on correlated data it can be perfectly reproducible and follow the correlations
-    instead of the clusters.
+    preferred to it only where it is both more reproducible and better separated, or reproducible
+    and far better separated: on correlated data it can be perfectly reproducible and follow the
+    correlations instead of the clusters.
 
     Parameters
     ----------
@@ -126,10 +126,9 @@ def choose_family(reproducibility: np.ndarray, separation: np.ndarray) -> int:
         return 0
     best = min(screened, key=lambda f: separation[f])
     gain = separation[best] - separation[0]
-    more_reproducible = reproducibility[0] > reproducibility[best]
-    if gain > FAR_BETTER_SEPARATION or (gain > SAME_SEPARATION and more_reproducible):
-        return 0
-    return best
+    far = gain > FAR_BETTER_SEPARATION and reproducibility[0] >= REPRODUCIBLE
+    more = gain > SAME_SEPARATION and reproducibility[0] > reproducibility[best]
+    return 0 if far or more else best
 
 
 def count_discoveries(X: np.ndarray, labels: np.ndarray) -> int:
