@@ -31,8 +31,8 @@ MOST_SAMPLES = 1000
 LARGEST_RATIO = 1.15
 # Of the comparison with references, which are few.
 REFERENCE_LEVEL = 0.01
-N_REFERENCES = 5
-RESAMPLINGS_OF_REFERENCE = (0, 2, 4, 6)
+N_REFERENCES = 10
+RESAMPLINGS_OF_REFERENCE = (0, 2)
 
 
 @dataclass(frozen=True)
