@@ -7,7 +7,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from sparsekm.cluster.estimators import L0KMeans, L1KMeans
-from sparsekm.cluster.streamed_matrix import StreamedMatrix
+from sparsekm.cluster.matrices.streamed_matrix import StreamedMatrix
 
 N, P = 12, 10
 

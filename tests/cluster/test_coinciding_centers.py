@@ -5,8 +5,8 @@ import warnings
 import numpy as np
 import pytest
 
-from sparsekm.cluster.coinciding_centers import find_coinciding
 from sparsekm.cluster.estimators import KMeans, L0KMeans, L1KMeans
+from sparsekm.cluster.kmeans.coinciding_centers import find_coinciding
 
 SQUARE = np.array([[0.0, 0.0], [0.0, 1.0], [5.0, 0.0], [5.0, 1.0]])
 

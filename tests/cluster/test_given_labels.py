@@ -5,7 +5,7 @@ import pytest
 
 from sparsekm.cluster.alternation import alternate, weigh_partition
 from sparsekm.cluster.estimators import L0KMeans, L1KMeans
-from sparsekm.cluster.matrix import CentredMatrix
+from sparsekm.cluster.matrices.matrix import CentredMatrix
 from sparsekm.cluster.partition_step import KMeansPartition
 
 GRIDS = {L0KMeans: [3, 10, 30], L1KMeans: [1.3, 2.5, 5.0]}
@@ -36,11 +36,11 @@ def test_a_fit_is_algorithm_1_from_the_labels(Estimator, n_samples, search):
     for sparsity in GRIDS[Estimator]:
         estimator = Estimator(5, sparsity=sparsity, init=labels, search=search)
         # Neither effort nor seed can matter where nothing is drawn.
-        one = estimator.set_params(n_init=1, n_sweeps=0, random_state=0).fit(X)
+        one = estimator.set_params(n_init=1, random_state=0).fit(X)
         assert one.search_ == "alternate"
         by_hand = algorithm_1(X, one._weight_step(sparsity, 30), labels)
         np.testing.assert_array_equal(one.labels_, by_hand.labels)
-        again = estimator.set_params(n_init=7, n_sweeps=5, random_state=1).fit(X)
+        again = estimator.set_params(n_init=7, random_state=1).fit(X)
         np.testing.assert_array_equal(again.labels_, by_hand.labels)
 
 

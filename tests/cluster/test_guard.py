@@ -19,7 +19,7 @@ def many_samples():
 def test_a_guard_holds_where_searches_start_from_a_sample_too_small_for_it(many, n_clusters, guard):
     estimator = L0KMeans(n_clusters, sparsity=3, min_cluster_size=guard, n_init=1, random_state=0)
     assert sizes(estimator.fit(many).labels_, n_clusters).min() >= guard
-    for labels in estimator.set_params(n_sweeps=1).path(many, [2, 5]).labels:
+    for labels in estimator.path(many, [2, 5]).labels:
         assert sizes(labels, n_clusters).min() >= guard
 
 

@@ -1,123 +1,110 @@
-"""Merging two clusters and splitting a third leaves optima that no single sample can leave."""
-
-from __future__ import annotations
+"""Clusters moved as a whole, which no single sample can begin."""
 
 import numpy as np
-import pytest
 
-from sparsekm.cluster.matrix import CentredMatrix
-from sparsekm.cluster.merge_and_split import _merge_pairs, _split_each, merge_and_split
-from sparsekm.cluster.partition_step import KMeansPartition
-from sparsekm.cluster.scatter import cluster_sizes
+from sparsekm.cluster.kmeans.exchange import between_clusters, centre, exchange_until_stable
+from sparsekm.cluster.kmeans.merge_and_split import merge_and_split, regroup, split_each
+from sparsekm.cluster.kmeans.restart import restart
+from sparsekm.cluster.weight_step import TopFeatures
+
+
+def blobs(rng, n_each=20):
+    centers = np.array([[0.0, 0.0], [0.0, 60.0], [60.0, 0.0]])
+    X = np.repeat(centers, n_each, axis=0) + rng.standard_normal((3 * n_each, 2))
+    return X - X.mean(axis=0)
+
+
+def stuck_labels(X):
+    """Two blobs in one cluster and one in two: no sample moves, but a cluster should."""
+    labels = np.repeat([0, 0, 1], 20).astype(np.int32)
+    labels[40:50] = 2
+    exchange_until_stable(X, labels, 3, 1, 100, 0.0)
+    assert labels[0] == labels[20], "exchange moves alone mend it: the claim is not put to the test"
+    return labels
 
 
 def between(X, labels, n_clusters):
-    """Between-cluster sum of squares, from its definition."""
-    total = 0.0
-    for k in range(n_clusters):
-        members = X[labels == k]
-        if len(members):
-            total += len(members) * np.sum((members.mean(axis=0) - X.mean(axis=0)) ** 2)
-    return total
+    centers, sizes = np.empty((n_clusters, X.shape[1])), np.empty(n_clusters, np.int64)
+    centre(X, labels, centers, sizes)
+    return between_clusters(centers, sizes)
 
 
-@pytest.fixture(name="far")
-def clusters_on_a_line():
-    """Five far clusters of 100 samples each: their labels, too."""
-    rng = np.random.default_rng(0)
-    truth = np.repeat(np.arange(5), 100).astype(np.int32)
-    X = rng.standard_normal((500, 3))
-    X[:, 0] += 100.0 * truth
-    return X, truth
+def are_blobs(labels):
+    parts = [set(labels[i : i + 20]) for i in (0, 20, 40)]
+    return all(len(part) == 1 for part in parts) and len(set.union(*parts)) == 3
 
 
-def test_one_cluster_for_two_and_two_for_one_are_mended_where_k_means_is_stuck(far):
-    X, truth = far
-    wrong = truth.copy()
-    wrong[truth == 1] = 0
-    wrong[(truth == 4) & (X[:, 1] > 0)] = 1
-    matrix, partition = CentredMatrix(X), KMeansPartition(5)
-    stuck = partition.refine(matrix, np.ones(3), wrong)
-    assert np.unique(stuck[truth < 2]).size == 1
-    found = merge_and_split(matrix, partition, wrong, np.random.default_rng(1))
-    pairs = {(int(a), int(b)) for a, b in zip(found, truth, strict=True)}
-    assert len(pairs) == 5
+def test_it_mends_what_exchange_moves_leave():
+    X = blobs(np.random.default_rng(0))
+    labels = stuck_labels(X)
+    merge_and_split(X, labels, 3, 1)
+    assert are_blobs(labels)
 
 
-def test_two_such_errors_are_mended_one_after_the_other():
-    rng = np.random.default_rng(5)
-    truth = np.repeat(np.arange(8), 60).astype(np.int32)
-    X = rng.standard_normal((480, 2)) + 50.0 * np.column_stack([truth, truth**2 % 7])
-    wrong = truth.copy()
-    wrong[truth == 1], wrong[truth == 3] = 0, 2
-    wrong[(truth == 6) & (X[:, 0] > 300)] = 1
-    wrong[(truth == 7) & (X[:, 0] > 350)] = 3
-    found = merge_and_split(CentredMatrix(X), KMeansPartition(8), wrong, rng)
-    assert between(X, found, 8) == pytest.approx(between(X, truth, 8), rel=1e-12)
+def test_a_partition_that_no_move_betters_stays_as_it_is():
+    X = blobs(np.random.default_rng(1))
+    labels = np.repeat([0, 1, 2], 20).astype(np.int32)
+    merge_and_split(X, labels, 3, 1)
+    assert labels.tolist() == [0] * 20 + [1] * 20 + [2] * 20
 
 
-@pytest.mark.parametrize("seed", range(5))
-@pytest.mark.parametrize("n_clusters", [2, 3, 9])
-def test_the_objective_never_falls_and_the_end_is_one_of_k_means(seed, n_clusters):
-    rng = np.random.default_rng(seed)
-    X = rng.standard_normal((700, 6)) + rng.normal(scale=2, size=(9, 6))[rng.integers(9, size=700)]
-    matrix, partition = CentredMatrix(X), KMeansPartition(n_clusters)
-    plain = partition.start(matrix, np.ones(6), rng)
-    found = merge_and_split(matrix, partition, plain, rng)
-    assert between(X, found, n_clusters) >= between(X, plain, n_clusters) * (1 - 1e-12)
-    np.testing.assert_array_equal(partition.refine(matrix, np.ones(6), found), found)
+def test_the_objective_never_falls_and_no_cluster_falls_short():
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        X = rng.standard_normal((40, 5))
+        X -= X.mean(axis=0)
+        labels = rng.permutation(np.arange(40) % 6).astype(np.int32)
+        before = between(X, labels, 6)
+        merge_and_split(X, labels, 6, 4)
+        assert between(X, labels, 6) >= before * (1 - 1e-12)
+        assert np.bincount(labels, minlength=6).min() >= 4
 
 
-def test_from_poor_starts_it_ends_better_than_k_means_alone():
-    rng = np.random.default_rng(3)
-    X = rng.standard_normal((1500, 10))
-    X += rng.normal(scale=2, size=(12, 10))[rng.integers(12, size=1500)]
-    matrix, partition = CentredMatrix(X), KMeansPartition(12)
-    gains = []
-    for _ in range(5):
-        start = rng.integers(12, size=1500).astype(np.int32)
-        plain = partition.refine(matrix, np.ones(10), start)
-        found = merge_and_split(matrix, partition, start, rng)
-        gains.append(between(X, found, 12) / between(X, plain, 12) - 1)
-    assert min(gains) >= 0
-    assert np.mean(gains) > 0.01
-
-
-def test_what_a_merger_loses_and_a_split_gains_is_what_the_objective_says(far):
-    X, truth = far
-    matrix, sizes = CentredMatrix(X), cluster_sizes(truth, 5)
-    whole = between(X, truth, 5)
-    for a, b, loss in zip(*_merge_pairs(matrix, truth, sizes), strict=True):
-        merged = np.where(truth == b, a, truth)
-        assert whole - between(X, merged, 5) == pytest.approx(loss, rel=1e-9)
-    partition = KMeansPartition(5)
-    gains, halves = _split_each(matrix, partition, truth, sizes, np.random.default_rng(0))
-    for k in range(5):
-        split = truth.copy()
-        split[halves[k]] = 5
-        assert between(X, split, 6) - whole == pytest.approx(gains[k], rel=1e-9)
-
-
-def test_no_cluster_ends_below_the_smallest_allowed():
-    rng = np.random.default_rng(7)
-    X = rng.standard_normal((400, 2))
-    X[:3] += 60.0
-    partition = KMeansPartition(4, min_size=20)
-    matrix = CentredMatrix(X)
-    start = partition.start(matrix, np.ones(2), rng)
-    found = merge_and_split(matrix, partition, start, rng)
-    assert np.bincount(found, minlength=4).min() >= 20
-
-
-def test_the_same_generator_gives_the_same_labels_whatever_the_threads():
+def test_a_split_gains_what_the_between_cluster_sum_gains():
     rng = np.random.default_rng(2)
-    X = rng.standard_normal((3000, 8)).astype(np.float32)
-    start = rng.integers(7, size=3000).astype(np.int32)
-    found = [
-        merge_and_split(
-            CentredMatrix(X), KMeansPartition(7, n_threads=n), start, np.random.default_rng(4)
-        )
-        for n in (1, 1, 3)
-    ]
-    np.testing.assert_array_equal(found[0], found[1])
-    np.testing.assert_array_equal(found[0], found[2])
+    X = np.concatenate([[[-4.0, 0.0]] * 3, [[2.0, 0.0]] * 5, rng.standard_normal((12, 2)) + 30])
+    X -= X.mean(axis=0)
+    labels = np.repeat([0, 1], [8, 12]).astype(np.int32)
+    centers, sizes, halves = np.empty((2, 2)), np.empty(2, np.int64), np.zeros(20, np.int8)
+    centre(X, labels, centers, sizes)
+    gains = split_each(X, labels, centers, sizes, 1, halves)
+    split = labels.copy()
+    split[:8] = np.where(halves[:8] == 1, 2, 0)
+    assert np.bincount(split[:8]).tolist() in ([3, 0, 5], [5, 0, 3])
+    np.testing.assert_allclose(gains[0], between(X, split, 3) - between(X, labels, 2))
+
+
+def test_clusters_too_small_for_two_halves_are_not_split():
+    X = blobs(np.random.default_rng(3))
+    labels = np.repeat([0, 1, 2], 20).astype(np.int32)
+    centers, sizes, halves = np.empty((3, 2)), np.empty(3, np.int64), np.zeros(60, np.int8)
+    centre(X, labels, centers, sizes)
+    assert np.all(split_each(X, labels, centers, sizes, 11, halves) == -np.inf)
+    assert np.all(np.isfinite(split_each(X, labels, centers, sizes, 1, halves)))
+
+
+def test_clusters_are_regrouped_under_their_own_weights():
+    """Features that the partition lets keep decide; loud ones that it drops do not."""
+    rng = np.random.default_rng(4)
+    X = blobs(rng)
+    rows = np.hstack([X, 8 * rng.standard_normal((60, 3))])
+    rows -= rows.mean(axis=0)
+    labels, by_hand = stuck_labels(X), stuck_labels(X)
+    regroup(rows, labels, 3, TopFeatures(2), 1)
+    merge_and_split(np.ascontiguousarray(rows[:, :2]), by_hand, 3, 1)
+    np.testing.assert_array_equal(labels, by_hand)
+    assert are_blobs(labels)
+
+
+def test_a_restart_uses_the_features_of_the_clusters_drawn():
+    """Of three blobs, two differ in the second feature alone, the third in the first alone."""
+    X = blobs(np.random.default_rng(5))
+    draws = np.array([0.1, 0.2, 0.9, 0.5, 0.5, 0.5])
+    labels = np.repeat([0, 1, 2], 20).astype(np.int32)
+    restart(X, labels, 3, TopFeatures(1), 1, draws)
+    # Only the second feature counts: the blobs at its lower end are not told apart.
+    second = X[:, 1]
+    upper = second > 0
+    assert not set(labels[upper]) & set(labels[~upper])
+    ordered = labels[np.argsort(second)]
+    assert np.count_nonzero(np.diff(ordered)) == 2

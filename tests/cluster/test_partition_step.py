@@ -5,7 +5,7 @@ import pytest
 
 from sparsekm.cluster.alternation import alternate
 from sparsekm.cluster.estimators import L0KMeans, L1KMeans
-from sparsekm.cluster.matrix import CentredMatrix
+from sparsekm.cluster.matrices.matrix import CentredMatrix
 from sparsekm.cluster.partition_step import KMeansPartition
 from sparsekm.cluster.weight_step import SoftThreshold, TopFeatures
 

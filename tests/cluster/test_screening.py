@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse, stats
 
-from sparsekm.cluster.marginal_statistics import STATISTICS
+from sparsekm.cluster.matrices.marginal_statistics import STATISTICS
 from sparsekm.cluster.screening import (
     higher_criticism_threshold,
     marginal_p_values,
@@ -137,7 +137,7 @@ def test_order_statistics_give_the_ratio_of_all_values(seed, monkeypatch):
     X = np.random.default_rng(seed).standard_normal((5000, 20))
     X[:2000] += np.linspace(1.5, 3, 20)
     some = marginal_scores(X, "mixture")
-    monkeypatch.setattr("sparsekm.cluster.marginal_statistics.MIXTURE_VALUES", 10**6)
+    monkeypatch.setattr("sparsekm.cluster.matrices.marginal_statistics.MIXTURE_VALUES", 10**6)
     np.testing.assert_allclose(some, marginal_scores(X, "mixture"), rtol=0.1)
 
 

@@ -6,13 +6,13 @@ from sklearn.base import clone
 
 from sparsekm.cluster.alternation import alternate, weigh_partition
 from sparsekm.cluster.estimators import L0KMeans, L1KMeans
-from sparsekm.cluster.matrix import CentredMatrix
+from sparsekm.cluster.matrices.matrix import CentredMatrix
+from sparsekm.cluster.matrices.streamed_matrix import StreamedMatrix
 from sparsekm.cluster.partition_step import KMeansPartition
 from sparsekm.cluster.screening import marginal_scores
-from sparsekm.cluster.seeds import seed_sequence
-from sparsekm.cluster.starts import RandomLabels, ScreenedFeatures, make_start
-from sparsekm.cluster.streamed_matrix import StreamedMatrix
+from sparsekm.cluster.search.starts import RandomLabels, ScreenedFeatures, make_start
 from sparsekm.metrics import classification_error_rate
+from sparsekm.runtime.random_state import seed_sequence
 
 GRIDS = {L0KMeans: [3, 8, 20], L1KMeans: [1.3, 2.2, 4.0]}
 METHODS = pytest.mark.parametrize("Estimator", GRIDS)

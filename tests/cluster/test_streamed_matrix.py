@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sparsekm.cluster.estimators import KMeans, L0KMeans, L1KMeans
-from sparsekm.cluster.streamed_matrix import StreamedMatrix
+from sparsekm.cluster.matrices.streamed_matrix import StreamedMatrix
 
 GRIDS = {L0KMeans: [3, 20, 60], L1KMeans: [1.5, 4.0, 7.7]}
 
@@ -24,7 +24,7 @@ def draw(n=4000, p=60, dtype=np.float32):
 
 @cache
 def path_in_memory(Estimator, dtype):
-    estimator = Estimator(4, n_init=3, n_sweeps=2, random_state=2, n_jobs=2)
+    estimator = Estimator(4, n_init=3, random_state=2, n_jobs=2)
     return estimator, estimator.path(draw(dtype=dtype), GRIDS[Estimator])
 
 
@@ -117,5 +117,3 @@ def test_what_cannot_be_clustered_is_refused_as_in_memory():
     few = np.repeat(np.eye(3), 500, axis=0)
     with pytest.raises(ValueError, match="number of distinct samples, 3"):
         L0KMeans(4).fit(StreamedMatrix(few))
-    with pytest.raises(ValueError, match="search='global' should have a matrix in memory"):
-        L0KMeans(2, search="global").fit(StreamedMatrix(draw(2500)))

@@ -10,26 +10,29 @@ from pathlib import Path
 import pytest
 
 import sparsekm
-from sparsekm.cluster import compiled
+from sparsekm.runtime import compiled
 
 PACKAGE = Path(sparsekm.__file__).parent
 CALLER = """
-from tiny.cluster.compiled import compiled
-from tiny.cluster.inner import inner
+from tiny.runtime.compiled import compiled
+from tiny.cluster.kmeans.inner import inner
 
 
 @compiled
 def outer(x):
     return 10 * inner(x)
 """
-# A caller in the folder of the compiler, and one in another folder, each called as a user would.
-CALLERS = ("cluster", "tuning")
-RUN = "; ".join(f"from tiny.{folder}.outer import outer; print(outer(1))" for folder in CALLERS)
+# A caller beside the inner kernel's folder, and one in another room, each called as a user would.
+CALLERS = ("cluster/search", "baselines")
+RUN = "; ".join(
+    f"from tiny.{folder.replace('/', '.')}.outer import outer; print(outer(1))"
+    for folder in CALLERS
+)
 
 
 def write_inner(root, constant):
-    (root / "tiny" / "cluster" / "inner.py").write_text(
-        "from tiny.cluster.compiled import compiled\n\n\n"
+    (root / "tiny" / "cluster" / "kmeans" / "inner.py").write_text(
+        "from tiny.runtime.compiled import compiled\n\n\n"
         f"@compiled\ndef inner(x):\n    return x + {constant}\n"
     )
 
@@ -37,10 +40,11 @@ def write_inner(root, constant):
 @pytest.fixture(params=["beside the sources", "NUMBA_CACHE_DIR", "user-wide"])
 def run_callers(request, tmp_path):
     """Give what calls the callers in a new process, with kernels kept in one of three places."""
-    for folder in CALLERS:
+    for folder in (*CALLERS, "cluster/kmeans", "runtime"):
         (tmp_path / "tiny" / folder).mkdir(parents=True)
+    for folder in CALLERS:
         (tmp_path / "tiny" / folder / "outer.py").write_text(CALLER)
-    shutil.copy(compiled.__file__, tmp_path / "tiny" / "cluster")
+    shutil.copy(compiled.__file__, tmp_path / "tiny" / "runtime")
     write_inner(tmp_path, 1)
     kept = tmp_path / "kernels"
     environment = {
@@ -104,7 +108,7 @@ def test_a_kernel_can_hold_only_sources_that_name_its_files(module):
     folder = PACKAGE / Path(module).parent
     covered = tuple(
         ".".join(("sparsekm", *place.relative_to(PACKAGE).parts)) + "."
-        for place in (folder, Path(compiled.__file__).parent)
+        for place in (folder, PACKAGE / "cluster", PACKAGE / "runtime")
     )
     imported = [
         node.module

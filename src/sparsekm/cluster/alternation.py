@@ -125,12 +125,16 @@ def alternate(
         current = following
         objectives.append(current.objective)
     current = replace(current, converged=settled or small)
-    # Who allows for small gains does not ask for the last one: labels and weights nearly agree.
-    final = current if small and gain > 0 else settle(X, partition, weight_step, current, gain)
+    # With gain > 0, skip the final refinement: labels and weights nearly agree.
+    final = (
+        current
+        if small and gain > 0
+        else refine_until_fixed_point(X, partition, weight_step, current, gain)
+    )
     return replace(final, n_iter=rounds, objectives=[*objectives, final.objective])
 
 
-def settle(
+def refine_until_fixed_point(
     X: Any, partition: PartitionStep, weight_step: WeightStep, fit: Fit, gain: float = 0.0
 ) -> Fit:
     """Refine labels and weights in turn until they agree.

@@ -2,67 +2,37 @@
 
 from __future__ import annotations
 
-import warnings
+from typing import Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClusterMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_selection import SelectorMixin
-from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sparsekm.cluster.alternation import Fit
-from sparsekm.cluster.coinciding_centers import warn_of_coinciding
-from sparsekm.cluster.lloyd import WeightedFeatures, nearest_centers
-from sparsekm.cluster.matrix import CentredMatrix
-from sparsekm.cluster.partition_step import SEEDING_SAMPLE, KMeansPartition
+from sparsekm.cluster.argument_types import Data
+from sparsekm.cluster.fitted_state import adopt_fit, read_array, select_fit, warn_unconverged
+from sparsekm.cluster.kmeans.assignment import WeightedFeatures, nearest_centers
+from sparsekm.cluster.kmeans.coinciding_centers import warn_of_coinciding
+from sparsekm.cluster.matrices.matrix import CentredMatrix
+from sparsekm.cluster.matrices.matrix_checks import check_matrix
+from sparsekm.cluster.matrices.scatter import Matrix, cluster_sizes, matrix_sums
+from sparsekm.cluster.matrices.streamed_matrix import StreamedMatrix
+from sparsekm.cluster.partition_step import SEEDING_SAMPLE, SMALL_GAIN, KMeansPartition
 from sparsekm.cluster.path import Progress, SearchEffort, fit_path
-from sparsekm.cluster.scatter import Matrix, cluster_sizes, matrix_sums
-from sparsekm.cluster.seeds import seed_sequence
+from sparsekm.cluster.search.starts import STARTS, make_start
 from sparsekm.cluster.sparsity_path import SparsityPath
-from sparsekm.cluster.starts import STARTS, make_start
-from sparsekm.cluster.streamed_matrix import StreamedMatrix
-from sparsekm.cluster.sweeps import SMALL_GAIN
-from sparsekm.cluster.threads import count_threads
 from sparsekm.cluster.validation import (
     check_choice,
     check_count,
-    check_matrix,
     check_nonnegative,
     check_start,
     resolve_sparsities,
 )
 from sparsekm.cluster.weight_step import WeightStep
-
-# Up to here search="auto" searches for the global optimum: a climb costs O(n K s).
-GLOBAL_LIMIT = 300
-
-
-def read_array(estimator: BaseEstimator, X) -> np.ndarray:
-    """Validate data without setting anything on the estimator, fitted or not."""
-    return check_array(
-        X,
-        dtype=[np.float64, np.float32],
-        accept_large_sparse=False,
-        estimator=estimator,
-        input_name="X",
-    )
-
-
-def remember_features(estimator: BaseEstimator, X) -> None:
-    """Set the number of features and, where X has them, their names, at the end of a fit."""
-    if isinstance(X, CentredMatrix | StreamedMatrix):
-        X = np.empty((0, X.n_features))
-    validate_data(estimator, X, skip_check_array=True)
-
-
-def warn_unconverged(estimator: BaseEstimator, what: str) -> None:
-    """Warn that a fit ended because its rounds ran out."""
-    warnings.warn(
-        f"{type(estimator).__name__} did not converge: after max_iter={estimator.max_iter} rounds "
-        f"{what}. Raise max_iter.",
-        ConvergenceWarning,
-        stacklevel=4,
-    )
+from sparsekm.runtime.random_state import seed_sequence
+from sparsekm.runtime.threads import count_threads
 
 
 class BaseSparseKMeans(SelectorMixin, ClusterMixin, BaseEstimator):
@@ -71,7 +41,7 @@ class BaseSparseKMeans(SelectorMixin, ClusterMixin, BaseEstimator):
     A subclass has the parameters and says in `_weight_step` how it weighs features.
     """
 
-    def fit(self, X, y=None):
+    def fit(self, X: Data, y: object = None) -> Self:
         """Cluster the samples and weigh the features.
 
         Parameters
@@ -98,17 +68,15 @@ class BaseSparseKMeans(SelectorMixin, ClusterMixin, BaseEstimator):
         (fit,), _ = self._fit_path(matrix, partition, [weight_step], search)
         return self._learn(X, matrix, fit, search)
 
-    def path(self, X, sparsities, *, progress: Progress | None = None) -> SparsityPath:
+    def path(
+        self, X: Data, sparsities: ArrayLike | None, *, progress: Progress | None = None
+    ) -> SparsityPath:
         """Fit all sparsities in one call, each helped by the others.
 
         Along a path the objective never falls with the sparsity, and no fit could be bettered by
         the labels of another: more than independent fits promise. The estimator's own `sparsity`
-        is not used and nothing is set on it. Beyond 300 samples `n_init` starts race in the first
-        k-means, on its principal subspace, the winner is carried down the path, and `n_sweeps`
-        sweeps along it follow, in which clusters are also merged and split, and fresh starts made.
-        At the end every fit is settled: its labels are a fixed point of k-means under its weights,
-        and these are best for the labels. With ``n_sweeps=0`` the fits are handed out as the first
-        pass left them, each ended by a round that gained less than 1e-4 of the objective.
+        is not used and nothing is set on it. Every fit is refined to the end: its labels are a
+        fixed point of k-means under its weights, and these are best for the labels.
 
         Parameters
         ----------
@@ -123,17 +91,41 @@ class BaseSparseKMeans(SelectorMixin, ClusterMixin, BaseEstimator):
         SparsityPath
             In the order of `sparsities`; of shares it holds the numbers that they stand for.
         """
+        values, search, fits, first = self._search_path(X, sparsities, progress)
+        return SparsityPath.from_fits(values, fits, search, first)
+
+    def search_objectives(self, X: Data, sparsities: ArrayLike) -> np.ndarray:
+        """Return what the search comes to at every sparsity, before the fits are refined.
+
+        These are the `first_objectives` of `path`, at less cost: beyond 2,048 samples the search
+        runs on a sample of them. Data and references are compared by these.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), or StreamedMatrix
+        sparsities : array-like of shape (n_sparsities,)
+            As in `path`.
+
+        Returns
+        -------
+        ndarray of shape (n_sparsities,)
+        """
+        return self._search_path(X, sparsities, objectives_only=True)[-1]
+
+    def _search_path(self, X, sparsities, progress=None, objectives_only=False):
+        """Return sparsities, search, fits and first objectives, in the order of `sparsities`."""
         matrix, partition = self._prepare(X)
         sparsities = self._grid(sparsities, matrix.n_features)
         order = np.argsort(sparsities, kind="stable")
         weight_steps = [self._weight_step(s, matrix.n_features) for s in sparsities[order]]
         search = self._resolve_search(matrix)
-        fits, first = self._fit_path(matrix, partition, weight_steps, search, progress)
+        fits, first = self._fit_path(
+            matrix, partition, weight_steps, search, progress, objectives_only
+        )
         places = np.argsort(order)
-        ordered = [fits[place] for place in places]
-        return SparsityPath.from_fits(sparsities, ordered, search, first[places])
+        return sparsities, search, [fits[place] for place in places if fits], first[places]
 
-    def check(self, X) -> None:
+    def check(self, X: Data) -> None:
         """Refuse data and parameters that `fit` would refuse.
 
         Parameters
@@ -145,7 +137,7 @@ class BaseSparseKMeans(SelectorMixin, ClusterMixin, BaseEstimator):
         self._weight_step(self._sparsity(), matrix.n_features)
         self._init(matrix.n_samples, partition.n_clusters)
 
-    def adopt(self, X, path: SparsityPath, index: int):
+    def adopt(self, X: Data, path: SparsityPath, index: int) -> Self:
         """Learn a fit of a path as it stands, without searching again.
 
         Parameters
@@ -166,24 +158,11 @@ class BaseSparseKMeans(SelectorMixin, ClusterMixin, BaseEstimator):
             If the path is one of other data, or of more clusters.
         """
         matrix, partition = self._prepare(X)
-        fitted = (path.labels.shape[1], path.weights.shape[1], int(path.labels.max()) + 1)
         own = (matrix.n_samples, matrix.n_features, partition.n_clusters)
-        if fitted[:2] != own[:2] or fitted[2] > own[2]:
-            raise ValueError(
-                f"path has (n_samples, n_features, n_clusters)={fitted}; should be those of X and "
-                f"of the estimator, {own}."
-            )
-        fit = Fit(
-            path.labels[index],
-            path.weights[index],
-            path.scores[index],
-            float(path.objectives[index]),
-            int(path.n_iter[index]),
-            converged=path.converged is None or bool(path.converged[index]),
-        )
+        fit = select_fit(path, index, own)
         return self._learn(X, matrix, fit, path.search)
 
-    def predict(self, X):
+    def predict(self, X: Data) -> np.ndarray:
         """Label samples by their nearest centre under the feature weights.
 
         Parameters
@@ -198,12 +177,12 @@ class BaseSparseKMeans(SelectorMixin, ClusterMixin, BaseEstimator):
             ``min_cluster_size > 1`` keeps samples in a cluster whose centre is not the nearest.
         """
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
+        values = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
         features = WeightedFeatures.from_dense(self.feature_weights_)
         shift = self._means[features.support]
-        kept = np.ascontiguousarray((X[:, features.support] - shift).T, dtype=X.dtype)
+        kept = np.ascontiguousarray((values[:, features.support] - shift).T, dtype=values.dtype)
         centers = self._centred_centers[:, features.support].T
-        everyone = np.zeros(X.shape[0], np.int32)
+        everyone = np.zeros(values.shape[0], np.int32)
         features = WeightedFeatures(np.arange(len(features.support)), features.values)
         return nearest_centers(kept, features, centers, everyone, count_threads(self.n_jobs))
 
@@ -226,17 +205,11 @@ class BaseSparseKMeans(SelectorMixin, ClusterMixin, BaseEstimator):
     def _resolve_search(self, matrix: Matrix) -> str:
         search = check_choice("search", self.search, ["auto", "alternate", "global"])
         if search == "auto":
-            if self._init(matrix.n_samples, int(self.n_clusters)) is not None:
-                return "alternate"
-            return "global" if matrix.n_samples <= GLOBAL_LIMIT else "alternate"
-        if search == "global" and isinstance(matrix, StreamedMatrix):
-            raise ValueError(
-                f"search='global' should have a matrix in memory; {matrix.n_samples} samples are "
-                f"read in blocks, which is possible up to {SEEDING_SAMPLE}."
-            )
+            given = self._init(matrix.n_samples, int(self.n_clusters)) is not None
+            return "alternate" if given else "global"
         return search
 
-    def _prepare(self, X) -> tuple[CentredMatrix, KMeansPartition]:
+    def _prepare(self, X) -> tuple[Matrix, KMeansPartition]:
         matrix = self._read(X)
         n_clusters = check_count("n_clusters", self.n_clusters)
         min_size = check_count("min_cluster_size", self.min_cluster_size)
@@ -251,7 +224,6 @@ class BaseSparseKMeans(SelectorMixin, ClusterMixin, BaseEstimator):
             n_init=check_count("n_init", self.n_init),
             max_iter=check_count("max_iter", self.max_iter),
             tol=check_nonnegative("tol", self.tol),
-            n_sweeps=check_count("n_sweeps", self.n_sweeps, 0),
         )
 
     def _read(self, X) -> Matrix:
@@ -262,7 +234,7 @@ class BaseSparseKMeans(SelectorMixin, ClusterMixin, BaseEstimator):
         return CentredMatrix(read_array(self, X))
 
     def _fit_path(
-        self, matrix, partition, weight_steps, search, progress=None
+        self, matrix, partition, weight_steps, search, progress=None, objectives_only=False
     ) -> tuple[list[Fit], np.ndarray]:
         effort, seeds = self._effort(), seed_sequence(self.random_state)
         init = self._init(matrix.n_samples, partition.n_clusters)
@@ -275,6 +247,7 @@ class BaseSparseKMeans(SelectorMixin, ClusterMixin, BaseEstimator):
             seeds=seeds,
             start=make_start(init, matrix, effort.n_init, seeds, partition.n_threads),
             progress=progress if progress is not None else self._print_progress,
+            objectives_only=objectives_only,
         )
 
     def _print_progress(self, done: int, total: int) -> None:
@@ -284,7 +257,7 @@ class BaseSparseKMeans(SelectorMixin, ClusterMixin, BaseEstimator):
     def _learn(self, X, matrix: Matrix, fit: Fit, search: str):
         if not fit.converged:
             warn_unconverged(self, "labels and weights still changed")
-        remember_features(self, X)
+        adopt_fit(self, X, fit)
         n_threads = count_threads(self.n_jobs)
         n_clusters = int(self.n_clusters)
         sums = matrix_sums(matrix, fit.labels, n_clusters, n_threads)
@@ -292,11 +265,6 @@ class BaseSparseKMeans(SelectorMixin, ClusterMixin, BaseEstimator):
         warn_of_coinciding(centers[:, fit.weights > 0], matrix.dtype)
         self._means = matrix.means
         self._centred_centers = centers
-        self.labels_ = fit.labels
         self.cluster_centers_ = (centers + matrix.means).astype(matrix.dtype)
-        self.feature_weights_ = fit.weights
-        self.feature_scores_ = fit.scores
-        self.objective_ = fit.objective
-        self.n_iter_ = fit.n_iter
         self.search_ = search
         return self

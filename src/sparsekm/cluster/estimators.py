@@ -5,18 +5,21 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from sparsekm.cluster.argument_types import Data, Seed
 from sparsekm.cluster.estimator_base import BaseSparseKMeans
-from sparsekm.cluster.kmeans_search import run_kmeans
+from sparsekm.cluster.kmeans.kmeans_search import run_kmeans
 from sparsekm.cluster.path import Progress
-from sparsekm.cluster.seeds import seed_sequence
+from sparsekm.cluster.search.starts import Start
 from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.cluster.validation import (
     check_l0_sparsity,
     check_l1_sparsity,
     check_unambiguous,
 )
-from sparsekm.cluster.weight_step import EqualWeights, SoftThreshold, TopFeatures
+from sparsekm.cluster.weight_step import SoftThreshold, TopFeatures
+from sparsekm.runtime.random_state import seed_sequence
 
 
 class KMeans(BaseSparseKMeans):
@@ -43,7 +46,7 @@ class KMeans(BaseSparseKMeans):
         Controls the randomness of the starts. None draws fresh entropy, and never NumPy's global
         generator.
     n_jobs : int, default=None
-        Threads (None is 1, -1 all cores). Results do not depend on it.
+        Threads; None and -1 are all cores that the process may use. Results do not depend on it.
     verbose : int, default=0
         Whether to print progress.
 
@@ -75,16 +78,16 @@ class KMeans(BaseSparseKMeans):
 
     def __init__(
         self,
-        n_clusters=8,
+        n_clusters: int = 8,
         *,
-        n_init=10,
-        max_iter=10_000,
-        tol=0.0,
-        min_cluster_size=1,
-        random_state=None,
-        n_jobs=None,
-        verbose=0,
-    ):
+        n_init: int = 10,
+        max_iter: int = 10_000,
+        tol: float = 0.0,
+        min_cluster_size: int = 1,
+        random_state: Seed = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
         self.n_clusters = n_clusters
         self.n_init = n_init
         self.max_iter = max_iter
@@ -94,10 +97,9 @@ class KMeans(BaseSparseKMeans):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    # A path of one fit has no neighbours to start from.
-    n_sweeps = 0
-
-    def path(self, X, sparsities=None, *, progress: Progress | None = None) -> SparsityPath:
+    def path(
+        self, X: Data, sparsities: ArrayLike | None = None, *, progress: Progress | None = None
+    ) -> SparsityPath:
         """Return the one fit there is as a path whose sparsity is the number of features.
 
         Parameters
@@ -117,7 +119,7 @@ class KMeans(BaseSparseKMeans):
         return np.array([n_features])
 
     def _weight_step(self, sparsity, n_features):
-        return EqualWeights()
+        return TopFeatures(n_features)
 
     def _sparsity(self):
         return None
@@ -127,7 +129,9 @@ class KMeans(BaseSparseKMeans):
         effort = self._effort()
         return matrix, replace(partition, max_iter=effort.max_iter, tol=effort.tol)
 
-    def _fit_path(self, matrix, partition, weight_steps, search, progress=None):
+    def _fit_path(
+        self, matrix, partition, weight_steps, search, progress=None, objectives_only=False
+    ):
         fit = run_kmeans(
             matrix,
             partition,
@@ -146,20 +150,19 @@ class _Penalised(BaseSparseKMeans):
 
     def __init__(
         self,
-        n_clusters=8,
+        n_clusters: int = 8,
         *,
-        sparsity=None,
-        search="auto",
-        init=None,
-        n_init=10,
-        max_iter=20,
-        tol=1e-4,
-        n_sweeps=10,
-        min_cluster_size=1,
-        random_state=None,
-        n_jobs=None,
-        verbose=0,
-    ):
+        sparsity: float | None = None,
+        search: str = "auto",
+        init: str | ArrayLike | Start | None = None,
+        n_init: int = 10,
+        max_iter: int = 20,
+        tol: float = 1e-4,
+        min_cluster_size: int = 1,
+        random_state: Seed = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
         self.n_clusters = n_clusters
         self.sparsity = sparsity
         self.search = search
@@ -167,7 +170,6 @@ class _Penalised(BaseSparseKMeans):
         self.n_init = n_init
         self.max_iter = max_iter
         self.tol = tol
-        self.n_sweeps = n_sweeps
         self.min_cluster_size = min_cluster_size
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -178,7 +180,7 @@ class L0KMeans(_Penalised):
     r"""Sparse k-means with the l-infinity/l0 penalty: keep the s best features, all alike.
 
     Maximises :math:`\sum_j w_j a_j` over partitions into K clusters and weights with
-    :math:`\|w\|_\infty \le 1, \|w\|_0 \le s`, where :math:`a_j` is the between-cluster sum of
+    :math:`{\|w\|}_\infty \le 1, {\|w\|}_0 \le s`, where :math:`a_j` is the between-cluster sum of
     squares of feature j (Chang, Wang, Li & Xu 2018, arXiv:1403.7890).
 
     Parameters
@@ -190,10 +192,9 @@ class L0KMeans(_Penalised):
         (0, 1) is a share of the features, rounded to the nearest number of them, None keeps all.
         1.0 is refused, since it could mean either one feature or all. Ties go to the lowest index.
     search : {"auto", "alternate", "global"}, default="auto"
-        "alternate" is the paper's Algorithm 1, restarted as a whole (beyond 300 samples its later
-        k-means start from the current partition only); "global" searches for the
-        optimum with a memetic algorithm (all partitions are tried where there are at most 10,000);
-        "auto" is "global" up to 300 samples without labels to start from, else "alternate".
+        "alternate" is the paper's Algorithm 1, restarted as a whole; "global" searches for the
+        optimum, beyond 2,048 samples first on so many of them; "auto" is
+        "global" without an `init`, else "alternate".
     init : None, "random", "screened", Start or array-like of shape (n_samples,), default=None
         Where to start. None leaves it to the search. Otherwise "alternate" and "auto" run
         Algorithm 1 from there and nothing else, without restarts; on a `path` at every sparsity,
@@ -201,29 +202,23 @@ class L0KMeans(_Penalised):
         "random" is `n_init` random partitions; "screened" is the best of `n_init` runs of k-means
         on the features that would be kept if their scores were how far their own distributions are
         from a Gaussian (`sparsekm.cluster.screening`, statistic "mixture"). With "global", a start
-        joins the first population. Clusters smaller than `min_cluster_size` are filled with the
+        joins the search's own. Clusters smaller than `min_cluster_size` are filled with the
         samples farthest from their own centres.
     n_init : int, default=10
-        Restarts of "alternate"; "global" takes twenty times as many starts, and four times as
-        many children a generation.
+        Restarts of "alternate"; the effort of "global" in proportion.
     max_iter : int, default=20
-        Rounds of one alternation; "global" runs at most twice as many generations. A fit that
-        they do not suffice for raises a ConvergenceWarning; labels and weights agree all the same.
+        Rounds of one alternation, and the largest number of generations of "global". An
+        alternation that they do not suffice for raises a ConvergenceWarning; labels and weights
+        agree all the same.
     tol : float, default=1e-4
         Relative change of the weights below which an alternation has settled.
-    n_sweeps : int, default=10
-        Sweeps along a `path` by the alternating search, beyond 300 samples: after a first pass
-        from the largest sparsity down, every sparsity also starts from its neighbour's partition,
-        up the path and down by turns. At eight of them, others each time, a fresh start is made
-        too, on features that tell a few of the clusters apart, and clusters are merged and split.
-        The best fit is kept.
     min_cluster_size : int, default=1
         Smallest cluster allowed; 1 is the unguarded problem. With strongly correlated features a
         small sparsity can make the optimum a split of a few outliers: a guard prevents that.
     random_state : None, int, RandomState or Generator, default=None
         Controls the randomness. None draws fresh entropy, and never NumPy's global generator.
     n_jobs : int, default=None
-        Threads (None is 1, -1 all cores). Results do not depend on it.
+        Threads; None and -1 are all cores that the process may use. Results do not depend on it.
     verbose : int, default=0
         Whether to print progress.
 
@@ -268,7 +263,8 @@ class L1KMeans(_Penalised):
     r"""Sparse k-means with the l2/l1 penalty of Witten & Tibshirani.
 
     Maximises :math:`\sum_j w_j a_j` over partitions into K clusters and nonnegative weights with
-    :math:`\|w\|_2 \le 1, \|w\|_1 \le s` (Witten & Tibshirani 2010, doi:10.1198/jasa.2010.tm09415).
+    :math:`{\|w\|}_2 \le 1, {\|w\|}_1 \le s`
+    (Witten & Tibshirani 2010, doi:10.1198/jasa.2010.tm09415).
 
     Parameters
     ----------
@@ -278,7 +274,7 @@ class L1KMeans(_Penalised):
         Bound s >= 1 on the l1 norm of the weights; at or above sqrt(n_features), which is what
         None means, it does not bind. When m features tie at the top and s < sqrt(m), the weights
         are equal on the first floor(s^2) of them.
-    search, init, n_init, max_iter, tol, n_sweeps, min_cluster_size, random_state, n_jobs, verbose
+    search, init, n_init, max_iter, tol, min_cluster_size, random_state, n_jobs, verbose
         As in `L0KMeans`.
 
     Attributes

@@ -11,13 +11,13 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from sparsekm.cluster.batch_exchange import exchange_in_batches, fill_clusters
-from sparsekm.cluster.crossover import canonical_labels
-from sparsekm.cluster.exchange import exchange_until_stable, pack
-from sparsekm.cluster.lloyd import WeightedFeatures, nearest_centers
-from sparsekm.cluster.matrix import CentredMatrix
-from sparsekm.cluster.scatter import Matrix, cluster_sizes, feature_scores, matrix_sums
-from sparsekm.cluster.seeding import nearest_seeds
+from sparsekm.cluster.kmeans.assignment import WeightedFeatures, nearest_centers
+from sparsekm.cluster.kmeans.batch_exchange import exchange_in_batches, fill_clusters
+from sparsekm.cluster.kmeans.exchange import exchange_until_stable, pack
+from sparsekm.cluster.kmeans.seeding import nearest_seeds
+from sparsekm.cluster.matrices.matrix import CentredMatrix
+from sparsekm.cluster.matrices.scatter import Matrix, cluster_sizes, feature_scores, matrix_sums
+from sparsekm.cluster.search.crossover import canonical_labels
 
 # Up to here samples move one at a time, beyond all at once: less thorough, far cheaper.
 EXCHANGE_LIMIT = 1000
@@ -28,6 +28,8 @@ SEEDING_SWEEPS = 4
 # Sweeps of one refinement: a bound that data do not reach, and one for searches on the way.
 MAX_SWEEPS = 10_000
 ROUGH_SWEEPS = 300
+# A round of a search that gains no more than this share of the objective is the last.
+SMALL_GAIN = 1e-4
 
 
 class PartitionStep(Protocol):
@@ -83,10 +85,19 @@ class KMeansPartition:
         """The same, refined to the end."""
         return replace(self, roughness=0.0)
 
+    @property
+    def sample_size(self) -> int:
+        """How many samples searches run on where there are more."""
+        return max(SEEDING_SAMPLE, SEEDING_PER_CLUSTER * self.n_clusters)
+
+    def sharing(self, n_workers: int) -> KMeansPartition:
+        """Return the same for each of several workers that share the threads."""
+        return replace(self, n_threads=max(1, self.n_threads // n_workers))
+
     def start(self, X: Matrix, weights: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Run k-means from k-means++ seeds, drawn from a sample where there are many samples."""
         draws = rng.random(self.n_clusters)
-        size = max(SEEDING_SAMPLE, SEEDING_PER_CLUSTER * self.n_clusters)
+        size = self.sample_size
         if X.n_samples > size:
             sample = X.take(draw_samples(X, rng, size))
             # All samples hold the guard; a share of them holds its share of it.

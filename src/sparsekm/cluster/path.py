@@ -15,23 +15,24 @@ import numpy as np
 from sparsekm.cluster.alternation import (
     Fit,
     alternate,
-    settle,
+    refine_until_fixed_point,
     weigh_partition,
-    weigh_scores,
 )
-from sparsekm.cluster.enumeration import ENUMERATION_LIMIT, best_partitions, count_partitions
-from sparsekm.cluster.memetic import MemeticSearch
-from sparsekm.cluster.partition_sharing import best_fit, share_partitions
-from sparsekm.cluster.partition_step import KMeansPartition
-from sparsekm.cluster.scatter import Matrix
-from sparsekm.cluster.starts import Start
-from sparsekm.cluster.sweeps import search_along
+from sparsekm.cluster.matrices.scatter import Matrix
+from sparsekm.cluster.partition_step import KMeansPartition, draw_samples
+from sparsekm.cluster.search.generations import Search
+from sparsekm.cluster.search.local_search import BatchClimb, ExchangeClimb
+from sparsekm.cluster.search.partition_sharing import best_fit, share_partitions
+from sparsekm.cluster.search.restarts import restart_everywhere
+from sparsekm.cluster.search.starts import Start
 from sparsekm.cluster.weight_step import WeightStep
 
-# Beyond this many samples only the first k-means is restarted.
-RESTART_LIMIT = 300
-
 Progress = Callable[[int, int], None]
+
+# Of many samples, so many times the smallest sample are searched before all are, going on from so
+# many partitions of every pool.
+GROWTH = 2
+HANDED_ON = 3
 
 
 @dataclass(frozen=True)
@@ -41,20 +42,16 @@ class SearchEffort:
     Attributes
     ----------
     n_init : int
-        Restarts of the alternation; starts and children of the global search in proportion.
+        Restarts of the alternation; the climbs of the search in proportion.
     max_iter : int
-        Rounds of one alternation. The global search runs at most twice as many generations for
-        one sparsity, and fewer on a path.
+        Rounds of one alternation; generations of the search.
     tol : float
         Relative change of the weights that ends an alternation.
-    n_sweeps : int
-        Sweeps of an alternating search along a path of many samples.
     """
 
     n_init: int
     max_iter: int
     tol: float
-    n_sweeps: int = 0
 
 
 def fit_path(
@@ -67,6 +64,7 @@ def fit_path(
     seeds: np.random.SeedSequence,
     start: Start | None = None,
     progress: Progress | None = None,
+    objectives_only: bool = False,
 ) -> tuple[list[Fit], np.ndarray]:
     """Fit every weight step of a path.
 
@@ -84,25 +82,33 @@ def fit_path(
         every sparsity; the global search takes that in among its own starts.
     progress : callable, optional
         Called with the number of steps done and their total.
+    objectives_only : bool, default=False
+        Whether to stop where the first objectives are known; the fits are then none.
 
     Returns
     -------
     fits : list of Fit
         In the order of `weight_steps`.
     first_objectives : ndarray of shape (n_sparsities,)
-        The objectives before any sweep.
+        What the search came to at its stated effort, on a sample where there are many samples.
     """
     exact = partition.exact
     if search == "global":
         labels = None if start is None else start.propose(X, exact, weight_steps[-1])[0]
-        fits = _search_globally(X, exact, weight_steps, effort, seeds, labels, progress)
-    elif start is not None:
+        return _search(X, partition, weight_steps, effort, seeds, labels, progress, objectives_only)
+    if start is not None:
         fits = _alternate_from(X, exact, weight_steps, effort, start, progress)
-    elif X.n_samples <= RESTART_LIMIT:
-        fits = _restart_everywhere(X, exact, weight_steps, effort, seeds, progress)
     else:
-        fits, first = search_along(X, partition, weight_steps, effort, seeds, progress)
-        return fits, np.array([fit.objective for fit in first])
+        fits = restart_everywhere(
+            X,
+            exact,
+            weight_steps,
+            X.n_features,
+            [np.random.default_rng(seed) for seed in seeds.spawn(effort.n_init)],
+            max_iter=effort.max_iter,
+            tol=effort.tol,
+            progress=progress,
+        )
     fits = share_partitions(X, exact, weight_steps, fits)
     return fits, np.array([fit.objective for fit in fits])
 
@@ -130,64 +136,80 @@ def _alternate_from(X, partition, weight_steps, effort, start, progress):
     return fits
 
 
-def _restart_everywhere(X, partition, weight_steps, effort, seeds, progress):
-    """Run Algorithm 1 at every sparsity, from the largest down, each also from the last one's end.
-
-    Its first k-means weighs all features alike, so it is the same for every sparsity and done
-    once per restart. Every sparsity restarts the whole algorithm, and so does every partition step
-    within it.
-    """
-    generators = [np.random.default_rng(seed) for seed in seeds.spawn(effort.n_init)]
-    equal = np.ones(X.n_features)
-    starts = [partition.start(X, equal, rng) for rng in generators]
-    fits: list[Fit] = []
-    for done, weight_step in enumerate(reversed(weight_steps), start=1):
-        weighed = [weigh_partition(X, partition, weight_step, labels) for labels in starts]
-        if fits:
-            weighed.append(weigh_scores(weight_step, fits[-1].labels, fits[-1].scores))
-        tried = [
-            alternate(
-                X,
-                partition,
-                weight_step,
-                X.n_features,
-                rng=generators[r % len(generators)],
-                start=start,
-                max_iter=effort.max_iter,
-                tol=effort.tol,
-            )
-            for r, start in enumerate(weighed)
-        ]
-        fits.append(best_fit(tried))
-        if progress is not None:
-            progress(done, len(weight_steps))
-    return fits[::-1]
-
-
-def _search_globally(X, partition, weight_steps, effort, seeds, labels, progress):
-    code = weight_steps[0].code
-    bounds = np.array([step.bound for step in weight_steps], dtype=np.float64)
-    n_clusters = partition.n_clusters
-    if count_partitions(X.n_samples, n_clusters) <= ENUMERATION_LIMIT:
-        found = best_partitions(X.rows, n_clusters, code, bounds, partition.min_size)
-        generations, settled = 1, [True] * len(bounds)
+def _search(X, partition, weight_steps, effort, seeds, labels, progress, objectives_only):
+    """Search on a sample, or on all samples where they are few, and go on with all."""
+    sizes = _sample_sizes(X.n_samples, partition.sample_size)
+    many = len(sizes) > 1
+    report = _count_generations(progress, effort.max_iter * len(sizes))
+    most_exchanged = GROWTH * partition.sample_size
+    n_iter, search, sample = 0, None, None
+    for size, seed in zip(sizes, seeds.spawn(len(sizes)), strict=True):
+        rng = np.random.default_rng(seed)
+        chosen = draw_samples(X, rng, size)
+        larger = X if size > most_exchanged else X.take(chosen)
+        # All samples hold the guard; a share of them holds its share of it.
+        step = replace(partition, min_size=max(1, partition.min_size * size // X.n_samples))
+        handed_on = []
+        if search is not None:
+            # Climbing from several costs most on all samples.
+            ranks = range(1 if larger is X else HANDED_ON)
+            handed_on = [_extend_pools(search, sample, larger, step, rank) for rank in ranks]
+        climber = (BatchClimb if larger is X else ExchangeClimb)(larger, step, weight_steps)
+        # The sample before, and all that was kept of it, go.
+        search, sample = Search(climber, effort.n_init, rng), larger
+        if not handed_on:
+            search.start()
+        for starts, places in handed_on:
+            search.climb(starts, places)
+        if labels is not None:
+            search.climb_everywhere(labels[chosen])
+        n_iter += search.evolve(effort.max_iter, report)
+        if not handed_on:
+            first = np.maximum.accumulate(search.best_objectives)
+            if many and objectives_only:
+                return [], first
+    if isinstance(search.climber, BatchClimb):
+        fits = [search.climber.fit(best, i, n_iter) for i, best in enumerate(search.best)]
     else:
-        search = MemeticSearch(
-            X.rows,
-            n_clusters,
-            code,
-            bounds,
-            partition.min_size,
-            effort.n_init,
-            np.random.default_rng(seeds),
-            partition.n_threads,
-        )
-        # The sparsities of a path help each other, so each needs fewer generations.
-        max_generations = max(1, round(2 * effort.max_iter / np.sqrt(len(bounds))))
-        found, generations, settled = search.run(max_generations, labels, progress)
-    fits = []
-    for weight_step, best, ended in zip(weight_steps, found, settled, strict=True):
-        fit = weigh_partition(X, partition, weight_step, best, generations)
-        fit = settle(X, partition, weight_step, fit)
-        fits.append(replace(fit, converged=fit.converged and bool(ended)))
-    return fits
+        pairs = zip(weight_steps, search.best, strict=True)
+        fits = [weigh_partition(X, partition, *pair, n_iter) for pair in pairs]
+    pairs = zip(weight_steps, fits, strict=True)
+    fits = [
+        refine_until_fixed_point(X, partition.exact, weight_step, fit) for weight_step, fit in pairs
+    ]
+    fits = [
+        replace(fit, converged=fit.converged and bool(ended))
+        for fit, ended in zip(fits, search.ended, strict=True)
+    ]
+    fits = share_partitions(X, partition.exact, weight_steps, fits)
+    return fits, first if many else np.array([fit.objective for fit in fits])
+
+
+def _sample_sizes(n_samples: int, smallest: int) -> list[int]:
+    """Return the sizes of the samples to search one after the other; the last is all."""
+    return [size for size in (smallest, GROWTH * smallest) if size < n_samples] + [n_samples]
+
+
+def _extend_pools(search, sample, X, partition, rank) -> tuple[np.ndarray, np.ndarray]:
+    """Extend a partition of every pool from a sample to X; return them and their places."""
+    places = [i for i, pool in enumerate(search.pools) if len(pool) > rank]
+    starts = np.empty((len(places), X.n_samples), search.dtype)
+    for start, i in zip(starts, places, strict=True):
+        labels = search.pools[i].ranked(rank).astype(np.int32)
+        weights = search.climber.weight_steps[i].weigh(partition.scores(sample, labels))
+        start[:] = partition.extend(X, weights, sample, labels)
+    return starts, np.array(places)
+
+
+def _count_generations(progress: Progress | None, total: int) -> Callable[[int], None]:
+    """Give a function that tells `progress` of so many more generations."""
+    done = 0
+
+    def report(generations: int) -> None:
+        nonlocal done
+        for _ in range(generations):
+            done += 1
+            if progress is not None:
+                progress(done, total)
+
+    return report

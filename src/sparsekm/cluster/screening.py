@@ -21,9 +21,10 @@ from functools import lru_cache
 import numpy as np
 from sklearn.utils.validation import check_array
 
-from sparsekm.cluster.marginal_statistics import STATISTICS, score_columns
-from sparsekm.cluster.threads import count_threads, run_in_slices
+from sparsekm.cluster.argument_types import Data
+from sparsekm.cluster.matrices.marginal_statistics import STATISTICS, score_columns
 from sparsekm.cluster.validation import check_choice, check_count
+from sparsekm.runtime.threads import count_threads, run_in_slices
 
 # Values that are sorted at once.
 BLOCK_VALUES = 1_000_000
@@ -35,7 +36,9 @@ NULL_COLUMNS = 100_000
 NULL_SAMPLES = 500
 
 
-def marginal_scores(X, statistic: str = "kolmogorov-smirnov", *, n_jobs: int | None = None):
+def marginal_scores(
+    X: Data, statistic: str = "kolmogorov-smirnov", *, n_jobs: int | None = None
+) -> np.ndarray:
     """Score each feature by how far its distribution is from a Gaussian.
 
     The scores do not depend on the order of the samples, nor, up to rounding, on the location,
@@ -46,11 +49,11 @@ def marginal_scores(X, statistic: str = "kolmogorov-smirnov", *, n_jobs: int | N
     X : array-like or sparse matrix of shape (n_samples, n_features)
         At least two samples.
     statistic : {"kolmogorov-smirnov", "mixture"}, default="kolmogorov-smirnov"
-        See `sparsekm.cluster.marginal_statistics`. Features are standardised with ddof = 0: the
-        programs of IF-PCA's authors do so with ddof = 1, then divide by the square root of 1 - 1/n,
-        which is the same.
+        See `sparsekm.cluster.matrices.marginal_statistics`. Features are standardised with
+        ddof = 0: the programs of IF-PCA's authors do so with ddof = 1, then divide by the square
+        root of 1 - 1/n, which is the same.
     n_jobs : int, default=None
-        Threads (None is 1, -1 all cores). The scores do not depend on it.
+        Threads; None and -1 are all cores that the process may use. The scores do not depend on it.
 
     Returns
     -------
@@ -69,14 +72,16 @@ def marginal_scores(X, statistic: str = "kolmogorov-smirnov", *, n_jobs: int | N
     [0.7394, 0.0]
     """
     check_choice("statistic", statistic, STATISTICS)
-    X = check_array(X, accept_sparse="csc", dtype=[np.float64, np.float32], ensure_min_samples=2)
-    n_samples, n_features = X.shape
+    values = check_array(
+        X, accept_sparse="csc", dtype=[np.float64, np.float32], ensure_min_samples=2
+    )
+    n_samples, n_features = values.shape
     scores = np.zeros(n_features)
     step = max(1, BLOCK_VALUES // n_samples)
 
     def score_slice(first, last):
         for start in range(first, last, step):
-            block = X[:, start : min(start + step, last)]
+            block = values[:, start : min(start + step, last)]
             columns = np.asarray(block.T if isinstance(block, np.ndarray) else block.toarray().T)
             scores[start : start + len(columns)] = score_columns(columns, statistic)
 
@@ -162,7 +167,7 @@ def null_scores(n_samples: int, statistic: str = "kolmogorov-smirnov") -> np.nda
 def higher_criticism_threshold(p_values: np.ndarray, n_samples: int) -> int:
     r"""Count the features that Higher Criticism keeps (Jin & Wang 2016).
 
-    With the p-values in ascending order :math:`\pi_{(1)} \le \dots \le \pi_{(p)}`, the functional
+    With the p-values in ascending order :math:`\pi_{(1)} \le \ldots \le \pi_{(p)}`, the functional
     is
 
     .. math:: HC_j = \frac{\sqrt p \, (j/p - \pi_{(j)})}

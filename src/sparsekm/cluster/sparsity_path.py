@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,8 +29,8 @@ class SparsityPath:
     search : str
         The search that ran: "alternate" or "global".
     first_objectives : ndarray of shape (n_sparsities,)
-        The objectives before any sweep: what those of references, which are not swept, are
-        compared with.
+        The objectives that the search came to at its stated effort, beyond 2,048 samples on a
+        sample of them: what those of references are compared with.
     converged : ndarray of shape (n_sparsities,), bool, or None
         False where the search ran out of rounds (`max_iter`) before it came to its own end; None
         where that is not known. A path does not warn of it, a fit does.
@@ -81,7 +81,7 @@ class SparsityPath:
     @classmethod
     def join(cls, paths: Sequence[SparsityPath]) -> SparsityPath:
         """Put paths of the same data and search one behind the other."""
-        arrays = {
+        arrays: dict[str, Any] = {
             name: np.concatenate([getattr(path, name) for path in paths])
             for name in paths[0]._array_names()
         }

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from sparsekm.cluster.matrix import CentredMatrix
-    from sparsekm.cluster.streamed_matrix import StreamedMatrix
 
 
 def check_count(name: str, value: object, lowest: int = 1) -> int:
@@ -87,47 +83,6 @@ def check_l1_sparsity(sparsity: object, n_features: int) -> float:
     return value
 
 
-def check_matrix(X: CentredMatrix | StreamedMatrix, n_clusters: int, min_cluster_size: int) -> None:
-    """Check that a finite matrix can be split into the clusters asked for.
-
-    Raises
-    ------
-    ValueError
-        If there are too few samples or too few distinct ones, if every feature is constant, or if
-        sums of squares would leave the range of the dtype.
-    """
-    n_samples = X.n_samples
-    if n_samples < n_clusters:
-        raise ValueError(f"n_samples={n_samples} should be >= n_clusters={n_clusters}.")
-    if n_samples < n_clusters * min_cluster_size:
-        raise ValueError(
-            f"n_samples={n_samples} should be >= n_clusters * min_cluster_size="
-            f"{n_clusters * min_cluster_size}."
-        )
-    if n_samples > 1 and X.is_constant:
-        raise ValueError(
-            f"All n_features={X.n_features} features are constant: at least 1 should vary."
-        )
-    _check_range(X)
-    distinct = count_distinct(X, n_clusters)
-    if distinct < n_clusters:
-        raise ValueError(
-            f"n_clusters={n_clusters} should be <= the number of distinct samples, {distinct}."
-        )
-
-
-def count_distinct(X: CentredMatrix | StreamedMatrix, enough: int) -> int:
-    """Count distinct samples, but stop at `enough`."""
-    seen: set[bytes] = set()
-    for _, columns in X.blocks():
-        for row in columns.T:
-            # Adding 0.0 makes the two zeros one.
-            seen.add((row + 0.0).tobytes())
-            if len(seen) >= enough:
-                return enough
-    return len(seen)
-
-
 def check_start(labels: object, n_samples: int, n_clusters: int, names: Sequence[str]) -> Any:
     """Return start labels as int32 in ``range(n_clusters)``, or a start or its name as it is.
 
@@ -164,6 +119,13 @@ def check_start(labels: object, n_samples: int, n_clusters: int, names: Sequence
 _SPARSITY_CHECKS = {"l0": check_l0_sparsity, "l1": check_l1_sparsity}
 
 
+def check_sparsity(penalty: str, sparsity: object, n_features: int) -> int | float:
+    """Return what a user's sparsity stands for under the penalty "l0" or "l1"."""
+    if penalty == "l0":
+        check_unambiguous(sparsity)
+    return _SPARSITY_CHECKS[penalty](sparsity, n_features)
+
+
 def resolve_sparsities(penalty: str, sparsities: object, n_features: int) -> np.ndarray:
     """Return a path's sparsities as what they stand for, in their order.
 
@@ -193,13 +155,3 @@ def _check_real(name, value) -> float:
     if not np.isfinite(value):
         raise ValueError(f"{name}={value} should be finite.")
     return float(value)
-
-
-def _check_range(X) -> None:
-    """Check that no sum of squares is infinite."""
-    bound = float(np.sqrt(np.finfo(X.dtype).max / (4.0 * X.n_samples * X.n_features)))
-    if not X.largest <= bound:
-        raise ValueError(
-            f"X has values up to {X.largest:.1e} beside their means; should be <= {bound:.1e}, for "
-            f"sums of squares are to stay finite in {X.dtype}. Rescale the data."
-        )

@@ -1,20 +1,20 @@
 r"""The weight step: which features count, and how much, given their scores.
 
-A weight step maximises :math:`\sum_j w_j a_j` over the weights its penalty allows. `weigh` is the
-whole of it; the alternation knows no penalty by name. Steps that also carry a `code` can be used
-inside the compiled local search, which calls `weigh_compiled`.
+A weight step maximises :math:`\sum_j w_j a_j` over the weights its penalty allows. Nothing above it
+knows a penalty by name: the alternation asks for `weigh`, and the compiled search calls
+`weigh_into` of the same object. A new penalty is one more class in this module.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Callable
+from typing import NamedTuple, Protocol
 
 import numpy as np
+from numba import types
+from numba.extending import overload_method
 
-from sparsekm.cluster.compiled import compiled
-
-EQUAL, TOP, SOFT = 0, 1, 2
+from sparsekm.runtime.compiled import compiled
 
 # Scores this close, relative to the largest, are a tie for the soft threshold: their differences
 # are rounding, and a threshold among them would be one too.
@@ -30,35 +30,65 @@ class WeightStep(Protocol):
         ...
 
 
-@dataclass(frozen=True)
-class EqualWeights:
-    """All weights one: plain k-means."""
+class CompiledStep:
+    """A weight step that compiled searches can call, too: a named tuple of its parameters.
 
-    bound: float = 0.0
-    code = EQUAL
-
-    def weigh(self, scores: np.ndarray) -> np.ndarray:
-        """Return ones."""
-        return _weigh(self, scores)
-
-
-@dataclass(frozen=True)
-class TopFeatures:
-    """Keep the `bound` features of largest score: l-infinity norm <= 1, l0 norm <= bound.
-
-    Theorem 1 of the paper (hard thresholding). Ties go to the lowest index.
+    Numba types a named tuple by its class, so each kernel is compiled once per penalty. A subclass
+    writes `weigh_into` in the Python that Numba compiles.
     """
 
-    bound: float
-    code = TOP
+    def weigh_into(self, scores: np.ndarray, support: np.ndarray, values: np.ndarray) -> int:
+        """Write the kept features, ascending, and their weights; return how many there are.
+
+        `support` (int64) and `values` (float64) have room for all features.
+        """
+        raise NotImplementedError
+
+    def keeps_all(self, n_features: int) -> bool:
+        """Return whether every weight is one, whatever the scores."""
+        return False
 
     def weigh(self, scores: np.ndarray) -> np.ndarray:
-        """Return weights in {0, 1}, floor(bound) of them one."""
-        return _weigh(self, scores)
+        """Return the best weights, shape (n_features,), for the scores a_j >= 0."""
+        scores = np.ascontiguousarray(scores, dtype=np.float64)
+        weights = np.zeros_like(scores)
+        support = np.empty(scores.shape[0], np.int64)
+        values = np.empty(scores.shape[0])
+        size = _weigh_into(self, scores, support, values)
+        weights[support[:size]] = values[:size]
+        return weights
 
 
-@dataclass(frozen=True)
-class SoftThreshold:
+@overload_method(types.BaseNamedTuple, "weigh_into")
+def _find_method(self, scores, support, values):
+    return self.instance_class.weigh_into
+
+
+@compiled
+def _weigh_into(step, scores, support, values):
+    return step.weigh_into(scores, support, values)
+
+
+class TopFeatures(CompiledStep, NamedTuple("TopFeatures", [("bound", float)])):
+    """Keep the `bound` features of largest score: l-infinity norm <= 1, l0 norm <= bound.
+
+    Theorem 1 of the paper (hard thresholding): floor(bound) weights are one, the others zero. Ties
+    go to the lowest index.
+    """
+
+    def weigh_into(self, scores, support, values):
+        """Keep the largest."""
+        size = int(self.bound)
+        if size < scores.shape[0]:
+            return _keep_top(scores, size, support, values)
+        return _keep_all(support, values)
+
+    def keeps_all(self, n_features):
+        """Return whether there is room for every feature."""
+        return self.bound >= n_features
+
+
+class SoftThreshold(CompiledStep, NamedTuple("SoftThreshold", [("bound", float)])):
     r"""Unit l2 norm and l1 norm at most `bound`: the scores, soft-thresholded and scaled.
 
     The threshold :math:`\Delta` makes the l1 norm equal the bound. Between two neighbouring scores
@@ -70,39 +100,20 @@ class SoftThreshold:
     weights on the first floor(s^2) of them, so that both norms hold.
     """
 
-    bound: float
-    code = SOFT
-
-    def weigh(self, scores: np.ndarray) -> np.ndarray:
-        """Return nonnegative weights of unit l2 norm."""
-        return _weigh(self, scores)
+    def weigh_into(self, scores, support, values):
+        """Keep the scores above the threshold."""
+        return _soft_threshold(scores, self.bound, support, values)
 
 
-def _weigh(step, scores: np.ndarray) -> np.ndarray:
-    scores = np.ascontiguousarray(scores, dtype=np.float64)
-    weights = np.zeros_like(scores)
-    support = np.empty(scores.shape[0], np.int64)
-    values = np.empty(scores.shape[0])
-    size = weigh_compiled(step.code, step.bound, scores, support, values)
-    weights[support[:size]] = values[:size]
-    return weights
+PENALTIES: dict[str, Callable[..., CompiledStep]] = {"l0": TopFeatures, "l1": SoftThreshold}
 
 
 @compiled
-def weigh_compiled(code, bound, scores, support, values):
-    """Write the kept features, ascending, and their weights; return how many there are.
-
-    `support` (int64) and `values` (float64) have room for all features.
-    """
-    p = scores.shape[0]
-    if code == TOP and int(bound) < p:
-        return _keep_top(scores, int(bound), support, values)
-    if code == SOFT:
-        return _soft_threshold(scores, bound, support, values)
-    for j in range(p):
+def _keep_all(support, values):
+    for j in range(support.shape[0]):
         support[j] = j
         values[j] = 1.0
-    return p
+    return support.shape[0]
 
 
 @compiled

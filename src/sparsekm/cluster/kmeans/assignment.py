@@ -2,8 +2,8 @@ r"""Which centre is nearest, for many samples, under feature weights.
 
 The weighted distance of sample i to centre k, less what all centres share, is
 :math:`\sum_j w_j c_{kj}^2 - 2 \sum_j (w_j c_{kj}) x_{ij}`: the weights go onto the centres, the
-data stay as they are, and dropped features are never read. The products are our own loops and not
-the BLAS, so labels do not depend on its version or its threads.
+data stay as they are, and dropped features are never read. A sample's products are summed in the
+same order in whatever block it is read and however many threads there are.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sparsekm.cluster.compiled import compiled
-from sparsekm.cluster.threads import run_in_slices
+from sparsekm.runtime.compiled import compiled
+from sparsekm.runtime.threads import run_in_slices, worth_a_thread
 
 ROW_BLOCK = 512
 
@@ -110,7 +110,7 @@ def cheapest_centers(
         ),
         columns.shape[1],
         n_threads,
-        ROW_BLOCK,
+        ROW_BLOCK * -(-worth_a_thread(centers.size) // ROW_BLOCK),
     )
     return cheapest
 

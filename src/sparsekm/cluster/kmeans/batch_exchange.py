@@ -15,15 +15,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from sparsekm.cluster.compiled import compiled
-from sparsekm.cluster.lloyd import WeightedFeatures, cheapest_centers
-from sparsekm.cluster.scatter import (
+from sparsekm.cluster.kmeans.assignment import WeightedFeatures, cheapest_centers
+from sparsekm.cluster.matrices.scatter import (
     Matrix,
     cluster_sizes,
     matrix_sums,
     move_between_sums,
     scores_from_sums,
 )
+from sparsekm.runtime.compiled import compiled
 
 # How much further centres are carried, as a share of their last step: at most, and its growth. One
 # whole step ends higher on data without structure than none, three quarters, or more than one.

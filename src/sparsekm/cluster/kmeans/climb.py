@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from sparsekm.cluster.compiled import compiled
-from sparsekm.cluster.exchange import centre, exchange_sweep, pack, repair_sizes
-from sparsekm.cluster.weight_step import weigh_compiled
+from sparsekm.cluster.kmeans.exchange import centre, exchange_sweep, pack, repair_sizes
+from sparsekm.runtime.compiled import compiled
 
 
 @compiled
-def climb(rows, labels, n_clusters, code, bound, min_size, max_rounds, scores):
-    """Improve `labels` in place; leave the scores in `scores`; return objective and rounds.
+def climb(rows, labels, n_clusters, weight_step, min_size, gain):
+    """Improve `labels` in place; return the objective.
 
     Parameters
     ----------
@@ -24,13 +23,13 @@ def climb(rows, labels, n_clusters, code, bound, min_size, max_rounds, scores):
         Centred data.
     labels : int32 array (n_samples,)
         Start, overwritten by the result. Clusters may be short of samples: they are filled.
-    n_clusters, min_size, max_rounds : int
-    code, bound : int, float
-        The weight step in its compiled form.
-    scores : float64 array (n_features,)
-        Overwritten.
+    n_clusters, min_size : int
+    weight_step : CompiledStep
+    gain : float
+        A round that raises the objective by no more than this share is the last.
     """
     n, p = rows.shape
+    scores = np.empty(p)
     support = np.empty(p, np.int64)
     values = np.empty(p)
     sums = np.empty((n_clusters, p))
@@ -39,31 +38,33 @@ def climb(rows, labels, n_clusters, code, bound, min_size, max_rounds, scores):
     fill_short_clusters(rows, labels, sizes, n_clusters, min_size)
     sum_rows(rows, labels, sums, sizes)
     score(sums, sizes, n, scores)
-    objective = 0.0
-    for round_ in range(max_rounds):
-        size = weigh_compiled(code, bound, scores, support, values)
+    before_round = 0.0
+    while True:
+        size = weight_step.weigh_into(scores, support, values)
         objective = weighted_sum(scores, support[:size], values[:size])
+        if objective <= before_round * (1.0 + gain):
+            return objective
+        before_round = objective
         before[:] = labels
         packed = np.empty((n, size))
         centers = np.empty((n_clusters, size))
         pack(rows, support[:size], np.sqrt(values[:size]), packed)
         centre(packed, labels, centers, sizes)
         if exchange_sweep(packed, labels, centers, sizes, min_size) == 0:
-            return objective, round_ + 1
+            return objective
         shift(rows, before, labels, sums)
         score(sums, sizes, n, scores)
-    size = weigh_compiled(code, bound, scores, support, values)
-    return weighted_sum(scores, support[:size], values[:size]), max_rounds
 
 
 @compiled
-def climb_each(rows, starts, n_clusters, code, bounds, min_size, max_rounds, first, last, out):
-    """Climb from the starts first to last, each with its own bound; `out` gets the objectives."""
-    scores = np.empty(rows.shape[1])
-    for b in range(first, last):
-        out[b] = climb(rows, starts[b], n_clusters, code, bounds[b], min_size, max_rounds, scores)[
-            0
-        ]
+def pack_kept(rows, scores, weight_step):
+    """Return the features that scores (n_features,) let keep, packed by their weights."""
+    support = np.empty(scores.shape[0], np.int64)
+    values = np.empty(scores.shape[0])
+    size = weight_step.weigh_into(scores, support, values)
+    packed = np.empty((rows.shape[0], size))
+    pack(rows, support[:size], np.sqrt(values[:size]), packed)
+    return packed
 
 
 @compiled

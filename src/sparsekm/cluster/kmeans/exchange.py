@@ -13,10 +13,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from sparsekm.cluster.compiled import compiled, compiled_loosely
+from sparsekm.runtime.compiled import compiled, compiled_loosely
 
 # A move must gain this share of what it takes away: rounding must not make samples wander.
 RELATIVE_GAIN = 1e-10
+# Samples whose distances are taken at once.
+BLOCK = 16
 
 
 @compiled
@@ -55,33 +57,70 @@ def square_distance(x, y):
     return total
 
 
+@compiled_loosely
+def measure_block(packed, first, last, centers, distances):
+    """Write the squared distances of the samples first to last; four of them share a centre."""
+    for k in range(centers.shape[0]):
+        center = centers[k]
+        whole = last - (last - first) % 4
+        for i in range(first, whole, 4):
+            x0, x1, x2, x3 = packed[i], packed[i + 1], packed[i + 2], packed[i + 3]
+            a = b = c = d = 0.0
+            for q in range(center.shape[0]):
+                value = center[q]
+                a += (x0[q] - value) * (x0[q] - value)
+                b += (x1[q] - value) * (x1[q] - value)
+                c += (x2[q] - value) * (x2[q] - value)
+                d += (x3[q] - value) * (x3[q] - value)
+            distances[i - first, k] = a
+            distances[i - first + 1, k] = b
+            distances[i - first + 2, k] = c
+            distances[i - first + 3, k] = d
+        for i in range(whole, last):
+            distances[i - first, k] = square_distance(packed[i], center)
+
+
 @compiled
 def exchange_sweep(packed, labels, centers, sizes, min_size):
     """Offer every sample, in order, its best move once; return the number of moves.
 
-    Ties between clusters go to the lowest index; no cluster falls below `min_size`.
+    Ties between clusters go to the lowest index; no cluster falls below `min_size`. Distances are
+    taken block by block. A move to or from a centre that has moved since is made if it still gains;
+    what it hides is left to the next sweep.
     """
     n = packed.shape[0]
+    n_clusters = sizes.shape[0]
+    distances = np.empty((BLOCK, n_clusters))
+    moved = np.zeros(n_clusters, np.bool_)
     moves = 0
-    for i in range(n):
-        a = labels[i]
-        if sizes[a] <= min_size or sizes[a] == 1:
-            continue
-        x = packed[i]
-        leave = square_distance(x, centers[a]) * sizes[a] / (sizes[a] - 1.0)
-        best = leave * (1.0 - RELATIVE_GAIN)
-        target = a
-        for b in range(sizes.shape[0]):
-            if b == a:
+    for first in range(0, n, BLOCK):
+        last = min(n, first + BLOCK)
+        measure_block(packed, first, last, centers, distances)
+        moved[:] = False
+        for i in range(first, last):
+            a = labels[i]
+            if sizes[a] <= min_size or sizes[a] == 1:
                 continue
-            join = square_distance(x, centers[b]) * sizes[b] / (sizes[b] + 1.0)
-            if join < best:
-                best = join
-                target = b
-        if target != a:
-            move(x, centers, sizes, a, target)
-            labels[i] = target
-            moves += 1
+            x = packed[i]
+            here = distances[i - first]
+            leave = here[a] * sizes[a] / (sizes[a] - 1.0)
+            best = leave * (1.0 - RELATIVE_GAIN)
+            target = a
+            for b in range(n_clusters):
+                join = here[b] * sizes[b] / (sizes[b] + 1.0)
+                if b != a and join < best:
+                    best = join
+                    target = b
+            if moved[a] or moved[target]:
+                leave = square_distance(x, centers[a]) * sizes[a] / (sizes[a] - 1.0)
+                join = square_distance(x, centers[target]) * sizes[target] / (sizes[target] + 1.0)
+                if join >= leave * (1.0 - RELATIVE_GAIN):
+                    continue
+            if target != a:
+                move(x, centers, sizes, a, target)
+                labels[i] = target
+                moved[a] = moved[target] = True
+                moves += 1
     return moves
 
 

@@ -8,11 +8,9 @@ from dataclasses import replace
 import numpy as np
 
 from sparsekm.cluster.alternation import Fit, weigh_partition
-from sparsekm.cluster.partition_step import KMeansPartition
-from sparsekm.cluster.path import RESTART_LIMIT
-from sparsekm.cluster.scatter import Matrix
-from sparsekm.cluster.sweeps import find_start
-from sparsekm.cluster.weight_step import EqualWeights
+from sparsekm.cluster.matrices.scatter import Matrix
+from sparsekm.cluster.partition_step import KMeansPartition, draw_samples
+from sparsekm.cluster.weight_step import TopFeatures
 
 
 def run_kmeans(
@@ -39,10 +37,7 @@ def run_kmeans(
     Fit
         Its `n_iter` is the number of rounds of the last refinement.
     """
-    if X.n_samples <= RESTART_LIMIT:
-        labels = _best_start(X, partition.exact, n_init, seeds)
-    else:
-        labels = find_start(X, partition, n_init, seeds)
+    labels = _best_start(X, partition, n_init, seeds)
     fit = _refine(X, partition.exact, labels)
     if progress is not None:
         progress(1, 1)
@@ -50,11 +45,17 @@ def run_kmeans(
 
 
 def _best_start(X, partition, n_init, seeds) -> np.ndarray:
-    """Refine twice `n_init` starts; return the best of them."""
-    equal = np.ones(X.n_features)
+    """Refine twice `n_init` starts, on a sample where there are many samples; return the best."""
     generators = [np.random.default_rng(seed) for seed in seeds.spawn(n_init)]
-    starts = [partition.start(X, equal, rng) for rng in [*generators, *generators]]
-    return max(starts, key=lambda labels: float(np.sum(partition.scores(X, labels))))
+    sample, equal = X, np.ones(X.n_features)
+    if X.n_samples > partition.sample_size:
+        rng = np.random.default_rng(seeds.spawn(1)[0])
+        sample = X.take(draw_samples(X, rng, partition.sample_size))
+        share = partition.min_size * sample.n_samples // X.n_samples
+        partition = replace(partition, min_size=max(1, share))
+    starts = [partition.start(sample, equal, rng) for rng in [*generators, *generators]]
+    best = max(starts, key=lambda labels: float(np.sum(partition.scores(sample, labels))))
+    return best if sample is X else partition.extend(X, equal, sample, best)
 
 
 def _refine(X, partition, labels) -> Fit:
@@ -68,5 +69,5 @@ def _refine(X, partition, labels) -> Fit:
         ended = partition.tol > 0 and taken < rest.max_iter
         converged = ended or np.array_equal(refined, labels)
         labels = refined
-    fit = weigh_partition(X, partition, EqualWeights(), labels, rounds)
+    fit = weigh_partition(X, partition, TopFeatures(X.n_features), labels, rounds)
     return replace(fit, converged=converged)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from sparsekm.cluster.compiled import compiled
-from sparsekm.cluster.exchange import square_distance
+from sparsekm.cluster.kmeans.exchange import square_distance
+from sparsekm.runtime.compiled import compiled
 
 
 @compiled

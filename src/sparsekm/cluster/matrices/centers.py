@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sparsekm.cluster.scatter import cluster_sizes, cluster_sums
+from sparsekm.cluster.matrices.scatter import cluster_sizes, cluster_sums
 
 
 def cluster_centers(X: np.ndarray, labels: np.ndarray, n_clusters: int) -> np.ndarray:

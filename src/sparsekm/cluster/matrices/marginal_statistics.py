@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import ndtr
 
-from sparsekm.cluster.compiled import compiled
+from sparsekm.runtime.compiled import compiled
 
 STATISTICS = ("kolmogorov-smirnov", "mixture")
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from sparsekm.cluster.compiled import compiled
+from sparsekm.runtime.compiled import compiled
 
 
 class CentredMatrix:

@@ -7,17 +7,17 @@ of the cluster, the between-cluster sum of squares of feature j is
 
 which is half of the paper's defining double sum (its Lemma 1). Every sum runs over the samples in
 ascending order in float64, one feature at a time, so the bits do not depend on the number of
-threads, on the BLAS, or on how the rows were cut into blocks.
+threads or on how the rows were cut into blocks.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from sparsekm.cluster.compiled import compiled
-from sparsekm.cluster.matrix import CentredMatrix
-from sparsekm.cluster.streamed_matrix import StreamedMatrix
-from sparsekm.cluster.threads import run_in_slices
+from sparsekm.cluster.matrices.matrix import CentredMatrix
+from sparsekm.cluster.matrices.streamed_matrix import StreamedMatrix
+from sparsekm.runtime.compiled import compiled
+from sparsekm.runtime.threads import run_in_slices, worth_a_thread
 
 Matrix = CentredMatrix | StreamedMatrix
 
@@ -84,6 +84,7 @@ def move_between_sums(
         lambda start, stop: _move_columns(columns, movers, before, after, start, stop, sums),
         columns.shape[0],
         n_threads,
+        worth_a_thread(len(movers)),
     )
 
 
@@ -115,6 +116,7 @@ def _add_to_sums(columns, labels, sums, n_threads):
         lambda start, stop: _sum_columns(columns, labels, start, stop, sums),
         columns.shape[0],
         n_threads,
+        worth_a_thread(len(labels)),
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sparsekm.cluster.matrix import CentredMatrix, FeatureMeans, subtract_means
+from sparsekm.cluster.matrices.matrix import CentredMatrix, FeatureMeans, subtract_means
 from sparsekm.cluster.validation import check_count
 
 

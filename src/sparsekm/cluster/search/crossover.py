@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sparsekm.cluster.compiled import compiled
+from sparsekm.runtime.compiled import compiled
 
 
 @compiled
@@ -57,17 +57,17 @@ def cross(mother, father, n_clusters, mutation, draws, child):
 
     Parameters
     ----------
-    mother, father : int32 arrays (n_samples,)
+    mother, father : int arrays (n_samples,)
     n_clusters : int
     mutation : float
-    draws : float array (3 * n_samples + n_clusters,)
+    draws : float array (n_samples + n_clusters,)
         Uniform numbers in [0, 1): all the chance there is.
-    child : int32 array (n_samples,)
+    child : int array (n_samples,)
         Overwritten.
     """
     n = mother.shape[0]
     matched = match_clusters(mother, father, n_clusters)
-    from_mother = draws[3 * n : 3 * n + n_clusters] < 0.5
+    from_mother = draws[n:] < 0.5
     for i in range(n):
         a = mother[i]
         b = matched[i]
@@ -75,14 +75,7 @@ def cross(mother, father, n_clusters, mutation, draws, child):
         claimed_by_father = not from_mother[b]
         take_a = claimed_by_mother
         if claimed_by_mother == claimed_by_father:
-            take_a = draws[i] < 0.5
+            take_a = draws[i] < 0.5 * (1.0 + mutation)
         child[i] = a if take_a else b
-        if draws[n + i] < mutation:
-            child[i] = int(draws[2 * n + i] * n_clusters)
-
-
-@compiled
-def cross_each(mothers, fathers, n_clusters, mutation, draws, children):
-    """`cross` for every row."""
-    for b in range(mothers.shape[0]):
-        cross(mothers[b], fathers[b], n_clusters, mutation, draws[b], children[b])
+        if draws[i] < mutation:
+            child[i] = min(int(draws[i] / mutation * n_clusters), n_clusters - 1)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sparsekm.cluster.alternation import Fit, settle, weigh_scores
+from sparsekm.cluster.alternation import Fit, refine_until_fixed_point, weigh_scores
 from sparsekm.cluster.weight_step import WeightStep
 
 # A better objective must be better by more than rounding.
@@ -36,7 +36,7 @@ def share_partitions(X, partition, weight_steps, fits) -> list[Fit]:
         for i, weight_step in enumerate(weight_steps):
             start = best_weighed(weight_step, fits, i)
             if start is not fits[i]:
-                better = settle(X, partition, weight_step, start)
+                better = refine_until_fixed_point(X, partition, weight_step, start)
                 if better.objective > fits[i].objective:
                     fits[i] = better
                     improved = True

@@ -7,8 +7,8 @@ from typing import Protocol
 
 import numpy as np
 
+from sparsekm.cluster.matrices.scatter import Matrix
 from sparsekm.cluster.partition_step import KMeansPartition, draw_samples
-from sparsekm.cluster.scatter import Matrix
 from sparsekm.cluster.screening import marginal_scores
 from sparsekm.cluster.weight_step import WeightStep
 

@@ -1,0 +1,59 @@
+"""Whether a matrix can be split into the clusters asked for."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sparsekm.cluster.matrices.matrix import CentredMatrix
+from sparsekm.cluster.matrices.streamed_matrix import StreamedMatrix
+
+
+def check_matrix(X: CentredMatrix | StreamedMatrix, n_clusters: int, min_cluster_size: int) -> None:
+    """Check that a finite matrix can be split into the clusters asked for.
+
+    Raises
+    ------
+    ValueError
+        If there are too few samples or too few distinct ones, if every feature is constant, or if
+        sums of squares would leave the range of the dtype.
+    """
+    n_samples = X.n_samples
+    if n_samples < n_clusters:
+        raise ValueError(f"n_samples={n_samples} should be >= n_clusters={n_clusters}.")
+    if n_samples < n_clusters * min_cluster_size:
+        raise ValueError(
+            f"n_samples={n_samples} should be >= n_clusters * min_cluster_size="
+            f"{n_clusters * min_cluster_size}."
+        )
+    if n_samples > 1 and X.is_constant:
+        raise ValueError(
+            f"All n_features={X.n_features} features are constant: at least 1 should vary."
+        )
+    _check_range(X)
+    distinct = count_distinct(X, n_clusters)
+    if distinct < n_clusters:
+        raise ValueError(
+            f"n_clusters={n_clusters} should be <= the number of distinct samples, {distinct}."
+        )
+
+
+def count_distinct(X: CentredMatrix | StreamedMatrix, enough: int) -> int:
+    """Count distinct samples, but stop at `enough`."""
+    seen: set[bytes] = set()
+    for _, columns in X.blocks():
+        for row in columns.T:
+            # Adding 0.0 makes the two zeros one.
+            seen.add((row + 0.0).tobytes())
+            if len(seen) >= enough:
+                return enough
+    return len(seen)
+
+
+def _check_range(X) -> None:
+    """Check that no sum of squares is infinite."""
+    bound = float(np.sqrt(np.finfo(X.dtype).max / (4.0 * X.n_samples * X.n_features)))
+    if not X.largest <= bound:
+        raise ValueError(
+            f"X has values up to {X.largest:.1e} from their means; should be <= {bound:.1e}, so "
+            f"that sums of squares stay finite in {X.dtype}. Rescale the data."
+        )

@@ -1,0 +1,1 @@
+"""Starts, restarts and the search along a path."""

@@ -1,0 +1,168 @@
+"""The search: pools of partitions along a path, improved by crossing and climbing.
+
+Algorithm 1 of the paper ends in poor local optima: with many noise features the first k-means, on
+all of them, decides too much. Here every sparsity of the path has a pool of partitions. Two of
+them, of one sparsity or of neighbouring ones, are crossed (`crossover`), some children start afresh
+on other features (`restart`), all are improved by the local search (`local_search`), in which
+clusters also merge and split, and the best of every pool is offered to its neighbours. A single fit
+is a path of one sparsity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from sparsekm.cluster.search.crossover import cross
+from sparsekm.cluster.search.local_search import BatchClimb, ExchangeClimb
+from sparsekm.cluster.search.pool import Pool, partition_key
+
+# Climbs of a search with n_init = 1 are this number over the square root of n_samples * n_clusters
+# * n_features, times the fourth root of the number of sparsities: they help each other.
+EFFORT = 34_000
+# Smaller data get no more climbs than data of this size: more of them find nothing more.
+SMALLEST_SIZE = 10_000
+# The share of them that starts take, and the generations that suffice for all of them.
+START_SHARE = 0.15
+GENERATIONS = 20
+# Partitions kept at every sparsity.
+CAPACITY = 10
+# The share of samples that a child has relabelled at random.
+MUTATION = 0.05
+# The share of children that start afresh on other features, in place of being crossed.
+RESTARTED = 0.3
+# Smallest gain of merged and split clusters, as a share of the objective, worth another move.
+REGROUPING_GAIN = 1e-3
+# A gain must be more than rounding.
+RELATIVE_GAIN = 1e-12
+
+
+class Search:
+    """Search the best partition at every sparsity of a path.
+
+    Parameters
+    ----------
+    climber : ExchangeClimb or BatchClimb
+        The data, the sparsities and the local search.
+    n_init : int
+        Scales the number of climbs.
+    rng : numpy.random.Generator
+    """
+
+    def __init__(
+        self, climber: ExchangeClimb | BatchClimb, n_init: int, rng: np.random.Generator
+    ) -> None:
+        self.climber = climber
+        self.n_clusters = climber.partition.n_clusters
+        # Of many samples, partitions are kept in as few bytes as tell the clusters apart.
+        self.dtype = np.min_scalar_type(-self.n_clusters)
+        self.rng = rng
+        n_samples, n_features, self.n_places = climber.shape
+        size = max(float(n_samples) * n_features * self.n_clusters, SMALLEST_SIZE)
+        self.n_climbs = n_init * EFFORT / np.sqrt(size) * self.n_places**0.25
+        self.n_children = int(np.ceil(self.n_climbs / GENERATIONS))
+        self.pools = [Pool(self.n_clusters, CAPACITY) for _ in range(self.n_places)]
+        self.climbed = 0
+        self._offered: dict[tuple[int, int], bytes] = {}
+
+    def start(self) -> None:
+        """Climb from k-means++ on few features, and offer the ends along the path."""
+        starts = self.climber.draw_starts(max(2, round(START_SHARE * self.n_climbs)), self.rng)
+        # Spread over the path; where they are fewer than sparsities, evenly.
+        places = np.arange(len(starts)) * max(1, self.n_places // len(starts)) % self.n_places
+        self.climb(starts, places)
+        while not all(len(pool) for pool in self.pools):
+            self._climb_pairs(self._offers())
+
+    def climb(self, starts: np.ndarray, places: np.ndarray) -> None:
+        """Climb from partitions, each at the sparsity of its place, and take in what is reached."""
+        if not len(starts):
+            return
+        ends, objectives = self.climber.climb(starts.astype(self.dtype, copy=False), places)
+        self.climbed += len(starts)
+        self._regroup(ends, objectives, places)
+        for labels, place, objective in zip(ends, places, objectives, strict=True):
+            self.pools[place].add(labels, objective)
+
+    def climb_everywhere(self, labels: np.ndarray) -> None:
+        """Climb from one partition at every sparsity."""
+        everywhere = np.arange(self.n_places)
+        self.climb(np.repeat(labels[None], len(everywhere), axis=0), everywhere)
+
+    def evolve(self, max_generations: int, report: Callable[[int], None]) -> int:
+        """Make generations until the climbs are used up; return how many there were.
+
+        `report` is called with the number of generations done since it was called last; those
+        left out count as done. `ended` is False where the last generation
+        still gained and more climbs were left.
+        """
+        generation, before = 0, self.best_objectives
+        while generation < max_generations and (generation == 0 or self.climbed < self.n_climbs):
+            before = self.best_objectives
+            self._climb_pairs([*self._children(), *self._offers()])
+            generation += 1
+            report(1)
+        report(max_generations - generation)
+        cut = self.climbed < self.n_climbs
+        self.ended = ~(cut & (self.best_objectives > before * (1 + RELATIVE_GAIN)))
+        return generation
+
+    @property
+    def best(self) -> list[np.ndarray]:
+        """The best partition at every sparsity."""
+        return [pool.best.astype(np.int32) for pool in self.pools]
+
+    @property
+    def best_objectives(self) -> np.ndarray:
+        """Their objectives."""
+        return np.array([pool.best_objective for pool in self.pools])
+
+    def _regroup(self, ends, objectives, places) -> None:
+        """Merge and split clusters of what is new, and climb on, as long as that gains."""
+        new = [not self.pools[i].holds(labels) for labels, i in zip(ends, places, strict=True)]
+        rest = np.flatnonzero(new)
+        while len(rest):
+            moved = self.climber.regroup(ends[rest], places[rest])
+            changed = np.any(moved != ends[rest], axis=1)
+            rest = rest[changed]
+            if not len(rest):
+                return
+            reached, values = self.climber.climb(moved[changed], places[rest])
+            better = values > objectives[rest] * (1.0 + REGROUPING_GAIN)
+            rest = rest[better]
+            ends[rest], objectives[rest] = reached[better], values[better]
+
+    def _climb_pairs(self, pairs) -> None:
+        pairs = list(pairs)
+        if pairs:
+            self.climb(np.array([labels for labels, _ in pairs]), np.array([i for _, i in pairs]))
+
+    def _children(self) -> Iterator[tuple[np.ndarray, int]]:
+        """Yield crossed partitions of one pool or of neighbouring ones, at places by turns."""
+        first = int(self.rng.integers(self.n_places))
+        places = (first + np.arange(self.n_children)) % self.n_places
+        others = places + self.rng.integers(-1, 2, size=len(places))
+        others = np.clip(others, 0, self.n_places - 1)
+        children = np.empty((len(places), self.climber.shape[0]), self.dtype)
+        # One after the other: of many samples, the draws for all children would be large.
+        for child, place, other in zip(children, places, others, strict=True):
+            mother, father = self.pools[place].draw(self.rng), self.pools[other].draw(self.rng)
+            draws = self.rng.random(len(child) + self.n_clusters)
+            cross(mother, father, self.n_clusters, MUTATION, draws, child)
+        chosen = np.flatnonzero(self.rng.random(len(places)) < RESTARTED)
+        for child in chosen:
+            children[child] = self.pools[others[child]].draw(self.rng)
+        draws = self.rng.random((len(chosen), 2 * self.n_clusters))
+        children[chosen] = self.climber.restart(children[chosen], places[chosen], draws)
+        yield from zip(children, places, strict=True)
+
+    def _offers(self) -> Iterator[tuple[np.ndarray, int]]:
+        """Yield the best of every pool for each neighbour that has not had it."""
+        for place in range(self.n_places):
+            for other in (place - 1, place + 1):
+                if 0 <= other < self.n_places and len(self.pools[other]):
+                    best = self.pools[other].best
+                    if self._offered.get((place, other)) != partition_key(best):
+                        self._offered[place, other] = partition_key(best)
+                        yield best, place

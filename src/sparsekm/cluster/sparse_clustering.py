@@ -1,0 +1,280 @@
+"""Sparse clustering over any clusterer: the paper's generic framework as an estimator."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, ClusterMixin, MetaEstimatorMixin
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils.validation import check_is_fitted
+
+from sparsekm.cluster.alternation import Fit
+from sparsekm.cluster.argument_types import Data, Seed
+from sparsekm.cluster.clusterer_step import (
+    CheckedPartition,
+    ClustererPartition,
+    fixed_number_of_clusters,
+    is_random,
+    is_step,
+)
+from sparsekm.cluster.fitted_state import adopt_fit, read_array, select_fit, warn_unconverged
+from sparsekm.cluster.matrices.centers import cluster_centers
+from sparsekm.cluster.matrices.matrix import CentredMatrix
+from sparsekm.cluster.matrices.matrix_checks import check_matrix
+from sparsekm.cluster.matrices.streamed_matrix import StreamedMatrix
+from sparsekm.cluster.path import Progress
+from sparsekm.cluster.search.partition_sharing import share_partitions
+from sparsekm.cluster.search.restarts import restart_everywhere
+from sparsekm.cluster.sparsity_path import SparsityPath
+from sparsekm.cluster.validation import (
+    check_choice,
+    check_count,
+    check_nonnegative,
+    check_sparsity,
+    resolve_sparsities,
+)
+from sparsekm.cluster.weight_step import PENALTIES
+from sparsekm.runtime.random_state import seed_sequence
+
+
+class SparseClustering(MetaEstimatorMixin, SelectorMixin, ClusterMixin, BaseEstimator):
+    r"""Cluster with any clusterer, and keep the features that make its clusters.
+
+    The generic framework of Chang, Wang, Li & Xu (2018, arXiv:1403.7890), steps i to iii: cluster
+    the samples, weigh the features by what they contribute to the clusters, cluster the samples by
+    the weighted features, and so on until the weights settle. A feature contributes its
+    between-cluster sum of squares :math:`a_j`, and :math:`\sum_j w_j a_j` is the objective.
+
+    Parameters
+    ----------
+    clusterer : estimator or partition step
+        A scikit-learn clusterer with a fixed number of clusters and a cluster for every sample:
+        `AgglomerativeClustering`, `SpectralClustering`, `GaussianMixture`, `KMeans`, ... It is
+        fitted to the kept columns of X, each multiplied by the square root of its weight (the
+        largest weight being one). Or an object with the methods `start`, `refine` and `scores` of
+        `sparsekm.cluster.partition_step.PartitionStep`, called with X as an array: a clustering
+        with a criterion of its own that is a sum over features.
+    penalty : {"l0", "l1"}, default="l0"
+        "l0" keeps the features of largest score, all alike, as `L0KMeans`; "l1" thresholds the
+        scores, as `L1KMeans`.
+    sparsity : None, int or float, default=None
+        As in `L0KMeans` or `L1KMeans`.
+    n_init : int, default=10
+        Restarts of the whole algorithm, the best of which is kept, where the clusterer is random:
+        where it has a `random_state`, or is a partition step. Another runs once.
+    max_iter : int, default=20
+        Rounds of one run. Where a partition step's `refine` still moves samples after them, a
+        ConvergenceWarning says so.
+    tol : float, default=1e-4
+        Relative change of the weights below which a run has settled.
+    random_state : None, int, RandomState or Generator, default=None
+        Controls the randomness, also that of the clusterer: its own `random_state` is not used.
+        None draws fresh entropy, and never NumPy's global generator.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_samples,), int32
+        Clusters are numbered by first appearance.
+    cluster_centers_ : ndarray of shape (n_clusters, n_features)
+        Cluster means over all features, in the units and the dtype of X.
+    feature_weights_ : ndarray of shape (n_features,)
+    feature_scores_ : ndarray of shape (n_features,)
+        What each feature contributes to the clusters.
+    objective_ : float
+        Sum of the weighted scores.
+    objectives_ : list of float
+        The objective after every weight step of the run that was kept: it never falls. After
+        `adopt`, the last alone.
+    n_iter_ : int
+        Rounds of that run.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features,)
+        Where X has column names.
+
+    Notes
+    -----
+    The objective is the judge, not the clusterer's own criterion: a new partition replaces the old
+    one only where its between-cluster sum of squares, under the weights of the moment, is larger.
+    For clusterers that maximise something else, as a Gaussian mixture or a spectral clustering
+    does, the framework is a heuristic. They should suit a sum of squares: long, thin clusters
+    have a small one.
+
+    There is no `predict`: most clusterers cannot label new samples. Features are never rescaled:
+    standardise first where they have different units.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.cluster import AgglomerativeClustering
+    >>> from sparsekm import SparseClustering
+    >>> X = np.array([[0.0, 0.0], [3.0, 8.0], [10.0, 8.0], [13.0, 1.0]])
+    >>> AgglomerativeClustering(2).fit_predict(X)
+    array([1, 0, 0, 0])
+    >>> found = SparseClustering(AgglomerativeClustering(2), sparsity=1).fit(X)
+    >>> found.labels_, found.feature_weights_
+    (array([0, 0, 1, 1], dtype=int32), array([1., 0.]))
+    """
+
+    def __init__(
+        self,
+        clusterer: Any,
+        *,
+        penalty: str = "l0",
+        sparsity: float | None = None,
+        n_init: int = 10,
+        max_iter: int = 20,
+        tol: float = 1e-4,
+        random_state: Seed = None,
+    ) -> None:
+        self.clusterer = clusterer
+        self.penalty = penalty
+        self.sparsity = sparsity
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+
+    def fit(self, X: Data, y: object = None) -> Self:
+        """Cluster the samples and weigh the features.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        TypeError
+            If `clusterer` is neither a clusterer nor a partition step.
+        ValueError
+            If X holds NaN or infinity, has fewer distinct samples than clusters, or every feature
+            is constant; if a parameter is out of its range; if the clusterer has no fixed number
+            of clusters or leaves samples without one.
+        """
+        values, partition = self._prepare(X)
+        penalty = check_choice("penalty", self.penalty, PENALTIES)
+        weight_step = PENALTIES[penalty](check_sparsity(penalty, self.sparsity, values.shape[1]))
+        (fit,) = self._fit_path(values, partition, [weight_step])
+        return self._learn(X, values, fit)
+
+    def path(
+        self, X: Data, sparsities: ArrayLike | None, *, progress: Progress | None = None
+    ) -> SparsityPath:
+        """Fit all sparsities in one call, each helped by the others.
+
+        Every partition found at one sparsity is tried at all others: along a path the objective
+        never falls with the sparsity. Nothing is set on the estimator.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        sparsities : array-like of shape (n_sparsities,)
+            In any order. As the parameter `sparsity`, but every value from 1 up is a count.
+        progress : callable, optional
+            Called with the number of steps done and their total.
+
+        Returns
+        -------
+        SparsityPath
+            In the order of `sparsities`; of shares it holds the numbers that they stand for.
+        """
+        values, partition = self._prepare(X)
+        penalty = check_choice("penalty", self.penalty, PENALTIES)
+        sparsities = resolve_sparsities(penalty, sparsities, values.shape[1])
+        order = np.argsort(sparsities, kind="stable")
+        weight_steps = [PENALTIES[penalty](sparsity) for sparsity in sparsities[order].tolist()]
+        fits = self._fit_path(values, partition, weight_steps, progress)
+        ordered = [fits[place] for place in np.argsort(order)]
+        return SparsityPath.from_fits(sparsities, ordered, "alternate")
+
+    def search_objectives(self, X: Data, sparsities: ArrayLike) -> np.ndarray:
+        """Return the objectives of a path, which a gap compares.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        sparsities : array-like of shape (n_sparsities,)
+
+        Returns
+        -------
+        ndarray of shape (n_sparsities,)
+        """
+        return self.path(X, sparsities).objectives
+
+    def adopt(self, X: Data, path: SparsityPath, index: int) -> Self:
+        """Set the fitted attributes from one fit of a path, without searching again.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The data of the path.
+        path : SparsityPath
+        index : int
+            Which of its fits.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If the path is one of other data, or of more clusters.
+        """
+        values, partition = self._prepare(X)
+        return self._learn(
+            X, values, select_fit(path, index, (*values.shape, partition.n_clusters))
+        )
+
+    def _get_support_mask(self):
+        check_is_fitted(self)
+        return self.feature_weights_ > 0
+
+    def _prepare(self, X) -> tuple[np.ndarray, CheckedPartition]:
+        """Return the validated data and the partition step."""
+        if isinstance(X, StreamedMatrix):
+            raise TypeError("X should be an array in memory: a clusterer is fitted to all of it.")
+        if isinstance(X, CentredMatrix):
+            # References of a gap come centred: the clusterer sees the units of the data.
+            values, centred = (X.columns.T + X.means).astype(X.dtype), X
+        else:
+            values = read_array(self, X)
+            centred = CentredMatrix(values)
+        if is_step(self.clusterer):
+            check_matrix(centred, 1, 1)
+            return values, CheckedPartition(self.clusterer, len(values))
+        n_clusters = fixed_number_of_clusters(self.clusterer)
+        check_matrix(centred, n_clusters, 1)
+        return values, CheckedPartition(ClustererPartition(self.clusterer, centred), n_clusters)
+
+    def _fit_path(self, X, partition, weight_steps, progress=None) -> list[Fit]:
+        n_init = check_count("n_init", self.n_init)
+        max_iter = check_count("max_iter", self.max_iter)
+        seeds = seed_sequence(self.random_state).spawn(n_init if is_random(self.clusterer) else 1)
+        fits = restart_everywhere(
+            X,
+            partition,
+            weight_steps,
+            X.shape[1],
+            [np.random.default_rng(seed) for seed in seeds],
+            max_iter=max_iter,
+            tol=check_nonnegative("tol", self.tol),
+            progress=progress,
+        )
+        return share_partitions(X, partition, weight_steps, fits)
+
+    def _learn(self, X, values: np.ndarray, fit: Fit):
+        if not fit.converged:
+            warn_unconverged(self, "labels and weights still changed")
+        adopt_fit(self, X, fit)
+        centers = cluster_centers(values, fit.labels, int(fit.labels.max()) + 1)
+        self.cluster_centers_ = centers.astype(values.dtype)
+        self.objectives_ = fit.objectives or [fit.objective]
+        return self

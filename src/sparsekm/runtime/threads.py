@@ -1,0 +1,119 @@
+"""Sharing the cores: a range of items among threads, and threads among searches.
+
+The compiled kernels release the interpreter lock, so plain threads use several cores. An item is
+always computed whole by one thread, so the result does not depend on their number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+from joblib import Parallel, delayed, parallel_config
+from joblib.parallel import get_active_backend
+
+from sparsekm.runtime.one_blas_thread import one_blas_thread
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+# What searches that run side by side may hold together, each a copy of its data: memory does not
+# grow with the number of cores beyond it. One search always runs.
+MOST_BYTES_OF_COPIES = 2**29
+# Additions that take as long as it takes to start a thread, and some more.
+WORTH_A_THREAD = 2**18
+
+
+def count_threads(n_jobs: int | None) -> int:
+    """Translate `n_jobs` into a number of threads.
+
+    Parameters
+    ----------
+    n_jobs : int or None
+        None and -1 are all cores that the process may use, by its CPU affinity and its control
+        group; within `joblib.parallel_config(n_jobs=...)` what that says, and within a job that
+        joblib runs beside others one. Other numbers are joblib's: -2 is all cores but one.
+
+    Returns
+    -------
+    int
+    """
+    backend, granted = get_active_backend()
+    if n_jobs is None or n_jobs == -1:
+        n_jobs = granted
+    if n_jobs is None:
+        n_jobs = 1 if backend.nesting_level else -1
+    return backend.effective_n_jobs(n_jobs)
+
+
+def grant_threads(n_jobs: int | None) -> parallel_config:
+    """Give all that is called in this context no more threads than `n_jobs` stands for."""
+    return parallel_config(n_jobs=count_threads(n_jobs))
+
+
+def run_side_by_side(
+    work: Callable[[Item], Result], items: Sequence[Item], n_jobs: int | None, copy_bytes: int
+) -> Iterator[Result]:
+    """Call ``work(item)`` on every item, several at once; each call shares in the threads.
+
+    Parameters
+    ----------
+    work : callable
+        May itself count threads: it is granted those that other calls leave.
+    items : sequence
+    n_jobs : int or None
+        As in `count_threads`: threads of all calls together.
+    copy_bytes : int
+        What each call holds: its copy of the data. As many run at once as hold
+        `MOST_BYTES_OF_COPIES` together.
+
+    Returns
+    -------
+    iterator
+        The results, in the order of `items`.
+    """
+    n_threads = count_threads(n_jobs)
+    at_once = max(1, min(n_threads, len(items), MOST_BYTES_OF_COPIES // max(1, copy_bytes)))
+
+    def work_with_share(item):
+        with parallel_config(n_jobs=n_threads // at_once):
+            return work(item)
+
+    pool = Parallel(n_jobs=at_once, require="sharedmem", return_as="generator")
+    # Held here, where nobody else can have claimed the libraries, for all the threads.
+    with one_blas_thread:
+        yield from pool(delayed(work_with_share)(item) for item in items)
+
+
+def worth_a_thread(item_size: int) -> int:
+    """Return how many items of so many additions each are worth a thread."""
+    return max(1, WORTH_A_THREAD // max(1, item_size))
+
+
+def run_in_slices(
+    work: Callable[[int, int], None], n_items: int, n_threads: int, multiple: int = 1
+) -> None:
+    """Call ``work(start, stop)`` on slices that together cover ``range(n_items)``.
+
+    Parameters
+    ----------
+    work : callable
+        Handles the items from start (included) to stop (excluded).
+    n_items : int
+        Number of items.
+    n_threads : int
+        Number of threads; one calls `work` directly.
+    multiple : int
+        Slices start at multiples of this number: for items of little work, those worth a thread.
+    """
+    n_slices = max(1, min(n_threads, -(-n_items // multiple)))
+    if n_slices == 1:
+        work(0, n_items)
+        return
+    step = -(-n_items // n_slices)
+    step = -(-step // multiple) * multiple
+    bounds = [(start, min(start + step, n_items)) for start in range(0, n_items, step)]
+    with ThreadPoolExecutor(len(bounds)) as pool:
+        for future in [pool.submit(work, *bound) for bound in bounds]:
+            future.result()

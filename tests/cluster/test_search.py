@@ -1,0 +1,196 @@
+"""The search along a path: pools of partitions, their children, and what is handed out."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from sparsekm import L0KMeans, L1KMeans, StreamedMatrix
+from sparsekm.cluster import path as path_module
+from sparsekm.cluster.matrices.matrix import CentredMatrix
+from sparsekm.cluster.partition_step import KMeansPartition
+from sparsekm.cluster.search.generations import Search
+from sparsekm.cluster.search.local_search import BatchClimb, ExchangeClimb
+from sparsekm.cluster.search.pool import Pool
+from sparsekm.cluster.weight_step import TopFeatures
+
+GRIDS = {L0KMeans: [2, 4, 8, 15, 30, 40], L1KMeans: [1.2, 1.8, 2.7, 4.0, 5.5]}
+
+
+def draw(n_samples):
+    """Clusters that few features show, and modules of features that do not follow them."""
+    rng = np.random.default_rng(3)
+    labels = rng.integers(6, size=n_samples)
+    X = rng.standard_normal((n_samples, 40))
+    X[:, :10] += rng.normal(scale=1.5, size=(6, 10))[labels]
+    X[:, 10:25] += rng.standard_normal((n_samples, 3)) @ rng.normal(scale=0.9, size=(3, 15))
+    return X
+
+
+@pytest.mark.parametrize("n_samples", [500, 3000])
+@pytest.mark.parametrize("kind", [L0KMeans, L1KMeans])
+def test_objectives_rise_with_the_sparsity_and_no_fit_is_bettered_by_anothers_labels(
+    kind, n_samples
+):
+    X = draw(n_samples)
+    for seed in range(2):
+        path = kind(6, n_init=2, random_state=seed).path(X, GRIDS[kind])
+        assert path.search == "global"
+        assert np.all(np.diff(path.objectives) >= 0)
+        for sparsity, objective in zip(path.sparsities, path.objectives, strict=True):
+            step = kind()._weight_step(sparsity, 40)
+            values = [np.sum(step.weigh(scores) * scores) for scores in path.scores]
+            assert np.all(np.array(values) <= objective * (1 + 1e-9))
+
+
+@pytest.mark.parametrize(("kind", "grid"), [(L0KMeans, [8, 20, 40]), (L1KMeans, [2, 4, 6])])
+def test_fits_are_settled_in_the_end(kind, grid, monkeypatch):
+    """Labels are those of the nearest centres, weights the best for them, nothing is lost."""
+    # Samples everywhere between the centres: k-means gains little for a long time.
+    rng = np.random.default_rng(1)
+    many = rng.standard_normal((6000, 3)) @ rng.standard_normal((3, 40))
+    many += rng.standard_normal((6000, 40)) * np.linspace(0.5, 2, 40)
+    estimator = kind(12, n_init=2, random_state=0)
+    path = estimator.path(many, grid)
+    for index, labels in enumerate(path.labels):
+        estimator.adopt(many, path, index)
+        np.testing.assert_array_equal(estimator.predict(many), labels)
+        weight_step = estimator._weight_step(path.sparsities[index], 40)
+        np.testing.assert_array_equal(weight_step.weigh(path.scores[index]), path.weights[index])
+    monkeypatch.setattr(
+        path_module, "refine_until_fixed_point", lambda X, partition, weight_step, fit: fit
+    )
+    rough = kind(12, n_init=2, random_state=0).path(many, grid).objectives
+    assert np.all(path.objectives >= rough)
+    assert np.any(path.objectives > rough)
+
+
+@pytest.mark.parametrize("n_samples", [250, 500, 1500, 3000])
+def test_a_fit_is_about_as_good_as_the_path(n_samples):
+    X, ratios = draw(n_samples), []
+    for seed in range(2):
+        path = L0KMeans(6, random_state=seed).path(X, [4, 15, 40])
+        for sparsity, objective in zip(path.sparsities, path.objectives, strict=True):
+            fit = L0KMeans(6, sparsity=int(sparsity), random_state=seed).fit(X)
+            ratios.append(fit.objective_ / objective)
+    assert np.mean(ratios) > 0.999
+
+
+@pytest.mark.parametrize("n_samples", [500, 3000])
+def test_more_effort_finds_more(n_samples):
+    X, found = draw(n_samples), {}
+    for n_init in (1, 10):
+        estimators = [L0KMeans(6, n_init=n_init, random_state=seed) for seed in range(3)]
+        found[n_init] = [np.log(one.path(X, GRIDS[L0KMeans]).objectives) for one in estimators]
+    assert np.mean(found[10]) > np.mean(found[1])
+
+
+@pytest.mark.parametrize("n_samples", [400, 3000])
+def test_what_references_are_compared_by_is_the_search_of_the_path(n_samples):
+    X = draw(n_samples)
+    estimator = L0KMeans(6, n_init=2, random_state=1)
+    found = estimator.search_objectives(X, [15, 4, 40])
+    np.testing.assert_array_equal(found, estimator.path(X, [15, 4, 40]).first_objectives)
+    assert found[1] < found[0] < found[2]
+
+
+def test_few_samples_have_one_objective():
+    path = L0KMeans(6, n_init=2, random_state=1).path(draw(400), [4, 15])
+    np.testing.assert_array_equal(path.first_objectives, path.objectives)
+
+
+def test_streamed_data_are_searched_globally_too():
+    X = draw(2500)
+    estimator = L0KMeans(6, search="global", n_init=1, random_state=0)
+    streamed = estimator.path(StreamedMatrix(X, block_size=700), [4, 15])
+    np.testing.assert_array_equal(streamed.labels, estimator.path(X, [4, 15]).labels)
+
+
+# Given labels are the only start of the alternation: nothing is searched.
+@pytest.mark.parametrize(
+    ("n_samples", "given", "total"), [(500, False, 5), (3000, False, 10), (500, True, 3)]
+)
+def test_progress_counts_every_step(n_samples, given, total):
+    steps = []
+    init = np.random.default_rng(0).integers(6, size=n_samples) if given else None
+    estimator = L0KMeans(6, n_init=2, max_iter=5, init=init, random_state=0)
+    estimator.path(
+        draw(n_samples), [4, 15, 40], progress=lambda done, total: steps.append((done, total))
+    )
+    assert steps == [(done, total) for done in range(1, total + 1)]
+
+
+def make_search(n_samples, sparsities, n_init=10, n_threads=1):
+    X = CentredMatrix(draw(n_samples))
+    partition = KMeansPartition(6, n_threads=n_threads)
+    climber = ExchangeClimb(X, partition, [TopFeatures(s) for s in sparsities])
+    return Search(climber, n_init, np.random.default_rng(0))
+
+
+def test_climbs_fall_with_the_square_root_of_the_size_and_rise_with_n_init():
+    few, many = make_search(100, [5]), make_search(1600, [5])
+    np.testing.assert_allclose(few.n_climbs / many.n_climbs, 4.0)
+    np.testing.assert_allclose(few.n_climbs, 10 * make_search(100, [5], n_init=1).n_climbs)
+
+
+def test_tiny_data_get_no_more_climbs_than_small_ones():
+    assert make_search(4, [5]).n_climbs == make_search(40, [5]).n_climbs
+    assert make_search(40, [5]).n_climbs > make_search(80, [5]).n_climbs
+
+
+def test_a_search_ends_when_its_climbs_are_used_up():
+    one = make_search(400, [5, 20])
+    one.start()
+    generations = one.evolve(1000, lambda done: None)
+    assert one.n_climbs <= one.climbed < one.n_climbs + 2 * one.n_children + 4
+    assert generations < 1000
+
+
+@pytest.mark.parametrize("n_init", [1, 10])
+def test_every_sparsity_has_a_partition_after_the_starts(n_init):
+    one = make_search(1500, [2, 3, 5, 8, 13, 21, 30, 40], n_init)
+    one.start()
+    assert all(len(pool) for pool in one.pools)
+
+
+def test_a_partition_is_offered_to_a_neighbour_once():
+    one = make_search(200, [4, 10, 30])
+    one.start()
+    list(one._offers())
+    assert list(one._offers()) == []
+
+
+@pytest.mark.parametrize("n_threads", [1, 3])
+def test_threads_change_nothing_in_the_climbs(n_threads):
+    one = make_search(300, [4, 10, 30], 2, n_threads)
+    one.start()
+    one.evolve(4, lambda done: None)
+    alone = make_search(300, [4, 10, 30], 2)
+    alone.start()
+    alone.evolve(4, lambda done: None)
+    np.testing.assert_array_equal(one.best, alone.best)
+
+
+def test_climbs_in_batches_never_fall():
+    X, partition = CentredMatrix(draw(1500)), KMeansPartition(6, roughness=1e-4)
+    steps = [TopFeatures(5), TopFeatures(20)]
+    starts = np.random.default_rng(0).integers(6, size=(4, 1500)).astype(np.int32)
+    places = np.array([0, 1, 0, 1])
+    climber = BatchClimb(X, partition, steps)
+    ends, objectives = climber.climb(starts, places)
+    again, later = climber.climb(ends, places)
+    assert np.all(later >= objectives)
+    for labels, place, objective in zip(again, places, later, strict=True):
+        scores = partition.scores(X, labels)
+        np.testing.assert_allclose(np.sum(steps[place].weigh(scores) * scores), objective)
+
+
+def test_a_pool_keeps_the_best_distinct_partitions():
+    pool = Pool(2, 2)
+    for labels, objective in (([0, 0, 1], 1.0), ([1, 1, 0], 1.0), ([0, 1, 1], 3.0), ([0, 1, 0], 2)):
+        pool.add(np.array(labels, np.int32), objective)
+    assert pool.best.tolist() == [0, 1, 1]
+    rng = np.random.default_rng(0)
+    drawn = {tuple(pool.draw(rng).tolist()) for _ in range(50)}
+    assert drawn == {(0, 1, 1), (0, 1, 0)}
+    assert pool.best_objective == 3.0

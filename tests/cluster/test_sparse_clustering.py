@@ -1,0 +1,307 @@
+"""SparseClustering: any clusterer, or a partition step of one's own, in the paper's framework."""
+
+import inspect
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from partition_steps import CLUSTERERS, FOUR, Given, KMediansPartition
+from sklearn.base import clone
+from sklearn.cluster import (
+    AgglomerativeClustering,
+)
+from sklearn.cluster import KMeans as ReferenceKMeans
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.estimator_checks import parametrize_with_checks
+from threadpoolctl import threadpool_limits
+
+from sparsekm import GapSearch, L0KMeans, L1KMeans, SparseClustering
+from sparsekm.simulation.designs import gaussian_clusters
+from sparsekm.tuning.stability_search import StabilitySearch
+
+PENALTIES = pytest.mark.parametrize(("penalty", "sparsity"), [("l0", 4), ("l1", 1.8)])
+
+
+@pytest.fixture(autouse=True)
+def first_call():
+    Given.calls = 0
+    # On thirty samples the libraries' threads only wait for each other.
+    with threadpool_limits(1):
+        yield
+
+
+@pytest.fixture(params=[*CLUSTERERS, "medians"])
+def clusterer(request):
+    return KMediansPartition(3) if request.param == "medians" else CLUSTERERS[request.param]
+
+
+@parametrize_with_checks(
+    [
+        SparseClustering(AgglomerativeClustering(2)),
+        SparseClustering(AgglomerativeClustering(2), sparsity=0.5),
+        SparseClustering(ReferenceKMeans(2, n_init=1), penalty="l1", sparsity=1.2, n_init=2),
+        GapSearch(SparseClustering(AgglomerativeClustering(2)), n_references=2),
+    ]
+)
+def test_scikit_learns_own_checks_pass(estimator, check):
+    check(estimator)
+
+
+def test_the_defaults_are_those_of_l0_kmeans():
+    parameters = {
+        name: each.default
+        for name, each in inspect.signature(SparseClustering).parameters.items()
+        if name != "clusterer"
+    }
+    assert parameters.pop("penalty") == "l0"
+    assert parameters.items() <= L0KMeans().get_params().items()
+    with pytest.raises(TypeError):
+        SparseClustering(AgglomerativeClustering(2), "l0")
+
+
+def test_four_samples_worked_by_hand():
+    assert SparseClustering(AgglomerativeClustering(2)).fit(FOUR).labels_.tolist() == [0, 1, 1, 1]
+    fit = SparseClustering(AgglomerativeClustering(2), sparsity=1).fit(FOUR)
+    # Of all: mean 6.5. The first sample alone is 6.5 from it and the mean of the others 13/6, which
+    # makes 42.25 + 3 * 169 / 36; the means of the halves are 5 from it.
+    assert fit.objectives_ == pytest.approx([169 / 3, 100.0, 100.0])
+    assert fit.labels_.tolist() == [0, 0, 1, 1]
+    assert fit.feature_weights_.tolist() == [1, 0]
+    assert fit.objective_ == pytest.approx(100.0)
+    assert fit.feature_scores_ == pytest.approx([100.0, 0.25])
+    np.testing.assert_allclose(fit.cluster_centers_, [[1.5, 4.0], [11.5, 4.5]])
+    assert fit.n_iter_ == 2
+    assert fit.get_support().tolist() == [True, False]
+    np.testing.assert_array_equal(fit.transform(FOUR), FOUR[:, :1])
+    assert fit.fit_predict(FOUR).tolist() == [0, 0, 1, 1]
+    assert fit.fit_transform(FOUR).tolist() == FOUR[:, :1].tolist()
+
+
+@pytest.mark.parametrize("name", CLUSTERERS)
+def test_with_every_feature_the_clusterer_is_asked_for_its_own_partition(name, faint_data):
+    given = faint_data.X * 3 + 100
+    seen = []
+
+    class Seen(type(CLUSTERERS[name])):
+        def fit_predict(self, X, y=None):
+            seen.append(np.array(X))
+            return super().fit_predict(X)
+
+    SparseClustering(Seen(**CLUSTERERS[name].get_params()), n_init=1, random_state=0).fit(given)
+    np.testing.assert_array_equal(seen[0], given)
+    assert all(X.shape == given.shape for X in seen)
+
+
+def test_the_clusterer_sees_kept_columns_times_the_root_of_their_weights(faint_data):
+    seen = []
+
+    class Seen(AgglomerativeClustering):
+        def fit_predict(self, X, y=None):
+            seen.append(np.array(X))
+            return super().fit_predict(X)
+
+    fit = SparseClustering(Seen(3), penalty="l1", sparsity=2.0, tol=0.0).fit(faint_data.X)
+    weights = fit.feature_weights_[fit.get_support()]
+    last = fit.transform(faint_data.X) * np.sqrt(weights / weights.max())
+    np.testing.assert_allclose(seen[-1], last, rtol=1e-12)
+
+
+@PENALTIES
+def test_clear_clusters_and_features_are_found(clusterer, penalty, sparsity, clear_data):
+    few = {"n_init": 2, "random_state": 0}
+    estimator = SparseClustering(clusterer, penalty=penalty, sparsity=sparsity, **few)
+    fit = estimator.fit(clear_data.X)
+    assert len(set(zip(clear_data.labels, fit.labels_, strict=True))) == 3
+    assert fit.get_support().tolist() == clear_data.relevant.tolist()
+
+
+@PENALTIES
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_objectives_never_fall_whatever_the_clustering(
+    clusterer, penalty, sparsity, seed, faint_data
+):
+    few = {"n_init": 2, "random_state": seed}
+    estimator = SparseClustering(clusterer, penalty=penalty, sparsity=sparsity, **few)
+    fit = estimator.fit(faint_data.X)
+    assert len(fit.objectives_) >= 2
+    assert np.diff(fit.objectives_).min() >= -1e-9 * fit.objective_
+    assert fit.objective_ == fit.objectives_[-1]
+    assert fit.objective_ == pytest.approx(fit.feature_weights_ @ fit.feature_scores_, rel=1e-12)
+
+
+@pytest.mark.parametrize("name", CLUSTERERS)
+def test_scores_and_weights_are_those_of_the_labels(name, faint_data, score_by_pairs, best_value):
+    fit = SparseClustering(CLUSTERERS[name], sparsity=4, n_init=2, random_state=0).fit(faint_data.X)
+    scores = score_by_pairs(faint_data.X, fit.labels_)
+    np.testing.assert_allclose(fit.feature_scores_, scores, rtol=1e-9)
+    assert fit.objective_ == pytest.approx(best_value(scores, "l0", 4)[0])
+    assert fit.feature_weights_.sum() == 4
+
+
+def test_a_worse_partition_does_not_replace_a_better_one():
+    better, worse = [0, 0, 1, 1], [0, 1, 0, 1]
+    fit = SparseClustering(Given([better, worse]), sparsity=1).fit(FOUR)
+    assert fit.labels_.tolist() == better
+    Given.calls = 0
+    fit = SparseClustering(Given([worse, better]), sparsity=1).fit(FOUR)
+    assert fit.labels_.tolist() == better
+    assert fit.objectives_[0] < fit.objectives_[-1]
+
+
+@pytest.mark.parametrize(
+    ("penalty", "sparsity", "Estimator"), [("l0", 5, L0KMeans), ("l1", 2.0, L1KMeans)]
+)
+@pytest.mark.parametrize("seed", range(3))
+def test_over_scikit_learns_k_means_it_reaches_what_algorithm_1_reaches(
+    penalty, sparsity, Estimator, seed
+):
+    X = gaussian_clusters(np.outer([1.6, -1.6, 0.0], np.ones(5)), 10, 25, random_state=8).X
+    own = Estimator(3, sparsity=sparsity, search="alternate", random_state=seed).fit(X)
+    clusterer = ReferenceKMeans(3, n_init=3)
+    other = SparseClustering(clusterer, penalty=penalty, sparsity=sparsity, random_state=seed)
+    assert other.fit(X).objective_ == pytest.approx(own.objective_, rel=1e-9)
+
+
+def test_clear_data_have_the_objective_of_l0_kmeans(clear_data):
+    own = L0KMeans(3, sparsity=4, search="alternate", random_state=0).fit(clear_data.X)
+    for clusterer in (ReferenceKMeans(3, n_init=1), AgglomerativeClustering(3)):
+        other = SparseClustering(clusterer, sparsity=4, random_state=1).fit(clear_data.X)
+        np.testing.assert_array_equal(other.labels_, own.labels_)
+        np.testing.assert_array_equal(other.feature_weights_, own.feature_weights_)
+        np.testing.assert_allclose(other.objective_, own.objective_, rtol=1e-12)
+        np.testing.assert_allclose(other.cluster_centers_, own.cluster_centers_, rtol=1e-12)
+
+
+def test_order_shift_and_scale_do_not_matter_to_wards_tree(faint_data):
+    rng = np.random.default_rng(0)
+    rows, columns = rng.permutation(30), rng.permutation(25)
+    estimator = SparseClustering(AgglomerativeClustering(3), sparsity=5)
+    fit = clone(estimator).fit(faint_data.X)
+    moved = clone(estimator).fit(7 * faint_data.X[np.ix_(rows, columns)] + 50)
+    pairs = set(zip(fit.labels_[rows], moved.labels_, strict=True))
+    assert len(pairs) == 3
+    np.testing.assert_array_equal(fit.feature_weights_[columns], moved.feature_weights_)
+    assert moved.objective_ == pytest.approx(49 * fit.objective_, rel=1e-9)
+
+
+def test_clusterers_without_chance_run_once_and_others_restart(faint_data):
+    def count_first_fits(kind, **parameters):
+        first = []
+
+        class Counted(kind):
+            def fit_predict(self, X, y=None):
+                first.append(X.shape[1] == 25)
+                return super().fit_predict(X)
+
+        SparseClustering(Counted(3, **parameters), sparsity=5, n_init=4).fit(faint_data.X)
+        return sum(first)
+
+    assert count_first_fits(AgglomerativeClustering) == 1
+    assert count_first_fits(ReferenceKMeans, n_init=1) == 4
+
+
+def test_a_seed_decides_all_and_the_clusterers_own_is_not_used(faint_data):
+    def fit(seed, own):
+        clusterer = ReferenceKMeans(3, n_init=1, init="random", max_iter=1, random_state=own)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            estimator = SparseClustering(clusterer, sparsity=5, n_init=1, random_state=seed)
+            fitted = estimator.fit(faint_data.X)
+        assert clusterer.random_state == own
+        assert not hasattr(clusterer, "labels_")
+        return fitted.labels_.tolist()
+
+    assert fit(3, 0) == fit(3, 1)
+    assert len({tuple(fit(seed, 0)) for seed in range(5)}) > 1
+
+
+def test_more_restarts_are_never_worse(faint_data):
+    clusterer = ReferenceKMeans(3, n_init=1, init="random")
+    few, many = (
+        SparseClustering(clusterer, sparsity=5, n_init=n_init, random_state=2).fit(faint_data.X)
+        for n_init in (1, 20)
+    )
+    assert many.objective_ >= few.objective_
+
+
+@PENALTIES
+def test_along_a_path_objectives_rise_and_no_fit_could_be_bettered_by_another(
+    clusterer, penalty, sparsity, faint_data, best_value
+):
+    estimator = SparseClustering(clusterer, penalty=penalty, n_init=2, random_state=0)
+    grid = [6, 2, 25, 4] if penalty == "l0" else [2.5, 1.3, 5.0, 1.8]
+    steps = []
+    path = estimator.path(faint_data.X, grid, progress=lambda *step: steps.append(step))
+    assert path.sparsities.tolist() == grid
+    assert steps == [(1, 4), (2, 4), (3, 4), (4, 4)]
+    assert np.diff(path.objectives[np.argsort(grid)]).min() >= 0
+    for objective, allowed in zip(path.objectives, grid, strict=True):
+        assert objective >= best_value(path.scores, penalty, allowed).max() * (1 - 1e-6)
+    assert set(vars(estimator)) == set(estimator.get_params(deep=False))
+
+
+def test_a_fit_of_a_path_can_be_adopted(faint_data):
+    estimator = SparseClustering(AgglomerativeClustering(3))
+    path = estimator.path(faint_data.X, [3, 5])
+    fit = estimator.adopt(faint_data.X, path, 1)
+    np.testing.assert_array_equal(fit.labels_, path.labels[1])
+    np.testing.assert_array_equal(fit.feature_weights_, path.weights[1])
+    assert fit.objectives_ == [fit.objective_] == [path.objectives[1]]
+    with pytest.raises(ValueError, match="should be those of X"):
+        estimator.adopt(faint_data.X[:-1], path, 1)
+    with pytest.raises(ValueError, match="should be those of X"):
+        SparseClustering(AgglomerativeClustering(2)).adopt(faint_data.X, path, 1)
+
+
+@pytest.mark.parametrize(("Search", "rule"), [(GapSearch, "max"), (StabilitySearch, "same")])
+def test_searches_tune_it(Search, rule, clear_data):
+    search = Search(
+        SparseClustering(AgglomerativeClustering(3)),
+        sparsities=[4, 10, 20],
+        n_references=3,
+        rule=rule,
+        random_state=0,
+    ).fit(clear_data.X)
+    assert not hasattr(search, "predict")
+    assert search.best_sparsity_ == 4
+    assert search.get_support().tolist() == clear_data.relevant.tolist()
+    assert len(set(zip(clear_data.labels, search.labels_, strict=True))) == 3
+
+
+def test_references_reach_the_clusterer_in_the_units_of_the_data(clear_data):
+    means = []
+
+    class Seen(AgglomerativeClustering):
+        def fit_predict(self, X, y=None):
+            if X.shape[1] == 20:
+                means.append(X.mean(axis=0))
+            return super().fit_predict(X)
+
+    X = clear_data.X + np.arange(20)
+    search = GapSearch(SparseClustering(Seen(3)), sparsities=[2, 4], n_references=2, random_state=0)
+    search.fit(X)
+    assert len(means) >= 3
+    np.testing.assert_allclose(means, np.tile(X.mean(axis=0), (len(means), 1)), atol=1e-9)
+
+
+def test_columns_keep_their_names(clear_data):
+    frame = pd.DataFrame(clear_data.X, columns=[f"gene {j}" for j in range(20)])
+    estimator = SparseClustering(AgglomerativeClustering(3), sparsity=4)
+    kept = estimator.set_output(transform="pandas").fit_transform(frame)
+    assert kept.columns.tolist() == ["gene 0", "gene 1", "gene 2", "gene 3"]
+    assert estimator.feature_names_in_.tolist() == frame.columns.tolist()
+
+
+def test_float32_stays_float32(clear_data):
+    seen = []
+
+    class Seen(AgglomerativeClustering):
+        def fit_predict(self, X, y=None):
+            seen.append(X.dtype)
+            return super().fit_predict(X)
+
+    fit = SparseClustering(Seen(3), sparsity=4).fit(clear_data.X.astype(np.float32))
+    assert fit.cluster_centers_.dtype == np.float32
+    assert set(seen) == {np.dtype(np.float32)}

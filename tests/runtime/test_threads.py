@@ -1,0 +1,101 @@
+"""How many threads there are, and how they are shared."""
+
+import os
+import subprocess
+import sys
+from threading import Barrier
+
+import joblib
+import pytest
+from joblib import Parallel, delayed, parallel_config
+
+from sparsekm.runtime import threads
+from sparsekm.runtime.threads import count_threads, grant_threads, run_side_by_side
+
+RESTRICTED = """
+import os
+os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+from sparsekm.runtime.threads import count_threads
+print(count_threads(None), count_threads(-1))
+"""
+
+
+@pytest.fixture
+def three_cores(monkeypatch):
+    """A process that may use three cores, whatever the machine has."""
+    monkeypatch.setattr("joblib._parallel_backends.cpu_count", lambda: 3)
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="needs CPU affinity")
+def test_a_process_held_to_one_core_has_one_thread():
+    found = subprocess.run(
+        [sys.executable, "-c", RESTRICTED],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert found.stdout.split() == ["1", "1"]
+
+
+def test_none_is_the_cores_that_the_process_may_use(three_cores, monkeypatch):
+    # Limits of the libraries are not limits of the package's own threads.
+    for library in ("OMP", "OPENBLAS", "MKL"):
+        monkeypatch.setenv(f"{library}_NUM_THREADS", "1")
+    assert [count_threads(n_jobs) for n_jobs in (None, -1, -2, 1, 2, 7)] == [3, 3, 2, 1, 2, 7]
+
+
+def test_the_cores_are_counted_by_joblib():
+    assert count_threads(None) == joblib.cpu_count()
+
+
+@pytest.mark.parametrize("granted", [1, 2, 5])
+def test_an_enclosing_context_says_what_none_is(three_cores, granted):
+    with parallel_config(n_jobs=granted):
+        assert [count_threads(n_jobs) for n_jobs in (None, -1, 4)] == [granted, granted, 4]
+    with grant_threads(granted):
+        assert count_threads(None) == granted
+        with grant_threads(None):
+            assert count_threads(None) == granted
+    assert count_threads(None) == 3
+
+
+@pytest.mark.parametrize(("n_jobs", "expected"), [(1, 3), (2, 1)])
+def test_a_job_beside_others_has_one_thread_and_a_job_alone_all(three_cores, n_jobs, expected):
+    jobs = Parallel(n_jobs=n_jobs, require="sharedmem")
+    assert jobs(delayed(count_threads)(None) for _ in range(4)) == [expected] * 4
+
+
+@pytest.mark.parametrize(
+    ("share", "at_once", "each"), [(0, 5, 1), (1 / 2, 2, 4), (1 / 3, 3, 2), (1, 1, 8), (7, 1, 8)]
+)
+def test_no_more_run_at_once_than_memory_allows_and_the_others_threads_are_shared(
+    share, at_once, each
+):
+    meeting = Barrier(at_once)
+
+    def work(item):
+        # Ends only when as many run at once as should.
+        if item < at_once:
+            meeting.wait(timeout=60)
+        running.append(item)
+        most.append(len(running))
+        granted = count_threads(None)
+        running.remove(item)
+        return item, granted
+
+    running, most = [], []
+    found = run_side_by_side(work, range(5), 8, int(share * threads.MOST_BYTES_OF_COPIES))
+    assert list(found) == [(item, each) for item in range(5)]
+    assert max(most) <= at_once
+    assert at_once * each <= 8
+
+
+def test_a_failure_in_one_of_several_is_told():
+    def work(item):
+        if item == 2:
+            raise ValueError("the third")
+        return item
+
+    with pytest.raises(ValueError, match="the third"):
+        list(run_side_by_side(work, range(4), 2, 0))
