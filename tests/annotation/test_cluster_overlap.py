@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sparsekm.annotation.cluster_overlap import read_overlap, tabulate_overlap, write_overlap
+from sparsekm.annotation.cluster_overlap import OVERLAP, tabulate_overlap
 
 CLUSTERS = {"l0": np.array([0, 0, 0, 1, 1, 2, 2, 2, 2]), "kmeans": np.zeros(9, int)}
 LABELS = np.array(list("AABAACCCB"), dtype=object)
@@ -55,10 +55,10 @@ def test_without_known_classes_there_are_no_rows():
 
 
 def test_table_survives_its_file(tmp_path, table):
-    write_overlap(table, tmp_path / "contingency.csv")
+    OVERLAP.write(tmp_path / "contingency.csv", table)
     pd.testing.assert_frame_equal(
-        read_overlap(tmp_path / "contingency.csv"), table, check_dtype=False
+        OVERLAP.read(tmp_path / "contingency.csv"), table, check_dtype=False
     )
     (tmp_path / "contingency.csv").write_text("x\n")
     with pytest.raises(ValueError, match="as rule match_clusters writes it"):
-        read_overlap(tmp_path / "contingency.csv")
+        OVERLAP.read(tmp_path / "contingency.csv")

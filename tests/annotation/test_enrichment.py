@@ -7,13 +7,13 @@ import pandas as pd
 import pytest
 
 from sparsekm.annotation.enrichment import find_enriched, group_features
-from sparsekm.annotation.enrichment_file import read_enrichment, write_enrichment
+from sparsekm.annotation.enrichment_file import ENRICHMENT
 from sparsekm.annotation.feature_terms import list_terms
 from sparsekm.annotation.gene_matching import match_features
 from sparsekm.annotation.gene_set_sources import read_gene_sets
 from sparsekm.annotation.gene_sets import build_gene_sets
-from sparsekm.simulation.phantom.genes import plant_genes
-from sparsekm.simulation.phantom.invented_ontology import (
+from sparsekm.atlas.phantom.genes import plant_genes
+from sparsekm.atlas.phantom.invented_ontology import (
     CONTROL,
     EVERYWHERE,
     FIRST_CONTROL,
@@ -24,7 +24,7 @@ from sparsekm.simulation.phantom.invented_ontology import (
     ontology_text,
     term_id,
 )
-from sparsekm.simulation.phantom.sizes import REGIONS, get_size
+from sparsekm.atlas.phantom.sizes import REGIONS, get_size
 
 SYMBOLS = [f"g{i}" for i in range(20)]
 
@@ -151,12 +151,12 @@ def test_terms_of_a_feature_are_named_the_most_specific_first(sets):
 
 def test_table_survives_its_file(tmp_path, sets):
     table = find_enriched(sets, match_features(var(), sets), {"kept": mask(0, 1)})
-    write_enrichment(table, tmp_path / "enrichment.csv")
-    read = read_enrichment(tmp_path / "enrichment.csv")
+    ENRICHMENT.write(tmp_path / "enrichment.csv", table)
+    read = ENRICHMENT.read(tmp_path / "enrichment.csv")
     pd.testing.assert_frame_equal(read, table, check_dtype=False)
     (tmp_path / "enrichment.csv").write_text("term\n")
     with pytest.raises(ValueError, match="as rule enrich_genes writes it"):
-        read_enrichment(tmp_path / "enrichment.csv")
+        ENRICHMENT.read(tmp_path / "enrichment.csv")
 
 
 @pytest.fixture(scope="module")

@@ -8,8 +8,8 @@ import pytest
 
 from sparsekm.annotation.addresses import address_name
 from sparsekm.annotation.gene_set_download import fetch_gene_sets
-from sparsekm.atlas.allen.patience import Patience
-from sparsekm.atlas.sources import NotFoundError, RefusedError, UnavailableError
+from sparsekm.network.errors import NotFoundError, RefusedError, UnavailableError
+from sparsekm.network.retry import Patience
 
 GMT = gzip.compress(b"T1\tname\tA\tB\nT2\tname\tB\n")
 

@@ -2,12 +2,12 @@ import pandas as pd
 import pytest
 
 from sparsekm.annotation.kept_by_age import (
+    CHANGES,
     read_ages,
-    read_changes,
     tabulate_ages,
     tabulate_changes,
-    write_ages,
 )
+from sparsekm.io.atomic import write_table
 
 
 def genes(**verdicts):
@@ -62,14 +62,14 @@ def test_of_two_features_of_a_gene_the_higher_ranked_speaks():
 
 
 def test_tables_survive_their_files(tmp_path, table):
-    write_ages(table, tmp_path / "kept_by_age.csv")
+    write_table(table, tmp_path / "kept_by_age.csv")
     read, ages = read_ages(tmp_path / "kept_by_age.csv")
     assert ages == ["E11.5", "E13.5", "P4"]
     pd.testing.assert_frame_equal(read, table, check_dtype=False)
     changes = tabulate_changes(table, ages)
-    write_ages(changes, tmp_path / "changes.csv")
-    pd.testing.assert_frame_equal(read_changes(tmp_path / "changes.csv"), changes)
+    CHANGES.write(tmp_path / "changes.csv", changes)
+    pd.testing.assert_frame_equal(CHANGES.read(tmp_path / "changes.csv"), changes)
     (tmp_path / "changes.csv").write_text("x\n")
-    for reader in (read_ages, read_changes):
+    for reader in (read_ages, CHANGES.read):
         with pytest.raises(ValueError, match="as rule compare_ages writes it"):
             reader(tmp_path / "changes.csv")

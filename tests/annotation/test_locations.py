@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 
 from sparsekm.annotation.locations import find_highest, locate_features
-from sparsekm.expression import matrix_file
-from sparsekm.expression.matrix_file import MatrixFile
-from sparsekm.expression.normalised_file import write_normalised
+from sparsekm.io import matrix_file
+from sparsekm.io.matrix_file import MatrixFile
+from sparsekm.io.normalised_file import write_normalised
 
 
 def test_effect_is_cohens_d_by_its_definition(seed):

@@ -8,11 +8,10 @@ from sparsekm import GapSearch, L0KMeans
 from sparsekm.annotation.enrichment import find_enriched, group_features
 from sparsekm.annotation.gene_matching import match_features
 from sparsekm.annotation.gene_set_sources import read_gene_sets
-from sparsekm.atlas.vocabulary import NO_DATA
-from sparsekm.simulation.phantom.energies import draw_energy, prepare_canvas
-from sparsekm.simulation.phantom.genes import plant_genes
-from sparsekm.simulation.phantom.geometry import TISSUE, build_geometry
-from sparsekm.simulation.phantom.invented_ontology import (
+from sparsekm.atlas.phantom.energies import draw_energy, prepare_canvas
+from sparsekm.atlas.phantom.genes import plant_genes
+from sparsekm.atlas.phantom.geometry import TISSUE, build_geometry
+from sparsekm.atlas.phantom.invented_ontology import (
     EVERYWHERE,
     FIRST_CONTROL,
     N_CONTROLS,
@@ -21,8 +20,9 @@ from sparsekm.simulation.phantom.invented_ontology import (
     ontology_text,
     term_id,
 )
-from sparsekm.simulation.phantom.sections import PlantedSection
-from sparsekm.simulation.phantom.sizes import get_size
+from sparsekm.atlas.phantom.sections import PlantedSection
+from sparsekm.atlas.phantom.sizes import get_size
+from sparsekm.atlas.vocabulary import NO_DATA
 
 # What the tests look at is made once in each process.
 pytestmark = pytest.mark.xdist_group("planted terms")

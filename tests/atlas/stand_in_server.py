@@ -15,8 +15,8 @@ from urllib.parse import parse_qs, unquote, urlsplit
 from rma_subset import answer
 from server_faults import Fault, Reply
 
-from sparsekm.atlas.sources import NotFoundError
 from sparsekm.atlas.vocabulary import AGES, PRODUCT, PRODUCT_ID, PRODUCT_NAME
+from sparsekm.network.errors import NotFoundError
 
 ANNOTATIONS = "/informatics-archive/current-release/mouse_annotation/"
 _PRODUCT = {"id": PRODUCT_ID, "abbreviation": PRODUCT, "name": PRODUCT_NAME}

@@ -12,7 +12,7 @@ from matrix_comparison import assert_same
 
 from sparsekm.atlas.grid import GridError
 from sparsekm.atlas.manifest import read_manifest
-from sparsekm.atlas.sources import UnavailableError
+from sparsekm.network.errors import UnavailableError
 
 AGE = "E11.5"
 

@@ -14,16 +14,17 @@ from stand_in_server import StandInServer
 
 from sparsekm.atlas.allen import live_check
 from sparsekm.atlas.allen.client import Client
-from sparsekm.atlas.allen.gate import RequestGate
 from sparsekm.atlas.allen.live_check import Expectations, Grid, check_servers, write_findings
-from sparsekm.atlas.allen.patience import Patience
 from sparsekm.atlas.allen.plan import describe_plan, plan_retrieval, write_plan
-from sparsekm.atlas.allen.transport import Transport
 from sparsekm.atlas.manifest import read_manifest
-from sparsekm.atlas.prefetch import fetch_in_order
 from sparsekm.atlas.retrieval import retrieve_age, retrieve_genes, retrieve_ontology
-from sparsekm.atlas.sources import UnavailableError, open_source
+from sparsekm.atlas.sources import open_source
 from sparsekm.atlas.vocabulary import AGES, TISSUES
+from sparsekm.network.errors import UnavailableError
+from sparsekm.network.gate import RequestGate
+from sparsekm.network.prefetch import fetch_in_order
+from sparsekm.network.retry import Patience
+from sparsekm.network.transport import Transport
 
 AGE = "E11.5"
 

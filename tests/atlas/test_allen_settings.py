@@ -29,12 +29,12 @@ def configuration(project_root):
 
 def test_the_configurations_settings_are_those_of_the_source(configuration, tmp_path):
     settings = configuration["atlas"]["allen"]
-    manners = {**settings["manners"], "cache": tmp_path}
+    http = {**settings["http"], "cache": tmp_path}
     source = open_source(
-        "allen", url=settings["url"], download_url=settings["download_url"], **manners
+        "allen", url=settings["url"], download_url=settings["download_url"], **http
     )
-    assert source.at_once == manners["requests_at_once"] == 2
-    assert manners["requests_per_second"] == 2
+    assert source.at_once == http["requests_at_once"] == 2
+    assert http["requests_per_second"] == 2
     assert source.describe_url("energy", AGE, 5) == (
         "https://api.brain-map.org/grid_data/download/5?include=energy"
     )

@@ -17,9 +17,10 @@ from sparsekm.atlas.grid import GridError
 from sparsekm.atlas.manifest import digest, read_manifest
 from sparsekm.atlas.normalisation import normalise_age
 from sparsekm.atlas.ontology import read_ontology
+from sparsekm.atlas.phantom.energies import draw_energy
 from sparsekm.atlas.retrieval import retrieve_age
-from sparsekm.atlas.sources import NotFoundError, open_source
-from sparsekm.simulation.phantom.energies import draw_energy
+from sparsekm.atlas.sources import open_source
+from sparsekm.network.errors import NotFoundError
 
 
 @pytest.fixture(scope="module")

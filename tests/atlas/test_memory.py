@@ -14,9 +14,9 @@ from sparsekm.atlas.common_genes import find_common_genes
 from sparsekm.atlas.expression_file import describe_expression, read_expression, write_expression
 from sparsekm.atlas.normalisation import normalise_age
 from sparsekm.atlas.ontology import parse_ontology
+from sparsekm.atlas.phantom.archives import pack_annotation, pack_energy
 from sparsekm.atlas.retrieval import retrieve_age
 from sparsekm.atlas.vocabulary import AGES
-from sparsekm.simulation.phantom.archives import pack_annotation, pack_energy
 
 MOST = 2.5
 DIMS = (24, 20, 24)

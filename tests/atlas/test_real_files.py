@@ -9,9 +9,9 @@ import pytest
 
 from sparsekm.atlas.grid import read_annotation, read_energy
 from sparsekm.atlas.ontology import read_ontology
+from sparsekm.atlas.phantom.sizes import FULL_COUNTS, GRIDS, REGIONS
+from sparsekm.atlas.phantom.structures import UPPER, VENTRICLE_IDS
 from sparsekm.atlas.regions import assign_region, map_regions
-from sparsekm.simulation.phantom.sizes import FULL_COUNTS, GRIDS, REGIONS
-from sparsekm.simulation.phantom.structures import UPPER, VENTRICLE_IDS
 
 
 @pytest.fixture(scope="module")

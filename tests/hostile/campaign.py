@@ -1,20 +1,32 @@
-"""Reading many mutants in processes of their own, whatever becomes of those."""
+"""Reading many mutants, each in a child process with limits, whatever becomes of those."""
 
 from __future__ import annotations
 
-import json
+import contextlib
 import os
-import subprocess
-import sys
-import tempfile
-from collections.abc import Iterator
+import shutil
+import traceback
+import warnings
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
-from guard import MOST_SECONDS
+from guard import OffenceError, watched
+from kinds import KINDS, Kind
+from mutations import write_mutant
+
+from sparsekm.io import bounded_child
+from sparsekm.io.bounded_child import LimitError, run_bounded
+from sparsekm.io.input_error import InputError
 
 ROOT_SEED = 20180101
-_RUNNER = Path(__file__).with_name("run_trials.py")
+# Mutants are small, and libraries are loaded already: less than the limits of jobs.
+MOST_BYTES = 2**30
+MOST_SECONDS = 10
+
+_SOUND_ENOUGH = (InputError, FileNotFoundError)
+# Formats whose libraries take the memory, or the time, that damaged bytes ask for.
+_MAY_REACH_LIMITS = ("hdf5", "zip")
 
 
 @dataclass
@@ -23,11 +35,10 @@ class Findings:
 
     Attributes
     ----------
-    n_mutants, n_refused : int
-    bytes, seconds : int, float
-        Largest memory and longest time of a mutant.
-    total_seconds : float
-        Of reading, over all mutants.
+    n_mutants, n_refused, n_limited : int
+        The last were ended by a limit, and count as refused.
+    seconds : float
+        The longest processor time of a mutant.
     faults : list of str
         With kind, number and seed, so that each can be had again.
     kinds : dict of str to int
@@ -36,73 +47,104 @@ class Findings:
 
     n_mutants: int = 0
     n_refused: int = 0
-    bytes: int = 0
+    n_limited: int = 0
     seconds: float = 0.0
-    total_seconds: float = 0.0
     faults: list[str] = field(default_factory=list)
     kinds: dict[str, int] = field(default_factory=dict)
-
-    def add(self, result: dict) -> None:
-        """Count one mutant."""
-        self.n_mutants += 1
-        self.n_refused += result["is_refused"]
-        self.bytes = max(self.bytes, result["bytes"])
-        self.seconds = max(self.seconds, result["seconds"])
-        self.total_seconds += result["seconds"]
-        self.kinds[result["kind"]] = self.kinds.get(result["kind"], 0) + 1
-        if result["fault"]:
-            self.faults.append(
-                f"{result['kind']}, number {result['number']} of seed {ROOT_SEED}: "
-                f"{result['fault']}"
-            )
 
     def describe(self) -> str:
         """Give the figures in a line."""
         return (
-            f"{self.n_mutants} mutants of {len(self.kinds)} kinds: {self.n_refused} refused, "
-            f"{self.n_mutants - self.n_refused} read, {len(self.faults)} faults; at most "
-            f"{self.bytes / 2**20:.0f} MiB and {self.seconds:.2f} s for one, "
-            f"{self.total_seconds:.0f} s for all"
+            f"{self.n_mutants} mutants of {len(self.kinds)} kinds: {self.n_refused} refused "
+            f"({self.n_limited} of them by a limit), {self.n_mutants - self.n_refused} read, "
+            f"{len(self.faults)} faults; at most {self.seconds:.1f} s for one"
         )
 
 
-def run_campaign(sound: Path, first: int, end: int) -> Findings:
+class RefusedError(Exception):
+    """A reader refused a mutant as it should."""
+
+
+def run_campaign(sound: Path, scratch: Path, first: int, end: int) -> Findings:
     """Read the mutants with numbers in ``range(first, end)``."""
+    own = scratch / "sound"
+    shutil.copytree(sound, own)
     findings = Findings()
-    while first < end:
-        reached = first
-        for line in _run_process(sound, first, end):
-            if "begins" in line:
-                reached = line["begins"]
-            elif "ended" in line:
-                # The process is gone before its time: the mutant it had begun is to blame.
-                findings.n_mutants += 1
-                findings.faults.append(
-                    f"number {reached} of seed {ROOT_SEED} ended the process: {line['ended']}"
-                )
-            else:
-                findings.add(line)
-        first = reached + 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        # Once without damage: whatever is imported late is imported now.
+        for kind in KINDS:
+            file = _put(scratch / "mutant" / Path(kind.file).name, (own / kind.file).read_bytes())
+            kind.check(kind.read(file, own))
+            shutil.rmtree(file.parent)
+        for number in range(first, end):
+            _try_mutant(findings, number, own, scratch)
     return findings
 
 
-def _run_process(sound: Path, first: int, end: int) -> Iterator[dict]:
-    numbers = map(str, (ROOT_SEED, first, end))
-    threads = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL", "NUMBA")}
-    with (
-        tempfile.TemporaryDirectory() as scratch,
-        tempfile.TemporaryFile("w+") as errors,
-        subprocess.Popen(
-            [sys.executable, "-B", _RUNNER, sound, scratch, *numbers],
-            env={**os.environ, **threads},
-            stdout=subprocess.PIPE,
-            stderr=errors,
-            text=True,
-        ) as process,
-    ):
-        for line in process.stdout:
-            yield json.loads(line)
-        status = process.wait(timeout=2 * MOST_SECONDS)
-        if status != 0:
-            errors.seek(0)
-            yield {"ended": f"status {status}, {errors.read()[-2000:]}"}
+def _try_mutant(findings: Findings, number: int, sound: Path, scratch: Path) -> None:
+    """Read one mutant, and judge what came of it."""
+    kind = KINDS[number % len(KINDS)]
+    file = _put(scratch / "mutant" / Path(kind.file).name, (sound / kind.file).read_bytes())
+    # Spoiling a file that is spoilt already has libraries read it too.
+    with contextlib.suppress(LimitError):
+        run_bounded(file, partial(_spoil, kind, number, file, sound))
+    before, fault = _seconds_of_children(), ""
+    try:
+        run_bounded(file, partial(_read, kind, file, sound, scratch))
+    except LimitError as error:
+        findings.n_refused += 1
+        findings.n_limited += 1
+        if kind.form not in _MAY_REACH_LIMITS or kind.is_silent:
+            fault = str(error)
+    except InputError as error:
+        findings.n_refused += 1
+        fault = "" if str(error).startswith("refused: ") else str(error)
+    findings.seconds = max(findings.seconds, _seconds_of_children() - before)
+    findings.n_mutants += 1
+    findings.kinds[kind.name] = findings.kinds.get(kind.name, 0) + 1
+    if fault:
+        findings.faults.append(f"{kind.name}, number {number} of seed {ROOT_SEED}: {fault}")
+    shutil.rmtree(scratch / "mutant")
+
+
+def _spoil(kind: Kind, number: int, file: Path, sound: Path) -> None:
+    others = [(sound / other.file).read_bytes() for other in KINDS[number % 7 :: 7]]
+    write_mutant(file, file.read_bytes(), kind.form, [ROOT_SEED, number], others)
+
+
+def _read(kind: Kind, file: Path, sound: Path, scratch: Path) -> None:
+    """Read and check; raise `RefusedError` where it is refused as documented."""
+    try:
+        with watched(scratch):
+            kind.check(kind.read(file, sound))
+    except (MemoryError, OffenceError):
+        raise
+    except Exception as error:
+        where = "".join(traceback.format_exception(error)[-6:])
+        if isinstance(error, AssertionError):
+            raise AssertionError(f"what was read is not valid: {where}") from error
+        if kind.is_silent or not isinstance(error, _SOUND_ENOUGH):
+            raise AssertionError(f"{type(error).__name__} is not documented: {where}") from error
+        message, name = str(error), Path(kind.file)
+        if name.name not in message and str(name.parent) not in message:
+            raise AssertionError(f"the message does not name the file: {message}") from error
+        if "\n" in message or len(message) > 2500:
+            raise AssertionError(f"the message is not one short line: {message}") from error
+        raise RefusedError("refused: " + message) from error
+
+
+def _seconds_of_children() -> float:
+    return sum(os.times()[2:4])
+
+
+def _put(file: Path, content: bytes) -> Path:
+    file.parent.mkdir(parents=True)
+    file.write_bytes(content)
+    return file
+
+
+def lower_limits(monkeypatch) -> None:
+    """Let children take no more than what small files need."""
+    monkeypatch.setattr(bounded_child, "BASE_BYTES", MOST_BYTES)
+    monkeypatch.setattr(bounded_child, "BASE_SECONDS", MOST_SECONDS)

@@ -11,7 +11,7 @@ from snakemake.common.configfile import load_configfile
 from snakemake.exceptions import WorkflowError
 from snakemake.utils import update_config, validate
 
-from sparsekm.storage.input_error import InputError
+from sparsekm.io.input_error import InputError
 
 _WORKFLOW = Path(__file__).resolve().parents[2] / "workflow"
 _SCHEMA = _WORKFLOW / "schemas" / "config.schema.yaml"

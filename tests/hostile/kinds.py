@@ -37,13 +37,12 @@ from validity import (
 )
 
 from sparsekm.annotation import kept_by_age
-from sparsekm.annotation.cluster_overlap import read_overlap
-from sparsekm.annotation.enrichment_file import read_enrichment
+from sparsekm.annotation.cluster_overlap import OVERLAP
+from sparsekm.annotation.enrichment_file import ENRICHMENT
 from sparsekm.annotation.gene_set_file import read_gene_sets_file
 from sparsekm.annotation.gene_set_sources import read_gene_sets
 from sparsekm.annotation.gene_stability_file import read_stability
 from sparsekm.annotation.gene_table import read_gene_table
-from sparsekm.atlas.allen.cache import BodyCache
 from sparsekm.atlas.assembly import assemble_age
 from sparsekm.atlas.common_genes import read_common_genes
 from sparsekm.atlas.expression_file import add_truth, read_expression
@@ -53,25 +52,26 @@ from sparsekm.atlas.listing import read_listing
 from sparsekm.atlas.manifest import read_manifest
 from sparsekm.atlas.ontology import read_ontology
 from sparsekm.atlas.volume_header import parse_header
-from sparsekm.expression.normalised_file import (
+from sparsekm.io.cluster_table import read_cluster_table
+from sparsekm.io.consensus_file import CONSENSUS
+from sparsekm.io.evidence_file import EVIDENCE
+from sparsekm.io.fit_file import read_fit
+from sparsekm.io.gap_file import GAP
+from sparsekm.io.normalised_file import (
     read_anndata,
     read_classes,
     read_features,
     read_normalised,
 )
-from sparsekm.expression.reader import read_matrix
-from sparsekm.simulation.repetition_store import RepetitionStore
-from sparsekm.storage.cluster_table import read_cluster_table
-from sparsekm.storage.consensus_file import read_consensus
-from sparsekm.storage.evidence_file import EVIDENCE
-from sparsekm.storage.fit_file import read_fit
-from sparsekm.storage.gap_file import read_gap
-from sparsekm.storage.path_file import read_path
-from sparsekm.storage.reference_file import read_all_references
-from sparsekm.storage.resampling_file import read_all_resamplings
-from sparsekm.storage.score_file import SCORES
-from sparsekm.storage.split_file import read_all_splits
-from sparsekm.tuning.study.study_data import read_matrix as read_study_matrix
+from sparsekm.io.path_file import read_path
+from sparsekm.io.readers.reader import read_matrix
+from sparsekm.io.reference_file import References
+from sparsekm.io.resampling_file import Resamplings
+from sparsekm.io.score_file import SCORES
+from sparsekm.io.split_file import Splits
+from sparsekm.network.cache import BodyCache
+from sparsekm.studies.paper.repetition_store import RepetitionStore
+from sparsekm.studies.tuning.study_data import read_matrix as read_study_matrix
 
 
 @dataclass(frozen=True)
@@ -206,21 +206,21 @@ KINDS = [
         "references",
         "references.h5",
         "hdf5",
-        lambda f, _: read_all_references([f]),
+        lambda f, _: References.read([f]),
         check_references,
     ),
     Kind(
         "splits",
         "splits.h5",
         "hdf5",
-        lambda f, _: read_all_splits([f]),
+        lambda f, _: Splits.read([f]),
         check_splits,
     ),
     Kind(
         "resamplings",
         "resamplings.h5",
         "hdf5",
-        lambda f, _: read_all_resamplings([f]),
+        lambda f, _: Resamplings.read([f]),
         check_resamplings,
     ),
     Kind("repetition", "store/0.npz", "zip", _read_stored, check_repetition, True),
@@ -238,10 +238,10 @@ KINDS = [
         check_gene_sets,
     ),
     Kind("common genes", "common_genes.csv", "text", _alone(read_common_genes), check_ids),
-    _table("gap", "gap.csv", read_gap, sparsity="f", gap="f", se="f", chosen="b"),
-    _table("consensus", "consensus.csv", read_consensus, agreement="f", chosen="b"),
-    Kind("scores", "scores.csv", "text", _alone(SCORES.read), check_scores),
-    Kind("evidence", "evidence.csv", "text", _alone(EVIDENCE.read), check_evidence),
+    _table("gap", "gap.csv", GAP.read, sparsity="f", gap="f", se="f", chosen="b"),
+    _table("consensus", "consensus.csv", CONSENSUS.read, agreement="f", chosen="b"),
+    Kind("scores", "scores.csv", "text", _alone(SCORES.read_row), check_scores),
+    Kind("evidence", "evidence.csv", "text", _alone(EVIDENCE.read_row), check_evidence),
     _table("clusters", "clusters.csv", read_cluster_table, sample="O", label="O"),
     _table("gene table", "genes.csv", read_gene_table, symbol="O"),
     Kind(
@@ -251,10 +251,10 @@ KINDS = [
         lambda f, _: pd.DataFrame({"share": read_stability(f, GENES)}),
         partial(check_table, {"share": "f"}),
     ),
-    _table("contingency", "contingency.csv", read_overlap, label="O", cluster="i", is_best="b"),
-    _table("enrichment", "enrichment.csv", read_enrichment, term="O", n_shared="i"),
+    _table("contingency", "contingency.csv", OVERLAP.read, label="O", cluster="i", is_best="b"),
+    _table("enrichment", "enrichment.csv", ENRICHMENT.read, term="O", n_shared="i"),
     _table("kept by age", "kept_by_age.csv", kept_by_age.read_ages, symbol="O", n_kept="i"),
-    _table("changes", "changes.csv", kept_by_age.read_changes, enter="O", n_stay="i"),
+    _table("changes", "changes.csv", kept_by_age.CHANGES.read, enter="O", n_stay="i"),
     Kind("configuration", "config.yaml", "yaml", _alone(read_configuration), check_configuration),
 ]
 """Every kind of file, in the order in which they take turns."""

@@ -14,38 +14,34 @@ import pandas as pd
 import yaml
 from scipy import sparse
 
-from sparsekm.annotation.cluster_overlap import COLUMNS as OVERLAP_COLUMNS
-from sparsekm.annotation.cluster_overlap import write_overlap
-from sparsekm.annotation.enrichment_file import COLUMNS as ENRICHMENT_COLUMNS
-from sparsekm.annotation.enrichment_file import write_enrichment
+from sparsekm.annotation.cluster_overlap import OVERLAP
+from sparsekm.annotation.enrichment_file import ENRICHMENT
 from sparsekm.annotation.gene_set_file import write_gene_sets
 from sparsekm.annotation.gene_set_sources import read_gene_sets
 from sparsekm.annotation.gene_table import gene_table, write_gene_table
-from sparsekm.annotation.kept_by_age import tabulate_ages, tabulate_changes, write_ages
-from sparsekm.atlas.allen.cache import BodyCache
+from sparsekm.annotation.kept_by_age import CHANGES, tabulate_ages, tabulate_changes
 from sparsekm.atlas.assembly import assemble_age
 from sparsekm.atlas.common_genes import write_common_genes
 from sparsekm.atlas.expression_file import describe_expression, write_expression
 from sparsekm.atlas.ontology import read_ontology
+from sparsekm.atlas.phantom.source import PhantomSource
 from sparsekm.atlas.retrieval import retrieve_age, retrieve_genes, retrieve_ontology
 from sparsekm.cluster.sparsity_path import SparsityPath
-from sparsekm.expression.normalised_file import write_normalised
-from sparsekm.simulation.phantom.source import PhantomSource
-from sparsekm.simulation.repetition import METRICS, Repetition
-from sparsekm.simulation.repetition_store import RepetitionStore
-from sparsekm.storage.atomic import write_table
-from sparsekm.storage.cluster_table import write_cluster_table
-from sparsekm.storage.consensus_file import COLUMNS as CONSENSUS_COLUMNS
-from sparsekm.storage.consensus_file import write_consensus
-from sparsekm.storage.evidence_file import EVIDENCE
-from sparsekm.storage.fit_file import read_fit, write_fit
-from sparsekm.storage.gap_file import COLUMNS as GAP_COLUMNS
-from sparsekm.storage.gap_file import write_gap
-from sparsekm.storage.path_file import pick_fit, write_path
-from sparsekm.storage.reference_file import References, write_references
-from sparsekm.storage.resampling_file import Resamplings, write_resamplings
-from sparsekm.storage.score_file import SCORES
-from sparsekm.storage.split_file import Splits, write_splits
+from sparsekm.io.atomic import write_table
+from sparsekm.io.cluster_table import write_cluster_table
+from sparsekm.io.consensus_file import CONSENSUS
+from sparsekm.io.evidence_file import EVIDENCE
+from sparsekm.io.fit_file import read_fit, write_fit
+from sparsekm.io.gap_file import GAP
+from sparsekm.io.normalised_file import write_normalised
+from sparsekm.io.path_file import pick_fit, write_path
+from sparsekm.io.reference_file import References
+from sparsekm.io.resampling_file import Resamplings
+from sparsekm.io.score_file import SCORES
+from sparsekm.io.split_file import Splits
+from sparsekm.network.cache import BodyCache
+from sparsekm.studies.paper.repetition import METRICS, Repetition
+from sparsekm.studies.paper.repetition_store import RepetitionStore
 from sparsekm.tuning.resampled_paths import FAMILIES, ResampledPaths
 
 AGE = "E11.5"
@@ -237,11 +233,9 @@ def _write_results(folder: Path) -> None:
     grid = np.array([1.0, 2.0])
     about = {**ATTRIBUTES, "reference": "permutation", "scheme": "halves"}
     references = References(np.arange(3), grid, rng.random((3, 2)) + 1, about)
-    write_references(folder / "references.h5", references)
-    write_splits(
-        folder / "splits.h5",
-        Splits(np.arange(3), grid, rng.random((3, 2)), rng.integers(0, 4, (2, p)), 4, about),
-    )
+    references.write(folder / "references.h5")
+    splits = Splits(np.arange(3), grid, rng.random((3, 2)), rng.integers(0, 4, (2, p)), 4, about)
+    splits.write(folder / "splits.h5")
     drawn = np.array([[True] * p, [True, False] * 2 + [True]])
     paths = [
         ResampledPaths(
@@ -252,7 +246,7 @@ def _write_results(folder: Path) -> None:
         )
         for index in range(2)
     ]
-    write_resamplings(folder / "resamplings.h5", Resamplings(np.arange(2), grid, paths, ATTRIBUTES))
+    Resamplings(np.arange(2), grid, paths, ATTRIBUTES).write(folder / "resamplings.h5")
     metrics = {name: float(number) for number, name in enumerate(METRICS)}
     RepetitionStore(folder / "store", DIGEST).keep(
         0, Repetition(metrics, rng.random(p), rng.random((4, 5)))
@@ -263,9 +257,9 @@ def _write_results(folder: Path) -> None:
 
 
 def _write_tables(folder: Path) -> None:
-    gap = pd.DataFrame(np.arange(18.0).reshape(2, 9) / 7, columns=list(GAP_COLUMNS))
-    write_gap(folder / "gap.csv", gap.assign(n_selected=[1, 2]).drop(columns="chosen"), 1)
-    SCORES.write(
+    gap = pd.DataFrame(np.arange(18.0).reshape(2, 9) / 7, columns=list(GAP.columns))
+    GAP.write(folder / "gap.csv", gap.assign(n_selected=[1, 2]).drop(columns="chosen"), 1)
+    SCORES.write_row(
         folder / "scores.csv",
         {
             "dataset": "toy",
@@ -275,7 +269,7 @@ def _write_tables(folder: Path) -> None:
             **dict.fromkeys(("ecr", "pzw", "pnw"), None),
         },
     )
-    EVIDENCE.write(
+    EVIDENCE.write_row(
         folder / "evidence.csv",
         {
             "dataset": "toy",
@@ -290,23 +284,18 @@ def _write_tables(folder: Path) -> None:
     fit = read_fit(folder / "tuned.h5")
     fits = {"l0": replace(fit, confidence=None), "sparse": fit}
     write_cluster_table(folder / "clusters.csv", ["a", "NA", "1", *"bcdef"], KINDS_OF_SAMPLES, fits)
-    consensus = pd.DataFrame(np.arange(10.0).reshape(2, 5) / 7, columns=CONSENSUS_COLUMNS[:5])
+    consensus = pd.DataFrame(np.arange(10.0).reshape(2, 5) / 7, columns=list(CONSENSUS.columns)[:5])
     flags = {"admissible": [True, False], "chosen": [True, False]}
-    write_consensus(folder / "consensus.csv", consensus.assign(n_selected=[1, 2], **flags))
+    CONSENSUS.write(folder / "consensus.csv", consensus.assign(n_selected=[1, 2], **flags))
     shares = pd.DataFrame({"symbol": GENES, "kept": [0, 1, 2, 2, 1], "subsamples": 2})
     write_table(shares.assign(stability=shares["kept"] / 2), folder / "stability.csv")
-    write_overlap(
-        pd.DataFrame(
-            [["l0", 0, 4, "a", "A", "#ff0000", 4, 3, 0.75, 0.75, True]], columns=OVERLAP_COLUMNS
-        ),
-        folder / "contingency.csv",
+    overlap = ["l0", 0, 4, "a", "A", "#ff0000", 4, 3, 0.75, 0.75, True]
+    OVERLAP.write(
+        folder / "contingency.csv", pd.DataFrame([overlap], columns=list(OVERLAP.columns))
     )
-    write_enrichment(
-        pd.DataFrame(
-            [["kept", "T1", "first", 20, 5, 4, 3, 1.0, 3.0, 0.01, 0.02, "Shh;Pax6"]],
-            columns=list(ENRICHMENT_COLUMNS),
-        ),
-        folder / "enrichment.csv",
+    term = ["kept", "T1", "first", 20, 5, 4, 3, 1.0, 3.0, 0.01, 0.02, "Shh;Pax6"]
+    ENRICHMENT.write(
+        folder / "enrichment.csv", pd.DataFrame([term], columns=list(ENRICHMENT.columns))
     )
     tables = {
         age: pd.DataFrame(
@@ -315,5 +304,5 @@ def _write_tables(folder: Path) -> None:
         for age in ("E11.5", "P4")
     }
     ages = tabulate_ages(tables)
-    write_ages(ages, folder / "kept_by_age.csv")
-    write_ages(tabulate_changes(ages, list(tables)), folder / "changes.csv")
+    write_table(ages, folder / "kept_by_age.csv")
+    CHANGES.write(folder / "changes.csv", tabulate_changes(ages, list(tables)))

@@ -1,10 +1,51 @@
-"""Configurations that are refused by themselves are refused by a run, in a line and at once."""
+"""Hostile configurations are refused by the checks, and by a run, in a line and at once."""
+
+import re
 
 import pytest
-from documented_inputs import INPUTS
+from configuration_reader import ConfigurationError, read_configuration
 from small_project import make_project
 
 pytestmark = pytest.mark.xdist_group("hostile")
+
+
+def bomb():
+    lines = ["x0: &x0 [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]"]
+    for level in range(1, 9):
+        lines.append(f"x{level}: &x{level} [{', '.join([f'*x{level - 1}'] * 10)}]")
+    return "\n".join(lines)
+
+
+BOMB = bomb()
+ESCAPED = "matrices: {../../escaped: {path: a.csv}}\n"
+SETS = "{source: gmt, path: 'https://example.org/'}"
+REFUSED = [
+    (BOMB, "configuration: values=1234567900 should be <= 100000."),
+    (ESCAPED, "matrices: '../../escaped' should match ^[A-Za-z0-9_.-]+$ and be neither an age's"),
+    ("methods: &m [l0, *m]\n", "methods.1: should not nest in itself, nor deeper than 50."),
+    (
+        "tuning: {sparsities: {l1: [.nan, 2]}}\n",
+        "tuning.sparsities.l1.0=nan: a number should be finite.",
+    ),
+    (
+        'matrices: {"cells\\n": {path: a.csv}}\n',
+        "matrices: keys ['cells\\n'] should be printable text.",
+    ),
+    (
+        f"matrices: {{a: {{path: a.csv}}}}\nannotation: {{gene_sets: {SETS}}}\n",
+        "annotation.gene_sets.path: url='https://example.org/' should end in the name of a file.",
+    ),
+    ("atlas: [1, 2\nmethods: }\n", "Config file is not valid JSON or YAML."),
+]
+
+
+@pytest.mark.parametrize(("text", "line"), REFUSED)
+def test_the_checks_refuse_it_in_a_line(tmp_path, text, line):
+    file = tmp_path / "config.yaml"
+    file.write_text(text)
+    with pytest.raises(ConfigurationError, match="^" + re.escape(f"{file}: {line}")) as error:
+        read_configuration(file)
+    assert "\n" not in str(error.value)
 
 
 @pytest.fixture(scope="module")
@@ -14,22 +55,12 @@ def project(tmp_path_factory, project_root):
     return make_project(folder, project_root)
 
 
-@pytest.mark.parametrize(
-    ("name", "line"),
-    [
-        (
-            "a configuration whose aliases multiply to 10^9 values",
-            "\nconfiguration: values=1234567900 should be <= 100000.",
-        ),
-        ("a data set called ../../escaped", "\nmatrices: '../../escaped' should match ^[A-Za-z0"),
-    ],
-)
-def test_snakemake_says_what_the_checks_say(project, name, line):
-    # This only writes the configuration; the run reads it.
-    INPUTS[name](None, project.root)
+@pytest.mark.parametrize(("text", "line"), REFUSED[:2])
+def test_snakemake_says_what_the_checks_say(project, text, line):
+    (project.root / "config.yaml").write_text(text)
     done = project.snakemake("--cores", "1", "--dry-run")
     assert done.returncode != 0
-    assert line in done.stdout
+    assert f"\n{line}" in done.stdout
     assert "Traceback" not in done.stdout
     assert len(done.stdout) < 5000
     assert not list(project.root.parent.glob("**/escaped*"))

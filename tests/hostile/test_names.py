@@ -11,11 +11,11 @@ import pytest
 
 from sparsekm.annotation.gene_table import gene_table, write_gene_table
 from sparsekm.cluster.sparsity_path import SparsityPath
-from sparsekm.expression.normalised_file import write_normalised
+from sparsekm.io.fit_file import read_fit, write_fit
+from sparsekm.io.normalised_file import write_normalised
+from sparsekm.io.path_file import pick_fit, write_path
+from sparsekm.io.score_file import SCORES
 from sparsekm.reporting.report import load_dataset_result, write_report
-from sparsekm.storage.fit_file import read_fit, write_fit
-from sparsekm.storage.path_file import pick_fit, write_path
-from sparsekm.storage.score_file import SCORES
 
 # What the tests look at is made once in each process.
 pytestmark = pytest.mark.xdist_group("names")
@@ -97,8 +97,8 @@ def write_fits(folder, codes, p, var):
         fit = pick_fit(path, 0, np.zeros((3, p)), {**about, "search": "alternate"})
         write_path(folder / method / "path.h5", path, about)
         write_fit(folder / method / "tuned.h5", fit)
-        row = dict.fromkeys(SCORES.contract, 1.0) | {"dataset": "E11.5", "method": method}
-        SCORES.write(folder / method / "scores.csv", row)
+        row = dict.fromkeys(SCORES.columns, 1.0) | {"dataset": "E11.5", "method": method}
+        SCORES.write_row(folder / method / "scores.csv", row)
         files["fits"][method] = folder / method / "tuned.h5"
         files["scores"][method] = folder / method / "scores.csv"
     fits = {method: read_fit(file) for method, file in files["fits"].items()}

@@ -15,7 +15,9 @@ from sound_files import AGE
 from sparsekm.atlas.grid import MAX_VOLUME_BYTES
 from sparsekm.atlas.listing import select_candidates
 from sparsekm.atlas.ontology import MAX_DEPTH
-from sparsekm.simulation.repetition import METRICS
+from sparsekm.io.known_classes import UNKNOWN
+from sparsekm.io.readers.raw_matrix import MIN_LABELS
+from sparsekm.studies.paper.repetition import METRICS
 from sparsekm.tuning.resampled_paths import FAMILIES
 
 
@@ -107,7 +109,8 @@ def check_matrix(raw) -> None:
         assert all(is_text(name) for name in raw.samples)
     if raw.labels is not None:
         assert raw.labels.shape == (n,)
-        assert all(is_text(label) and label.strip() for label in raw.labels)
+        assert all(is_text(label) and label == label.strip() for label in raw.labels)
+        assert np.count_nonzero(raw.labels != UNKNOWN) >= MIN_LABELS
     if raw.relevant is not None:
         assert raw.relevant.shape == (p,)
         assert raw.relevant.dtype == bool
@@ -192,7 +195,7 @@ def check_splits(read) -> None:
 
 def check_resamplings(read) -> None:
     n_clusters, m = read.attributes["n_clusters"], read.sparsities.size
-    n, p = read.shape
+    n, p = read.paths[0].labels.shape[-1], read.paths[0].drawn.size
     assert len(read.paths) == read.indices.size
     for path in read.paths:
         assert path.labels.shape == (len(FAMILIES), m, n)

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from sparsekm.storage.cluster_table import read_cluster_table, write_cluster_table
+from sparsekm.io.cluster_table import read_cluster_table, write_cluster_table
 
 
 def fit(labels, confidence=None):

@@ -8,8 +8,8 @@ import sys
 
 import pytest
 
-from sparsekm.storage import file_lock
-from sparsekm.storage.file_lock import is_supported, lock_file
+from sparsekm.io import file_lock
+from sparsekm.io.file_lock import is_supported, lock_file
 
 WITHOUT_FCNTL = """
 import sys
@@ -65,7 +65,7 @@ def test_without_such_locks_in_the_system_one_sentence_says_what_is_supported(
 
 
 @pytest.mark.parametrize(
-    "module", ["sparsekm.atlas.allen.source", "sparsekm.storage.file_lock", "workflow_job"]
+    "module", ["sparsekm.atlas.allen.source", "sparsekm.io.file_lock", "workflow_job"]
 )
 def test_modules_load_where_the_system_has_no_such_locks(project_root, module):
     scripts = str(project_root / "scripts")

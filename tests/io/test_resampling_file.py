@@ -4,13 +4,8 @@ import h5py
 import numpy as np
 import pytest
 
-from sparsekm.storage.checked_hdf5 import DamagedFileError
-from sparsekm.storage.resampling_file import (
-    Resamplings,
-    read_all_resamplings,
-    read_resamplings,
-    write_resamplings,
-)
+from sparsekm.io.checked_hdf5 import DamagedFileError
+from sparsekm.io.resampling_file import Resamplings
 from sparsekm.tuning.resampled_paths import FAMILIES, ResampledPaths
 
 F, N = len(FAMILIES), 7
@@ -32,9 +27,9 @@ def batch(attributes, indices, sparsities=(2.0, 5.0), **sizes):
 
 def test_batches_are_read_as_one_in_the_order_of_their_numbers(tmp_path, attributes):
     files = [tmp_path / "b.h5", tmp_path / "a.h5"]
-    write_resamplings(files[0], batch(attributes, [2, 3]))
-    write_resamplings(files[1], batch(attributes, [0, 1, 4]))
-    found = read_all_resamplings(files)
+    batch(attributes, [2, 3]).write(files[0])
+    batch(attributes, [0, 1, 4]).write(files[1])
+    found = Resamplings.read(files)
     assert found.indices.tolist() == [0, 1, 2, 3, 4]
     assert found.attributes == attributes
     for index, read in enumerate(found.paths):
@@ -51,20 +46,20 @@ def test_batches_are_read_as_one_in_the_order_of_their_numbers(tmp_path, attribu
 @pytest.mark.parametrize(
     ("indices", "other", "message"),
     [
-        ([1, 2], {}, "stands in two batches"),
+        ([1, 2], {}, "is in two batches"),
         ([2], {"sparsities": (2.0, 6.0)}, "should be as in"),
-        ([2], {"n": 8}, r"\(n_samples, n_features\)=\(8, 11\) should be \(7, 11\), as in"),
-        ([2], {"p": 12}, r"\(n_samples, n_features\)=\(7, 12\) should be \(7, 11\), as in"),
+        ([2], {"n": 8}, "n_samples=8 should be 7, as in"),
+        ([2], {"p": 12}, "n_features=12 should be 11, as in"),
     ],
 )
 def test_batches_that_do_not_fit_together_are_refused(
     tmp_path, attributes, indices, other, message
 ):
     files = [tmp_path / "a.h5", tmp_path / "b.h5"]
-    write_resamplings(files[0], batch(attributes, [0, 1]))
-    write_resamplings(files[1], batch(attributes, indices, **other))
+    batch(attributes, [0, 1]).write(files[0])
+    batch(attributes, indices, **other).write(files[1])
     with pytest.raises(DamagedFileError, match=message):
-        read_all_resamplings(files)
+        Resamplings.read(files)
 
 
 def at(name, place, value):
@@ -88,13 +83,13 @@ def another(name, change):
     [
         (at("labels", (0, 0, 0, 0), 2), r"labels should lie in \[0, 2\)"),
         (at("labels", (0, 0, 0, 0), -1), r"labels should lie in \[0, 2\)"),
-        (at("drawn", (0, 0), 2), "drawn should be 0 or 1"),
+        (at("drawn", (0, 0), 2), r"drawn should lie in \[0, 1\]"),
         (at("kept", 1, 255), "kept should be among those drawn"),
         (at("separation", (0, 0, 0), np.inf), "separation should be >= 0 and finite"),
         (at("separation", (0, 0, 0), -1), "separation should be >= 0 and finite"),
         (another("kept", lambda kept: kept[..., :1]), "kept: shape="),
         (another("labels", lambda labels: labels[:, :1]), "labels: shape="),
-        (another("labels", lambda labels: labels[..., :0]), "labels: there should be some"),
+        (another("labels", lambda labels: labels[..., :0]), "labels: size=0 should be >= 1"),
         (
             another("labels", lambda labels: labels + np.int32(2**15)),
             "labels: values should fit int16",
@@ -105,9 +100,9 @@ def another(name, change):
 )
 def test_what_its_writer_never_writes_is_refused(tmp_path, attributes, change, message):
     file = tmp_path / "0.h5"
-    write_resamplings(file, batch(attributes, [0, 1]))
+    batch(attributes, [0, 1]).write(file)
     with h5py.File(file, "r+") as opened:
         change(opened)
     with pytest.raises(DamagedFileError, match=message) as error:
-        read_resamplings(file)
+        Resamplings.read([file])
     assert "rule resample_path" in str(error.value)

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from sparsekm.storage.checked_hdf5 import DamagedFileError
-from sparsekm.storage.split_file import Splits, read_all_splits, write_splits
+from sparsekm.io.checked_hdf5 import DamagedFileError
+from sparsekm.io.split_file import Splits
 
 ATTRIBUTES = {
     "method": "l0",
@@ -34,9 +34,9 @@ def batch(indices, sparsities=(2.0, 5.0), n_features=3):
 
 def test_batches_are_read_as_one_in_the_order_of_their_numbers(tmp_path):
     files = [tmp_path / "b.h5", tmp_path / "a.h5"]
-    write_splits(files[0], batch([2, 3]))
-    write_splits(files[1], batch([0, 1, 4]))
-    found = read_all_splits(files)
+    batch([2, 3]).write(files[0])
+    batch([0, 1, 4]).write(files[1])
+    found = Splits.read(files)
     assert found.indices.tolist() == [0, 1, 2, 3, 4]
     np.testing.assert_allclose(found.agreements[:, 0], [0, 0.1, 0.2, 0.3, 0.4])
     assert found.n_fits == 5
@@ -50,14 +50,14 @@ def test_batches_are_read_as_one_in_the_order_of_their_numbers(tmp_path):
 @pytest.mark.parametrize(
     ("other", "message"),
     [
-        (batch([1, 2]), "stands in two batches"),
+        (batch([1, 2]), "is in two batches"),
         (batch([2], sparsities=(2.0, 6.0)), "should be"),
-        (batch([2], n_features=4), "selections of shape"),
+        (batch([2], n_features=4), "n_features=4 should be 3, as in"),
     ],
 )
 def test_batches_that_do_not_fit_together_are_refused(tmp_path, other, message):
     files = [tmp_path / "a.h5", tmp_path / "b.h5"]
-    write_splits(files[0], batch([0, 1]))
-    write_splits(files[1], other)
+    batch([0, 1]).write(files[0])
+    other.write(files[1])
     with pytest.raises(DamagedFileError, match=message):
-        read_all_splits(files)
+        Splits.read(files)

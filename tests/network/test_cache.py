@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from sparsekm.atlas.allen.cache import BodyCache
-from sparsekm.atlas.sources import NotFoundError
+from sparsekm.network.cache import BodyCache
+from sparsekm.network.errors import NotFoundError
 
 NAME, URL, BODY = "E11pt5/energy/1.zip", "http://host/1", b"some bytes"
 

@@ -10,11 +10,11 @@ from datetime import UTC, datetime
 
 import pytest
 
-from sparsekm.atlas.allen.gate import LONGEST_PAUSE, RequestGate
-from sparsekm.atlas.allen.patience import Patience
-from sparsekm.atlas.allen.transport import TransientError, parse_retry_after
-from sparsekm.atlas.sources import UnavailableError
-from sparsekm.storage import file_lock
+from sparsekm.io import file_lock
+from sparsekm.network.errors import UnavailableError
+from sparsekm.network.gate import LONGEST_PAUSE, RequestGate
+from sparsekm.network.retry import Patience
+from sparsekm.network.transport import TransientError, parse_retry_after
 
 
 class FakeTime:
@@ -113,7 +113,7 @@ def test_without_locks_on_files_the_limits_hold_within_a_process(tmp_path, monke
 
 def test_a_killed_process_lets_go_of_its_place(tmp_path):
     code = (
-        "from sparsekm.atlas.allen.gate import RequestGate\n"
+        "from sparsekm.network.gate import RequestGate\n"
         f"gate = RequestGate({str(tmp_path)!r}, per_second=1e6, at_once=1)\n"
         "with gate.passing():\n print('in', flush=True)\n import time; time.sleep(60)\n"
     )

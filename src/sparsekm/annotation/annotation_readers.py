@@ -68,7 +68,7 @@ def read_gene2go(file: str | Path, tax_id: str = MOUSE) -> Iterator[Annotation]:
     ----------
     file : path
     tax_id : str
-        The organism; lines of others are passed over.
+        The organism; lines of others are skipped.
 
     Yields
     ------

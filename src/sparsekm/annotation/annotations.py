@@ -15,8 +15,6 @@ from sparsekm.annotation.gene_sets import GeneSets, build_gene_sets, unique_syno
 from sparsekm.annotation.obo_reader import TermTree
 from sparsekm.annotation.text_lines import GeneSetError
 
-MOST_PAIRS = 50_000_000
-"""Pairs of gene and term, ancestors included; those of the mouse are some 4 million."""
 _NO_DATA = "ND"
 
 
@@ -51,7 +49,7 @@ def collect_annotations(
     Raises
     ------
     GeneSetError
-        If no annotation is left, or there are more than `MOST_PAIRS` pairs.
+        If no annotation is left.
     """
     direct: dict[str, set[str]] = {}
     claims: list[tuple[str, str]] = []
@@ -74,7 +72,7 @@ def collect_annotations(
             f"{source}: annotations left=0 of {counts['annotations read']} should be >= 1."
         )
     counts["pairs of gene and term"] = sum(len(terms) for terms in direct.values())
-    members = _propagate(direct, tree, source)
+    members = _propagate(direct, tree)
     counts["pairs with ancestors"] = sum(len(genes) for genes in members.values())
     return build_gene_sets(
         identifier,
@@ -104,16 +102,9 @@ def _reason_against(annotation: Annotation, term) -> str | None:
     return _OBSOLETE if term.is_obsolete else None
 
 
-def _propagate(direct: dict[str, set[str]], tree: TermTree, source: str) -> dict[str, set[str]]:
+def _propagate(direct: dict[str, set[str]], tree: TermTree) -> dict[str, set[str]]:
     members: dict[str, set[str]] = {}
-    pairs = 0
     for gene, terms in direct.items():
-        above = frozenset().union(*(tree.ancestors[term] for term in terms))
-        pairs += len(above)
-        if pairs > MOST_PAIRS:
-            raise GeneSetError(
-                f"{source}: pairs of gene and term={pairs} should be <= {MOST_PAIRS}."
-            )
-        for term in above:
+        for term in frozenset().union(*(tree.ancestors[term] for term in terms)):
             members.setdefault(term, set()).add(gene)
     return members

@@ -1,7 +1,7 @@
 """Clusters against known classes (the regions of an atlas): who shares how many samples with whom.
 
 This module defines the file ``contingency.csv``: a row for each method, cluster and class that
-share samples, with the columns of `COLUMNS`. Samples without a known class are left out, also of
+share samples, with the columns of `OVERLAP`. Samples without a known class are left out, also of
 ``n_cluster``.
 """
 
@@ -9,29 +9,30 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from sparsekm.annotation.known_classes import distinct_classes, is_known
-from sparsekm.storage.atomic import write_table
-from sparsekm.storage.checked_table import FLAG, NUMBER, WHOLE, WORD, read_table
+from sparsekm.io.checked_table import FLAG, NUMBER, WHOLE, WORD
+from sparsekm.io.known_classes import distinct_classes, is_known
+from sparsekm.io.table_format import TableFormat
 
-_CONTRACT = {
-    "method": WORD,
-    "cluster": WHOLE,
-    "n_cluster": WHOLE,
-    "label": WORD,
-    "name": WORD,
-    "color": WORD,
-    "n_label": WHOLE,
-    "n_shared": WHOLE,
-    "share_of_cluster": NUMBER,
-    "share_of_label": NUMBER,
-    "is_best": FLAG,
-}
-COLUMNS = tuple(_CONTRACT)
+OVERLAP = TableFormat(
+    "match_clusters",
+    {
+        "method": WORD,
+        "cluster": WHOLE,
+        "n_cluster": WHOLE,
+        "label": WORD,
+        "name": WORD,
+        "color": WORD,
+        "n_label": WHOLE,
+        "n_shared": WHOLE,
+        "share_of_cluster": NUMBER,
+        "share_of_label": NUMBER,
+        "is_best": FLAG,
+    },
+)
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,7 @@ def overlap_clusters(labels: np.ndarray, regions: np.ndarray, order: list[str]) 
     ----------
     labels : int array of shape (n,)
     regions : array of str, shape (n,)
-        As `sparsekm.annotation.known_classes` describes them.
+        As `sparsekm.io.known_classes` describes them.
     order : list of str
         The regions in the order of the columns; it decides ties.
 
@@ -103,7 +104,7 @@ def tabulate_overlap(
 
     Returns
     -------
-    table : DataFrame with the columns of `COLUMNS`
+    table : DataFrame with the columns of `OVERLAP`
         By method, cluster and falling ``n_shared``; ``is_best`` marks one row of each cluster,
         whose ``share_of_cluster`` is the cluster's purity.
     """
@@ -113,7 +114,7 @@ def tabulate_overlap(
         else [_tabulate(m, found, labels, regions) for m, found in clusters.items()]
     )
     if not parts:
-        return pd.DataFrame({column: [] for column in COLUMNS})
+        return pd.DataFrame({column: [] for column in OVERLAP.columns})
     return pd.concat(parts, ignore_index=True)
 
 
@@ -143,14 +144,4 @@ def _tabulate(
     rows = rows[rows["n_shared"] > 0].sort_values(
         ["cluster", "n_shared", "is_best"], ascending=[True, False, False], kind="stable"
     )
-    return rows[list(COLUMNS)]
-
-
-def write_overlap(table: pd.DataFrame, file: str | Path) -> None:
-    """Write the table as UTF-8 CSV, whole or not at all."""
-    write_table(table[list(COLUMNS)], file)
-
-
-def read_overlap(file: str | Path) -> pd.DataFrame:
-    """Read a table written by `write_overlap`."""
-    return read_table(file, _CONTRACT, "match_clusters")
+    return rows[list(OVERLAP.columns)]

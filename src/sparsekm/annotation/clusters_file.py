@@ -26,8 +26,8 @@ import numpy as np
 import pandas as pd
 
 from sparsekm.annotation.gene_table import VERDICTS, judge_features, rank_scores
-from sparsekm.storage.atomic_hdf5 import write_anndata
-from sparsekm.storage.fit_file import Fit
+from sparsekm.io.atomic_hdf5 import write_anndata
+from sparsekm.io.fit_file import Fit
 
 
 def add_clusters(data: anndata.AnnData, fits: Mapping[str, Fit]) -> None:
@@ -36,7 +36,7 @@ def add_clusters(data: anndata.AnnData, fits: Mapping[str, Fit]) -> None:
     Parameters
     ----------
     data : AnnData of n samples and p features
-        As `sparsekm.expression.normalised_file.read_anndata` gives it.
+        As `sparsekm.io.normalised_file.read_anndata` gives it.
     fits : mapping of method name to Fit
 
     Raises

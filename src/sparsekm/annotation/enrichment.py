@@ -25,7 +25,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import false_discovery_control, hypergeom
 
-from sparsekm.annotation.enrichment_file import COLUMNS
+from sparsekm.annotation.enrichment_file import ENRICHMENT
 from sparsekm.annotation.gene_matching import MatchedFeatures
 from sparsekm.annotation.gene_sets import GeneSets
 
@@ -79,7 +79,7 @@ def find_enriched(
 
     Returns
     -------
-    table : DataFrame with the columns of `enrichment_file.COLUMNS`
+    table : DataFrame with the columns of `enrichment_file.ENRICHMENT`
 
     Raises
     ------
@@ -99,7 +99,7 @@ def find_enriched(
         for name, genes in chosen.items()
     ]
     if not parts or not tested:
-        return pd.DataFrame({column: [] for column in COLUMNS}).astype({"genes": object})
+        return pd.DataFrame({column: [] for column in ENRICHMENT.columns}).astype({"genes": object})
     return pd.concat(parts, ignore_index=True)
 
 
@@ -140,7 +140,7 @@ def _test_group(
             "q_value": false_discovery_control(p_value) if len(carries) else p_value,
             "genes": [";".join(sorted(matched.symbols[g] for g in genes)) for genes in shared],
         },
-        columns=list(COLUMNS),
+        columns=list(ENRICHMENT.columns),
     )
     # Ties, as among terms with the same genes, go by size and identifier.
     return table.sort_values(["p_value", "n_term", "term"], kind="stable", ignore_index=True)

@@ -16,13 +16,13 @@ from sparsekm.annotation.annotation_readers import read_gaf, read_gene2go
 from sparsekm.annotation.gmt_reader import read_gmt
 from sparsekm.annotation.obo_reader import read_obo
 from sparsekm.annotation.text_lines import GeneSetError
-from sparsekm.atlas.allen.cache import BodyCache
-from sparsekm.atlas.allen.gate import RequestGate
-from sparsekm.atlas.allen.patience import Patience
 from sparsekm.atlas.allen.source import describe_client
-from sparsekm.atlas.allen.transport import Transport
-from sparsekm.atlas.sources import RefusedError
-from sparsekm.storage.atomic import atomic_path
+from sparsekm.io.atomic import atomic_path
+from sparsekm.network.cache import BodyCache
+from sparsekm.network.errors import RefusedError
+from sparsekm.network.gate import RequestGate
+from sparsekm.network.retry import Patience
+from sparsekm.network.transport import Transport
 
 MOST_BYTES = 2 * 1024**3
 """Largest file accepted, as it is sent."""
@@ -64,7 +64,7 @@ def fetch_gene_sets(
     patience : Patience, optional
         How often to try.
     **timeouts : float
-        As in `sparsekm.atlas.allen.transport.Transport`.
+        As in `sparsekm.network.transport.Transport`.
 
     Raises
     ------

@@ -16,9 +16,9 @@ import h5py
 import numpy as np
 
 from sparsekm.annotation.gene_sets import IDENTIFIERS, GeneSets
-from sparsekm.storage.atomic_hdf5 import atomic_hdf5
-from sparsekm.storage.checked_hdf5 import DamagedFileError, open_checked, read_array
-from sparsekm.storage.input_error import reason_of
+from sparsekm.io.atomic_hdf5 import atomic_hdf5
+from sparsekm.io.checked_hdf5 import DamagedFileError, open_checked, read_array
+from sparsekm.io.input_error import reason_of
 
 _RULE = "collect_gene_sets"
 

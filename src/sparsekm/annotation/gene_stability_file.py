@@ -12,13 +12,14 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from sparsekm.storage.atomic import write_table
-from sparsekm.storage.checked_hdf5 import DamagedFileError
-from sparsekm.storage.checked_table import NUMBER, WHOLE, WORD, read_table
+from sparsekm.io.checked_hdf5 import DamagedFileError
+from sparsekm.io.checked_table import NUMBER, WHOLE, WORD
+from sparsekm.io.table_format import TableFormat
 
-_RULE = "gene_stability"
-_CONTRACT = {"symbol": WORD, "kept": WHOLE, "subsamples": WHOLE, "stability": NUMBER}
-COLUMNS = tuple(_CONTRACT)
+_FORMAT = TableFormat(
+    "gene_stability",
+    {"symbol": WORD, "kept": WHOLE, "subsamples": WHOLE, "stability": NUMBER},
+)
 
 
 def write_stability(
@@ -34,7 +35,7 @@ def write_stability(
             "stability": counts / n_subsamples,
         }
     )
-    write_table(table, file)
+    _FORMAT.write(file, table)
 
 
 def read_stability(file: str | Path, symbols: Sequence[str]) -> np.ndarray:
@@ -55,12 +56,14 @@ def read_stability(file: str | Path, symbols: Sequence[str]) -> np.ndarray:
     ValueError
         If it is about other features, or its counts make no shares.
     """
-    table = read_table(file, _CONTRACT, _RULE)
+    table = _FORMAT.read(file)
     if list(table["symbol"]) != [str(s) for s in symbols]:
         raise DamagedFileError(
-            file, f"symbols should be the {len(symbols)} features of the data set", _RULE
+            file, f"symbols should be the {len(symbols)} features of the data set", _FORMAT.rule
         )
     kept, subsamples = table["kept"].to_numpy(), table["subsamples"].to_numpy()
     if not ((kept >= 0) & (kept <= subsamples) & (subsamples > 0)).all():
-        raise DamagedFileError(file, "kept should lie between 0 and subsamples in every row", _RULE)
+        raise DamagedFileError(
+            file, "kept should lie between 0 and subsamples in every row", _FORMAT.rule
+        )
     return kept / subsamples

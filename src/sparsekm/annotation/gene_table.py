@@ -17,8 +17,8 @@ from typing import Protocol
 import numpy as np
 import pandas as pd
 
-from sparsekm.storage.atomic import write_table
-from sparsekm.storage.checked_table import (
+from sparsekm.io.atomic import write_table
+from sparsekm.io.checked_table import (
     FLAG,
     NUMBER,
     NUMBER_OR_NOTHING,

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sparsekm.annotation.annotations import MOST_PAIRS
 from sparsekm.annotation.gene_sets import GeneSets, build_gene_sets
 from sparsekm.annotation.text_lines import GeneSetError, at, read_lines
 
@@ -39,7 +38,6 @@ def read_gmt(file: str | Path, identifier: str = "symbol") -> GeneSets:
     first_line: dict[str, int] = {}
     # One string for each gene, however many terms name it.
     genes: dict[str, str] = {}
-    pairs = 0
     for number, line in read_lines(file):
         if not line.strip():
             continue
@@ -57,14 +55,10 @@ def read_gmt(file: str | Path, identifier: str = "symbol") -> GeneSets:
                 raise GeneSetError(f"{at(file, number, column)}: {cell!r} should be an Entrez id.")
         if term in members:
             raise GeneSetError(
-                f"{at(file, number, 1)}: term={term!r} stands in line {first_line[term]} already."
+                f"{at(file, number, 1)}: term={term!r} is in line {first_line[term]} already."
             )
         members[term] = {genes.setdefault(gene, gene) for gene in cells[2:]}
-        first_line[term], pairs = number, pairs + len(members[term])
-        if pairs > MOST_PAIRS:
-            raise GeneSetError(
-                f"{at(file, number)}: pairs of gene and term={pairs} should be <= {MOST_PAIRS}."
-            )
+        first_line[term] = number
         nameless = cells[1].lower() in _NO_NAMES or "://" in cells[1]
         names[term] = term if nameless else cells[1]
     if not members:

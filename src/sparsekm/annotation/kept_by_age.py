@@ -17,16 +17,15 @@ import numpy as np
 import pandas as pd
 
 from sparsekm.annotation.gene_table import VERDICTS
-from sparsekm.storage.atomic import write_table
-from sparsekm.storage.checked_hdf5 import DamagedFileError
-from sparsekm.storage.checked_table import (
+from sparsekm.io.checked_hdf5 import DamagedFileError
+from sparsekm.io.checked_table import (
     WHOLE,
     WORD,
     convert_columns,
-    read_table,
     read_words,
     require_columns,
 )
+from sparsekm.io.table_format import TableFormat
 
 KEPT, DROPPED = "kept", "dropped"
 KEEPING = (VERDICTS[0], VERDICTS[1], KEPT)
@@ -34,14 +33,16 @@ KEEPING = (VERDICTS[0], VERDICTS[1], KEPT)
 
 _RULE = "compare_ages"
 _FIXED = {"symbol": WORD, "n_analysed": WHOLE, "n_kept": WHOLE, "first": WORD, "last": WORD}
-CHANGES = ("enter", "leave", "stay")
-_CHANGE_CONTRACT = {
-    "earlier": WORD,
-    "later": WORD,
-    **{f"n_{kind}": WHOLE for kind in CHANGES},
-    **dict.fromkeys(CHANGES, WORD),
-}
-CHANGE_COLUMNS = tuple(_CHANGE_CONTRACT)
+_KINDS = ("enter", "leave", "stay")
+CHANGES = TableFormat(
+    _RULE,
+    {
+        "earlier": WORD,
+        "later": WORD,
+        **{f"n_{kind}": WHOLE for kind in _KINDS},
+        **dict.fromkeys(_KINDS, WORD),
+    },
+)
 
 
 def tabulate_ages(genes: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
@@ -102,7 +103,7 @@ def tabulate_changes(table: pd.DataFrame, ages: Sequence[str]) -> pd.DataFrame:
 
     Returns
     -------
-    changes : DataFrame with the columns of `CHANGE_COLUMNS`
+    changes : DataFrame with the columns of `CHANGES`
     """
     rows = []
     for earlier, later in pairwise(ages):
@@ -118,12 +119,7 @@ def tabulate_changes(table: pd.DataFrame, ages: Sequence[str]) -> pd.DataFrame:
             | {f"n_{kind}": len(found) for kind, found in members.items()}
             | {kind: ";".join(sorted(found)) for kind, found in members.items()}
         )
-    return pd.DataFrame(rows, columns=list(CHANGE_COLUMNS))
-
-
-def write_ages(table: pd.DataFrame, file: str | Path) -> None:
-    """Write ``kept_by_age.csv`` or ``changes.csv``, whole or not at all."""
-    write_table(table, file)
+    return pd.DataFrame(rows, columns=list(CHANGES.columns))
 
 
 def read_ages(file: str | Path) -> tuple[pd.DataFrame, list[str]]:
@@ -135,8 +131,3 @@ def read_ages(file: str | Path) -> tuple[pd.DataFrame, list[str]]:
     if not table[ages].isin(said).all(axis=None):
         raise DamagedFileError(file, f"of a gene should be said one of {sorted(said)}", _RULE)
     return convert_columns(file, table, _FIXED, _RULE), ages
-
-
-def read_changes(file: str | Path) -> pd.DataFrame:
-    """Read ``changes.csv``."""
-    return read_table(file, _CHANGE_CONTRACT, _RULE)

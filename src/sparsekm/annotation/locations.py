@@ -11,8 +11,8 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
-from sparsekm.annotation.known_classes import is_known
-from sparsekm.expression.matrix_file import RowSource, row_blocks
+from sparsekm.io.known_classes import is_known
+from sparsekm.io.matrix_file import RowSource, row_blocks
 
 
 def find_highest(X: RowSource, codes: np.ndarray, n_groups: int) -> tuple[np.ndarray, np.ndarray]:

@@ -8,9 +8,6 @@ from pathlib import Path
 
 from sparsekm.annotation.text_lines import GeneSetError, at, read_lines
 
-MOST_ANCESTORS = 5_000_000
-"""Pairs of term and ancestor; those of the Gene Ontology are some 0.7 million."""
-
 
 @dataclass
 class Term:
@@ -138,7 +135,6 @@ def _take(term: Term, tag: str, value: str, number: int, relations: tuple[str, .
 def _find_ancestors(file: str | Path, terms: dict[str, Term]) -> dict[str, frozenset[str]]:
     """Join every term with the ancestors of its parents, parents first; no recursion."""
     found: dict[str, frozenset[str]] = {}
-    pairs = 0
     for start in terms:
         waiting, on_the_way = [start], set()
         while waiting:
@@ -161,11 +157,6 @@ def _find_ancestors(file: str | Path, terms: dict[str, Term]) -> dict[str, froze
                 continue
             above = (found[parent] for parent in term.parents)
             found[term.id] = frozenset({term.id}).union(*above)
-            pairs += len(found[term.id])
-            if pairs > MOST_ANCESTORS:
-                raise GeneSetError(
-                    f"{file}: pairs of term and ancestor={pairs} should be <= {MOST_ANCESTORS}."
-                )
     return found
 
 

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from sparsekm.storage.seeds import derive_seed
+from sparsekm.pipeline.seeds import derive_seed
 
 
 def draw_half(n_samples: int, index: int, seed: int) -> np.ndarray:

@@ -21,8 +21,8 @@ from sparsekm.atlas.regions import RegionMap, map_regions
 from sparsekm.atlas.replicates import choose_replicates
 from sparsekm.atlas.retrieval import LISTING_FILE, MANIFEST_FILE, Progress
 from sparsekm.atlas.vocabulary import NO_DATA, REGION_LEVEL, get_age
-from sparsekm.storage.checked_hdf5 import DamagedFileError
-from sparsekm.storage.input_error import InputError
+from sparsekm.io.checked_hdf5 import DamagedFileError
+from sparsekm.io.input_error import InputError
 
 GENE_COUNTS = (
     "taken",
@@ -136,6 +136,14 @@ def assemble_age(
             "genes": gene_counts,
         },
     )
+
+
+def measure_age(folder: str | Path, age: str) -> int:
+    """Give the bytes that assembling an age may take: its matrix, thrice, by what is declared."""
+    entries = read_manifest(Path(folder) / MANIFEST_FILE)
+    annotation = _Files(Path(folder), entries).read_annotation(get_age(age).annotation_file)
+    n_grids = sum(entry.role == "energy" and entry.status == "ok" for entry in entries)
+    return 3 * 4 * annotation.values.size * n_grids
 
 
 def average_energies(energies: list[np.ndarray]) -> np.ndarray:

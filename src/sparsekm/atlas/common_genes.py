@@ -13,8 +13,8 @@ import pandas as pd
 
 from sparsekm.atlas.expression_file import read_expression
 from sparsekm.atlas.quality_control import screen_expression
-from sparsekm.storage.atomic import write_table
-from sparsekm.storage.checked_table import FLAG, WHOLE, convert_columns, read_words, require_columns
+from sparsekm.io.atomic import write_table
+from sparsekm.io.checked_table import FLAG, WHOLE, convert_columns, read_words, require_columns
 
 _RULE = "find_common_genes"
 _FIRST_COLUMNS = ("gene_id", "gene", "common")

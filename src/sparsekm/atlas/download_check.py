@@ -7,12 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from sparsekm.atlas.grid import GridError, MissingGridError, Volume, read_energy
-from sparsekm.atlas.sources import AtlasSource, NotFoundError, RefusedError, UnavailableError
+from sparsekm.atlas.sources import AtlasSource
 from sparsekm.atlas.vocabulary import NO_DATA
+from sparsekm.network.errors import NotFoundError, RefusedError, UnavailableError
 
 
 @dataclass(frozen=True)
-class Reception:
+class Download:
     """What became of asking for one energy grid.
 
     Attributes
@@ -33,9 +34,9 @@ class Reception:
     reason: str = ""
 
 
-def receive_energy(
+def download_energy(
     source: AtlasSource, age: str, section_data_set_id: int, annotation: Volume
-) -> Reception:
+) -> Download:
     """Fetch and judge one energy zip.
 
     Parameters
@@ -48,24 +49,24 @@ def receive_energy(
 
     Returns
     -------
-    Reception
+    Download
     """
     name = f"{age}, section data set {section_data_set_id}"
     try:
         body = source.energy(age, section_data_set_id)
     except NotFoundError:
-        return Reception("missing")
+        return Download("missing")
     except UnavailableError as error:
-        return Reception("not_fetched", reason=str(error))
+        return Download("not_fetched", reason=str(error))
     except RefusedError as error:
-        return Reception("rejected", reason=str(error))
+        return Download("rejected", reason=str(error))
     try:
         share = measure_valid_share(read_energy(body, name), annotation, name)
     except MissingGridError:
-        return Reception("no_grid", body)
+        return Download("no_grid", body)
     except GridError as error:
-        return Reception("rejected", body, reason=str(error))
-    return Reception("ok", body, share)
+        return Download("rejected", body, reason=str(error))
+    return Download("ok", body, share)
 
 
 def measure_valid_share(energy: Volume, annotation: Volume, name: str) -> float:

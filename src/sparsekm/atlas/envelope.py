@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from sparsekm.storage.input_error import InputError, is_storable
+from sparsekm.io.input_error import InputError, is_storable
 
 MOST_JSON_BYTES = 256 * 1024**2
 """Largest answer that is parsed; the atlas' largest listing has some 20 MB."""

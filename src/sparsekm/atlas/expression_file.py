@@ -16,11 +16,11 @@ import numpy as np
 import pandas as pd
 
 from sparsekm.atlas.assembly import AgeMatrix
-from sparsekm.storage.anndata_parts import read_part
-from sparsekm.storage.atomic_hdf5 import write_anndata
-from sparsekm.storage.checked_hdf5 import DamagedFileError, open_checked, read_array
-from sparsekm.storage.checked_table import FLAG, WHOLE, convert_columns, read_words, require_columns
-from sparsekm.storage.provenance import package_versions
+from sparsekm.io.anndata_parts import read_part
+from sparsekm.io.atomic_hdf5 import write_anndata
+from sparsekm.io.checked_hdf5 import DamagedFileError, open_checked, read_array
+from sparsekm.io.checked_table import FLAG, WHOLE, convert_columns, read_words, require_columns
+from sparsekm.pipeline.provenance import package_versions
 
 _RULE = "assemble_expression"
 _COLUMNS = {"obs": ("region", "region_id", "x", "y", "z"), "var": ("symbol", "gene_id")}

@@ -19,9 +19,9 @@ from pathlib import Path, PurePosixPath
 
 import pandas as pd
 
-from sparsekm.storage.atomic import write_table
-from sparsekm.storage.checked_hdf5 import DamagedFileError
-from sparsekm.storage.checked_table import (
+from sparsekm.io.atomic import write_table
+from sparsekm.io.checked_hdf5 import DamagedFileError
+from sparsekm.io.checked_table import (
     NUMBER_OR_NOTHING,
     WHOLE,
     WHOLE_OR_NOTHING,

@@ -22,7 +22,7 @@ from sparsekm.atlas.quality_control import (
     take_submatrix,
 )
 from sparsekm.atlas.transforms import transform_energies
-from sparsekm.expression.zscore import zscore
+from sparsekm.pipeline.zscore import zscore
 
 
 def normalise_age(

@@ -16,7 +16,7 @@ from sparsekm.atlas.envelope import (
     read_text,
     require_id,
 )
-from sparsekm.storage.input_error import InputError
+from sparsekm.io.input_error import InputError
 
 MAX_DEPTH = 100
 

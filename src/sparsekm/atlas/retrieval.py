@@ -16,17 +16,18 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
+from sparsekm.atlas.download_check import Download, download_energy
 from sparsekm.atlas.envelope import EnvelopeError, open_envelope, parse_json
 from sparsekm.atlas.gene_metadata import parse_genes
 from sparsekm.atlas.grid import GridError, Volume, read_annotation
 from sparsekm.atlas.listing import Gene, parse_listing, select_candidates
 from sparsekm.atlas.manifest import ManifestEntry, digest, write_manifest
 from sparsekm.atlas.ontology import parse_ontology
-from sparsekm.atlas.prefetch import fetch_in_order
-from sparsekm.atlas.reception import Reception, receive_energy
-from sparsekm.atlas.sources import AtlasSource, UnavailableError
+from sparsekm.atlas.sources import AtlasSource
 from sparsekm.atlas.vocabulary import get_age
-from sparsekm.storage.atomic import atomic_path, remove_unfinished
+from sparsekm.io.atomic import atomic_path, remove_unfinished
+from sparsekm.network.errors import UnavailableError
+from sparsekm.network.prefetch import fetch_in_order
 
 LISTING_FILE = "listing.json"
 MANIFEST_FILE = "manifest.csv"
@@ -170,35 +171,35 @@ def _retrieve_energies(
     entries: list[ManifestEntry] = []
     in_a_row = 0
 
-    def fetch(item: tuple[Gene, int]) -> Reception:
-        return receive_energy(source, age, item[1], annotation)
+    def fetch(item: tuple[Gene, int]) -> Download:
+        return download_energy(source, age, item[1], annotation)
 
     received = fetch_in_order(fetch, wanted, at_once=source.at_once)
-    for (gene, item_id), reception in zip(wanted, received, strict=True):
-        file = energy_file(item_id) if reception.status == "ok" else ""
+    for (gene, item_id), download in zip(wanted, received, strict=True):
+        file = energy_file(item_id) if download.status == "ok" else ""
         if file:
-            _store(folder / file, reception.body)
+            _store(folder / file, download.body)
         entries.append(
             ManifestEntry(
                 role="energy",
                 file=file,
                 url=source.describe_url("energy", age, item_id),
-                bytes=len(reception.body),
-                sha256=digest(reception.body) if reception.body else "",
-                status=reception.status,
+                bytes=len(download.body),
+                sha256=digest(download.body) if download.body else "",
+                status=download.status,
                 section_data_set_id=item_id,
                 gene_id=gene.id,
                 gene=gene.symbol,
-                valid_share=reception.valid_share,
-                reason=reception.reason,
+                valid_share=download.valid_share,
+                reason=download.reason,
             )
         )
-        in_a_row = in_a_row + 1 if reception.status == "not_fetched" else 0
+        in_a_row = in_a_row + 1 if download.status == "not_fetched" else 0
         if in_a_row == MAX_FAILURES_IN_A_ROW:
             raise UnavailableError(
                 f"{age}: {in_a_row} grids in a row could not be fetched, after "
                 f"{len(entries) - in_a_row} of {len(wanted)}. Run again to go on. The last: "
-                f"{reception.reason}"
+                f"{download.reason}"
             )
         if progress is not None:
             progress(len(entries), len(wanted))

@@ -10,30 +10,18 @@ from importlib import import_module
 from typing import Protocol
 
 SOURCES = {
-    "phantom": ("sparsekm.simulation.phantom.source", "PhantomSource"),
+    "phantom": ("sparsekm.atlas.phantom.source", "PhantomSource"),
     "allen": ("sparsekm.atlas.allen.source", "AllenSource"),
 }
 """Module and class of each source. Imported when asked for: an analysis of the real atlas does not
 depend on the code of the phantom."""
 
 
-class NotFoundError(LookupError):
-    """The source has no such file, and asking again will not change that."""
-
-
-class UnavailableError(RuntimeError):
-    """The source cannot give a file now; asking again later may help."""
-
-
-class RefusedError(RuntimeError):
-    """The source refuses, or what it offers is not to be accepted; asking again will not help."""
-
-
 class AtlasSource(Protocol):
     """Gives the files of the atlas as bytes.
 
-    Each method may raise `NotFoundError`, `UnavailableError` and `RefusedError`. ``url`` methods
-    name a file's origin for the manifest.
+    Each method may raise the errors of `sparsekm.network.errors`. ``url`` methods name a file's
+    origin for the manifest.
 
     Attributes
     ----------

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sparsekm.atlas.vocabulary import ELEMENT_DTYPES
-from sparsekm.storage.input_error import InputError
+from sparsekm.io.input_error import InputError
 
 MAX_EXTENT = 10_000
 """Voxels along an axis; the atlas' longest has 141."""

@@ -7,8 +7,8 @@ from typing import Any
 import h5py
 from anndata.io import read_elem
 
-from sparsekm.storage.checked_hdf5 import DamagedFileError
-from sparsekm.storage.input_error import reason_of
+from sparsekm.io.checked_hdf5 import DamagedFileError
+from sparsekm.io.input_error import reason_of
 
 
 def read_part(opened: h5py.File, name: str, rule: str, kind: type = object) -> Any:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import h5py
 
-from sparsekm.storage.atomic import atomic_path
+from sparsekm.io.atomic import atomic_path
 
 if TYPE_CHECKING:
     import anndata

@@ -8,7 +8,7 @@ from typing import Any
 
 import h5py
 
-from sparsekm.storage.checked_hdf5 import DamagedFileError
+from sparsekm.io.checked_hdf5 import DamagedFileError
 
 REQUIRED = (
     "method",

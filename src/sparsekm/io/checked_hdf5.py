@@ -13,8 +13,7 @@ from pathlib import Path
 import h5py
 import numpy as np
 
-from sparsekm.storage.hdf5_claims import find_false_claim
-from sparsekm.storage.input_error import InputError, reason_of
+from sparsekm.io.input_error import InputError, reason_of
 
 
 class DamagedFileError(InputError):
@@ -28,7 +27,7 @@ class DamagedFileError(InputError):
 
 
 @contextmanager
-def open_checked(file: str | Path, rule: str, *, again: bool = False) -> Iterator[h5py.File]:
+def open_checked(file: str | Path, rule: str) -> Iterator[h5py.File]:
     """Open an HDF5 file for reading; what HDF5 cannot read becomes a `DamagedFileError`.
 
     Parameters
@@ -36,18 +35,12 @@ def open_checked(file: str | Path, rule: str, *, again: bool = False) -> Iterato
     file : path
     rule : str
         Name of the workflow's rule that writes the file.
-    again : bool, default=False
-        Whether the file was opened like this before: walking through a million names to check what
-        it claims takes a second, which a file that is read in many parts spends once.
     """
     file = Path(file)
     if not file.is_file():
         raise FileNotFoundError(f"{file}: no such file; rule {rule} writes it.")
     try:
         with h5py.File(file, "r") as opened:
-            problem = None if again else find_false_claim(opened, trees=("/",))
-            if problem:
-                raise DamagedFileError(file, problem, rule)
             yield opened
     except (InputError, MemoryError):
         raise

@@ -13,13 +13,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from sparsekm.storage.checked_hdf5 import DamagedFileError
-from sparsekm.storage.input_error import reason_of
-
-MOST_BYTES = 2**30
-"""Largest table that is read."""
-MOST_COLUMNS = 1000
-"""The widest table has some four for each method."""
+from sparsekm.io.checked_hdf5 import DamagedFileError
+from sparsekm.io.input_error import reason_of
 
 WORD, WHOLE, NUMBER, FLAG = "word", "whole", "number", "flag"
 """What the cells of a column are: text; an integer; a finite number; True or False."""
@@ -48,14 +43,11 @@ def read_words(file: str | Path, rule: str) -> pd.DataFrame:
     Raises
     ------
     DamagedFileError
-        If it is too large, no UTF-8, no table, a line has other than the header's cells, or two
-        columns have one name.
+        If it is no UTF-8, no table, a line has other than the header's cells, or two columns have
+        one name.
     FileNotFoundError
     """
     body = _read_bytes(file, rule)
-    n_columns = 1 + body.partition(b"\n")[0].count(b",")
-    if n_columns > MOST_COLUMNS:
-        raise DamagedFileError(file, f"columns={n_columns} should be <= {MOST_COLUMNS}", rule)
     try:
         cells = pd.read_csv(
             BytesIO(body), header=None, dtype=str, na_filter=False, encoding="utf-8"
@@ -144,9 +136,6 @@ def _read_bytes(file: str | Path, rule: str) -> bytes:
     file = Path(file)
     if not file.is_file():
         raise FileNotFoundError(f"{file}: no such file; rule {rule} writes it.")
-    size = file.stat().st_size
-    if size > MOST_BYTES:
-        raise DamagedFileError(file, f"bytes={size} should be <= {MOST_BYTES}", rule)
     body = file.read_bytes()
     if b"\0" in body:
         raise DamagedFileError(file, f"byte {body.index(0)} is NUL, which no text has", rule)

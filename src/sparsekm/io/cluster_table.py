@@ -13,9 +13,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from sparsekm.storage.atomic import write_table
-from sparsekm.storage.checked_hdf5 import DamagedFileError
-from sparsekm.storage.checked_table import (
+from sparsekm.io.atomic import write_table
+from sparsekm.io.checked_hdf5 import DamagedFileError
+from sparsekm.io.checked_table import (
     NUMBER,
     WHOLE,
     WORD,
@@ -23,7 +23,7 @@ from sparsekm.storage.checked_table import (
     read_words,
     require_columns,
 )
-from sparsekm.storage.fit_file import Fit
+from sparsekm.io.fit_file import Fit
 
 _RULE = "export_clusters"
 _FIXED = ("sample", "label")

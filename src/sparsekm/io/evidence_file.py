@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from sparsekm.storage.checked_table import NUMBER, NUMBER_OR_NOTHING, WHOLE, WORD
-from sparsekm.storage.one_row_file import OneRowFile
+from sparsekm.io.checked_table import NUMBER, NUMBER_OR_NOTHING, WHOLE, WORD
+from sparsekm.io.table_format import TableFormat
 
-EVIDENCE = OneRowFile(
-    "weigh_evidence",
+EVIDENCE = TableFormat(
+    "test_clusterability",
     {
         "dataset": WORD,
         "method": WORD,

@@ -8,7 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
-from sparsekm.storage.checked_hdf5 import find_array, open_checked
+from sparsekm.io.checked_hdf5 import find_array, open_checked
 
 RULE = "normalise_expression (of an age) or normalise_matrix"
 NUMBERS_AT_ONCE = 2**22
@@ -59,7 +59,7 @@ class MatrixFile:
         start, stop, _ = rows.indices(self.shape[0])
         values = np.empty((stop - start, self.shape[1]), dtype=np.float32)
         height = max(1, NUMBERS_AT_ONCE // self._width)
-        with open_checked(self._file, RULE, again=True) as opened:
+        with open_checked(self._file, RULE) as opened:
             for above in range(start, stop, height):
                 below = min(above + height, stop)
                 read = opened["X"][above:below]

@@ -18,11 +18,11 @@ import h5py
 import numpy as np
 import pandas as pd
 
-from sparsekm.annotation.known_classes import class_column, class_names, is_known
-from sparsekm.expression.matrix_file import RULE
-from sparsekm.storage.anndata_parts import read_part
-from sparsekm.storage.atomic_hdf5 import write_anndata
-from sparsekm.storage.checked_hdf5 import DamagedFileError, open_checked, read_array
+from sparsekm.io.anndata_parts import read_part
+from sparsekm.io.atomic_hdf5 import write_anndata
+from sparsekm.io.checked_hdf5 import DamagedFileError, open_checked, read_array
+from sparsekm.io.known_classes import class_column, class_names, is_known
+from sparsekm.io.matrix_file import RULE
 
 _REGION_COLUMNS = ("acronym", "name", "id", "color")
 
@@ -36,7 +36,7 @@ class NormalisedData:
     X : float32 array of shape (n, p)
     features : list of str
     labels : object array of str, shape (n,), or None
-        As `sparsekm.annotation.known_classes` describes them.
+        As `sparsekm.io.known_classes` describes them.
     relevant : bool array of shape (p,), or None
     provenance : dict
     """

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from sparsekm.storage.checked_table import NUMBER_OR_NOTHING, WORD
-from sparsekm.storage.one_row_file import OneRowFile
+from sparsekm.io.checked_table import NUMBER_OR_NOTHING, WORD
+from sparsekm.io.table_format import TableFormat
 
-SCORES = OneRowFile(
+SCORES = TableFormat(
     "score_clustering",
     {
         "dataset": WORD,

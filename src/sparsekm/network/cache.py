@@ -12,12 +12,11 @@ import json
 import logging
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from hashlib import sha256
 from pathlib import Path
 
-from sparsekm.atlas.envelope import parse_json
-from sparsekm.atlas.manifest import digest
-from sparsekm.atlas.sources import NotFoundError
-from sparsekm.storage.atomic import atomic_path, write_text
+from sparsekm.io.atomic import atomic_path, write_text
+from sparsekm.network.errors import NotFoundError
 
 _log = logging.getLogger(__name__)
 
@@ -67,7 +66,7 @@ class BodyCache:
             body = (self._folder / name).read_bytes()
         except OSError:
             return None
-        if digest(body) != record.sha256:
+        if sha256(body).hexdigest() != record.sha256:
             _log.warning("%s: is not what was stored; asking again", self._folder / name)
             return None
         return body
@@ -87,7 +86,7 @@ class BodyCache:
         """Store a body and its record."""
         with atomic_path(self._folder / name) as temporary:
             temporary.write_bytes(body)
-        self._write_record(name, _Record(url, "ok", len(body), digest(body), _now()))
+        self._write_record(name, _Record(url, "ok", len(body), sha256(body).hexdigest(), _now()))
 
     def put_missing(self, name: str, url: str) -> None:
         """Record that the server has no such file."""
@@ -98,9 +97,8 @@ class BodyCache:
 
     def _read_record(self, name: str, url: str) -> _Record | None:
         try:
-            path = self._record_path(name)
-            record = _Record(**parse_json(path.read_bytes(), str(path)))
-        except (OSError, ValueError, TypeError):
+            record = _Record(**json.loads(self._record_path(name).read_bytes()))
+        except (OSError, ValueError, TypeError, RecursionError):
             return None
         return record if record.url == url else None
 

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from sparsekm.storage.file_lock import lock_file
+from sparsekm.io.file_lock import lock_file
 
 LONGEST_PAUSE = 600.0
 """Seconds. A time of departure further ahead is not believed: the clock has been set back."""

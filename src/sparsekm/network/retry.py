@@ -9,9 +9,9 @@ from typing import TypeVar
 
 import tenacity
 
-from sparsekm.atlas.allen.gate import LONGEST_PAUSE
-from sparsekm.atlas.allen.transport import TransientError
-from sparsekm.atlas.sources import UnavailableError
+from sparsekm.network.errors import UnavailableError
+from sparsekm.network.gate import LONGEST_PAUSE
+from sparsekm.network.transport import TransientError
 
 T = TypeVar("T")
 

@@ -15,8 +15,8 @@ from email.utils import parsedate_to_datetime
 import requests
 import urllib3
 
-from sparsekm.atlas.allen.gate import RequestGate
-from sparsekm.atlas.sources import NotFoundError, RefusedError
+from sparsekm.network.errors import NotFoundError, RefusedError
+from sparsekm.network.gate import RequestGate
 
 _CHUNK = 64 * 1024
 _TRANSIENT_STATUSES = frozenset({408, 425, 429, *range(500, 600)})

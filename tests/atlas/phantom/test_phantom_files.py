@@ -11,8 +11,8 @@ import pytest
 from sparsekm.atlas.envelope import open_envelope, parse_json
 from sparsekm.atlas.grid import MissingGridError, read_energy
 from sparsekm.atlas.listing import parse_listing
-from sparsekm.atlas.sources import NotFoundError
-from sparsekm.simulation.phantom.source import PhantomSource
+from sparsekm.atlas.phantom.source import PhantomSource
+from sparsekm.network.errors import NotFoundError
 
 AGE = "P14"
 

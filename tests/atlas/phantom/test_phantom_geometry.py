@@ -7,11 +7,11 @@ from scipy.optimize import linear_sum_assignment
 
 from sparsekm.atlas.envelope import parse_json
 from sparsekm.atlas.ontology import parse_ontology
+from sparsekm.atlas.phantom.geometry import LUMEN, TISSUE, build_geometry
+from sparsekm.atlas.phantom.partition import assign_with_sizes
+from sparsekm.atlas.phantom.sizes import GRIDS, REGIONS, get_size
+from sparsekm.atlas.phantom.structures import label_voxels, ontology_document
 from sparsekm.atlas.regions import map_regions
-from sparsekm.simulation.phantom.geometry import LUMEN, TISSUE, build_geometry
-from sparsekm.simulation.phantom.partition import assign_with_sizes
-from sparsekm.simulation.phantom.sizes import GRIDS, REGIONS, get_size
-from sparsekm.simulation.phantom.structures import label_voxels, ontology_document
 
 AGES = list(GRIDS)
 TABLE_SUMS = {

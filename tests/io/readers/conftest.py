@@ -4,12 +4,7 @@ import anndata
 import numpy as np
 import pandas as pd
 import pytest
-
-
-@pytest.fixture(name="X")
-def matrix(seed):
-    return np.random.default_rng(seed).normal(size=(6, 4)).astype(np.float32)
-
+from reading import GENES as SYMBOLS
 
 GENES = ["Shh", "Pax6", "NA", "4"]
 LABELS = ["a", "b", "a", "b", "a", "b"]
@@ -46,5 +41,21 @@ def h5ad(tmp_path, X, frame):
         var = pd.DataFrame(index=GENES)
         anndata.AnnData(X, obs=obs, var=var, **parts).write_h5ad(tmp_path / "m.h5ad")
         return tmp_path / "m.h5ad"
+
+    return write
+
+
+@pytest.fixture
+def table(X):
+    """Samples in lines, with names for them that are nobody's convention."""
+    index = pd.Index(["ann", "bob", "cyd", "dan", "eve", "flo"], name="who")
+    return pd.DataFrame(X.astype(np.float64).round(3), index=index, columns=SYMBOLS)
+
+
+@pytest.fixture
+def save(tmp_path):
+    def write(frame, name="m.csv", **options):
+        frame.to_csv(tmp_path / name, sep="," if ".csv" in name else "\t", **options)
+        return tmp_path / name
 
     return write

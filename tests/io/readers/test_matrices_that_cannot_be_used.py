@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from sparsekm.expression.raw_matrix import MatrixError
-from sparsekm.expression.reader import read_matrix
+from sparsekm.io.readers.raw_matrix import MatrixError
+from sparsekm.io.readers.reader import read_matrix
 
 
 def refused(file, message, **arguments):
@@ -37,10 +37,15 @@ def test_columns_of_text_are_named(text):
     content = "a,kind,tissue,b\n1,x,lung,2\n3,y,liver,4\n5,z,lung,5\n"
     refused(
         text(content),
-        "2 columns are not numeric (kind, tissue); the first such value is 'x' in column 'kind', "
-        "sample 1".replace("(", r"\(").replace(")", r"\)"),
+        r"2 columns are not numeric: \[kind, tissue\]; the first such value is 'x' in column "
+        r"'kind', sample 1. Set ignore: \[kind, tissue\] to leave them out, or samples: kind if it "
+        r"names the samples, or labels: tissue if it holds known classes\.$",
     )
-    refused(text(content), r"1 columns are not numeric \(tissue\)", labels="kind")
+    refused(
+        text(content),
+        r"one column is not numeric: \[tissue\].* Set ignore: \[tissue\] to leave it out\.$",
+        labels="kind",
+    )
 
 
 def test_repeated_and_empty_feature_names_are_refused(npz, text, X):
@@ -55,17 +60,19 @@ def test_repeated_sample_names_are_refused_with_what_to_do(npz, text, h5ad):
     with h5py.File(file, "r+") as opened:
         opened["obs/_index"][1] = "cell0"
     refused(file, r"not unique \(cell0\)")
-    refused(text("s,a\nx,1\nx,2\ny,3\n"), r"not unique \(x\).* or say what s is: labels='s'\.$")
-    refused(text(",a\nx,1\nx,2\ny,3\n"), r"not unique \(x\).*: rename them\.$")
+    refused(
+        text("s,a\nx,1\nx,2\ny,3\n"),
+        r"not unique \(x\).* Or set what 's' is, labels: s or ignore: \[s\]\.$",
+    )
+    refused(text(",a\nx,1\nx,2\ny,3\n"), r"not unique \(x\).*: name them apart\.$")
 
 
 def test_features_in_rows_are_suspected_where_something_fits_the_other_axis(npz, text, h5ad, X):
     message = "X looks transposed"
     refused(npz(X=X.T, genes=None), message, labels="y")
     refused(npz(X=X.T, y=None), message)
-    refused(
-        text("gene,s1,s2\nShh,1,2\nkind,a,b\nPax6,5,6\n"), "table looks transposed", labels="kind"
-    )
+    content = "name,s1,s2,s3\nShh,1,2,3\nkind,a,b,b\nPax6,5,6,7\n"
+    refused(text(content), "'kind'.* Set transpose: true", labels="kind", transpose=False)
     file = h5ad()
     with h5py.File(file, "r+") as opened:
         obs, var = opened["obs"], opened["var"]
@@ -93,7 +100,7 @@ def test_sparse_values_that_point_outside_are_refused(h5ad, X):
 
 
 def test_labels_must_be_there_one_for_each_sample(npz, text, h5ad, frame):
-    refused(npz(y=np.array(["a", "b"])), r"labels 'y' have shape=\(2,\)", labels="y")
+    refused(npz(y=np.array(["a", "b"])), r"y has shape=\(2,\); it should be \(6,\)", labels="y")
     refused(
         npz(), r"labels='kind' should be one of its arrays \['X', 'genes', 'y'\]", labels="kind"
     )
@@ -124,8 +131,9 @@ def test_arrays_of_objects_are_refused_and_never_loaded(npz, X):
 
     bomb = np.empty(6, dtype=object)
     bomb[:] = [Bomb() for _ in range(6)]
-    refused(npz(y=bomb), "array 'y' holds Python objects", labels="y")
-    refused(npz(X=np.repeat(bomb[:, None], 4, axis=1)), "array 'X' holds Python objects")
+    message = r"array '.' cannot be read \(Object arrays .*; it should be .* of plain numbers or"
+    refused(npz(y=bomb), message, labels="y")
+    refused(npz(X=np.repeat(bomb[:, None], 4, axis=1)), message)
 
 
 @pytest.mark.parametrize("share", [0.0, 0.3, 0.9])
@@ -144,26 +152,21 @@ def test_an_array_that_is_shorter_than_it_claims_is_refused(npz):
         with zipfile.ZipFile(file, "w") as archive:
             for name, content in members.items():
                 archive.writestr(name, content[:-8] if name == short else content)
-        refused(file, "is cut short")
+        refused(file, f"array '{short[0]}' cannot be read .*; it should be a whole array")
+
+
+def test_a_member_that_is_no_array_is_refused(npz):
+    for name, message in (("X", r"X has shape=\(\)"), ("y", r"y has shape=\(\); it should be")):
+        file = npz(**{name: None})
+        with zipfile.ZipFile(file, "a") as archive:
+            archive.writestr(f"{name}.npy", b"no array")
+        refused(file, message, labels="y")
 
 
 def test_a_matrix_above_the_limit_is_refused_unread(npz, h5ad, monkeypatch):
-    monkeypatch.setattr("sparsekm.expression.raw_matrix.DENSE_LIMIT", 95)
+    monkeypatch.setattr("sparsekm.io.readers.raw_matrix.DENSE_LIMIT", 95)
     for file in (npz(), h5ad()):
         refused(file, r"6 x 4 takes 0.0 GiB as dense float32; at most 0 GiB")
-
-
-def test_a_size_that_the_file_cannot_hold_is_refused_unread(npz, h5ad):
-    file = npz()
-    with zipfile.ZipFile(file, "w") as archive, archive.open("X.npy", "w") as member:
-        header = {"descr": "<f4", "fortran_order": False, "shape": (10**7, 10**5)}
-        np.lib.format.write_array_header_1_0(member, header)
-    refused(file, r"array 'X' is cut short: 0 bytes of the 4000000000000 that shape=")
-    file = h5ad()
-    with h5py.File(file, "r+") as opened:
-        del opened["X"]
-        opened.create_dataset("X", shape=(10**7, 10**5), dtype="f4", chunks=(1, 1000))
-    refused(file, r"X with shape=\(10000000, 100000\) claims 4000000000000 bytes, more than")
 
 
 def test_a_layer_that_is_not_there_is_refused(h5ad, X):
@@ -186,11 +189,12 @@ def test_a_column_of_numbers_called_like_an_id_is_no_feature_without_a_word(text
 def test_text_that_is_no_table_is_refused(text, tmp_path):
     refused(text(""), "lines=0; there should be a header and samples")
     refused(text("a,b\n"), "lines=1; there should be a header and samples")
-    refused(text("a;b\n1,5;2\n3;4\n"), "one cell with ';' in it; cells should be separated by ','")
-    refused(text("a,b\n1,2\n3,4\n", "m.tsv"), "one cell with ',' in it; .* separated by '\\\\t'")
     refused(text("1,2\n3,4\n5,6\n"), "the first line holds numbers only")
-    refused(text("a,b\n1,2,3,4\n"), "the first sample has 4 cells, the header 2")
-    refused(text("a,b\n1,2\n3,4\n5,6,7\n"), r"Lines should have 2 cells")
+    refused(
+        text("a,b\n1,2,3,4\n"),
+        "cells in the header: 2, in most lines below it: 4; they should agree",
+    )
+    refused(text("a,b\n1,2\n3,4\n5,6,7\n"), r"Every line should have 2 cells")
     refused(text("a,b\n1,2\n3\n5,6\n"), "1 missing values, the first at sample 2, feature 'b'")
     (tmp_path / "m.csv").write_bytes(b"\xff\xfe\x00a,b\n1,2\n")
     refused(tmp_path / "m.csv", "not UTF-8 text")

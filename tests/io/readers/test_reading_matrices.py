@@ -1,15 +1,16 @@
 """Every format gives the same matrix."""
 
-import tracemalloc
+import warnings
 
+import anndata
 import h5py
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
 
-from sparsekm.expression.raw_matrix import MatrixError
-from sparsekm.expression.reader import SUFFIXES, read_matrix
+from sparsekm.io.readers.raw_matrix import MatrixError
+from sparsekm.io.readers.reader import SUFFIXES, read_matrix
 
 GENES = ["Shh", "Pax6", "NA", "4"]
 LABELS = ["a", "b", "a", "b", "a", "b"]
@@ -58,11 +59,16 @@ def test_an_ending_in_capitals_is_the_same_ending(suffix, tmp_path, npz, h5ad, f
     small, capitals = tmp_path / f"m{suffix}", tmp_path / f"capitals{suffix.upper()}"
     if suffix in (".npz", ".h5ad"):
         {".npz": npz, ".h5ad": h5ad}[suffix]()
+    elif suffix == ".xlsx":
+        frame.to_excel(small)
+    elif suffix == ".zarr":
+        with warnings.catch_warnings(action="ignore", category=UserWarning):
+            anndata.AnnData(frame).write_zarr(small)
     elif suffix == ".h5":
         with h5py.File(small, "w") as file:
             file["X"], file["genes"] = X, GENES
     else:
-        frame.to_csv(small, sep="\t" if "tsv" in suffix else ",")
+        frame.to_csv(small, sep="," if "csv" in suffix else "\t")
     small.rename(capitals)
     assert_same(read_matrix(capitals), X)
 
@@ -123,20 +129,6 @@ def test_small_variation_of_large_numbers_survives_single_precision(npz, X):
     np.testing.assert_allclose(raw.X - raw.X[0], X - X[0], atol=1e-6)
 
 
-def test_double_precision_takes_little_more_memory_than_single(tmp_path):
-    n, p = 4000, 500
-    np.savez(tmp_path / "m.npz", X=np.ones((n, p)) * np.arange(p))
-    tracemalloc.start()
-    try:
-        raw = read_matrix(tmp_path / "m.npz")
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-    assert raw.X.nbytes == 4 * n * p
-    # Blocks of 16 MiB in double precision come on top, however large the matrix is.
-    assert peak < raw.X.nbytes + 6 * 2**24
-
-
 def test_the_real_matrices_are_as_described(test_data):
     sizes = {
         "pbmc68k_reduced_700x765": (700, 765, 10),
@@ -150,7 +142,7 @@ def test_the_real_matrices_are_as_described(test_data):
 
 
 def test_an_unknown_ending_and_a_needless_layer_are_refused(npz):
-    with pytest.raises(MatrixError, match=r"path='m.xlsx' should end in one of .npz, .csv"):
-        read_matrix("m.xlsx")
+    with pytest.raises(MatrixError, match=r"path='m.xls' should end in one of .npz, .csv"):
+        read_matrix("m.xls")
     with pytest.raises(MatrixError, match=r"layer='a' should be left out"):
         read_matrix(npz(), layer="a")

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from sparsekm.atlas.allen.patience import Patience
-from sparsekm.atlas.allen.transport import TransientError, Transport
 from sparsekm.atlas.envelope import EnvelopeError, open_envelope, parse_json
 from sparsekm.atlas.grid import DamagedArchiveError, GridError, Volume
+from sparsekm.network.retry import Patience
+from sparsekm.network.transport import TransientError, Transport
 
 MAX_ARCHIVE_BYTES = 64 * 1024 * 1024
 """Largest archive accepted; the atlas' largest grid has 3.2 MB before it is packed."""

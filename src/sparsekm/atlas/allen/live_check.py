@@ -17,7 +17,6 @@ from sparsekm.atlas.grid import GridError, MissingGridError, read_annotation, re
 from sparsekm.atlas.listing import parse_listing, select_candidates
 from sparsekm.atlas.ontology import Ontology, OntologyError, parse_ontology
 from sparsekm.atlas.regions import map_regions
-from sparsekm.atlas.sources import NotFoundError, RefusedError, UnavailableError
 from sparsekm.atlas.vocabulary import (
     NO_DATA,
     PRODUCT,
@@ -26,6 +25,7 @@ from sparsekm.atlas.vocabulary import (
     TISSUES,
     get_age,
 )
+from sparsekm.network.errors import NotFoundError, RefusedError, UnavailableError
 
 _ROWS = 10
 _MAX_GRIDS = 3

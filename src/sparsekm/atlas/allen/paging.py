@@ -13,7 +13,7 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 
 from sparsekm.atlas.envelope import EnvelopeError, open_envelope, require_id
-from sparsekm.atlas.sources import UnavailableError
+from sparsekm.network.errors import UnavailableError
 
 # Page lengths of successive passes; no two have borders in common before their product.
 _STRETCHES = (1.0, 1.37, 0.81, 1.63)

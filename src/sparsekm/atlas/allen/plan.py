@@ -12,7 +12,7 @@ from sparsekm.atlas.grid import read_annotation
 from sparsekm.atlas.retrieval import list_wanted
 from sparsekm.atlas.sources import AtlasSource
 from sparsekm.atlas.vocabulary import ENERGY_DTYPE, get_age
-from sparsekm.storage.atomic import write_table
+from sparsekm.io.atomic import write_table
 
 PACKED_SHARE = 0.2
 """Bytes of a packed grid per byte of its array, as in the servers' own files."""

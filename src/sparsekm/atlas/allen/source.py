@@ -18,15 +18,15 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from sparsekm.atlas.allen import queries
-from sparsekm.atlas.allen.cache import BodyCache
 from sparsekm.atlas.allen.client import Client
-from sparsekm.atlas.allen.gate import RequestGate
 from sparsekm.atlas.allen.paging import collect_rows
-from sparsekm.atlas.allen.patience import Patience
-from sparsekm.atlas.allen.transport import Transport
 from sparsekm.atlas.grid import read_annotation, read_energy
-from sparsekm.atlas.sources import NotFoundError, UnavailableError
 from sparsekm.atlas.vocabulary import get_age
+from sparsekm.network.cache import BodyCache
+from sparsekm.network.errors import NotFoundError, UnavailableError
+from sparsekm.network.gate import RequestGate
+from sparsekm.network.retry import Patience
+from sparsekm.network.transport import Transport
 
 URL = "https://api.brain-map.org"
 DOWNLOAD_URL = "https://download.alleninstitute.org"

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.ndimage import gaussian_filter
 
+from sparsekm.atlas.phantom.genes import PlantedGene
+from sparsekm.atlas.phantom.geometry import LUMEN, TISSUE, Geometry
+from sparsekm.atlas.phantom.levels import draw_planted_level
+from sparsekm.atlas.phantom.sections import PlantedSection
 from sparsekm.atlas.vocabulary import AGES, NO_DATA
-from sparsekm.simulation.phantom.genes import PlantedGene
-from sparsekm.simulation.phantom.geometry import LUMEN, TISSUE, Geometry
-from sparsekm.simulation.phantom.levels import draw_planted_level
-from sparsekm.simulation.phantom.sections import PlantedSection
 
 MARKER_STRENGTH = 2.0
 GRADIENT_STRENGTH = 0.3

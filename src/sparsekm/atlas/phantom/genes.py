@@ -16,8 +16,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sparsekm.atlas.phantom.sizes import REGIONS, GeneNumbers
 from sparsekm.atlas.vocabulary import AGES
-from sparsekm.simulation.phantom.sizes import REGIONS, GeneNumbers
 
 FIRST_GENE_ID = 990_000_001
 FIRST_ENTREZ_ID = 2_000_000_001

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.ndimage import distance_transform_edt
 
-from sparsekm.simulation.phantom.anatomy import SEEDS, Layout, draw_layout
-from sparsekm.simulation.phantom.partition import assign_with_sizes
-from sparsekm.simulation.phantom.sizes import MATURITY, PhantomAge
+from sparsekm.atlas.phantom.anatomy import SEEDS, Layout, draw_layout
+from sparsekm.atlas.phantom.partition import assign_with_sizes
+from sparsekm.atlas.phantom.sizes import MATURITY, PhantomAge
 
 TISSUE, LUMEN, TRACT, UNASSIGNED = range(4)
 

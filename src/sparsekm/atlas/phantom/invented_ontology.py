@@ -19,9 +19,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from sparsekm.simulation.phantom.genes import PlantedGene
-from sparsekm.simulation.phantom.levels import draw_planted_level
-from sparsekm.simulation.phantom.sizes import REGIONS
+from sparsekm.atlas.phantom.genes import PlantedGene
+from sparsekm.atlas.phantom.levels import draw_planted_level
+from sparsekm.atlas.phantom.sizes import REGIONS
 
 PREFIX = "PHM"
 ROOT, PATTERN, EVERYWHERE, CONTROL = 1, 2, 3, 4

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sparsekm.simulation.phantom.genes import PlantedGene
+from sparsekm.atlas.phantom.genes import PlantedGene
 
 COMMON_STRENGTH = 0.1
 NOISE = 0.5

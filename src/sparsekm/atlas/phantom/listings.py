@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 
+from sparsekm.atlas.phantom.genes import PlantedGene
+from sparsekm.atlas.phantom.sections import PlantedSection
 from sparsekm.atlas.vocabulary import AGES, ORGANISM_ID, PLANES, TREATMENT, Age
-from sparsekm.simulation.phantom.genes import PlantedGene
-from sparsekm.simulation.phantom.sections import PlantedSection
 
 
 def listing_document(age: str, sections: list[PlantedSection]) -> bytes:

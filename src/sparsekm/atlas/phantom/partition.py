@@ -16,6 +16,8 @@ import itertools
 
 import numpy as np
 
+from sparsekm.runtime.one_blas_thread import one_blas_thread
+
 
 def assign_with_sizes(costs: np.ndarray, sizes: np.ndarray) -> np.ndarray:
     """Assign every voxel to one region so that each region gets exactly its size.
@@ -61,7 +63,8 @@ def _balance(costs: np.ndarray, sizes: np.ndarray) -> np.ndarray:
                 break
             curvature = np.diag(share.sum(axis=0)) - np.einsum("vr,vq->rq", share, share)
             curvature[np.diag_indices_from(curvature)] += 1e-3
-            step = -temperature * np.linalg.solve(curvature, gap)
+            with one_blas_thread:
+                step = -temperature * np.linalg.solve(curvature, gap)
             bonus, value, share = _descend(costs, sizes, bonus, step, temperature, value)
     return bonus
 

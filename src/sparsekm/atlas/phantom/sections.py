@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sparsekm.atlas.phantom.genes import PlantedGene
 from sparsekm.atlas.vocabulary import AGES
-from sparsekm.simulation.phantom.genes import PlantedGene
 
 FIRST_SECTION_ID = 980_000_001
 _IDS_PER_AGE = 100_000

@@ -1,10 +1,13 @@
-"""How large the phantom is: grids, spacings, voxels per region and numbers of genes."""
+"""How large the phantom is: grids, spacings, voxels per region and numbers of genes.
+
+Snakemake asks for these where it plans the jobs, perhaps without NumPy.
+"""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-
-import numpy as np
 
 REGIONS = (
     "RSP", "CSP", "p3", "p2", "p1", "m1", "m2", "is",
@@ -157,14 +160,14 @@ _POWER = {"tiny": 0.6, "default": 0.65}
 
 def _scale_age(size: str, age: str) -> PhantomAge:
     dims, spacing = GRIDS[age]
-    counts = np.array(FULL_COUNTS[age])
+    counts: Sequence[int] = FULL_COUNTS[age]
     if size != "full":
         total = _TISSUE_VOXELS[size][age]
-        factor = (total / counts.sum()) ** (1 / 3)
-        dims = tuple(int(np.ceil(extent * factor)) + 1 for extent in dims)
+        factor = (total / sum(counts)) ** (1 / 3)
+        dims = tuple(math.ceil(extent * factor) + 1 for extent in dims)
         spacing = round(spacing / factor)
         counts = _tame_counts(counts, total, _SMALLEST_REGION[size], _POWER[size])
-    region_voxels = {a: int(n) for a, n in zip(REGIONS, counts, strict=True) if n}
+    region_voxels = {a: n for a, n in zip(REGIONS, counts, strict=True) if n}
     lumen = {a: _lumen_size(n, a, age) for a, n in region_voxels.items()}
     extra = max(2, sum(region_voxels.values()) // 200)
     return PhantomAge(dims, float(spacing), region_voxels, lumen, extra, max(2, extra // 3))
@@ -175,12 +178,17 @@ def _lumen_size(tissue: int, region: str, age: str) -> int:
     return max(1, round(share * tissue))
 
 
-def _tame_counts(counts: np.ndarray, total: int, smallest: int, power: float) -> np.ndarray:
+def _tame_counts(counts: Sequence[int], total: int, smallest: int, power: float) -> list[int]:
     """Scale counts to a total by largest remainders, none present falling below the smallest."""
-    present = counts > 0
-    weight = np.where(present, counts.astype(float) ** power, 0.0)
-    share = weight / weight.sum() * (total - smallest * present.sum()) + smallest * present
-    whole = np.floor(share).astype(int)
-    order = np.argsort(-(share - whole), kind="stable")
-    whole[order[: total - whole.sum()]] += 1
+    present = [count > 0 for count in counts]
+    weights = [count**power if count else 0.0 for count in counts]
+    free = total - smallest * sum(present)
+    shares = [
+        weight / sum(weights) * free + smallest * is_present
+        for weight, is_present in zip(weights, present, strict=True)
+    ]
+    whole = [int(share) for share in shares]
+    by_remainder = sorted(range(len(whole)), key=lambda index: whole[index] - shares[index])
+    for index in by_remainder[: total - sum(whole)]:
+        whole[index] += 1
     return whole

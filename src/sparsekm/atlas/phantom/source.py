@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from sparsekm.atlas.sources import NotFoundError
+from sparsekm.atlas.phantom.archives import pack_annotation, pack_energy
+from sparsekm.atlas.phantom.energies import Canvas, draw_energy, prepare_canvas
+from sparsekm.atlas.phantom.genes import plant_genes
+from sparsekm.atlas.phantom.geometry import build_geometry
+from sparsekm.atlas.phantom.listings import genes_document, listing_document
+from sparsekm.atlas.phantom.sections import PlantedSection, plant_sections
+from sparsekm.atlas.phantom.sizes import get_size
+from sparsekm.atlas.phantom.structures import label_voxels, ontology_document
+from sparsekm.atlas.phantom.truth import tabulate_truth
 from sparsekm.atlas.vocabulary import get_age
-from sparsekm.simulation.phantom.archives import pack_annotation, pack_energy
-from sparsekm.simulation.phantom.energies import Canvas, draw_energy, prepare_canvas
-from sparsekm.simulation.phantom.genes import plant_genes
-from sparsekm.simulation.phantom.geometry import build_geometry
-from sparsekm.simulation.phantom.listings import genes_document, listing_document
-from sparsekm.simulation.phantom.sections import PlantedSection, plant_sections
-from sparsekm.simulation.phantom.sizes import get_size
-from sparsekm.simulation.phantom.structures import label_voxels, ontology_document
-from sparsekm.simulation.phantom.truth import tabulate_truth
+from sparsekm.network.errors import NotFoundError
 
 
 class PhantomSource:

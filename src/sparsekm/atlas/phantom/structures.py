@@ -11,6 +11,7 @@ import json
 
 import numpy as np
 
+from sparsekm.atlas.phantom.geometry import LUMEN, TRACT, UNASSIGNED, Geometry
 from sparsekm.atlas.vocabulary import (
     NEURAL_PLATE_ID,
     ONTOLOGY_ID,
@@ -19,7 +20,6 @@ from sparsekm.atlas.vocabulary import (
     TRACTS_ID,
     VENTRICLES_ID,
 )
-from sparsekm.simulation.phantom.geometry import LUMEN, TRACT, UNASSIGNED, Geometry
 
 # acronym: (id, name, colour, level, parent)
 UPPER = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from sparsekm.simulation.phantom.genes import PlantedGene
+from sparsekm.atlas.phantom.genes import PlantedGene
 
 
 def tabulate_truth(age: str, genes: list[PlantedGene], present: set[str]) -> pd.DataFrame:

@@ -2,34 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import h5py
 
-from sparsekm.expression.raw_matrix import MatrixError
-from sparsekm.storage.hdf5_claims import find_false_claim
-from sparsekm.storage.input_error import reason_of
+# Registers the compressions that h5py itself lacks, such as zstd.
+import hdf5plugin  # noqa: F401
+
+from sparsekm.io.input_error import reason_of
+from sparsekm.io.readers.raw_matrix import MatrixError
 
 
 @contextmanager
-def open_contained(
-    file: str | Path, written_by: str, trees: Iterable[str] = ()
-) -> Iterator[h5py.File]:
+def open_contained(file: str | Path, written_by: str) -> Iterator[h5py.File]:
     """Open a file for reading; whatever goes wrong inside becomes a `MatrixError`.
 
     Links to other files, and data sets whose values stand in other files, are refused: the digest
-    of the file would not cover them, and a file from elsewhere has no business to read others. So
-    are arrays that claim more than the file can hold.
+    of the file would not cover them, and a file from elsewhere has no business to read others.
 
     Parameters
     ----------
     file : path
     written_by : str
         What writes such files as they should be, for messages.
-    trees : iterable of str
-        What is read with everything below it, see `find_false_claim`.
 
     Yields
     ------
@@ -40,9 +37,9 @@ def open_contained(
         raise FileNotFoundError(f"{file}: no such file.")
     try:
         with h5py.File(file, "r") as opened:
-            problem = find_false_claim(opened, trees)
-            if problem:
-                raise MatrixError(f"{file}: {problem}.")
+            way_out = opened.visititems_links(lambda name, link: _find_way_out(opened, name, link))
+            if way_out:
+                raise MatrixError(f"{file}: {way_out}; everything should be in the file itself.")
             yield opened
     except (MatrixError, MemoryError):
         raise
@@ -52,3 +49,13 @@ def open_contained(
             f"{file}: not a whole {file.suffix} file ({reason_of(error)}); it should be as "
             f"{written_by} writes it."
         ) from error
+
+
+def _find_way_out(opened: h5py.File, name: str, link: object) -> str | None:
+    if isinstance(link, h5py.ExternalLink):
+        return f"{name} links to the file {link.filename!r}"
+    if isinstance(link, h5py.HardLink):
+        node = opened[name]
+        if isinstance(node, h5py.Dataset) and (node.is_virtual or node.external):
+            return f"the values of {name} are in other files"
+    return None

@@ -10,9 +10,8 @@ import pandas as pd
 from anndata.io import read_elem
 from scipy import sparse
 
-from sparsekm.expression.contained_hdf5 import open_contained
-from sparsekm.expression.raw_matrix import (
-    BlockCollector,
+from sparsekm.io.readers.contained_hdf5 import open_contained
+from sparsekm.io.readers.raw_matrix import (
     MatrixError,
     RawMatrix,
     check_features,
@@ -21,8 +20,7 @@ from sparsekm.expression.raw_matrix import (
     check_samples,
     check_size,
 )
-
-_CELLS_AT_ONCE = 2**22
+from sparsekm.io.readers.value_blocks import collect_rows
 
 
 def read_h5ad(file: str | Path, labels: str | None = None, layer: str | None = None) -> RawMatrix:
@@ -48,7 +46,7 @@ def read_h5ad(file: str | Path, labels: str | None = None, layer: str | None = N
     """
     file = Path(file)
     name = "X" if layer is None else f"layers/{layer}"
-    with open_contained(file, "anndata", trees=("obs", "var", name)) as opened:
+    with open_contained(file, "anndata") as opened:
         return _read(file, opened, labels, layer, name)
 
 
@@ -77,15 +75,13 @@ def _read(
         )
     features = check_features(file, var.index)
     samples = check_samples(file, obs.index)
-    X, offset = _dense(file, node, shape, features)
+    X, offset = collect_rows(file, _source(file, node), features)
     return RawMatrix(
         X=X,
         offset=offset,
         features=features,
         samples=samples,
-        labels=None
-        if labels is None
-        else check_labels(file, labels, _values(obs[labels]), len(obs)),
+        labels=None if labels is None else check_labels(file, labels, _values(obs[labels])),
         relevant=check_relevant(file, var["relevant"].to_numpy()) if "relevant" in var else None,
     )
 
@@ -103,25 +99,14 @@ def _values(column: pd.Series) -> np.ndarray:
     return values
 
 
-def _dense(
-    file: Path, node: h5py.Dataset | h5py.Group, shape: tuple[int, int], features: list[str]
-) -> tuple[np.ndarray, np.ndarray]:
+def _source(file: Path, node: h5py.Dataset | h5py.Group) -> h5py.Dataset | sparse.csr_array:
+    """Give what rows can be taken of: the data set itself, or a sparse matrix read whole."""
     source = node
     if isinstance(node, h5py.Group):
-        stored = sum(node[part].nbytes for part in ("data", "indices", "indptr"))
-        if stored > 4 * 16 * np.prod(shape, dtype=np.int64) + 2**20:
-            raise MatrixError(f"{file}: {node.name} claims {stored} bytes for shape={shape}.")
-        stored_matrix = read_elem(node)
+        stored = read_elem(node)
         # Conversions trust the indices: out of bounds, they would write anywhere in memory.
-        stored_matrix.check_format(full_check=True)
-        source = sparse.csr_array(stored_matrix)
+        stored.check_format(full_check=True)
+        source = sparse.csr_array(stored)
     if source.dtype.kind not in "fiub":
         raise MatrixError(f"{file}: {node.name} has dtype={source.dtype}; it should be numeric.")
-    X = np.empty(shape, dtype=np.float32)
-    collector = BlockCollector(file, features)
-    n_at_once = max(1, _CELLS_AT_ONCE // shape[1])
-    for start in range(0, shape[0], n_at_once):
-        rows = source[start : start + n_at_once]
-        rows = rows.toarray() if sparse.issparse(rows) else rows
-        X[start : start + len(rows)] = collector.convert(rows)
-    return X, collector.finish()
+    return source

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
 
-from sparsekm.annotation.known_classes import UNKNOWN
-from sparsekm.storage.input_error import InputError, is_storable
+from sparsekm.io.input_error import InputError, is_storable
+from sparsekm.io.known_classes import UNKNOWN
 
 DENSE_LIMIT = 16 * 2**30
 """Bytes of the largest float32 matrix that is read; whatever claims more is refused unread."""
@@ -20,8 +20,11 @@ MIN_SAMPLES = 3
 MIN_LABELS = 2
 """Samples whose class is known: without a pair of them there is nothing to compare."""
 
-MISSING_LABELS = ("", "NA", "NaN", "nan")
-"""Text that stands for no class in all formats; so do None and numbers that are none."""
+MISSING = ("", "NA", "NaN", "nan", "N/A", "n/a", "#N/A", "NULL", "null")
+"""Text that stands for no value, or no class; so do None and numbers that are none."""
+
+MOST_LISTED = 10
+"""Names of columns that a message lists."""
 
 FEATURE_ARRAYS = ("genes", "features")
 """Arrays of a file of arrays that may hold the features' names."""
@@ -48,9 +51,11 @@ class RawMatrix:
     features : list of str
     samples : list of str or None
     labels : object array of str, shape (n,), or None
-        As `sparsekm.annotation.known_classes` describes them.
+        As `sparsekm.io.known_classes` describes them.
     relevant : bool array of shape (p,) or None
         The planted truth of a simulation.
+    remarks : list of str
+        What was guessed and what looks odd, with the setting that says otherwise: to be said aloud.
     """
 
     X: np.ndarray
@@ -59,58 +64,19 @@ class RawMatrix:
     samples: list[str] | None = None
     labels: np.ndarray | None = None
     relevant: np.ndarray | None = None
+    remarks: list[str] = field(default_factory=list)
 
 
-class BlockCollector:
-    """Gathers blocks of rows as float32 and remembers what is missing.
+def listed(names: Iterable[str]) -> str:
+    """Write names as a setting that holds a list, the first `MOST_LISTED` of many.
 
-    Blocks keep the peak of memory near one float32 matrix, whatever type the file holds.
-
-    Parameters
-    ----------
-    file : path
-        For messages.
-    features : sequence of str
+    Examples
+    --------
+    >>> listed(["age", "sex"])
+    '[age, sex]'
     """
-
-    def __init__(self, file: object, features: Sequence[str]) -> None:
-        self.file = file
-        self.features = features
-        self.offset: np.ndarray | None = None
-        self.n_rows = 0
-        self._n_bad = {"missing": 0, "infinite": 0}
-        self._first_bad: dict[str, tuple[int, int]] = {}
-
-    def convert(self, block: np.ndarray) -> np.ndarray:
-        """Round a block of rows to float32, less the first row unless it is float32 already."""
-        if self.offset is None:
-            self.offset = np.zeros(block.shape[1])
-            if block.dtype != np.float32 and len(block):
-                self.offset = np.nan_to_num(block[0].astype(np.float64), posinf=0, neginf=0)
-        if block.dtype != np.float32:
-            with np.errstate(over="ignore", invalid="ignore"):
-                block = (block.astype(np.float64) - self.offset).astype(np.float32)
-        if not np.isfinite(block).all():
-            self._count(block)
-        self.n_rows += len(block)
-        return block
-
-    def _count(self, block: np.ndarray) -> None:
-        for kind, bad in (("missing", np.isnan(block)), ("infinite", np.isinf(block))):
-            if bad.any():
-                self._n_bad[kind] += int(bad.sum())
-                row, column = (int(at[0]) for at in np.nonzero(bad))
-                self._first_bad.setdefault(kind, (self.n_rows + row, column))
-
-    def finish(self) -> np.ndarray:
-        """Check that every value was finite and return the offset, shape (p,)."""
-        for kind, (row, column) in self._first_bad.items():
-            raise MatrixError(
-                f"{self.file}: {self._n_bad[kind]} {kind} values, the first at sample {row + 1}, "
-                f"feature {self.features[column]!r}. Every value should be finite (in the range "
-                "of float32): impute or drop them first."
-            )
-        return np.zeros(len(self.features)) if self.offset is None else self.offset
+    names = list(names)
+    return f"[{', '.join(names[:MOST_LISTED])}{', ...' if len(names) > MOST_LISTED else ''}]"
 
 
 def check_size(file: object, n_samples: int, n_features: int) -> None:
@@ -127,9 +93,11 @@ def check_size(file: object, n_samples: int, n_features: int) -> None:
         )
 
 
-def check_features(file: object, features: Iterable[object]) -> list[str]:
+def check_features(
+    file: object, features: Iterable[object], *, can_ignore: bool = False
+) -> list[str]:
     """Check that feature names are there and differ, and return them as strings."""
-    return _check_names(file, features, "feature", "rename them or merge their columns")
+    return _check_names(file, features, "feature", "rename them or merge their values", can_ignore)
 
 
 def check_samples(file: object, samples: Iterable[object], source: str = "") -> list[str]:
@@ -143,15 +111,19 @@ def check_samples(file: object, samples: Iterable[object], source: str = "") -> 
     source : str, optional
         Where the names come from, for messages.
     """
-    advice = "rename them" + (f", or say what {source} is: labels={source!r}" if source else "")
+    advice = "name them apart"
+    if source:
+        advice += f". Or set what {source!r} is, labels: {source} or ignore: [{source}]"
     return _check_names(file, samples, "sample", advice)
 
 
-def _check_names(file: object, values: Iterable[object], kind: str, advice: str) -> list[str]:
+def _check_names(
+    file: object, values: Iterable[object], kind: str, advice: str, can_ignore: bool = False
+) -> list[str]:
     names = [str(value) for value in values]
     unnamed = sum(not name.strip() for name in names)
     if unnamed:
-        raise MatrixError(f"{file}: {unnamed} {kind}s have no name; every one should.")
+        raise MatrixError(f"{file}: {unnamed} {kind}s have no name; every one should: {advice}.")
     odd = next((name for name in names if not is_storable(name)), None)
     if odd is not None:
         raise MatrixError(
@@ -161,6 +133,8 @@ def _check_names(file: object, values: Iterable[object], kind: str, advice: str)
     repeated = sorted({name for name in names if name in seen or seen.add(name)})
     if repeated:
         shown = ", ".join(repeated[:5]) + (", ..." if len(repeated) > 5 else "")
+        if can_ignore:
+            advice += f". Or set ignore: {listed(repeated)} to leave them out"
         raise MatrixError(
             f"{file}: {len(repeated)} {kind} names are not unique ({shown}); each should stand "
             f"once: {advice}."
@@ -180,13 +154,7 @@ def hint_at_transposition(
     )
 
 
-def check_labels(
-    file: object,
-    name: str,
-    values: Sequence[object],
-    n_samples: int,
-    n_features: int | None = None,
-) -> np.ndarray:
+def check_labels(file: object, name: str, values: np.ndarray) -> np.ndarray:
     """Check known classes and return them as strings.
 
     Whole numbers read as floats become whole numbers again: the label 3.0 is "3". -1 is a class.
@@ -197,23 +165,13 @@ def check_labels(
         For messages.
     name : str
         Name of the labels in the file.
-    values : sequence of length n
-    n_samples : int
-    n_features : int, optional
-        Where it fits in place of `n_samples`, the message says that X looks transposed.
+    values : array of shape (n,)
 
     Returns
     -------
     labels : object array of str, shape (n,)
         `UNKNOWN` for a sample without a class.
     """
-    values = np.asarray(values)
-    if values.shape != (n_samples,):
-        raise MatrixError(
-            f"{file}: labels {name!r} have shape={values.shape}; there should be one for each of "
-            f"the {n_samples} samples: ({n_samples},)."
-            + hint_at_transposition("they", values.shape, n_samples, n_features)
-        )
     values = [None if _is_missing(value) else value for value in values.tolist()]
     numbers = [value for value in values if isinstance(value, float | np.floating)]
     whole = all(float(number).is_integer() for number in numbers)
@@ -221,8 +179,8 @@ def check_labels(
     n_known = len(labels) - labels.count(UNKNOWN)
     if n_known < MIN_LABELS:
         raise MatrixError(
-            f"{file}: labels {name!r} are known for {n_known} of {n_samples} samples; they should "
-            f"be for at least {MIN_LABELS}, or be left out."
+            f"{file}: labels {name!r} are known for {n_known} of {len(labels)} samples; they "
+            f"should be for at least {MIN_LABELS}, or be left out."
         )
     odd = next((label for label in labels if not is_storable(label)), None)
     if odd is not None:
@@ -242,7 +200,7 @@ def check_relevant(file: object, values: np.ndarray) -> np.ndarray:
 
 def _is_missing(value: object) -> bool:
     if isinstance(value, str):
-        return value.strip() in MISSING_LABELS
+        return value.strip() in MISSING
     return bool(pd.isna(value))
 
 

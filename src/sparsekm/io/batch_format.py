@@ -1,0 +1,112 @@
+"""What files of references, splits and resamplings share: numbered rows, a grid of sparsities.
+
+All hold a batch of repetitions of a path, which one job computed: ``index``, the repetitions'
+numbers, which seed them, and ``sparsity``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from sparsekm.io.checked_hdf5 import DamagedFileError
+from sparsekm.io.hdf5_format import Array, Hdf5Format
+
+ROWS, SPARSITIES = "n_rows", "n_sparsities"
+"""Names of the lengths: how many repetitions, and at how many sparsities."""
+NUMBERS = {
+    "indices": Array("index", np.int64, (ROWS,)),
+    "sparsities": Array("sparsity", np.float64, (SPARSITIES,)),
+}
+"""The arrays that every batch begins with."""
+
+
+@dataclass(frozen=True)
+class BatchFormat(Hdf5Format):
+    """A kind of batch file; `kind` is the plural noun for its rows."""
+
+    def read_all(self, files: Iterable[str | Path]) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Read several batches as one, in the order of the rows' numbers.
+
+        Arrays that have no rows are counts: they are added.
+
+        Parameters
+        ----------
+        files : iterable of path
+            At least one; the attributes are those of the first.
+
+        Raises
+        ------
+        DamagedFileError
+            When the batches have different sparsities or lengths, or share a row.
+        """
+        files = list(files)
+        batches = []
+        for file in files:
+            found, attributes = self.read(file)
+            batches.append(found)
+            if len(batches) == 1:
+                about = attributes
+            self._compare(file, found, batches[0], files[0])
+        joined = {name: [batch[name] for batch in batches] for name in self.arrays}
+        order = np.argsort(np.concatenate(joined["indices"]))
+        for name, array in self.arrays.items():
+            if ROWS in array.shape:
+                joined[name] = np.concatenate(joined[name])[order]
+            else:
+                joined[name] = np.sum(joined[name], axis=0)
+        joined["sparsities"] = batches[0]["sparsities"]
+        if (np.diff(joined["indices"]) == 0).any():
+            raise DamagedFileError(
+                files[-1], f"one of the {self.kind} is in two batches", self.rule
+            )
+        return joined, about
+
+    def check_grid(
+        self, file: str | Path, found: np.ndarray, sparsities: np.ndarray, whose: str
+    ) -> None:
+        """Refuse a file whose sparsities differ from those expected."""
+        if not np.array_equal(found, sparsities):
+            raise DamagedFileError(
+                file, f"sparsity={found} should be {whose} {sparsities}", self.rule
+            )
+
+    def _compare(self, file, found, model, first) -> None:
+        """Refuse a batch that does not fit the first one."""
+        self.check_grid(file, found["sparsities"], model["sparsities"], f"as in {first}")
+        for name, array in self.arrays.items():
+            shapes = zip(array.shape, np.shape(found[name]), np.shape(model[name]), strict=True)
+            for length, here, there in shapes:
+                if length != ROWS and here != there:
+                    raise DamagedFileError(
+                        file, f"{length}={here} should be {there}, as in {first}", self.rule
+                    )
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Numbered rows, and a grid of sparsities."""
+
+    indices: np.ndarray
+    sparsities: np.ndarray
+    format: ClassVar[BatchFormat]
+
+    def check_grid(
+        self, file: str | Path, sparsities: np.ndarray, whose: str = "the path's"
+    ) -> None:
+        """Refuse a batch, read from `file`, of other sparsities than a path's."""
+        self.format.check_grid(file, self.sparsities, sparsities, whose)
+
+    def write(self, file: str | Path) -> None:
+        """Write it whole or not at all."""
+        self.format.write(file, vars(self), self.attributes)
+
+    @classmethod
+    def read(cls, files: Iterable[str | Path]):
+        """Read files of batches, checking everything, as one in the order of the rows' numbers."""
+        arrays, attributes = cls.format.read_all(files)
+        return cls(**arrays, attributes=attributes)

@@ -1,0 +1,77 @@
+"""The file ``tuned.h5``: the one fit of a path that the tuning chose.
+
+Attributes: see `sparsekm.io.attributes`, and ``rule``, ``reference`` and ``n_references``, by which
+the fit was chosen; or ``conclusion``, ``has_clusters``, ``family`` and ``n_resamplings``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sparsekm.io.hdf5_format import Array, Hdf5Format, SparseRows
+
+_FORMAT = Hdf5Format(
+    "fit",
+    "tune_sparsity",
+    {
+        "sparsity": Array("sparsity", np.float64),
+        "objective": Array("objective", np.float64),
+        "labels": Array("labels", np.int32, ("n_samples",), labels=True),
+        "scores": Array("scores", np.float64, ("n_features",)),
+        "centers": Array("centers", np.float64, ("n_clusters", "n_features")),
+        "weights": SparseRows("selected", ("n_features",)),
+        "confidence": Array("confidence", np.float64, ("n_samples",), most=1, optional=True),
+        "selection_frequency": Array(
+            "selection_frequency", np.float64, ("n_features",), most=1, optional=True
+        ),
+    },
+)
+
+
+@dataclass(frozen=True)
+class Fit:
+    """One partition with its weights.
+
+    Attributes
+    ----------
+    sparsity : float
+    objective : float
+        The sum over features of weight times score.
+    labels : int32 array of shape (n,)
+    scores : float64 array of shape (p,)
+        Between-cluster sums of squares a_j.
+    weights : float64 array of shape (p,)
+    centers : float64 array of shape (K, p)
+        In the space of the normalised matrix.
+    attributes : mapping
+    confidence : float64 array of shape (n,), or None
+        Share of the resampled fits that put a sample into its cluster.
+    selection_frequency : float64 array of shape (p,), or None
+        Share of the resamplings that keep a feature.
+    """
+
+    sparsity: float
+    objective: float
+    labels: np.ndarray
+    scores: np.ndarray
+    weights: np.ndarray
+    centers: np.ndarray
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+    confidence: np.ndarray | None = None
+    selection_frequency: np.ndarray | None = None
+
+
+def write_fit(file: str | Path, fit: Fit) -> None:
+    """Write a fit whole or not at all."""
+    _FORMAT.write(file, vars(fit), fit.attributes)
+
+
+def read_fit(file: str | Path) -> Fit:
+    """Read a fit; see `sparsekm.io.hdf5_format.Hdf5Format.read`."""
+    arrays, attributes = _FORMAT.read(file)
+    return Fit(**arrays, attributes=attributes)

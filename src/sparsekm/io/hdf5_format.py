@@ -1,0 +1,167 @@
+"""The one way the workflow's own HDF5 files are written and read: a format is a list of arrays.
+
+The lengths of arrays have names. In one file a name stands for one length, at least 1, wherever it
+occurs; ``n_clusters`` is that of the file's attribute.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+
+from sparsekm.io.atomic_hdf5 import atomic_hdf5
+from sparsekm.io.attributes import read_attributes, write_attributes
+from sparsekm.io.checked_hdf5 import DamagedFileError, open_checked, read_array
+
+
+@dataclass(frozen=True)
+class Array:
+    """A numeric array.
+
+    Attributes
+    ----------
+    name : str
+        In the file.
+    dtype : type
+        As it is stored and returned.
+    shape : tuple of str or int
+        Names of lengths, or lengths; empty for a single number.
+    most : int, optional
+        Values lie between 0 and this.
+    labels : bool
+        Values are numbers of clusters, counted from 0.
+    finite : bool
+        Whether NaN and infinity are refused.
+    optional : bool
+        Whether a file may lack it; then it is None.
+    """
+
+    name: str
+    dtype: type
+    shape: tuple[str | int, ...] = ()
+    most: int | None = None
+    labels: bool = False
+    finite: bool = True
+    optional: bool = False
+
+    def write(self, opened: h5py.File, values: Any) -> None:
+        """Write it; nothing where there is none and none is needed."""
+        if values is not None or not self.optional:
+            opened[self.name] = np.asarray(values, dtype=self.dtype)
+
+    def read(self, opened: h5py.File, lengths: dict[str, int], rule: str) -> Any:
+        """Read and check it; lengths that had no value yet get theirs."""
+        if self.optional and self.name not in opened:
+            return None
+        values = read_array(
+            opened,
+            self.name,
+            kind="f" if self.dtype is np.float64 else "i",
+            shape=[n if isinstance(n, int) else lengths.get(n) for n in self.shape],
+            rule=rule,
+            dtype=self.dtype,
+            finite=self.finite,
+        )
+        lengths.update(zip(self.shape, values.shape, strict=True))
+        if values.size == 0:
+            raise DamagedFileError(opened.filename, f"{self.name}: size=0 should be >= 1", rule)
+        most = lengths["n_clusters"] - 1 if self.labels else self.most
+        if most is not None and not (values.min() >= 0 and values.max() <= most):
+            within = f"[0, {most + 1})" if self.labels else f"[0, {most}]"
+            raise DamagedFileError(opened.filename, f"{self.name} should lie in {within}", rule)
+        return values if self.shape else values.item()
+
+
+@dataclass(frozen=True)
+class SparseRows:
+    """Rows of mostly zero weights, in compressed form (CSR): ``indptr``, ``indices``, ``weights``.
+
+    Attributes
+    ----------
+    name : str
+        Of the group that holds the three.
+    shape : tuple of str
+        Names of the lengths, of one row or of several; those of other arrays before it.
+    """
+
+    name: str
+    shape: tuple[str, ...]
+
+    def write(self, opened: h5py.File, values: np.ndarray) -> None:
+        """Write what is not zero."""
+        rows = np.atleast_2d(np.asarray(values, dtype=np.float64))
+        row_of, column_of = np.nonzero(rows)
+        group = opened.create_group(self.name)
+        group["indptr"] = np.searchsorted(row_of, np.arange(len(rows) + 1)).astype(np.int64)
+        group["indices"] = column_of.astype(np.int64)
+        group["weights"] = rows[row_of, column_of]
+
+    def read(self, opened: h5py.File, lengths: dict[str, int], rule: str) -> np.ndarray:
+        """Read the rows as a dense array, after checking that the indices can be true."""
+        file, name = opened.filename, self.name
+        shape = tuple(lengths[length] for length in self.shape)
+        n_rows, n_columns = (1, *shape)[-2:]
+        group = opened.get(name)
+        if not isinstance(group, h5py.Group):
+            raise DamagedFileError(file, f"group {name!r} is missing", rule)
+        indices = read_array(group, "indices", kind="i", shape=(None,), rule=rule)
+        weights = read_array(group, "weights", kind="f", shape=indices.shape, rule=rule)
+        indptr = read_array(group, "indptr", kind="i", shape=(n_rows + 1,), rule=rule)
+        if indptr[0] != 0 or indptr[-1] != indices.size or (np.diff(indptr) < 0).any():
+            raise DamagedFileError(
+                file, f"{name}/indptr does not divide the indices into rows", rule
+            )
+        if indices.size and not (0 <= indices.min() and indices.max() < n_columns):
+            raise DamagedFileError(file, f"{name}/indices should lie in [0, {n_columns})", rule)
+        rows = np.zeros((n_rows, n_columns))
+        rows[np.repeat(np.arange(n_rows), np.diff(indptr)), indices] = weights
+        return rows.reshape(shape)
+
+
+@dataclass(frozen=True)
+class Hdf5Format:
+    """A kind of file.
+
+    Attributes
+    ----------
+    kind : str
+        As its attribute says; see `sparsekm.io.attributes` for the others.
+    rule : str
+        Name of the rule that writes it.
+    arrays : mapping of str to Array or SparseRows
+        In the order in which they are written, by the names that they have in memory.
+    """
+
+    kind: str
+    rule: str
+    arrays: Mapping[str, Array | SparseRows]
+
+    def write(
+        self, file: str | Path, values: Mapping[str, Any], attributes: Mapping[str, Any]
+    ) -> None:
+        """Write a file whole or not at all."""
+        with atomic_hdf5(file) as opened:
+            for name, array in self.arrays.items():
+                array.write(opened, values[name])
+            write_attributes(opened, self.kind, attributes)
+
+    def read(self, file: str | Path) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Read a file's arrays and attributes, checking everything.
+
+        Raises
+        ------
+        DamagedFileError
+            When the file is truncated, or its parts are missing, disagree or cannot be.
+        """
+        with open_checked(file, self.rule) as opened:
+            attributes = read_attributes(opened, self.kind, self.rule)
+            lengths = {"n_clusters": attributes["n_clusters"]}
+            arrays = {
+                name: array.read(opened, lengths, self.rule) for name, array in self.arrays.items()
+            }
+        return arrays, attributes

@@ -1,0 +1,1 @@
+"""Matrices of users, in whatever format they come."""

@@ -1,0 +1,84 @@
+"""Reading a user's matrix, whatever its format."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from sparsekm.io.readers.array_reader import read_h5, read_npz
+from sparsekm.io.readers.h5ad_reader import read_h5ad
+from sparsekm.io.readers.raw_matrix import MatrixError, RawMatrix
+from sparsekm.io.readers.spreadsheet import read_spreadsheet
+from sparsekm.io.readers.text_reader import read_text
+from sparsekm.io.readers.zarr_reader import read_zarr
+
+TABLE_SUFFIXES = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz", ".xlsx")
+"""Endings of tables, whose parts settings name."""
+
+SUFFIXES = (".npz", *TABLE_SUFFIXES, ".h5ad", ".h5", ".zarr")
+"""Endings of the files that can be read."""
+
+_LAYERED = {".h5ad": read_h5ad, ".h5": read_h5, ".zarr": read_zarr}
+
+
+def read_matrix(
+    file: str | Path,
+    labels: str | None = None,
+    layer: str | None = None,
+    *,
+    samples: str | None = None,
+    ignore: Sequence[str] = (),
+    transpose: bool | str = "auto",
+    decimal: str = "auto",
+) -> RawMatrix:
+    """Read and check a matrix of samples x features.
+
+    Parameters
+    ----------
+    file : path
+        Ends in one of `SUFFIXES`.
+    labels : str, optional
+        What holds the known classes: an array of an ``.npz`` or ``.h5`` (``y`` or ``labels`` are
+        found without it), a column of text, or a column of ``obs``.
+    layer : str, optional
+        Layer of an ``.h5ad`` or ``.zarr``, or array of an ``.h5``, to read in place of X; sheet of
+        an ``.xlsx``, to read in place of the first.
+    samples, ignore, transpose, decimal
+        Of a table, see `sparsekm.io.readers.text_reader.read_text`.
+
+    Returns
+    -------
+    matrix : RawMatrix
+
+    Raises
+    ------
+    MatrixError
+        Naming the file, the value and the rule that it breaks.
+    """
+    file = Path(file)
+    suffix = next((end for end in SUFFIXES if file.name.lower().endswith(end)), None)
+    if suffix is None:
+        raise MatrixError(f"path={str(file)!r} should end in one of {', '.join(SUFFIXES)}.")
+    settings = {"samples": samples, "ignore": ignore, "transpose": transpose, "decimal": decimal}
+    if suffix not in TABLE_SUFFIXES:
+        _refuse_settings(file, settings)
+    if suffix in _LAYERED:
+        return _LAYERED[suffix](file, labels, layer)
+    if suffix == ".xlsx":
+        return read_spreadsheet(file, labels, layer, **settings)
+    if layer is not None:
+        raise MatrixError(
+            f"{file}: layer={layer!r} should be left out, as only {', '.join(_LAYERED)} and .xlsx "
+            "have any."
+        )
+    return read_npz(file, labels) if suffix == ".npz" else read_text(file, labels, **settings)
+
+
+def _refuse_settings(file: Path, settings: dict[str, object]) -> None:
+    usual = {"samples": None, "ignore": (), "transpose": "auto", "decimal": "auto"}
+    given = [name for name, value in settings.items() if (value or usual[name]) != usual[name]]
+    if given:
+        raise MatrixError(
+            f"{file}: only tables ({', '.join(TABLE_SUFFIXES)}) have {given[0]}. Leave out "
+            f"{given[0]}: {settings[given[0]]}."
+        )

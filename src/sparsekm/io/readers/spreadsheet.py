@@ -1,0 +1,100 @@
+"""Reading a matrix from a sheet of an Excel workbook (``.xlsx``)."""
+
+from __future__ import annotations
+
+import csv
+import datetime
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from sparsekm.io.input_error import InputError, reason_of
+from sparsekm.io.readers.raw_matrix import MatrixError, RawMatrix, listed
+from sparsekm.io.readers.text_reader import read_text
+
+
+def read_spreadsheet(
+    file: str | Path, labels: str | None = None, sheet: str | None = None, **settings: Any
+) -> RawMatrix:
+    """Read and check a matrix: the values of a sheet, as a table of text would be read.
+
+    Parameters
+    ----------
+    file : path
+    labels : str, optional
+        Name of the column of known classes.
+    sheet : str, optional
+        Its name; the first sheet if none is given.
+    **settings
+        As of `sparsekm.io.readers.text_reader.read_text`.
+
+    Raises
+    ------
+    MatrixError
+        Naming the file, the value, the rule that it breaks, and last the setting that cures it.
+    """
+    file = Path(file)
+    if not file.is_file():
+        raise FileNotFoundError(f"{file}: no such file.")
+    try:
+        import openpyxl
+    except ModuleNotFoundError as error:
+        raise MatrixError(
+            f"{file}: Excel workbooks are read by openpyxl. Install it: pip install "
+            '"sparsekm[excel]".'
+        ) from error
+    with tempfile.TemporaryDirectory() as folder:
+        text = Path(folder) / "sheet.csv"
+        try:
+            book = openpyxl.load_workbook(file, read_only=True, data_only=True)
+            try:
+                remarks = _write_text(file, book, sheet, text)
+            finally:
+                book.close()
+        except (MatrixError, MemoryError):
+            raise
+        # A damaged workbook can fail anywhere inside openpyxl, with almost any error.
+        except Exception as error:
+            raise MatrixError(
+                f"{file}: not a whole .xlsx file ({reason_of(error)}); it should be as Excel "
+                "writes it. Save it anew, or as 'CSV UTF-8'."
+            ) from error
+        try:
+            raw = read_text(text, labels, **settings)
+        except InputError as error:
+            raise MatrixError(str(error).replace(str(text), str(file))) from error
+    raw.remarks[:0] = remarks
+    return raw
+
+
+def _write_text(file: Path, book: Any, sheet: str | None, text: Path) -> list[str]:
+    """Write a sheet as text, and say which one where there are several."""
+    names = [page.title for page in book.worksheets]
+    if sheet is not None and sheet not in names:
+        raise MatrixError(f"{file}: layer={sheet!r} should be one of its sheets {listed(names)}.")
+    chosen = sheet or names[0]
+    with text.open("w", encoding="utf-8", newline="") as opened:
+        writer = csv.writer(opened)
+        width = 0
+        for row in book[chosen].iter_rows(values_only=True):
+            cells = [_as_text(value) for value in row]
+            # Rows end anywhere behind their last value.
+            n_cells = max((at for at, cell in enumerate(cells, 1) if cell), default=0)
+            width = width or n_cells
+            if n_cells:
+                cells += [""] * (width - len(cells))
+                writer.writerow(cells[: max(width, n_cells)])
+    if sheet is None and len(names) > 1:
+        return [f"sheet {chosen!r} of {listed(names)} is read. Set layer to another's name."]
+    return []
+
+
+def _as_text(value: object) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, datetime.datetime):
+        return value.date().isoformat()
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
+        # Excel knows no whole numbers: 5460.0 is an id.
+        return str(int(value))
+    return str(value)

@@ -1,0 +1,114 @@
+"""What looks odd about a table although it can be read, each with the setting that cures it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+
+from sparsekm.io.known_classes import distinct_classes
+from sparsekm.io.readers.raw_matrix import listed
+
+# Words that describe samples; none is a gene's symbol.
+_DESCRIPTION = re.compile(
+    r"(patient|sample|tumou?r|clinical|donor|cell|disease|tissue|overall|survival|os|dfs|rfs|pfs)?"
+    r"[ _.-]?"
+    r"(age|sex|gender|stage|grade|status|time|survival|event|death|batch|plate|year|date|bmi|weight"
+    r"|height|race|ethnicity|relapse|recurrence|metastasis|grading|treatment|response|outcome|class|label|group|cluster|type|subtype|kind"
+    r"|diagnosis|condition|phenotype|size|site|day|days|months|cohort|centre|center)"
+    r"([ _.-]?(at|of|in)?[ _.-]?(diagnosis|death|years|months|days|id|no|nr|number|code))?",
+    re.IGNORECASE,
+)
+_MONTH = "jan|feb|mar|apr|may|jun|jul|aug|sep|sept|oct|nov|dec"
+_DATE = re.compile(
+    rf"\d{{1,2}}[-./]({_MONTH})|({_MONTH})[-./]\d{{1,2}}|\d{{4}}-\d\d-\d\d( 00:00:00)?",
+    re.IGNORECASE,
+)
+_SUMMARY = re.compile(r"(grand )?(mean|average|median|total|sum|sd|std|min|max)s?", re.IGNORECASE)
+_FEW_DISTINCT = 10
+_FEW_WHOLE = 5
+_CELLS_AT_ONCE = 2**22
+
+
+def suspect_features(features: Sequence[str]) -> list[str]:
+    """List remarks on names that are rather a description of the samples, or dates.
+
+    Examples
+    --------
+    >>> suspect_features(["TP53", "age"])
+    ['feature [age]: by the name a description of the samples. Set ignore: [age] to leave it out.']
+    """
+    remarks = []
+    described = [name for name in features if _DESCRIPTION.fullmatch(name)]
+    if described:
+        many = len(described) > 1
+        remarks.append(
+            f"{'features' if many else 'feature'} {listed(described)}: by the name a description "
+            f"of the samples. Set ignore: {listed(described)} to leave {'them' if many else 'it'} "
+            "out."
+        )
+    dates = [name for name in features if _DATE.fullmatch(name)]
+    if dates:
+        remarks.append(
+            f"{len(dates)} feature names are dates, such as {dates[0]!r}: a spreadsheet takes gene "
+            "symbols such as SEPT2 or MARCH1 for them. Mend the names in the file, or set ignore: "
+            f"{listed(dates)}."
+        )
+    return remarks
+
+
+def suspect_values(features: Sequence[str], X: np.ndarray, offset: np.ndarray) -> list[str]:
+    """List remarks on the few features that hold whole numbers where the others are measured.
+
+    Parameters
+    ----------
+    features : sequence of str
+    X : array of shape (n, p)
+        Values less `offset`.
+    offset : array of shape (p,)
+    """
+    is_whole, varies = np.ones(len(offset), dtype=bool), np.zeros(len(offset), dtype=bool)
+    height = max(1, _CELLS_AT_ONCE // len(offset))
+    for start in range(0, len(X), height):
+        # As the file has them, but for the rounding to single precision.
+        values = np.round(X[start : start + height].astype(np.float64) + offset, 4)
+        is_whole &= (values == np.rint(values)).all(axis=0)
+        varies |= (X[start : start + height] != X[0]).any(axis=0)
+    is_described = [_DESCRIPTION.fullmatch(name) is not None for name in features]
+    whole = np.flatnonzero(is_whole & varies & ~np.array(is_described))
+    if not 0 < len(whole) <= max(_FEW_WHOLE, len(features) // 50) or len(whole) * 4 > len(features):
+        return []
+    names = [features[at] for at in whole]
+    return [
+        f"whole numbers only, unlike the other features: {listed(names)}. Set ignore: "
+        f"{listed(names)} to leave out what is no feature, or labels: {names[0]} for known classes."
+    ]
+
+
+def suspect_samples(samples: Sequence[str]) -> list[str]:
+    """List remarks on samples that are rather a summary of the others.
+
+    Examples
+    --------
+    >>> suspect_samples(["ann", "bob", "Total"])
+    ['samples [Total]: by the name a summary of the others. Delete them if they are no samples.']
+    """
+    summaries = [name for name in samples if _SUMMARY.fullmatch(name.strip())]
+    if not summaries:
+        return []
+    return [
+        f"samples {listed(summaries)}: by the name a summary of the others. Delete them if they "
+        "are no samples."
+    ]
+
+
+def suspect_labels(name: str, labels: np.ndarray) -> list[str]:
+    """List remarks on labels of which there are too many kinds to be classes."""
+    n_classes = len(distinct_classes(labels))
+    if n_classes <= max(_FEW_DISTINCT, len(labels) // 5):
+        return []
+    return [
+        f"labels {name!r} hold {n_classes} classes for {len(labels)} samples, which is how many "
+        "clusters are looked for. Set n_clusters, or labels to something else."
+    ]

@@ -1,0 +1,59 @@
+"""What a table of text holds beside its features, as its settings name it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+
+from sparsekm.io.readers.raw_matrix import MatrixError, listed
+
+
+@dataclass(frozen=True)
+class TableParts:
+    """Names of columns, or of lines where these hold the features.
+
+    Attributes
+    ----------
+    labels : str or None
+        What holds the known classes.
+    samples : str or None
+        What holds the samples' names. None: what stands at the edge.
+    ignore : tuple of str
+        What is left out.
+    """
+
+    labels: str | None = None
+    samples: str | None = None
+    ignore: tuple[str, ...] = ()
+
+    def check(self, file: Path, names: Sequence[str], kind: str, hint: str = "") -> None:
+        """Refuse a name that is not among `names`, which are those of `kind`."""
+        for key in ("labels", "samples"):
+            name = getattr(self, key)
+            if name is not None and name not in names:
+                raise MatrixError(
+                    f"{file}: {key}={name!r} should be one of its {kind} {listed(names)}."
+                    f"{hint}{_suggest(key, name, names)}"
+                )
+            if name is not None and name in self.ignore:
+                raise MatrixError(
+                    f"{file}: {key}={name!r} should not be among those to ignore as well. Set "
+                    f"either {key} or ignore."
+                )
+        missing = [name for name in self.ignore if name not in names]
+        if missing:
+            raise MatrixError(
+                f"{file}: ignore={listed(missing)} should be among its {kind} {listed(names)}."
+                + _suggest("ignore", missing[0], names)
+            )
+
+
+def _suggest(key: str, name: str, names: Sequence[str]) -> str:
+    lower = {other.lower(): other for other in names}
+    close = get_close_matches(name.lower(), list(lower), n=1)
+    if not close:
+        return ""
+    found = lower[close[0]]
+    return f" Do you mean {key}: {found if key != 'ignore' else f'[{found}]'}?"

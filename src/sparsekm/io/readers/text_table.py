@@ -1,0 +1,270 @@
+"""A table of text as lines of cells: how its cells are separated, and its numbers written.
+
+Nothing in here knows what a line or a column means.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import re
+import zlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from pathlib import Path
+from statistics import mode
+from typing import IO
+
+import numpy as np
+import pandas as pd
+
+from sparsekm.io.readers.raw_matrix import MISSING, MatrixError
+
+MOST_COLUMNS = 1_000_000
+# What text that is none, or a damaged .gz, can raise.
+UNREADABLE = (ValueError, csv.Error, EOFError, OSError, zlib.error)
+
+_CELLS_AT_ONCE = 2**20
+# Lines that are looked at to see how numbers are written.
+_LINES_LOOKED_AT = 100
+_SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars", " ": "blanks"}
+# First bytes of files that are often given the ending of a table of text.
+_OTHERS = {
+    b"PK\x03\x04": "a workbook of Excel or a zip archive. Give a workbook the ending .xlsx",
+    b"\xd0\xcf\x11\xe0": "an old workbook of Excel. Save it as .xlsx",
+    b"\x1f\x8b": "compressed by gzip. Add .gz to its ending",
+    b"\x89HDF": "HDF5. Give it the ending .h5ad, or .h5",
+}
+_WITH_COMMA = re.compile(r"[+-]?(\d*,\d+([eE][+-]?\d+)?|\d{1,3}(,\d{3})+)")
+_WITH_POINT = re.compile(r"[+-]?\d*\.\d+([eE][+-]?\d+)?")
+# 1,234 is one number in English and another one in German.
+_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+")
+
+
+@dataclass(frozen=True)
+class TextTable:
+    """A file of text, with what its first lines tell about how to read it.
+
+    Attributes
+    ----------
+    file : Path
+    separator : str
+    header : list of str
+        Cells of the first line, with an empty one in front where the other lines have one cell
+        more, as R writes it.
+    decimal : {".", ","}
+    empty : frozenset of int
+        Columns without a name and, as far as was looked, without cells: spreadsheets leave such.
+    remarks : list of str
+        What was guessed, to be said aloud.
+    """
+
+    file: Path
+    separator: str
+    header: list[str]
+    decimal: str = "."
+    empty: frozenset[int] = frozenset()
+    remarks: list[str] = field(default_factory=list)
+
+    @property
+    def n_columns(self) -> int:
+        """Number of cells of a line."""
+        return len(self.header)
+
+    def lines(self) -> Iterator[list[str]]:
+        """Yield the cells of each line below the header, none for an empty one."""
+        with _open_lines(self.file) as opened:
+            reader = csv.reader(opened, delimiter=self.separator)
+            try:
+                next(reader)
+                yield from reader
+            except csv.Error as error:
+                raise MatrixError(
+                    f"{self.file}: line {reader.line_num}: {error}. A cell should have at most "
+                    f"{csv.field_size_limit()} characters."
+                ) from error
+
+    def is_number(self, cell: str) -> bool:
+        """Tell whether a cell holds a number."""
+        try:
+            float(cell.replace(",", ".") if self.decimal == "," else cell)
+        except ValueError:
+            return False
+        return True
+
+    def is_text(self, cell: str) -> bool:
+        """Tell whether a cell holds neither a number nor what stands for a missing one."""
+        return cell.strip() not in MISSING and not self.is_number(cell)
+
+    def chunks(
+        self, numeric: Iterable[int], text: Iterable[int], skip: Iterable[int] = ()
+    ) -> Iterator[tuple[np.ndarray, pd.DataFrame]]:
+        """Read some lines at a time: columns as float64, and others as text.
+
+        Parameters
+        ----------
+        numeric, text : iterable of int
+            Numbers of columns, from 0.
+        skip : iterable of int
+            Lines to leave out, from 0 for the first one below the header.
+
+        Yields
+        ------
+        values : float64 array
+        others : DataFrame of str
+            Its columns are called by their numbers.
+        """
+        numeric, text = list(numeric), list(text)
+        # All columns are read, also what nobody asks for: else a line with a cell too many passes.
+        types = dict.fromkeys(range(self.n_columns), str) | dict.fromkeys(numeric, np.float64)
+        with _open(self.file) as opened:
+            for chunk in pd.read_csv(
+                opened,
+                sep=self.separator,
+                decimal=self.decimal,
+                names=range(self.n_columns),
+                skiprows=[0, *(line + 1 for line in skip)],
+                index_col=False,
+                dtype=types,
+                keep_default_na=False,
+                na_values={column: list(MISSING) for column in numeric},
+                chunksize=max(1, _CELLS_AT_ONCE // self.n_columns),
+                encoding="utf-8-sig",
+            ):
+                yield chunk[numeric].to_numpy(), chunk[text]
+
+
+def open_table(file: str | Path, decimal: str = "auto") -> TextTable:
+    """Look at the first lines of a file, and tell how it is to be read.
+
+    Parameters
+    ----------
+    file : path
+        The ending tells how cells should be separated: ``.csv`` by commas, others by tabs. Where
+        the header says otherwise that is believed, and said.
+    decimal : {"auto", ".", ","}
+        What stands before the decimals. "auto" finds the comma where numbers hold one and none
+        holds a point.
+
+    Raises
+    ------
+    MatrixError
+        Naming the file, the value and the rule that it breaks.
+    """
+    file = Path(file)
+    first = _first_lines(file)
+    usual = "," if file.name.lower().endswith((".csv", ".csv.gz")) else "\t"
+    try:
+        separator = _find_separator(first, usual)
+        names, *lines = _split(first, separator)
+    except csv.Error as error:
+        raise MatrixError(
+            f"{file}: its first lines cannot be split into cells ({error}); it should be a table "
+            "with a line per sample, or per feature."
+        ) from error
+    header = [name.strip() for name in names]
+    if not any(header):
+        raise MatrixError(f"{file}: the first line is empty; it should hold names.")
+    if len(header) > MOST_COLUMNS:
+        raise MatrixError(
+            f"{file}: columns={len(header)} should be <= {MOST_COLUMNS}; wider matrices are read "
+            "from .npz, .h5 and .h5ad."
+        )
+    width = mode(map(len, lines))
+    if width == len(header) + 1:
+        header = ["", *header]
+    if width != len(header):
+        raise MatrixError(
+            f"{file}: cells in the header: {len(header)}, in most lines below it: {width}; they "
+            "should agree. Remove what stands above the names, if anything does."
+        )
+    table = TextTable(file, separator, header)
+    if separator != usual:
+        table.remarks.append(f"cells are separated by {_SEPARATORS[separator]}.")
+    if decimal == "auto":
+        decimal = _find_decimal(table, [cell.strip() for line in lines for cell in line])
+    empty = frozenset(
+        at
+        for at, name in enumerate(header)
+        if at and not name and not any("".join(line[at : at + 1]).strip() for line in lines)
+    )
+    if empty:
+        table.remarks.append(f"{len(empty)} columns without a name are empty and left out.")
+    return replace(table, decimal=decimal, empty=empty)
+
+
+def _first_lines(file: Path) -> list[str]:
+    """Read the lines of text that are looked at."""
+    try:
+        with _open_lines(file) as opened:
+            lines = list(islice(opened, _LINES_LOOKED_AT))
+    except (FileNotFoundError, MatrixError):
+        raise
+    except UnicodeError as error:
+        with file.open("rb") as opened:
+            start = opened.read(4)
+        for first, what in _OTHERS.items():
+            if start.startswith(first):
+                raise MatrixError(f"{file}: not text, but {what}.") from error
+        raise MatrixError(
+            f"{file}: not UTF-8 text with one line per sample ({error}). Save it as UTF-8 (in "
+            "Excel: 'CSV UTF-8')."
+        ) from error
+    except UNREADABLE as error:
+        raise MatrixError(f"{file}: not UTF-8 text with one line per sample ({error}).") from error
+    n_filled = sum(not line.isspace() for line in lines)
+    if n_filled < 2:
+        raise MatrixError(f"{file}: lines={n_filled}; there should be a header and samples.")
+    return lines
+
+
+def _open_lines(file: Path) -> io.TextIOWrapper:
+    return io.TextIOWrapper(_open(file), encoding="utf-8-sig", newline="")
+
+
+def _open(file: Path) -> IO[bytes]:
+    return gzip.open(file) if file.suffix.lower() == ".gz" else file.open("rb")
+
+
+def _split(lines: list[str], separator: str) -> list[list[str]]:
+    """Split lines into cells; empty lines count only as the first."""
+    cells = list(csv.reader(lines, delimiter=separator))
+    return [*cells[:1], *filter(None, cells[1:])]
+
+
+def _find_separator(first: list[str], usual: str) -> str:
+    """Take what the file's ending says where it divides header and lines alike, else another."""
+    widths = {}
+    for separator in _SEPARATORS:
+        try:
+            split = _split(first, separator)
+        except csv.Error:
+            # A cell is too long.
+            continue
+        header, line = len(split[0]), len(split[1]) if len(split) > 1 else 0
+        if line > 1 and line - header in (0, 1):
+            widths[separator] = header
+    if not widths or widths.get(usual, 0) > 1:
+        return usual
+    return max(widths, key=lambda separator: (widths[separator], separator == usual))
+
+
+def _find_decimal(table: TextTable, cells: list[str]) -> str:
+    """Find the decimal comma where some numbers hold one comma, and none a point."""
+    commas = [cell for cell in cells if "," in cell and _WITH_COMMA.fullmatch(cell)]
+    if not commas or any(_WITH_POINT.fullmatch(cell) for cell in cells):
+        return "."
+    example = commas[0]
+    if all(_THOUSANDS.fullmatch(cell) for cell in commas):
+        raise MatrixError(
+            f"{table.file}: {example!r} may be {example.replace(',', '.')} or "
+            f"{example.replace(',', '')}. Set decimal: ',' for the former; for the latter write "
+            "numbers without commas."
+        )
+    table.remarks.append(
+        f"numbers have a decimal comma: {example!r} is {example.replace(',', '.')}; "
+        "decimal: '.' takes them for text."
+    )
+    return ","

@@ -1,0 +1,142 @@
+"""Values read block by block, as float32, and where they are missing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from sparsekm.io.readers.raw_matrix import MOST_LISTED, MatrixError, listed
+
+_CELLS_AT_ONCE = 2**21
+_LARGEST_CHUNKS_CELLS = 2**25
+
+
+class BlockCollector:
+    """Gathers blocks of rows as float32 and remembers what is missing.
+
+    Blocks keep the peak of memory near one float32 matrix, whatever type the file holds.
+
+    Parameters
+    ----------
+    file : path
+        For messages.
+    features : sequence of str
+    """
+
+    def __init__(self, file: object, features: Sequence[str]) -> None:
+        self.file = file
+        self.features = features
+        self.offset: np.ndarray | None = None
+        self.n_rows = 0
+        self._gaps = Gaps(file)
+
+    def convert(self, block: np.ndarray) -> np.ndarray:
+        """Round a block of rows to float32, less the first row unless it is float32 already."""
+        if self.offset is None:
+            self.offset = np.zeros(block.shape[1])
+            if block.dtype != np.float32 and len(block):
+                self.offset = np.nan_to_num(block[0].astype(np.float64), posinf=0, neginf=0)
+        if block.dtype != np.float32:
+            with np.errstate(over="ignore", invalid="ignore"):
+                block = (block.astype(np.float64) - self.offset).astype(np.float32)
+        self._gaps.count(block, self.n_rows)
+        self.n_rows += len(block)
+        return block
+
+    def finish(self, *, can_ignore: bool = False) -> np.ndarray:
+        """Check that every value was finite and return the offset, shape (p,).
+
+        `can_ignore` says whether columns can be left out by the setting `ignore`.
+        """
+        self._gaps.check(self.features, can_ignore=can_ignore)
+        return np.zeros(len(self.features)) if self.offset is None else self.offset
+
+
+class Gaps:
+    """Counts the values that are missing or infinite, block by block, and where they are.
+
+    Parameters
+    ----------
+    file : path
+        For messages.
+    """
+
+    def __init__(self, file: object) -> None:
+        self.file = file
+        self._found = {"missing": _Found(), "infinite": _Found()}
+
+    def count(self, block: np.ndarray, first_sample: int = 0, first_feature: int = 0) -> None:
+        """Look at a block, shape (samples, features), that begins there in the matrix."""
+        if np.isfinite(block).all():
+            return
+        for kind, bad in (("missing", np.isnan(block)), ("infinite", np.isinf(block))):
+            if bad.any():
+                found = self._found[kind]
+                found.n_values += int(bad.sum())
+                row, column = (int(at[0]) for at in np.nonzero(bad))
+                found.first = found.first or (first_sample + row, first_feature + column)
+                found.features.update((first_feature + np.flatnonzero(bad.any(axis=0))).tolist())
+
+    def check(self, features: Sequence[str], *, can_ignore: bool = False) -> None:
+        """Refuse a matrix with gaps, naming the first one and what cures it."""
+        for kind, found in self._found.items():
+            if found.first is None:
+                continue
+            row, column = found.first
+            cure = "Impute them first"
+            if can_ignore and len(found.features) <= min(MOST_LISTED, len(features) - 1):
+                cure += (
+                    ", or leave their features out: "
+                    f"ignore: {listed(features[at] for at in sorted(found.features))}"
+                )
+            raise MatrixError(
+                f"{self.file}: {found.n_values} {kind} values, the first at sample {row + 1}, "
+                f"feature {features[column]!r}, in {len(found.features)} of {len(features)} "
+                "features. Every value should be finite (in the range of float32). "
+                f"{cure}."
+            )
+
+
+@dataclass
+class _Found:
+    n_values: int = 0
+    first: tuple[int, int] | None = None
+    features: set[int] = field(default_factory=set)
+
+
+def collect_rows(
+    file: object, source: Any, features: Sequence[str]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Read a matrix block by block into float32, and give it with what was subtracted.
+
+    Parameters
+    ----------
+    file : path
+        For messages.
+    source : array, sparse array or HDF5 data set of shape (n, p)
+    features : sequence of str
+    """
+    X = np.empty(source.shape, dtype=np.float32)
+    collector = BlockCollector(file, features)
+    n_at_once = _rows_at_once(source)
+    for start in range(0, len(X), n_at_once):
+        rows = source[start : start + n_at_once]
+        X[start : start + n_at_once] = collector.convert(
+            rows.toarray() if sparse.issparse(rows) else rows
+        )
+    return X, collector.finish()
+
+
+def _rows_at_once(source: Any) -> int:
+    n_at_once = max(1, _CELLS_AT_ONCE // source.shape[1])
+    chunks = getattr(source, "chunks", None)
+    if chunks is None:
+        return n_at_once
+    # Whole chunks, since each one that is cut is read and inflated twice.
+    in_chunk = min(chunks[0], source.shape[0])
+    whole = -(-n_at_once // in_chunk) * in_chunk
+    return whole if whole * source.shape[1] <= _LARGEST_CHUNKS_CELLS else n_at_once

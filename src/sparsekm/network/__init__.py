@@ -1,0 +1,1 @@
+"""Fetching over the network: pace, bounds, retries, what was sent."""

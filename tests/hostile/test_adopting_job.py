@@ -1,0 +1,67 @@
+"""The job that adopts a matrix survives what its file does to the process that reads it."""
+
+import runpy
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+from sparsekm.io import bounded_child
+from sparsekm.io.normalised_file import read_normalised
+
+pytestmark = pytest.mark.xdist_group("hostile")
+
+if __name__ == "__main__":
+    script, source, folder = sys.argv[1:]
+    bounded_child.BASE_SECONDS = 5
+
+    class Files(list):
+        normalised = f"{folder}/normalised.h5ad"
+
+    class Wildcards(list):
+        dataset = "cells"
+
+    snakemake = SimpleNamespace(
+        rule="normalise_matrix",
+        wildcards=Wildcards(["cells"]),
+        threads=1,
+        input=SimpleNamespace(matrix=source),
+        output=Files([Files.normalised]),
+        log=[f"{folder}/job.log"],
+        params=SimpleNamespace(parts={"labels": "kind"}, normalise="zscore", simulated=False),
+    )
+    runpy.run_path(script, init_globals={"snakemake": snakemake})
+
+
+@pytest.fixture
+def adopt(project_root, tmp_path):
+    def run(source):
+        script = project_root / "scripts" / "normalise_matrix.py"
+        command = [sys.executable, __file__, script, source, tmp_path]
+        # Python finds the script's neighbours where a script is run from.
+        environment = {"PYTHONPATH": str(script.parent), "PATH": "/usr/bin:/bin"}
+        return subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+
+    return run
+
+
+def test_a_sound_file_is_adopted(adopt, sound, tmp_path):
+    done = adopt(sound / "dense.h5ad")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert read_normalised(tmp_path / "normalised.h5ad").labels.tolist() == ["a", "b"] * 4
+
+
+def test_a_file_that_hangs_its_reader_ends_in_one_line(adopt, sound, tmp_path):
+    body = bytearray((sound / "dense.h5ad").read_bytes())
+    # A string that says it has no size: HDF5 walks on the spot.
+    first = body.index(b"GCOL\x01\0\0\0") + 16
+    body[first : first + 16] = bytes(16)
+    (tmp_path / "m.h5ad").write_bytes(body)
+    done = adopt(tmp_path / "m.h5ad")
+    assert done.returncode == 1
+    start = f"ERROR in normalise_matrix cells: {tmp_path}/m.h5ad: the process that read it took"
+    assert done.stderr.startswith(start)
+    assert "too long; its limits are 2048 MiB of memory and 5 s" in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert not (tmp_path / "normalised.h5ad").exists()

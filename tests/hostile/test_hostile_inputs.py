@@ -1,0 +1,226 @@
+"""Known attacks are refused in a line or do nothing; none runs code, or writes elsewhere."""
+
+import gzip
+import io
+import json
+import pickle
+import re
+import zipfile
+
+import anndata
+import h5py
+import numpy as np
+import pytest
+from campaign import lower_limits
+from guard import watched
+from payload import Payload
+from sound_files import DIGEST
+
+from sparsekm.annotation.gene_set_sources import read_gene_sets
+from sparsekm.atlas.gene_metadata import read_genes
+from sparsekm.atlas.listing import read_listing
+from sparsekm.atlas.manifest import read_manifest
+from sparsekm.atlas.ontology import read_ontology
+from sparsekm.io.bounded_child import run_bounded
+from sparsekm.io.input_error import InputError
+from sparsekm.io.readers.matrix_size import measure_matrix
+from sparsekm.io.readers.reader import read_matrix
+from sparsekm.studies.paper.repetition_store import RepetitionStore
+
+pytestmark = [
+    pytest.mark.xdist_group("hostile"),
+    # Python 3.12 warns of any fork while there are threads, which pytest-xdist has.
+    pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning"),
+]
+
+
+def tell(folder, read, file):
+    """Read a file as the workflow's jobs do, watched, and give the message that refuses it."""
+    trace = folder / "ran"
+    message = ""
+
+    def work():
+        with watched(folder):
+            read(file)
+
+    try:
+        run_bounded(file, work)
+    except InputError as error:
+        message = str(error).replace(f"{folder}/", "")
+    assert not trace.exists()
+    return message
+
+
+def adopt(file):
+    measure_matrix(file)
+    return read_matrix(file)
+
+
+def sets_of(source):
+    return lambda file: read_gene_sets(source, file, file.with_name("terms.obo"))
+
+
+def pack(*parts):
+    """Compress what would take much memory in one piece."""
+    stream = io.BytesIO()
+    with gzip.GzipFile(fileobj=stream, mode="wb", mtime=0) as opened:
+        for part, times in parts:
+            for _ in range(times):
+                opened.write(part)
+    return stream.getvalue()
+
+
+def claim(shape):
+    """Give an .npz whose array is a header alone."""
+    header, stream = io.BytesIO(), io.BytesIO()
+    head = {"descr": "<f4", "fortran_order": False, "shape": shape}
+    np.lib.format.write_array_header_1_0(header, head)
+    with zipfile.ZipFile(stream, "w") as archive:
+        archive.writestr("X.npy", header.getvalue())
+    return stream.getvalue()
+
+
+MEGABYTE = b"A" * 10**6
+REFUSED = {
+    "an array of 4 TB": (
+        "m.npz",
+        lambda: claim((10**7, 10**5)),
+        adopt,
+        "10000000 x 100000 takes 3725.3 GiB as dense float32; at most 16 GiB are read",
+    ),
+    "an array that is a header alone": (
+        "m.npz",
+        lambda: claim((10**4, 10**4)),
+        adopt,
+        "array 'X' cannot be read (",
+    ),
+    "a line of 40 MB": (
+        "m.csv",
+        lambda: b"a,b\n1,2\n" + b"3" * 40_000_000,
+        adopt,
+        "its first lines cannot be split into cells",
+    ),
+    "a cell of 100 MB in 100 KB": (
+        "m.csv.gz",
+        lambda: pack((b'a,b\n1,2\n1,"', 1), (b"\n" * 10**6, 100)),
+        adopt,
+        "A cell should have at most 131072 characters.",
+    ),
+    "1,500,000 columns": (
+        "m.csv",
+        lambda: b"a," * 1_500_000 + b"\n1,2\n",
+        adopt,
+        "columns=1500001 should be <= 1000000; wider matrices are read from .npz",
+    ),
+    "gene sets with a line of 50 MB": (
+        "sets.gmt.gz",
+        lambda: pack((MEGABYTE, 50)),
+        sets_of("gmt"),
+        "line 1: columns=1 should be >= 3",
+    ),
+    "gene sets that fill the memory": (
+        "sets.gmt.gz",
+        lambda: pack((MEGABYTE, 1500)),
+        sets_of("gmt"),
+        "reading it ran out of memory (MemoryError); its limits are 1024 MiB of memory",
+    ),
+    "a number of 5,000 digits": (
+        "genes.json",
+        lambda: b'[{"id": ' + b"9" * 5000 + b"}]",
+        read_genes,
+        """should be JSON, begins b'[{"id": 9""",
+    ),
+    "JSON of 300 MB": (
+        "listing.json",
+        lambda: b" " * 300_000_000,
+        read_listing,
+        "bytes=300000000 should be <= 268435456",
+    ),
+    "a colour that is none": (
+        "ontology.json",
+        lambda: b'[{"id": 1, "acronym": "a", "color_hex_triplet": "red;}</style>"}]',
+        read_ontology,
+        "structure 1: color_hex_triplet='red;}</style>' should be six hexadecimal digits",
+    ),
+    "half a surrogate pair": (
+        "listing.json",
+        lambda: json.dumps([{"id": 7, "genes": [{"id": 1, "acronym": "\ud800"}]}]).encode(),
+        read_listing,
+        "section data set 7: acronym='\\ud800' should be text of <= 10000 letters, without NUL",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_an_attack_is_refused_in_a_line_that_names_the_file(sound, tmp_path, monkeypatch, name):
+    lower_limits(monkeypatch)
+    file, make, read, message = REFUSED[name]
+    (tmp_path / "terms.obo").write_bytes((sound / "terms.obo").read_bytes())
+    (tmp_path / file).write_bytes(make())
+    told = tell(tmp_path, read, tmp_path / file)
+    assert told.startswith(file)
+    assert message in told
+
+
+def test_a_string_without_a_size_on_which_hdf5_walks_for_ever_is_refused(
+    sound, tmp_path, monkeypatch
+):
+    lower_limits(monkeypatch)
+    body = bytearray((sound / "dense.h5ad").read_bytes())
+    # The first object of the heap of strings: number 0 is what is free.
+    first = body.index(b"GCOL\x01\0\0\0") + 16
+    body[first : first + 16] = bytes(16)
+    (tmp_path / "m.h5ad").write_bytes(body)
+    told = tell(tmp_path, adopt, tmp_path / "m.h5ad")
+    assert told.startswith("m.h5ad: the process that read it took too long; its limits are ")
+
+
+def test_a_table_that_is_a_part_of_itself_is_refused(tmp_path):
+    anndata.AnnData(np.eye(4, dtype=np.float32)).write_h5ad(tmp_path / "m.h5ad")
+    with h5py.File(tmp_path / "m.h5ad", "r+") as opened:
+        loop = opened.create_group("obs/a")
+        loop.attrs["encoding-type"], loop.attrs["encoding-version"] = "dict", "0.1.0"
+        loop["left"] = loop["right"] = loop
+        opened["obs"].attrs["column-order"] = ["a"]
+    assert "m.h5ad: not a whole .h5ad file" in tell(tmp_path, adopt, tmp_path / "m.h5ad")
+
+
+def test_pickles_are_left_alone_wherever_they_stand(tmp_path):
+    payload = Payload(tmp_path / "ran")
+    body = np.void(pickle.dumps(payload))
+    objects = np.array([payload] * 4, dtype=object)
+    np.savez(tmp_path / "m.npz", X=np.eye(4), y=objects)
+    assert "Object arrays cannot be loaded" in tell(tmp_path, adopt, tmp_path / "m.npz")
+    # A finished repetition that is damaged counts as absent.
+    np.savez(tmp_path / "0.npz", digest=np.array(DIGEST), metrics=objects)
+    store = RepetitionStore(tmp_path, DIGEST)
+    assert tell(tmp_path, lambda file: store.load(0), tmp_path / "0.npz") == ""
+    anndata.AnnData(np.eye(4, dtype=np.float32)).write_h5ad(tmp_path / "m.h5ad")
+    with h5py.File(tmp_path / "m.h5ad", "r+") as opened:
+        opened.attrs["pickle"] = opened["obs"].attrs["PYTHON_OBJECT"] = body
+        opened["uns/opaque"] = body
+    assert tell(tmp_path, adopt, tmp_path / "m.h5ad") == ""
+    # Otherwise the lines above would say nothing.
+    pickle.loads(pickle.dumps(payload))  # noqa: S301
+    assert (tmp_path / "ran").exists()
+
+
+def test_names_of_features_are_kept_as_they_are(tmp_path):
+    (tmp_path / "m.csv").write_text("../../x,<script>,=1+1\n1,2,3\n4,5,6\n7,8,10\n")
+    assert tell(tmp_path, adopt, tmp_path / "m.csv") == ""
+    assert read_matrix(tmp_path / "m.csv").features == ["../../x", "<script>", "=1+1"]
+
+
+def test_ids_of_genes_have_bounded_digits(sound, tmp_path):
+    (tmp_path / "terms.obo").write_bytes((sound / "terms.obo").read_bytes())
+    text = (sound / "gene2go").read_text().replace("\t11\t", "\t" + "9" * 5000 + "\t")
+    (tmp_path / "gene2go").write_text(text)
+    told = tell(tmp_path, sets_of("gene2go"), tmp_path / "gene2go")
+    assert re.match(r"gene2go, line 3, column 2: GeneID='9+' should be a number of at most", told)
+
+
+def test_a_manifest_names_files_of_its_folder_alone(sound, tmp_path):
+    text = (sound / "raw" / "E11.5" / "manifest.csv").read_text()
+    (tmp_path / "manifest.csv").write_text(text.replace("listing.json", "../../../etc/passwd"))
+    told = tell(tmp_path, read_manifest, tmp_path / "manifest.csv")
+    assert told.startswith("manifest.csv: file='../../../etc/passwd' should lie in the folder.")

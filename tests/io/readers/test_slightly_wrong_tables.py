@@ -1,0 +1,82 @@
+"""Tables with one small thing wrong, as strangers have them: read, or refused with what to do."""
+
+import gzip
+
+import numpy as np
+import pytest
+
+from sparsekm.io.readers.raw_matrix import MatrixError
+from sparsekm.io.readers.reader import read_matrix
+
+X = np.random.default_rng(0).normal(size=(12, 4)).round(2)
+HEADER = "sample,kind,GA,GB,GC,GD"
+LINES = [f"s{i},{'ab'[i % 2]}," + ",".join(map(str, row)) for i, row in enumerate(X)]
+TABLE = "\n".join([HEADER, *LINES, ""])
+
+
+@pytest.fixture
+def read(tmp_path):
+    def write_and_read(content):
+        file = tmp_path / "tumours.csv"
+        file.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return read_matrix(file, "kind")
+
+    return write_and_read
+
+
+@pytest.mark.parametrize(
+    ("content", "remark"),
+    [
+        (b"\xef\xbb\xbf" + TABLE.replace("\n", "\r\n").encode(), None),
+        (TABLE.replace("\ns5", "\n\ns5") + "\n\n", None),
+        (TABLE.replace(",", ", "), None),
+        (TABLE.replace("\n", ",\n"), "1 columns without a name are empty and left out."),
+        (TABLE.replace(",", "|"), "cells are separated by bars."),
+    ],
+    ids=["mark of Excel", "empty lines", "blanks after commas", "trailing commas", "bars"],
+)
+def test_what_changes_no_value_is_read(read, content, remark):
+    raw = read(content)
+    np.testing.assert_allclose(raw.X + raw.offset, X, atol=1e-6)
+    assert raw.features == ["GA", "GB", "GC", "GD"]
+    assert raw.labels.tolist() == ["a", "b"] * 6
+    assert raw.remarks == ([] if remark is None else [remark])
+
+
+def test_a_line_of_totals_is_read_with_a_remark(read):
+    raw = read(TABLE + "Mean,," + ",".join(map(str, X.mean(axis=0))) + "\n")
+    assert raw.X.shape == (13, 4)
+    (remark,) = raw.remarks
+    assert remark.startswith("samples [Mean]: by the name a summary of the others.")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("Table S3\n" + TABLE, "in the header: 1, in most lines below it: 6.* Remove what stands"),
+        ("# by X\n# in 2020\n" + TABLE, "in the header: 3, .* Remove what stands above"),
+        (
+            TABLE.replace(LINES[0], ",,log2,log2,log2,log2\n" + LINES[0]),
+            "first such value is 'log2' in column 'GA', sample 1. Remove what belongs to no sample",
+        ),
+        (
+            TABLE.replace(f",{X[3, 1]}", ",n.d."),
+            r"value is 'n.d.' in column 'GB', sample 4. Write numbers there, or set ignore: \[GB\]",
+        ),
+        (TABLE.replace(f",{X[3, 3]}\n", "\n"), r"1 missing values, .* 4, feature 'GD'.*\[GD\]"),
+        (TABLE.replace("\ns5", "\ns4"), "1 sample names are not unique"),
+        (TABLE.replace("GC", "GB"), r"names are not unique \(GB\).*ignore: \[GB\]"),
+        (TABLE.replace("kind", "Kind"), "Do you mean labels: Kind"),
+        (TABLE.replace("kind", "K\xe4nd").encode("latin-1"), "Save it as UTF-8"),
+        (TABLE.encode("utf-16"), "Save it as UTF-8"),
+        (gzip.compress(TABLE.encode()), "not text, but compressed by gzip. Add .gz to its ending"),
+        (b"PK\x03\x04\xff\xfe", "not text, but a workbook of Excel.* ending .xlsx"),
+        (b"\xd0\xcf\x11\xe0\xa1", "an old workbook of Excel. Save it as .xlsx"),
+        (b"\x89HDF\r\n", "not text, but HDF5. Give it the ending .h5ad"),
+        (HEADER + "\n", "lines=1; there should be a header and samples"),
+    ],
+)
+def test_what_cannot_be_read_says_in_one_line_what_to_do(read, content, message):
+    with pytest.raises(MatrixError, match=message) as error:
+        read(content)
+    assert "\n" not in str(error.value)

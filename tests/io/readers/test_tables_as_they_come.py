@@ -1,0 +1,304 @@
+"""Ten kinds of table as people have them: each is read, or says in one line what to write."""
+
+import gzip
+
+import numpy as np
+import pandas as pd
+import pytest
+from reading import GENES, KINDS, assert_read, last_sentence, refusal
+
+from sparsekm.io.readers.raw_matrix import MatrixError
+from sparsekm.io.readers.reader import read_matrix
+from sparsekm.pipeline.normalisation import normalise
+from sparsekm.pipeline.raw_counts import remark_on_counts
+
+
+def test_samples_in_lines_are_read_without_a_remark(save, table):
+    raw = read_matrix(save(table.assign(kind=KINDS)), labels="kind")
+    assert_read(raw, table)
+    assert raw.samples == list(table.index)
+    assert raw.labels.tolist() == KINDS
+
+
+class TestGenesInLines:
+    def test_they_are_told_by_their_names_which_is_said(self, save, table):
+        raw = read_matrix(save(table.T))
+        assert_read(raw, table, "Set transpose: false if lines hold samples.")
+        assert raw.samples == list(table.index)
+        assert read_matrix(save(table.T), transpose=False).X.shape == (4, 6)
+
+    @pytest.mark.parametrize(
+        "names", ["ENSG{:011d}", "{}_at", "ILMN_{}", "gene{}", "hsa-miR-{}", "cg{:08d}"]
+    )
+    def test_ids_of_many_kinds_tell_them(self, save, table, names):
+        table.columns = [names.format(at) for at in range(4)]
+        assert_read(read_matrix(save(table.T)), table, "look like features")
+
+    @pytest.mark.parametrize("heading", ["gene_id", "Hugo_Symbol", "ID_REF", "Entrez ID", "probes"])
+    def test_a_column_called_so_tells_them_even_by_numbers(self, save, table, heading):
+        table.columns = pd.Index([f"{7000 + at}" for at in range(4)], name=heading)
+        assert_read(read_matrix(save(table.T)), table, f"the first column is called {heading!r}")
+
+    def test_labels_that_name_a_line_tell_them(self, save, table):
+        table.columns = ["w", "x", "y", "z"]
+        with_kinds = table.assign(kind=KINDS).T.loc[["w", "kind", "x", "y", "z"]]
+        raw = read_matrix(save(with_kinds), labels="kind")
+        assert_read(raw, table, "labels name a line, 'kind'")
+        assert raw.labels.tolist() == KINDS
+
+    def test_the_setting_needs_no_sign_and_makes_no_remark(self, save, table):
+        table.columns = ["w", "x", "y", "z"]
+        assert_read(read_matrix(save(table.T), transpose=True), table)
+
+    def test_columns_and_lines_about_genes_and_samples_are_ignored_by_name(self, save, table):
+        lines = table.assign(age=[40.0] * 6, ward="north").T
+        lines.insert(0, "description", "a gene")
+        lines.insert(1, "chromosome", 17)
+        file = save(lines)
+        message = refusal(file)
+        assert "columns [description] hold text" in message
+        assert last_sentence(message).startswith("Set ignore: [description]")
+        ignored = ["description", "chromosome"]
+        message = refusal(file, ignore=ignored)
+        assert "one line is not numeric: [ward]" in message
+        assert last_sentence(message).startswith("Set ignore: [ward]")
+        raw = read_matrix(file, ignore=[*ignored, "ward", "age"], transpose=True)
+        assert_read(raw, table)
+
+    def test_a_line_may_hold_the_names_of_the_samples(self, save, table):
+        lines = table.T
+        lines.loc["code"] = [f"P{at}" for at in range(6)]
+        raw = read_matrix(save(lines), samples="code")
+        assert raw.samples == ["P0", "P1", "P2", "P3", "P4", "P5"]
+
+    def test_empty_lines_move_nothing(self, save, table):
+        file = save(table.assign(ward=["n"] * 6).T)
+        lines = file.read_text().splitlines()
+        lines[2:2], lines[4:4] = [""], ["", ""]
+        file.write_text("\n".join([*lines, "", ""]))
+        assert_read(read_matrix(file, ignore=["ward"], transpose=True), table)
+
+    def test_a_label_in_a_column_says_that_lines_hold_samples_whatever_they_are_called(
+        self, save, table
+    ):
+        table.index = [f"gene{at}" for at in range(6)]
+        table.columns = ["w", "x", "y", "z"]
+        raw = read_matrix(save(table.assign(kind=KINDS)), labels="kind")
+        assert_read(raw, table, "Set transpose: true if they hold features.")
+
+    def test_a_tall_table_that_tells_nothing_asks(self, save, X):
+        values = np.tile(X[:, :3], (10, 1))
+        names = [f"{chr(97 + at // 26)}{chr(97 + at % 26)}" for at in range(60)]
+        tall = pd.DataFrame(values, index=names, columns=["u", "v", "w"])
+        message = refusal(save(tall))
+        assert "60 lines and 3 columns" in message
+        assert "Set transpose: true if a line holds a feature" in last_sentence(message)
+        assert read_matrix(save(tall), transpose=False).X.shape == (60, 3)
+        assert read_matrix(save(tall), transpose=True).X.shape == (3, 60)
+
+    @pytest.mark.parametrize("names", ["cell{}", "AACGTTGCAACGTAGG-{}", "x{}", "TCGA-A1-{}"])
+    def test_tall_tables_of_samples_by_their_names_are_read_as_they_are(self, save, X, names):
+        values = np.tile(X[:, :3], (10, 1))
+        tall = pd.DataFrame(values, index=map(names.format, range(60)), columns=["u", "v", "w"])
+        raw = read_matrix(save(tall))
+        assert raw.X.shape == (60, 3)
+        assert raw.remarks == []
+
+    def test_missing_values_are_named_by_sample_and_feature(self, save, table):
+        table.loc["cyd", "MYC"] = np.nan
+        message = refusal(save(table.T))
+        assert "1 missing values, the first at sample 3, feature 'MYC'" in message
+        assert "ignore: [MYC]" in last_sentence(message)
+        assert read_matrix(save(table.T), ignore=["MYC"]).features == ["TP53", "BRCA1", "Xyz1"]
+
+
+class TestAnIdColumn:
+    def test_it_is_refused_as_a_feature_wherever_it_stands(self, save, table):
+        plain = table.assign(patient_id=range(100, 106)).reset_index(drop=True)
+        file = save(plain, index=False)
+        message = refusal(file)
+        assert "'patient_id' looks like the samples' numbers" in message
+        assert "Set samples: patient_id, or ignore: [patient_id]" in message
+        raw = read_matrix(file, samples="patient_id")
+        assert_read(raw, table)
+        assert raw.samples == ["100", "101", "102", "103", "104", "105"]
+        assert_read(read_matrix(file, ignore=["patient_id"]), table)
+
+    def test_row_numbers_without_a_name_give_way_to_it(self, save, table):
+        raw = read_matrix(save(table.reset_index()), samples="who")
+        assert_read(raw, table)
+        assert raw.samples == list(table.index)
+
+
+class TestColumnsThatAreNoFeatures:
+    def test_columns_of_text_are_refused_with_the_setting_and_then_ignored(self, save, table):
+        file = save(table.assign(ward=["n", "s"] * 3, kind=KINDS))
+        message = refusal(file, labels="kind")
+        assert last_sentence(message) == "Set ignore: [ward] to leave it out"
+        assert_read(read_matrix(file, labels="kind", ignore=["ward"]), table)
+
+    def test_columns_called_like_a_description_are_read_with_a_remark(self, save, table):
+        described = table.assign(age=range(40, 46), survival_months=range(6))
+        raw = read_matrix(save(described))
+        assert_read(raw, described, "Set ignore: [age, survival_months] to leave them out.")
+
+    def test_the_few_that_hold_whole_numbers_only_are_read_with_a_remark(self, save, table):
+        coded = table.assign(er=[0, 1] * 3)
+        raw = read_matrix(save(coded))
+        assert_read(raw, coded, "whole numbers only, unlike the other features: [er].")
+        assert "labels: er" in raw.remarks[0]
+        # Where many are whole numbers, so are the measurements.
+        assert read_matrix(save((table * 3).round())).remarks == []
+
+    def test_text_that_differs_everywhere_may_name_the_samples(self, save, table):
+        file = save(table.reset_index()[[*GENES, "who"]].assign(kind=KINDS), index=False)
+        cure = last_sentence(refusal(file))
+        assert "samples: who if it names the samples" in cure
+        assert "labels: kind if it holds known classes" in cure
+
+    def test_a_line_of_units_is_told_from_columns_of_text(self, save, table):
+        file = save(table)
+        lines = file.read_text().splitlines()
+        file.write_text("\n".join([lines[0], "unit" + ",log2" * 4, *lines[1:]]))
+        cure = last_sentence(refusal(file))
+        assert cure == "Remove what belongs to no sample: number 1"
+
+    def test_empty_columns_without_a_name_are_left_out_with_a_remark(self, save, table):
+        for frame in (table, table.T):
+            file = save(frame)
+            file.write_text("".join(f"{line},,\n" for line in file.read_text().splitlines()))
+            raw = read_matrix(file)
+            assert raw.X.shape == (6, 4)
+            assert raw.remarks[0] == "2 columns without a name are empty and left out."
+
+    def test_features_of_one_name_are_refused_with_the_setting(self, save, table):
+        table.columns = ["TP53", "TP53", "MYC", "Xyz1"]
+        for frame, transpose in ((table, False), (table.T, True)):
+            message = refusal(save(frame), transpose=transpose)
+            assert last_sentence(message) == "Or set ignore: [TP53] to leave them out"
+            raw = read_matrix(save(frame), ignore=["TP53"], transpose=transpose)
+            assert raw.features == ["MYC", "Xyz1"]
+
+    def test_a_name_that_is_not_there_gets_the_nearest_one(self, save, table):
+        file = save(table.assign(Kind=KINDS))
+        assert last_sentence(refusal(file, labels="kind")) == "Do you mean labels: Kind?"
+        message = refusal(file, labels="Kind", ignore=["Wrad"])
+        assert "ignore=[Wrad] should be among its columns" in message
+        assert "either labels or ignore" in refusal(file, labels="Kind", ignore=["Kind"])
+
+    def test_text_among_numbers_is_named(self, save, table):
+        table = table.astype(object)
+        table.loc["dan", "MYC"] = "<LOD"
+        message = refusal(save(table))
+        assert "the first such value is '<LOD' in column 'MYC', sample 4" in message
+        assert last_sentence(message) == (
+            "Write numbers there, or set ignore: [MYC] to leave it out"
+        )
+
+
+class TestNumbersAsHeaders:
+    def test_entrez_ids_are_read_with_a_remark(self, save, table):
+        table.columns = ["7157", "672", "4609", "5460"]
+        assert_read(read_matrix(save(table)), table, "taken for ids, such as Entrez's")
+
+    def test_without_names_of_samples_they_are_told_from_values(self, save, table, text):
+        table.columns = ["7157", "672", "4609", "5460"]
+        assert_read(read_matrix(save(table, index=False)), table, "taken for ids")
+        for content in (
+            "1,2\n3,4\n5,6\n",
+            "1.5,2\n3,4\n5,6\n",
+            "s0,0.1,2\ns1,1,2\ns2,3,4\ns3,4,5\n",
+        ):
+            message = refusal(text(content))
+            assert "the first line holds numbers only" in message
+            assert last_sentence(message) == "Write a line of names above it"
+
+
+class TestDecimalCommas:
+    def test_semicolons_and_commas_are_found_and_said(self, tmp_path, table):
+        file = tmp_path / "m.csv"
+        table.assign(kind=KINDS).to_csv(file, sep=";", decimal=",")
+        raw = read_matrix(file, labels="kind")
+        assert_read(raw, table, "separated by semicolons", "numbers have a decimal comma")
+
+    def test_they_work_with_genes_in_lines_too(self, tmp_path, table):
+        table.T.to_csv(tmp_path / "m.csv", sep=";", decimal=",")
+        raw = read_matrix(tmp_path / "m.csv")
+        assert_read(raw, table, "semicolons", "decimal comma", "Set transpose: false")
+
+    def test_semicolons_with_points_are_read(self, tmp_path, table):
+        table.to_csv(tmp_path / "m.csv", sep=";")
+        assert_read(read_matrix(tmp_path / "m.csv"), table, "semicolons")
+
+    def test_what_may_be_thousands_asks(self, text):
+        content = "who\tu\tv\nann\t1,234\t2,500\nbob\t1,777\t3,125\ncyd\t1,001\t9,999\n"
+        file = text(content, "m.tsv")
+        message = refusal(file)
+        assert "'1,234' may be 1.234 or 1234" in message
+        assert "Set decimal: ','" in message
+        assert read_matrix(file, decimal=",").offset.tolist() == [1.234, 2.5]
+        assert "not numeric" in refusal(file, decimal=".")
+
+
+@pytest.mark.parametrize("name", ["m.tsv.gz", "m.txt.gz", "m.txt", "m.TSV"])
+def test_tabs_are_read_compressed_or_not(save, table, name):
+    assert_read(read_matrix(save(table, name)), table)
+
+
+def test_tabs_in_a_csv_and_blanks_as_r_writes_them_are_found_and_said(tmp_path, table):
+    table.to_csv(tmp_path / "tabs.csv", sep="\t")
+    assert_read(read_matrix(tmp_path / "tabs.csv"), table, "separated by tabs")
+    lines = table.to_csv(sep=" ").removeprefix("who ")
+    with gzip.open(tmp_path / "r.txt.gz", "wt") as opened:
+        opened.write(lines)
+    assert_read(read_matrix(tmp_path / "r.txt.gz"), table, "separated by blanks")
+
+
+def test_labels_may_have_gaps_of_any_spelling(save, table):
+    file = save(table.assign(kind=["a", "", "N/A", "b", "NA", "b "]))
+    assert read_matrix(file, labels="kind").labels.tolist() == ["a", "", "", "b", "", "b"]
+
+
+def test_labels_that_are_hardly_classes_make_a_remark(save, X):
+    wide = pd.DataFrame(np.tile(X, (5, 1)), columns=GENES).assign(years=range(30))
+    raw = read_matrix(save(wide, index=False), labels="years")
+    assert "hold 30 classes for 30 samples" in raw.remarks[0]
+    assert "Set n_clusters" in raw.remarks[0]
+
+
+class TestRawCounts:
+    @pytest.fixture
+    def counts(self, save, seed):
+        values = np.random.default_rng(seed).poisson([1, 5, 50, 400], size=(6, 4))
+        return save(pd.DataFrame(values, columns=GENES))
+
+    def test_they_are_named_with_what_to_do(self, counts):
+        [remark] = remark_on_counts(read_matrix(counts), "zscore")
+        assert "look like raw counts" in remark
+        assert last_sentence(remark).startswith("Set normalise: counts")
+        assert remark_on_counts(read_matrix(counts), "counts") == []
+
+    def test_the_setting_divides_by_the_library_and_takes_logarithms(self, counts):
+        raw = read_matrix(counts)
+        values = raw.X.astype(np.float64) + raw.offset
+        library = values.sum(axis=1, keepdims=True)
+        logs = np.log1p(values / library * np.median(library))
+        expected = (logs - logs.mean(axis=0)) / logs.std(axis=0, ddof=1)
+        np.testing.assert_allclose(normalise(raw, "counts").X, expected, atol=1e-4)
+
+    def test_negative_values_are_no_counts(self, save, table):
+        with pytest.raises(MatrixError, match=r"normalise: counts.* Set normalise: zscore"):
+            normalise(read_matrix(save(table)), "counts")
+
+    def test_what_is_measured_and_small_whole_numbers_make_no_remark(self, save, table):
+        assert remark_on_counts(read_matrix(save(table)), "zscore") == []
+        genotypes = (table * 0).astype(int)
+        genotypes.iloc[:3] = 2
+        assert remark_on_counts(read_matrix(save(genotypes)), "zscore") == []
+
+
+@pytest.mark.parametrize("ending", ["npz", "h5ad"])
+def test_settings_of_tables_are_refused_elsewhere(ending, npz, h5ad):
+    file = {"npz": npz, "h5ad": h5ad}[ending]()
+    for name, value in {"transpose": True, "samples": "s", "ignore": ["a"]}.items():
+        assert last_sentence(refusal(file, **{name: value})) == f"Leave out {name}: {value}"
