@@ -35,6 +35,12 @@ def test_data() -> Path:
     return folder
 
 
+@pytest.fixture(name="X")
+def matrix(seed):
+    """A small matrix, as files hold it."""
+    return np.random.default_rng(seed).normal(size=(6, 4)).astype(np.float32)
+
+
 @pytest.fixture(scope="session")
 def chromium(tmp_path_factory):
     """Give the function that opens a page in a headless Chromium; without one tests skip."""

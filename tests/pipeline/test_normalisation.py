@@ -5,12 +5,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sparsekm.expression.cluster_count import count_clusters
-from sparsekm.expression.normalisation import normalise
-from sparsekm.expression.normalised_file import read_features, read_normalised, write_normalised
-from sparsekm.expression.raw_matrix import MatrixError, RawMatrix
-from sparsekm.expression.zscore import zscore
-from sparsekm.storage.checked_hdf5 import DamagedFileError
+from sparsekm.io.checked_hdf5 import DamagedFileError
+from sparsekm.io.normalised_file import read_features, read_normalised, write_normalised
+from sparsekm.io.readers.raw_matrix import MatrixError, RawMatrix
+from sparsekm.pipeline.cluster_count import count_clusters
+from sparsekm.pipeline.normalisation import normalise
+from sparsekm.pipeline.zscore import zscore
 
 
 def raw(X, offset=None):
@@ -65,7 +65,9 @@ def test_a_matrix_without_any_variation_is_refused(how):
 
 
 def test_an_unknown_normalisation_is_refused():
-    with pytest.raises(ValueError, match=r"normalise='l2' should be one of \['zscore', 'none'\]"):
+    with pytest.raises(
+        ValueError, match=r"normalise='l2' should be one of \['zscore', 'counts', 'none'\]"
+    ):
         normalise(raw(np.eye(3)), "l2")
 
 
@@ -119,7 +121,7 @@ def test_the_number_of_clusters_is_the_configured_or_that_of_classes():
 
 
 def test_a_number_of_clusters_that_cannot_be_is_refused():
-    with pytest.raises(MatrixError, match="'mine' has no labels: set n_clusters under matrices"):
+    with pytest.raises(MatrixError, match="'mine' has no labels. Set n_clusters under matrices"):
         count_clusters("mine", "regions", None, 10)
     with pytest.raises(MatrixError, match=r"n_clusters=10 .* less than n_samples=10"):
         count_clusters("mine", 10, None, 10)

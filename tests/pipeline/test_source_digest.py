@@ -1,10 +1,10 @@
-"""The digest changes with the code that a script can run, and with nothing else."""
+"""The digest changes with the meaning of the code that a script can run, and with nothing else."""
 
 import os
 
 import pytest
 
-from sparsekm.storage.source_digest import source_digest, source_files
+from sparsekm.pipeline.source_digest import source_digest, source_files
 
 FILES = {
     "__init__.py": "from sparsekm.unused import nothing\n",
@@ -45,7 +45,11 @@ def names(script, package):
 
 
 def edit(file):
-    file.write_text(file.read_text() + "# edited\n")
+    rewrite(file, file.read_text() + "edited = True\n")
+
+
+def rewrite(file, text):
+    file.write_text(text)
     # Some file systems keep time in coarse steps.
     os.utime(file, ns=(1, file.stat().st_mtime_ns + 1))
 
@@ -133,6 +137,71 @@ def test_touching_a_file_changes_nothing(package, script):
     assert source_digest(script, package) == before
 
 
+DOCUMENTED = '''"""A module."""
+
+LIMIT = 3
+"""A constant."""
+
+
+class Thing:
+    """A class."""
+
+    def f(self, x):
+        """Do it."""
+        # Because.
+        return x + LIMIT, "text"  # whatever
+'''
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('"""A module."""', '"""A mended module,\nin two lines."""'),
+        ('"""A constant."""\n', ""),
+        ('"""A class."""', "'''Else.'''"),
+        ('"""Do it."""', '"""Do # it, "quoted"."""'),
+        ("# Because.", "# For a reason.\n\n"),
+        ("  # whatever", ""),
+        ("return x + LIMIT, ", "return (\n            x + LIMIT\n        ), "),
+    ],
+)
+def test_mending_a_comment_or_docstring_reruns_nothing(package, script, old, new):
+    assert DOCUMENTED.count(old) == 1
+    rewrite(package / "first.py", DOCUMENTED)
+    rewrite(script, DOCUMENTED + "from sparsekm.first import Thing\n")
+    before = source_digest(script, package)
+    for file in (package / "first.py", script):
+        rewrite(file, file.read_text().replace(old, new))
+    assert source_digest(script, package) == before
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('"text"', '"# text"'),
+        ('return x + LIMIT, "text"', "return x + LIMIT"),
+        ("LIMIT = 3", "LIMIT = 3.0"),
+        ("def f", "def g"),
+        ('"""Do it."""', 'print("""Do it.""")'),
+        ("# Because.", "x = -x"),
+    ],
+)
+def test_any_change_of_code_changes_the_digest(package, script, old, new):
+    assert DOCUMENTED.count(old) == 1
+    rewrite(package / "first.py", DOCUMENTED)
+    before = source_digest(script, package)
+    rewrite(package / "first.py", DOCUMENTED.replace(old, new))
+    assert source_digest(script, package) != before
+
+
+def test_what_is_not_python_counts_to_the_byte(package, script):
+    page = package / "inner" / "page.html"
+    rewrite(page, "<p>\n# title")
+    before = source_digest(script, package)
+    rewrite(page, "<p>\n# titles")
+    assert source_digest(script, package) != before
+
+
 def test_the_projects_own_scripts_use_what_they_should(project_root):
     def used(script):
         files = source_files(project_root / "scripts" / f"{script}.py")
@@ -142,6 +211,6 @@ def test_the_projects_own_scripts_use_what_they_should(project_root):
     assert "src/sparsekm/cluster/estimators.py" in used("cluster_path")
     assert "src/sparsekm/tuning/selection.py" not in used("cluster_path")
     assert "src/sparsekm/tuning/selection.py" in used("tune_sparsity")
-    assert "src/sparsekm/cluster/memetic.py" not in used("normalise_expression")
+    assert "src/sparsekm/cluster/path.py" not in used("normalise_expression")
     assert "src/sparsekm/reporting/report.py" in used("report")
     assert not any(name.startswith("src/sparsekm/reporting/") for name in used("reference_path"))

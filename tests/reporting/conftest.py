@@ -9,13 +9,13 @@ import pytest
 
 from sparsekm.annotation.gene_table import gene_table, write_gene_table
 from sparsekm.cluster.sparsity_path import SparsityPath
-from sparsekm.expression.normalised_file import write_normalised
+from sparsekm.io.evidence_file import EVIDENCE
+from sparsekm.io.fit_file import Fit, read_fit, write_fit
+from sparsekm.io.gap_file import GAP
+from sparsekm.io.normalised_file import write_normalised
+from sparsekm.io.path_file import write_path
+from sparsekm.io.score_file import SCORES
 from sparsekm.reporting.report import load_dataset_result, write_report
-from sparsekm.storage.evidence_file import EVIDENCE
-from sparsekm.storage.fit_file import Fit, read_fit, write_fit
-from sparsekm.storage.gap_file import write_gap
-from sparsekm.storage.path_file import write_path
-from sparsekm.storage.score_file import SCORES
 
 SCRIPT = "<script>alert(1)</script>"
 METHODS = ("kmeans", "l1", "l0")
@@ -102,7 +102,7 @@ def write_results(folder, dataset, X, labels, n_kept, cer):
                     "se": [0.02, 0.03],
                 }
             )
-            write_gap(place / "gap.csv", gap, 1)
+            GAP.write(place / "gap.csv", gap, 1)
             files["paths"][method] = place / "path.h5"
             files["gaps"][method] = place / "gap.csv"
         row = {
@@ -119,7 +119,7 @@ def write_results(folder, dataset, X, labels, n_kept, cer):
             "pzw": None,
             "pnw": None,
         }
-        SCORES.write(place / "scores.csv", row)
+        SCORES.write_row(place / "scores.csv", row)
         files["scores"][method] = place / "scores.csv"
     return files
 
@@ -153,13 +153,13 @@ def matrix_files(tmp_path_factory):
     )
     fits = {method: read_fit(file) for method, file in files["fits"].items()}
     write_gene_table(gene_table(var, fits), folder / "genes.csv")
-    evidence = dict.fromkeys(EVIDENCE.contract, 1) | {
+    evidence = dict.fromkeys(EVIDENCE.columns, 1) | {
         "dataset": "toy",
         "method": "l0",
         "reference": "gaussian",
         "conclusion": "No evidence of <i>clusters</i> in this test.",
     }
-    EVIDENCE.write(folder / "evidence.csv", evidence)
+    EVIDENCE.write_row(folder / "evidence.csv", evidence)
     files |= {name: folder / f"{name}.csv" for name in ("genes", "evidence")}
     return {"normalised": folder / "normalised.h5ad", **files}
 

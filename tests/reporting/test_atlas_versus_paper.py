@@ -43,7 +43,7 @@ def measured(brain_result):
 
 
 def rows_of(table):
-    return {name: [cell.text for cell in cells] for name, cells in table.rows}
+    return {name.text: [cell.text for cell in cells] for name, *cells in table.rows}
 
 
 def test_sizes_and_scores_stand_beside_the_printed_ones(measured, paper):
@@ -72,7 +72,7 @@ def test_differences_are_explained_by_what_was_left_out(measured, paper):
     (text,) = compare_with_paper([measured], paper).paragraphs
     assert text.startswith("E11.5: 8 genes, -2 against the paper's 10; 120 voxels, as in the paper")
     assert "3 regions, +1 against the paper's 2." in text
-    assert "Kept were voxels of brain." in text
+    assert "The voxels kept are those of brain." in text
     for count in (
         "5,679 voxels excluded: ventricle",
         "31 section data sets excluded: failed",
@@ -98,14 +98,14 @@ def test_the_phantom_and_matrices_are_never_compared(brain_result, matrix_result
     assert compare_with_paper([lying], paper) is None
     write_report([brain_result], tmp_path / "report.html", paper=paper)
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert "Beside the paper" not in page
+    assert "Compared with the paper" not in page
     assert "the paper's: " not in page
 
 
 def test_the_report_on_the_real_atlas_has_the_section(measured, paper, tmp_path):
     write_report([measured], tmp_path / "report.html", paper=paper)
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert "Beside the paper" in page
+    assert "Compared with the paper" in page
     assert page.count("genes: the paper") == 1
 
 

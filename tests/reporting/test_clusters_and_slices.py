@@ -4,6 +4,7 @@ import pytest
 from matplotlib.colors import to_rgb
 
 from sparsekm.annotation.cluster_overlap import overlap_clusters
+from sparsekm.figures.style import shades
 from sparsekm.reporting.brain_slices import (
     PLANES,
     boundary_lines,
@@ -14,7 +15,6 @@ from sparsekm.reporting.brain_slices import (
 from sparsekm.reporting.cluster_colors import color_clusters
 from sparsekm.reporting.principal_plane import first_components
 from sparsekm.reporting.slice_figure import region_colors, slice_figure
-from sparsekm.reporting.style import shades
 
 
 @pytest.fixture

@@ -5,12 +5,12 @@ import pytest
 from matplotlib.colors import hsv_to_rgb, to_rgb
 
 from sparsekm.annotation.cluster_overlap import overlap_clusters
+from sparsekm.atlas.phantom.sizes import REGIONS
+from sparsekm.atlas.phantom.structures import UPPER
+from sparsekm.figures.color_vision import VISIONS, color_distances, place_colors
+from sparsekm.figures.style import METHOD_LOOKS, categorical_colors, shades
 from sparsekm.reporting.age_figure import LOOKS
 from sparsekm.reporting.cluster_colors import color_clusters
-from sparsekm.reporting.color_vision import VISIONS, color_distances, place_colors
-from sparsekm.reporting.style import METHOD_LOOKS, categorical_colors, shades
-from sparsekm.simulation.phantom.sizes import REGIONS
-from sparsekm.simulation.phantom.structures import UPPER
 
 NOTICEABLE = 0.02
 ATLAS_COLORS = {region: f"#{UPPER[region][2]}" for region in REGIONS}

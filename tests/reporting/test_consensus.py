@@ -5,6 +5,7 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
+from sparsekm.io.consensus_file import CONSENSUS
 from sparsekm.reporting.consensus_figure import consensus_figure
 from sparsekm.reporting.figures import draw_figures
 from sparsekm.reporting.literature import Citations
@@ -12,7 +13,6 @@ from sparsekm.reporting.methods_text import write_methods
 from sparsekm.reporting.page import view_dataset
 from sparsekm.reporting.results import load_dataset_result
 from sparsekm.reporting.summary import summarise_dataset, summarise_run
-from sparsekm.storage.consensus_file import write_consensus
 
 CONCLUSION = "No evidence of clusters: <b>none</b>."
 TABLE = pd.DataFrame(
@@ -39,7 +39,7 @@ def result(matrix_result):
 
 
 def test_the_consensus_of_a_method_is_read_from_its_file(matrix_files, tmp_path):
-    write_consensus(tmp_path / "consensus.csv", TABLE)
+    CONSENSUS.write(tmp_path / "consensus.csv", TABLE)
     found = load_dataset_result(
         "toy", **matrix_files, consensus={"l0": tmp_path / "consensus.csv"}
     ).methods
@@ -74,7 +74,10 @@ def test_the_data_sets_section_tells_the_conclusion(result):
 def test_the_summary_speaks_of_it_beside_the_other_methods(result):
     text = " ".join(summarise_run([result]))
     assert "Sparse k-means keeps 3 of 6 (50%)." in text
-    assert "the classification error rate of Sparse k-means is lower than that of k-means" in text
+    assert text.count("Compared with the known labels") == 1
+    assert "; that of Sparse k-means is 0.1250 (k-means: 0.3125)." in text
+    text = " ".join(summarise_run([result, result]))
+    assert "that of Sparse k-means is lower than that of k-means in 2 of 2 data sets." in text
 
 
 def test_where_no_evidence_was_asked_for_its_own_answer_stands(result):

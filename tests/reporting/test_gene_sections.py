@@ -9,19 +9,19 @@ import pandas as pd
 import pytest
 
 from sparsekm.annotation.cluster_overlap import tabulate_overlap
-from sparsekm.annotation.enrichment_file import COLUMNS
+from sparsekm.annotation.enrichment_file import ENRICHMENT
 from sparsekm.annotation.gene_sets import build_gene_sets
 from sparsekm.annotation.kept_by_age import tabulate_ages, tabulate_changes
+from sparsekm.atlas.phantom.invented_ontology import NEEDED_EVERYWHERE
 from sparsekm.reporting import enrichment_view
 from sparsekm.reporting.age_figure import age_figure
 from sparsekm.reporting.ages_view import view_ages
 from sparsekm.reporting.anatomy_view import view_anatomy
 from sparsekm.reporting.enrichment_view import MOST_TERMS, view_enrichment
 from sparsekm.reporting.expression_figure import expression_figure
-from sparsekm.reporting.gene_view import LONGEST_TEXT, view_genes
+from sparsekm.reporting.gene_view import LINKS, LONGEST_TEXT, view_genes
 from sparsekm.reporting.genes_of_interest import choose_genes, top_kept
 from sparsekm.reporting.report import write_report
-from sparsekm.simulation.phantom.invented_ontology import NEEDED_EVERYWHERE
 
 # What the tests look at is made once in each process.
 pytestmark = pytest.mark.xdist_group("gene sections")
@@ -52,7 +52,7 @@ def brain(brain_result):
     return dataclasses.replace(
         brain_result,
         genes=genes,
-        enrichment=pd.DataFrame(rows, columns=list(COLUMNS)),
+        enrichment=pd.DataFrame(rows, columns=list(ENRICHMENT.columns)),
         contingency=tabulate_overlap(clusters, regions, brain_result.regions),
     )
 
@@ -126,23 +126,23 @@ def test_top_kept_genes_are_the_highest_ranks_that_are_kept(brain):
 
 
 def test_only_real_genes_have_links_and_those_are_of_their_own_ids(brain):
-    assert not view_genes(brain, [0], "genes.csv").has_links
+    assert view_genes(brain, [0], "genes.csv").top.columns[-1].text != LINKS
     view = view_genes(as_real(brain), [0], "genes.csv")
-    _, links = view.chosen[0]
+    links = view.chosen.rows[0][-1]
     entrez = brain.genes["entrez_id"].iloc[0]
-    assert [(link.title, link.url.rpartition("/")[2]) for link in links] == [
+    assert [(link.text, link.url.rpartition("/")[2]) for link in links] == [
         ("Allen", "100"),
         ("NCBI", str(entrez)),
     ]
     own = view_genes(as_real(brain, source="matrix"), [0], "genes.csv")
-    assert [link.title for link in own.chosen[0][1]] == ["NCBI"]
+    assert [link.text for link in own.chosen.rows[0][-1]] == ["NCBI"]
 
 
 def test_a_gene_without_an_entrez_id_has_no_ncbi_page(brain):
     ids = brain.genes["entrez_id"].astype("Int64").mask(np.arange(8) == 0)
     real = as_real(dataclasses.replace(brain, genes=brain.genes.assign(entrez_id=ids)))
     view = view_genes(real, [0, 1], "genes.csv")
-    assert [[link.title for link in links] for _, links in view.chosen] == [
+    assert [[link.text for link in row[-1]] for row in view.chosen.rows] == [
         ["Allen"],
         ["Allen", "NCBI"],
     ]
@@ -150,8 +150,8 @@ def test_a_gene_without_an_entrez_id_has_no_ncbi_page(brain):
 
 def test_long_texts_are_cut_where_shown_and_whole_in_the_data(brain):
     view = view_genes(brain, [], "genes.csv")
-    at = [column.title for column in view.columns].index("terms")
-    assert len(view.top[0][0][at]) <= LONGEST_TEXT + 2
+    at = [column.text for column in view.top.columns].index("terms")
+    assert len(view.top.rows[0][at].text) <= LONGEST_TEXT + 2
     assert view.data["rows"][0][view.data["fields"].index("terms")].endswith("invented term 11")
 
 
@@ -170,30 +170,29 @@ def test_terms_found_are_shown_to_a_number_and_those_not_found_are_told(brain):
     assert "Among the 4 genes kept 16 terms are over-represented (q ≤ 0.05), of which 12" in text
     assert "Among the 4 genes dropped no term is over-represented (smallest q = 0.9)" in text
     assert "No genes are kept by ℓ₁ alone." in text
-    assert len(view.rows) == MOST_TERMS
-    assert view.rows[0].shared == "4 of 5"
-    assert view.rows[0].url == ""
+    assert len(view.terms.rows) == MOST_TERMS
+    assert view.terms.rows[0][3].text == "4 of 5"
+    assert view.terms.rows[0][1].url == ""
     assert view_enrichment(dataclasses.replace(brain, enrichment=None), "x") is None
 
 
 def test_clusters_name_their_best_region_with_its_colour_and_purity(brain):
     view = view_anatomy(brain, "contingency.csv")
-    best = {row.cluster: (row.best.label, row.best.color, row.purity) for row in view.rows}
-    assert best[0] == ("RSP", "#a84d10", "100%")
+    best = {row[0].text: (row[2].text, row[2].color, row[4].text) for row in view.clusters.rows}
+    assert best["0"] == ("RSP", "#a84d10", "100%")
     assert {label for label, _, _ in best.values()} == {"RSP", "CSP", "r1"}
-    assert view.sentence.startswith("100% of the voxels lie in the best of the regions")
-    whole = sum(int(text or 0) for _, cells in view.counts for text, _ in cells)
+    assert view.sentence.startswith("100% of the voxels belong to the majority region")
+    whole = sum(int(cell.text or 0) for _, *cells in view.contingency.rows for cell in cells)
     assert whole == brain.n_samples
     assert view_anatomy(dataclasses.replace(brain, contingency=None), "x") is None
 
 
 def test_changes_between_ages_are_counted_and_named(ages, brain):
-    (name, cells), *others = ages.changes
-    assert name == "E11.5 to P4"
-    assert not others
-    assert sum(int(number) for number, _ in cells) > 0
-    for number, names in cells:
-        assert len([gene for gene in names.split(", ") if gene]) == int(number)
+    ((name, *cells),) = ages.changes.rows
+    assert name.text == "E11.5 to P4"
+    assert sum(int(number.text) for number in cells[::2]) > 0
+    for number, names in zip(cells[::2], cells[1::2], strict=True):
+        assert len([gene for gene in names.text.split(", ") if gene]) == int(number.text)
 
 
 @pytest.mark.parametrize("n_genes", [0, 3, 200])

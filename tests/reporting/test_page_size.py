@@ -8,14 +8,14 @@ import pandas as pd
 import pytest
 
 from sparsekm.annotation.cluster_overlap import tabulate_overlap
-from sparsekm.annotation.enrichment_file import COLUMNS
+from sparsekm.annotation.enrichment_file import ENRICHMENT
 from sparsekm.annotation.gene_table import VERDICTS
+from sparsekm.atlas.phantom.geometry import TISSUE, build_geometry
+from sparsekm.atlas.phantom.sizes import FULL_COUNTS, get_size
+from sparsekm.atlas.phantom.structures import UPPER
 from sparsekm.reporting.ages_view import view_ages
 from sparsekm.reporting.report import write_report
 from sparsekm.reporting.results import MethodPath
-from sparsekm.simulation.phantom.geometry import TISSUE, build_geometry
-from sparsekm.simulation.phantom.sizes import FULL_COUNTS, get_size
-from sparsekm.simulation.phantom.structures import UPPER
 
 N_GENES = 1724
 N_SPARSITIES = 15
@@ -110,7 +110,7 @@ def _enrichment(symbols, rng):
         for t in range(1500)
     ]
     genes = ";".join(rng.choice(symbols, 60))
-    return pd.DataFrame([[*row, genes] for row in rows], columns=list(COLUMNS))
+    return pd.DataFrame([[*row, genes] for row in rows], columns=list(ENRICHMENT.columns))
 
 
 def _values(result):

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sparsekm.expression.matrix_file import NUMBERS_AT_ONCE, MatrixFile
-from sparsekm.expression.normalised_file import write_normalised
+from sparsekm.io.matrix_file import NUMBERS_AT_ONCE, MatrixFile
+from sparsekm.io.normalised_file import write_normalised
 from sparsekm.reporting.principal_plane import first_components
 
 

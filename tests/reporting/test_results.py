@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 from sparsekm.annotation.gene_table import gene_table
-from sparsekm.registry import METHODS
+from sparsekm.figures.style import METHOD_LOOKS
+from sparsekm.pipeline.registry import METHODS
 from sparsekm.reporting.literature import Citations
 from sparsekm.reporting.methods_text import write_methods
 from sparsekm.reporting.report import load_dataset_result
 from sparsekm.reporting.results import method_title
 from sparsekm.reporting.simulation_figures import row_look
-from sparsekm.reporting.style import METHOD_LOOKS
-from sparsekm.simulation.method_rows import METHOD_ROWS
+from sparsekm.studies.paper.method_rows import METHOD_ROWS
 
 
 def test_loader_gathers_what_the_files_hold(matrix_result):

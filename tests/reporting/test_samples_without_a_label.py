@@ -7,11 +7,11 @@ import pandas as pd
 import pytest
 
 from sparsekm.annotation.cluster_overlap import tabulate_overlap
+from sparsekm.figures.style import DROPPED
 from sparsekm.metrics.partition_metrics import classification_error_rate
 from sparsekm.reporting.anatomy_view import view_anatomy
 from sparsekm.reporting.component_figure import component_figure
 from sparsekm.reporting.figures import draw_figures
-from sparsekm.reporting.style import DROPPED
 from sparsekm.reporting.tables import statistics_table
 
 
@@ -30,7 +30,7 @@ def test_the_report_counts_them(partly):
     table = statistics_table([partly])["toy"]
     assert table["number of classes"] == 2
     assert table["samples without a known label"] == 5
-    assert "Left out of all this and of the CER: 5 samples" in view_anatomy(partly, "f").sentence
+    assert "These counts and the CER leave out 5 samples" in view_anatomy(partly, "f").sentence
 
 
 def test_where_there_are_none_nothing_is_said(matrix_result):

@@ -5,6 +5,7 @@ import dataclasses
 import pandas as pd
 import pytest
 
+from sparsekm.figures.style import METHOD_LOOKS
 from sparsekm.reporting.simulation_figures import row_look
 from sparsekm.reporting.simulation_results import SimulationResult
 from sparsekm.reporting.simulation_section import (
@@ -12,9 +13,8 @@ from sparsekm.reporting.simulation_section import (
     view_simulation,
     write_mean,
 )
-from sparsekm.reporting.style import METHOD_LOOKS
-from sparsekm.simulation.study_summary import summarise
-from sparsekm.simulation.versus_paper import compare_rows, explain_differences
+from sparsekm.studies.paper.study_summary import summarise
+from sparsekm.studies.paper.versus_paper import compare_rows, explain_differences
 
 PAPER = pd.DataFrame(
     {
@@ -95,17 +95,19 @@ def test_the_page_sets_the_papers_value_below_ours_and_marks_what_is_far(result)
 def test_the_floor_has_a_cer_and_no_counts(result):
     (third,) = [e for e in view_simulation(result).experiments if e.title == "Experiment 3"]
     (table,) = third.tables
-    floor = dict(table.rows)["floor: k-means, relevant features only"]
-    assert [cell.ours for cell in floor] == ["0.100 ± 0.000", "–", "–"]
+    floor = {name.text: cells for name, *cells in table.rows}[
+        "floor: k-means, relevant features only"
+    ]
+    assert [cell.text for cell in floor] == ["0.100 ± 0.000", "–", "–"]
 
 
 def test_only_main_rows_stand_in_tables_and_variants_explain(result):
     view = view_simulation(result)
-    titles = [title for e in view.experiments for t in e.tables for title, _ in t.rows]
+    titles = [row[0].text for e in view.experiments for t in e.tables for row in t.rows]
     assert not any("carried" in title for title in titles)
     # CER: (0.12 - 0.3) / (sqrt(2) 0.02) = -6.4 units; PZW: (17 - 10.65) / sqrt(2) = 4.5.
-    assert [line["units"] for line in view.differences] == ["−6.4", "+4.5"]
-    assert all("labels carried up the grid" in line["explanation"] for line in view.differences)
+    assert [row[-2].text for row in view.differences.rows] == ["−6.4", "+4.5"]
+    assert all("labels carried up the grid" in row[-1].text for row in view.differences.rows)
 
 
 def test_differences_are_counted_from_the_table(result):
@@ -113,7 +115,7 @@ def test_differences_are_counted_from_the_table(result):
     assert "Of 3 comparisons with the paper's tables, 2 differ by more than 2 units" in text
     assert "In 2 of these" in text
     # Our deviations are 0.028 and 0.071, variances 0.0008 and 0.005: both nearer to the brackets.
-    assert "in 2 of 2 rows they lie nearer to our variance" in text
+    assert "in 2 of 2 rows they are closer to our variance" in text
 
 
 def test_counts_do_not_hang_on_the_words_of_an_explanation(result):

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from sparsekm.reporting.exclusions import excluded_counts
-from sparsekm.reporting.page import format_rate, view_table
+from sparsekm.reporting.table_view import format_rate, view_table
 from sparsekm.reporting.tables import (
     cer_table,
     nw_table,
@@ -61,12 +61,12 @@ def test_verdicts_are_counted_by_planted_truth(matrix_result):
 def test_lowest_of_each_column_is_marked_with_its_ties():
     table = pd.DataFrame({"a": [0.2, 0.1, 0.1], "b": [np.nan, 0.3, np.nan]})
     view = view_table(table, "", write=format_rate, mark_lowest=True)
-    assert [[cell.best for cell in cells] for _, cells in view.rows] == [
+    assert [[cell.bold for cell in cells] for _, *cells in view.rows] == [
         [False, False],
         [True, False],
         [True, False],
     ]
-    assert view.rows[0][1][1].text == "–"
+    assert view.rows[0][2].text == "–"
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_lowest_of_each_column_is_marked_with_its_ties():
 )
 def test_simulated_numbers_are_marked_once(origins, columns, whole):
     view = view_table(pd.DataFrame({"a": [1], "b": [2]}), "", write=str, simulated=origins)
-    assert [simulated for _, simulated in view.columns] == columns
+    assert [column.simulated for column in view.columns[1:]] == columns
     assert view.simulated is whole
 
 

@@ -1,5 +1,6 @@
 """The paper's designs: shapes and means worked by hand, correlations, and seeds."""
 
+import inspect
 import subprocess
 import sys
 
@@ -16,9 +17,17 @@ from sparsekm.simulation.designs import (
     gaussian_clusters,
     replicate_seed,
 )
+from sparsekm.studies.paper.settings import EXPERIMENT_ARGUMENTS
 
 # Five standard errors: a false alarm once in two million draws, and the seeds are fixed.
 WIDTH = 5.0
+
+
+def test_the_arguments_that_a_configuration_may_name_are_those_of_the_functions():
+    signatures = {name: [*inspect.signature(draw).parameters] for name, draw in EXPERIMENTS.items()}
+    assert signatures == {
+        name: [*arguments, "random_state"] for name, arguments in EXPERIMENT_ARGUMENTS.items()
+    }
 
 
 def mean_on(data, cluster, features):

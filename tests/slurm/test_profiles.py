@@ -2,9 +2,11 @@
 
 import re
 
+import psutil
 import pytest
 import yaml
 from small_project import make_project
+from yte import process_yaml
 
 GROUPED = ("groups", "group-components", "cores", "retries", "default-resources")
 AGES = ["E11.5", "P28"]
@@ -25,6 +27,12 @@ def test_both_cluster_profiles_group_and_retry_alike(profiles):
         assert slurm[key] == generic[key] == profiles["default"][key]
     assert slurm["retries"] > 0
     assert "retries" not in profiles["default"]
+
+
+def test_on_one_machine_jobs_share_what_memory_it_has(project_root):
+    file = project_root / "profiles" / "default" / "config.yaml"
+    granted = process_yaml(file.read_text(), require_use_yte=True)["resources"]
+    assert granted == [f"mem_mb={psutil.virtual_memory().total * 3 // 4 // 10**6}"]
 
 
 def test_only_rules_that_there_are_stand_in_groups(profiles, project_root):

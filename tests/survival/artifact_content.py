@@ -1,4 +1,4 @@
-"""The content of what a run made, as digests: without time stamps, and without how it is stored."""
+"""The content of what a run made, as digests: without times, and without how it is stored."""
 
 import hashlib
 import io
@@ -29,7 +29,7 @@ def contents(root: Path, *, without: tuple[str, ...] = ()) -> dict[str, str]:
         if file.is_file() and file.name != _NOT_CONTENT
     ]
     names = {file.relative_to(root).as_posix(): file for file in files}
-    left_out = ("data/paper", *without)
+    left_out = ("data/paper", "results/benchmarks", *without)
     return {
         name: content_digest(file)
         for name, file in names.items()

@@ -20,7 +20,7 @@ LAWS = {
     "t3": lambda rng, shape: rng.standard_t(3, size=shape),
 }
 # Of the resamplings only those that hold features back.
-HALVES = range(1, 12, 2)
+HALVES = range(1, 8, 2)
 
 
 def draw_halves(X, n_clusters, seed, indices=HALVES):
@@ -45,11 +45,11 @@ def with_factors(n_samples, n_features, seed):
 @pytest.mark.parametrize("law", LAWS)
 def test_independent_features_without_clusters_seldom_pass(law):
     found = 0
-    for seed in range(40):
+    for seed in range(30):
         X = standardise(LAWS[law](np.random.default_rng(seed), (40, 30)))
         found += association_test(X, draw_halves(X, 2, seed), 0, seed=seed).has_clusters
-    # At a level of 5 %, five or more of 40 come up with a chance of 5 %.
-    assert found <= 4
+    # At a level of 5 %, four or more of 30 come up with a chance of 6 %.
+    assert found <= 3
 
 
 def test_clusters_of_experiment_2_pass():
@@ -126,7 +126,7 @@ def test_clear_clusters_in_correlated_features_are_separated():
         assert separation.min() < LARGEST_RATIO
         found = separation_test(L0KMeans(2), X, grid, separation, "optimum", seed=seed)
         assert found.has_clusters, found.reason
-        assert f"margin ratio of {separation.mean():.2f}" in found.reason
+        assert f"left out is {separation.min():.2f}" in found.reason
 
 
 def test_a_ratio_like_that_of_a_cloud_is_no_evidence_whatever_the_references():

@@ -3,9 +3,17 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.cluster import AgglomerativeClustering
 
 from sparsekm.cluster.estimators import KMeans, L0KMeans
+from sparsekm.cluster.sparse_clustering import SparseClustering
 from sparsekm.simulation.gaussian_clusters import gaussian_clusters
+from sparsekm.studies.tuning.count_comparison import (
+    CountEffort,
+    compare_count_rules,
+    summarise_counts,
+)
+from sparsekm.studies.tuning.study_data import StudyData, autoregressive
 from sparsekm.tuning.gap_search import GapSearch
 from sparsekm.tuning.number_of_clusters import (
     COUNT_RULES,
@@ -13,12 +21,6 @@ from sparsekm.tuning.number_of_clusters import (
     largest_count,
     select_cluster_count,
 )
-from sparsekm.tuning.study.count_comparison import (
-    CountEffort,
-    compare_count_rules,
-    summarise_counts,
-)
-from sparsekm.tuning.study.study_data import StudyData, autoregressive
 
 
 def simplex(n_clusters):
@@ -38,7 +40,7 @@ def test_every_rule_finds_the_number_of_clusters_that_have_features_of_their_own
     estimator = L0KMeans(n_init=2, min_cluster_size=5)
     X = simplex(n_clusters).X
     table = compare_cluster_counts(
-        estimator, X, [2, 3, 4, 5], sparsities=[12, 24], n_splits=4, n_references=3, random_state=0
+        estimator, X, [2, 3, 4, 5], sparsities=[12, 24], n_splits=6, n_references=10, random_state=0
     )
     for rule in COUNT_RULES:
         assert select_cluster_count(table, rule) == n_clusters
@@ -115,9 +117,11 @@ def test_the_smallest_cluster_bounds_the_number():
         compare_cluster_counts(estimator, X, [4], **few)
 
 
-def test_an_estimator_without_a_sparsity_is_refused():
-    with pytest.raises(TypeError, match="should have a `sparsity` to tune"):
-        compare_cluster_counts(KMeans(2), np.eye(30), [2])
+@pytest.mark.parametrize("estimator", [KMeans(2), SparseClustering(AgglomerativeClustering(2))])
+def test_an_estimator_that_cannot_be_tuned_for_a_number_is_refused(estimator):
+    message = "should have a `path` and the parameters min_cluster_size, n_clusters, random_state"
+    with pytest.raises(TypeError, match=message):
+        compare_cluster_counts(estimator, np.eye(30), [2])
 
 
 EFFORT = CountEffort([2, 3, 4, 9], 1, 2, 2, 2, min_cluster_size=3)

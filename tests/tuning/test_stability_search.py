@@ -62,7 +62,7 @@ def test_the_planted_features_are_found(fitted, data):
 
 @pytest.mark.parametrize("scheme", ["subsample", "halves"])
 def test_the_curve_is_made_of_resamplings_each_known_by_its_index(data, scheme):
-    from sparsekm.cluster.seeds import seed_sequence
+    from sparsekm.runtime.random_state import seed_sequence
 
     search = make_search(scheme=scheme, rule="sparse-end", n_references=0).fit(data.X)
     seed = int(seed_sequence(0).generate_state(1)[0])

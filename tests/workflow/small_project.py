@@ -56,7 +56,7 @@ class Project:
         return run_snakemake(self.root, *arguments)
 
     def planned(self) -> set[str]:
-        """List the jobs of a dry run as "rule dataset method" or "rule age", leaving `all` out."""
+        """List the jobs of a dry run as "rule dataset method" or "rule age", but the target."""
         done = self.snakemake("--dry-run", "--cores", "1")
         assert done.returncode == 0, done.stdout
         jobs = re.findall(r"^(?:local)?rule (\w+):$(.*?)^\[|\Z", done.stdout, re.M | re.S)
@@ -65,7 +65,7 @@ class Project:
             values = re.search(r"wildcards: (.*)", body)
             names = re.findall(r"=([^,\n]+)", values[1]) if values else []
             named.add(" ".join([rule, *names]))
-        return named - {"", "all"}
+        return named - {"", "results"}
 
 
 def make_project(root: Path, source: Path) -> Project:

@@ -40,8 +40,8 @@ def from_server(server, tmp_path_factory, project_root, new_project):
     project = new_project(tmp_path_factory.mktemp("allen"), project_root)
 
     def change(configuration):
-        manners = {"requests_per_second": 100}
-        servers = {"url": server.url, "download_url": server.url, "manners": manners}
+        http = {"requests_per_second": 100}
+        servers = {"url": server.url, "download_url": server.url, "http": http}
         atlas = {"source": "allen", "allen": servers, "ages": list(AGES), "genes": "common"}
         configuration["atlas"] |= atlas
         configuration["matrices"] = None
@@ -114,11 +114,11 @@ def test_all_ages_have_the_same_genes_and_the_table_says_why_not_others(from_ser
 def test_the_report_of_measured_data_stands_beside_the_paper(from_server):
     page = (from_server.root / "results" / "report.html").read_text(encoding="utf-8")
     assert "Data: Allen Developing Mouse Brain Atlas." in page
-    assert "Beside the paper" in page
+    assert "Compared with the paper" in page
     assert "against the paper&#39;s 7,122" in page
 
 
-def test_nothing_is_asked_for_again_and_manners_rerun_nothing(from_server, server):
+def test_nothing_is_asked_for_again_and_http_settings_rerun_nothing(from_server, server):
     manifest = from_server.root / "data" / "raw" / AGES[0] / "manifest.csv"
     entries = read_manifest(manifest)
     n_energies = sum(
@@ -145,16 +145,16 @@ def test_nothing_is_asked_for_again_and_manners_rerun_nothing(from_server, serve
 
 def test_wrong_settings_of_the_servers_are_told_in_a_line_each(fresh):
     def change(configuration):
-        manners = {"requests_per_second": 0, "contact": "two\nlines"}
+        http = {"requests_per_second": 0, "contact": "two\nlines"}
         configuration["atlas"] |= {"source": "allen", "allen": {"url": "ftp://x"}}
-        configuration["atlas"]["allen"]["manners"] = manners
+        configuration["atlas"]["allen"]["http"] = http
 
     fresh.configure(change)
     told = fresh.snakemake("--dry-run", "--cores", "1")
     assert told.returncode != 0
     for line in (
         r"atlas.allen.url='ftp://x' should match ^https?://[^ ]+$.",
-        "atlas.allen.manners.requests_per_second=0: 0 is less than or equal to the minimum of 0.",
-        r"atlas.allen.manners.contact='two\nlines' should match ^[ -~]*$.",
+        "atlas.allen.http.requests_per_second=0: 0 is less than or equal to the minimum of 0.",
+        r"atlas.allen.http.contact='two\nlines' should match ^[ -~]*$.",
     ):
         assert line in told.stdout

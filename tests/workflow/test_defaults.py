@@ -62,7 +62,7 @@ def test_a_section_is_filled_in_from_its_parts():
 
 
 SAID = [
-    ("README.md", "the workflow's default of {min_cluster_size}."),
+    ("docs/performance.md", "the workflow's default of {min_cluster_size}."),
     ("docs/own_data.md", "`min_cluster_size` ({min_cluster_size} in the workflow"),
     ("docs/choosing_features.md", "`{rule}`, the default of the workflow"),
     ("docs/choosing_features.md", "| `{reference}`, `{rule}` (the default) |"),

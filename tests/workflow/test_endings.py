@@ -6,7 +6,7 @@ import jsonschema
 import pytest
 import yaml
 
-from sparsekm.expression.reader import SUFFIXES
+from sparsekm.io.readers.reader import SUFFIXES
 
 ROOT = Path(__file__).resolve().parents[2]
 SCHEMA = yaml.safe_load((ROOT / "workflow" / "schemas" / "config.schema.yaml").read_text())

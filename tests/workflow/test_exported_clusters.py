@@ -5,10 +5,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sparsekm.expression.normalised_file import read_normalised
-from sparsekm.storage.cluster_table import read_cluster_table
-from sparsekm.storage.fit_file import read_fit
-from sparsekm.storage.score_file import SCORES
+from sparsekm.io.cluster_table import read_cluster_table
+from sparsekm.io.fit_file import read_fit
+from sparsekm.io.normalised_file import read_normalised
+from sparsekm.io.score_file import SCORES
 
 # One process for all tests on the finished project, which is made once in each.
 pytestmark = pytest.mark.xdist_group("workflow")
@@ -71,7 +71,7 @@ def test_without_known_classes_only_the_error_rates_are_missing(finished):
     assert set(read_cluster_table(folder / "cells" / "clusters.csv")["label"]) == {""}
     assert "label" not in anndata.read_h5ad(folder / "cells" / "clusters.h5ad").obs
     for method in METHODS:
-        scores = SCORES.read(folder / "cells" / method / "scores.csv")
+        scores = SCORES.read_row(folder / "cells" / method / "scores.csv")
         assert scores[["cer", "ecr"]].isna().all()
         assert scores.drop(["cer", "ecr"]).notna().all()
 

@@ -4,8 +4,8 @@ import anndata
 import numpy as np
 import pandas as pd
 
+from sparsekm.io.cluster_table import read_cluster_table
 from sparsekm.metrics.partition_metrics import classification_error_rate
-from sparsekm.storage.cluster_table import read_cluster_table
 
 
 def test_samples_without_a_class_are_clustered_and_not_compared(fresh):

@@ -9,9 +9,9 @@ import time
 import pandas as pd
 import pytest
 
-from sparsekm.simulation.method_rows import get_row
-from sparsekm.simulation.repetition import METRICS, Effort, run_repetition
-from sparsekm.simulation.settings import get_setting
+from sparsekm.studies.paper.method_rows import get_row
+from sparsekm.studies.paper.repetition import METRICS, Effort, run_repetition
+from sparsekm.studies.paper.settings import get_setting
 
 # One process for all tests on the finished project, which is made once in each.
 pytestmark = pytest.mark.xdist_group("simulation")

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from sparsekm import SparseKMeans
-from sparsekm.expression.normalised_file import read_normalised
-from sparsekm.storage.consensus_file import read_consensus
-from sparsekm.storage.fit_file import read_fit
-from sparsekm.storage.resampling_file import read_all_resamplings
+from sparsekm.io.consensus_file import CONSENSUS
+from sparsekm.io.fit_file import read_fit
+from sparsekm.io.normalised_file import read_normalised
+from sparsekm.io.resampling_file import Resamplings
 from sparsekm.tuning import sparse_kmeans
 
 # One process for all tests on the finished project, which is made once in each.
@@ -37,7 +37,7 @@ def test_the_fit_is_that_of_the_estimator_with_the_data_sets_seed(finished, data
     assert fit.sparsity == found.sparsity_
     assert fit.attributes["conclusion"] == found.conclusion_
     assert fit.attributes["has_clusters"] == found.has_clusters_
-    table = read_consensus(folder_of(finished, dataset) / "consensus.csv")
+    table = CONSENSUS.read(folder_of(finished, dataset) / "consensus.csv")
     assert table["chosen"].tolist() == found.search_results_["chosen"].tolist()
     np.testing.assert_array_equal(table["agreement"], found.search_results_["agreement"])
 
@@ -78,7 +78,7 @@ def test_more_resamplings_compute_the_new_ones_alone(copied):
     made = re.findall(r"Finished jobid: \d+ \(Rule: (\w+)\)", done.stdout)
     assert sorted(made) == ["find_consensus", "resample_path", "resample_path"]
     assert (batches / "0.h5").stat().st_mtime_ns == before["0.h5"]
-    found = read_all_resamplings(batches.glob("*.h5"))
+    found = Resamplings.read(batches.glob("*.h5"))
     assert found.indices.tolist() == [0, 1, 2, 3, 4]
     assert read_fit(folder_of(copied) / "tuned.h5").attributes["n_resamplings"] == 5
 

@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from sparsekm.storage.fit_file import read_fit
+from sparsekm.io.fit_file import read_fit
 
 THEORY = {
     "expected_scores": {"cluster_size": 4, "n_features": 3, "mislabelled": [0, 0.5]},

@@ -7,9 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sparsekm.storage.evidence_file import EVIDENCE
-from sparsekm.storage.fit_file import read_fit
-from sparsekm.storage.path_file import read_path
+from sparsekm.io.evidence_file import EVIDENCE
+from sparsekm.io.fit_file import read_fit
+from sparsekm.io.path_file import read_path
 from sparsekm.tuning.stability import select_stable
 
 # The run is made once in each process.
@@ -52,7 +52,7 @@ def test_stability_chooses_a_fit_of_the_path_and_the_report_is_made(tuned):
     assert fit.attributes["rule"] == "sparse-end"
     assert fit.attributes["n_splits"] == 3
     assert not (folder / "gap.csv").exists()
-    row = EVIDENCE.read(folder / "evidence.csv")
+    row = EVIDENCE.read_row(folder / "evidence.csv")
     assert row["n_references"] == 2
     assert ("No evidence" in row["conclusion"]) == (row["strength"] <= 1)
     assert escape(row["conclusion"]) in (tuned.root / "results" / "report.html").read_text()

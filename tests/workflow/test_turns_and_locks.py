@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from sparsekm.storage import file_lock
+from sparsekm.io import file_lock
 
 HOLD = """
 import fcntl, sys, time

@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 
-from sparsekm.storage import file_lock
+from sparsekm.io import file_lock
 
 # One process for all tests on the finished project, which is made once in each.
 pytestmark = pytest.mark.xdist_group("workflow")
@@ -154,7 +154,7 @@ def damage(root):
             "again: the age is fetched anew."
         ),
         "results/cells/kmeans/tuned.h5": (
-            "take_fit cells kmeans: results/cells/kmeans/path.h5: truncated or damaged ("
+            "select_fit cells kmeans: results/cells/kmeans/path.h5: truncated or damaged ("
         ),
         "data/tumours/normalised.h5ad": (
             "normalise_matrix tumours: tumours.csv: labels 'kind' are known for 0 of 24 samples; "
@@ -162,11 +162,11 @@ def damage(root):
             "tumours.log)"
         ),
         "data/species/normalised.h5ad": (
-            "normalise_matrix species: species.csv: labels='species' should be one of its columns ("
+            "normalise_matrix species: species.csv: labels='species' should be one of its columns ["
         ),
         "data/ragged/normalised.h5ad": (
-            "normalise_matrix ragged: ragged.npz: labels 'y' have shape=(23,); there should be one "
-            "for each of the 24 samples: (24,)."
+            "normalise_matrix ragged: ragged.npz: y has shape=(23,); it should be (24,), one value "
+            "for each sample."
         ),
         "data/cut/normalised.h5ad": ("normalise_matrix cut: cut.h5ad: not a whole .h5ad file ("),
     }
@@ -201,7 +201,7 @@ def test_each_damaged_input_gives_one_line_and_leaves_nothing(copied):
 
 def test_on_a_system_without_file_locks_one_sentence_says_what_is_supported(fresh):
     code = (
-        "import sparsekm.storage.file_lock as file_lock\n"
+        "import sparsekm.io.file_lock as file_lock\n"
         "file_lock.fcntl = None\n"
         "from snakemake.cli import main\n"
         "main(['--dry-run', '--cores', '1'])\n"

@@ -24,6 +24,7 @@ RESULTS = [
     "results/figures/E11.5_slices.svg",
     "results/tumours/clusters.csv",
     "results/tumours/l0/references/12.h5",
+    "results/benchmarks/cluster_path/tumours/l0.tsv",
     "results/simulation/preview/experiment_2/mu0.7_p500/gap/l1.csv",
     "results/simulation/repetitions/experiment_1/only/kmeans/3.npz",
     "logs/cluster_path/tumours/l0.log",

@@ -72,8 +72,8 @@ def setting(**values):
     return lambda project: configured(project, put(**values))
 
 
-def edit_of(file):
-    return lambda project: edited(project, file, lambda content: content + b"\n")
+def edit_of(file, more=b"\nedited = True\n"):
+    return lambda project: edited(project, file, lambda content: content + more)
 
 
 def new_kind(project):
@@ -99,6 +99,10 @@ ROWS = dict(
         (
             "the time stamp of an input file",
             Row(lambda project: edited(project, "tumours.csv", bytes)),
+        ),
+        (
+            "comments and docstrings of a source",
+            Row(edit_of("src/sparsekm/pipeline/zscore.py", b'\n# A comment.\n"""A text."""\n')),
         ),
         ("`seed`", Row(setting(seed=2))),
         (
@@ -154,10 +158,10 @@ ROWS = dict(
         ),
         ("`annotation.genes_of_interest`", Row(setting(annotation__genes_of_interest=["gene1"]))),
         ("`report.title`", Row(setting(report__title="Mine"))),
-        source("simulation/phantom/energies.py"),
-        source("expression/zscore.py"),
+        source("atlas/phantom/energies.py"),
+        source("pipeline/zscore.py"),
         source("cluster/weight_step.py"),
-        source("storage/gap_file.py"),
+        source("io/gap_file.py"),
         source("reporting/templates/report.css"),
         ("script `score_clustering.py`", Row(edit_of("scripts/score_clustering.py"))),
     ]
@@ -191,10 +195,10 @@ def expand(rule, datasets, methods, row):
         "cluster_path": TUNED + UNTUNED,
         "reference_path": TUNED,
         "tune_sparsity": TUNED,
-        "weigh_evidence": ("l0",),
+        "test_clusterability": ("l0",),
         "resample_path": RESAMPLED,
         "find_consensus": RESAMPLED,
-        "take_fit": UNTUNED,
+        "select_fit": UNTUNED,
         "gene_stability": TUNED + RESAMPLED,
     }
     methods = [method for method in methods if method in of_rule.get(rule, methods)]
@@ -242,5 +246,5 @@ def test_exactly_the_rules_on_the_page_run(finished, project_root, change):
 
 
 def test_an_unused_source_reruns_nothing(finished):
-    with edited(finished, "src/sparsekm/__init__.py", lambda content: content + b"\n"):
+    with edited(finished, "src/sparsekm/__init__.py", lambda content: content + b"\nedited = 1\n"):
         assert finished.planned() == set()

@@ -8,15 +8,15 @@ import pandas as pd
 import pytest
 from benchmarks.workflow_jobs import benchmark
 
-from sparsekm.annotation.cluster_overlap import read_overlap
-from sparsekm.annotation.enrichment_file import read_enrichment
+from sparsekm.annotation.cluster_overlap import OVERLAP
+from sparsekm.annotation.enrichment_file import ENRICHMENT
 from sparsekm.annotation.gene_table import read_gene_table
 from sparsekm.atlas.manifest import digest, read_manifest
-from sparsekm.storage.fit_file import read_fit
-from sparsekm.storage.gap_file import read_gap
-from sparsekm.storage.path_file import read_path
-from sparsekm.storage.reference_file import read_references
-from sparsekm.storage.score_file import SCORES
+from sparsekm.io.fit_file import read_fit
+from sparsekm.io.gap_file import GAP
+from sparsekm.io.path_file import read_path
+from sparsekm.io.reference_file import References
+from sparsekm.io.score_file import SCORES
 
 # One process for all tests on the finished project, which is made once in each.
 pytestmark = pytest.mark.xdist_group("workflow")
@@ -98,7 +98,7 @@ def test_an_age_becomes_a_data_set_whose_classes_are_its_regions(finished):
     np.testing.assert_allclose(data.X.mean(axis=0), 0, atol=1e-5)
     np.testing.assert_allclose(data.X.std(axis=0, ddof=1), 1, rtol=1e-4)
     assert data.obs["label"].astype(str).tolist() == data.obs["region"].astype(str).tolist()
-    scores = SCORES.read(finished.root / "results" / "E11.5" / "l0" / "scores.csv")
+    scores = SCORES.read_row(finished.root / "results" / "E11.5" / "l0" / "scores.csv")
     regions = data.uns["regions"]
     assert scores["n_clusters"] == len(regions) == data.obs["label"].nunique() >= 15
     assert scores["n_features"] == data.n_vars
@@ -113,11 +113,11 @@ def test_an_age_becomes_a_data_set_whose_classes_are_its_regions(finished):
 
 def test_the_planted_clusters_and_features_are_found(finished):
     results = finished.root / "results"
-    known = SCORES.read(results / "tumours" / "l0" / "scores.csv")
+    known = SCORES.read_row(results / "tumours" / "l0" / "scores.csv")
     assert known["cer"] == 0
     assert known["ecr"] == 0
     assert np.isnan(known["pzw"])
-    unknown = SCORES.read(results / "cells" / "l0" / "scores.csv")
+    unknown = SCORES.read_row(results / "cells" / "l0" / "scores.csv")
     assert np.isnan(unknown["cer"])
     assert unknown["pnw"] >= 3
     assert unknown["n_clusters"] == 2
@@ -126,7 +126,7 @@ def test_the_planted_clusters_and_features_are_found(finished):
 def test_the_tuned_fit_is_the_paths_own_at_the_chosen_sparsity(finished):
     folder = finished.root / "results" / "tumours" / "l0"
     gap, fit, (path, about) = (
-        read_gap(folder / "gap.csv"),
+        GAP.read(folder / "gap.csv"),
         read_fit(folder / "tuned.h5"),
         read_path(folder / "path.h5"),
     )
@@ -145,7 +145,7 @@ def test_the_tuned_fit_is_the_paths_own_at_the_chosen_sparsity(finished):
 def test_methods_share_their_references_seed(finished):
     results = finished.root / "results" / "tumours"
     seeds = {
-        read_references(results / method / "references" / "0.h5").attributes["parameters"][
+        References.read([results / method / "references" / "0.h5"]).attributes["parameters"][
             "random_state"
         ]
         for method in ("l0", "l1")
@@ -168,7 +168,7 @@ def test_the_genes_of_an_age_are_annotated(finished):
     found = [row.highest_label in row.planted_regions.split(";") for row in markers.itertuples()]
     assert np.mean(found) > 0.8
     assert markers["terms"].str.contains("invented pattern").mean() > 0.5
-    terms = read_enrichment(folder / "enrichment.csv").set_index(["group", "name"])
+    terms = ENRICHMENT.read(folder / "enrichment.csv").set_index(["group", "name"])
     pattern = terms.loc[("kept", "invented pattern of regions")]
     control = terms.loc[("kept", "invented control")]
     assert pattern["n_analysed"] == len(genes)
@@ -177,12 +177,12 @@ def test_the_genes_of_an_age_are_annotated(finished):
 
 def test_a_matrix_that_the_gene_sets_say_nothing_of_has_no_terms_but_clusters(finished):
     folder = finished.root / "results" / "tumours"
-    assert len(read_enrichment(folder / "enrichment.csv")) == 0
-    overlap = read_overlap(folder / "contingency.csv")
+    assert len(ENRICHMENT.read(folder / "enrichment.csv")) == 0
+    overlap = OVERLAP.read(folder / "contingency.csv")
     best = overlap[overlap["is_best"] & (overlap["method"] == "l0")]
     assert sorted(best["label"]) == ["a", "b"]
     assert (best["share_of_cluster"] == 1).all()
-    assert len(read_overlap(folder.parent / "cells" / "contingency.csv")) == 0
+    assert len(OVERLAP.read(folder.parent / "cells" / "contingency.csv")) == 0
 
 
 def test_snakemakes_own_report_can_be_made_and_has_the_captions(finished):

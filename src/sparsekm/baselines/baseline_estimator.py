@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClusterMixin, clone
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from sparsekm.cluster.alternation import Fit
-from sparsekm.cluster.estimator_base import read_array
+from sparsekm.cluster.argument_types import Data
 from sparsekm.cluster.estimators import KMeans
-from sparsekm.cluster.matrix import CentredMatrix
+from sparsekm.cluster.fitted_state import read_array
+from sparsekm.cluster.matrices.matrix import CentredMatrix
+from sparsekm.cluster.matrices.matrix_checks import check_matrix
+from sparsekm.cluster.matrices.scatter import cluster_sizes, cluster_sums, scores_from_sums
 from sparsekm.cluster.path import Progress
-from sparsekm.cluster.scatter import cluster_sizes, cluster_sums, scores_from_sums
 from sparsekm.cluster.sparsity_path import SparsityPath
-from sparsekm.cluster.threads import count_threads
-from sparsekm.cluster.validation import check_count, check_matrix
+from sparsekm.cluster.validation import check_count
+from sparsekm.runtime.threads import count_threads
 
 
 class BaselineEstimator(SelectorMixin, ClusterMixin, BaseEstimator):
@@ -26,7 +29,9 @@ class BaselineEstimator(SelectorMixin, ClusterMixin, BaseEstimator):
 
     _search = "alternate"
 
-    def path(self, X, sparsities=None, *, progress: Progress | None = None) -> SparsityPath:
+    def path(
+        self, X: Data, sparsities: ArrayLike | None = None, *, progress: Progress | None = None
+    ) -> SparsityPath:
         """Return the one fit there is as a path whose sparsity is the number of features kept.
 
         Nothing is set on the estimator.

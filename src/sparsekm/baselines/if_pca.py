@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sparsekm.baselines.singular_vector_clustering import SingularVectorClustering
-from sparsekm.cluster.matrix import CentredMatrix
+from sparsekm.cluster.matrices.matrix import CentredMatrix
 from sparsekm.cluster.screening import (
     higher_criticism_threshold,
     marginal_p_values,
@@ -36,7 +36,7 @@ class IFPCA(SingularVectorClustering):
         Controls the randomness of the starts. None draws fresh entropy, and never NumPy's global
         generator. The features kept do not depend on it.
     n_jobs : int, default=None
-        Threads (None is 1, -1 all cores). Results do not depend on it.
+        Threads; None and -1 are all cores that the process may use. Results do not depend on it.
     verbose : int, default=0
         Whether to print progress.
 

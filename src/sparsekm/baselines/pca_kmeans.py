@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Self
+
 import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sparsekm.baselines.baseline_estimator import BaselineEstimator
 from sparsekm.baselines.principal_components import principal_axes, project
-from sparsekm.cluster.estimator_base import remember_features
+from sparsekm.cluster.argument_types import Data, Seed
 from sparsekm.cluster.estimators import KMeans
+from sparsekm.cluster.fitted_state import remember_features
 from sparsekm.cluster.validation import check_count
 
 
@@ -36,7 +39,7 @@ class PCAKMeans(BaselineEstimator):
         Controls the randomness of the starts. None draws fresh entropy, and never NumPy's global
         generator.
     n_jobs : int, default=None
-        Threads (None is 1, -1 all cores). Results do not depend on it.
+        Threads; None and -1 are all cores that the process may use. Results do not depend on it.
     verbose : int, default=0
         Whether to print progress.
 
@@ -76,17 +79,17 @@ class PCAKMeans(BaselineEstimator):
 
     def __init__(
         self,
-        n_clusters=8,
+        n_clusters: int = 8,
         *,
-        n_components=1,
-        n_init=10,
-        max_iter=10_000,
-        tol=0.0,
-        min_cluster_size=1,
-        random_state=None,
-        n_jobs=None,
-        verbose=0,
-    ):
+        n_components: int = 1,
+        n_init: int = 10,
+        max_iter: int = 10_000,
+        tol: float = 0.0,
+        min_cluster_size: int = 1,
+        random_state: Seed = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
         self.n_clusters = n_clusters
         self.n_components = n_components
         self.n_init = n_init
@@ -97,7 +100,7 @@ class PCAKMeans(BaselineEstimator):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def fit(self, X, y=None):
+    def fit(self, X: Data, y: object = None) -> Self:
         """Cluster the samples by their first principal components.
 
         Parameters
@@ -143,7 +146,7 @@ class PCAKMeans(BaselineEstimator):
         self.feature_weights_ = np.ones(matrix.n_features)
         return self._learn_partition(matrix, kmeans)
 
-    def predict(self, X):
+    def predict(self, X: Data) -> np.ndarray:
         """Label samples by the nearest centre of their principal components.
 
         Parameters
@@ -156,6 +159,6 @@ class PCAKMeans(BaselineEstimator):
             On the training data these are `labels_`, except as with `KMeans.predict`.
         """
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
-        columns = (X - self._means).astype(X.dtype).T
+        values = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
+        columns = (values - self._means).astype(values.dtype).T
         return self._kmeans.predict(project(columns, self.components_))

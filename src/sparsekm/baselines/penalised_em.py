@@ -13,8 +13,8 @@ drawn towards zero by :math:`\lambda \sigma_j^2 / n_k` at the former variances (
 then the variances to their best value at these means: each raises the expected penalised
 log-likelihood, so the penalised log-likelihood never falls.
 
-Our own loops take the place of the BLAS, each sum over samples or features in ascending order: the
-bits do not depend on the number of threads.
+Our own loops pass over responsibilities and slopes that are zero, most of them, and copy no data to
+float64. Each sum is one thread's, in ascending order.
 
 References
 ----------
@@ -28,8 +28,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sparsekm.cluster.compiled import compiled
-from sparsekm.cluster.threads import run_in_slices
+from sparsekm.runtime.compiled import compiled
+from sparsekm.runtime.threads import run_in_slices
 
 # A variance below this share of the feature's own would let the likelihood grow without end.
 VARIANCE_FLOOR = 1e-4

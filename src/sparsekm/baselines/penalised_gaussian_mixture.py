@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Self
+
 import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sparsekm.baselines.baseline_estimator import BaselineEstimator
 from sparsekm.baselines.penalised_em import Mixture, MixtureFit, StandardisedData, log_joint
 from sparsekm.baselines.penalty_path import choose_fit, fit_penalties, modified_bic, penalty_grid
-from sparsekm.cluster.estimator_base import remember_features, warn_unconverged
-from sparsekm.cluster.lloyd import WeightedFeatures, nearest_centers
-from sparsekm.cluster.matrix import CentredMatrix
-from sparsekm.cluster.partition_step import KMeansPartition
-from sparsekm.cluster.scatter import feature_scores
-from sparsekm.cluster.seeds import seed_sequence
-from sparsekm.cluster.sweeps import SMALL_GAIN
-from sparsekm.cluster.threads import count_threads
+from sparsekm.cluster.argument_types import Data, Seed
+from sparsekm.cluster.fitted_state import remember_features, warn_unconverged
+from sparsekm.cluster.kmeans.assignment import WeightedFeatures, nearest_centers
+from sparsekm.cluster.matrices.matrix import CentredMatrix
+from sparsekm.cluster.matrices.scatter import feature_scores
+from sparsekm.cluster.partition_step import SMALL_GAIN, KMeansPartition
 from sparsekm.cluster.validation import check_count, check_nonnegative
+from sparsekm.runtime.random_state import seed_sequence
+from sparsekm.runtime.threads import count_threads
 
 
 class PenalizedGaussianMixture(BaselineEstimator):
@@ -50,7 +52,7 @@ class PenalizedGaussianMixture(BaselineEstimator):
         Controls the randomness of the starts. None draws fresh entropy, and never NumPy's global
         generator.
     n_jobs : int, default=None
-        Threads (None is 1, -1 all cores). Results do not depend on it.
+        Threads; None and -1 are all cores that the process may use. Results do not depend on it.
     verbose : int, default=0
         Whether to print progress.
 
@@ -100,17 +102,17 @@ class PenalizedGaussianMixture(BaselineEstimator):
 
     def __init__(
         self,
-        n_clusters=8,
+        n_clusters: int = 8,
         *,
-        penalty=None,
-        n_penalties=12,
-        n_init=10,
-        max_iter=200,
-        tol=1e-4,
-        random_state=None,
-        n_jobs=None,
-        verbose=0,
-    ):
+        penalty: float | None = None,
+        n_penalties: int = 12,
+        n_init: int = 10,
+        max_iter: int = 200,
+        tol: float = 1e-4,
+        random_state: Seed = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
         self.n_clusters = n_clusters
         self.penalty = penalty
         self.n_penalties = n_penalties
@@ -121,7 +123,7 @@ class PenalizedGaussianMixture(BaselineEstimator):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def fit(self, X, y=None):
+    def fit(self, X: Data, y: object = None) -> Self:
         """Fit the mixture.
 
         Parameters
@@ -180,7 +182,7 @@ class PenalizedGaussianMixture(BaselineEstimator):
         self._means, self._deviations = matrix.means, deviations
         return self._learn(matrix, varying, fits[chosen])
 
-    def predict(self, X):
+    def predict(self, X: Data) -> np.ndarray:
         """Label samples by their likeliest component.
 
         Parameters
@@ -194,7 +196,7 @@ class PenalizedGaussianMixture(BaselineEstimator):
         """
         return self._log_joint(X).argmax(axis=0).astype(np.int32)
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: Data) -> np.ndarray:
         """Compute the probability of every component, shape (n_samples, n_clusters)."""
         joint = self._log_joint(X)
         shares = np.exp(joint - joint.max(axis=0))

@@ -2,14 +2,14 @@ r"""Leading principal components, exactly, through the smaller Gram matrix.
 
 With the centred data :math:`X = U S V^\top`, the columns of U are eigenvectors of
 :math:`X X^\top` and those of V of :math:`X^\top X`: whichever of the two is smaller is decomposed.
-The products run on one thread of the BLAS, so that their bits do not depend on how many it has.
 """
 
 from __future__ import annotations
 
 import numpy as np
 from scipy.linalg import eigh
-from threadpoolctl import threadpool_limits
+
+from sparsekm.runtime.one_blas_thread import one_blas_thread
 
 # Features, or samples, that are turned into float64 at once.
 BLOCK = 256
@@ -32,7 +32,7 @@ def principal_axes(columns: np.ndarray, n_components: int) -> np.ndarray:
         first of them where several tie). An axis beyond the rank of the data is zero.
     """
     n_features, n_samples = columns.shape
-    with threadpool_limits(limits=1, user_api="blas"):
+    with one_blas_thread:
         if n_samples < n_features:
             values, vectors = _leading_eigenvectors(_gram(columns), n_components)
             axes = np.array([_combine_samples(columns, vector) for vector in vectors])

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from sparsekm.baselines.singular_vector_clustering import SingularVectorClustering, standardise
-from sparsekm.cluster.matrix import CentredMatrix
-from sparsekm.cluster.scatter import feature_scores
-from sparsekm.cluster.threads import count_threads
+from sparsekm.cluster.matrices.matrix import CentredMatrix
+from sparsekm.cluster.matrices.scatter import feature_scores
+from sparsekm.runtime.threads import count_threads
 
 # A feature is kept if its sum of squares within the first clusters is less than this many of its
 # variances per sample, and with fewer than K such features 10 K of the largest R squared are kept:
@@ -39,7 +39,7 @@ class SCFS(SingularVectorClustering):
         Controls the randomness of the starts. None draws fresh entropy, and never NumPy's global
         generator.
     n_jobs : int, default=None
-        Threads (None is 1, -1 all cores). Results do not depend on it.
+        Threads; None and -1 are all cores that the process may use. Results do not depend on it.
     verbose : int, default=0
         Whether to print progress.
 

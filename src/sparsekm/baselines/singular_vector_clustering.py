@@ -6,15 +6,17 @@ What IF-PCA and SC-FS have in common: they differ in how they choose the feature
 from __future__ import annotations
 
 from abc import abstractmethod
+from typing import Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sparsekm.baselines.baseline_estimator import BaselineEstimator
 from sparsekm.baselines.principal_components import principal_axes, project
-from sparsekm.cluster.estimator_base import remember_features
+from sparsekm.cluster.argument_types import Data, Seed
 from sparsekm.cluster.estimators import KMeans
-from sparsekm.cluster.matrix import CentredMatrix
+from sparsekm.cluster.fitted_state import remember_features
+from sparsekm.cluster.matrices.matrix import CentredMatrix
 
 
 class SingularVectorClustering(BaselineEstimator):
@@ -25,15 +27,15 @@ class SingularVectorClustering(BaselineEstimator):
 
     def __init__(
         self,
-        n_clusters=8,
+        n_clusters: int = 8,
         *,
-        n_init=10,
-        max_iter=10_000,
-        tol=0.0,
-        random_state=None,
-        n_jobs=None,
-        verbose=0,
-    ):
+        n_init: int = 10,
+        max_iter: int = 10_000,
+        tol: float = 0.0,
+        random_state: Seed = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
         self.n_clusters = n_clusters
         self.n_init = n_init
         self.max_iter = max_iter
@@ -42,7 +44,7 @@ class SingularVectorClustering(BaselineEstimator):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def fit(self, X, y=None):
+    def fit(self, X: Data, y: object = None) -> Self:
         """Choose features and cluster the samples.
 
         Parameters
@@ -78,7 +80,7 @@ class SingularVectorClustering(BaselineEstimator):
         self.feature_weights_[kept] = 1.0
         return self._learn_partition(matrix, kmeans)
 
-    def predict(self, X):
+    def predict(self, X: Data) -> np.ndarray:
         """Label samples by the nearest centre in the space of the singular vectors.
 
         Parameters
@@ -91,9 +93,9 @@ class SingularVectorClustering(BaselineEstimator):
             On the training data these are `labels_`, except as with `KMeans.predict`.
         """
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
+        values = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
         kept = np.flatnonzero(self.feature_weights_)
-        columns = (X[:, kept] - self._means[kept]).astype(X.dtype).T
+        columns = (values[:, kept] - self._means[kept]).astype(values.dtype).T
         return self._kmeans.predict(
             project(standardise(columns, self._deviations[kept]), self._axes)
         )

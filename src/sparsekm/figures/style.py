@@ -26,8 +26,8 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 
-from sparsekm.reporting.color_vision import color_distances, place_colors
-from sparsekm.reporting.literal_text import take_literally
+from sparsekm.figures.color_vision import color_distances, place_colors
+from sparsekm.figures.literal_text import take_literally
 
 ORANGE, SKY, GREEN, BLUE, VERMILION, PURPLE = (
     "#E69F00",

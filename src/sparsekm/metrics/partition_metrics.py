@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 from scipy.optimize import linear_sum_assignment
 
 MOST_CELLS = 25_000_000
 """Largest table of true by predicted clusters in which a matching is sought."""
 
 
-def classification_error_rate(labels_true, labels_pred) -> float:
+def classification_error_rate(labels_true: ArrayLike, labels_pred: ArrayLike) -> float:
     """Compute the share of sample pairs on which two partitions disagree (CER).
 
     Two partitions disagree on a pair of samples when one puts both into the same cluster and the
@@ -59,7 +60,7 @@ def classification_error_rate(labels_true, labels_pred) -> float:
     return n_disagreeing / (n_samples * (n_samples - 1))
 
 
-def error_clustering_rate(labels_true, labels_pred) -> float:
+def error_clustering_rate(labels_true: ArrayLike, labels_pred: ArrayLike) -> float:
     """Compute one minus the purity of a partition (ECR).
 
     The purity is the share of samples that belong to the commonest true cluster of their predicted

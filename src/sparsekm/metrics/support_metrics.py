@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 
-def n_nonzero_weights(weights) -> int:
+def n_nonzero_weights(weights: ArrayLike) -> int:
     """Count the features kept (NW).
 
     Parameters
@@ -31,7 +32,7 @@ def n_nonzero_weights(weights) -> int:
     return int(np.count_nonzero(_support(weights, "weights")))
 
 
-def proper_zero_weights(true_support, weights) -> int:
+def proper_zero_weights(true_support: ArrayLike, weights: ArrayLike) -> int:
     """Count the noise features that were dropped (PZW).
 
     Parameters
@@ -61,7 +62,7 @@ def proper_zero_weights(true_support, weights) -> int:
     return int(np.count_nonzero(~relevant & ~kept))
 
 
-def proper_nonzero_weights(true_support, weights) -> int:
+def proper_nonzero_weights(true_support: ArrayLike, weights: ArrayLike) -> int:
     """Count the relevant features that were kept (PNW).
 
     Parameters

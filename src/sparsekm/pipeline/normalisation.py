@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sparsekm.expression.raw_matrix import MatrixError, RawMatrix
-from sparsekm.expression.zscore import zscore
+from sparsekm.io.readers.raw_matrix import MatrixError, RawMatrix
+from sparsekm.pipeline.raw_counts import log_counts
+from sparsekm.pipeline.zscore import zscore
 
-NORMALISATIONS = ("zscore", "none")
+NORMALISATIONS = ("zscore", "counts", "none")
 
 
 @dataclass(frozen=True)
@@ -36,9 +37,9 @@ def normalise(raw: RawMatrix, how: str = "zscore") -> Normalised:
     ----------
     raw : RawMatrix
         Its X is overwritten.
-    how : {"zscore", "none"}
+    how : {"zscore", "counts", "none"}
         "zscore" gives each feature mean 0 and standard deviation 1 (ddof = 1) and drops constant
-        features; "none" takes the values as they are.
+        features; "counts" does so after `log_counts`; "none" takes the values as they are.
 
     Returns
     -------
@@ -47,12 +48,14 @@ def normalise(raw: RawMatrix, how: str = "zscore") -> Normalised:
     Raises
     ------
     MatrixError
-        When every feature is constant.
+        When every feature is constant, or counts are none.
     ValueError
         When `how` is not known.
     """
     if how not in NORMALISATIONS:
         raise ValueError(f"normalise={how!r} should be one of {list(NORMALISATIONS)}.")
+    if how == "counts":
+        log_counts(raw)
     X = raw.X
     if how == "none":
         X += raw.offset.astype(np.float32)

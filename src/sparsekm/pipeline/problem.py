@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from sparsekm.cluster.validation import resolve_sparsities
-from sparsekm.expression.cluster_count import count_clusters
-from sparsekm.expression.normalised_file import NormalisedData, read_normalised
-from sparsekm.registry import Method, get_method
-from sparsekm.storage.provenance import file_digest, package_versions
-from sparsekm.storage.seeds import derive_seed
+from sparsekm.io.normalised_file import NormalisedData, read_normalised
+from sparsekm.pipeline.cluster_count import count_clusters
+from sparsekm.pipeline.provenance import file_digest, package_versions
+from sparsekm.pipeline.registry import Method, get_method
+from sparsekm.pipeline.seeds import derive_seed
 from sparsekm.tuning.grid import default_sparsities
 from sparsekm.tuning.resampled_paths import consensus_sparsities
 
@@ -57,7 +57,6 @@ def pose_problem(
     search: Mapping[str, Any],
     grid: Mapping[str, Any],
     code_digest: str,
-    n_jobs: int = 1,
 ) -> ClusteringProblem:
     """Read a data set and pose its clustering problem.
 
@@ -76,8 +75,6 @@ def pose_problem(
         Empty for a method without a sparsity, or one that has its own.
     code_digest : str
         Digest of the code that will solve the problem.
-    n_jobs : int, default=1
-        Threads, on which no result depends.
 
     Returns
     -------
@@ -92,7 +89,6 @@ def pose_problem(
     estimator = entry.estimator(
         n_clusters=k,
         random_state=own_seed,
-        n_jobs=n_jobs,
         **{name: value for name, value in search.items() if name in accepted},
     )
     described = {name: value for name, value in estimator.get_params().items() if name != "n_jobs"}

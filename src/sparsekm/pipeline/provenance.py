@@ -28,6 +28,11 @@ def package_versions() -> dict[str, str]:
 
 
 def file_digest(file: str | Path) -> str:
-    """Give the SHA-256 of a file's content in hexadecimal."""
-    with Path(file).open("rb") as opened:
+    """Give the SHA-256 of a file in hexadecimal; of a folder, that of all names and contents."""
+    file = Path(file)
+    if file.is_dir():
+        parts = sorted(part for part in file.rglob("*") if part.is_file())
+        lines = (f"{file_digest(part)} {part.relative_to(file).as_posix()}" for part in parts)
+        return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+    with file.open("rb") as opened:
         return hashlib.file_digest(opened, "sha256").hexdigest()

@@ -3,7 +3,9 @@
 A workflow that reran everything whenever any file of the package changed would be as useless as
 one that never did. The digest covers a script, the modules beside it that it imports, and those of
 the package that they import, directly or not, and nothing else: so it changes exactly with the code
-the script can run. It is a digest of contents; touching a file changes nothing.
+the script can run. It is a digest of meaning: comments, docstrings and the layout of the source do
+not count, so mending a sentence reruns nothing. (How Python lists a parsed file belongs to its
+version: another minor version of Python gives other digests.)
 """
 
 from __future__ import annotations
@@ -48,7 +50,7 @@ def source_digest(
     """
     script, package_folder = Path(script).resolve(), Path(package_folder).resolve()
     files = source_files(script, package_folder, modules=modules)
-    digest = hashlib.sha256(script.read_bytes())
+    digest = hashlib.sha256(_content(script, script.stat().st_mtime_ns))
     for file in files:
         in_package = file.is_relative_to(package_folder)
         name = file.relative_to(package_folder if in_package else script.parent).as_posix()
@@ -91,14 +93,36 @@ def _data_files(folder: Path) -> Iterator[Path]:
 
 @cache
 def _content(file: Path, modified: int) -> bytes:
-    return file.read_bytes()
+    """Give what counts of a file: its code, or its bytes if it is not Python's."""
+    if file.suffix != ".py":
+        return file.read_bytes()
+    return ast.dump(_parse(file, modified), annotate_fields=False).encode()
+
+
+@cache
+def _parse(file: Path, modified: int) -> ast.Module:
+    """Parse a file without its docstrings; the time of change keys the cache."""
+    tree = ast.parse(file.read_bytes(), filename=str(file))
+    for node in [tree, *_statements(tree)]:
+        for children in vars(node).values():
+            if isinstance(children, list):
+                children[:] = [child for child in children if not _is_bare_string(child)]
+    return tree
+
+
+def _is_bare_string(node: object) -> bool:
+    """Tell a docstring, of a function as of a constant: a string that nothing is done with."""
+    return (
+        isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
+    )
 
 
 @cache
 def _imports(file: Path, package_folder: Path, modified: int) -> tuple[str, ...]:
-    """Dotted names that a file imports; the time of change keys the cache."""
-    tree = ast.parse(_content(file, modified), filename=str(file))
-    return tuple(sorted(set(_imported_names(tree, file, package_folder))))
+    """Dotted names that a file imports."""
+    return tuple(sorted(set(_imported_names(_parse(file, modified), file, package_folder))))
 
 
 def _imported_names(tree: ast.AST, file: Path, package_folder: Path) -> Iterator[str]:

@@ -9,23 +9,19 @@ import pandas as pd
 
 from sparsekm.reporting.age_figure import age_figure
 from sparsekm.reporting.figures import CaptionedFigure, caption_figure
+from sparsekm.reporting.table_view import Cell, Column, TableView, name_some
 
 _NAMES_SHOWN = 15
 
 
 @dataclass(frozen=True)
 class AgesView:
-    """The heat map, who enters and leaves, and the genes kept at every age.
-
-    ``changes`` has a row per pair of ages: its name, and for those that enter, leave and stay
-    their number and names.
-    """
+    """The heat map, who enters and leaves, and the genes kept at every age."""
 
     sentence: str
     figure: CaptionedFigure
-    changes: list[tuple[str, list[tuple[str, str]]]]
+    changes: TableView
     file: str
-    changes_file: str
 
 
 def view_ages(
@@ -38,7 +34,7 @@ def view_ages(
     kept, ages : DataFrame, list of str
         As `sparsekm.annotation.kept_by_age.read_ages` reads them.
     changes : DataFrame
-        As `sparsekm.annotation.kept_by_age.read_changes` reads it.
+        As `sparsekm.annotation.kept_by_age.CHANGES` reads it.
     simulated : bool
         Whether the genes are invented.
 
@@ -64,22 +60,26 @@ def view_ages(
             f"every one; {never:,} of all {len(kept):,} genes are kept at none."
         ),
         figure=figure,
-        changes=[
-            (
-                f"{row['earlier']} to {row['later']}",
-                [
-                    (f"{row[f'n_{kind}']:,}", _shorten(row[kind]))
-                    for kind in ("enter", "leave", "stay")
-                ],
-            )
-            for row in changes.to_dict("records")
-        ],
+        changes=_view_changes(changes),
         file="genes/kept_by_age.csv",
-        changes_file="genes/changes.csv",
     )
 
 
-def _shorten(names: str) -> str:
-    listed = names.split(";") if names else []
-    more = len(listed) - _NAMES_SHOWN
-    return ", ".join(listed[:_NAMES_SHOWN]) + (f" and {more} more" if more > 0 else "")
+def _view_changes(changes: pd.DataFrame) -> TableView:
+    """Make a row of each pair of ages: for those that enter, leave and stay number and names."""
+    kinds = ("enter", "leave", "stay")
+    rows = []
+    for row in changes.to_dict("records"):
+        cells = [Cell(f"{row['earlier']} to {row['later']}")]
+        for kind in kinds:
+            names = row[kind].split(";") if row[kind] else []
+            cells += [Cell(f"{row[f'n_{kind}']:,}"), Cell(name_some(names, _NAMES_SHOWN))]
+        rows.append(cells)
+    columns = [Column("ages", kind="text")]
+    for kind in kinds:
+        columns += [Column(kind, kind="text"), Column("which", kind="wide")]
+    caption = (
+        "Who enters and leaves from one age to the next, among the genes analysed at both; "
+        "genes/changes.csv has all names"
+    )
+    return TableView(caption, columns, rows, kind="genes changes")

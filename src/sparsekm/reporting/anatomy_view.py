@@ -10,46 +10,31 @@ import pandas as pd
 from sparsekm.annotation.gene_table import primary_method
 from sparsekm.reporting.results import DatasetResult, method_title
 from sparsekm.reporting.slice_figure import region_colors
-from sparsekm.reporting.tables import nouns
+from sparsekm.reporting.table_view import Cell, Column, TableView
+from sparsekm.reporting.tables import Nouns, nouns
 
 _OTHERS_NAMED = 3
-
-
-@dataclass(frozen=True)
-class Share:
-    """A class and how much of something lies in it."""
-
-    label: str
-    name: str
-    color: str
-    text: str
-
-
-@dataclass(frozen=True)
-class ClusterRow:
-    """One cluster: its size, its best class, and the next ones."""
-
-    cluster: int
-    n_samples: str
-    best: Share
-    purity: str
-    coverage: str
-    others: list[Share]
 
 
 @dataclass(frozen=True)
 class AnatomyView:
     """Clusters of one method against known classes.
 
-    ``counts`` has a row per cluster: its number, then the samples in each of ``labels``, empty
-    where there are none, each with its share of the cluster in hundredths.
+    Attributes
+    ----------
+    method, sentence : str
+    clusters : TableView
+        A row per cluster: its size, its best class, and the next ones.
+    contingency : TableView
+        How many samples clusters and classes share.
+    label_noun, sample_noun : str
+    file : str
     """
 
     method: str
     sentence: str
-    rows: list[ClusterRow]
-    labels: list[Share]
-    counts: list[tuple[int, list[tuple[str, int]]]]
+    clusters: TableView
+    contingency: TableView
     label_noun: str
     sample_noun: str
     file: str
@@ -77,53 +62,82 @@ def view_anatomy(result: DatasetResult, file: str) -> AnatomyView | None:
     order = [label for label in colors if label in set(table["label"])]
     order += sorted(set(table["label"]) - set(order))
     words = nouns(result)
-    names = dict(zip(table["label"], table["name"], strict=True))
-    rows = [_view_cluster(cluster, group, colors) for cluster, group in table.groupby("cluster")]
     return AnatomyView(
         method=method_title(method),
         sentence=_summarise(table, order, words.samples, words.labels)
         + _tell_unlabelled(result.n_unlabelled, words.samples),
-        rows=rows,
-        labels=[Share(a, names[a], colors.get(a, ""), "") for a in order],
-        counts=[_view_counts(cluster, group, order) for cluster, group in table.groupby("cluster")],
+        clusters=_view_clusters(table, colors, words, result.is_simulated),
+        contingency=_view_contingency(table, order, colors, words, result.is_simulated),
         label_noun=words.labels,
         sample_noun=words.samples,
         file=file,
     )
 
 
-def _view_cluster(cluster: int, group: pd.DataFrame, colors: Mapping[str, str]) -> ClusterRow:
-    best = group[group["is_best"]].iloc[0]
-    others = group[~group["is_best"]].head(_OTHERS_NAMED)
-    return ClusterRow(
-        cluster=int(cluster),
-        n_samples=f"{int(best['n_cluster']):,}",
-        best=Share(best["label"], best["name"], colors.get(best["label"], ""), ""),
-        purity=f"{best['share_of_cluster']:.0%}",
-        coverage=f"{best['share_of_label']:.0%}",
-        others=[
-            Share(o.label, o.name, colors.get(o.label, ""), f"{o.share_of_cluster:.0%}")
-            for o in others.itertuples(index=False)
-        ],
+def _view_clusters(
+    table: pd.DataFrame, colors: Mapping[str, str], words: Nouns, simulated: bool
+) -> TableView:
+    """Make a row of each cluster."""
+    rows = []
+    for cluster, group in table.groupby("cluster"):
+        best = group[group["is_best"]].iloc[0]
+        others = group[~group["is_best"]].head(_OTHERS_NAMED)
+        rows.append(
+            [
+                Cell(str(cluster)),
+                Cell(f"{best['n_cluster']:,}"),
+                _class_cell(best, colors),
+                Cell(best["name"]),
+                Cell(f"{best['share_of_cluster']:.0%}"),
+                Cell(f"{best['share_of_label']:.0%}"),
+                [_class_cell(other, colors, share=True) for _, other in others.iterrows()],
+            ]
+        )
+    caption = (
+        f"Each cluster, the one of the {words.labels} that holds most of it, the share of the "
+        "cluster in it (purity) and the share of it in the cluster (covered)"
+    )
+    columns = [Column("cluster"), Column(words.samples)]
+    columns += [Column("best", kind="text"), Column("name", kind="text")]
+    columns += [Column("purity"), Column("covered"), Column("next", kind="text")]
+    return TableView(caption, columns, rows, simulated)
+
+
+def _class_cell(row: pd.Series, colors: Mapping[str, str], share: bool = False) -> Cell:
+    text = f"{row['label']} {row['share_of_cluster']:.0%}" if share else row["label"]
+    return Cell(text, color=colors.get(row["label"], ""), hover=row["name"])
+
+
+def _view_contingency(
+    table: pd.DataFrame, order: list[str], colors: Mapping[str, str], words: Nouns, simulated: bool
+) -> TableView:
+    """Count the samples of each cluster in each class, shaded by their share of the cluster."""
+    names = dict(zip(table["label"], table["name"], strict=True))
+    rows = []
+    for cluster, group in table.groupby("cluster"):
+        counts = group.set_index("label")["n_shared"].reindex(order).fillna(0).astype(int)
+        whole = int(counts.sum())
+        cells = [Cell(f"{n:,}" if n else "", shade=round(100 * n / whole)) for n in counts]
+        rows.append([Cell(str(cluster)), *cells])
+    caption = (
+        f"{words.samples.capitalize()} that clusters (rows) and {words.labels} (columns) share; "
+        "the darker, the larger the share of the cluster"
+    )
+    heads = [Column(label, color=colors.get(label, ""), hover=names[label]) for label in order]
+    return TableView(
+        caption, [Column("cluster"), *heads], rows, simulated, kind="numbers contingency"
     )
 
 
-def _view_counts(
-    cluster: int, group: pd.DataFrame, order: list[str]
-) -> tuple[int, list[tuple[str, int]]]:
-    counts = group.set_index("label")["n_shared"].reindex(order).fillna(0).astype(int)
-    whole = int(counts.sum())
-    return int(cluster), [(f"{n:,}" if n else "", round(100 * n / whole)) for n in counts]
-
-
 def _summarise(table: pd.DataFrame, order: list[str], samples: str, labels: str) -> str:
+    label = {"regions": "region", "classes": "class"}[labels]
     best = table[table["is_best"]]
     share = best["n_shared"].sum() / table["n_shared"].sum()
     matched = set(best["label"])
     unmatched = [label for label in order if label not in matched]
     text = (
-        f"{share:.0%} of the {samples} lie in the best of the {labels} of their cluster; "
-        f"{len(matched)} of {len(order)} {labels} are the best of some cluster"
+        f"{share:.0%} of the {samples} belong to the majority {label} of their cluster; "
+        f"{len(matched)} of {len(order)} {labels} are the majority of some cluster"
     )
     return f"{text}, {', '.join(unmatched)} of none." if unmatched else f"{text}."
 
@@ -131,4 +145,4 @@ def _summarise(table: pd.DataFrame, order: list[str], samples: str, labels: str)
 def _tell_unlabelled(number: int, samples: str) -> str:
     if not number:
         return ""
-    return f" Left out of all this and of the CER: {number:,} {samples} without a known label."
+    return f" These counts and the CER leave out {number:,} {samples} without a known label."

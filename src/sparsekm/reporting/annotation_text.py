@@ -33,7 +33,7 @@ def write_annotation(
     if any(column.startswith("stability_") for column in columns):
         sentences.append(
             "The stability of a feature is the share of random halves of the samples, drawn "
-            "without replacement, in which it is kept again at the tuned sparsity "
+            "without replacement, that keep it again at the tuned sparsity "
             f"{citations.cite('stability')}; every half starts from the tuned clusters."
         )
     if "effect_cluster" in columns:
@@ -56,9 +56,9 @@ def _write_enrichment(results: Sequence[DatasetResult], citations: Citations) ->
     is_go = any(table["term"].str.startswith("GO:").any() for table in tested)
     terms = f"terms of the Gene Ontology {citations.cite('go')}" if is_go else "terms"
     return (
-        f"Over-representation of {terms} was tested by the hypergeometric distribution to one "
-        "side, against the features analysed, for terms with "
-        f"{min(sizes)} to {max(largest)} of these; q-values are those of Benjamini and Hochberg "
+        f"Over-representation of {terms} was tested with a one-sided hypergeometric test against "
+        "the features analysed, for terms that hold "
+        f"{min(sizes)} to {max(largest)} of them; q-values are those of Benjamini and Hochberg "
         f"{citations.cite('fdr')} over the terms tested in each group."
     )
 

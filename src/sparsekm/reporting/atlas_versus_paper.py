@@ -14,9 +14,9 @@ import numpy as np
 import pandas as pd
 
 from sparsekm.reporting.exclusions import excluded_counts
-from sparsekm.reporting.page import TableView, format_count, format_rate, view_table
 from sparsekm.reporting.results import DatasetResult, method_title
 from sparsekm.reporting.run_facts import joined
+from sparsekm.reporting.table_view import TableView, format_count, format_rate, view_table
 from sparsekm.reporting.tables import list_methods
 
 STATISTICS = {"n_genes": "genes", "n_voxels": "voxels", "n_regions": "regions"}
@@ -183,7 +183,7 @@ def _explain(result: DatasetResult, paper: PaperTables) -> str:
     settings = result.provenance.get("settings", {})
     tissue = joined(str(name).replace("_", " ") for name in settings.get("tissue", ()))
     level = int(settings.get("level", PAPER_LEVEL))
-    kept = f" Kept were voxels of {tissue}." if tissue else ""
+    kept = f" The voxels kept are those of {tissue}." if tissue else ""
     if level != PAPER_LEVEL:
         kept += f" Regions here are of level {level}, the paper's of level {PAPER_LEVEL}."
     left_out = [f"{n:,} {what}" for what, n in excluded_counts(result.provenance).items() if n]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from sparsekm.annotation.cluster_overlap import ClusterOverlap
-from sparsekm.reporting.style import shades
+from sparsekm.figures.style import shades
 
 
 def color_clusters(overlap: ClusterOverlap, region_colors: Mapping[str, str]) -> dict[int, str]:

@@ -10,11 +10,11 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from sparsekm.annotation.cluster_overlap import overlap_clusters
-from sparsekm.annotation.known_classes import UNKNOWN, distinct_classes
+from sparsekm.figures.style import DROPPED, MARKERS, categorical_colors, figure_style, new_figure
+from sparsekm.io.known_classes import UNKNOWN, distinct_classes
 from sparsekm.reporting.cluster_colors import color_clusters
 from sparsekm.reporting.principal_plane import first_components
 from sparsekm.reporting.results import DatasetResult, MethodResult
-from sparsekm.reporting.style import DROPPED, MARKERS, categorical_colors, figure_style, new_figure
 
 _MANY_POINTS = 1500  # more than this are drawn as dots
 _IMAGE_POINTS = 300  # more than this are drawn as an image: the file stays small
@@ -52,10 +52,10 @@ def component_figure(result: DatasetResult) -> Figure:
             _scatter(grid[-1, column], points, method.labels, _cluster_looks(method, labels, looks))
             noun = "feature" if kept.size == 1 else "features"
             grid[0, column].set_title(f"{method.title}, {kept.size:,} {noun}", loc="left")
-            grid[-1, column].set_xlabel(f"component 1 ({explained[0]:.0%} of variance)")
+            grid[-1, column].set_xlabel(f"component 1 ({explained[0]:.1%} of variance)")
             for axes in grid[:, column]:
                 axes.set(xticks=[], yticks=[])
-                axes.set_ylabel(f"component 2 ({explained[1]:.0%})")
+                axes.set_ylabel(f"component 2 ({explained[1]:.1%})")
         _name_rows(grid, labels is not None)
         if labels is not None:
             _add_legend(figure, looks)

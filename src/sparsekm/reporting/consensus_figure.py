@@ -5,6 +5,7 @@ from __future__ import annotations
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from sparsekm.figures.style import INK, figure_style, method_look, new_figure
 from sparsekm.reporting.gap_figure import (
     PANEL_WIDTH,
     add_legend,
@@ -12,7 +13,6 @@ from sparsekm.reporting.gap_figure import (
     sparsity_label,
 )
 from sparsekm.reporting.results import DatasetResult, MethodResult
-from sparsekm.reporting.style import INK, figure_style, method_look, new_figure
 
 
 def consensus_figure(result: DatasetResult, feature_noun: str = "features") -> Figure | None:

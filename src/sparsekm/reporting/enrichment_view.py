@@ -8,29 +8,15 @@ import pandas as pd
 
 from sparsekm.annotation.enrichment_file import GROUPS
 from sparsekm.reporting.results import DatasetResult
+from sparsekm.reporting.table_view import Cell, Column, TableView, name_some
 from sparsekm.reporting.tables import nouns
 
 LEVEL = 0.05
 """False discovery rate up to which a term counts as over-represented."""
 MOST_TERMS = 12
 _GENES_NAMED = 12
+_WIDE = ("name", "which")
 _TERM_PAGE = "https://www.ebi.ac.uk/QuickGO/term/{}"
-
-
-@dataclass(frozen=True)
-class TermRow:
-    """One term in one group."""
-
-    group: str
-    term: str
-    url: str
-    name: str
-    shared: str
-    expected: str
-    fold: str
-    p_value: str
-    q_value: str
-    genes: str
 
 
 @dataclass(frozen=True)
@@ -38,8 +24,7 @@ class EnrichmentView:
     """Sentences on every group, and the terms found up to a false discovery rate."""
 
     sentences: list[str]
-    rows: list[TermRow]
-    level: str
+    terms: TableView
     file: str
 
 
@@ -74,7 +59,15 @@ def view_enrichment(result: DatasetResult, file: str) -> EnrichmentView | None:
         found = tests[tests["q_value"] <= LEVEL]
         sentences.append(_summarise(group, tests, len(found), words.features))
         rows += [_row(test, result) for test in found.head(MOST_TERMS).itertuples(index=False)]
-    return EnrichmentView(sentences, rows, f"{LEVEL:g}", file)
+    caption = (
+        f"Terms with q ≤ {LEVEL:g} (one-sided hypergeometric test, Benjamini and Hochberg over the "
+        "terms tested in the group)"
+    )
+    heads = ("term", "name", "in group", "expected", "fold", "p", "q", "which")
+    columns = [Column(head, kind="wide" if head in _WIDE else "text") for head in heads]
+    columns.insert(0, Column(words.features, kind="text"))
+    terms = TableView(caption, columns, rows, result.is_simulated, kind="genes terms")
+    return EnrichmentView(sentences, terms, file)
 
 
 def _summarise(group: str, tests: pd.DataFrame, n_found: int, features: str) -> str:
@@ -95,19 +88,15 @@ def _describe(group: str) -> str:
     return {"only l1": "kept by ℓ₁ alone"}.get(group, group)
 
 
-def _row(test, result: DatasetResult) -> TermRow:
-    genes = test.genes.split(";")
-    more = len(genes) - _GENES_NAMED
+def _row(test, result: DatasetResult) -> list[Cell]:
     is_real = test.term.startswith("GO:") and not result.is_simulated
-    return TermRow(
-        group=_describe(test.group),
-        term=test.term,
-        url=_TERM_PAGE.format(test.term) if is_real else "",
-        name=test.name,
-        shared=f"{test.n_shared} of {test.n_term}",
-        expected=f"{test.expected:.1f}",
-        fold=f"{test.fold:.1f}",
-        p_value=f"{test.p_value:.2g}",
-        q_value=f"{test.q_value:.2g}",
-        genes=", ".join(genes[:_GENES_NAMED]) + (f" and {more} more" if more > 0 else ""),
-    )
+    numbers = (f"{test.expected:.1f}", f"{test.fold:.1f}")
+    chances = (f"{test.p_value:.2g}", f"{test.q_value:.2g}")
+    return [
+        Cell(_describe(test.group)),
+        Cell(test.term, url=_TERM_PAGE.format(test.term) if is_real else ""),
+        Cell(test.name),
+        Cell(f"{test.n_shared} of {test.n_term}"),
+        *map(Cell, (*numbers, *chances)),
+        Cell(name_some(test.genes.split(";"), _GENES_NAMED)),
+    ]

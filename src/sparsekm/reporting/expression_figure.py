@@ -10,10 +10,10 @@ from matplotlib.axes import Axes
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 
+from sparsekm.figures.style import figure_style
 from sparsekm.reporting.brain_slices import PLANES, Slice, richest_slice
 from sparsekm.reporting.results import DatasetResult
 from sparsekm.reporting.slice_panels import lay_out_panels, show_slice
-from sparsekm.reporting.style import figure_style
 
 _PANEL_WIDTH = 1.75  # inches
 _LIMITS = (-1.5, 3.0)  # standard deviations: energies are skewed to the right

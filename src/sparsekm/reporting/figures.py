@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from matplotlib.figure import Figure
 
+from sparsekm.figures.style import figure_pdf, figure_svg
 from sparsekm.reporting.component_figure import component_figure
 from sparsekm.reporting.consensus_figure import consensus_figure
 from sparsekm.reporting.expression_figure import expression_figure
@@ -16,7 +17,6 @@ from sparsekm.reporting.genes_of_interest import top_kept
 from sparsekm.reporting.results import DatasetResult
 from sparsekm.reporting.score_figure import score_figure
 from sparsekm.reporting.slice_figure import slice_figure
-from sparsekm.reporting.style import figure_pdf, figure_svg
 from sparsekm.reporting.tables import nouns
 
 _GENES_DRAWN = 6
@@ -86,7 +86,7 @@ def draw_figures(result: DatasetResult, chosen: Sequence[int] = ()) -> list[Capt
         figures.append(
             caption_figure(
                 "consensus",
-                f"How many {nouns(result).features} resampled fits ask for",
+                f"How many {nouns(result).features} resampled fits support",
                 origin + _consensus_caption(result),
                 consensus,
             )
@@ -120,7 +120,7 @@ def _draw_expression(
         "expression",
         title,
         f"{origin}The slices of the first figure, in the same three directions. Under the symbol "
-        "of a chosen gene stands its verdict, under the others their place among the kept ones, by "
+        "of a chosen gene is its verdict, under the others their rank among the kept genes, by "
         "score. Colours are standard deviations from the mean over all voxels; lines are the "
         "borders of regions.",
         expression_figure(result, [*chosen, *top], notes),
@@ -159,16 +159,15 @@ def _draw_clusters(result: DatasetResult, origin: str) -> CaptionedFigure:
 def _gap_caption(result: DatasetResult) -> str:
     features = nouns(result).features
     text = (
-        f"The gap says how far the objective lies above what reference data without clusters would "
-        f"give, for each sparsity s; the numbers on top say how many {features} that keeps. The "
+        f"The gap is how far the objective lies above that of reference data without clusters, for "
+        f"each sparsity s; the numbers on top are the {features} kept. The "
         "filled marker and the dashed line show the choice; the band is one standard error to "
         "either side."
     )
     if result.labels is not None and any(m.path is not None for m in result.methods.values()):
         text += (
             " Below: the classification error rate (lower is better) that each choice would have "
-            "given, and dotted that of k-means. It is shown for judgement; the choice does not use "
-            "it."
+            "given; the dotted line is that of k-means. The choice does not use these labels."
         )
     return text
 
@@ -176,10 +175,10 @@ def _gap_caption(result: DatasetResult) -> str:
 def _consensus_caption(result: DatasetResult) -> str:
     features = nouns(result).features
     return (
-        f"For each number s of {features}: how well the fit agrees with those to parts of the "
-        "data (mean adjusted Rand index; bars are one standard error to either side). Where the "
-        "marker is filled the fit agrees as well as the best one; of these the one is chosen that "
-        f"keeps about as many {features} as differ between the clusters."
+        f"For each number s of {features}: how well the fit agrees with fits to parts of the "
+        "data (mean adjusted Rand index; bars are one standard error to either side). Filled "
+        "markers are fits that agree as well as the best one; the choice among them is the fit "
+        f"that keeps about as many {features} as differ between the clusters."
     )
 
 
@@ -189,7 +188,7 @@ def _score_caption(result: DatasetResult) -> str:
         f"All {features} from the highest to the lowest score aⱼ, the between-cluster sum of "
         "squares under each method's own clusters. Coloured: kept. Grey: dropped. The dashed line "
         "is the cut; the dotted line is K − 1, the score to expect of pure noise under a partition "
-        f"fixed in advance. {features.capitalize()} far below it stand at the foot."
+        f"fixed in advance. {features.capitalize()} far below it are drawn at the bottom."
     )
     if result.planted is not None:
         text += (

@@ -10,9 +10,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, NullFormatter, NullLocator
 
-from sparsekm.registry import METHODS
+from sparsekm.figures.style import INK, figure_style, method_look, new_figure
+from sparsekm.pipeline.registry import METHODS
 from sparsekm.reporting.results import DatasetResult, MethodResult
-from sparsekm.reporting.style import INK, figure_style, method_look, new_figure
 
 _MAX_TICKS = 10
 PANEL_WIDTH = 4.4

@@ -11,6 +11,7 @@ import pandas as pd
 
 from sparsekm.annotation.gene_table import primary_method
 from sparsekm.reporting.results import DatasetResult
+from sparsekm.reporting.table_view import Cell, Column, TableView
 from sparsekm.reporting.tables import nouns
 
 TOP_GENES = 25
@@ -34,23 +35,6 @@ _SYMBOLS = (("_l0", " ℓ₀"), ("_l1", " ℓ₁"), ("_sparse", " sparse"), ("_k
 
 
 @dataclass(frozen=True)
-class Link:
-    """A page about a gene elsewhere."""
-
-    title: str
-    url: str
-
-
-@dataclass(frozen=True)
-class GeneColumn:
-    """A column of the table: its title, its place in the data, and whether it holds long text."""
-
-    title: str
-    index: int
-    is_wide: bool = False
-
-
-@dataclass(frozen=True)
 class GeneView:
     """The table of genes.
 
@@ -58,24 +42,19 @@ class GeneView:
     ----------
     noun : str
         What genes are called, in the plural.
-    columns : list of GeneColumn
-        Those shown; all others are searched and downloaded.
-    top : list of (list of str, list of Link)
-        Cells and links of the first rows.
-    chosen : list of (list of str, list of Link)
+    top : TableView
+        The first rows.
+    chosen : TableView
         Those of the genes of interest.
     data : dict
         All columns and rows, for the script of the page.
-    has_links : bool
     file : str
     """
 
     noun: str
-    columns: list[GeneColumn]
-    top: list[tuple[list[str], list[Link]]]
-    chosen: list[tuple[list[str], list[Link]]]
+    top: TableView
+    chosen: TableView
     data: dict[str, Any]
-    has_links: bool
     file: str
 
 
@@ -88,7 +67,7 @@ def view_genes(result: DatasetResult, chosen: Sequence[int], file: str) -> GeneV
     chosen : sequence of int
         Positions of the genes of interest.
     file : str
-        Where the whole table stands, as the reader would look for it.
+        Where the whole table is, as the reader would look for it.
 
     Returns
     -------
@@ -97,38 +76,50 @@ def view_genes(result: DatasetResult, chosen: Sequence[int], file: str) -> GeneV
     genes = result.genes
     names = list(genes.columns)
     pages = _pages(result)
-    shown = [
-        GeneColumn(_title(name, result), names.index(name), name in _WIDE)
-        for name in _shown(result)
-    ]
+    shown = _shown(result)
+    places = {name: names.index(name) for name in shown}
     rows = [[_plain(value) for value in row] for row in genes.itertuples(index=False)]
+    columns = [
+        Column(_title(name, result), kind="wide" if name in _WIDE else "text") for name in shown
+    ]
+    columns += [Column(LINKS, kind="text")] if pages else []
 
-    def view_row(row: list) -> tuple[list[str], list[Link]]:
+    def view_row(row: list) -> list[Cell | list[Cell]]:
+        cells = [Cell(_write(row[at], name in _WIDE)) for name, at in places.items()]
         links = [
-            Link(title, address.format(row[names.index(column)]))
+            Cell(title, url=address.format(row[names.index(column)]))
             for title, (column, address) in pages.items()
             if row[names.index(column)] is not None
         ]
-        return [_write(row[column.index], column.is_wide) for column in shown], links
+        return [*cells, links] if pages else cells
 
+    def view(found: list[list], caption: str) -> TableView:
+        rows = [view_row(row) for row in found]
+        return TableView(caption, columns, rows, result.is_simulated, kind="genes")
+
+    noun = nouns(result).features
+    top = rows[:TOP_GENES]
     return GeneView(
-        noun=nouns(result).features,
-        columns=shown,
-        top=[view_row(row) for row in rows[:TOP_GENES]],
-        chosen=[view_row(rows[at]) for at in chosen],
+        noun=noun,
+        top=view(
+            top,
+            f"The first {len(top)} {noun} by rank. Score: between-cluster sum of squares; "
+            "stability: share of half-samples that keep it again; effect: Cohen’s d. "
+            f"{file} has all columns; all rows are below.",
+        ),
+        chosen=view([rows[at] for at in chosen], f"The chosen {noun}"),
         data={
             "columns": [_title(name, result) for name in names],
             "fields": names,
             "rows": rows,
-            "shown": [column.index for column in shown],
+            "shown": list(places.values()),
             "longest": LONGEST_TEXT,
-            "wide": [column.index for column in shown if column.is_wide],
+            "wide": [at for name, at in places.items() if name in _WIDE],
             "links": [
                 {"title": title, "column": names.index(column), "url": address}
                 for title, (column, address) in pages.items()
             ],
         },
-        has_links=bool(pages),
         file=file,
     )
 

@@ -1,4 +1,4 @@
-"""The genes that the report speaks of first."""
+"""The genes that the report shows first."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import pandas as pd
 
 from sparsekm.annotation.gene_table import primary_method
+from sparsekm.atlas.phantom.invented_ontology import NEEDED_EVERYWHERE
 from sparsekm.reporting.results import DatasetResult
-from sparsekm.simulation.phantom.invented_ontology import NEEDED_EVERYWHERE
 
 ATLAS_GENES = ("Scn4b", "Neurog1")
 """The paper's examples: a channel subunit needed everywhere, and a marker."""
@@ -22,7 +22,7 @@ def choose_genes(result: DatasetResult, wanted: Sequence[str] | str = "auto") ->
     ----------
     result : DatasetResult
     wanted : list of str or "auto"
-        Symbols; those that the data set lacks are passed over, and the asterisk that the atlas
+        Symbols; missing genes are skipped, and the asterisk that the atlas
         gives some symbols may be left out. "auto" are the paper's examples in the real atlas, and
         of the phantom the first housekeeping gene that its terms call needed everywhere (or the
         first of all) and the first marker of its catalogue.

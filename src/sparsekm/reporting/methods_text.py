@@ -120,25 +120,25 @@ def _write_clustering(methods: Sequence[MethodResult], citations: Citations) -> 
             "most with the resampled ones, found by clustering the shares of them in which two "
             f"samples are together {citations.cite('coassociation')}, is where ℓ₀-k-means starts. "
             "Among the fits that agree with the resampled ones as well as the best, up to one "
-            "standard error, the one is taken that keeps the number of features nearest to that of "
-            "the features whose means differ between the clusters at a false discovery rate of "
+            "standard error, the fit chosen keeps the number of features nearest to the number of "
+            "features whose means differ between the clusters at a false discovery rate of "
             f"10 % {citations.cite('fdr')}."
         )
     if "kmeans" in names:
-        sentences.append("k-means weighs all features alike.")
+        sentences.append("k-means weights all features equally.")
     if "pca" in names:
         sentences.append("PCA-k-means is k-means on the first principal component.")
     if "pgmm" in names:
         sentences.append(
             "The penalised mixture is a Gaussian mixture with common diagonal covariance and an ℓ₁ "
             "penalty on the means of the standardised features, its penalty chosen by the modified "
-            f"BIC {citations.cite('pgmm')}; a feature all of whose means are zero is dropped."
+            f"BIC {citations.cite('pgmm')}; a feature whose means are all zero is dropped."
         )
     if "ifpca" in names:
         sentences.append(
             f"IF-PCA {citations.cite('ifpca')} keeps the features whose distributions are farthest "
-            "from a Gaussian, as many as Higher Criticism says, and runs k-means on their K − 1 "
-            "leading left singular vectors."
+            "from a Gaussian, their number set by Higher Criticism, and runs k-means on their "
+            "K − 1 leading left singular vectors."
         )
     if "scfs" in names:
         sentences.append(
@@ -173,7 +173,7 @@ def _write_tuning(tuned: Sequence[MethodResult], citations: Citations) -> str:
     )
     details = "; ".join(filter(None, [kinds, f"{numbers} references" if numbers else ""]))
     text += f" ({details})" if details else ""
-    return f"{text}. Chosen was {rules}." if rules else f"{text}."
+    return f"{text}. The choice is {rules}." if rules else f"{text}."
 
 
 def _write_measures(results: Sequence[DatasetResult], citations: Citations) -> str:
@@ -183,12 +183,12 @@ def _write_measures(results: Sequence[DatasetResult], citations: Citations) -> s
         f"The classification error rate (CER) {citations.cite('cer')} is the share of pairs of "
         "samples on which two partitions disagree (together in one, apart in the other), that is "
         "1 minus the Rand index: 0 is perfect agreement. NW is the number of features with a "
-        "weight other than 0. The search never sees the labels; at most their number gives K."
+        "weight other than 0. The search never sees the labels; only their number may set K."
     )
     if any(result.n_unlabelled for result in results):
         text += " Samples without a known label are clustered and left out of the CER."
     if any(_fills_by_region(result) for result in results):
-        text += " Missing values were filled with means over regions, which does use the labels."
+        text += " Missing values were filled with means over regions, which uses the labels."
     return text
 
 

@@ -17,11 +17,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from sparsekm.expression.matrix_file import RowSource, row_blocks
+from sparsekm.io.matrix_file import RowSource, row_blocks
+from sparsekm.runtime.one_blas_thread import one_blas_thread
 
 _WIDTH, _DEPTH = 10, 6  # columns of B, and how often they are multiplied
 
 
+@one_blas_thread
 def first_components(X: RowSource, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Project samples on the first two principal components of the weighted features.
 

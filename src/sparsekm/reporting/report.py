@@ -9,6 +9,7 @@ from typing import Any
 import yaml
 
 from sparsekm.annotation.gene_sets import GeneSets
+from sparsekm.io.atomic import atomic_path, write_text
 from sparsekm.reporting.ages_view import AgesView
 from sparsekm.reporting.atlas_versus_paper import PaperTables, compare_with_paper
 from sparsekm.reporting.figures import CaptionedFigure, draw_figures
@@ -16,18 +17,13 @@ from sparsekm.reporting.genes_of_interest import choose_genes
 from sparsekm.reporting.html import render_page
 from sparsekm.reporting.literature import Citations
 from sparsekm.reporting.methods_text import write_methods
-from sparsekm.reporting.page import (
-    TableView,
-    format_count,
-    format_rate,
-    view_dataset,
-    view_table,
-)
+from sparsekm.reporting.page import view_dataset
 from sparsekm.reporting.results import DatasetResult, load_dataset_result
 from sparsekm.reporting.run_facts import run_table
 from sparsekm.reporting.simulation_results import SimulationResult
 from sparsekm.reporting.simulation_section import view_simulation
 from sparsekm.reporting.summary import summarise_run
+from sparsekm.reporting.table_view import TableView, format_count, format_rate, view_table
 from sparsekm.reporting.tables import (
     ATLAS_NOUNS,
     MATRIX_NOUNS,
@@ -35,7 +31,6 @@ from sparsekm.reporting.tables import (
     nw_table,
     statistics_table,
 )
-from sparsekm.storage.atomic import atomic_path, write_text
 
 __all__ = ["load_dataset_result", "write_report"]
 
@@ -164,6 +159,7 @@ def _scores(results: Sequence[DatasetResult]) -> list[TableView]:
             "CER: classification error rate against the known labels, lower is better; the lowest "
             "of each column is bold",
             write=format_rate,
+            corner="method",
             simulated=origins,
             mark_lowest=True,
         ),
@@ -171,6 +167,7 @@ def _scores(results: Sequence[DatasetResult]) -> list[TableView]:
             nw_table(results),
             "NW: number of features kept (weights other than 0)",
             write=format_count,
+            corner="method",
             simulated=origins,
         ),
     ]

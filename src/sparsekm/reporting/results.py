@@ -14,21 +14,22 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from sparsekm.annotation.cluster_overlap import read_overlap
-from sparsekm.annotation.enrichment_file import read_enrichment
+from sparsekm.annotation.cluster_overlap import OVERLAP
+from sparsekm.annotation.enrichment_file import ENRICHMENT
 from sparsekm.annotation.gene_table import gene_table, read_gene_table
-from sparsekm.annotation.known_classes import class_names, is_known
-from sparsekm.expression.matrix_file import RULE, MatrixFile, RowSource
+from sparsekm.io.anndata_parts import read_part
+from sparsekm.io.checked_hdf5 import open_checked
+from sparsekm.io.consensus_file import CONSENSUS
+from sparsekm.io.count_file import COUNTS
+from sparsekm.io.evidence_file import EVIDENCE
+from sparsekm.io.fit_file import read_fit
+from sparsekm.io.gap_file import GAP
+from sparsekm.io.known_classes import class_names, is_known
+from sparsekm.io.matrix_file import RULE, MatrixFile, RowSource
+from sparsekm.io.path_file import read_path
+from sparsekm.io.score_file import SCORES
 from sparsekm.metrics.partition_metrics import classification_error_rate
-from sparsekm.registry import METHODS
-from sparsekm.storage.anndata_parts import read_part
-from sparsekm.storage.checked_hdf5 import open_checked
-from sparsekm.storage.consensus_file import read_consensus
-from sparsekm.storage.evidence_file import EVIDENCE
-from sparsekm.storage.fit_file import read_fit
-from sparsekm.storage.gap_file import read_gap
-from sparsekm.storage.path_file import read_path
-from sparsekm.storage.score_file import SCORES
+from sparsekm.pipeline.registry import METHODS
 
 
 def method_title(method: str) -> str:
@@ -100,6 +101,7 @@ class DatasetResult:
     spatial: np.ndarray | None = None
     normalised: Path | None = None
     evidence: Mapping[str, Any] | None = None
+    counts: pd.DataFrame | None = None
 
     @property
     def n_samples(self) -> int:
@@ -130,7 +132,7 @@ class DatasetResult:
     def labels(self) -> np.ndarray | None:
         """The labels the clusters are compared with, strings of shape (n,), or None.
 
-        As `sparsekm.annotation.known_classes` describes them.
+        As `sparsekm.io.known_classes` describes them.
         """
         return None if self.label_column is None else class_names(self.obs[self.label_column])
 
@@ -168,7 +170,7 @@ class DatasetResult:
     def select_features(self, indices: Sequence[int]) -> RowSource:
         """Give some columns of the normalised matrix, read only when rows are asked for.
 
-        What is small enough is in memory already; see `sparsekm.expression.matrix_file`.
+        What is small enough is in memory already; see `sparsekm.io.matrix_file`.
         """
         return self._matrix().select(indices)
 
@@ -191,6 +193,7 @@ def load_dataset_result(
     enrichment: str | Path | None = None,
     contingency: str | Path | None = None,
     evidence: str | Path | None = None,
+    counts: str | Path | None = None,
 ) -> DatasetResult:
     """Gather what the workflow wrote about one data set.
 
@@ -206,8 +209,8 @@ def load_dataset_result(
         ``path.h5``, ``gap.csv``, ``consensus.csv`` and ``scores.csv``.
     genes : path, optional
         ``genes.csv``; the table is made from the fits where it is not given.
-    enrichment, contingency, evidence : path, optional
-        ``enrichment.csv``, ``contingency.csv`` and ``evidence.csv``.
+    enrichment, contingency, evidence, counts : path, optional
+        ``enrichment.csv``, ``contingency.csv``, ``evidence.csv`` and ``cluster_counts.csv``.
 
     Returns
     -------
@@ -244,11 +247,12 @@ def load_dataset_result(
         methods=methods,
         genes=gene_table(var, methods) if genes is None else read_gene_table(genes),
         regions=None if regions is None else pd.DataFrame(regions),
-        enrichment=None if enrichment is None else read_enrichment(enrichment),
-        contingency=None if contingency is None else read_overlap(contingency),
+        enrichment=None if enrichment is None else ENRICHMENT.read(enrichment),
+        contingency=None if contingency is None else OVERLAP.read(contingency),
         spatial=spatial,
         normalised=Path(normalised),
-        evidence=None if evidence is None else EVIDENCE.read(evidence).to_dict(),
+        evidence=None if evidence is None else EVIDENCE.read_row(evidence).to_dict(),
+        counts=None if counts is None else COUNTS.read(counts),
     )
 
 
@@ -280,8 +284,8 @@ def _load_method(
         sparsity=float(fit.sparsity),
         objective=float(fit.objective),
         attributes=fit.attributes,
-        gap=read_gap(others["gap"]) if "gap" in others else None,
-        consensus=read_consensus(others["consensus"]) if "consensus" in others else None,
+        gap=GAP.read(others["gap"]) if "gap" in others else None,
+        consensus=CONSENSUS.read(others["consensus"]) if "consensus" in others else None,
         path=path,
-        metrics=SCORES.read(others["scores"]).to_dict() if "scores" in others else {},
+        metrics=SCORES.read_row(others["scores"]).to_dict() if "scores" in others else {},
     )

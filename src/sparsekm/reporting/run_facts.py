@@ -8,7 +8,7 @@ from typing import Any
 from sparsekm.reporting.results import DatasetResult, MethodResult
 
 SEARCHES = {
-    "alternate": "alternating search (the paper's Algorithm 1; many samples: swept along the path)",
+    "alternate": "alternating search (the paper's Algorithm 1)",
     "global": "global search",
     "em": "EM from several starts",
 }

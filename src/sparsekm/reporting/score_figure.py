@@ -10,8 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
 from sparsekm.annotation.gene_table import rank_scores
-from sparsekm.reporting.results import DatasetResult, MethodResult
-from sparsekm.reporting.style import (
+from sparsekm.figures.style import (
     DROPPED,
     INK,
     VERMILION,
@@ -19,6 +18,7 @@ from sparsekm.reporting.style import (
     method_look,
     new_figure,
 )
+from sparsekm.reporting.results import DatasetResult, MethodResult
 
 _FOOT = 0.05  # of K - 1
 _MANY_FEATURES = 400  # more points than this are drawn as an image: the file stays small

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator
 
-from sparsekm.reporting.style import (
+from sparsekm.figures.style import (
     DROPPED,
     GREEN,
     INK,
@@ -20,8 +20,8 @@ from sparsekm.reporting.style import (
     new_figure,
     shift_lightness,
 )
-from sparsekm.simulation.method_rows import METHOD_ROWS
-from sparsekm.simulation.settings import PAPER_SETTINGS
+from sparsekm.studies.paper.method_rows import METHOD_ROWS
+from sparsekm.studies.paper.settings import PAPER_SETTINGS
 
 # The row that runs the workflow's own l0.
 _METHODS = {"l0_global": "l0"}
@@ -47,7 +47,7 @@ def overview_figure(
     Parameters
     ----------
     repetitions : DataFrame
-        Metrics of every repetition, see `sparsekm.simulation.study_tables.repetition_table`.
+        Metrics of every repetition, see `sparsekm.studies.paper.study_tables.repetition_table`.
     gaps, weights : sequence of DataFrame
         Gap curves and feature weights of the l0 rows.
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from sparsekm.storage.checked_table import infer_table, require_columns
+from sparsekm.io.checked_table import infer_table, require_columns
 
 _RULES = ("simulate", "summarise_simulation")
 
@@ -22,9 +22,9 @@ class SimulationResult:
     repetitions : DataFrame
         Metrics, one row per experiment, setting, method and repetition.
     summary : DataFrame
-        Means and standard errors, see `sparsekm.simulation.study_summary.summarise`.
+        Means and standard errors, see `sparsekm.studies.paper.study_summary.summarise`.
     versus_paper : DataFrame
-        See `sparsekm.simulation.versus_paper.explain_differences`.
+        See `sparsekm.studies.paper.versus_paper.explain_differences`.
     gaps, weights : list of DataFrame
         Gap curves and feature weights of Experiment 1.
     is_preview : bool

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from sparsekm.figures.style import figure_pdf, figure_svg
 from sparsekm.reporting.figures import CaptionedFigure
 from sparsekm.reporting.html import render_page
 from sparsekm.reporting.simulation_figures import overview_figure, rate_figure
@@ -20,28 +21,9 @@ from sparsekm.reporting.simulation_text import (
     describe_differences,
     introduce,
 )
-from sparsekm.reporting.style import figure_pdf, figure_svg
-from sparsekm.simulation.method_rows import METHOD_ROWS
-from sparsekm.simulation.settings import get_setting
-
-
-@dataclass(frozen=True)
-class StudyCell:
-    """Our value with its standard error and, where there is one, the paper's."""
-
-    ours: str
-    paper: str = ""
-    far: bool = False
-    best: bool = False
-
-
-@dataclass(frozen=True)
-class StudyTable:
-    """A table of an experiment, methods by settings."""
-
-    caption: str
-    columns: list[str]
-    rows: list[tuple[str, list[StudyCell]]]
+from sparsekm.reporting.table_view import MISSING, Cell, Column, TableView
+from sparsekm.studies.paper.method_rows import METHOD_ROWS
+from sparsekm.studies.paper.settings import get_setting
 
 
 @dataclass(frozen=True)
@@ -51,7 +33,7 @@ class ExperimentView:
     title: str
     design: str
     figures: list[CaptionedFigure]
-    tables: list[StudyTable]
+    tables: list[TableView]
     pdfs: dict[str, bytes] = field(default_factory=dict)
 
 
@@ -61,7 +43,7 @@ class SimulationView:
 
     sentences: list[str]
     experiments: list[ExperimentView]
-    differences: list[dict[str, str]]
+    differences: TableView
     closing: list[str]
     preview: bool
 
@@ -82,7 +64,7 @@ def view_simulation(result: SimulationResult) -> SimulationView:
     return SimulationView(
         introduce(result),
         [_view_experiment(result, name) for name in experiments],
-        [_view_difference(line) for line in far.itertuples()],
+        _view_differences(far),
         [*describe_differences(result.versus_paper), *describe_brackets(result.versus_paper)],
         result.is_preview,
     )
@@ -126,7 +108,7 @@ def _view_experiment(result: SimulationResult, name: str) -> ExperimentView:
     )
 
 
-def _tables(result: SimulationResult, name: str, summary: pd.DataFrame) -> list[StudyTable]:
+def _tables(result: SimulationResult, name: str, summary: pd.DataFrame) -> list[TableView]:
     """Make one table per metric where there are many settings, else one for all metrics."""
     settings = list(dict.fromkeys(summary["setting"]))
     metrics = ["cer", "pzw", "pnw"]
@@ -139,12 +121,13 @@ def _tables(result: SimulationResult, name: str, summary: pd.DataFrame) -> list[
             "it the paper's value where it prints one, bold where the two differ by more than 2 "
             "units."
         )
-        columns = [
+        heads = [
             _column(name, setting, metric if len(group) > 1 else "", len(settings) > 1)
             for setting, metric in cells
         ]
         rows = _rows(result.versus_paper, summary, cells)
-        tables.append(StudyTable(caption, columns, rows))
+        columns = [Column("method"), *map(Column, heads)]
+        tables.append(TableView(caption, columns, rows, kind="numbers study"))
     return tables
 
 
@@ -155,7 +138,7 @@ def _column(experiment: str, setting: str, metric: str, named: bool) -> str:
 
 def _rows(
     versus: pd.DataFrame, summary: pd.DataFrame, cells: Sequence[tuple[str, str]]
-) -> list[tuple[str, list[StudyCell]]]:
+) -> list[list[Cell]]:
     ours = {(s.setting, s.metric, s.method): s for s in summary.itertuples()}
     experiment = summary["experiment"].iloc[0]
     theirs = {
@@ -169,24 +152,25 @@ def _rows(
             continue
         knows = row.features == "relevant"
         written = [
-            StudyCell("–")
+            Cell(MISSING)
             if knows and metric != "cer"
             else _cell(ours.get((setting, metric, name)), theirs.get((setting, metric, name)))
             for setting, metric in cells
         ]
-        if any(cell.ours != "–" for cell in written):
-            rows.append((row.title, written))
+        if any(cell.text != MISSING for cell in written):
+            rows.append([Cell(row.title), *written])
     return rows
 
 
-def _cell(ours: Any, theirs: Any) -> StudyCell:
+def _cell(ours: Any, theirs: Any) -> Cell:
+    """Write our value with its standard error and, where there is one, the paper's below it."""
     if ours is None:
-        return StudyCell("–")
+        return Cell(MISSING)
     text = write_mean(ours.metric, ours.mean, ours.se)
     if theirs is None:
-        return StudyCell(text)
+        return Cell(text)
     bracket = "" if np.isnan(theirs.paper_bracket) else f" ({theirs.paper_bracket:g})"
-    return StudyCell(text, f"paper {theirs.paper:g}{bracket}", bool(theirs.exceeds))
+    return Cell(text, note=f"paper {theirs.paper:g}{bracket}", note_bold=bool(theirs.exceeds))
 
 
 def write_mean(metric: str, mean: float, se: float) -> str:
@@ -202,14 +186,26 @@ def write_mean(metric: str, mean: float, se: float) -> str:
     return f"{mean:,.{digits}f}{error}"
 
 
-def _view_difference(line: Any) -> dict[str, str]:
-    return {
-        "experiment": line.experiment.removeprefix("experiment_"),
-        "setting": get_setting(line.experiment, line.setting).title,
-        "method": METHOD_ROWS[line.row].title,
-        "metric": line.metric.upper(),
-        "paper": f"{line.paper:g}",
-        "ours": write_mean(line.metric, line.mean, line.se),
-        "units": f"{line.units:+.1f}".replace("-", "−").replace("inf", "∞"),
-        "explanation": line.explanation,
-    }
+def _view_differences(far: pd.DataFrame) -> TableView:
+    rows = []
+    for line in far.itertuples():
+        units = f"{line.units:+.1f}".replace("-", "−").replace("inf", "∞")
+        texts = (
+            line.experiment.removeprefix("experiment_"),
+            get_setting(line.experiment, line.setting).title,
+            METHOD_ROWS[line.row].title,
+            line.metric.upper(),
+            f"{line.paper:g}",
+            write_mean(line.metric, line.mean, line.se),
+            units,
+            line.explanation,
+        )
+        rows.append([Cell(text) for text in texts])
+    caption = (
+        "Differences of more than 2 units, and what accounts for them: other runs of the same "
+        "method on the same data, in square brackets what they change"
+    )
+    columns = [Column("experiment"), Column("setting", kind="text"), Column("method", kind="text")]
+    columns += [Column(head) for head in ("measure", "paper", "ours", "units")]
+    columns.append(Column("what differs", kind="text"))
+    return TableView(caption, columns, rows, kind="numbers differences")

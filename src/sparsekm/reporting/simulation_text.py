@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 
 from sparsekm.reporting.simulation_results import SimulationResult
-from sparsekm.simulation.method_rows import METHOD_ROWS
-from sparsekm.simulation.versus_paper import LIMIT
+from sparsekm.studies.paper.method_rows import METHOD_ROWS
+from sparsekm.studies.paper.versus_paper import LIMIT
 
 DESIGNS = {
     "experiment_1": "120 samples in six clusters, 2,000 features of which 200 are relevant, with "
@@ -36,10 +36,10 @@ def introduce(result: SimulationResult) -> list[str]:
     ]
     if result.is_preview:
         sentences.append(
-            "This is a preview: standard errors of so few repetitions are rough, and some settings "
+            "This is a preview: standard errors from few repetitions are rough, and some settings "
             "are left out. The paper's evaluation, with its number of repetitions, all settings "
-            "and the variants that explain differences, is made by the target “paper” and stands "
-            "in results/simulation/report.html."
+            "and the variants that explain differences, comes from the target “paper”, which "
+            "writes results/simulation/report.html."
         )
     return sentences
 
@@ -59,7 +59,7 @@ def describe_differences(versus_paper: pd.DataFrame) -> list[str]:
     if len(far):
         text += (
             f" In {met} of these, another run of the same method on the same data meets the "
-            "paper's value; the table names them. No setting was chosen for it."
+            "paper's value; the table names them. No setting was tuned to match."
         )
     return [text]
 
@@ -76,7 +76,7 @@ def describe_brackets(versus_paper: pd.DataFrame) -> list[str]:
     titles = ", ".join(dict.fromkeys(METHOD_ROWS[row].title for row in cer["row"]))
     return [
         f"The numbers in brackets after the CERs of Experiment 3 are called standard deviations; "
-        f"in {nearer} of {len(cer)} rows they lie nearer to our variance than to our standard "
+        f"in {nearer} of {len(cer)} rows they are closer to our variance than to our standard "
         f"deviation (of {titles}; the deviations range from {cer['sd'].min():.3f} to "
         f"{cer['sd'].max():.3f}). They are not used here."
     ]

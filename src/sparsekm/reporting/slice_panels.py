@@ -11,8 +11,8 @@ from matplotlib.figure import Figure
 from matplotlib.patches import PathPatch
 from matplotlib.path import Path
 
+from sparsekm.figures.style import INK, new_figure
 from sparsekm.reporting.brain_slices import Slice, boundary_lines, scale_bar_length
-from sparsekm.reporting.style import INK, new_figure
 
 _LOWEST_ROW = 0.85  # inches
 _MARGIN = 0.01  # around a slice, as a share of the widest

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from sparsekm.pipeline.cluster_count import describe_choice
 from sparsekm.reporting.results import DatasetResult, MethodResult
 from sparsekm.reporting.run_facts import joined
 from sparsekm.reporting.tables import nouns
@@ -31,8 +32,7 @@ def summarise_run(results: Sequence[DatasetResult]) -> list[str]:
     sentences += _missing_evidence(results)
     for name in ("l0", "l1", "sparse"):
         sentences += _kept_range(results, name)
-    for name in ("l0", "sparse"):
-        sentences += _compare_rates(results, name)
+    sentences += _compare_rates(results)
     sentences += _summarise_planted(results)
     return sentences
 
@@ -71,8 +71,8 @@ def _simulation_warning(results: Sequence[DatasetResult]) -> list[str]:
         return []
     if len(simulated) == len(results):
         return [
-            "All numbers in this report come from simulated data; they say how well planted "
-            "structure is recovered and nothing about a real brain or tissue."
+            "All numbers in this report come from simulated data: they show how well planted "
+            "structure is recovered, and tell nothing about a real brain or tissue."
         ]
     return [f"The numbers of {joined(simulated)} come from simulated data."]
 
@@ -82,8 +82,8 @@ def _missing_evidence(results: Sequence[DatasetResult]) -> list[str]:
     if not without:
         return []
     return [
-        f"No evidence of clusters was found in {joined(without)}: every method divides data into "
-        "as many clusters as are asked for, whether there are any or not."
+        f"No evidence of clusters was found in {joined(without)}: every method returns the number "
+        "of clusters that it is asked for, whether or not the data have any."
     ]
 
 
@@ -114,20 +114,29 @@ def _kept_range(results: Sequence[DatasetResult], name: str) -> list[str]:
     return [f"{title} keeps between {least} and {most} of the features."]
 
 
-def _compare_rates(results: Sequence[DatasetResult], name: str) -> list[str]:
+def _compare_rates(results: Sequence[DatasetResult]) -> list[str]:
+    compared = [found for name in ("l0", "sparse") if (found := _compare_rate(results, name))]
+    if not compared:
+        return []
+    return [
+        "Compared with the known labels, which no method sees, the classification error rate "
+        f"{'; that '.join(compared)}."
+    ]
+
+
+def _compare_rate(results: Sequence[DatasetResult], name: str) -> str:
     runs = [r.methods for r in results if {name, "kmeans"} <= set(r.methods)]
     pairs = [(methods[name].cer, methods["kmeans"].cer) for methods in runs]
     known = [pair for pair in pairs if None not in pair]
     if not known:
-        return []
+        return ""
+    title = runs[0][name].title
+    if len(known) == 1:
+        return f"of {title} is {known[0][0]:.4f} (k-means: {known[0][1]:.4f})"
     lower = sum(sparse < plain for sparse, plain in known)
     equal = sum(sparse == plain for sparse, plain in known)
     same = f" and the same in {equal}" if equal else ""
-    return [
-        "Judged by the known labels, which no method sees, the classification error rate of "
-        f"{runs[0][name].title} is lower than that of k-means in {lower} of {len(known)} data "
-        f"sets{same}."
-    ]
+    return f"of {title} is lower than that of k-means in {lower} of {len(known)} data sets{same}"
 
 
 def _summarise_planted(results: Sequence[DatasetResult]) -> list[str]:
@@ -156,7 +165,9 @@ def summarise_dataset(result: DatasetResult) -> list[str]:
     sentences : list of str
     """
     words = nouns(result)
-    sentences = [result.evidence["conclusion"]] if result.evidence else []
+    sentences = [f"While reading: {remark}" for remark in result.provenance.get("remarks", ())]
+    sentences += [] if result.counts is None else [describe_choice(result.counts)]
+    sentences += [result.evidence["conclusion"]] if result.evidence else []
     sentences += [_summarise_method(method, result) for method in result.methods.values()]
     genes = result.genes
     if "verdict" in genes:

@@ -10,9 +10,10 @@ import numpy as np
 import pandas as pd
 
 from sparsekm.annotation.gene_table import VERDICTS
-from sparsekm.annotation.known_classes import distinct_classes
+from sparsekm.io.known_classes import distinct_classes
 from sparsekm.reporting.exclusions import excluded_counts
 from sparsekm.reporting.results import DatasetResult, method_title
+from sparsekm.reporting.table_view import Cell, Column, TableView
 
 
 @dataclass(frozen=True)
@@ -157,7 +158,7 @@ def _counts(verdicts: pd.Series) -> pd.Series:
     return verdicts.value_counts().reindex(list(VERDICTS), fill_value=0).astype(int)
 
 
-def region_table(result: DatasetResult, colors: Mapping[str, str]) -> list[dict[str, Any]]:
+def region_table(result: DatasetResult, colors: Mapping[str, str]) -> TableView:
     """List the regions of an atlas age with colour, name and number of voxels.
 
     Parameters
@@ -165,21 +166,20 @@ def region_table(result: DatasetResult, colors: Mapping[str, str]) -> list[dict[
     result : DatasetResult
     colors : mapping of acronym to colour
         Its order is the order of the table.
-
-    Returns
-    -------
-    rows : list of dict with keys acronym, name, color, voxels
     """
-    names = dict(
-        zip(result.regions["acronym"].astype(str), result.regions["name"].astype(str), strict=True)
-    )
+    regions = result.regions.astype(str)
+    names = dict(zip(regions["acronym"], regions["name"], strict=True))
     voxels = result.obs["region"].astype(str).value_counts()
-    return [
-        {
-            "acronym": acronym,
-            "name": names.get(acronym, ""),
-            "color": color,
-            "voxels": int(voxels.get(acronym, 0)),
-        }
-        for acronym, color in colors.items()
-    ]
+    return TableView(
+        f"Regions of {result.name}",
+        [Column("acronym"), Column("name", kind="text"), Column("voxels")],
+        [
+            [
+                Cell(acronym, color=color),
+                Cell(names.get(acronym, "")),
+                Cell(f"{voxels.get(acronym, 0):,}"),
+            ]
+            for acronym, color in colors.items()
+        ],
+        simulated=result.is_simulated,
+    )

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from sparsekm.runtime.one_blas_thread import one_blas_thread
 from sparsekm.simulation.gaussian_clusters import RandomState, SimulatedData
 
 HEAVY_TAILED_SHARE = 0.15
@@ -59,7 +60,8 @@ def nuisance(
     labels = np.searchsorted(bounds, np.arange(n_samples) + 0.5)
     X = rng.standard_normal((n_samples, n_features))
     factors = rng.standard_normal((n_samples, n_factors))
-    X += factors @ (loading * rng.standard_normal((n_factors, n_features)))
+    with one_blas_thread:
+        X += factors @ (loading * rng.standard_normal((n_factors, n_features)))
     _NUISANCES[nuisance](X, labels, n_markers, rng)
     for feature in range(n_markers):
         X[:, feature] += shift * rng.choice([-1, 1]) * (labels == feature % len(shares))

@@ -15,6 +15,7 @@ from scipy.sparse import csr_matrix
 from sklearn.utils.extmath import randomized_svd
 
 from sparsekm.cluster.estimators import KMeans
+from sparsekm.runtime.one_blas_thread import one_blas_thread
 
 # Power iterations of a sparse decomposition: axes that count are much longer than the rest.
 N_ITERATIONS = 10
@@ -130,6 +131,7 @@ def _indicators(labels: np.ndarray, weights: np.ndarray | None = None) -> csr_ma
     return matrix[:, np.flatnonzero(np.diff(matrix.tocsc().indptr))]
 
 
+@one_blas_thread
 def _leading_axes(indicators: csr_matrix, n_axes: int) -> np.ndarray:
     if n_axes >= min(indicators.shape) // 2:
         left, values, _ = np.linalg.svd(indicators.toarray(), full_matrices=False)

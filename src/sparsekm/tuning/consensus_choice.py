@@ -11,7 +11,7 @@ from scipy.stats import f as fisher
 from scipy.stats import false_discovery_control
 from sklearn.base import clone
 
-from sparsekm.cluster.centers import cluster_centers
+from sparsekm.cluster.matrices.centers import cluster_centers
 from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.tuning.consensus import agreement, consensus_partition
 from sparsekm.tuning.grid import default_sparsities
@@ -166,7 +166,7 @@ def count_discoveries(X: np.ndarray, labels: np.ndarray) -> int:
 
 
 def fit_from(
-    estimator, X: np.ndarray, labels: np.ndarray, sparsities: Sequence[float]
+    estimator, X: np.ndarray, labels: np.ndarray, sparsities: Sequence[float] | np.ndarray
 ) -> SparsityPath:
     """Run Algorithm 1 from a partition at every sparsity, each on its own.
 

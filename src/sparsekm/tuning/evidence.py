@@ -13,11 +13,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from joblib import Parallel, delayed
 from scipy.stats import t as student
-from sklearn.base import clone
 
-from sparsekm.tuning.references import REFERENCES, first_pass, reference_seed
+from sparsekm.runtime.threads import grant_threads, run_side_by_side
+from sparsekm.tuning.references import REFERENCES, reference_seed
 from sparsekm.tuning.resampling import resample
 
 # Chance that data without clusters are taken for data with.
@@ -153,7 +152,8 @@ def weigh_evidence(
     n_references : int
         0, for no comparison, or >= 2.
     n_jobs : int, default=None
-        References worked on at once, in threads. The result does not depend on it.
+        Threads; None and -1 are all cores that the process may use. The result does not
+        depend on it.
     progress : callable, optional
         Called with the number of references done and their total.
 
@@ -174,13 +174,10 @@ def weigh_evidence(
     not_asked = "n_references=0" if n_references == 0 else _lacking(estimator, len(X))
     if not_asked:
         return Evidence(reference, float("nan"), np.array([]), not_asked=not_asked)
-    # Halves of the data and of references are searched alike: without sweeps, as fast.
-    estimator = clone(estimator).set_params(**first_pass(estimator))
-    own = half_stability(estimator, X, sparsities, seed=seed)
-    stabilities = Parallel(n_jobs=n_jobs, require="sharedmem")(
-        delayed(work)(index) for index in range(n_references)
-    )
-    return Evidence(reference, own, np.array(stabilities))
+    with grant_threads(n_jobs):
+        own = half_stability(estimator, X, sparsities, seed=seed)
+    stabilities = run_side_by_side(work, range(n_references), n_jobs, X.nbytes)
+    return Evidence(reference, own, np.array(list(stabilities)))
 
 
 def _draw_samples(X: np.ndarray, most: int, seed: int) -> np.ndarray:
@@ -193,7 +190,7 @@ def _draw_samples(X: np.ndarray, most: int, seed: int) -> np.ndarray:
 def _fewest(estimator) -> int:
     """Return how few samples can be clustered."""
     parameters = estimator.get_params()
-    return int(parameters["n_clusters"]) * int(parameters.get("min_cluster_size", 1))
+    return int(parameters.get("n_clusters", 1)) * int(parameters.get("min_cluster_size", 1))
 
 
 def _lacking(estimator, n_samples: int) -> str:

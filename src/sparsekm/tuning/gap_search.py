@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-import numpy as np
-from joblib import Parallel, delayed
+from typing import Self
 
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
+
+from sparsekm.cluster.argument_types import Data, Seed
 from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.cluster.validation import check_choice, check_count
+from sparsekm.runtime.threads import run_side_by_side
 from sparsekm.tuning.feature_limit import feature_limit
 from sparsekm.tuning.gap import gap_curve
 from sparsekm.tuning.references import REFERENCES, reference_objectives
@@ -33,8 +38,9 @@ class GapSearch(SparsitySearch):
         "max" is the paper's; "auto" keeps at most a quarter of features that correlate with or
         without clusters. See `sparsekm.tuning.selection.select_sparsity`.
     n_jobs : int, default=None
-        References worked on at once, in threads; each is one more matrix in memory. Results do not
-        depend on it.
+        Threads; None and -1 are all cores that the process may use. Results do not
+        depend on it. Data and references are fitted side by side, a copy of the data for each: as
+        many at once as hold 512 MB together, and each with its share of the threads.
     random_state : None, int, RandomState or Generator, default=None
         Controls the randomness of references and searches. Reference b depends on (seed, b) alone.
         None draws fresh entropy, and never NumPy's global generator.
@@ -82,16 +88,16 @@ class GapSearch(SparsitySearch):
 
     def __init__(
         self,
-        estimator,
+        estimator: BaseEstimator,
         *,
-        sparsities=None,
-        n_references=10,
-        reference="permutation",
-        rule="max",
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-    ):
+        sparsities: ArrayLike | None = None,
+        n_references: int = 10,
+        reference: str = "permutation",
+        rule: str = "max",
+        n_jobs: int | None = None,
+        random_state: Seed = None,
+        verbose: int = 0,
+    ) -> None:
         self.estimator = estimator
         self.sparsities = sparsities
         self.n_references = n_references
@@ -101,7 +107,7 @@ class GapSearch(SparsitySearch):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X, y=None):
+    def fit(self, X: Data, y: object = None) -> Self:
         """Fit the paths of data and references and choose.
 
         Parameters
@@ -120,13 +126,12 @@ class GapSearch(SparsitySearch):
             If the estimator has no `sparsity` to tune.
         """
         self._check_parameters()
-        given = X
-        X, estimator, sparsities, seed = self._prepare(X)
-        path, references = self._fit_paths(estimator, X, sparsities, seed)
+        values, estimator, sparsities, seed = self._prepare(X)
+        path, references = self._fit_paths(estimator, values, sparsities, seed)
         self.results_ = gap_curve(sparsities, path.n_selected, path.first_objectives, references)
-        self.limit_ = feature_limit(X, path) if self.rule == "auto" else None
+        self.limit_ = feature_limit(values, path) if self.rule == "auto" else None
         chosen = select_sparsity(self.results_, self.rule, self.limit_)
-        self._take(estimator, given, path, sparsities, chosen)
+        self._take(estimator, X, path, sparsities, chosen)
         limit = self.limit_
         self.conclusion_ = None if limit is None else limit.sentence(self.results_, chosen)
         return self
@@ -140,22 +145,19 @@ class GapSearch(SparsitySearch):
     def _fit_paths(self, estimator, X, sparsities, seed) -> tuple[SparsityPath, np.ndarray]:
         """Fit the data and the references side by side; the data, which take longest, first."""
 
-        def fit_data():
-            path = estimator.path(X, sparsities)
-            self._report("data", 0)
-            return path
-
-        def fit_reference(index):
+        def fit(index):
+            if index is None:
+                path = estimator.path(X, sparsities)
+                self._report("data", 0)
+                return path
             objectives = reference_objectives(
                 self.estimator, X, sparsities, index=index, seed=seed, reference=self.reference
             )
             self._report("reference", index + 1)
             return objectives
 
-        path, *references = Parallel(n_jobs=self.n_jobs, require="sharedmem")(
-            [delayed(fit_data)()]
-            + [delayed(fit_reference)(index) for index in range(self.n_references)]
-        )
+        data_first = [None, *range(self.n_references)]
+        path, *references = run_side_by_side(fit, data_first, self.n_jobs, X.nbytes)
         return path, np.array(references)
 
     def _report(self, what: str, number: int) -> None:

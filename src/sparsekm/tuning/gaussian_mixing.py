@@ -2,8 +2,7 @@ r"""Rows replaced by random mixtures of rows: draws from a Gaussian with the dat
 
 With G of independent standard normals and n centred rows X, the rows of :math:`G X / \sqrt{n}` are
 independent draws from :math:`N(0, X^T X / n)`: no p x p matrix is ever made, and where n < p none
-would do. The products are our own loops in float64 and a fixed order, and not the BLAS, so the bits
-depend neither on its version nor on its threads.
+would do.
 
 The correlations of few samples are themselves partly chance. With a share :math:`\lambda` of
 independent normals :math:`\varepsilon` as spread as the features, the rows of
@@ -15,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sparsekm.cluster.compiled import compiled
+from sparsekm.runtime.one_blas_thread import one_blas_thread
 
 # Up to here all rows mix with all; beyond, only within random blocks of about so many, so that
 # time and memory stay linear in the number of samples.
@@ -48,8 +47,8 @@ def mix_rows(X: np.ndarray, rng: np.random.Generator, shrinkage: float = 0.0) ->
     for rows in np.array_split(rng.permutation(n), -(-n // BLOCK)):
         centred = X[rows] - means
         factors = rng.standard_normal((len(rows), len(rows)))
-        draws = np.zeros(centred.shape)
-        add_product(factors, centred, draws)
+        with one_blas_thread:
+            draws = factors @ centred
         draws /= np.sqrt(len(rows))
         if shrinkage > 0:
             draws *= np.sqrt(1 - shrinkage)
@@ -66,29 +65,3 @@ def _match_spreads(mixed: np.ndarray, means: np.ndarray, spreads: np.ndarray) ->
     mixed *= scales
     mixed += shifts
     return mixed
-
-
-@compiled
-def add_product(factors, rows, draws):
-    """Add factors @ rows to draws, four rows at a time, so that each pass does more."""
-    m = rows.shape[0]
-    p = rows.shape[1]
-    whole = m - m % 4
-    for i in range(factors.shape[0]):
-        draw = draws[i]
-        for q in range(0, whole, 4):
-            f0 = factors[i, q]
-            f1 = factors[i, q + 1]
-            f2 = factors[i, q + 2]
-            f3 = factors[i, q + 3]
-            r0 = rows[q]
-            r1 = rows[q + 1]
-            r2 = rows[q + 2]
-            r3 = rows[q + 3]
-            for j in range(p):
-                draw[j] += (f0 * r0[j] + f1 * r1[j]) + (f2 * r2[j] + f3 * r3[j])
-        for q in range(whole, m):
-            f0 = factors[i, q]
-            r0 = rows[q]
-            for j in range(p):
-                draw[j] += f0 * r0[j]

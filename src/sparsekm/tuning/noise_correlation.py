@@ -13,7 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sparsekm.cluster.centers import cluster_centers
+from sparsekm.cluster.matrices.centers import cluster_centers
+from sparsekm.runtime.one_blas_thread import one_blas_thread
 
 # Features count as correlated where chance alone would need so many standard errors: the pairs of
 # a feature are not quite independent, and labels fitted to the data are not quite the clusters.
@@ -78,9 +79,9 @@ def noise_correlation(X: np.ndarray, labels: np.ndarray, weights: np.ndarray) ->
     count = columns.shape[1]
     if count < 2:
         return NoiseCorrelation(1.0, 0)
-    # einsum, unlike the BLAS, sums in one order whatever the number of threads.
-    correlations = np.einsum("ij,ik->jk", columns, columns)
-    total = np.einsum("jk,jk->", correlations, correlations) - count
+    with one_blas_thread:
+        correlations = columns.T @ columns
+    total = np.square(correlations).sum() - count
     mean = float(total / (count * (count - 1)) * (len(labels) - n_clusters))
     return NoiseCorrelation(mean, count * (count - 1) // 2)
 

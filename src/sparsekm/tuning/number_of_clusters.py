@@ -21,18 +21,20 @@ references are needed, or a larger `min_cluster_size`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
-from joblib import Parallel, delayed
 from sklearn.base import clone
 from sklearn.utils.validation import check_array
 
-from sparsekm.cluster.seeds import seed_sequence
 from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.cluster.validation import check_choice, check_count, resolve_sparsities
+from sparsekm.runtime.random_state import seed_sequence
+from sparsekm.runtime.threads import grant_threads, run_side_by_side
 from sparsekm.tuning.feature_limit import feature_limit
 from sparsekm.tuning.gap import gap_curve
 from sparsekm.tuning.grid import default_sparsities
@@ -41,6 +43,8 @@ from sparsekm.tuning.resampling import SUBSAMPLE, resample
 from sparsekm.tuning.selection import select_sparsity
 
 COUNT_RULES = ["gap", "stability", "excess"]
+# What is set on the estimator, or asked of it.
+NEEDED = {"n_clusters", "min_cluster_size", "sparsity", "random_state"}
 
 
 def compare_cluster_counts(
@@ -71,7 +75,8 @@ def compare_cluster_counts(
         Data sets without clusters, >= 2: every feature permuted on its own. The gap and the excess
         are taken from the same.
     n_jobs : int, default=None
-        Subsamples and references worked on at once, in threads. The table does not depend on it.
+        Threads; None and -1 are all cores that the process may use. The table does not
+        depend on it. Subsamples and references are fitted side by side, as by `GapSearch`.
     random_state : None, int, RandomState or Generator, default=None
         Every number of clusters sees the same subsamples and references. None draws fresh entropy,
         and never NumPy's global generator.
@@ -86,7 +91,7 @@ def compare_cluster_counts(
     Raises
     ------
     TypeError
-        If the estimator has no `sparsity` to tune.
+        If the estimator lacks a `path` or one of these parameters, as `SparseClustering` does.
     ValueError
         If a number of clusters is below 2, or too large for a subsample.
 
@@ -103,8 +108,11 @@ def compare_cluster_counts(
     >>> select_cluster_count(table, "excess")
     3
     """
-    if not hasattr(estimator, "path") or "sparsity" not in estimator.get_params():
-        raise TypeError(f"estimator={estimator!r} should have a `sparsity` to tune and a `path`.")
+    if not hasattr(estimator, "path") or not estimator.get_params().keys() >= NEEDED:
+        raise TypeError(
+            f"estimator={estimator!r} should have a `path` and the parameters "
+            f"{', '.join(sorted(NEEDED))}, as L0KMeans and L1KMeans have."
+        )
     n_splits = check_count("n_splits", n_splits, 1)
     n_references = check_count("n_references", n_references, 2)
     X = check_array(X, dtype=[np.float64, np.float32])
@@ -120,9 +128,9 @@ def compare_cluster_counts(
         n_splits=n_splits,
         n_references=n_references,
         seed=int(seed_sequence(random_state).generate_state(1)[0]),
-        parallel=Parallel(n_jobs=n_jobs, require="sharedmem"),
     )
-    rows = [tuning.measure(clone(estimator).set_params(n_clusters=count)) for count in counts]
+    with grant_threads(n_jobs):
+        rows = [tuning.measure(clone(estimator).set_params(n_clusters=count)) for count in counts]
     table = pd.DataFrame(rows)
     table.insert(0, "n_clusters", counts)
     return table
@@ -182,24 +190,19 @@ class _Tuning:
     n_splits: int
     n_references: int
     seed: int
-    parallel: Parallel
 
     def measure(self, estimator) -> dict[str, float]:
         """Tune one number of clusters by the gap, and judge the fit that it takes."""
         path = clone(estimator).set_params(random_state=self.seed).path(self.X, self.sparsities)
         objectives, beside = zip(
-            *self.parallel(
-                delayed(self._fit_reference)(estimator, index) for index in range(self.n_references)
-            ),
+            *self._side_by_side(partial(self._fit_reference, estimator), self.n_references),
             strict=True,
         )
         own = path.first_objectives
         gaps = gap_curve(self.sparsities, path.n_selected, own, np.array(objectives))
         best = select_sparsity(gaps, "auto", feature_limit(self.X, path))
-        agreements = self.parallel(
-            delayed(self._agreement)(estimator, self.X, path, index, self.seed)
-            for index in range(self.n_splits)
-        )
+        agreement = partial(self._agreement, estimator, self.X, path, seed=self.seed)
+        agreements = list(self._side_by_side(agreement, self.n_splits))
         stability = float(np.mean(agreements, axis=0)[best])
         reference_stability = float(np.mean(beside, axis=0)[best])
         chosen = gaps.iloc[best]
@@ -213,6 +216,9 @@ class _Tuning:
             "excess": stability - reference_stability,
         }
 
+    def _side_by_side(self, work: Callable[[int], Any], count: int) -> Iterator[Any]:
+        return run_side_by_side(work, range(count), None, self.X.nbytes)
+
     def _fit_reference(self, estimator, index: int) -> tuple[np.ndarray, np.ndarray]:
         """Give a reference's objectives and mean agreement at every sparsity."""
         # Subsamples are rows; the reference is a transpose.
@@ -220,12 +226,13 @@ class _Tuning:
         seed = reference_seed(self.seed, index)
         path = clone(estimator).set_params(random_state=seed).path(data, self.sparsities)
         agreements = [
-            self._agreement(estimator, data, path, split, seed) for split in range(self.n_splits)
+            self._agreement(estimator, data, path, split, seed=seed)
+            for split in range(self.n_splits)
         ]
         return path.first_objectives, np.mean(agreements, axis=0)
 
     def _agreement(
-        self, estimator, X: np.ndarray, path: SparsityPath, index: int, seed: int
+        self, estimator, X: np.ndarray, path: SparsityPath, index: int, *, seed: int
     ) -> np.ndarray:
         return resample(
             estimator,

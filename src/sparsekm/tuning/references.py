@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from sklearn.base import clone
 
-from sparsekm.cluster.matrix import CentredMatrix
+from sparsekm.cluster.matrices.matrix import CentredMatrix
 from sparsekm.tuning.correlation_shrinkage import correlation_shrinkage
 from sparsekm.tuning.gaussian_mixing import mix_rows
 
@@ -96,11 +96,11 @@ def reference_objectives(
     seed: int,
     reference: str = "permutation",
 ) -> np.ndarray:
-    """Fit the path of one reference with the same search as the first pass on the data.
+    """Search one reference as the data are searched.
 
     Parameters
     ----------
-    estimator : estimator with `path`
+    estimator : estimator with `search_objectives`
         Its own `random_state` is not used.
     X : ndarray of shape (n_samples, n_features)
     sparsities : ndarray of shape (n_sparsities,)
@@ -117,18 +117,8 @@ def reference_objectives(
     """
     # The reference is nobody else's: it is centred where it is, without another copy.
     data = CentredMatrix(REFERENCES[reference](X, index=index, seed=seed), copy=False)
-    fitted = clone(estimator).set_params(
-        random_state=reference_seed(seed, index), **first_pass(estimator)
-    )
-    return fitted.path(data, sparsities).first_objectives
-
-
-def first_pass(estimator) -> dict[str, int]:
-    """Give the parameter that leaves a path unswept, where the estimator has it.
-
-    A reference is not swept: its objectives are compared with `SparsityPath.first_objectives`.
-    """
-    return {"n_sweeps": 0} if "n_sweeps" in estimator.get_params() else {}
+    fitted = clone(estimator).set_params(random_state=reference_seed(seed, index))
+    return fitted.search_objectives(data, sparsities)
 
 
 def _reference_generator(seed: int, index: int) -> np.random.Generator:

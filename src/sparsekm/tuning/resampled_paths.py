@@ -12,14 +12,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from joblib import Parallel, delayed
 from sklearn.base import clone
 
-from sparsekm.cluster.matrix import CentredMatrix
+from sparsekm.cluster.matrices.matrix import CentredMatrix
+from sparsekm.cluster.matrices.matrix_checks import count_distinct
 from sparsekm.cluster.screening import marginal_scores
+from sparsekm.cluster.search.starts import ScreenedFeatures
 from sparsekm.cluster.sparsity_path import SparsityPath
-from sparsekm.cluster.starts import ScreenedFeatures
-from sparsekm.cluster.validation import count_distinct
+from sparsekm.runtime.threads import run_side_by_side
 from sparsekm.tuning.resampling import label_everyone
 from sparsekm.tuning.separation import margin_ratio
 
@@ -33,7 +33,6 @@ FEATURE_SHARE = 0.5
 MOST_SAMPLES = 4000
 # Enough of a search for one of many fits that are averaged.
 N_INIT = 2
-N_SWEEPS = 4
 N_SCREENED_STARTS = 3
 
 # Resampled fits have no cluster of fewer samples, or of fewer than a quarter of the mean size: with
@@ -117,7 +116,7 @@ def resample_paths(
     scaled = _scale_sparsities(estimator.penalty, sparsities, share, len(features))
     guard = _smallest_cluster(estimator, len(X)) * len(rows) // len(X)
     estimator = clone(estimator).set_params(
-        n_init=N_INIT, n_sweeps=N_SWEEPS, min_cluster_size=max(1, guard), n_jobs=1, verbose=0
+        n_init=N_INIT, min_cluster_size=max(1, guard), n_jobs=None, verbose=0
     )
     seeds = [int(state) for state in rng.integers(2**31, size=len(FAMILIES))]
     labels = np.empty((len(families), len(sparsities), len(X)), np.int16)
@@ -145,7 +144,7 @@ def resample_all(
     seed: int,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[ResampledPaths]:
-    """Fit the paths of several resamplings, as many at once as the estimator has jobs.
+    """Fit the paths of several resamplings, side by side in the estimator's threads.
 
     Parameters
     ----------
@@ -161,13 +160,12 @@ def resample_all(
     list of ResampledPaths
         In the order of `indices`.
     """
-    at_once = Parallel(n_jobs=estimator.n_jobs, require="sharedmem", return_as="generator")
-    jobs = (
-        delayed(resample_paths)(estimator, X, sparsities, index=index, seed=seed)
-        for index in indices
-    )
+
+    def work(index):
+        return resample_paths(estimator, X, sparsities, index=index, seed=seed)
+
     found: list[ResampledPaths] = []
-    for resampled in at_once(jobs):
+    for resampled in run_side_by_side(work, indices, estimator.n_jobs, X.nbytes):
         found.append(resampled)
         if progress is not None:
             progress(len(found), len(indices))

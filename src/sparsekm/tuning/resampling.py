@@ -18,8 +18,8 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
 
-from sparsekm.cluster.centers import cluster_centers
-from sparsekm.cluster.lloyd import WeightedFeatures, nearest_centers
+from sparsekm.cluster.kmeans.assignment import WeightedFeatures, nearest_centers
+from sparsekm.cluster.matrices.centers import cluster_centers
 
 SCHEMES = ["subsample", "halves"]
 # The share of the samples in a subsample: enough for the fit to be nearly the whole's.

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from sparsekm.cluster.centers import cluster_centers
+from sparsekm.cluster.matrices.centers import cluster_centers
+from sparsekm.runtime.one_blas_thread import one_blas_thread
 
 
 def margin_ratio(X: np.ndarray, part: np.ndarray, labels: np.ndarray, weights: np.ndarray) -> float:
@@ -40,7 +41,9 @@ def margin_ratio(X: np.ndarray, part: np.ndarray, labels: np.ndarray, weights: n
         return float("nan")
     values = (X[:, support] - shift) * root
     # Squared distances less those of the samples from the origin, which cancel below.
-    distances = np.einsum("kj,kj->k", centers, centers) - 2 * values @ centers.T
+    with one_blas_thread:
+        products = values @ centers.T
+    distances = np.square(centers).sum(axis=1) - 2 * products
     order = np.argsort(distances, axis=1)[:, :2]
     nearest, second = np.take_along_axis(distances, order, axis=1).T
     gaps = np.linalg.norm(centers[order[:, 0]] - centers[order[:, 1]], axis=1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -12,11 +12,13 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from sparsekm.cluster.estimator_base import read_array, remember_features
+from sparsekm.cluster.argument_types import Data, Seed
 from sparsekm.cluster.estimators import L0KMeans, L1KMeans
-from sparsekm.cluster.seeds import seed_sequence
+from sparsekm.cluster.fitted_state import read_array, remember_features
 from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.cluster.validation import check_choice, check_count
+from sparsekm.runtime.random_state import seed_sequence
+from sparsekm.runtime.threads import grant_threads
 from sparsekm.tuning.clusterability import Clusterability, association_test, separation_test
 from sparsekm.tuning.consensus import coassociation, sample_confidence
 from sparsekm.tuning.consensus_choice import (
@@ -68,9 +70,6 @@ class Conclusion:
 
     def sentence(self) -> str:
         """Say what decided, and how sure it is."""
-        table = self.table
-        kept = table["n_selected"].to_numpy()
-        admissible = kept[table["admissible"].to_numpy()]
         family = FAMILIES.index(self.consensus.family)
         start = {
             "optimum": "the search for the optimum decided the start, because features on their "
@@ -83,10 +82,21 @@ class Conclusion:
         return (
             f"{evidence} of clusters: {self.clusterability.reason}; {start} (two resamplings agree "
             f"with an adjusted Rand index of {self.consensus.reproducibility[family].mean():.2f}); "
-            f"{self.fit.n_selected[0]:,} of {self.fit.weights.shape[1]:,} features are kept, and "
-            f"{admissible.min():,} to {admissible.max():,} would do as well; a sample is in its "
+            f"{self.fit.n_selected[0]:,} of {self.fit.weights.shape[1]:,} features are kept"
+            f"{self._alternatives()}; a sample is in its "
             f"cluster in {self.confidence.mean():.0%} of the resampled fits on average."
         )
+
+    def _alternatives(self) -> str:
+        """Name the other numbers of features whose fits agree as well with the resampled ones."""
+        if len(self.table) == 1:
+            return ""
+        as_good = set(self.table.loc[self.table["admissible"], "n_selected"])
+        others = [f"{count:,}" for count in sorted(as_good - {*self.fit.n_selected})]
+        if not others:
+            return ", and no other number that was tried does as well"
+        listed = " or ".join([", ".join(others[:-1]), others[-1]][-len(others) :])
+        return f", and {listed} would do as well"
 
 
 class SparseKMeans(SelectorMixin, ClusterMixin, BaseEstimator):
@@ -110,8 +120,8 @@ class SparseKMeans(SelectorMixin, ClusterMixin, BaseEstimator):
         Controls the randomness. Each resampling depends on (seed, index) alone. None draws fresh
         entropy, and never NumPy's global generator.
     n_jobs : int, default=None
-        Resamplings fitted at once, in threads (None is 1, -1 all cores). Results do not depend on
-        it.
+        Threads; None and -1 are all cores that the process may use. Results do not
+        depend on it. Resamplings are fitted side by side, as references are by `GapSearch`.
     verbose : int, default=0
         Whether to print progress.
 
@@ -164,15 +174,15 @@ class SparseKMeans(SelectorMixin, ClusterMixin, BaseEstimator):
 
     def __init__(
         self,
-        n_clusters=8,
+        n_clusters: int = 8,
         *,
-        penalty="l0",
-        sparsity="auto",
-        min_cluster_size=1,
-        random_state=None,
-        n_jobs=None,
-        verbose=0,
-    ):
+        penalty: str = "l0",
+        sparsity: float | str = "auto",
+        min_cluster_size: int = 1,
+        random_state: Seed = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
         self.n_clusters = n_clusters
         self.penalty = penalty
         self.sparsity = sparsity
@@ -181,7 +191,7 @@ class SparseKMeans(SelectorMixin, ClusterMixin, BaseEstimator):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def fit(self, X, y=None):
+    def fit(self, X: Data, y: object = None) -> Self:
         """Resample, find the consensus and fit from it.
 
         Parameters
@@ -203,7 +213,8 @@ class SparseKMeans(SelectorMixin, ClusterMixin, BaseEstimator):
         if self.sparsity is None or (isinstance(self.sparsity, str) and self.sparsity != "auto"):
             raise ValueError(f"sparsity={self.sparsity!r} should be 'auto' or a number.")
         estimator = self.make_estimator()
-        seed = estimator.random_state
+        # A number, which make_estimator drew.
+        seed: Any = estimator.random_state
         if not isinstance(self.sparsity, str):
             estimator.set_params(sparsity=self.sparsity)
         # Refuses what cannot be clustered before anything is resampled.
@@ -213,11 +224,12 @@ class SparseKMeans(SelectorMixin, ClusterMixin, BaseEstimator):
             estimator, X, sparsities, range(N_RESAMPLINGS), seed=seed, progress=self._tell
         )
         number = None if isinstance(self.sparsity, str) else self.sparsity
-        found = conclude(estimator, X, sparsities, resamplings, seed=seed, sparsity=number)
+        with grant_threads(self.n_jobs):
+            found = conclude(estimator, X, sparsities, resamplings, seed=seed, sparsity=number)
         remember_features(self, given)
         return self._learn(estimator, given, found)
 
-    def predict(self, X):
+    def predict(self, X: Data) -> np.ndarray:
         """Label samples by their nearest centre under the feature weights.
 
         Parameters

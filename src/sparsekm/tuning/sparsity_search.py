@@ -5,26 +5,31 @@ from __future__ import annotations
 import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin, MetaEstimatorMixin, clone
 from sklearn.feature_selection import SelectorMixin
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from sparsekm.cluster.estimator_base import read_array, remember_features
-from sparsekm.cluster.seeds import seed_sequence
+from sparsekm.cluster.argument_types import Data
+from sparsekm.cluster.fitted_state import read_array, remember_features
 from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.cluster.validation import resolve_sparsities
+from sparsekm.runtime.random_state import seed_sequence
+from sparsekm.runtime.threads import grant_threads
 from sparsekm.tuning.grid import default_sparsities
 
 
 class SparsitySearch(MetaEstimatorMixin, SelectorMixin, ClusterMixin, BaseEstimator):
     """Base of the searches: a path over a grid, and one of its fits taken as it stands.
 
-    A subclass has at least the parameters estimator, sparsities and random_state, and says in
-    `fit` which row of `results_` it takes.
+    A subclass has at least the parameters estimator, sparsities, random_state and n_jobs, and says
+    in `fit` which row of `results_` it takes.
     """
 
-    def predict(self, X):
+    @available_if(lambda self: hasattr(self.estimator, "predict"))
+    def predict(self, X: Data) -> np.ndarray:
         """Label samples by the best estimator."""
         check_is_fitted(self)
-        return self.best_estimator_.predict(X)
+        with grant_threads(self.n_jobs):
+            return self.best_estimator_.predict(X)
 
     def _get_support_mask(self):
         check_is_fitted(self)
@@ -56,6 +61,7 @@ class SparsitySearch(MetaEstimatorMixin, SelectorMixin, ClusterMixin, BaseEstima
         self.best_sparsity_ = sparsities[index].item()
         self.path_ = path
         self.best_estimator_ = estimator.set_params(sparsity=self.best_sparsity_)
-        self.best_estimator_.adopt(X, path, index)
+        with grant_threads(self.n_jobs):
+            self.best_estimator_.adopt(X, path, index)
         self.labels_ = self.best_estimator_.labels_
         self.feature_weights_ = self.best_estimator_.feature_weights_

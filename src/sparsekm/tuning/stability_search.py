@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from joblib import Parallel, delayed
-
 from sparsekm.cluster.validation import check_choice, check_count
+from sparsekm.runtime.threads import grant_threads, run_side_by_side
 from sparsekm.tuning.evidence import Evidence, weigh_evidence
 from sparsekm.tuning.noise_correlation import fair_reference, noise_correlation
 from sparsekm.tuning.references import REFERENCES
@@ -37,8 +36,8 @@ class StabilitySearch(SparsitySearch):
         that the choice drops are independent of each other, and draws from a Gaussian where they
         correlate (`sparsekm.tuning.noise_correlation`).
     n_jobs : int, default=None
-        Resamplings and references worked on at once, in threads; each is one more matrix in
-        memory. Results do not depend on it.
+        Threads; None and -1 are all cores that the process may use. Results do not
+        depend on it. Resamplings are fitted side by side, as references are by `GapSearch`.
     random_state : None, int, RandomState or Generator, default=None
         Controls the randomness of resamplings, references and searches. Each depends on (seed,
         index) alone. None draws fresh entropy, and never NumPy's global generator.
@@ -134,7 +133,8 @@ class StabilitySearch(SparsitySearch):
         self._check_parameters()
         given = X
         X, estimator, sparsities, seed = self._prepare(X)
-        path = estimator.path(X, sparsities)
+        with grant_threads(self.n_jobs):
+            path = estimator.path(X, sparsities)
         self._report("data", 0, 0)
         resamplings = self._resample(X, path, seed)
         self.results_ = stability_curve(path, *gather_resamplings(resamplings))
@@ -176,9 +176,7 @@ class StabilitySearch(SparsitySearch):
             self._report("split", index + 1, self.n_splits)
             return resampling
 
-        return Parallel(n_jobs=self.n_jobs, require="sharedmem")(
-            delayed(work)(index) for index in range(self.n_splits)
-        )
+        return list(run_side_by_side(work, range(self.n_splits), self.n_jobs, X.nbytes))
 
     def weigh_evidence(self, X, *, reference: str, n_references: int) -> Evidence:
         """Compare the data with references of a kind; `fit` does so with those asked for.

@@ -1,12 +1,15 @@
 """Repetitions that are kept: a run that was cut short ends in the same bits."""
 
+import zipfile
+
+import numpy as np
 import pytest
 
-from sparsekm.simulation import study_tables
-from sparsekm.simulation.method_rows import get_row
-from sparsekm.simulation.repetition import Effort, draw_data, run_repetition
-from sparsekm.simulation.repetition_store import RepetitionStore, parameter_digest
-from sparsekm.simulation.settings import get_setting
+from sparsekm.studies.paper import study_tables
+from sparsekm.studies.paper.method_rows import get_row
+from sparsekm.studies.paper.repetition import Effort, draw_data, run_repetition
+from sparsekm.studies.paper.repetition_store import RepetitionStore, parameter_digest
+from sparsekm.studies.paper.settings import get_setting
 
 SETTING, ROW = get_setting("experiment_3", "p25"), get_row("l0_carried")
 EFFORT = Effort(n_init=1, n_sparsities=3, n_references=2)
@@ -72,6 +75,12 @@ def test_a_damaged_file_counts_as_absent(tmp_path, counted):
     counted.clear()
     assert run(RepetitionStore(tmp_path, "d"), replicates=2) == whole
     assert counted == [0, 1]
+    with zipfile.ZipFile(tmp_path / "0.npz", "w") as archive:
+        for name in ("metrics", "weights", "gap"):
+            archive.writestr(f"{name}.npy", b"no array")
+        with archive.open("digest.npy", "w") as member:
+            np.lib.format.write_array(member, np.array("d"))
+    assert RepetitionStore(tmp_path, "d").load(0) is None
 
 
 def test_the_digest_changes_with_every_parameter():

@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sparsekm.simulation.study_summary import summarise
-from sparsekm.simulation.versus_paper import (
+from sparsekm.studies.paper.study_summary import summarise
+from sparsekm.studies.paper.versus_paper import (
     compare_rows,
     difference_in_units,
     explain_differences,

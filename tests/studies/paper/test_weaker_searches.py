@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from sparsekm.cluster.estimators import KMeans, L0KMeans
-from sparsekm.cluster.matrix import CentredMatrix
+from sparsekm.cluster.matrices.matrix import CentredMatrix
 from sparsekm.simulation.designs import experiment_2
-from sparsekm.simulation.weaker_searches import (
+from sparsekm.studies.paper.weaker_searches import (
     CarriedL0KMeans,
     CarriedL1KMeans,
     LloydKMeans,

@@ -3,8 +3,13 @@
 import numpy as np
 import pytest
 
-from sparsekm.theory.expected_scores import DISTRIBUTIONS, expected_score, mislabel, simulate_scores
-from sparsekm.theory.level_model import three_levels
+from sparsekm.studies.theory.expected_scores import (
+    DISTRIBUTIONS,
+    expected_score,
+    mislabel,
+    simulate_scores,
+)
+from sparsekm.studies.theory.level_model import three_levels
 
 
 def test_the_expectation_is_the_papers_double_sum_of_levels_plus_k_minus_one(seed):

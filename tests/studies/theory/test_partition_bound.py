@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from sparsekm.theory.level_model import LevelModel, three_levels
-from sparsekm.theory.partition_bound import best_impure_value, ecr_bound, impurity_curve
-from sparsekm.theory.partition_consistency import simulate_partitions, tabulate_bounds
+from sparsekm.studies.theory.level_model import LevelModel, three_levels
+from sparsekm.studies.theory.partition_bound import best_impure_value, ecr_bound, impurity_curve
+from sparsekm.studies.theory.partition_consistency import simulate_partitions, tabulate_bounds
 
 
 @pytest.fixture(scope="module")

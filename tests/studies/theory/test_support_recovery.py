@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from sparsekm.theory.level_model import LevelModel, three_levels
-from sparsekm.theory.plane import Plane
-from sparsekm.theory.recovery_diagram import FITS, simulate_recovery
-from sparsekm.theory.support_recovery import (
+from sparsekm.studies.theory.level_model import LevelModel, three_levels
+from sparsekm.studies.theory.plane import Plane
+from sparsekm.studies.theory.recovery_diagram import FITS, simulate_recovery
+from sparsekm.studies.theory.support_recovery import (
     conditions_of_theorem_4,
     oracle_recovery_probability,
     samples_for_growth,

@@ -3,14 +3,14 @@
 import pandas as pd
 import pytest
 
-from sparsekm.reporting.style import figure_svg
-from sparsekm.theory.bound_figure import bound_figure
-from sparsekm.theory.drawing import draw_theory, write_figure
-from sparsekm.theory.expected_scores import simulate_scores
-from sparsekm.theory.level_model import three_levels
-from sparsekm.theory.partition_consistency import simulate_partitions, tabulate_bounds
-from sparsekm.theory.plane import Plane
-from sparsekm.theory.recovery_diagram import simulate_recovery
+from sparsekm.figures.style import figure_svg
+from sparsekm.studies.theory.bound_figure import bound_figure
+from sparsekm.studies.theory.drawing import draw_theory, write_figure
+from sparsekm.studies.theory.expected_scores import simulate_scores
+from sparsekm.studies.theory.level_model import three_levels
+from sparsekm.studies.theory.partition_consistency import simulate_partitions, tabulate_bounds
+from sparsekm.studies.theory.plane import Plane
+from sparsekm.studies.theory.recovery_diagram import simulate_recovery
 
 # What the tests look at is made once in each process.
 pytestmark = pytest.mark.xdist_group("theory figures")

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from sparsekm.simulation.designs import experiment_2
-from sparsekm.tuning.study.comparison import StudyEffort, compare_rules, rule_costs
-from sparsekm.tuning.study.study_data import StudyData
+from sparsekm.studies.tuning.comparison import StudyEffort, compare_rules, rule_costs
+from sparsekm.studies.tuning.study_data import StudyData
 
 EFFORT = StudyEffort(n_init=1, n_sparsities=3, n_references=2, n_splits=2, min_cluster_size=3)
 

@@ -5,12 +5,12 @@ import pytest
 
 from sparsekm.cluster.estimators import L0KMeans
 from sparsekm.simulation.gaussian_clusters import gaussian_clusters
-from sparsekm.tuning.references import permuted_reference, reference_seed
-from sparsekm.tuning.study.false_discovery import (
+from sparsekm.studies.tuning.false_discovery import (
     Discoveries,
     fit_beside_controls,
     select_discoveries,
 )
+from sparsekm.tuning.references import permuted_reference, reference_seed
 
 GRID = np.array([10.0, 20.0, 30.0, 60.0, 120.0])
 ESTIMATOR = L0KMeans(3, n_init=2)

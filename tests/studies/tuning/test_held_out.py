@@ -7,13 +7,13 @@ import pytest
 
 from sparsekm.cluster.estimators import L0KMeans, L1KMeans
 from sparsekm.simulation.gaussian_clusters import gaussian_clusters
-from sparsekm.tuning.resampling import split_rows
-from sparsekm.tuning.study.held_out import (
+from sparsekm.studies.tuning.held_out import (
     excess_scores,
     held_out_separation,
     select_held_out,
     separation,
 )
+from sparsekm.tuning.resampling import split_rows
 
 GRID = np.array([4.0, 12.0, 36.0, 60.0])
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from sparsekm import GapSearch
-from sparsekm.registry import METHODS, Method
-from sparsekm.storage.input_error import InputError
+from sparsekm.io.input_error import InputError
+from sparsekm.pipeline.registry import METHODS, Method
 from sparsekm.studies.yardstick.runner import GapEffort, run_seeds, set_up
 
 EFFORT = GapEffort(n_sparsities=3, n_references=2)

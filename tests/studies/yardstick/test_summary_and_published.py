@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sparsekm.registry import METHODS
-from sparsekm.reporting.style import figure_png, figure_svg
+from sparsekm.figures.style import figure_png, figure_svg
+from sparsekm.pipeline.registry import METHODS
 from sparsekm.studies.yardstick.figure import yardstick_figure
 from sparsekm.studies.yardstick.published import STATUSES, read_published, set_beside
 from sparsekm.studies.yardstick.summary import count_wins, summarise

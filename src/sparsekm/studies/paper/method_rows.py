@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from sparsekm.registry import METHODS, get_method
+from sparsekm.pipeline.registry import METHODS, get_method
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class MethodRow:
     tuning : mapping
         ``n_sparsities``, ``n_references`` and ``rule``, over the common ones.
     searcher : str
-        Class in `sparsekm.simulation.weaker_searches` in place of the registry's.
+        Class in `sparsekm.studies.paper.weaker_searches` in place of the registry's.
     features : {"all", "relevant"}
         Which features it sees.
     standardise : bool
@@ -64,7 +64,7 @@ class MethodRow:
     def estimator(self) -> type:
         """Class of the estimator."""
         if self.searcher:
-            from sparsekm.simulation import weaker_searches
+            from sparsekm.studies.paper import weaker_searches
 
             return getattr(weaker_searches, self.searcher)
         return METHODS[self.method].estimator

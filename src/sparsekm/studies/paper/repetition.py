@@ -17,10 +17,10 @@ from sparsekm.metrics.support_metrics import (
     proper_nonzero_weights,
     proper_zero_weights,
 )
+from sparsekm.pipeline.seeds import derive_seed
 from sparsekm.simulation.designs import EXPERIMENTS, SimulatedData, replicate_seed
-from sparsekm.simulation.method_rows import MethodRow
-from sparsekm.simulation.settings import Setting
-from sparsekm.storage.seeds import derive_seed
+from sparsekm.studies.paper.method_rows import MethodRow
+from sparsekm.studies.paper.settings import Setting
 from sparsekm.tuning.gap_search import GapSearch
 from sparsekm.tuning.grid import default_sparsities
 

@@ -15,11 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from sparsekm.simulation.repetition import GAP_COLUMNS, METRICS, Repetition
-from sparsekm.storage.atomic import atomic_path
-from sparsekm.storage.checked_zip import open_zip
-from sparsekm.storage.input_error import InputError
-from sparsekm.storage.npy_arrays import read_array
+from sparsekm.io.atomic import atomic_path
+from sparsekm.studies.paper.repetition import GAP_COLUMNS, METRICS, Repetition
 
 
 def parameter_digest(parameters: Mapping[str, Any]) -> str:
@@ -52,16 +49,22 @@ class RepetitionStore:
     def load(self, replicate: int) -> Repetition | None:
         """Give a kept repetition; None where it is absent, damaged or of other parameters."""
         try:
-            with open_zip(self._file(replicate)) as archive:
-                if str(read_array(archive, "digest", kinds="U", ndim=0)) != self.digest:
+            with (
+                self._file(replicate).open("rb") as opened,
+                np.load(opened, allow_pickle=False) as archive,
+            ):
+                if str(archive["digest"]) != self.digest:
                     return None
-                metrics = read_array(archive, "metrics", kinds="f", ndim=1)
-                weights = read_array(archive, "weights", kinds="f", ndim=1)
-                gap = read_array(archive, "gap", kinds="f", ndim=2)
-        except (FileNotFoundError, InputError):
+                metrics, weights, gap = (
+                    np.asarray(archive[name]) for name in ("metrics", "weights", "gap")
+                )
+        # A damaged file can fail anywhere inside zipfile or NumPy, with almost any error.
+        except Exception:
             return None
-        sound = metrics.size == len(METRICS) and np.isfinite(weights).all()
-        if not sound or gap.shape[1] not in (0, len(GAP_COLUMNS)):
+        numbers = all(values.dtype == np.float64 for values in (metrics, weights, gap))
+        if not numbers or metrics.shape != (len(METRICS),) or (weights.ndim, gap.ndim) != (1, 2):
+            return None
+        if not np.isfinite(weights).all() or gap.shape[1] not in (0, len(GAP_COLUMNS)):
             return None
         return Repetition(dict(zip(METRICS, metrics.tolist(), strict=True)), weights, gap)
 

@@ -46,6 +46,20 @@ PAPER_SETTINGS = (
     *(Setting("experiment_4", f"rho{rho}", f"ρ = {rho}", {"rho": rho}) for rho in (0.1, 0.3)),
 )
 
+EXPERIMENT_ARGUMENTS = {
+    "experiment_1": ("n_features", "n_relevant", "cluster_size", "mu", "standardise", "ddof"),
+    "experiment_2": ("mu", "n_features", "n_relevant", "cluster_size", "standardise", "ddof"),
+    "experiment_3": ("n_features", "standardise", "ddof"),
+    "experiment_4": (
+        *("rho", "n_features", "n_relevant", "cluster_size", "mu"),
+        *("standardise", "ddof"),
+    ),
+}
+"""Keyword arguments of each experiment's function besides `random_state`.
+
+A configuration is checked against them where NumPy, and so the functions, may be absent.
+"""
+
 
 def select_settings(names: Iterable[str]) -> list[Setting]:
     """List the settings that are asked for, in the order of the paper.

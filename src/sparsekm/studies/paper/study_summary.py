@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from sparsekm.simulation.method_rows import METHOD_ROWS
-from sparsekm.simulation.repetition import METRICS
-from sparsekm.simulation.settings import PAPER_SETTINGS
-from sparsekm.simulation.study_tables import KEYS
+from sparsekm.studies.paper.method_rows import METHOD_ROWS
+from sparsekm.studies.paper.repetition import METRICS
+from sparsekm.studies.paper.settings import PAPER_SETTINGS
+from sparsekm.studies.paper.study_tables import KEYS
 
 PAPER_COLUMNS = ("experiment", "setting", "method", "metric", "value", "bracket")
 

@@ -8,10 +8,16 @@ import numpy as np
 import pandas as pd
 
 from sparsekm.simulation.designs import SimulatedData
-from sparsekm.simulation.method_rows import MethodRow
-from sparsekm.simulation.repetition import GAP_COLUMNS, METRICS, Effort, Repetition, run_repetition
-from sparsekm.simulation.repetition_store import RepetitionStore
-from sparsekm.simulation.settings import Setting
+from sparsekm.studies.paper.method_rows import MethodRow
+from sparsekm.studies.paper.repetition import (
+    GAP_COLUMNS,
+    METRICS,
+    Effort,
+    Repetition,
+    run_repetition,
+)
+from sparsekm.studies.paper.repetition_store import RepetitionStore
+from sparsekm.studies.paper.settings import Setting
 
 KEYS = ("experiment", "setting", "method")
 _COUNTS = ["nw", "pzw", "pnw"]

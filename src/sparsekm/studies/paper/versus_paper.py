@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from sparsekm.simulation.method_rows import METHOD_ROWS, MethodRow
+from sparsekm.studies.paper.method_rows import METHOD_ROWS, MethodRow
 
 LIMIT = 2.0
 """A larger difference, in units, is to be explained."""

@@ -11,11 +11,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from sparsekm.cluster.alternation import alternate, weigh_partition
-from sparsekm.cluster.crossover import canonical_labels
 from sparsekm.cluster.estimators import KMeans, L0KMeans, L1KMeans
+from sparsekm.cluster.kmeans.seeding import nearest_seeds
 from sparsekm.cluster.partition_step import ROUGH_SWEEPS, KMeansPartition
-from sparsekm.cluster.seeding import nearest_seeds
-from sparsekm.cluster.seeds import seed_sequence
+from sparsekm.cluster.search.crossover import canonical_labels
+from sparsekm.runtime.one_blas_thread import one_blas_thread
+from sparsekm.runtime.random_state import seed_sequence
 
 
 @dataclass(frozen=True)
@@ -59,8 +60,8 @@ def iterate_lloyd(
         centers = np.zeros((n_clusters, rows.shape[1]))
         for k in np.unique(labels):
             centers[k] = rows[labels == k].mean(axis=0)
-        # einsum and not the BLAS, whose bits depend on its version.
-        distances = (centers**2).sum(axis=1) - 2 * np.einsum("ij,kj->ik", rows, centers)
+        with one_blas_thread:
+            distances = (centers**2).sum(axis=1) - 2 * rows @ centers.T
         empty = np.setdiff1d(np.arange(n_clusters), labels)
         if empty.size:
             own = distances[np.arange(len(labels)), labels] + (rows**2).sum(axis=1)
@@ -102,7 +103,9 @@ class _Unshared:
 
     _carried = False
 
-    def _fit_path(self, matrix, partition, weight_steps, search, progress=None):
+    def _fit_path(
+        self, matrix, partition, weight_steps, search, progress=None, objectives_only=False
+    ):
         effort = self._effort()
         seeds = seed_sequence(self.random_state).spawn(effort.n_init)
         generators = [np.random.default_rng(seed) for seed in seeds]

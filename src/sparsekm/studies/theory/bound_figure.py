@@ -8,8 +8,8 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
-from sparsekm.reporting.style import GREY, MARKERS, categorical_colors, figure_style, new_figure
-from sparsekm.theory.level_model import three_levels
+from sparsekm.figures.style import GREY, MARKERS, categorical_colors, figure_style, new_figure
+from sparsekm.studies.theory.level_model import three_levels
 
 
 def bound_figure(partitions: pd.DataFrame, bounds: pd.DataFrame, p_star_of_paper: int) -> Figure:
@@ -18,7 +18,7 @@ def bound_figure(partitions: pd.DataFrame, bounds: pd.DataFrame, p_star_of_paper
     Parameters
     ----------
     partitions : DataFrame
-        As `sparsekm.theory.partition_consistency.simulate_partitions` returns it.
+        As `sparsekm.studies.theory.partition_consistency.simulate_partitions` returns it.
     bounds : DataFrame
         As `tabulate_bounds` there returns it.
     p_star_of_paper : int

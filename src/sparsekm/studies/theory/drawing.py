@@ -9,13 +9,13 @@ from typing import Any
 import pandas as pd
 from matplotlib.figure import Figure
 
-from sparsekm.reporting.style import figure_pdf, figure_svg
-from sparsekm.storage.atomic import atomic_path, write_text
-from sparsekm.theory.bound_figure import bound_caption, bound_figure
-from sparsekm.theory.phase_captions import condition_caption, recovery_caption
-from sparsekm.theory.phase_figure import condition_figure, recovery_figure
-from sparsekm.theory.plane import Plane
-from sparsekm.theory.score_figure import score_caption, score_figure
+from sparsekm.figures.style import figure_pdf, figure_svg
+from sparsekm.io.atomic import atomic_path, write_text
+from sparsekm.studies.theory.bound_figure import bound_caption, bound_figure
+from sparsekm.studies.theory.phase_captions import condition_caption, recovery_caption
+from sparsekm.studies.theory.phase_figure import condition_figure, recovery_figure
+from sparsekm.studies.theory.plane import Plane
+from sparsekm.studies.theory.score_figure import score_caption, score_figure
 
 # Relevant features in the paper's Experiment 2.
 RELEVANT_IN_PAPER = 50

@@ -17,10 +17,10 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pandas as pd
 
-from sparsekm.cluster.matrix import CentredMatrix
-from sparsekm.cluster.scatter import feature_scores
+from sparsekm.cluster.matrices.matrix import CentredMatrix
+from sparsekm.cluster.matrices.scatter import feature_scores
 from sparsekm.simulation.replicate_seed import replicate_seed
-from sparsekm.theory.level_model import LevelModel
+from sparsekm.studies.theory.level_model import LevelModel
 
 # Both of mean 0 and variance 1; the theorem asks for no more.
 DISTRIBUTIONS: dict[str, Callable] = {

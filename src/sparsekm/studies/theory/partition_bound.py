@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import linprog
 
-from sparsekm.theory.level_model import LevelModel
+from sparsekm.studies.theory.level_model import LevelModel
 
 
 def best_impure_value(

@@ -11,8 +11,8 @@ from sparsekm.cluster.estimators import KMeans
 from sparsekm.metrics.partition_metrics import error_clustering_rate
 from sparsekm.simulation.gaussian_clusters import gaussian_clusters
 from sparsekm.simulation.replicate_seed import replicate_seed
-from sparsekm.theory.level_model import three_levels
-from sparsekm.theory.partition_bound import ecr_bound, impurity_curve
+from sparsekm.studies.theory.level_model import three_levels
+from sparsekm.studies.theory.partition_bound import ecr_bound, impurity_curve
 
 
 def simulate_partitions(

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from sparsekm.theory.level_model import three_levels
-from sparsekm.theory.plane import Plane
-from sparsekm.theory.support_recovery import samples_for_growth
+from sparsekm.studies.theory.level_model import three_levels
+from sparsekm.studies.theory.plane import Plane
+from sparsekm.studies.theory.support_recovery import samples_for_growth
 
 
 def recovery_caption(planes: Sequence[Plane], table: pd.DataFrame, n_init: int) -> str:
-    """Caption `sparsekm.theory.phase_figure.recovery_figure`."""
+    """Caption `sparsekm.studies.theory.phase_figure.recovery_figure`."""
     return (
         "Theorems 3 and 4. Share of data sets in which the scores a_j of all p* relevant features "
         "exceed those of all noise features, so that the top s = p* are the planted support "
@@ -28,7 +28,7 @@ def recovery_caption(planes: Sequence[Plane], table: pd.DataFrame, n_init: int) 
 
 
 def condition_caption(planes: Sequence[Plane]) -> str:
-    """Caption `sparsekm.theory.phase_figure.condition_figure`."""
+    """Caption `sparsekm.studies.theory.phase_figure.condition_figure`."""
     return (
         "Theorems 3 and 4: how far their conditions lie from where recovery sets in. Shading: the "
         "exact probability that, with the true labels known, the scores of all relevant features "

@@ -11,10 +11,10 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
 
-from sparsekm.reporting.style import BLUE, INK, VERMILION, figure_style, new_figure
-from sparsekm.theory.level_model import three_levels
-from sparsekm.theory.plane import SYMBOLS, Plane
-from sparsekm.theory.support_recovery import oracle_recovery_probability, samples_for_growth
+from sparsekm.figures.style import BLUE, INK, VERMILION, figure_style, new_figure
+from sparsekm.studies.theory.level_model import three_levels
+from sparsekm.studies.theory.plane import SYMBOLS, Plane
+from sparsekm.studies.theory.support_recovery import oracle_recovery_probability, samples_for_growth
 
 _SHADES = LinearSegmentedColormap.from_list("recovery", ["#FFFFFF", "#9CC8E5", BLUE, "#00304F"])
 FIT_TITLES = {
@@ -37,7 +37,7 @@ def recovery_figure(tables: Sequence[tuple[Plane, pd.DataFrame]]) -> Figure:
     Parameters
     ----------
     tables : sequence of (Plane, DataFrame)
-        Frames as `sparsekm.theory.recovery_diagram.simulate_recovery` returns them.
+        Frames as `sparsekm.studies.theory.recovery_diagram.simulate_recovery` returns them.
 
     Returns
     -------

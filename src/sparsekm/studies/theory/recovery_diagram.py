@@ -8,12 +8,15 @@ import numpy as np
 import pandas as pd
 
 from sparsekm.cluster.estimators import KMeans, L0KMeans
-from sparsekm.cluster.matrix import CentredMatrix
-from sparsekm.cluster.scatter import feature_scores
+from sparsekm.cluster.matrices.matrix import CentredMatrix
+from sparsekm.cluster.matrices.scatter import feature_scores
 from sparsekm.simulation.gaussian_clusters import SimulatedData, gaussian_clusters
 from sparsekm.simulation.replicate_seed import replicate_seed
-from sparsekm.theory.level_model import three_levels
-from sparsekm.theory.support_recovery import conditions_of_theorem_4, oracle_recovery_probability
+from sparsekm.studies.theory.level_model import three_levels
+from sparsekm.studies.theory.support_recovery import (
+    conditions_of_theorem_4,
+    oracle_recovery_probability,
+)
 
 
 def _score_by_truth(data: SimulatedData, n_relevant, n_init, random_state):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 from matplotlib.figure import Figure
 
-from sparsekm.reporting.style import BLUE, GREY, INK, ORANGE, figure_style, new_figure
+from sparsekm.figures.style import BLUE, GREY, INK, ORANGE, figure_style, new_figure
 
 _LOOKS = {"normal": (BLUE, "o"), "exponential": (ORANGE, "s")}
 
@@ -16,7 +16,7 @@ def score_figure(scores: pd.DataFrame, n_clusters: int) -> Figure:
     Parameters
     ----------
     scores : DataFrame
-        As `sparsekm.theory.expected_scores.simulate_scores` returns it.
+        As `sparsekm.studies.theory.expected_scores.simulate_scores` returns it.
     n_clusters : int
 
     Returns

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.stats import chi2, ncx2
 
-from sparsekm.theory.level_model import LevelModel
+from sparsekm.studies.theory.level_model import LevelModel
 
 GRID = 4000
 

@@ -18,6 +18,13 @@ from sparsekm.cluster.screening import (
 from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.metrics.partition_metrics import classification_error_rate
 from sparsekm.metrics.support_metrics import proper_nonzero_weights, proper_zero_weights
+from sparsekm.studies.tuning.false_discovery import fit_beside_controls, select_discoveries
+from sparsekm.studies.tuning.held_out import (
+    HELD_OUT_RULES,
+    held_out_separation,
+    select_held_out,
+)
+from sparsekm.studies.tuning.study_data import StudyData
 from sparsekm.tuning.consensus import agreement
 from sparsekm.tuning.feature_limit import FeatureLimit, feature_limit, share_of
 from sparsekm.tuning.gap_search import GapSearch
@@ -29,13 +36,6 @@ from sparsekm.tuning.selection import RULES, select_sparsity
 from sparsekm.tuning.sparse_kmeans import N_RESAMPLINGS, conclude
 from sparsekm.tuning.stability import STABILITY_RULES, select_stable
 from sparsekm.tuning.stability_search import StabilitySearch
-from sparsekm.tuning.study.false_discovery import fit_beside_controls, select_discoveries
-from sparsekm.tuning.study.held_out import (
-    HELD_OUT_RULES,
-    held_out_separation,
-    select_held_out,
-)
-from sparsekm.tuning.study.study_data import StudyData
 
 
 @dataclass(frozen=True)

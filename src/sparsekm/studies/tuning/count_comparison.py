@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from sparsekm.cluster.estimators import L0KMeans
+from sparsekm.studies.tuning.study_data import StudyData
 from sparsekm.tuning.grid import default_sparsities
 from sparsekm.tuning.number_of_clusters import (
     COUNT_RULES,
@@ -15,7 +16,6 @@ from sparsekm.tuning.number_of_clusters import (
     largest_count,
     select_cluster_count,
 )
-from sparsekm.tuning.study.study_data import StudyData
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from sparsekm.reporting.style import (
+from sparsekm.figures.style import (
     BLUE,
     GREY,
     INK,
@@ -32,7 +32,7 @@ def study_figure(summary: pd.DataFrame) -> Figure:
     Parameters
     ----------
     summary : DataFrame
-        As `sparsekm.tuning.study.summary.summarise_study` returns it.
+        As `sparsekm.studies.tuning.summary.summarise_study` returns it.
 
     Returns
     -------

@@ -20,8 +20,8 @@ from __future__ import annotations
 import numpy as np
 from sklearn.base import clone
 
-from sparsekm.cluster.matrix import CentredMatrix
-from sparsekm.cluster.scatter import feature_scores
+from sparsekm.cluster.matrices.matrix import CentredMatrix
+from sparsekm.cluster.matrices.scatter import feature_scores
 from sparsekm.cluster.validation import check_choice
 from sparsekm.tuning.resampling import label_everyone, split_rows
 

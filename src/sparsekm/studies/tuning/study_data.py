@@ -10,12 +10,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from sparsekm.io.input_error import InputError, reason_of
 from sparsekm.simulation.designs import EXPERIMENTS, replicate_seed
 from sparsekm.simulation.gaussian_clusters import gaussian_clusters
 from sparsekm.simulation.nuisance_designs import nuisance
-from sparsekm.storage.checked_zip import DamagedZipError, open_zip
-from sparsekm.storage.input_error import InputError
-from sparsekm.storage.npy_arrays import DamagedArrayError, read_array
 
 LEVELS = np.array([1.0, -1.0, 0.0])
 
@@ -120,12 +118,18 @@ def blocks(
 def read_matrix(file: str | Path, *, max_samples: int, random_state) -> StudyData:
     """Read a matrix X with classes y from an .npz, at most so many of its samples at random."""
     try:
-        with open_zip(file) as archive:
-            X = read_array(archive, "X", kinds="fiub", ndim=2)
-            y = read_array(archive, "y", ndim=1)
-    except (DamagedZipError, DamagedArrayError) as error:
-        raise InputError(f"{file}: {error}; it should be as numpy.savez writes it.") from error
-    if len(X) != len(y) or pd.isna(y).any() or not np.isfinite(X).all():
+        with Path(file).open("rb") as opened, np.load(opened, allow_pickle=False) as archive:
+            X, y = np.asarray(archive["X"]), np.asarray(archive["y"])
+    except FileNotFoundError:
+        raise
+    # A damaged file can fail anywhere inside zipfile or NumPy, with almost any error.
+    except Exception as error:
+        raise InputError(
+            f"{file}: {reason_of(error)}; it should be as numpy.savez writes it."
+        ) from error
+    if X.ndim != 2 or X.dtype.kind not in "fiub":
+        raise InputError(f"{file}: X should be a matrix of numbers, is {X.dtype} of {X.shape}.")
+    if y.shape != (len(X),) or pd.isna(y).any() or not np.isfinite(X).all():
         raise InputError(f"{file}: y should have one class for each row of X, and X be finite.")
     rows = np.arange(len(X))
     if len(X) > max_samples:

@@ -32,8 +32,8 @@ def summarise_study(table: pd.DataFrame) -> pd.DataFrame:
     Parameters
     ----------
     table : DataFrame
-        Rows of `sparsekm.tuning.study.comparison.compare_rules` with data_set, kind ("independent",
-        "correlated", "no_clusters" or "real") and replicate.
+        Rows of `sparsekm.studies.tuning.comparison.compare_rules` with data_set, kind
+        ("independent", "correlated", "no_clusters" or "real") and replicate.
 
     Returns
     -------

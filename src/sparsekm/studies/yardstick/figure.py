@@ -8,8 +8,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from sparsekm.registry import METHODS
-from sparsekm.reporting.style import GREY, figure_style, method_look, new_figure
+from sparsekm.figures.style import GREY, figure_style, method_look, new_figure
+from sparsekm.pipeline.registry import METHODS
 
 _BAND = "#F3F3F3"
 

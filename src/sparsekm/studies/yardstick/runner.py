@@ -14,11 +14,11 @@ from sklearn.base import BaseEstimator
 from sklearn.metrics import adjusted_rand_score
 
 from sparsekm.metrics import classification_error_rate, matching_error_rate
-from sparsekm.registry import Method
+from sparsekm.pipeline.registry import Method
 from sparsekm.simulation.replicate_seed import replicate_seed
+from sparsekm.studies.tuning.study_data import StudyData, read_matrix
 from sparsekm.tuning.gap_search import GapSearch
 from sparsekm.tuning.grid import default_sparsities
-from sparsekm.tuning.study.study_data import StudyData, read_matrix
 
 
 @dataclass(frozen=True)

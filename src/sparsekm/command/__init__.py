@@ -1,0 +1,1 @@
+"""The console command: from a table to a report."""

@@ -1,0 +1,101 @@
+"""A look at a table before anything runs: what is in it, and what was guessed."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from sparsekm.io.bounded_child import run_bounded
+from sparsekm.io.known_classes import UNKNOWN
+from sparsekm.io.readers.matrix_size import measure_matrix
+from sparsekm.io.readers.reader import read_matrix
+from sparsekm.pipeline.raw_counts import remark_on_counts
+
+_MOST_CLASSES_SHOWN = 8
+
+
+@dataclass(frozen=True)
+class Look:
+    """What a table holds.
+
+    Attributes
+    ----------
+    n_samples, n_features : int
+    sample : str or None
+        The first one's name.
+    feature : str
+        The first one's name.
+    classes : dict of str to int, or None
+        How many samples are of each known class.
+    n_unknown : int
+        Samples without a class, where there are classes.
+    remarks : list of str
+    """
+
+    n_samples: int
+    n_features: int
+    sample: str | None
+    feature: str
+    classes: dict[str, int] | None
+    n_unknown: int
+    remarks: list[str]
+
+    def lines(self) -> list[str]:
+        """Describe the table and the guesses for people."""
+        samples = f", samples such as {self.sample!r}" if self.sample else ""
+        lines = [
+            f"{self.n_samples:,} samples x {self.n_features:,} features",
+            f"  features such as {self.feature!r}{samples}",
+        ]
+        if self.classes is not None:
+            largest = sorted(self.classes.items(), key=lambda item: -item[1])
+            shown = [f"{name} {count}" for name, count in largest[:_MOST_CLASSES_SHOWN]]
+            more = ["..."] if len(largest) > _MOST_CLASSES_SHOWN else []
+            unknown = f"; {self.n_unknown} samples without a class" if self.n_unknown else ""
+            lines.append(f"  {len(largest)} classes: {', '.join(shown + more)}{unknown}")
+        return [*lines, *(f"  NOTE: {remark}" for remark in self.remarks)]
+
+
+def look_at(table: Path, settings: Mapping[str, Any], normalise: str) -> Look:
+    """Read a table, in a child process with limits, since others may have made it.
+
+    Parameters
+    ----------
+    table : Path
+    settings : mapping
+        As of `sparsekm.io.readers.reader.read_matrix`.
+    normalise : str
+
+    Raises
+    ------
+    InputError
+        When the table cannot be used.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        seen = Path(folder) / "look.json"
+
+        def work() -> None:
+            found = _describe(table, settings, normalise)
+            seen.write_text(json.dumps(asdict(found)), encoding="utf-8")
+
+        run_bounded(table, work, lambda: measure_matrix(table, settings.get("layer")))
+        return Look(**json.loads(seen.read_text(encoding="utf-8")))
+
+
+def _describe(table: Path, settings: Mapping[str, Any], normalise: str) -> Look:
+    raw = read_matrix(table, **settings)
+    counts = None if raw.labels is None else Counter(raw.labels.tolist())
+    return Look(
+        n_samples=raw.X.shape[0],
+        n_features=raw.X.shape[1],
+        sample=raw.samples[0] if raw.samples else None,
+        feature=raw.features[0],
+        n_unknown=0 if counts is None else counts.pop(UNKNOWN, 0),
+        classes=None if counts is None else dict(counts),
+        remarks=[*raw.remarks, *remark_on_counts(raw, normalise)],
+    )

@@ -1,0 +1,115 @@
+"""What can be asked of ``sparsekm`` on the command line."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+
+import sparsekm
+from sparsekm.command.errors import CommandError
+from sparsekm.pipeline.registry import METHODS
+
+# How settings of the configuration are called on the command line.
+_OPTIONS = {
+    "labels": "--labels COLUMN",
+    "samples": "--samples COLUMN",
+    "ignore": "--ignore COLUMN ...",
+    "transpose": "--transpose or --no-transpose",
+    "decimal": "--decimal",
+    "layer": "--layer NAME",
+    "normalise": "--normalise",
+    "n_clusters": "--clusters K",
+}
+# What the extra `workflow` brings, as far as a run cannot begin without it.
+_NEEDED = ("anndata", "h5py", "jinja2", "jsonschema", "matplotlib", "psutil", "snakemake", "yaml")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Do what the arguments ask for, and return the exit status."""
+    options = _parser().parse_args(arguments)
+    try:
+        if not all(map(find_spec, _NEEDED)):
+            raise CommandError('the workflow is not installed: pip install "sparsekm[workflow]"')
+        from sparsekm.command.run import run_table
+
+        return run_table(options)
+    except (CommandError, ValueError, OSError) as error:
+        print(f"sparsekm: {error}{_name_options(str(error))}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("sparsekm: stopped; the same command goes on from here.", file=sys.stderr)
+        return 130
+
+
+def _name_options(message: str) -> str:
+    """Name the options that stand for the settings which a message asks for."""
+    named = [
+        option
+        for key, option in _OPTIONS.items()
+        if re.search(rf"\b{key}: |\b[Ss]et {key}\b", message)
+    ]
+    return f"\n  As options of this command: {', '.join(named)}" if named else ""
+
+
+def _cores(text: str) -> str:
+    """Check a number of cores, or "all"."""
+    if text != "all" and not (text.isdecimal() and int(text) >= 1):
+        raise argparse.ArgumentTypeError(f"{text!r} should be a whole number >= 1, or all")
+    return text
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="sparsekm", description=sparsekm.__doc__)
+    parser.add_argument("--version", action="version", version=f"sparsekm {sparsekm.__version__}")
+    run = parser.add_subparsers(required=True, metavar="run").add_parser(
+        "run",
+        help="cluster a table, and write a report",
+        description="Cluster the samples of a table and keep the features that make the clusters. "
+        "Everything is written to one folder, with a configuration to edit and to run again.",
+    )
+    run.add_argument(
+        "table",
+        type=Path,
+        metavar="TABLE",
+        help=".csv, .tsv, .txt (also .gz), .xlsx, .h5ad, .zarr, .npz or .h5; or the config.yaml of "
+        "an earlier run",
+    )
+    run.add_argument("--labels", metavar="COLUMN", help="known classes: they score the result")
+    run.add_argument(
+        "--clusters", type=int, metavar="K", help="how many clusters (default: as many as classes)"
+    )
+    run.add_argument("--output", type=Path, metavar="DIR", help="default: sparsekm-TABLE")
+    table = run.add_argument_group("what else is in the table")
+    table.add_argument("--samples", metavar="COLUMN", help="the samples' names")
+    table.add_argument("--ignore", metavar="COLUMN", nargs="+", help="columns to leave out")
+    table.add_argument(
+        "--transpose",
+        action=argparse.BooleanOptionalAction,
+        help="lines hold features such as genes (default: decided by the names, and said)",
+    )
+    table.add_argument("--decimal", choices=[".", ","], help="what stands before the decimals")
+    table.add_argument("--layer", metavar="NAME", help="layer of AnnData, or sheet of a workbook")
+    table.add_argument(
+        "--normalise",
+        choices=["zscore", "counts", "none"],
+        help="counts: logarithms of raw counts, then z-scores (default: zscore)",
+    )
+    how = run.add_argument_group("how to run")
+    how.add_argument(
+        "--methods",
+        nargs="+",
+        choices=METHODS,
+        metavar="METHOD",
+        help=f"of {', '.join(METHODS)} (default: kmeans l1 l0 sparse)",
+    )
+    how.add_argument("--cores", type=_cores, metavar="N", default="all", help="default: all")
+    how.add_argument("--quiet", action="store_true", help="tell errors only")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,56 @@
+"""What a run came to, in a few lines."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from sparsekm.pipeline.registry import METHODS
+
+
+def describe_outcome(
+    folder: Path, settings: Mapping[str, Any], short: Callable[[Path], str]
+) -> list[str]:
+    """List the lines that end a run: scores, report, log.
+
+    Parameters
+    ----------
+    folder : Path
+        Where the workflow ran.
+    settings : mapping
+        The configuration.
+    short : callable
+        Names a path for people.
+    """
+    lines = []
+    for name in settings.get("matrices") or {}:
+        lines += ["", *_scores(folder / "results" / name, name)]
+    return [
+        *lines,
+        "",
+        f"Report: {short(folder / 'results' / 'report.html')}",
+        f"Logs:   {short(folder / 'logs')}",
+    ]
+
+
+def _scores(folder: Path, name: str) -> list[str]:
+    """List a table of every method: clusters, features kept, and error where classes are known."""
+    rows = []
+    for method in METHODS:
+        file = folder / method / "scores.csv"
+        if file.is_file():
+            with file.open(encoding="utf-8", newline="") as opened:
+                rows += csv.DictReader(opened)
+    has_classes = any(row["cer"] for row in rows)
+    head = f"{name:<20} clusters  features kept" + ("    CER" if has_classes else "")
+    lines = [head]
+    for row in rows:
+        error = f"  {float(row['cer']):5.3f}" if row["cer"] else ""
+        title = METHODS[row["method"]].title
+        kept = int(row["n_nonzero_weights"])
+        lines.append(f"  {title:<18} {int(row['n_clusters']):8d}  {kept:13,d}{error}")
+    if has_classes:
+        lines.append("  CER: share of pairs of samples on which clusters and classes disagree.")
+    return lines

@@ -1,0 +1,1 @@
+"""What the workflow needs of the package: methods by name, seeds, digests, the problem posed."""

@@ -1,0 +1,1 @@
+"""The simulations of the paper: settings, repetitions, tables."""

@@ -1,0 +1,83 @@
+"""The configuration that `sparsekm run` writes: whole, readable, and never over an edited one."""
+
+from pathlib import Path
+
+import jsonschema
+import pytest
+import yaml
+
+from sparsekm.command.configuration import compose, name_of, place_from, write_configuration
+from sparsekm.command.errors import CommandError
+
+ENTRY = {
+    "path": "../a: 'b' #1.csv",
+    "labels": "no",
+    "ignore": ["1", "x, y"],
+    "transpose": False,
+    "n_clusters": "auto",
+}
+
+
+@pytest.fixture
+def text():
+    return compose("tumours", ENTRY, "sparsekm run somewhere/config.yaml", methods=["kmeans"])
+
+
+def test_what_was_asked_for_is_read_back_and_passes_the_schema(text, project_root):
+    read = yaml.safe_load(text)
+    assert read == {
+        "matrices": {"tumours": ENTRY},
+        "methods": ["kmeans"],
+        "min_cluster_size": 5,
+    }
+    schema = project_root / "workflow" / "schemas" / "config.schema.yaml"
+    jsonschema.validate(read, yaml.safe_load(schema.read_text()))
+
+
+def test_every_setting_of_a_matrix_is_there_or_shown_as_a_comment(project_root):
+    text = compose("a", {"path": "a.csv"}, "sparsekm run a/config.yaml")
+    schema = yaml.safe_load((project_root / "workflow/schemas/config.schema.yaml").read_text())
+    known = set(schema["properties"]["matrices"]["additionalProperties"]["properties"])
+    shown = text.replace("    # ", "    ")
+    entry = yaml.safe_load(shown)["matrices"]["a"]
+    assert set(entry) == known - {"draw"}
+    jsonschema.validate({"matrices": {"a": entry}}, schema)
+    assert "sparsekm run a/config.yaml" in text
+
+
+def test_what_is_written_out_are_the_defaults_of_the_workflow(project_root):
+    written = yaml.safe_load(compose("a", {"path": "a.csv"}, "again"))
+    defaults = yaml.safe_load((project_root / "config.yaml").read_text())
+    for key in ("methods", "min_cluster_size"):
+        assert written[key] == defaults[key]
+
+
+def test_a_configuration_is_written_anew_unless_it_was_edited(tmp_path, text):
+    file = tmp_path / "new" / "config.yaml"
+    write_configuration(file, text)
+    other = compose("tumours", ENTRY | {"n_clusters": 4}, "again")
+    write_configuration(file, other)
+    assert file.read_text() == other
+    edited = other.replace("4", "5")
+    file.write_text(edited)
+    with pytest.raises(
+        CommandError, match=r"was edited.* Run it as it is: sparsekm run .*--output"
+    ):
+        write_configuration(file, text)
+    assert file.read_text() == edited
+
+
+def test_somebody_elses_configuration_counts_as_edited(tmp_path, text):
+    (tmp_path / "config.yaml").write_text("seed: 1\n")
+    with pytest.raises(CommandError):
+        write_configuration(tmp_path / "config.yaml", text)
+
+
+def test_names_of_data_sets_come_from_files_and_are_never_taken():
+    names = {"a b.csv": "a_b", "x.tsv.gz": "x", "ä.xlsx": "table", "Raw.csv": "Raw_table"}
+    assert {file: name_of(Path(file), {"raw"}) for file in names} == names
+
+
+def test_a_table_nearby_is_named_relatively_so_that_both_can_move(tmp_path):
+    assert place_from(tmp_path / "out", tmp_path / "t.csv") == "../t.csv"
+    assert place_from(tmp_path / "deep" / "out", tmp_path / "t.csv") == f"{tmp_path}/t.csv"

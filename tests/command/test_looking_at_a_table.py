@@ -1,0 +1,130 @@
+"""What `sparsekm run` says and writes before anything runs."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+
+from sparsekm.command import main as command
+from sparsekm.command import run as runs
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """An empty folder to work in, where the workflow is not really started."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(runs, "_start_workflow", lambda *_: 0)
+    return tmp_path
+
+
+@pytest.fixture
+def table(here):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(12, 5)).round(2), columns=list("uvwxy"))
+    frame.insert(0, "kind", ["a"] * 5 + ["b"] * 5 + ["", "NA"])
+    frame.to_csv("tumours.csv", index=False)
+    return "tumours.csv"
+
+
+def written(folder="sparsekm-tumours"):
+    return yaml.safe_load(Path(folder, "config.yaml").read_text())
+
+
+def run(*arguments):
+    return command.main(["run", *arguments])
+
+
+def test_a_table_is_described_and_its_settings_are_written(table, capsys):
+    assert run(table, "--labels", "kind", "--methods", "kmeans", "l0") == 0
+    told = capsys.readouterr().out
+    assert "tumours.csv: 12 samples x 5 features\n" in told
+    assert "2 classes: a 5, b 5; 2 samples without a class" in told
+    assert "Report: sparsekm-tumours/results/report.html" in told
+    assert "Logs:   sparsekm-tumours/logs" in told
+    entry = {"path": "../tumours.csv", "labels": "kind"}
+    assert written()["matrices"] == {"tumours": entry}
+    assert written()["methods"] == ["kmeans", "l0"]
+
+
+def test_every_option_about_the_table_becomes_a_setting(table):
+    options = ["--ignore", "kind", "u", "--no-transpose", "--decimal", ".", "--normalise", "none"]
+    assert run(table, *options, "--clusters", "3", "--output", "out") == 0
+    assert written("out")["matrices"]["tumours"] == {
+        "path": "../tumours.csv",
+        "ignore": ["kind", "u"],
+        "transpose": False,
+        "decimal": ".",
+        "normalise": "none",
+        "n_clusters": 3,
+    }
+
+
+def test_without_classes_and_a_number_k_is_left_to_the_data(table, capsys):
+    assert run(table, "--ignore", "kind") == 0
+    assert "a number of clusters is suggested" in capsys.readouterr().out
+    assert written()["matrices"]["tumours"]["n_clusters"] == "auto"
+
+
+def test_few_samples_lower_the_smallest_cluster_with_a_word(table, capsys):
+    assert run(table, "--labels", "kind") == 0
+    assert "min_cluster_size is 3" in capsys.readouterr().out
+    assert written()["min_cluster_size"] == 3
+
+
+def test_guesses_are_said_aloud_and_quiet_says_nothing(here, capsys):
+    frame = pd.DataFrame(np.arange(24).reshape(4, 6) % 7, index=[f"gene{j}" for j in range(4)])
+    frame.columns = [f"s{i}" for i in range(6)]
+    frame.to_csv("t.csv")
+    assert run("t.csv", "--clusters", "2") == 0
+    assert "NOTE: the names of its lines, such as 'gene0', look like" in capsys.readouterr().out
+    assert run("t.csv", "--clusters", "2", "--quiet") == 0
+    assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message", "options"),
+    [
+        (["nowhere.csv"], "nowhere.csv: no such file", None),
+        (["nowhere.yaml"], "nowhere.yaml: no such file", None),
+        (["tumours.csv"], "1 samples have no name", "--labels COLUMN, --ignore COLUMN"),
+        (["tumours.csv", "--ignore", "u"], "1 samples have no name", "--labels COLUMN, --ignore"),
+        (["tumours.csv", "--labels", "Kind"], "Do you mean labels: kind?", "--labels COLUMN"),
+        (["tumours.csv", "--labels", "kind", "--clusters", "12"], "n_clusters=12", "--clusters K"),
+    ],
+)
+def test_what_is_wrong_is_one_line_and_the_options_that_cure_it(
+    table, capsys, arguments, message, options
+):
+    assert run(*arguments) == 2
+    told = capsys.readouterr()
+    first, *others = told.err.splitlines()
+    assert first.startswith("sparsekm: ")
+    assert message in first
+    assert len(others) == (options is not None)
+    if options:
+        assert others[0].startswith(f"  As options of this command: {options}")
+
+
+def test_a_path_that_snakemake_would_misread_is_refused(table, here, capsys):
+    (here / table).rename(here / "a{b}.csv")
+    assert run("a{b}.csv", "--labels", "kind") == 2
+    assert "a path with braces" in capsys.readouterr().err
+
+
+def test_an_edited_configuration_stays_and_can_be_run(table, capsys):
+    assert run(table, "--labels", "kind") == 0
+    with Path("sparsekm-tumours/config.yaml").open("a") as file:
+        file.write("n_init: 3\n")
+    assert run(table, "--labels", "kind") == 2
+    assert "sparsekm run sparsekm-tumours/config.yaml" in capsys.readouterr().err
+    assert run("sparsekm-tumours/config.yaml") == 0
+    assert written()["n_init"] == 3
+
+
+def test_without_the_extra_one_line_says_how_to_install_it(table, capsys, monkeypatch):
+    monkeypatch.setattr(command, "find_spec", lambda name: None if name == "snakemake" else name)
+    assert run(table) == 2
+    told = capsys.readouterr().err.splitlines()
+    assert told == ['sparsekm: the workflow is not installed: pip install "sparsekm[workflow]"']

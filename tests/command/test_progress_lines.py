@@ -1,0 +1,67 @@
+"""What a run tells while it goes on (`--logger sparsekm`)."""
+
+import logging
+from types import SimpleNamespace
+
+import pytest
+from snakemake_interface_logger_plugins.common import LogEvent
+
+from snakemake_logger_plugin_sparsekm import LogHandler
+
+
+@pytest.fixture
+def tell(capsys):
+    """Give the function that hands an event on at a time, and returns what is told."""
+    handler = LogHandler(SimpleNamespace(), None)
+
+    def hand_on(now=0.0, message="", **fields):
+        record = logging.LogRecord("snakemake", logging.INFO, "", 0, message, None, None)
+        record.__dict__.update(fields)
+        handler.clock = lambda: now
+        handler.emit(record)
+        return capsys.readouterr().err.splitlines()
+
+    return hand_on
+
+
+def begin(tell, now, jobid, rule, **wildcards):
+    event = {"event": LogEvent.JOB_INFO, "jobid": jobid, "rule_name": rule, "wildcards": wildcards}
+    assert tell(now, **event) == []
+
+
+def end(tell, now, jobid):
+    return tell(now, event=LogEvent.JOB_FINISHED, job_id=jobid)
+
+
+def test_a_line_tells_what_ended_what_goes_on_and_how_long_it_still_takes(tell):
+    stats = {"cluster_path": 2, "reference_path": 2, "results": 1, "total": 5}
+    assert tell(event=LogEvent.RUN_INFO, stats=stats) == []
+    begin(tell, 0, 1, "cluster_path", dataset="tumours", method="l0")
+    begin(tell, 0, 2, "reference_path", dataset="tumours", method="l1", batch="0")
+    # Three jobs like the one that took 20 s, one of them half done.
+    assert end(tell, 20, 1) == [
+        "  1 of 4  tumours, l0: cluster path: done in 20 s; now tumours, l1: reference path 1; "
+        "about 40 s left"
+    ]
+    assert end(tell, 300, 2) == [
+        "  2 of 4  tumours, l1: reference path 1: done in 5 min; about 5 min left"
+    ]
+    begin(tell, 300, 3, "cluster_path", dataset="tumours", method="l1")
+    begin(tell, 300, 4, "reference_path", dataset="tumours", method="l1", batch="1")
+    end(tell, 310, 3)
+    assert end(tell, 320, 4) == ["  4 of 4  tumours, l1: reference path 2: done in 20 s"]
+
+
+def test_errors_are_told_and_what_concerns_snakemake_alone_is_not(tell):
+    tell(event=LogEvent.RUN_INFO, stats={"cluster_path": 1, "total": 1})
+    begin(tell, 0, 7, "cluster_path", dataset="a", method="l0")
+    assert tell(event=LogEvent.JOB_ERROR, jobid=7, rule_name="cluster_path", log=["b.log"]) == [
+        "FAILED: a, l0: cluster path; its log: b.log"
+    ]
+    wrong = {"event": LogEvent.ERROR, "exception": "WorkflowError"}
+    assert tell(message="no such rule", **wrong) == ["no such rule"]
+    assert tell(message="...", event=LogEvent.ERROR, exception="RuleException") == []
+    assert tell(message="Building DAG of jobs...") == []
+    assert tell(message="Nothing to be done (all requested files are present).") == [
+        "Everything is there already."
+    ]

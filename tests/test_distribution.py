@@ -1,0 +1,137 @@
+"""What is published: nothing but the project's files, and enough to run alone."""
+
+import os
+import subprocess
+import sys
+import sysconfig
+import tarfile
+import tomllib
+import zipfile
+
+import pytest
+import yaml
+
+from sparsekm.command.workflow_place import find_workflow
+
+# Beside the package's sources.
+SHIPPED = ("workflow/", "scripts/", "envs/", "profiles/", "data/paper/", "config.yaml")
+ABOUT = {"CHANGELOG.md", "CITATION.cff", "LICENSE", "MANIFEST.in", "README.md"}
+ABOUT |= {"pyproject.toml", "setup.py"}
+# Written by the build.
+BUILT = {"PKG-INFO", "setup.cfg"}
+STRAY = ("scripts/__pycache__/old.cpython-311.pyc", "data/mine.csv", "results/report.html", "a.log")
+# The first build changes sys.argv.
+BUILD = """
+import sys
+import setuptools.build_meta as backend
+
+target = sys.argv[1]
+backend.build_sdist(target)
+backend.build_wheel(target)
+"""
+EXAMPLES = """
+import doctest
+import importlib
+import sparsekm
+
+assert sparsekm.__version__ == {version!r} and {place!r} in sparsekm.__file__
+for home in sorted(set(sparsekm._HOMES.values())):
+    found = doctest.testmod(importlib.import_module(home))
+    print(home, found)
+    assert not found.failed
+"""
+
+
+@pytest.fixture(scope="module")
+def tracked(project_root):
+    """List the project's files."""
+    listing = subprocess.run(
+        ["git", "ls-files"], cwd=project_root, capture_output=True, text=True, check=False
+    ).stdout
+    files = [file for file in listing.splitlines() if (project_root / file).is_file()]
+    if not files:
+        pytest.skip("not a checkout: nothing tells which files belong to the project")
+    return files
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory, project_root, tracked):
+    """Build wheel and source archive from a copy of the project with strange files in it."""
+    copy, built = (tmp_path_factory.mktemp(name) for name in ("copy", "built"))
+    for file in tracked:
+        (copy / file).parent.mkdir(parents=True, exist_ok=True)
+        (copy / file).write_bytes((project_root / file).read_bytes())
+    for file in STRAY:
+        (copy / file).parent.mkdir(parents=True, exist_ok=True)
+        (copy / file).write_text("stray")
+    subprocess.run([sys.executable, "-c", BUILD, built], cwd=copy, check=True, capture_output=True)
+    return built
+
+
+@pytest.mark.slow
+def test_the_source_archive_holds_the_projects_files_and_no_others(built, tracked):
+    with tarfile.open(next(built.glob("*.tar.gz"))) as archive:
+        names = {member.name.partition("/")[2] for member in archive if member.isfile()}
+    expected = {file for file in tracked if file.startswith(("src/", *SHIPPED))} | ABOUT | BUILT
+    assert {name for name in names if not name.startswith("src/sparsekm.egg-info/")} == expected
+
+
+@pytest.mark.slow
+def test_the_wheel_holds_packages_and_workflow_and_nothing_else(built, tracked):
+    with zipfile.ZipFile(next(built.glob("*.whl"))) as wheel:
+        names = {name for name in wheel.namelist() if ".dist-info/" not in name}
+    expected = {file.removeprefix("src/") for file in tracked if file.startswith("src/")}
+    expected |= {f"sparsekm/_workflow/{file}" for file in tracked if file.startswith(SHIPPED)}
+    assert names == expected
+
+
+@pytest.fixture(scope="module")
+def alone(built, tmp_path_factory):
+    """Install the wheel where there is nothing else but what it depends on."""
+    place = tmp_path_factory.mktemp("alone") / "env"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", place], check=True)
+    python = place / "bin" / "python"
+    pip = [sys.executable, "-m", "pip", "--python", python, "install", "-q"]
+    wheel = next(built.glob("*.whl"))
+    subprocess.run([*pip, "--no-deps", "--no-index", wheel], check=True)
+    (site,) = place.glob("lib/python*/site-packages")
+    # The checkout itself is not among these: its own .pth is not followed from another one.
+    (site / "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    return python
+
+
+@pytest.mark.slow
+def test_the_wheel_alone_runs_the_examples_of_all_public_names(alone, project_root, tmp_path):
+    project = tomllib.loads((project_root / "pyproject.toml").read_text())["project"]
+    examples = EXAMPLES.format(version=project["version"], place=str(alone.parents[1]))
+    done = subprocess.run(
+        [alone, "-I", "-c", examples], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.slow
+def test_the_wheel_alone_plans_a_run_of_the_workflow(alone, tmp_path):
+    (site,) = alone.parents[1].glob("lib/python*/site-packages")
+    place = find_workflow(site / "sparsekm")
+    assert place == site / "sparsekm" / "_workflow"
+    (tmp_path / "config.yaml").write_text(
+        "matrices: {t: {draw: {experiment: experiment_3, n_features: 25}}}\n"
+    )
+    snakefile = ("--snakefile", place / "workflow" / "Snakefile")
+    options = ("--dry-run", "--logger", "sparsekm", "--cores", "1")
+    done = subprocess.run(
+        [alone, "-m", "snakemake", *snakefile, *options],
+        cwd=tmp_path,
+        env={name: value for name, value in os.environ.items() if name != "PYTHONPATH"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_one_version_stands_in_all_places(project_root):
+    version = tomllib.loads((project_root / "pyproject.toml").read_text())["project"]["version"]
+    assert yaml.safe_load((project_root / "CITATION.cff").read_text())["version"] == version
+    assert f"\n## {version}" in (project_root / "CHANGELOG.md").read_text()

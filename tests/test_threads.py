@@ -1,0 +1,127 @@
+"""Every estimator uses the threads it is given and no others; results do not depend on them."""
+
+import threading
+
+import numpy as np
+import pytest
+from joblib import parallel_config
+from sklearn.base import clone
+
+from sparsekm import (
+    IFPCA,
+    SCFS,
+    GapSearch,
+    KMeans,
+    L0KMeans,
+    L1KMeans,
+    PCAKMeans,
+    PenalizedGaussianMixture,
+    SparseKMeans,
+)
+from sparsekm.runtime.threads import count_threads
+from sparsekm.tuning.number_of_clusters import compare_cluster_counts
+from sparsekm.tuning.stability_search import StabilitySearch
+
+GRID = {"sparsities": [4, 12]}
+ESTIMATORS = {
+    "k-means": KMeans(3, n_init=2),
+    "l0": L0KMeans(3, sparsity=6, n_init=2),
+    "l1": L1KMeans(3, sparsity=2, n_init=2),
+    "principal components": PCAKMeans(3, n_init=2),
+    "mixture": PenalizedGaussianMixture(3, n_penalties=2, n_init=2),
+    "IF-PCA": IFPCA(3, n_init=2),
+    "SC-FS": SCFS(3, n_init=2),
+    "gap": GapSearch(L0KMeans(3, n_init=2), n_references=3, **GRID),
+    "stability": StabilitySearch(L0KMeans(3, n_init=2), n_splits=3, n_references=2, **GRID),
+    "sparse": SparseKMeans(3),
+}
+
+# Estimators whose only shared work is on slices of the data.
+BY_SLICES = {"k-means", "principal components", "IF-PCA", "SC-FS"}
+
+
+@pytest.fixture(scope="module", name="X")
+def data():
+    """More samples than a global search takes, of clusters that are not clear."""
+    rng = np.random.default_rng(5)
+    X = rng.standard_normal((700, 16))
+    X[:, :6] += rng.standard_normal((3, 6))[rng.integers(3, size=700)]
+    return X
+
+
+@pytest.fixture
+def started(monkeypatch):
+    """Names of the threads that were started."""
+    names = []
+    start = threading.Thread.start
+
+    def record(thread):
+        names.append(thread.name)
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", record)
+    return names
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_with_one_job_no_thread_is_started_and_results_are_those_of_any_number(name, X, started):
+    estimator = clone(ESTIMATORS[name]).set_params(random_state=0, n_jobs=1)
+    one = estimator.fit(X)
+    assert one.predict(X).shape == (700,)
+    assert started == []
+    with parallel_config(n_jobs=1):
+        clone(estimator).set_params(n_jobs=None).fit(X)
+    assert started == []
+    for n_jobs in (None, 3):
+        other = clone(estimator).set_params(n_jobs=n_jobs).fit(X)
+        for attribute in ("labels_", "feature_weights_"):
+            expected = getattr(one, attribute).tobytes()
+            assert getattr(other, attribute).tobytes() == expected, (n_jobs, attribute)
+
+
+# A mixture takes several from a million values on.
+@pytest.mark.parametrize("name", sorted(ESTIMATORS.keys() - {"mixture"}))
+def test_by_default_cores_are_used(name, X, started, monkeypatch):
+    monkeypatch.setattr("joblib._parallel_backends.cpu_count", lambda: 2)
+    # Their sums over so few samples are not worth a thread.
+    data = np.tile(X, (50, 1)) if name in BY_SLICES else X
+    clone(ESTIMATORS[name]).set_params(random_state=0).fit(data)
+    assert started
+
+
+def test_numbers_of_clusters_are_compared_on_the_threads_given(X, started):
+    compare = {"sparsities": [4, 12], "n_splits": 2, "n_references": 2, "random_state": 0}
+    one = compare_cluster_counts(L0KMeans(n_init=2), X, [2, 3], n_jobs=1, **compare)
+    assert started == []
+    two = compare_cluster_counts(L0KMeans(n_init=2), X, [2, 3], n_jobs=2, **compare)
+    assert started
+    assert one.equals(two)
+
+
+class _Watched(L0KMeans):
+    """Counts the threads that paths have at the same moment."""
+
+    in_use, most, lock = 0, 0, threading.Lock()
+
+    def path(self, X, sparsities, *, progress=None):
+        own, kind = count_threads(self.n_jobs), type(self)
+        with kind.lock:
+            kind.in_use += own
+            kind.most = max(kind.most, kind.in_use)
+        try:
+            return super().path(X, sparsities, progress=progress)
+        finally:
+            with kind.lock:
+                kind.in_use -= own
+
+
+@pytest.mark.parametrize("inner", [None, -1])
+@pytest.mark.parametrize("copies", [1, 2, 1000])
+def test_a_search_in_a_search_has_no_more_threads_than_cores(X, inner, copies, monkeypatch):
+    monkeypatch.setattr("joblib._parallel_backends.cpu_count", lambda: 4)
+    monkeypatch.setattr("sparsekm.runtime.threads.MOST_BYTES_OF_COPIES", copies * X[:400].nbytes)
+    monkeypatch.setattr(_Watched, "most", 0)
+    search = GapSearch(_Watched(3, n_init=1, n_jobs=inner), n_references=7, **GRID)
+    search.fit(X[:400])
+    # One copy at a time has all cores; several have one or more each.
+    assert (4 if copies == 1 else 1) <= _Watched.most <= 4

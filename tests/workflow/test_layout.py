@@ -1,0 +1,159 @@
+"""The workflow from elsewhere: by its own file, as a module, beside a Snakemake that is alone."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+import yaml
+from snakemake_process import run_snakemake
+
+SETTINGS = {
+    "matrices": {"small": {"draw": {"experiment": "experiment_3", "n_features": 25}}},
+    "methods": ["kmeans"],
+    "n_init": 2,
+}
+SNAKEFILE = """
+configfile: "settings.yaml"
+
+module sparsekm:
+    snakefile: "{root}/workflow/Snakefile"
+    config: config["sparsekm"]
+
+use rule * from sparsekm as sparsekm_*
+
+rule all:
+    default_target: True
+    input:
+        rules.sparsekm_all.input,
+        "lines.txt",
+
+rule count_lines:
+    input:
+        "results/small/kmeans/scores.csv",
+    output:
+        "lines.txt",
+    shell:
+        "wc -l < {{input}} > {{output}}"
+"""
+# Runs Snakemake where importing what it does not bring fails. Its own imports come first: a plugin
+# that is installed here, and would not be there, imports pandas.
+BARE = """
+import sys
+from snakemake.cli import main
+
+for absent in {absent}:
+    for loaded in [name for name in sys.modules if name.partition(".")[0] == absent]:
+        del sys.modules[loaded]
+    sys.modules[absent] = None
+main(sys.argv[1:])
+"""
+ABSENT = ("numpy", "scipy", "pandas", "sklearn", "numba", "joblib", "threadpoolctl", "h5py")
+ABSENT += ("anndata", "zarr", "openpyxl", "matplotlib", "hdf5plugin")
+# Answers what Snakemake asks before it makes an environment.
+CONDA = """#!/bin/sh
+case "$*" in
+"info --json") echo '{"conda_prefix": "/nowhere", "platform": "linux-64"}' ;;
+--version) echo conda 24.7.1 ;;
+*) echo '{"get": {"channel_priority": "strict"}}' ;;
+esac
+"""
+
+
+def jobs_of(text):
+    """Give the number of jobs of each rule in a dry run."""
+    table = re.search(r"^job +count\n-+ .*\n((?:\w+ +\d+\n)+)", text, re.M)
+    assert table, text
+    return dict(line.split() for line in table[1].splitlines())
+
+
+def test_the_root_snakefile_asks_for_what_the_workflows_own_asks(project_root, tmp_path):
+    (tmp_path / "config.yaml").write_text(yaml.safe_dump(SETTINGS))
+    planned = []
+    for place in (".", "workflow"):
+        snakefile = str(project_root / place / "Snakefile")
+        done = run_snakemake(tmp_path, "--snakefile", snakefile, "--dry-run", "--cores", "1")
+        assert done.returncode == 0, done.stdout
+        planned.append(jobs_of(done.stdout))
+    assert planned[0].pop("results") == planned[1].pop("all") == "1"
+    assert planned[0] == planned[1]
+    assert planned[0]["report"] == "1"
+
+
+@pytest.fixture
+def other(tmp_path, project_root):
+    """A folder whose Snakefile takes the workflow as a module."""
+    (tmp_path / "Snakefile").write_text(SNAKEFILE.format(root=project_root))
+    (tmp_path / "settings.yaml").write_text(yaml.safe_dump({"sparsekm": SETTINGS}))
+    return tmp_path
+
+
+def test_another_snakefile_plans_the_whole_workflow_as_a_module(other):
+    done = run_snakemake(other, "--dry-run", "--cores", "1")
+    assert done.returncode == 0, done.stdout
+    jobs = jobs_of(done.stdout)
+    assert jobs.items() >= {"sparsekm_report": "1", "count_lines": "1", "all": "1"}.items()
+    own = {"count_lines", "all", "total"}
+    assert all(rule in own or rule.startswith("sparsekm_") for rule in jobs)
+
+
+def test_a_workflow_without_its_scripts_says_that_it_has_to_be_cloned(project_root, tmp_path):
+    shutil.copytree(project_root / "workflow", tmp_path / "workflow")
+    (tmp_path / "config.yaml").write_text(yaml.safe_dump(SETTINGS))
+    done = run_snakemake(tmp_path, "--dry-run", "--cores", "1")
+    assert done.returncode != 0
+    assert f"{tmp_path}/scripts should be a folder of this machine" in done.stdout
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("kernels")
+def test_a_module_runs_and_a_benchmark_that_is_lost_reruns_nothing(other):
+    done = run_snakemake(other, "--cores", "1", "lines.txt")
+    assert done.returncode == 0, done.stdout
+    assert int((other / "lines.txt").read_text()) > 1
+    measured = other / "results" / "benchmarks" / "cluster_path" / "small" / "kmeans.tsv"
+    assert measured.read_text().startswith("s\th:m:s\tmax_rss")
+    measured.unlink()
+    again = run_snakemake(other, "--cores", "1", "--dry-run", "lines.txt")
+    assert "Nothing to be done" in again.stdout
+
+
+def test_the_workflow_is_planned_for_conda_where_snakemake_is_alone(project_root, tmp_path):
+    (tmp_path / "conda").write_text(CONDA)
+    (tmp_path / "conda").chmod(0o755)
+    # Everything that the Snakefile can be asked for.
+    targets = ("all", "paper", "theory", "tuning_study")
+    snakemake = [sys.executable, "-c", BARE.format(absent=ABSENT)]
+    snakefile = ("--snakefile", str(project_root / "workflow" / "Snakefile"))
+    options = ("--dry-run", "--sdm", "conda", "--cores", "1", "--quiet", "rules")
+    (tmp_path / "config.yaml").write_bytes((project_root / "config.yaml").read_bytes())
+    done = subprocess.run(
+        [*snakemake, *snakefile, *options, "--", *targets],
+        cwd=tmp_path,
+        env=os.environ | {"PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout
+    assert {"normalise_expression", "summarise_tuning_study"} <= jobs_of(done.stdout).keys()
+
+
+def test_the_test_configuration_is_accepted(project_root, tmp_path):
+    settings = (project_root / ".test" / "config.yaml").read_bytes()
+    (tmp_path / "config.yaml").write_bytes(settings)
+    snakefile = str(project_root / "workflow" / "Snakefile")
+    done = run_snakemake(tmp_path, "--snakefile", snakefile, "--dry-run", "--cores", "1")
+    assert done.returncode == 0, done.stdout
+    assert {"assemble_expression", "simulate_matrix", "report"} <= jobs_of(done.stdout).keys()
+
+
+def test_no_data_set_may_have_the_name_of_a_folder_of_the_workflows(project_root):
+    workflow = project_root / "workflow"
+    rules = "".join(file.read_text() for file in (workflow / "rules").glob("*.smk"))
+    schema = yaml.safe_load((workflow / "schemas" / "config.schema.yaml").read_text())
+    reserved = schema["properties"]["matrices"]["propertyNames"]["not"]["anyOf"][0]["enum"]
+    assert set(re.findall(r'"results/(\w+)/', rules)) <= {*reserved}

@@ -1,0 +1,63 @@
+"""`sparsekm run`, from a table to a report."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+
+from sparsekm.command import main as command
+from sparsekm.command.errors import CommandError
+from sparsekm.command.workflow_place import find_workflow
+
+
+@pytest.fixture
+def table(tmp_path, monkeypatch, seed):
+    """Genes in lines, without classes."""
+    monkeypatch.chdir(tmp_path)
+    X = np.random.default_rng(seed).normal(size=(30, 8))
+    X[:15] += 4
+    names = {"index": [f"s{i}" for i in range(30)], "columns": [f"gene{j}" for j in range(8)]}
+    pd.DataFrame(X, **names).T.to_csv("tumours.csv", sep=";", decimal=",")
+    return tmp_path / "tumours.csv"
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("kernels")
+def test_a_table_becomes_a_report_in_one_folder_and_nowhere_else(table, capfd):
+    assert command.main(["run", "tumours.csv", "--methods", "kmeans", "--cores", "2"]) == 0
+    told = capfd.readouterr()
+    assert {file.name for file in table.parent.iterdir()} == {"tumours.csv", "sparsekm-tumours"}
+    folder = table.parent / "sparsekm-tumours"
+    settings = yaml.safe_load((folder / "config.yaml").read_text())
+    assert settings["matrices"]["tumours"]["n_clusters"] == "auto"
+    # Two planted clusters, found and said with what speaks for them.
+    counts = pd.read_csv(folder / "results" / "tumours" / "cluster_counts.csv")
+    assert counts["n_clusters"][counts["chosen"]].tolist() == [2]
+    report = (folder / "results" / "report.html").read_text()
+    assert "2 clusters are suggested" in report
+    assert "lines are taken for features and columns for samples" in report
+    lines = told.out.splitlines()
+    assert lines[-2:] == [
+        "Report: sparsekm-tumours/results/report.html",
+        "Logs:   sparsekm-tumours/logs",
+    ]
+    assert "  k-means                   2              8" in lines
+    assert "compare cluster counts: done" in told.err
+    assert "Building DAG" not in told.err
+
+    # The same again has nothing to do, and in quiet it says nothing.
+    assert command.main(["run", "sparsekm-tumours/config.yaml", "--quiet"]) == 0
+    assert capfd.readouterr() == ("", "")
+
+
+def test_what_fails_later_says_where_its_messages_are(table, capfd):
+    (table.parent / "config.yaml").write_text("matrices: {t: {path: tumours.csv}}\nmethod: [l0]\n")
+    assert command.main(["run", "config.yaml", "--quiet"]) == 2
+    told = capfd.readouterr().err
+    assert "unknown keys ['method']" in told
+    assert "Mend config.yaml, then: sparsekm run config.yaml" in told
+
+
+def test_a_package_without_a_workflow_says_so(tmp_path):
+    with pytest.raises(CommandError, match="no workflow in .* install sparsekm from a wheel"):
+        find_workflow(tmp_path / "src" / "sparsekm")

@@ -1,0 +1,47 @@
+"""A job has the threads of its rule, whatever it calls."""
+
+import importlib.util
+import os
+import re
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+from sparsekm.runtime.threads import count_threads
+
+# Called by other scripts, or on their own before a run.
+NOT_RULES = {"workflow_job", "posed_problem", "atlas_source", "study_replicates"}
+
+
+@pytest.mark.parametrize("n_threads", [1, 3])
+def test_what_a_script_calls_has_the_threads_of_its_rule(
+    n_threads, project_root, monkeypatch, tmp_path
+):
+    monkeypatch.setattr("sys.path", [*sys.path])
+    for library in ("OMP", "OPENBLAS", "MKL", "NUMBA"):
+        monkeypatch.setenv(f"{library}_NUM_THREADS", "7")
+    file = project_root / "scripts" / "workflow_job.py"
+    spec = importlib.util.spec_from_file_location("workflow_job_of_the_test", file)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    found = []
+
+    def main(snakemake, progress):
+        found.append((count_threads(None), os.environ["OMP_NUM_THREADS"]))
+
+    job = SimpleNamespace(
+        threads=n_threads, log=[tmp_path / "job.log"], rule="cluster_path", wildcards=[], output=[]
+    )
+    module.run(main, job)
+    assert found == [(n_threads, str(n_threads))]
+
+
+def test_every_script_of_a_rule_runs_as_a_job(project_root):
+    rules = "".join(file.read_text() for file in (project_root / "workflow").rglob("*.smk"))
+    scripts = set(re.findall(r'"(?:\.\./)*scripts/(\w+)\.py"', rules))
+    assert len(scripts) > 30
+    assert not scripts & NOT_RULES
+    for name in sorted(scripts):
+        source = (project_root / "scripts" / f"{name}.py").read_text()
+        assert source.endswith("\n\n\nrun(main, snakemake)\n"), name
