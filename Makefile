@@ -20,14 +20,20 @@ unexport PYTHONHOME
 
 # Snakemake and pytest share out the cores by processes. Numerical libraries that each take every core
 # would make them fight; a job raises its own limit to the threads its rule was given (scripts/workflow_job.py).
-results paper test test-slurm test-survival lint check: export OMP_NUM_THREADS := 1
-results paper test test-slurm test-survival lint check: export OPENBLAS_NUM_THREADS := 1
-results paper test test-slurm test-survival lint check: export MKL_NUM_THREADS := 1
+results paper run test test-slurm test-survival lint check docs: export OMP_NUM_THREADS := 1
+results paper test test-slurm test-survival lint check docs: export OPENBLAS_NUM_THREADS := 1
+results paper test test-slurm test-survival lint check docs: export MKL_NUM_THREADS := 1
 
-.PHONY: help results paper test test-slurm test-survival lint check bench plan-allen check-allen lock clean
+.PHONY: help env run results paper test test-slurm test-survival lint check docs bench plan-allen check-allen lock clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+env: $(STAMP) ## make the environment .venv, and nothing else
+
+run: $(STAMP) ## cluster your own table: make run TABLE=tumours.csv ARGS="--labels kind"
+	@test -n "$(TABLE)" || { echo 'Say which: make run TABLE=tumours.csv ARGS="--labels kind"' >&2; exit 2; }
+	@"$(BIN)/sparsekm" run "$(TABLE)" --cores $(CORES) $(ARGS)
 
 results: $(STAMP) ## run the workflow of config.yaml to results/report.html
 	@"$(BIN)/python" scripts/clear_stale_lock.py
@@ -41,11 +47,12 @@ paper: $(STAMP) ## the paper's experiments with all repetitions, to results/simu
 
 test: lint check ## lint and all tests
 
-lint: $(STAMP) ## ruff, snakefmt and snakemake --lint
+lint: $(STAMP) ## ruff, snakefmt, snakemake --lint, and mypy over the public names
 	"$(BIN)/ruff" check .
 	"$(BIN)/ruff" format --check .
 	"$(BIN)/snakefmt" --check Snakefile workflow
 	"$(BIN)/snakemake" --lint
+	"$(BIN)/mypy"
 
 check: $(STAMP) ## the tests without lint
 	"$(BIN)/python" -m pytest -n 2 --dist loadgroup
@@ -55,6 +62,13 @@ test-slurm: $(STAMP) ## the workflow on a real Slurm, installed and started here
 
 test-survival: $(STAMP) ## random kills, a full disk, 1, 2 and 16 cores, and mutated files, for minutes
 	"$(BIN)/python" -m pytest -m survival -n 2 --dist loadgroup
+
+docs: $(STAMP) ## the site, with an example report, to docs/_build/html
+	"$(BIN)/python" docs/example_table.py docs/_build/example
+	cd docs/_build/example && "$(BIN)/sparsekm" run tumours.csv --labels kind --cores $(CORES) --quiet
+	"$(BIN)/python" -m sphinx -W --keep-going -d docs/_build/doctrees docs docs/_build/html
+	cp docs/_build/example/sparsekm-tumours/results/report.html docs/_build/html/tumours_report.html
+	@echo "The site: docs/_build/html/index.html"
 
 bench: $(STAMP) ## ratios against scikit-learn and between our own variants
 	"$(BIN)/python" -m benchmarks
@@ -75,7 +89,7 @@ lock: $(STAMP) ## renew requirements.lock (needs uv)
 clean: ## remove the environment and the files that the workflow made; yours stay
 	@test -n "$(PYTHON)" || { echo "No Python >= 3.11 found; set PYTHON=/path/to/python3.11" >&2; exit 1; }
 	"$(PYTHON)" scripts/remove_made.py
-	rm -rf .venv .snakemake
+	rm -rf .venv .snakemake docs/_build docs/gallery docs/generated
 	@echo "What was downloaded stays in cache/."
 
 # The stamp is written last: an installation that was cut short is made again.

@@ -11,9 +11,9 @@ def main(snakemake, progress):
     from sparsekm.annotation.gene_stability_file import read_stability
     from sparsekm.annotation.gene_table import gene_table, primary_method, write_gene_table
     from sparsekm.annotation.locations import locate_features
-    from sparsekm.expression.matrix_file import MatrixFile
-    from sparsekm.expression.normalised_file import read_classes, read_features
-    from sparsekm.storage.fit_file import read_fit
+    from sparsekm.io.fit_file import read_fit
+    from sparsekm.io.matrix_file import MatrixFile
+    from sparsekm.io.normalised_file import read_classes, read_features
 
     params, files = snakemake.params, snakemake.input
     fits = {method: read_fit(file) for method, file in zip(params.methods, files.fits, strict=True)}

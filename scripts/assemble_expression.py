@@ -6,6 +6,20 @@ from workflow_job import run
 
 
 def main(snakemake, progress):
+    """Assemble the age in a child process with limits, since a server sent the files."""
+    from sparsekm.io.bounded_child import run_bounded
+
+    folder = Path(snakemake.input.manifest).parent
+
+    def measure():
+        from sparsekm.atlas.assembly import measure_age
+
+        return measure_age(folder, snakemake.wildcards.age)
+
+    run_bounded(folder, lambda: assemble(snakemake, folder, progress), measure)
+
+
+def assemble(snakemake, folder, progress):
     """Read the grids, name every voxel's region, and write raw energies with what was planted."""
     from sparsekm.atlas.assembly import assemble_age
     from sparsekm.atlas.expression_file import add_truth, describe_expression, write_expression
@@ -15,7 +29,6 @@ def main(snakemake, progress):
 
     params, files = snakemake.params, snakemake.input
     age = snakemake.wildcards.age
-    folder = Path(files.manifest).parent
     matrix = assemble_age(
         folder,
         read_ontology(files.ontology),

@@ -2,13 +2,13 @@
 
 
 def open_atlas(snakemake):
-    """Open the source with the rule's settings, and with the manners to keep towards servers.
+    """Open the source with the rule's settings, and with those of its requests.
 
-    How gently to ask changes no file. So manners are no parameters, for which a rule would run
-    again, but are taken from the configuration; the phantom has none.
+    How requests are made changes no file, so these settings are read from the configuration:
+    were they parameters, the rule would rerun when they change. The phantom has none.
     """
     from sparsekm.atlas.sources import open_source
 
     params = snakemake.params
-    manners = snakemake.config["atlas"].get(params.source, {}).get("manners", {})
-    return open_source(params.source, **params.settings, **manners)
+    http = snakemake.config["atlas"].get(params.source, {}).get("http", {})
+    return open_source(params.source, **params.settings, **http)

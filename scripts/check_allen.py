@@ -15,11 +15,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
 def main() -> int:
     """Ask, compare, print."""
     from sparsekm.atlas.allen.client import Client
-    from sparsekm.atlas.allen.gate import RequestGate
     from sparsekm.atlas.allen.live_check import check_servers, write_findings
-    from sparsekm.atlas.allen.patience import Patience
     from sparsekm.atlas.allen.source import DOWNLOAD_URL, URL, describe_client
-    from sparsekm.atlas.allen.transport import Transport
+    from sparsekm.network.gate import RequestGate
+    from sparsekm.network.retry import Patience
+    from sparsekm.network.transport import Transport
 
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--url", default=URL)

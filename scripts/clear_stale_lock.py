@@ -13,7 +13,7 @@ import psutil
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
 
-from sparsekm.storage.file_lock import SUPPORTED, is_supported, lock_file
+from sparsekm.io.file_lock import SUPPORTED, is_supported, lock_file
 
 LOCKS = Path(".snakemake/locks")
 # Of file systems that several machines may share.
@@ -72,8 +72,10 @@ def main() -> None:
         if reason:
             sys.exit(f"ERROR: Snakemake has locked {folder}: {reason}.")
         print("A Snakemake was killed here and left its lock behind: removing it.", flush=True)
+        # Where the Snakefile is not found by itself, the arguments name it.
         done = subprocess.run(
-            [sys.executable, "-m", "snakemake", "--unlock", "--quiet"], check=False
+            [sys.executable, "-m", "snakemake", "--unlock", "--quiet", "all", *sys.argv[1:]],
+            check=False,
         )
         sys.exit(done.returncode)
 

@@ -6,7 +6,7 @@ from workflow_job import run
 
 def main(snakemake, progress):
     """Fit the whole path and write it."""
-    from sparsekm.storage.path_file import write_path
+    from sparsekm.io.path_file import write_path
 
     problem = pose(snakemake)
     path = problem.estimator.path(

@@ -6,6 +6,15 @@ from workflow_job import run
 
 
 def main(snakemake, progress):
+    """Collect the sets in a child process with limits, since others made the files."""
+    from sparsekm.annotation.text_lines import MOST_MEMORY
+    from sparsekm.io.bounded_child import run_bounded
+
+    file = snakemake.input.annotations
+    run_bounded(file, lambda: collect(snakemake), lambda: MOST_MEMORY)
+
+
+def collect(snakemake):
     """Read and check the source's files, write the sets, and log what was left out."""
     from sparsekm.annotation.gene_set_file import write_gene_sets
     from sparsekm.annotation.gene_set_sources import read_gene_sets

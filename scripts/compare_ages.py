@@ -6,15 +6,16 @@ from workflow_job import run
 def main(snakemake, progress):
     """Write what is said of every gene at every age, and who enters and leaves."""
     from sparsekm.annotation.gene_table import read_gene_table
-    from sparsekm.annotation.kept_by_age import tabulate_ages, tabulate_changes, write_ages
+    from sparsekm.annotation.kept_by_age import CHANGES, tabulate_ages, tabulate_changes
+    from sparsekm.io.atomic import write_table
 
     ages = list(snakemake.params.ages)
     genes = {
         age: read_gene_table(file) for age, file in zip(ages, snakemake.input.genes, strict=True)
     }
     table = tabulate_ages(genes)
-    write_ages(table, snakemake.output.kept)
-    write_ages(tabulate_changes(table, ages), snakemake.output.changes)
+    write_table(table, snakemake.output.kept)
+    CHANGES.write(snakemake.output.changes, tabulate_changes(table, ages))
 
 
 run(main, snakemake)

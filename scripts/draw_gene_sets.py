@@ -5,10 +5,10 @@ from workflow_job import run
 
 def main(snakemake, progress):
     """Write both in the formats of the real ones."""
-    from sparsekm.simulation.phantom.genes import plant_genes
-    from sparsekm.simulation.phantom.invented_ontology import annotation_text, ontology_text
-    from sparsekm.simulation.phantom.sizes import get_size
-    from sparsekm.storage.atomic import write_text
+    from sparsekm.atlas.phantom.genes import plant_genes
+    from sparsekm.atlas.phantom.invented_ontology import annotation_text, ontology_text
+    from sparsekm.atlas.phantom.sizes import get_size
+    from sparsekm.io.atomic import write_text
 
     size, seed = snakemake.params.settings["size"], snakemake.params.settings["seed"]
     genes = plant_genes(get_size(size).genes, seed)

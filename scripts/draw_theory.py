@@ -7,8 +7,8 @@ def main(snakemake, progress):
     """Write every figure as SVG and PDF, and what it shows as text."""
     from pathlib import Path
 
-    from sparsekm.storage.checked_table import infer_table
-    from sparsekm.theory.drawing import draw_theory, write_figure
+    from sparsekm.io.checked_table import infer_table
+    from sparsekm.studies.theory.drawing import draw_theory, write_figure
 
     tables = snakemake.input
     drawn = draw_theory(

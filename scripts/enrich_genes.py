@@ -6,11 +6,11 @@ from workflow_job import run
 def main(snakemake, progress):
     """Test every term within the size limits against the genes analysed, and write all tests."""
     from sparsekm.annotation.enrichment import find_enriched, group_features
-    from sparsekm.annotation.enrichment_file import write_enrichment
+    from sparsekm.annotation.enrichment_file import ENRICHMENT
     from sparsekm.annotation.gene_matching import match_features
     from sparsekm.annotation.gene_set_file import read_gene_sets_file
-    from sparsekm.expression.normalised_file import read_features
-    from sparsekm.storage.fit_file import read_fit
+    from sparsekm.io.fit_file import read_fit
+    from sparsekm.io.normalised_file import read_features
 
     params, files = snakemake.params, snakemake.input
     sets = read_gene_sets_file(files.gene_sets)
@@ -24,7 +24,7 @@ def main(snakemake, progress):
         group_features(weights),
         term_size=tuple(params.term_size),
     )
-    write_enrichment(table, snakemake.output.enrichment)
+    ENRICHMENT.write(snakemake.output.enrichment, table)
 
 
 run(main, snakemake)

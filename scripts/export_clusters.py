@@ -5,10 +5,10 @@ from workflow_job import run
 
 def main(snakemake, progress):
     """Write each sample's clusters, and the data set with clusters, weights and scores."""
-    from sparsekm.expression.clusters_file import add_clusters, write_clusters
-    from sparsekm.expression.normalised_file import read_anndata
-    from sparsekm.storage.cluster_table import write_cluster_table
-    from sparsekm.storage.fit_file import read_fit
+    from sparsekm.annotation.clusters_file import add_clusters, write_clusters
+    from sparsekm.io.cluster_table import write_cluster_table
+    from sparsekm.io.fit_file import read_fit
+    from sparsekm.io.normalised_file import read_anndata
 
     fits = {
         method: read_fit(file)

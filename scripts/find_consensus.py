@@ -8,17 +8,17 @@ def main(snakemake, progress):
     """Write how well every fit from the consensus agrees, and the one that was chosen."""
     from dataclasses import replace
 
-    from sparsekm.cluster.centers import cluster_centers
-    from sparsekm.storage.consensus_file import write_consensus
-    from sparsekm.storage.fit_file import write_fit
-    from sparsekm.storage.path_file import pick_fit
-    from sparsekm.storage.resampling_file import read_all_resamplings
+    from sparsekm.cluster.matrices.centers import cluster_centers
+    from sparsekm.io.consensus_file import CONSENSUS
+    from sparsekm.io.fit_file import write_fit
+    from sparsekm.io.path_file import pick_fit
+    from sparsekm.io.resampling_file import Resamplings
     from sparsekm.tuning.sparse_kmeans import conclude
 
     files, output = snakemake.input, snakemake.output
     problem = pose(snakemake)
     X, estimator = problem.data.X, problem.estimator
-    resamplings = read_all_resamplings(files.resamplings)
+    resamplings = Resamplings.read(files.resamplings)
     resamplings.check_problem(files.resamplings[0], X.shape, problem.sparsities)
     found = conclude(
         estimator, X, problem.sparsities, resamplings.paths, seed=estimator.random_state
@@ -37,7 +37,7 @@ def main(snakemake, progress):
         confidence=found.confidence,
         selection_frequency=found.selection_frequency,
     )
-    write_consensus(output.consensus, found.table)
+    CONSENSUS.write(output.consensus, found.table)
     write_fit(output.fit, fit)
 
 

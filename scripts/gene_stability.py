@@ -9,7 +9,7 @@ def main(snakemake, progress):
     from sparsekm.annotation.gene_stability_file import write_stability
     from sparsekm.annotation.stability import count_kept
     from sparsekm.cluster.validation import resolve_sparsities
-    from sparsekm.storage.fit_file import read_fit
+    from sparsekm.io.fit_file import read_fit
 
     params = snakemake.params
     fit = read_fit(snakemake.input.fit)

@@ -8,7 +8,7 @@ def main(snakemake, progress):
     from sparsekm.atlas.common_genes import read_common_genes
     from sparsekm.atlas.expression_file import read_expression
     from sparsekm.atlas.normalisation import normalise_age
-    from sparsekm.expression.normalised_file import write_normalised
+    from sparsekm.io.normalised_file import write_normalised
 
     params, files = snakemake.params, snakemake.input
     data = normalise_age(

@@ -4,17 +4,35 @@ from workflow_job import run
 
 
 def main(snakemake, progress):
+    """Adopt the matrix in a child process with limits, since others made the file."""
+    from sparsekm.io.bounded_child import run_bounded
+
+    def measure():
+        from sparsekm.io.readers.matrix_size import measure_matrix
+
+        return measure_matrix(snakemake.input.matrix, snakemake.params.parts.get("layer"))
+
+    run_bounded(snakemake.input.matrix, lambda: adopt(snakemake), measure)
+
+
+def adopt(snakemake):
     """Read and check the matrix, normalise it, and write it with its provenance."""
+    import logging
+
     import numpy as np
     import pandas as pd
 
-    from sparsekm.expression.normalisation import normalise
-    from sparsekm.expression.normalised_file import write_normalised
-    from sparsekm.expression.reader import read_matrix
-    from sparsekm.storage.provenance import file_digest, package_versions
+    from sparsekm.io.normalised_file import write_normalised
+    from sparsekm.io.readers.reader import read_matrix
+    from sparsekm.pipeline.normalisation import normalise
+    from sparsekm.pipeline.provenance import file_digest, package_versions
+    from sparsekm.pipeline.raw_counts import remark_on_counts
 
     params, source = snakemake.params, snakemake.input.matrix
-    raw = read_matrix(source, **params.arrays)
+    raw = read_matrix(source, **params.parts)
+    remarks = raw.remarks + remark_on_counts(raw, params.normalise)
+    for remark in remarks:
+        logging.warning("%s: %s", source, remark)
     n_samples, n_read = raw.X.shape
     matrix = normalise(raw, params.normalise)
     names = raw.samples or [f"sample{i + 1}" for i in range(n_samples)]
@@ -31,6 +49,7 @@ def main(snakemake, progress):
         "n_samples": n_samples,
         "n_features_read": n_read,
         "n_features": len(features),
+        "remarks": np.array(remarks, dtype=str),
         "dropped_constant": np.array(matrix.dropped, dtype=str),
         "versions": package_versions(),
     }

@@ -8,7 +8,7 @@ def main(snakemake, progress):
     """Fit the path of each reference, one in memory at a time, and write the objectives."""
     import numpy as np
 
-    from sparsekm.storage.reference_file import References, write_references
+    from sparsekm.io.reference_file import References
     from sparsekm.tuning.references import reference_objectives
 
     params = snakemake.params
@@ -32,7 +32,7 @@ def main(snakemake, progress):
         objectives=np.array(objectives),
         attributes={**problem.attributes, "reference": params.reference},
     )
-    write_references(snakemake.output.references, references)
+    references.write(snakemake.output.references)
 
 
 run(main, snakemake)

@@ -6,7 +6,7 @@ from workflow_job import run
 def main(snakemake, progress):
     """Gather the results data set by data set and write one page."""
     from sparsekm.annotation.gene_set_file import read_gene_sets_file
-    from sparsekm.annotation.kept_by_age import read_ages, read_changes
+    from sparsekm.annotation.kept_by_age import CHANGES, read_ages
     from sparsekm.reporting.ages_view import view_ages
     from sparsekm.reporting.atlas_versus_paper import read_paper_tables
     from sparsekm.reporting.report import write_report
@@ -29,7 +29,7 @@ def main(snakemake, progress):
     if files.get("kept_by_age"):
         simulated = any(result.is_simulated for result in results if result.is_atlas)
         kept = read_ages(files.kept_by_age)
-        ages = view_ages(*kept, read_changes(files.changes), simulated=simulated)
+        ages = view_ages(*kept, CHANGES.read(files.changes), simulated=simulated)
     paper = None
     if files.paper:
         paper = read_paper_tables(*files.paper)

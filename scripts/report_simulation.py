@@ -7,9 +7,9 @@ def main(snakemake, progress):
     """Write report.html, and every figure as SVG and PDF."""
     from pathlib import Path
 
+    from sparsekm.io.atomic import atomic_path, write_text
     from sparsekm.reporting.simulation_results import load_simulation_result
     from sparsekm.reporting.simulation_section import render_simulation_page, view_simulation
-    from sparsekm.storage.atomic import atomic_path, write_text
 
     files = snakemake.input
     result = load_simulation_result(

@@ -8,7 +8,7 @@ def main(snakemake, progress):
     """Fit the paths of each resampling and write their partitions and features."""
     import numpy as np
 
-    from sparsekm.storage.resampling_file import Resamplings, write_resamplings
+    from sparsekm.io.resampling_file import Resamplings
     from sparsekm.tuning.resampled_paths import resample_all
 
     params = snakemake.params
@@ -24,10 +24,8 @@ def main(snakemake, progress):
         seed=estimator.random_state,
         progress=progress.counting("resamplings"),
     )
-    write_resamplings(
-        snakemake.output.resamplings,
-        Resamplings(np.array(params.indices), problem.sparsities, paths, problem.attributes),
-    )
+    found = Resamplings(np.array(params.indices), problem.sparsities, paths, problem.attributes)
+    found.write(snakemake.output.resamplings)
 
 
 run(main, snakemake)

@@ -4,20 +4,28 @@ from workflow_job import run
 
 
 def main(snakemake, progress):
+    """Fetch the file in a child process with limits, where it is read to see whether it is one."""
+    from sparsekm.annotation.text_lines import MOST_MEMORY
+    from sparsekm.io.bounded_child import run_bounded
+
+    run_bounded(snakemake.params.url, lambda: fetch(snakemake), lambda: MOST_MEMORY)
+
+
+def fetch(snakemake):
     """Fetch it from the cache or its address, and store it once it has been read whole."""
     from sparsekm.annotation.gene_set_download import fetch_gene_sets
-    from sparsekm.atlas.allen.patience import Patience
+    from sparsekm.network.retry import Patience
 
-    # How gently to ask changes no file: manners are no parameters, whose change runs rules again.
-    manners = snakemake.config["atlas"]["allen"]["manners"]
+    # No parameters of the rule: how requests are made changes no file, and need rerun nothing.
+    http = snakemake.config["atlas"]["allen"]["http"]
     names = ("cache", "requests_per_second", "contact")
-    timeouts = {name: value for name, value in manners.items() if name.endswith("_timeout")}
+    timeouts = {name: value for name, value in http.items() if name.endswith("_timeout")}
     fetch_gene_sets(
         snakemake.params.url,
         snakemake.output[0],
         snakemake.params.kind,
-        patience=Patience(tries=manners["tries"]),
-        **{name: manners[name] for name in names},
+        patience=Patience(tries=http["tries"]),
+        **{name: http[name] for name in names},
         **timeouts,
     )
 

@@ -6,7 +6,7 @@ from workflow_job import run
 
 def main(snakemake, progress):
     """Write a row per repetition and rule."""
-    from sparsekm.tuning.study.count_comparison import CountEffort, compare_count_rules
+    from sparsekm.studies.tuning.count_comparison import CountEffort, compare_count_rules
 
     compare_replicates(
         snakemake,

@@ -6,7 +6,7 @@ from workflow_job import run
 
 def main(snakemake, progress):
     """Write a row per repetition and rule."""
-    from sparsekm.tuning.study.comparison import StudyEffort, compare_rules
+    from sparsekm.studies.tuning.comparison import StudyEffort, compare_rules
 
     compare_replicates(
         snakemake,

@@ -5,8 +5,8 @@ from workflow_job import run
 
 def main(snakemake, progress):
     """Write a row per seed."""
-    from sparsekm.registry import get_method
-    from sparsekm.storage.atomic import write_table
+    from sparsekm.io.atomic import write_table
+    from sparsekm.pipeline.registry import get_method
     from sparsekm.studies.yardstick.runner import GapEffort, run_seeds
 
     draws, effort = snakemake.params.draws, snakemake.params.effort

@@ -5,8 +5,10 @@ from workflow_job import run
 
 def main(snakemake, progress):
     """Write one row of scores; what has no known truth stays empty."""
-    from sparsekm.annotation.known_classes import is_known
-    from sparsekm.expression.normalised_file import read_normalised
+    from sparsekm.io.fit_file import read_fit
+    from sparsekm.io.known_classes import is_known
+    from sparsekm.io.normalised_file import read_normalised
+    from sparsekm.io.score_file import SCORES
     from sparsekm.metrics.partition_metrics import (
         classification_error_rate,
         error_clustering_rate,
@@ -16,8 +18,6 @@ def main(snakemake, progress):
         proper_nonzero_weights,
         proper_zero_weights,
     )
-    from sparsekm.storage.fit_file import read_fit
-    from sparsekm.storage.score_file import SCORES
 
     data = read_normalised(snakemake.input.normalised)
     fit = read_fit(snakemake.input.fit)
@@ -42,7 +42,7 @@ def main(snakemake, progress):
         "pzw": None if relevant is None else proper_zero_weights(relevant, fit.weights),
         "pnw": None if relevant is None else proper_nonzero_weights(relevant, fit.weights),
     }
-    SCORES.write(snakemake.output.scores, scores)
+    SCORES.write_row(snakemake.output.scores, scores)
 
 
 run(main, snakemake)

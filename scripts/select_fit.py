@@ -7,10 +7,10 @@ def main(snakemake, progress):
     """Write the path's single fit as the tuned fit."""
     import numpy as np
 
-    from sparsekm.cluster.centers import cluster_centers
-    from sparsekm.expression.normalised_file import read_normalised
-    from sparsekm.storage.fit_file import write_fit
-    from sparsekm.storage.path_file import pick_fit, read_path
+    from sparsekm.cluster.matrices.centers import cluster_centers
+    from sparsekm.io.fit_file import write_fit
+    from sparsekm.io.normalised_file import read_normalised
+    from sparsekm.io.path_file import pick_fit, read_path
 
     path, attributes = read_path(snakemake.input.path)
     X = read_normalised(snakemake.input.normalised).X

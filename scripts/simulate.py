@@ -8,17 +8,17 @@ from workflow_job import run
 
 def main(snakemake, progress):
     """Write the repetitions' metrics, gap curves and feature weights as tidy tables."""
-    from sparsekm.simulation.method_rows import get_row
-    from sparsekm.simulation.repetition import Effort, draw_data
-    from sparsekm.simulation.repetition_store import RepetitionStore, parameter_digest
-    from sparsekm.simulation.settings import get_setting
-    from sparsekm.simulation.study_tables import (
+    from sparsekm.io.atomic import write_table
+    from sparsekm.studies.paper.method_rows import get_row
+    from sparsekm.studies.paper.repetition import Effort, draw_data
+    from sparsekm.studies.paper.repetition_store import RepetitionStore, parameter_digest
+    from sparsekm.studies.paper.settings import get_setting
+    from sparsekm.studies.paper.study_tables import (
         gap_table,
         repetition_table,
         run_repetitions,
         weight_table,
     )
-    from sparsekm.storage.atomic import write_table
 
     params, wildcards, output = snakemake.params, snakemake.wildcards, snakemake.output
     root, replicates = params.draws["seed"], params.draws["replicates"]

@@ -7,8 +7,8 @@ def main(snakemake, progress):
     """Write a draw as .npz: X, labels and the relevant features."""
     import numpy as np
 
+    from sparsekm.io.atomic import atomic_path
     from sparsekm.simulation.designs import draw_replicate
-    from sparsekm.storage.atomic import atomic_path
 
     params = snakemake.params
     data = draw_replicate(params.experiment, params.setting, root=params.seed, replicate=0)

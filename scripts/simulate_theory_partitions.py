@@ -7,8 +7,8 @@ def main(snakemake, progress):
     """Write what was seen and what the theorem promises."""
     import numpy as np
 
-    from sparsekm.storage.atomic import write_table
-    from sparsekm.theory.partition_consistency import simulate_partitions, tabulate_bounds
+    from sparsekm.io.atomic import write_table
+    from sparsekm.studies.theory.partition_consistency import simulate_partitions, tabulate_bounds
 
     settings = snakemake.params.settings
     partitions = simulate_partitions(

@@ -5,9 +5,9 @@ from workflow_job import run
 
 def main(snakemake, progress):
     """Write the table of Theorem 1."""
-    from sparsekm.storage.atomic import write_table
-    from sparsekm.theory.expected_scores import simulate_scores
-    from sparsekm.theory.level_model import three_levels
+    from sparsekm.io.atomic import write_table
+    from sparsekm.studies.theory.expected_scores import simulate_scores
+    from sparsekm.studies.theory.level_model import three_levels
 
     settings = snakemake.params.settings
     scores = simulate_scores(

@@ -5,9 +5,9 @@ from workflow_job import run
 
 def main(snakemake, progress):
     """Write the table of Theorems 3 and 4."""
-    from sparsekm.storage.atomic import write_table
-    from sparsekm.theory.plane import Plane
-    from sparsekm.theory.recovery_diagram import simulate_recovery
+    from sparsekm.io.atomic import write_table
+    from sparsekm.studies.theory.plane import Plane
+    from sparsekm.studies.theory.recovery_diagram import simulate_recovery
 
     params = snakemake.params
     table = simulate_recovery(

@@ -8,8 +8,8 @@ def main(snakemake, progress):
     """Fit the path of each part, one in memory at a time, and write how far they agree."""
     import numpy as np
 
-    from sparsekm.storage.path_file import read_path
-    from sparsekm.storage.split_file import Splits, write_splits
+    from sparsekm.io.path_file import read_path
+    from sparsekm.io.split_file import Splits
     from sparsekm.tuning.resampling import gather_resamplings, resample
 
     params = snakemake.params
@@ -30,17 +30,15 @@ def main(snakemake, progress):
         )
         progress(len(found), len(params.indices), "splits")
     agreements, selections, n_fits = gather_resamplings(found)
-    write_splits(
-        snakemake.output.splits,
-        Splits(
-            indices=np.array(params.indices),
-            sparsities=path.sparsities,
-            agreements=agreements,
-            selections=selections,
-            n_fits=n_fits,
-            attributes={**problem.attributes, "scheme": "subsample"},
-        ),
+    splits = Splits(
+        indices=np.array(params.indices),
+        sparsities=path.sparsities,
+        agreements=agreements,
+        selections=selections,
+        n_fits=n_fits,
+        attributes={**problem.attributes, "scheme": "subsample"},
     )
+    splits.write(snakemake.output.splits)
 
 
 run(main, snakemake)

@@ -5,8 +5,8 @@ def compare_replicates(snakemake, progress, compare):
     """Write the tables of `compare`, called with data, effort and seed, of every repetition."""
     import pandas as pd
 
-    from sparsekm.storage.atomic import write_table
-    from sparsekm.tuning.study.study_data import draw_study_data
+    from sparsekm.io.atomic import write_table
+    from sparsekm.studies.tuning.study_data import draw_study_data
 
     params, name = snakemake.params, snakemake.wildcards.design
     root, replicates = params.draws["seed"], params.draws["replicates"]

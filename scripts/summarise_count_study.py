@@ -7,9 +7,9 @@ def main(snakemake, progress):
     """Write a row per data set and rule."""
     import pandas as pd
 
-    from sparsekm.storage.atomic import write_table
-    from sparsekm.storage.checked_table import infer_table
-    from sparsekm.tuning.study.count_comparison import summarise_counts
+    from sparsekm.io.atomic import write_table
+    from sparsekm.io.checked_table import infer_table
+    from sparsekm.studies.tuning.count_comparison import summarise_counts
 
     table = pd.concat([infer_table(file, "run_count_study") for file in snakemake.input])
     write_table(summarise_counts(table), snakemake.output.table)

@@ -5,10 +5,10 @@ from workflow_job import run
 
 def main(snakemake, progress):
     """Write means with standard errors, and the comparison with the paper."""
-    from sparsekm.simulation.study_summary import read_paper_values, summarise
-    from sparsekm.simulation.versus_paper import compare_rows, explain_differences
-    from sparsekm.storage.atomic import write_table
-    from sparsekm.storage.checked_table import infer_table
+    from sparsekm.io.atomic import write_table
+    from sparsekm.io.checked_table import infer_table
+    from sparsekm.studies.paper.study_summary import read_paper_values, summarise
+    from sparsekm.studies.paper.versus_paper import compare_rows, explain_differences
 
     output = snakemake.output
     summary = summarise(infer_table(file, "simulate") for file in snakemake.input.tables)

@@ -7,11 +7,11 @@ def main(snakemake, progress):
     """Write the summary, the overview of the rules and the figure."""
     import pandas as pd
 
-    from sparsekm.reporting.style import figure_svg
-    from sparsekm.storage.atomic import write_table, write_text
-    from sparsekm.storage.checked_table import infer_table
-    from sparsekm.tuning.study.figure import study_figure
-    from sparsekm.tuning.study.summary import rules_overview, summarise_study
+    from sparsekm.figures.style import figure_svg
+    from sparsekm.io.atomic import write_table, write_text
+    from sparsekm.io.checked_table import infer_table
+    from sparsekm.studies.tuning.figure import study_figure
+    from sparsekm.studies.tuning.summary import rules_overview, summarise_study
 
     table = pd.concat([infer_table(file, "run_tuning_study") for file in snakemake.input])
     summary = summarise_study(table)

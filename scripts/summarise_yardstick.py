@@ -7,9 +7,9 @@ def main(snakemake, progress):
     """Write all rows, the summary, the overview and the figure."""
     import pandas as pd
 
-    from sparsekm.reporting.style import figure_png, figure_svg
-    from sparsekm.storage.atomic import atomic_path, write_table, write_text
-    from sparsekm.storage.checked_table import infer_table
+    from sparsekm.figures.style import figure_png, figure_svg
+    from sparsekm.io.atomic import atomic_path, write_table, write_text
+    from sparsekm.io.checked_table import infer_table
     from sparsekm.studies.yardstick.figure import yardstick_figure
     from sparsekm.studies.yardstick.published import read_published, set_beside
     from sparsekm.studies.yardstick.summary import count_wins, summarise

@@ -6,8 +6,8 @@ from workflow_job import run
 
 def main(snakemake, progress):
     """Compare halves of the samples with halves of data without clusters, and write one row."""
-    from sparsekm.storage.evidence_file import EVIDENCE
-    from sparsekm.storage.path_file import read_path
+    from sparsekm.io.evidence_file import EVIDENCE
+    from sparsekm.io.path_file import read_path
     from sparsekm.tuning.evidence import weigh_evidence
     from sparsekm.tuning.feature_limit import feature_limit
     from sparsekm.tuning.noise_correlation import fair_reference
@@ -38,7 +38,7 @@ def main(snakemake, progress):
         "strength": evidence.strength,
         "conclusion": evidence.sentence(),
     }
-    EVIDENCE.write(snakemake.output.evidence, row)
+    EVIDENCE.write_row(snakemake.output.evidence, row)
 
 
 run(main, snakemake)

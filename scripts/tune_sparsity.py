@@ -7,18 +7,18 @@ def main(snakemake, progress):
     """Compute the gap curve, choose a row, and write the curve and the path's fit there."""
     import numpy as np
 
-    from sparsekm.cluster.centers import cluster_centers
-    from sparsekm.expression.normalised_file import read_normalised
-    from sparsekm.storage.fit_file import write_fit
-    from sparsekm.storage.gap_file import write_gap
-    from sparsekm.storage.path_file import pick_fit, read_path
-    from sparsekm.storage.reference_file import read_all_references
+    from sparsekm.cluster.matrices.centers import cluster_centers
+    from sparsekm.io.fit_file import write_fit
+    from sparsekm.io.gap_file import GAP
+    from sparsekm.io.normalised_file import read_normalised
+    from sparsekm.io.path_file import pick_fit, read_path
+    from sparsekm.io.reference_file import References
     from sparsekm.tuning.feature_limit import feature_limit
     from sparsekm.tuning.gap import gap_curve
     from sparsekm.tuning.selection import select_sparsity
 
     path, attributes = read_path(snakemake.input.path)
-    references = read_all_references(snakemake.input.references)
+    references = References.read(snakemake.input.references)
     references.check_grid(snakemake.input.references[0], path.sparsities)
     n_selected = np.count_nonzero(path.weights, axis=1)
     gap = gap_curve(path.sparsities, n_selected, path.first_objectives, references.objectives)
@@ -35,7 +35,7 @@ def main(snakemake, progress):
     )
     if limit is not None:
         attributes["conclusion"] = limit.sentence(gap, chosen)
-    write_gap(snakemake.output.gap, gap, chosen)
+    GAP.write(snakemake.output.gap, gap, chosen)
     write_fit(snakemake.output.fit, pick_fit(path, position, centers, attributes))
 
 

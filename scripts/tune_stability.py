@@ -5,16 +5,16 @@ from workflow_job import run
 
 def main(snakemake, progress):
     """Compute the stability curve, choose a row, and write the curve and the path's fit there."""
-    from sparsekm.cluster.centers import cluster_centers
-    from sparsekm.expression.normalised_file import read_normalised
-    from sparsekm.storage.fit_file import write_fit
-    from sparsekm.storage.path_file import pick_fit, read_path
-    from sparsekm.storage.split_file import read_all_splits
-    from sparsekm.storage.stability_file import write_stability
+    from sparsekm.cluster.matrices.centers import cluster_centers
+    from sparsekm.io.fit_file import write_fit
+    from sparsekm.io.normalised_file import read_normalised
+    from sparsekm.io.path_file import pick_fit, read_path
+    from sparsekm.io.split_file import Splits
+    from sparsekm.io.stability_file import STABILITY_CURVE
     from sparsekm.tuning.stability import select_stable, stability_curve
 
     path, attributes = read_path(snakemake.input.path)
-    found = read_all_splits(snakemake.input.splits)
+    found = Splits.read(snakemake.input.splits)
     found.check_grid(snakemake.input.splits[0], path.sparsities)
     curve = stability_curve(path, found.agreements, found.selections, found.n_fits)
     chosen = select_stable(curve, snakemake.params.rule)
@@ -27,7 +27,7 @@ def main(snakemake, progress):
         scheme=found.attributes["scheme"],
         n_splits=len(found.indices),
     )
-    write_stability(snakemake.output.stability, curve, chosen)
+    STABILITY_CURVE.write(snakemake.output.stability, curve, chosen)
     write_fit(snakemake.output.fit, pick_fit(path, chosen, centers, attributes))
 
 

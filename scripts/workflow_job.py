@@ -17,7 +17,7 @@ from pathlib import Path
 # environments made by conda, which cannot install the package from a relative path.
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
 
-from sparsekm.storage.file_lock import lock_file
+from sparsekm.io.file_lock import lock_file
 
 _SECONDS_BETWEEN_LINES = 5
 _SECONDS_OF_PACE = 60
@@ -78,22 +78,25 @@ def take_turn(log: Path, job: str, tell=None):
 
 def clear_unfinished(outputs) -> None:
     """Remove what killed jobs left half-written of these files; only with this job's turn."""
-    from sparsekm.storage.atomic import remove_unfinished
+    from sparsekm.io.atomic import remove_unfinished
 
     for output in map(Path, outputs):
         remove_unfinished(output.parent, output.name)
 
 
 def peak_megabytes() -> float:
-    """Return the most memory that this process has had resident."""
-    status = Path("/proc/self/status")
-    if status.exists():
-        # Unlike ru_maxrss this leaves out what the parent had before this process began.
-        return int(re.search(r"VmHWM:\s*(\d+) kB", status.read_text())[1]) / 1024
+    """Return the most memory that this process, or a child of it, has had resident."""
     import resource
 
     unit = 2**20 if sys.platform == "darwin" else 2**10
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
+    of_children = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / unit
+    status = Path("/proc/self/status")
+    if status.exists():
+        # Unlike ru_maxrss this leaves out what the parent had before this process began.
+        own = int(re.search(r"VmHWM:\s*(\d+) kB", status.read_text())[1]) / 1024
+    else:
+        own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
+    return max(own, of_children)
 
 
 def run(main, snakemake) -> None:
@@ -122,7 +125,11 @@ def run(main, snakemake) -> None:
             for line in early:
                 logging.warning("%s", line)
             clear_unfinished(snakemake.output)
-            main(snakemake, Progress(job))
+            from joblib import parallel_config
+
+            # Estimators whose `n_jobs` is None take as many.
+            with parallel_config(n_jobs=snakemake.threads):
+                main(snakemake, Progress(job))
     except Exception as error:
         # Without a log the traceback would end up on stderr.
         if logging.root.handlers:
@@ -130,5 +137,6 @@ def run(main, snakemake) -> None:
         reason = " ".join(str(error).split()) or type(error).__name__
         print(f"ERROR in {job}: {reason} (log: {log})", file=sys.stderr, flush=True)
         sys.exit(1)
-    wall, cpu = time.monotonic() - start, time.process_time()
+    # With the children that have ended.
+    wall, cpu = time.monotonic() - start, sum(os.times()[:4])
     logging.info("done in %.1f s, with %.1f s of CPU and %.0f MB", wall, cpu, peak_megabytes())

@@ -1,11 +1,11 @@
 """What is wrong with a configuration, in one line each: key, value, rule.
 
-Nothing in here knows Snakemake, so that the checks can be tested by themselves.
+Nothing in here knows Snakemake, so that the checks can be tested by themselves; nor does anything
+need what Snakemake does not bring, since jobs may run in environments of their own.
 """
 
 from __future__ import annotations
 
-import inspect
 import math
 import os
 from collections.abc import Mapping, Sequence
@@ -16,11 +16,10 @@ import jsonschema
 import yaml
 
 from sparsekm.annotation.addresses import address_name, is_address
-from sparsekm.registry import METHODS
-from sparsekm.simulation.designs import EXPERIMENTS
-from sparsekm.simulation.method_rows import METHOD_ROWS
-from sparsekm.simulation.settings import select_settings
-from sparsekm.storage.input_error import is_storable
+from sparsekm.io.input_error import is_storable
+from sparsekm.pipeline.registry import METHODS
+from sparsekm.studies.paper.method_rows import METHOD_ROWS
+from sparsekm.studies.paper.settings import EXPERIMENT_ARGUMENTS, select_settings
 
 SCHEMA_FILE = Path(__file__).parent / "schemas" / "config.schema.yaml"
 MOST_VALUES = 100_000
@@ -33,7 +32,7 @@ def structure_errors(config: Mapping[str, Any]) -> list[str]:
     """List what no schema may see: loops, aliases that multiply, numbers that are none.
 
     Values are counted as they would be written out, without writing them out: ten aliases of ten
-    aliases, ten times over, are ten milliards of values in a few lines of YAML.
+    aliases, ten times over, are ten billion values in a few lines of YAML.
     """
     counts: dict[int, int] = {}
     errors: list[str] = []
@@ -144,14 +143,12 @@ def _draw_errors(name: str, entry: Mapping[str, Any]) -> list[str]:
     """List settings that an experiment does not have, and what a drawn matrix has no use for."""
     errors = [
         f"matrices.{name}.{key}={entry[key]!r} should be left out of a matrix that is drawn."
-        for key in ("labels", "layer")
+        for key in ("labels", "layer", "samples", "ignore", "transpose", "decimal")
         if entry.get(key) is not None
     ]
-    experiment = entry["draw"]["experiment"]
-    parameters = inspect.signature(EXPERIMENTS[experiment]).parameters
-    known = [parameter for parameter in parameters if parameter != "random_state"]
+    known = EXPERIMENT_ARGUMENTS[entry["draw"]["experiment"]]
     given = [key for key in entry["draw"] if key != "experiment"]
-    return errors + _unknown(f"matrices.{name}.draw", given, known)
+    return errors + _unknown(f"matrices.{name}.draw", given, [*known])
 
 
 def _name_errors(names: Sequence[str]) -> list[str]:

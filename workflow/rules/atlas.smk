@@ -29,6 +29,8 @@ rule retrieve_atlas:
         manifest="data/raw/{age}/manifest.csv",
     log:
         "logs/retrieve_atlas/{age}.log",
+    benchmark:
+        "results/benchmarks/retrieve_atlas/{age}.tsv"
     localrule: needs_network()
     conda:
         "../../envs/sparsekm.yaml"
@@ -79,6 +81,8 @@ rule assemble_expression:
         expression="data/{age}/expression.h5ad",
     log:
         "logs/assemble_expression/{age}.log",
+    benchmark:
+        "results/benchmarks/assemble_expression/{age}.tsv"
     conda:
         "../../envs/sparsekm.yaml"
     threads: 1
@@ -127,6 +131,8 @@ rule normalise_expression:
         normalised="data/{age}/normalised.h5ad",
     log:
         "logs/normalise_expression/{age}.log",
+    benchmark:
+        "results/benchmarks/normalise_expression/{age}.tsv"
     conda:
         "../../envs/sparsekm.yaml"
     threads: 1

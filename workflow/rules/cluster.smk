@@ -1,16 +1,44 @@
 """From a normalised data set to a tuned and scored clustering."""
 
 
+rule compare_cluster_counts:
+    """Compare numbers of clusters, and take the one that the data suggest."""
+    input:
+        normalised="data/{dataset}/normalised.h5ad",
+    output:
+        counts="results/{dataset}/cluster_counts.csv",
+    log:
+        "logs/compare_cluster_counts/{dataset}.log",
+    benchmark:
+        "results/benchmarks/compare_cluster_counts/{dataset}.tsv"
+    conda:
+        "../../envs/sparsekm.yaml"
+    threads: 2
+    resources:
+        mem_mb=memory(600, 10),
+        runtime=minutes(30, 1),
+    params:
+        problem=count_problem(),
+        counts=config["tuning"]["counts"],
+        effort=COUNT_EFFORT,
+        code=lambda wildcards: code("compare_cluster_counts"),
+    script:
+        "../../scripts/compare_cluster_counts.py"
+
+
 rule cluster_path:
     """Cluster a data set at every sparsity of a method's grid."""
     input:
         normalised="data/{dataset}/normalised.h5ad",
+        counts=counts_file,
     output:
         path="results/{dataset}/{method}/path.h5",
     log:
         "logs/cluster_path/{dataset}/{method}.log",
+    benchmark:
+        "results/benchmarks/cluster_path/{dataset}/{method}.tsv"
     wildcard_constraints:
-        method=either(FITTED),
+        method=any_of(FITTED),
     conda:
         "../../envs/sparsekm.yaml"
     threads: fit_threads
@@ -28,12 +56,15 @@ rule reference_path:
     """Cluster a batch of reference data sets at every sparsity of a method's grid."""
     input:
         normalised="data/{dataset}/normalised.h5ad",
+        counts=counts_file,
     output:
         references="results/{dataset}/{method}/references/{batch}.h5",
     log:
         "logs/reference_path/{dataset}/{method}/{batch}.log",
+    benchmark:
+        "results/benchmarks/reference_path/{dataset}/{method}/{batch}.tsv"
     wildcard_constraints:
-        method=either(FITTED),
+        method=any_of(FITTED),
     conda:
         "../../envs/sparsekm.yaml"
     threads: fit_threads
@@ -64,7 +95,7 @@ rule tune_sparsity:
     log:
         "logs/tune_sparsity/{dataset}/{method}.log",
     wildcard_constraints:
-        method=either(TUNED_BY_GAP),
+        method=any_of(TUNED_BY_GAP),
     conda:
         "../../envs/sparsekm.yaml"
     threads: 1
@@ -82,12 +113,15 @@ rule resample_path:
     """Cluster a batch of resamplings of samples and features, from several kinds of start."""
     input:
         normalised="data/{dataset}/normalised.h5ad",
+        counts=counts_file,
     output:
         resamplings="results/{dataset}/{method}/resamplings/{batch}.h5",
     log:
         "logs/resample_path/{dataset}/{method}/{batch}.log",
+    benchmark:
+        "results/benchmarks/resample_path/{dataset}/{method}/{batch}.tsv"
     wildcard_constraints:
-        method=either(RESAMPLED),
+        method=any_of(RESAMPLED),
     conda:
         "../../envs/sparsekm.yaml"
     threads: fit_threads
@@ -106,6 +140,7 @@ rule find_consensus:
     """Decide from all resamplings: partition, features, and whether there are clusters at all."""
     input:
         normalised="data/{dataset}/normalised.h5ad",
+        counts=counts_file,
         resamplings=expand(
             "results/{{dataset}}/{{method}}/resamplings/{batch}.h5",
             batch=batches("resamplings"),
@@ -115,8 +150,10 @@ rule find_consensus:
         fit="results/{dataset}/{method}/tuned.h5",
     log:
         "logs/find_consensus/{dataset}/{method}.log",
+    benchmark:
+        "results/benchmarks/find_consensus/{dataset}/{method}.tsv"
     wildcard_constraints:
-        method=either(RESAMPLED),
+        method=any_of(RESAMPLED),
     conda:
         "../../envs/sparsekm.yaml"
     threads: fit_threads
@@ -130,7 +167,7 @@ rule find_consensus:
         "../../scripts/find_consensus.py"
 
 
-rule take_fit:
+rule select_fit:
     """Take the one fit of a method that has no sparsity to choose."""
     input:
         normalised="data/{dataset}/normalised.h5ad",
@@ -138,9 +175,9 @@ rule take_fit:
     output:
         fit="results/{dataset}/{method}/tuned.h5",
     log:
-        "logs/take_fit/{dataset}/{method}.log",
+        "logs/select_fit/{dataset}/{method}.log",
     wildcard_constraints:
-        method=either(UNTUNED),
+        method=any_of(UNTUNED),
     conda:
         "../../envs/sparsekm.yaml"
     threads: 1
@@ -148,9 +185,9 @@ rule take_fit:
         mem_mb=memory(600, 4),
         runtime=minutes(10),
     params:
-        code=lambda wildcards: code("take_fit"),
+        code=lambda wildcards: code("select_fit"),
     script:
-        "../../scripts/take_fit.py"
+        "../../scripts/select_fit.py"
 
 
 rule score_clustering:

@@ -9,20 +9,26 @@ from pathlib import Path
 from snakemake.exceptions import WorkflowError
 from snakemake.utils import validate
 
-ROOT = Path(workflow.basedir)
-# The sources beside the Snakefile are the ones that the rules run and digest.
+# Of the project, wherever the Snakefile is that includes this file or takes it as a module.
+ROOT = Path(str(workflow.current_basedir)).parents[1]
+if not (ROOT / "scripts" / "workflow_job.py").is_file():
+    raise WorkflowError(
+        f"{ROOT}/scripts should be a folder of this machine: its scripts share files. Clone the"
+        " project, and name workflow/Snakefile of the clone."
+    )
+# The sources beside the workflow are the ones that the rules run and digest.
 sys.path[:0] = [str(ROOT / "src"), str(ROOT / "workflow")]
 
 from configuration_check import meaning_errors, schema_errors, structure_errors
 from sparsekm.annotation.addresses import address_name, is_address
+from sparsekm.atlas.phantom.sizes import get_size
 from sparsekm.atlas.sources import SOURCES
-from sparsekm.registry import METHODS
-from sparsekm.simulation.method_rows import METHOD_ROWS
-from sparsekm.simulation.phantom.sizes import get_size
-from sparsekm.simulation.settings import select_settings
-from sparsekm.storage.file_lock import SUPPORTED, is_supported
-from sparsekm.storage.provenance import file_digest
-from sparsekm.storage.source_digest import source_digest
+from sparsekm.io.file_lock import SUPPORTED, is_supported
+from sparsekm.pipeline.provenance import file_digest
+from sparsekm.pipeline.registry import METHODS
+from sparsekm.pipeline.source_digest import source_digest
+from sparsekm.studies.paper.method_rows import METHOD_ROWS
+from sparsekm.studies.paper.settings import select_settings
 
 if not is_supported():
     raise WorkflowError(SUPPORTED)
@@ -70,7 +76,7 @@ FITTED = [method for method in METHODS if METHODS[method].tuning != "resampling"
 
 ANNOTATION = config["annotation"]
 # Whether a data set has clusters is asked with one method: l0, where that is among them.
-ASKED = sorted(TUNED, key=lambda method: method != "l0")[:1]
+EVIDENCE_METHOD = sorted(TUNED, key=lambda method: method != "l0")[:1]
 
 
 def gene_set_format():
@@ -129,13 +135,13 @@ def ages_compared():
     }
 
 
-def either(names):
+def any_of(names):
     """Give a wildcard's constraint that lets these names through and nothing else."""
     return "|".join(re.escape(name) for name in names) or "(?!)"
 
 
 wildcard_constraints:
-    age=either(ATLAS["ages"]),
+    age=any_of(ATLAS["ages"]),
     dataset=r"[A-Za-z0-9_.-]+",
     method=r"[a-z0-9]+",
     batch=r"\d+",
@@ -205,8 +211,8 @@ def expected_megabytes(dataset):
         # The real atlas is as large as its phantom at full size.
         size = get_size("full" if ATLAS["source"] == "allen" else ATLAS["size"])
         return size.ages[dataset].n_tissue * size.genes.usable * 4 / 2**20
-    path = Path(MATRICES[dataset].get("path", ""))
-    return path.stat().st_size / 2**20 if path.is_file() else 1
+    path = MATRICES[dataset].get("path")
+    return bytes_of(Path(path)) / 2**20 if path and Path(path).exists() else 1
 
 
 def assembly_memory(wildcards, attempt):
@@ -224,17 +230,52 @@ def matrix_file(wildcards):
 SEARCH = {name: config[name] for name in ("min_cluster_size", "search", "n_init")}
 
 
+def n_clusters(dataset):
+    """Give K of a data set, as far as the configuration tells it.
+
+    Arrays may hold labels that nobody named; without any in other files there are no classes to
+    count, and the data have to suggest a number.
+    """
+    own = MATRICES.get(dataset, {})
+    asked = own.get("n_clusters", config["n_clusters"])
+    is_unlabelled = "path" in own and own.get("labels") is None
+    has_arrays = own.get("path", "").lower().endswith((".npz", ".h5"))
+    return "auto" if asked == "regions" and is_unlabelled and not has_arrays else asked
+
+
+def counts_file(wildcards):
+    """Name the comparison of numbers of clusters, where K is left to the data."""
+    if n_clusters(wildcards.dataset) == "auto":
+        return "results/{dataset}/cluster_counts.csv"
+    return []
+
+
+# What a comparison of numbers of clusters spends on each; n_init holds for its searches.
+COUNT_EFFORT = {"n_splits": 4, "n_references": 3}
+
+
+def count_problem():
+    """Give the problem whose K is sought: l0 on a short grid; any K will do to pose it."""
+    return {
+        "seed": config["seed"],
+        "n_clusters": 2,
+        "search": SEARCH | {"n_init": min(3, SEARCH["n_init"])},
+        "grid": {
+            "sparsities": config["tuning"]["sparsities"]["l0"],
+            "n_sparsities": min(5, config["tuning"]["n_sparsities"]),
+        },
+    }
+
+
 def problem(wildcards):
     """Give the problem that a data set and a method pose, see pose_problem of the package.
 
     As one parameter: Snakemake compares the values of a rule's parameters as a set, without their
     names, so that numbers that change places, or that occur twice, would pass unseen.
     """
-    own = MATRICES.get(wildcards.dataset, {})
     return {
         "seed": config["seed"],
-        # K of the data set itself, else the general one.
-        "n_clusters": own.get("n_clusters", config["n_clusters"]),
+        "n_clusters": n_clusters(wildcards.dataset),
         "search": SEARCH,
         "grid": grid(wildcards),
     }
@@ -271,6 +312,11 @@ def indices(kind):
     )
 
 
+def bytes_of(path):
+    """Give the bytes of a file, or of all in a folder: a Zarr store is one."""
+    return sum(part.stat().st_size for part in (path, *path.rglob("*")))
+
+
 def megabytes(wildcards, input):
     """Give the size of a job's inputs, or of its data sets where these are still to be made.
 
@@ -278,7 +324,7 @@ def megabytes(wildcards, input):
     """
     files = [Path(file) for file in input]
     if all(file.exists() for file in files):
-        return sum(file.stat().st_size for file in files) / 2**20
+        return sum(map(bytes_of, files)) / 2**20
     of_one = wildcards.get("dataset", wildcards.get("age"))
     return sum(expected_megabytes(name) for name in ([of_one] if of_one else DATASETS))
 
@@ -322,8 +368,12 @@ def files_by_dataset():
         }
         if has_enrichment():
             files[dataset]["enrichment"] = f"results/{dataset}/enrichment.csv"
-        if ASKED:
-            files[dataset]["evidence"] = f"results/{dataset}/{ASKED[0]}/evidence.csv"
+        if n_clusters(dataset) == "auto":
+            files[dataset]["counts"] = f"results/{dataset}/cluster_counts.csv"
+        if EVIDENCE_METHOD:
+            files[dataset][
+                "evidence"
+            ] = f"results/{dataset}/{EVIDENCE_METHOD[0]}/evidence.csv"
     return files
 
 

@@ -10,8 +10,10 @@ rule gene_stability:
         stability="results/{dataset}/{method}/stability.csv",
     log:
         "logs/gene_stability/{dataset}/{method}.log",
+    benchmark:
+        "results/benchmarks/gene_stability/{dataset}/{method}.tsv"
     wildcard_constraints:
-        method=either(SELECTING),
+        method=any_of(SELECTING),
     conda:
         "../../envs/sparsekm.yaml"
     threads: fit_threads
@@ -53,7 +55,7 @@ rule retrieve_gene_sets:
     log:
         "logs/retrieve_gene_sets/{file}.log",
     wildcard_constraints:
-        file=either(gene_set_addresses()),
+        file=any_of(gene_set_addresses()),
     # Here, not on a cluster: its nodes seldom reach the network.
     localrule: True
     conda:
@@ -79,6 +81,8 @@ rule collect_gene_sets:
         sets="data/raw/gene_sets.h5",
     log:
         "logs/collect_gene_sets.log",
+    benchmark:
+        "results/benchmarks/collect_gene_sets.tsv"
     conda:
         "../../envs/sparsekm.yaml"
     threads: 1

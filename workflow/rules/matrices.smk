@@ -1,14 +1,17 @@
 """From named matrices to the normalised data sets that are clustered."""
 
+# What the reader of a matrix is told about it.
+READER_SETTINGS = ("labels", "layer", "samples", "ignore", "transpose", "decimal")
 
-rule draw_matrix:
+
+rule simulate_matrix:
     """Draw a simulated matrix of one of the paper's experiments."""
     output:
         matrix="data/raw/{dataset}/matrix.npz",
     log:
-        "logs/draw_matrix/{dataset}.log",
+        "logs/simulate_matrix/{dataset}.log",
     wildcard_constraints:
-        dataset=either(name for name in MATRICES if "draw" in MATRICES[name]),
+        dataset=any_of(name for name in MATRICES if "draw" in MATRICES[name]),
     conda:
         "../../envs/sparsekm.yaml"
     threads: 1
@@ -23,9 +26,9 @@ rule draw_matrix:
             if key != "experiment"
         },
         seed=config["seed"],
-        code=lambda wildcards: code("draw_matrix"),
+        code=lambda wildcards: code("simulate_matrix"),
     script:
-        "../../scripts/draw_matrix.py"
+        "../../scripts/simulate_matrix.py"
 
 
 rule normalise_matrix:
@@ -36,8 +39,10 @@ rule normalise_matrix:
         normalised="data/{dataset}/normalised.h5ad",
     log:
         "logs/normalise_matrix/{dataset}.log",
+    benchmark:
+        "results/benchmarks/normalise_matrix/{dataset}.tsv"
     wildcard_constraints:
-        dataset=either(MATRICES),
+        dataset=any_of(MATRICES),
     conda:
         "../../envs/sparsekm.yaml"
     threads: 1
@@ -45,8 +50,10 @@ rule normalise_matrix:
         mem_mb=memory(600, 10),
         runtime=minutes(20),
     params:
-        arrays=lambda wildcards: {
-            name: MATRICES[wildcards.dataset].get(name) for name in ("labels", "layer")
+        parts=lambda wildcards: {
+            name: value
+            for name, value in MATRICES[wildcards.dataset].items()
+            if name in READER_SETTINGS
         },
         normalise=lambda wildcards: MATRICES[wildcards.dataset].get(
             "normalise", "zscore"

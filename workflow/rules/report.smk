@@ -19,6 +19,8 @@ rule report:
         figures=directory("results/figures"),
     log:
         "logs/report.log",
+    benchmark:
+        "results/benchmarks/report.tsv"
     conda:
         "../../envs/sparsekm.yaml"
     threads: 1

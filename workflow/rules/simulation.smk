@@ -21,6 +21,8 @@ rule simulate:
         weights="results/{study}/{experiment}/{setting}/weights/{row}.csv",
     log:
         "logs/simulate/{study}/{experiment}/{setting}/{row}.log",
+    benchmark:
+        "results/benchmarks/simulate/{study}/{experiment}/{setting}/{row}.tsv"
     wildcard_constraints:
         experiment="experiment_[23]",
     conda:

@@ -6,12 +6,15 @@ rule split_path:
     input:
         normalised="data/{dataset}/normalised.h5ad",
         path="results/{dataset}/{method}/path.h5",
+        counts=counts_file,
     output:
         splits="results/{dataset}/{method}/splits/{batch}.h5",
     log:
         "logs/split_path/{dataset}/{method}/{batch}.log",
+    benchmark:
+        "results/benchmarks/split_path/{dataset}/{method}/{batch}.tsv"
     wildcard_constraints:
-        method=either(FITTED),
+        method=any_of(FITTED),
     conda:
         "../../envs/sparsekm.yaml"
     threads: fit_threads
@@ -41,7 +44,7 @@ rule tune_stability:
     log:
         "logs/tune_stability/{dataset}/{method}.log",
     wildcard_constraints:
-        method=either(TUNED_BY_STABILITY),
+        method=any_of(TUNED_BY_STABILITY),
     conda:
         "../../envs/sparsekm.yaml"
     threads: 1
@@ -55,17 +58,20 @@ rule tune_stability:
         "../../scripts/tune_stability.py"
 
 
-rule weigh_evidence:
+rule test_clusterability:
     """Ask whether a data set has clusters at all."""
     input:
         normalised="data/{dataset}/normalised.h5ad",
         path="results/{dataset}/{method}/path.h5",
+        counts=counts_file,
     output:
         evidence="results/{dataset}/{method}/evidence.csv",
     log:
-        "logs/weigh_evidence/{dataset}/{method}.log",
+        "logs/test_clusterability/{dataset}/{method}.log",
+    benchmark:
+        "results/benchmarks/test_clusterability/{dataset}/{method}.tsv"
     wildcard_constraints:
-        method=either(TUNED),
+        method=any_of(TUNED),
     conda:
         "../../envs/sparsekm.yaml"
     threads: 1
@@ -75,6 +81,6 @@ rule weigh_evidence:
     params:
         problem=problem,
         n_references=config["tuning"]["evidence_references"],
-        code=lambda wildcards: code("weigh_evidence"),
+        code=lambda wildcards: code("test_clusterability"),
     script:
-        "../../scripts/weigh_evidence.py"
+        "../../scripts/test_clusterability.py"

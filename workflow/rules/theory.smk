@@ -15,6 +15,8 @@ rule simulate_theory_scores:
         scores="results/theory/expected_scores.csv",
     log:
         "logs/simulate_theory_scores.log",
+    benchmark:
+        "results/benchmarks/simulate_theory_scores.tsv"
     conda:
         "../../envs/sparsekm.yaml"
     threads: 1
@@ -36,6 +38,8 @@ rule simulate_theory_partitions:
         bounds="results/theory/partition_bound.csv",
     log:
         "logs/simulate_theory_partitions.log",
+    benchmark:
+        "results/benchmarks/simulate_theory_partitions.tsv"
     conda:
         "../../envs/sparsekm.yaml"
     threads: 1
@@ -56,8 +60,10 @@ rule simulate_theory_support:
         recovery="results/theory/support_recovery_{plane}.csv",
     log:
         "logs/simulate_theory_support/{plane}.log",
+    benchmark:
+        "results/benchmarks/simulate_theory_support/{plane}.tsv"
     wildcard_constraints:
-        plane=either(THEORY["support"]["planes"]),
+        plane=any_of(THEORY["support"]["planes"]),
     conda:
         "../../envs/sparsekm.yaml"
     threads: 1

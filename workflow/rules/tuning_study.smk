@@ -9,8 +9,10 @@ rule run_tuning_study:
         table="results/tuning_study/{design}.csv",
     log:
         "logs/run_tuning_study/{design}.log",
+    benchmark:
+        "results/benchmarks/run_tuning_study/{design}.tsv"
     wildcard_constraints:
-        design=either(STUDY_DESIGNS),
+        design=any_of(STUDY_DESIGNS),
     conda:
         "../../envs/sparsekm.yaml"
     threads: 1
@@ -57,8 +59,10 @@ rule run_count_study:
         table="results/tuning_study/counts/{design}.csv",
     log:
         "logs/run_count_study/{design}.log",
+    benchmark:
+        "results/benchmarks/run_count_study/{design}.tsv"
     wildcard_constraints:
-        design=either(COUNTED_DESIGNS),
+        design=any_of(COUNTED_DESIGNS),
     conda:
         "../../envs/sparsekm.yaml"
     threads: 1

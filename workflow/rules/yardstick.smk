@@ -9,8 +9,10 @@ rule run_yardstick:
         table="results/yardstick/{labelled_set}/{method}.csv",
     log:
         "logs/run_yardstick/{labelled_set}/{method}.log",
+    benchmark:
+        "results/benchmarks/run_yardstick/{labelled_set}/{method}.tsv"
     wildcard_constraints:
-        labelled_set=either(YARDSTICK_SETS),
+        labelled_set=any_of(YARDSTICK_SETS),
     conda:
         "../../envs/sparsekm.yaml"
     threads: 1
