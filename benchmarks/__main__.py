@@ -14,6 +14,7 @@ from benchmarks.figure import draw_benchmarks
 NAMES = [
     "few_samples",
     "search_effort",
+    "ablation",
     "many_samples",
     "path_quality",
     "scaling",

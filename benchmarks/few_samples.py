@@ -7,9 +7,8 @@ from functools import partial
 import numpy as np
 import pandas as pd
 from sklearn.cluster import KMeans as ScikitKMeans
-from threadpoolctl import threadpool_limits
 
-from benchmarks.measure import measure
+from benchmarks.measure import measure, one_thread
 from sparsekm import GapSearch, KMeans, L0KMeans, classification_error_rate
 from sparsekm.simulation.designs import draw_replicate
 
@@ -30,7 +29,7 @@ def fits(replicate: int) -> dict:
     }
 
 
-@threadpool_limits.wrap(limits=1)
+@one_thread()
 def benchmark() -> pd.DataFrame:
     """Compare fits on 20 data sets for each mu; CPU seconds after compilation.
 

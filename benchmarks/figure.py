@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 from matplotlib.ticker import FuncFormatter, NullLocator
 
-from sparsekm.reporting.style import categorical_colors, figure_style, new_figure
+from sparsekm.figures.style import categorical_colors, figure_style, new_figure
 
 COLOURS = categorical_colors(3)
 PLAIN = FuncFormatter(lambda value, _: f"{value:,g}")

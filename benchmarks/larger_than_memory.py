@@ -43,7 +43,7 @@ def fit_path(file: Path, block_size: int) -> tuple[float, float, float]:
     with h5py.File(file, "r") as handle:
         matrix = StreamedMatrix(handle["X"], block_size=block_size)
         sparsities = [share * matrix.n_features for share in SHARES]
-        estimator = L0KMeans(N_CLUSTERS, n_init=3, n_sweeps=2, random_state=SEED, n_jobs=-1)
+        estimator = L0KMeans(N_CLUSTERS, n_init=3, random_state=SEED, n_jobs=-1)
         path = estimator.path(matrix, sparsities)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     return time.perf_counter() - started, peak, float(path.objectives.max())

@@ -16,7 +16,7 @@ from sparsekm.tuning.grid import default_sparsities
 N_CLUSTERS, N_SPARSITIES, N_REFERENCES, SEED = 19, 15, 10, 1
 
 
-def simulate(n_samples: int, n_features: int, n_clusters: int = N_CLUSTERS) -> np.ndarray:
+def simulate(n_samples: int, n_features: int, n_clusters: int = N_CLUSTERS, *, with_labels=False):
     """Draw unequal clusters with a quarter of the features marking some of them, float32."""
     rng = np.random.default_rng(SEED)
     shares = rng.dirichlet(np.full(n_clusters, 2.0))
@@ -30,7 +30,7 @@ def simulate(n_samples: int, n_features: int, n_clusters: int = N_CLUSTERS) -> n
     X += means[labels] + rng.standard_normal((n_samples, 5), dtype=np.float32) @ loadings
     X -= X.mean(axis=0)
     X /= X.std(axis=0, ddof=1)
-    return X
+    return (X, labels) if with_labels else X
 
 
 def benchmark(n_samples: int = 28_455, n_features: int = 1_724) -> pd.DataFrame:

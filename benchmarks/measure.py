@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from joblib import parallel_config
+from threadpoolctl import threadpool_limits
 
 
 @dataclass(frozen=True)
@@ -19,6 +23,13 @@ class Measurement:
     cpu: float
     memory: float
     peak: float
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Hold libraries and estimators to one thread, so that CPU seconds are comparable."""
+    with threadpool_limits(limits=1), parallel_config(n_jobs=1):
+        yield
 
 
 def measure(call: Callable[[], Any]) -> Measurement:

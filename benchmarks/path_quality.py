@@ -8,7 +8,7 @@ import pandas as pd
 from benchmarks.many_samples import N_CLUSTERS, N_SPARSITIES, SEED, simulate
 from sparsekm import L0KMeans
 from sparsekm.cluster.alternation import alternate
-from sparsekm.cluster.matrix import CentredMatrix
+from sparsekm.cluster.matrices.matrix import CentredMatrix
 from sparsekm.cluster.partition_step import KMeansPartition
 from sparsekm.cluster.weight_step import TopFeatures
 from sparsekm.tuning.grid import default_sparsities

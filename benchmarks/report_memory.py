@@ -37,11 +37,11 @@ class Named(dict):
 def write_inputs(folder: Path, n_samples: int, n_features: int) -> None:
     """Write what the workflow would have written about a made matrix."""
     from sparsekm.cluster.sparsity_path import SparsityPath
-    from sparsekm.expression.normalised_file import write_normalised
-    from sparsekm.storage.attributes import REQUIRED
-    from sparsekm.storage.fit_file import write_fit
-    from sparsekm.storage.path_file import pick_fit, write_path
-    from sparsekm.storage.score_file import SCORES
+    from sparsekm.io.attributes import REQUIRED
+    from sparsekm.io.fit_file import write_fit
+    from sparsekm.io.normalised_file import write_normalised
+    from sparsekm.io.path_file import pick_fit, write_path
+    from sparsekm.io.score_file import SCORES
 
     rng = np.random.default_rng(SEED)
     labels = rng.integers(N_CLUSTERS, size=n_samples, dtype=np.int32)
@@ -72,7 +72,7 @@ def write_inputs(folder: Path, n_samples: int, n_features: int) -> None:
         write_path(folder / method / "path.h5", path, about)
         fit = pick_fit(path, 0, np.zeros((N_CLUSTERS, n_features)), about)
         write_fit(folder / method / "tuned.h5", fit)
-        SCORES.write(folder / method / "scores.csv", dict.fromkeys(SCORES.contract, 0))
+        SCORES.write_row(folder / method / "scores.csv", dict.fromkeys(SCORES.columns, 0))
 
 
 def describe_job(rule: str, folder: Path) -> Named:

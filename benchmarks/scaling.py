@@ -6,10 +6,9 @@ from functools import partial
 
 import pandas as pd
 from sklearn.cluster import KMeans as ScikitKMeans
-from threadpoolctl import threadpool_limits
 
 from benchmarks.many_samples import simulate
-from benchmarks.measure import measure
+from benchmarks.measure import measure, one_thread
 from sparsekm import L0KMeans, L1KMeans
 from sparsekm.tuning.grid import default_sparsities
 
@@ -22,7 +21,7 @@ SERIES = {
 }
 
 
-@threadpool_limits.wrap(limits=1)
+@one_thread()
 def benchmark() -> pd.DataFrame:
     """Measure CPU seconds of paths on one thread, one dimension varied at a time."""
     rows = []

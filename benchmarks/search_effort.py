@@ -5,10 +5,9 @@ from __future__ import annotations
 from functools import partial
 
 import pandas as pd
-from threadpoolctl import threadpool_limits
 
 from benchmarks.few_samples import N_FEATURES, SEED, SPARSITY
-from benchmarks.measure import measure
+from benchmarks.measure import measure, one_thread
 from sparsekm import L0KMeans
 from sparsekm.simulation.designs import draw_replicate
 
@@ -16,7 +15,7 @@ REPLICATES = 10
 EFFORTS = {"alternate": [1, 3, 10, 30, 100, 300], "global": [1, 3, 10, 30]}
 
 
-@threadpool_limits.wrap(limits=1)
+@one_thread()
 def benchmark(mu: float = 0.6) -> pd.DataFrame:
     """Average CPU seconds and objectives, relative to the best that any search found."""
     rows = []

@@ -1,0 +1,58 @@
+"""
+First steps
+===========
+
+Sixty samples fall into three groups, but only 30 of the 500 features tell them apart.
+:class:`~sparsekm.SparseKMeans` finds the groups and the features, and says how sure it is.
+"""
+
+# %%
+# The data are simulated, so that we know what should be found.
+
+import matplotlib.pyplot as plt
+import numpy as np
+from sklearn.decomposition import PCA
+
+from sparsekm import KMeans, SparseKMeans, classification_error_rate
+
+rng = np.random.default_rng(1)
+group = np.repeat([0, 1, 2], 20)
+X = rng.normal(size=(60, 500))
+X[group == 0, :15] += 1.5
+X[group == 1, 15:30] += 1.5
+X = (X - X.mean(axis=0)) / X.std(axis=0, ddof=1)
+
+# %%
+# Plain k-means uses every feature. The classification error rate (CER) is the share of pairs of
+# samples on which clusters and groups disagree.
+
+plain = KMeans(3, random_state=0).fit(X)
+found = SparseKMeans(3, random_state=0).fit(X)
+print("k-means:        CER", round(classification_error_rate(group, plain.labels_), 3))
+print("sparse k-means: CER", round(classification_error_rate(group, found.labels_), 3))
+
+# %%
+# The conclusion says what decided, and how sure it is.
+
+print(found.conclusion_)
+
+# %%
+# In the plane of all features the groups overlap; in that of the kept features they do not. The
+# kept features are those that the resamplings keep again and again.
+
+figure, axes = plt.subplots(1, 3, figsize=(11, 3.4), layout="constrained")
+planes = {"all 500 features": X, f"the {found.sparsity_} kept features": found.transform(X)}
+for ax, (title, columns) in zip(axes, planes.items(), strict=False):
+    plane = PCA(2).fit_transform(columns)
+    for cluster, marker in enumerate("os^"):
+        mine = found.labels_ == cluster
+        ax.scatter(*plane[mine].T, marker=marker, label=f"cluster {cluster + 1}")
+    ax.set(title=title, xlabel="1st principal component", ylabel="2nd")
+axes[0].legend(frameon=False)
+planted = np.arange(500) < 30
+frequency = found.selection_frequency_
+axes[2].plot(np.flatnonzero(~planted), frequency[~planted], ".", color="0.6", label="noise")
+axes[2].plot(np.flatnonzero(planted), frequency[planted], ".", color="C3", label="informative")
+axes[2].set(title="how often a feature is kept", xlabel="feature", ylabel="share of resamplings")
+axes[2].legend(frameon=False)
+plt.show()

@@ -1,0 +1,52 @@
+"""
+How many clusters
+=================
+
+The objective always grows with K. What helps is to ask whether the partition is found again when a
+fifth of the samples is left out, and how much better so than on data without clusters.
+"""
+
+# %%
+# Sixty simulated samples of three groups, 200 features, of which 30 tell them apart.
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+from sparsekm import L0KMeans
+from sparsekm.tuning.number_of_clusters import compare_cluster_counts, select_cluster_count
+
+rng = np.random.default_rng(1)
+group = np.repeat([0, 1, 2], 20)
+X = rng.normal(size=(60, 200))
+X[group == 0, :10] += 2
+X[group == 1, 10:20] += 2
+X[group == 2, 20:30] += 2
+X = (X - X.mean(axis=0)) / X.std(axis=0, ddof=1)
+
+# %%
+# For every K the number of features is chosen anew.
+
+numbers = compare_cluster_counts(
+    L0KMeans(min_cluster_size=3),
+    X,
+    [2, 3, 4, 5],
+    sparsities=[10, 30, 60, 200],
+    n_splits=5,
+    n_references=3,
+    random_state=0,
+)
+shown = ["n_clusters", "best_sparsity", "stability", "reference_stability", "excess"]
+print(numbers[shown].round(2).to_string(index=False))
+print("suggested:", select_cluster_count(numbers, "excess"))
+
+# %%
+# Few clusters are easy to find again with or without structure; the excess over data without
+# clusters is what counts. This ranks numbers: some number always comes first.
+
+figure, ax = plt.subplots(figsize=(6, 3.4), layout="constrained")
+ax.plot(numbers["n_clusters"], numbers["stability"], "o-", label="the data")
+ax.plot(numbers["n_clusters"], numbers["reference_stability"], "s--", label="without clusters")
+ax.bar(numbers["n_clusters"], numbers["excess"], width=0.4, color="0.85", label="excess")
+ax.set(xlabel="K", ylabel="adjusted Rand index", xticks=numbers["n_clusters"], ylim=(0, 1.05))
+ax.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
+plt.show()
