@@ -9,7 +9,9 @@ from sparsekm.tuning.consensus import (
     agreement,
     coassociation,
     consensus_partition,
+    medoid_partition,
     sample_confidence,
+    voted_partition,
 )
 
 # So few clusters in all that the singular vectors are computed densely, and so many that not.
@@ -164,3 +166,59 @@ def test_names_and_order_do_not_matter_to_confidences(seed):
         sample_confidence(rng.permutation(3)[labels], others), confidence, rtol=1e-12
     )
     np.testing.assert_allclose(sample_confidence(labels[rows], others[:, rows]), confidence[rows])
+
+
+def test_the_medoid_is_the_partition_nearest_to_the_weighted_others():
+    labels = np.array([[0, 0, 0, 1, 1, 1], [0, 0, 1, 1, 1, 1], [0, 1, 1, 1, 1, 1]])
+    assert medoid_partition(labels).tolist() == labels[1].tolist()
+    weights = np.array([9.0, 1, 1])
+    assert medoid_partition(labels, weights=weights).tolist() == labels[0].tolist()
+
+
+def test_a_vote_worked_by_hand():
+    # Named after the start, the partitions say 0011, 0111 and 0111: the second sample is outvoted.
+    labels = np.array([[1, 1, 0, 0], [0, 1, 1, 1], [2, 0, 0, 0]])
+    start = np.array([0, 0, 1, 1])
+    assert voted_partition(labels, start).tolist() == [0, 1, 1, 1]
+    assert voted_partition(labels, start, weights=np.array([3, 1, 1])).tolist() == [0, 0, 1, 1]
+    # A tie changes nothing.
+    assert voted_partition(labels[:2], start).tolist() == [0, 0, 1, 1]
+
+
+def test_no_vote_agrees_less_with_the_voters_than_its_start(seed):
+    rng = np.random.default_rng(seed)
+    labels, weights = rng.integers(4, size=(9, 30)), rng.random(9)
+    start = rng.integers(4, size=30)
+
+    def agreeing(partition):
+        return sum(
+            weight * sample_confidence(partition, other[None]).sum()
+            for other, weight in zip(labels, weights, strict=True)
+        )
+
+    voted = voted_partition(labels, start, weights=weights)
+    assert agreeing(voted) > agreeing(start)
+    again = voted_partition(labels, voted, weights=weights)
+    np.testing.assert_array_equal(again, voted)
+
+
+def test_voters_with_more_clusters_than_the_start_add_none():
+    labels = np.array([[0, 0, 1, 1, 2, 2]] * 3)
+    voted = voted_partition(labels, np.array([0, 0, 0, 1, 1, 1]))
+    assert voted.max() == 1
+
+
+def test_a_vote_keeps_small_clusters_that_the_leading_axes_lose(seed):
+    # Most partitions halve the large cluster, in one of two ways, and merge two small ones.
+    rng = np.random.default_rng(seed)
+    truth = np.repeat(np.arange(12), [600, *[25] * 11])
+    labels = np.tile(truth, (40, 1))
+    halves = rng.random((2, len(truth))) < 0.5
+    for partition in labels[:28]:
+        kept, gone = rng.choice(np.arange(1, 12), 2, replace=False)
+        partition[truth == gone] = kept
+        partition[(truth == 0) & halves[rng.integers(2)]] = gone
+    associated = consensus_partition(labels, 12)
+    assert classification_error_rate(truth, associated) > 0.05
+    voted = voted_partition(labels, medoid_partition(labels))
+    assert classification_error_rate(truth, voted) == 0

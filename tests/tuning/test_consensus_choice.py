@@ -173,7 +173,7 @@ def test_fits_that_agree_less_are_not_admissible_and_the_number_of_discoveries_d
     path = make_path([WRONG, TRUTH, 1 - TRUTH, WRONG], [3, 10, 40, 90])
     partitions = np.tile(TRUTH, (4, 2, 1))
     for n_discoveries, chosen in ((1, 1), (3, 1), (9, 1), (19, 1), (21, 2), (50, 2), (90, 2)):
-        table = judge_fits(path, partitions, n_discoveries)
+        table = judge_fits(path, partitions, np.full(2, 0.5), n_discoveries)
         assert table["admissible"].tolist() == [False, True, True, False]
         assert np.flatnonzero(table["chosen"]).tolist() == [chosen]
     assert table["agreement"].iloc[1] == table["agreement"].iloc[2] == 1
@@ -188,7 +188,7 @@ def test_the_standard_error_over_resamplings_decides_what_agrees_as_well():
     # Both agree with either half of the resamplings: the means are alike, their errors large.
     path = make_path([TRUTH, NEARLY, WRONG], [5, 20, 80])
     partitions = np.array([[TRUTH], [NEARLY], [TRUTH], [NEARLY], [TRUTH]])
-    table = judge_fits(path, partitions, 20)
+    table = judge_fits(path, partitions, np.ones(1), 20)
     assert table["admissible"].tolist() == [True, True, False]
     assert table["chosen"].tolist() == [False, True, False]
     other = adjusted_rand_score(TRUTH, NEARLY)
@@ -200,7 +200,10 @@ def test_the_standard_error_over_resamplings_decides_what_agrees_as_well():
 def test_sparsities_within_a_resampling_are_averaged_before_the_error_is_taken():
     path = make_path([TRUTH], [5])
     partitions = np.array([[TRUTH, WRONG], [WRONG, TRUTH]])
-    assert judge_fits(path, partitions, 5)["agreement_se"].tolist() == [0]
+    assert judge_fits(path, partitions, np.full(2, 0.5), 5)["agreement_se"].tolist() == [0]
+    weighted = judge_fits(path, partitions, np.array([0.8, 0.2]), 5)
+    error = 0.6 * (1 - adjusted_rand_score(TRUTH, WRONG)) / 2
+    assert weighted["agreement_se"].iloc[0] == pytest.approx(error)
 
 
 def planted(truth, family_noise, n_resamplings=6, n_sparsities=3, separation=(1.4, 1.2, 1.5)):

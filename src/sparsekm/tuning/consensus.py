@@ -4,7 +4,9 @@ The co-association of two samples is the share of the partitions in which they a
 leading eigenvectors are the left singular vectors of the samples x clusters indicator matrix, which
 is sparse: no matrix of all pairs is needed, however many samples there are. k-means on them gives
 the consensus (Fred & Jain 2005, doi:10.1109/TPAMI.2005.113; spectral form: Strehl & Ghosh 2002,
-JMLR 3, 583-617).
+JMLR 3, 583-617). Where clusters are many and of very unequal size, the leading axes split large
+clusters and lose small ones; a vote of the partitions does not (Dudoit & Fridlyand 2003,
+doi:10.1093/bioinformatics/btg038).
 """
 
 from __future__ import annotations
@@ -19,6 +21,8 @@ from sparsekm.runtime.one_blas_thread import one_blas_thread
 
 # Power iterations of a sparse decomposition: axes that count are much longer than the rest.
 N_ITERATIONS = 10
+# Rounds of a vote: it settles within a few.
+N_ROUNDS = 20
 
 
 def coassociation(labels: np.ndarray) -> np.ndarray:
@@ -63,6 +67,63 @@ def consensus_partition(
     return KMeans(n_clusters, random_state=seed).fit(axes).labels_
 
 
+def medoid_partition(labels: np.ndarray, *, weights: np.ndarray | None = None) -> np.ndarray:
+    """Return the partition that agrees most with all of them, itself among them.
+
+    Parameters
+    ----------
+    labels : ndarray of shape (n_partitions, n_samples)
+    weights : ndarray of shape (n_partitions,), optional
+        How much each partition counts; by default all alike.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,)
+    """
+    weights = np.ones(len(labels)) if weights is None else weights
+    return labels[int(np.argmax([agreement(one, labels) @ weights for one in labels]))]
+
+
+def voted_partition(
+    labels: np.ndarray, start: np.ndarray, *, weights: np.ndarray | None = None
+) -> np.ndarray:
+    """Let partitions vote on the cluster of every sample, until nothing changes.
+
+    The clusters of each partition are matched one to one with those of the vote before, such that
+    most samples agree. The weighted number of votes that agree with the result never falls.
+
+    Parameters
+    ----------
+    labels : ndarray of shape (n_partitions, n_samples)
+        From 0 up.
+    start : ndarray of shape (n_samples,)
+        The partition to begin with; the result has no more clusters.
+    weights : ndarray of shape (n_partitions,), optional
+        How much each partition counts; by default all alike.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,), int32
+        Every label from 0 to the largest occurs.
+    """
+    weights = np.ones(len(labels)) if weights is None else weights
+    samples = np.arange(len(start))
+    voted = np.asarray(start)
+    for _ in range(N_ROUNDS):
+        votes = np.zeros((len(start), int(voted.max()) + 1))
+        for other, weight in zip(labels, weights, strict=True):
+            own = _matched(voted, other)
+            # A cluster beyond those of the vote is matched with none.
+            votes[samples[own >= 0], own[own >= 0]] += weight
+        winner = votes.argmax(axis=1)
+        # A tie changes nothing.
+        ahead = votes[samples, winner] > votes[samples, voted]
+        if not ahead.any():
+            break
+        voted = np.where(ahead, winner, voted)
+    return np.unique(voted, return_inverse=True)[1].astype(np.int32)
+
+
 def agreement(labels: np.ndarray, others: np.ndarray) -> np.ndarray:
     """Compute the adjusted Rand index of a partition with each of several others.
 
@@ -95,11 +156,16 @@ def sample_confidence(labels: np.ndarray, others: np.ndarray) -> np.ndarray:
     """
     share = np.zeros(len(labels))
     for other in others:
-        own, theirs = linear_sum_assignment(-_contingency(labels, other))
-        match = np.full(int(other.max()) + 1, -1)
-        match[theirs] = own
-        share += match[other] == labels
+        share += _matched(labels, other) == labels
     return share / len(others)
+
+
+def _matched(labels: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """Rename the clusters of another partition after those they match; -1 where they match none."""
+    own, theirs = linear_sum_assignment(-_contingency(labels, other))
+    match = np.full(int(other.max()) + 1, -1)
+    match[theirs] = own
+    return match[other]
 
 
 def _contingency(a: np.ndarray, b: np.ndarray) -> np.ndarray:

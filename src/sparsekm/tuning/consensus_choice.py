@@ -13,7 +13,12 @@ from sklearn.base import clone
 
 from sparsekm.cluster.matrices.centers import cluster_centers
 from sparsekm.cluster.sparsity_path import SparsityPath
-from sparsekm.tuning.consensus import agreement, consensus_partition
+from sparsekm.tuning.consensus import (
+    agreement,
+    consensus_partition,
+    medoid_partition,
+    voted_partition,
+)
 from sparsekm.tuning.grid import default_sparsities
 from sparsekm.tuning.resampled_paths import FAMILIES, ResampledPaths
 
@@ -45,6 +50,9 @@ class Consensus:
         Mean `margin_ratio`.
     partitions : ndarray of shape (n_resamplings, n_sparsities, n_samples)
         Those of the family.
+    weights : ndarray of shape (n_sparsities,)
+        How much the sparsities count: the squares of their reproducibility, as a correlation's
+        share of variance. They sum to 1.
     """
 
     labels: np.ndarray
@@ -52,6 +60,7 @@ class Consensus:
     reproducibility: np.ndarray
     separation: np.ndarray
     partitions: np.ndarray
+    weights: np.ndarray
 
 
 def find_consensus(
@@ -59,9 +68,10 @@ def find_consensus(
 ) -> Consensus:
     """Choose the family of starts and the partition that agrees most with its resamplings.
 
-    Candidates are the consensus of all sparsities, which count by how reproducible they are, and
-    that of each. The first is taken unless another agrees clearly better: with few samples
-    averaging gains most, with many a single sparsity may be the right one.
+    Two candidates are made of all partitions, which count by how reproducible their sparsity is: of
+    the co-association, and of a vote that begins with the one among them that agrees most with the
+    others. The first averages best where signals are weak, and is taken unless the second agrees
+    clearly better, as it does with many clusters of unequal size.
 
     Parameters
     ----------
@@ -86,19 +96,16 @@ def find_consensus(
     )
     partitions = labels[:, chosen]
     pool = partitions.reshape(-1, partitions.shape[-1])
-    # Sparsities count by the square of their reproducibility, as a correlation's share of variance.
     weights = np.maximum(reproducibility[chosen], 1e-3) ** 2
+    weights /= weights.sum()
+    each = np.tile(weights, len(partitions))
     candidates = [
-        consensus_partition(pool, n_clusters, seed=seed, weights=np.tile(weights, len(partitions)))
+        consensus_partition(pool, n_clusters, seed=seed, weights=each),
+        voted_partition(pool, medoid_partition(pool, weights=each), weights=each),
     ]
-    candidates += [
-        consensus_partition(partitions[:, i], n_clusters, seed=seed)
-        for i in range(partitions.shape[1])
-    ]
-    agreements = _agreements(candidates, partitions)
-    # The consensus of all averages most: another one must agree clearly better.
-    best = candidates[0 if _is_as_good(agreements)[0] else int(agreements.mean(axis=1).argmax())]
-    return Consensus(best, FAMILIES[chosen], reproducibility, separation, partitions)
+    as_good = _is_as_good(_agreements(candidates, partitions, weights))
+    best = candidates[0 if as_good[0] else 1]
+    return Consensus(best, FAMILIES[chosen], reproducibility, separation, partitions, weights)
 
 
 def choose_family(reproducibility: np.ndarray, separation: np.ndarray) -> int:
@@ -192,7 +199,9 @@ def try_sparsities(estimator, X: np.ndarray, n_discoveries: int) -> np.ndarray:
     return np.union1d(grid, [n_discoveries]) if estimator.penalty == "l0" else grid
 
 
-def judge_fits(path: SparsityPath, partitions: np.ndarray, n_discoveries: int) -> pd.DataFrame:
+def judge_fits(
+    path: SparsityPath, partitions: np.ndarray, weights: np.ndarray, n_discoveries: int
+) -> pd.DataFrame:
     """Say of each fit how well it agrees with the resampled ones, and which one is taken.
 
     Fits that agree as well as the best one, up to two standard errors over the resamplings, are
@@ -204,6 +213,8 @@ def judge_fits(path: SparsityPath, partitions: np.ndarray, n_discoveries: int) -
     path : SparsityPath
         From `fit_from`.
     partitions : ndarray of shape (n_resamplings, n_sparsities, n_samples)
+    weights : ndarray of shape (n_sparsities,)
+        How much they count; they sum to 1.
     n_discoveries : int
 
     Returns
@@ -211,7 +222,7 @@ def judge_fits(path: SparsityPath, partitions: np.ndarray, n_discoveries: int) -
     pandas.DataFrame
         A row per fit: sparsity, n_selected, objective, agreement, agreement_se, admissible, chosen.
     """
-    agreements = _agreements(path.labels, partitions)
+    agreements = _agreements(path.labels, partitions, weights)
     admissible = _is_as_good(agreements)
     distance = np.abs(np.log(path.n_selected / n_discoveries))
     chosen = np.where(admissible, distance, np.inf).argmin()
@@ -228,10 +239,12 @@ def judge_fits(path: SparsityPath, partitions: np.ndarray, n_discoveries: int) -
     )
 
 
-def _agreements(candidates: Sequence[np.ndarray], partitions: np.ndarray) -> np.ndarray:
+def _agreements(
+    candidates: Sequence[np.ndarray], partitions: np.ndarray, weights: np.ndarray
+) -> np.ndarray:
     """Average agreements over the sparsities: an array (n_candidates, n_resamplings)."""
     return np.array(
-        [[agreement(labels, drawn).mean() for drawn in partitions] for labels in candidates]
+        [[agreement(labels, drawn) @ weights for drawn in partitions] for labels in candidates]
     )
 
 

@@ -317,7 +317,7 @@ def conclude(
     part, partitions = X[rows], consensus.partitions[..., rows]
     tried = [sparsity] if sparsity is not None else try_sparsities(estimator, X, n_discoveries)
     path = fit_from(estimator, part, consensus.labels[rows], tried)
-    table = judge_fits(path, partitions, n_discoveries)
+    table = judge_fits(path, partitions, consensus.weights, n_discoveries)
     chosen = int(np.flatnonzero(table["chosen"])[0])
     fit = path.only(chosen)
     if len(rows) < len(X):
