@@ -32,7 +32,6 @@ from sparsekm.tuning.consensus_choice import (
 from sparsekm.tuning.feature_limit import feature_limit
 from sparsekm.tuning.resampled_paths import (
     FAMILIES,
-    MOST_SAMPLES,
     ResampledPaths,
     consensus_sparsities,
     resample_all,
@@ -54,8 +53,7 @@ class Conclusion:
     fit : SparsityPath
         The chosen fit, alone.
     table : pandas.DataFrame
-        Of all fits tried: see `sparsekm.tuning.consensus_choice.judge_fits`. Beyond 4,000 samples
-        they are fits to so many of them.
+        Of all fits tried: see `sparsekm.tuning.consensus_choice.judge_fits`.
     confidence : ndarray of shape (n_samples,)
     selection_frequency : ndarray of shape (n_features,)
     clusterability : Clusterability
@@ -312,21 +310,16 @@ def conclude(
     """
     consensus = find_consensus(resamplings, estimator.n_clusters, seed=seed, family=family)
     n_discoveries = count_discoveries(X, consensus.labels)
-    # Of many samples, some decide on the sparsity.
-    rows = _draw_rows(len(X), seed)
-    part, partitions = X[rows], consensus.partitions[..., rows]
     tried = [sparsity] if sparsity is not None else try_sparsities(estimator, X, n_discoveries)
-    path = fit_from(estimator, part, consensus.labels[rows], tried)
-    table = judge_fits(path, partitions, consensus.weights, n_discoveries)
+    path = fit_from(estimator, X, consensus.labels, tried)
+    table = judge_fits(path, consensus.partitions, consensus.weights, n_discoveries)
     chosen = int(np.flatnonzero(table["chosen"])[0])
     fit = path.only(chosen)
-    if len(rows) < len(X):
-        fit = fit_from(estimator, X, consensus.labels, path.sparsities[[chosen]])
     number = FAMILIES.index(consensus.family)
     nearest = int(np.abs(np.log(sparsities / path.sparsities[chosen])).argmin())
     kept = np.sum([resampling.kept[number, nearest] for resampling in resamplings], axis=0)
     drawn = np.sum([resampling.drawn for resampling in resamplings], axis=0)
-    if feature_limit(part, path).correlation.is_beyond_chance:
+    if feature_limit(X, path).correlation.is_beyond_chance:
         clusterability = separation_test(
             estimator, X, sparsities, consensus.separation[number], consensus.family, seed=seed
         )
@@ -340,10 +333,3 @@ def conclude(
         kept / np.maximum(drawn, 1),
         clusterability,
     )
-
-
-def _draw_rows(n_samples: int, seed: int) -> np.ndarray:
-    if n_samples <= MOST_SAMPLES:
-        return np.arange(n_samples)
-    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(0, 8)))
-    return np.sort(rng.choice(n_samples, MOST_SAMPLES, replace=False))
