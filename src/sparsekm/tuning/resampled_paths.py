@@ -110,9 +110,10 @@ def resample_paths(
     """
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(index, 6)))
     rows, features = draw_part(X, index, rng, estimator.n_clusters)
-    part = X[np.ix_(rows, features)]
-    left_out = np.setdiff1d(np.arange(len(X)), rows)[:MOST_SAMPLES]
     share = len(features) / X.shape[1]
+    everyone = X[:, features] if share < 1 else X
+    part = everyone[rows]
+    left_out = everyone[np.setdiff1d(np.arange(len(X)), rows)[:MOST_SAMPLES]]
     scaled = _scale_sparsities(estimator.penalty, sparsities, share, len(features))
     guard = _smallest_cluster(estimator, len(X)) * len(rows) // len(X)
     estimator = clone(estimator).set_params(
@@ -125,11 +126,10 @@ def resample_paths(
     for f, family in enumerate(families):
         estimator.set_params(random_state=seeds[FAMILIES.index(family)])
         for i, (found, weights) in enumerate(_fit_family(estimator, part, scaled, family)):
-            labels[f, i] = label_everyone(X[:, features], part, found, weights)
+            labels[f, i] = label_everyone(everyone, part, found, weights)
             kept[f, i, features] = weights > 0
             if len(left_out):
-                held = X[np.ix_(left_out, features)]
-                separation[f, i] = margin_ratio(held, part, found, weights)
+                separation[f, i] = margin_ratio(left_out, part, found, weights)
     drawn = np.zeros(X.shape[1], bool)
     drawn[features] = True
     return ResampledPaths(labels, kept, drawn, separation)
