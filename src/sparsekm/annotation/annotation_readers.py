@@ -23,14 +23,6 @@ _MOST_DIGITS = 18
 def read_gaf(file: str | Path) -> Iterator[Annotation]:
     """Read a GAF 2 file, compressed by gzip or not; genes go by their symbol.
 
-    Parameters
-    ----------
-    file : path
-
-    Yields
-    ------
-    Annotation
-
     Raises
     ------
     GeneSetError
@@ -66,13 +58,8 @@ def read_gene2go(file: str | Path, tax_id: str = MOUSE) -> Iterator[Annotation]:
 
     Parameters
     ----------
-    file : path
     tax_id : str
         The organism; lines of others are skipped.
-
-    Yields
-    ------
-    Annotation
 
     Raises
     ------

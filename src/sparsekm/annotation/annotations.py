@@ -36,15 +36,9 @@ def collect_annotations(
 
     Parameters
     ----------
-    annotations : iterable of Annotation
-    tree : TermTree
     identifier : {"symbol", "entrez_id"}
     source : str
         Name to use in messages.
-
-    Returns
-    -------
-    GeneSets
 
     Raises
     ------

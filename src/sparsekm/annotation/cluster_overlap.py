@@ -71,10 +71,6 @@ def overlap_clusters(labels: np.ndarray, regions: np.ndarray, order: list[str]) 
         As `sparsekm.io.known_classes` describes them.
     order : list of str
         The regions in the order of the columns; it decides ties.
-
-    Returns
-    -------
-    overlap : ClusterOverlap
     """
     known = is_known(regions)
     counts = pd.crosstab(

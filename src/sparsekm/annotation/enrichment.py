@@ -68,7 +68,6 @@ def find_enriched(
 
     Parameters
     ----------
-    sets : GeneSets
     matched : MatchedFeatures
         The genes analysed.
     groups : mapping of name to bool array of shape (p,)

@@ -11,8 +11,6 @@ def list_terms(sets: GeneSets, matched: MatchedFeatures, most: int = 5, largest:
 
     Parameters
     ----------
-    sets : GeneSets
-    matched : MatchedFeatures
     most : int
         Terms of a feature to name.
     largest : int

@@ -58,11 +58,6 @@ def match_features(var: pd.DataFrame, sets: GeneSets) -> MatchedFeatures:
     var : DataFrame of p rows
         The index holds symbols; the columns ``entrez_id`` and ``aliases`` (joined by ``;``) are
         used where present.
-    sets : GeneSets
-
-    Returns
-    -------
-    MatchedFeatures
     """
     place = {gene: at for at, gene in enumerate(sets.genes)}
     symbols = [str(symbol) for symbol in var.index]

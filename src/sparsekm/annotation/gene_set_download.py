@@ -51,14 +51,12 @@ def fetch_gene_sets(
 
     Parameters
     ----------
-    url : str
     file : path
         Where to store it.
     kind : {"gmt", "gaf", "gene2go", "obo"}
         The format it should have.
     cache : path
         Folder for what was fetched.
-    requests_per_second : float
     contact : str
         An address for the servers' operators.
     patience : Patience, optional

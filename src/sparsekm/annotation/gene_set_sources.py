@@ -33,10 +33,6 @@ def read_gene_sets(
     identifier : {"symbol", "entrez_id"}
         By what a GMT file names genes; the others are of one kind.
 
-    Returns
-    -------
-    GeneSets
-
     Raises
     ------
     GeneSetError

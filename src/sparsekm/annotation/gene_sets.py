@@ -93,7 +93,6 @@ def unique_synonyms(claims: Iterable[tuple[str, str]], symbols: set[str]) -> dic
     Parameters
     ----------
     claims : iterable of (synonym, symbol)
-    symbols : set of str
 
     Returns
     -------

@@ -43,7 +43,6 @@ def read_stability(file: str | Path, symbols: Sequence[str]) -> np.ndarray:
 
     Parameters
     ----------
-    file : path
     symbols : sequence of str
         The features that the file should be about, in its order.
 

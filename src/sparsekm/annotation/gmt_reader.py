@@ -18,7 +18,6 @@ def read_gmt(file: str | Path, identifier: str = "symbol") -> GeneSets:
 
     Parameters
     ----------
-    file : path
     identifier : {"symbol", "entrez_id"}
         By what it names genes.
 

@@ -99,7 +99,6 @@ def tabulate_changes(table: pd.DataFrame, ages: Sequence[str]) -> pd.DataFrame:
     ----------
     table : DataFrame
         As `tabulate_ages` returns it.
-    ages : sequence of str
 
     Returns
     -------

@@ -24,7 +24,6 @@ def find_highest(X: RowSource, codes: np.ndarray, n_groups: int) -> tuple[np.nda
         It is read twice, a block of samples at a time.
     codes : int array of shape (n,)
         Groups in ``range(n_groups)``; one may have no samples. Samples of -1 are left out.
-    n_groups : int
 
     Returns
     -------

@@ -48,14 +48,9 @@ def read_obo(file: str | Path, *, relations: tuple[str, ...] = ("part_of",)) -> 
 
     Parameters
     ----------
-    file : path
     relations : tuple of str
         Relationships that lead to ancestors besides ``is_a``. A gene that serves a part serves
         the whole; one that regulates a process need not be part of it.
-
-    Returns
-    -------
-    TermTree
 
     Raises
     ------

@@ -26,11 +26,9 @@ def draw_half(n_samples: int, index: int, seed: int) -> np.ndarray:
 
     Parameters
     ----------
-    n_samples : int
     index : int
         Number of the subsample. It and the seed alone decide, so that more subsamples leave the
         first ones as they are, and all methods see the same ones.
-    seed : int
 
     Returns
     -------
@@ -60,8 +58,6 @@ def count_kept(
         allowed is half of what it is for all samples.
     labels : int array of shape (n,)
         The tuned clusters.
-    n_subsamples : int
-    seed : int
     progress : callable, optional
         Called as ``progress(done, total)`` after each subsample.
 

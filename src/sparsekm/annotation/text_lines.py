@@ -27,10 +27,6 @@ def at(file: str | Path, line: int, column: int | None = None) -> str:
 def read_lines(file: str | Path) -> Iterator[tuple[int, str]]:
     """Read a UTF-8 file line by line, compressed by gzip or not.
 
-    Parameters
-    ----------
-    file : path
-
     Yields
     ------
     number : int

@@ -84,8 +84,6 @@ def assemble_age(
     ----------
     folder : path
         What `retrieve_age` wrote.
-    ontology : Ontology
-    age : str
     level : int
         ``st_level`` of the regions.
     tissue : collection of str
@@ -96,10 +94,6 @@ def assemble_age(
         Which data set speaks for a gene that has several.
     progress : callable, optional
         Called as ``progress(done, total)`` after each gene.
-
-    Returns
-    -------
-    AgeMatrix
 
     Raises
     ------

@@ -41,15 +41,8 @@ def download_energy(
 
     Parameters
     ----------
-    source : AtlasSource
-    age : str
-    section_data_set_id : int
     annotation : Volume
         The annotation of the age, whose dimensions the grid must have.
-
-    Returns
-    -------
-    Download
     """
     name = f"{age}, section data set {section_data_set_id}"
     try:

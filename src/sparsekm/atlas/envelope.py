@@ -57,10 +57,6 @@ def open_envelope(document: object, source: str) -> list[dict]:
     source : str
         Name to use in messages.
 
-    Returns
-    -------
-    list of dict
-
     Raises
     ------
     EnvelopeError

@@ -35,17 +35,10 @@ def describe_expression(
 
     Parameters
     ----------
-    matrix : AgeMatrix
-    age : str
     source : str
         ``"phantom"`` or ``"allen"``.
-    simulated : bool
     settings : dict
         Of the assembly: level, tissue, plane, replicates.
-
-    Returns
-    -------
-    AnnData
     """
     grid_indices = matrix.obs[["x", "y", "z"]].to_numpy(dtype=float)
     provenance = {

@@ -123,17 +123,12 @@ def read_volume(
 
     Parameters
     ----------
-    archive : path or bytes
     stem : str
         Base name of the members, without extension.
     dtype : dtype
         Element type the header must declare.
     source : str, optional
         Name to use in messages.
-
-    Returns
-    -------
-    Volume
 
     Raises
     ------

@@ -21,7 +21,6 @@ class Gene:
         The atlas' own id.
     symbol, name : str
         Frozen at about 2009; some symbols end in ``*``.
-    entrez_id : int or None
     """
 
     id: int
@@ -36,18 +35,14 @@ class SectionDataSet:
 
     Attributes
     ----------
-    id : int
     failed, delegate : bool
         Whether it failed the atlas' quality control; whether it is flagged to represent its gene.
     plane : str or None
         ``"sagittal"`` or ``"coronal"``.
-    reference_space_id : int or None
-    age : str or None
     qc_date : datetime or None
         When its quality was judged.
     treatments : tuple of str
         Empty where the listing does not say.
-    genes : tuple of Gene
     """
 
     id: int
@@ -76,10 +71,6 @@ def parse_listing(rows: list[dict], source: str = "listing") -> list[SectionData
     source : str
         Name to use in messages.
 
-    Returns
-    -------
-    list of SectionDataSet
-
     Raises
     ------
     EnvelopeError
@@ -96,12 +87,6 @@ def select_candidates(
     section_data_sets: list[SectionDataSet], age: str, *, plane: str = "sagittal"
 ) -> tuple[dict[Gene, list[SectionDataSet]], dict[str, int]]:
     """Group the usable section data sets of one age by gene.
-
-    Parameters
-    ----------
-    section_data_sets : list of SectionDataSet
-    age : str
-    plane : str
 
     Returns
     -------

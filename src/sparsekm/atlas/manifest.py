@@ -60,10 +60,6 @@ class ManifestEntry:
         Name relative to the age's folder; empty where nothing was stored.
     url : str
         Where the file comes from.
-    bytes : int
-    sha256 : str
-    status : str
-    section_data_set_id, gene_id : int or None
     gene : str
         Symbol.
     valid_share : float or None

@@ -33,8 +33,6 @@ class Structure:
 
     Attributes
     ----------
-    id : int
-    acronym, name : str
     st_level : int or None
         Level of the structure in the atlas' own scheme; levels are skipped all over the tree.
     parent_id : int or None
@@ -117,10 +115,6 @@ def parse_ontology(document: object, source: str = "ontology") -> Ontology:
         ``parent_structure_id``, or both.
     source : str
         Name to use in messages.
-
-    Returns
-    -------
-    Ontology
 
     Raises
     ------

@@ -58,10 +58,6 @@ def screen_expression(
     max_missing_per_gene, max_missing_per_voxel : float
         In (0, 1]; a share equal to the threshold is too much.
 
-    Returns
-    -------
-    Screening
-
     Raises
     ------
     ValueError

@@ -48,8 +48,6 @@ def assign_region(ontology: Ontology, structure_id: int, level: int = REGION_LEV
 
     Parameters
     ----------
-    ontology : Ontology
-    structure_id : int
     level : int
         ``st_level`` of the regions.
 
@@ -114,14 +112,8 @@ def map_regions(
     ----------
     annotation : ndarray of an integer type
         Structure ids; 0 is unannotated.
-    ontology : Ontology
-    level : int
     tissue : iterable of str
         Classes to keep, of ``brain, spinal_cord, ventricle, tract``.
-
-    Returns
-    -------
-    RegionMap
 
     Raises
     ------

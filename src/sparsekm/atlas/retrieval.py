@@ -79,8 +79,6 @@ def retrieve_age(
 
     Parameters
     ----------
-    source : AtlasSource
-    age : str
     folder : path
         The age's own folder, ``data/raw/{age}``.
     plane : str
@@ -135,7 +133,6 @@ def list_wanted(listing: bytes, age: str, plane: str) -> list[tuple[Gene, int]]:
     ----------
     listing : bytes
         JSON in the servers' envelope.
-    age, plane : str
 
     Raises
     ------

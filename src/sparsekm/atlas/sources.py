@@ -67,10 +67,6 @@ def open_source(name: str, **settings) -> AtlasSource:
         Passed on to the source; the phantom takes ``size`` and ``seed``, the servers' addresses
         and limits are those of `sparsekm.atlas.allen.source.AllenSource`.
 
-    Returns
-    -------
-    AtlasSource
-
     Raises
     ------
     ValueError

@@ -32,8 +32,6 @@ class VolumeHeader:
         Extent along x, y, z.
     spacing : tuple of float
         Micrometres between voxels along x, y, z.
-    element_type : str
-    big_endian : bool
     data_file : str
         Name of the array's file.
     """
@@ -59,10 +57,6 @@ def parse_header(text: str | bytes, source: str = "header") -> VolumeHeader:
         Lines of ``key = value``; unknown keys are ignored, the order does not matter.
     source : str
         Name to use in messages.
-
-    Returns
-    -------
-    VolumeHeader
 
     Raises
     ------

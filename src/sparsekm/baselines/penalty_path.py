@@ -46,7 +46,6 @@ def fit_penalties(
 
     Parameters
     ----------
-    data : StandardisedData
     penalties : ndarray of shape (n_penalties,), ascending
     starts : sequence of ndarray of shape (n_components, n_samples)
         Responsibilities.

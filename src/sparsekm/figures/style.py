@@ -194,8 +194,6 @@ def shades(color: str, n_shades: int, avoid: Sequence[str] = ()) -> list[str]:
 
     Parameters
     ----------
-    color : str
-    n_shades : int
     avoid : sequence of str
         Colours with another meaning in the same figure.
 

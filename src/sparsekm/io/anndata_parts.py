@@ -16,8 +16,6 @@ def read_part(opened: h5py.File, name: str, rule: str, kind: type = object) -> A
 
     Parameters
     ----------
-    opened : File
-    name : str
     rule : str
         Name of the rule that writes the file.
     kind : type, optional

@@ -27,10 +27,6 @@ def atomic_hdf5(file: str | Path) -> Iterator[h5py.File]:
     ----------
     file : path
         As for `atomic_path`.
-
-    Yields
-    ------
-    opened : h5py.File
     """
     image = io.BytesIO()
     with h5py.File(image, "w") as opened:
@@ -46,7 +42,6 @@ def write_anndata(file: str | Path, data: anndata.AnnData, **options: Any) -> No
 
     Parameters
     ----------
-    file : path
     data : AnnData
         With a dense X.
     **options

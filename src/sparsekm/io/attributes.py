@@ -32,7 +32,6 @@ def write_attributes(group: h5py.Group, kind: str, attributes: Mapping[str, Any]
 
     Parameters
     ----------
-    group : Group or File
     kind : {"path", "references", "fit"}
     attributes : mapping
         All of `REQUIRED` and any others. ``parameters`` and ``versions`` are mappings, kept as
@@ -56,7 +55,6 @@ def read_attributes(group: h5py.Group, kind: str, rule: str) -> dict[str, Any]:
 
     Parameters
     ----------
-    group : Group or File
     kind : str
         The kind that the file should have.
     rule : str

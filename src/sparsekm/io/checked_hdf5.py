@@ -32,7 +32,6 @@ def open_checked(file: str | Path, rule: str) -> Iterator[h5py.File]:
 
     Parameters
     ----------
-    file : path
     rule : str
         Name of the workflow's rule that writes the file.
     """
@@ -57,7 +56,6 @@ def find_array(
 
     Parameters
     ----------
-    group : Group or File
     name : str
         Name of the array inside `group`.
     kind : {"f", "i"}
@@ -66,10 +64,6 @@ def find_array(
         The expected shape; None stands for any length.
     rule : str
         Name of the rule that writes the file.
-
-    Returns
-    -------
-    dataset : Dataset
     """
     file = group.file.filename
     dataset = group.get(name)
@@ -111,10 +105,6 @@ def read_array(
         What to convert to; by default float64 or int64.
     finite : bool, default=True
         Whether NaN and infinity are refused.
-
-    Returns
-    -------
-    values : array
     """
     file = group.file.filename
     dataset = find_array(group, name, kind=kind, shape=shape, rule=rule)

@@ -36,7 +36,6 @@ def read_words(file: str | Path, rule: str) -> pd.DataFrame:
 
     Parameters
     ----------
-    file : path
     rule : str
         Name of the rule that writes the file.
 
@@ -72,7 +71,6 @@ def read_table(
 
     Parameters
     ----------
-    file : path
     contract : mapping of column to kind
         All columns in their order, each with one of `WORD`, `WHOLE`, `NUMBER`, `FLAG`,
         `WHOLE_OR_NOTHING` and `NUMBER_OR_NOTHING`.

@@ -40,7 +40,6 @@ def write_cluster_table(
 
     Parameters
     ----------
-    file : path
     samples : sequence of str of length n
     labels : sequence of str of length n, or None
         Known classes.

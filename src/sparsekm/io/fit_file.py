@@ -39,7 +39,6 @@ class Fit:
 
     Attributes
     ----------
-    sparsity : float
     objective : float
         The sum over features of weight times score.
     labels : int32 array of shape (n,)
@@ -48,7 +47,6 @@ class Fit:
     weights : float64 array of shape (p,)
     centers : float64 array of shape (K, p)
         In the space of the normalised matrix.
-    attributes : mapping
     confidence : float64 array of shape (n,), or None
         Share of the resampled fits that put a sample into its cluster.
     selection_frequency : float64 array of shape (p,), or None

@@ -39,10 +39,6 @@ def row_blocks(source: RowSource) -> Iterator[tuple[slice, np.ndarray]]:
 class MatrixFile:
     """X of a file, or some of its columns; a `RowSource`.
 
-    Parameters
-    ----------
-    file : path
-
     Raises
     ------
     DamagedFileError

@@ -34,11 +34,9 @@ class NormalisedData:
     Attributes
     ----------
     X : float32 array of shape (n, p)
-    features : list of str
     labels : object array of str, shape (n,), or None
         As `sparsekm.io.known_classes` describes them.
     relevant : bool array of shape (p,), or None
-    provenance : dict
     """
 
     X: np.ndarray
@@ -62,7 +60,6 @@ def write_normalised(
 
     Parameters
     ----------
-    file : path
     X : float32 array of shape (n, p)
     obs : DataFrame of n rows
         Index: the samples' names. ``label`` is made a category of strings.

@@ -33,8 +33,6 @@ def write_path(file: str | Path, path: SparsityPath, attributes: Mapping[str, An
 
     Parameters
     ----------
-    file : path
-    path : SparsityPath
     attributes : mapping
         Those of `sparsekm.io.attributes`, but ``search``, which the path knows.
     """
@@ -54,7 +52,6 @@ def pick_fit(
 
     Parameters
     ----------
-    path : SparsityPath
     position : int
         Which sparsity of the path.
     centers : array of shape (K, p)

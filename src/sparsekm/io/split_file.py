@@ -24,7 +24,6 @@ class Splits(Batch):
         Adjusted Rand indices.
     selections : int64 array of shape (m, p)
         How many of the ``n_fits`` paths on parts keep a feature.
-    n_fits : int
     attributes : mapping
         Those of `sparsekm.io.attributes`, and ``scheme``.
     """

@@ -18,7 +18,6 @@ def fetch_in_order(fetch: Callable[[T], R], items: Sequence[T], *, at_once: int)
     ----------
     fetch : callable
         Is called in up to `at_once` threads.
-    items : sequence
     at_once : int
         With 1 no thread is started. At most twice as many results wait to be taken, so that
         memory stays bounded where taking is slower than fetching.

@@ -61,7 +61,6 @@ class Patience:
 
         Parameters
         ----------
-        attempt : callable
         what : str
             Name to use in messages.
 

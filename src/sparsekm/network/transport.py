@@ -44,8 +44,6 @@ class Transport:
 
     Parameters
     ----------
-    gate : RequestGate
-    user_agent : str
     connect_timeout, read_timeout : float
         Seconds until the server must have answered, and between two pieces of a body.
     total_timeout : float
@@ -81,7 +79,6 @@ class Transport:
 
         Parameters
         ----------
-        url : str
         most : int
             Bytes that are accepted.
 
@@ -165,7 +162,6 @@ def parse_retry_after(value: str | None, now: datetime | None = None) -> float |
 
     Parameters
     ----------
-    value : str or None
     now : datetime, optional
         With a time zone.
 

@@ -23,11 +23,6 @@ def count_clusters(
         "regions" counts the known classes: the regions of an atlas age, the labels of a matrix.
     labels : sequence of str of length n, or None
         Samples without a class are `sparsekm.io.known_classes.UNKNOWN` and do not count.
-    n_samples : int
-
-    Returns
-    -------
-    n_clusters : int
 
     Raises
     ------

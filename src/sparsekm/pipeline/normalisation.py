@@ -41,10 +41,6 @@ def normalise(raw: RawMatrix, how: str = "zscore") -> Normalised:
         "zscore" gives each feature mean 0 and standard deviation 1 (ddof = 1) and drops constant
         features; "counts" does so after `log_counts`; "none" takes the values as they are.
 
-    Returns
-    -------
-    normalised : Normalised
-
     Raises
     ------
     MatrixError

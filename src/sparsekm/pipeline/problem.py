@@ -29,7 +29,6 @@ class ClusteringProblem:
 
     Attributes
     ----------
-    data : NormalisedData
     estimator : estimator
         Not fitted. Its `random_state` is `seed`, or where paths are resampled what seeds these.
     sparsities : float64 array of shape (m,), ascending, or None
@@ -64,7 +63,6 @@ def pose_problem(
     ----------
     file : path
         The data set's ``normalised.h5ad``.
-    dataset, method : str
     seed : int
         The root seed.
     n_clusters : int or "regions"
@@ -75,10 +73,6 @@ def pose_problem(
         Empty for a method without a sparsity, or one that has its own.
     code_digest : str
         Digest of the code that will solve the problem.
-
-    Returns
-    -------
-    problem : ClusteringProblem
     """
     data = read_normalised(file)
     entry = get_method(method)

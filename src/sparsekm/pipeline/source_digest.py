@@ -37,7 +37,6 @@ def source_digest(
 
     Parameters
     ----------
-    script : path
     package_folder : path
         The folder of the package's sources.
     modules : iterable of str

@@ -36,11 +36,6 @@ def age_figure(table: pd.DataFrame, ages: Sequence[str]) -> Figure:
     table : DataFrame
         As `sparsekm.annotation.kept_by_age.tabulate_ages` makes it. Genes of which no method
         keeps any at any age are left out.
-    ages : sequence of str
-
-    Returns
-    -------
-    figure : Figure
     """
     ages = list(ages)
     said = list(LOOKS)

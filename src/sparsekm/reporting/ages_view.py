@@ -37,10 +37,6 @@ def view_ages(
         As `sparsekm.annotation.kept_by_age.CHANGES` reads it.
     simulated : bool
         Whether the genes are invented.
-
-    Returns
-    -------
-    view : AgesView
     """
     everywhere = int(((kept["n_kept"] == len(ages)) & (kept["n_analysed"] == len(ages))).sum())
     analysed = int((kept["n_analysed"] == len(ages)).sum())

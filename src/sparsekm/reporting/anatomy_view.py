@@ -22,13 +22,10 @@ class AnatomyView:
 
     Attributes
     ----------
-    method, sentence : str
     clusters : TableView
         A row per cluster: its size, its best class, and the next ones.
     contingency : TableView
         How many samples clusters and classes share.
-    label_noun, sample_noun : str
-    file : str
     """
 
     method: str
@@ -45,7 +42,6 @@ def view_anatomy(result: DatasetResult, file: str) -> AnatomyView | None:
 
     Parameters
     ----------
-    result : DatasetResult
     file : str
         Where all methods stand.
 

@@ -18,15 +18,10 @@ def write_annotation(
 
     Parameters
     ----------
-    results : sequence of DatasetResult
     citations : Citations
         Numbers the works cited.
     sets : GeneSets, optional
         The gene sets, for what was left out of them.
-
-    Returns
-    -------
-    paragraph : str
     """
     columns = set().union(*(result.genes.columns for result in results))
     sentences = []

@@ -72,11 +72,6 @@ def compare_with_paper(
 ) -> AtlasComparison | None:
     """Set our numbers for the real atlas beside the paper's.
 
-    Parameters
-    ----------
-    results : sequence of DatasetResult
-    paper : PaperTables
-
     Returns
     -------
     comparison : AtlasComparison or None

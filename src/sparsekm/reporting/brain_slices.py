@@ -38,7 +38,6 @@ class Slice:
 
     Attributes
     ----------
-    plane : Plane
     index : int
         Grid index along the cut axis.
     position : float
@@ -110,11 +109,6 @@ def richest_slice(
     obs : DataFrame of n rows with grid indices x, y, z
     spatial : array of shape (n, 3), millimetres
     regions : array of shape (n,)
-    plane : Plane
-
-    Returns
-    -------
-    slice : Slice
     """
     cut = obs[plane.cut].to_numpy()
     table = pd.crosstab(cut, pd.Series(regions, index=obs.index).to_numpy())

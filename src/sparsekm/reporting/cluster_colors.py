@@ -15,7 +15,6 @@ def color_clusters(overlap: ClusterOverlap, region_colors: Mapping[str, str]) ->
 
     Parameters
     ----------
-    overlap : ClusterOverlap
     region_colors : mapping of region to colour
 
     Returns

@@ -28,14 +28,6 @@ def component_figure(result: DatasetResult) -> Figure:
     A cluster has the colour and marker of the label it overlaps most, in shades where several
     clusters share a label. Without labels there is one row, of clusters. A sample without a label
     is grey, and so is a cluster of such samples alone.
-
-    Parameters
-    ----------
-    result : DatasetResult
-
-    Returns
-    -------
-    figure : Figure
     """
     labels = result.labels
     n_rows = 1 if labels is None else 2

@@ -20,7 +20,6 @@ def consensus_figure(result: DatasetResult, feature_noun: str = "features") -> F
 
     Parameters
     ----------
-    result : DatasetResult
     feature_noun : str
         What the features are, in the plural.
 

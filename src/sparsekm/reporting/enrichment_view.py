@@ -33,7 +33,6 @@ def view_enrichment(result: DatasetResult, file: str) -> EnrichmentView | None:
 
     Parameters
     ----------
-    result : DatasetResult
     file : str
         Where all tests stand.
 

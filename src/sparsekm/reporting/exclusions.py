@@ -28,10 +28,6 @@ def excluded_counts(provenance: Mapping[str, Any]) -> dict[str, int]:
     ----------
     provenance : mapping
         As in ``uns["provenance"]``.
-
-    Returns
-    -------
-    counts : dict of str to int
     """
     counts: dict[str, int] = {}
     settings, groups = provenance.get("settings", {}), provenance.get("counts", {})

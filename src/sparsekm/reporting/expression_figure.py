@@ -33,10 +33,6 @@ def expression_figure(
         Positions in ``result.genes``; a column of the figure each.
     notes : sequence of str, optional
         A second line of each column's title.
-
-    Returns
-    -------
-    figure : Figure
     """
     symbols = [str(result.genes["symbol"].iloc[row]) for row in rows]
     places = [_place(result, symbol) for symbol in symbols]

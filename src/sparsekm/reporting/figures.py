@@ -30,8 +30,6 @@ class CaptionedFigure:
     ----------
     name : str
         What it shows in one word; part of the file's name.
-    title, caption : str
-    svg : str
     pdf : bytes
         Empty where there is none.
     """
@@ -58,7 +56,6 @@ def draw_figures(result: DatasetResult, chosen: Sequence[int] = ()) -> list[Capt
 
     Parameters
     ----------
-    result : DatasetResult
     chosen : sequence of int
         Positions of the genes of interest in ``result.genes``.
 

@@ -26,7 +26,6 @@ def gap_figure(result: DatasetResult, feature_noun: str = "features") -> Figure 
 
     Parameters
     ----------
-    result : DatasetResult
     feature_noun : str
         What the features are, in the plural: ``"genes"`` or ``"features"``.
 

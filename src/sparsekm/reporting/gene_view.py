@@ -48,7 +48,6 @@ class GeneView:
         Those of the genes of interest.
     data : dict
         All columns and rows, for the script of the page.
-    file : str
     """
 
     noun: str
@@ -63,15 +62,10 @@ def view_genes(result: DatasetResult, chosen: Sequence[int], file: str) -> GeneV
 
     Parameters
     ----------
-    result : DatasetResult
     chosen : sequence of int
         Positions of the genes of interest.
     file : str
         Where the whole table is, as the reader would look for it.
-
-    Returns
-    -------
-    view : GeneView
     """
     genes = result.genes
     names = list(genes.columns)

@@ -20,7 +20,6 @@ def choose_genes(result: DatasetResult, wanted: Sequence[str] | str = "auto") ->
 
     Parameters
     ----------
-    result : DatasetResult
     wanted : list of str or "auto"
         Symbols; missing genes are skipped, and the asterisk that the atlas
         gives some symbols may be left out. "auto" are the paper's examples in the real atlas, and
@@ -69,8 +68,6 @@ def top_kept(result: DatasetResult, n_genes: int, without: Sequence[int] = ()) -
 
     Parameters
     ----------
-    result : DatasetResult
-    n_genes : int
     without : sequence of int
         Positions to pass over.
 

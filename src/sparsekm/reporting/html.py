@@ -20,10 +20,6 @@ def render_page(content: Mapping[str, Any], template: str = "report.html") -> st
         The names used by the template.
     template : str
         File in ``templates``.
-
-    Returns
-    -------
-    html : str
     """
     environment = Environment(
         loader=PackageLoader("sparsekm.reporting"),

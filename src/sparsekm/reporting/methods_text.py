@@ -35,15 +35,10 @@ def write_methods(
 
     Parameters
     ----------
-    results : sequence of DatasetResult
     citations : Citations
         Numbers the works cited.
     sets : GeneSets, optional
         The gene sets that were tested.
-
-    Returns
-    -------
-    paragraphs : list of str
     """
     every = fits(results)
     tuned = [method for method in every if method.gap is not None]

@@ -41,14 +41,8 @@ def view_dataset(
 
     Parameters
     ----------
-    result : DatasetResult
-    figures : sequence of CaptionedFigure
     chosen : sequence of int
         Positions of the genes of interest in ``result.genes``.
-
-    Returns
-    -------
-    view : DatasetView
     """
     verdicts = verdict_table(result)
     words = nouns(result)

@@ -59,7 +59,6 @@ def write_report(
         In the order of the report.
     output : path
         The HTML file. It needs no other file and no network.
-    title : str
     configuration : mapping, optional
         Shown as YAML, so that the run can be repeated.
     figures : path, optional

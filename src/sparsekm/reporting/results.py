@@ -212,10 +212,6 @@ def load_dataset_result(
     enrichment, contingency, evidence, counts : path, optional
         ``enrichment.csv``, ``contingency.csv``, ``evidence.csv`` and ``cluster_counts.csv``.
 
-    Returns
-    -------
-    result : DatasetResult
-
     Raises
     ------
     ValueError

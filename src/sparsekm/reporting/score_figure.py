@@ -32,13 +32,8 @@ def score_figure(result: DatasetResult, feature_noun: str = "features") -> Figur
 
     Parameters
     ----------
-    result : DatasetResult
     feature_noun : str
         What the features are, in the plural.
-
-    Returns
-    -------
-    figure : Figure
     """
     methods = list(result.methods.values())
     planted = result.planted

@@ -50,10 +50,6 @@ def overview_figure(
         Metrics of every repetition, see `sparsekm.studies.paper.study_tables.repetition_table`.
     gaps, weights : sequence of DataFrame
         Gap curves and feature weights of the l0 rows.
-
-    Returns
-    -------
-    figure : Figure
     """
     with figure_style():
         figure = new_figure(10.4, 3.3, has_formulas=True)

@@ -59,13 +59,6 @@ def load_simulation_result(
     ----------
     repetitions : sequence of path
         One table per setting and method.
-    summary, versus_paper : path
-    gaps, weights : sequence of path
-    is_preview : bool
-
-    Returns
-    -------
-    result : SimulationResult
     """
     tables, means = _RULES
     compared = infer_table(versus_paper, means)

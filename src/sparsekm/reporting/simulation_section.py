@@ -49,16 +49,7 @@ class SimulationView:
 
 
 def view_simulation(result: SimulationResult) -> SimulationView:
-    """Prepare the part: draw the figures, write the tables.
-
-    Parameters
-    ----------
-    result : SimulationResult
-
-    Returns
-    -------
-    view : SimulationView
-    """
+    """Prepare the part: draw the figures, write the tables."""
     experiments = list(dict.fromkeys(result.summary["experiment"]))
     far = result.versus_paper[result.versus_paper["exceeds"]]
     return SimulationView(

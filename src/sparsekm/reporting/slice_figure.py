@@ -68,10 +68,6 @@ def slice_figure(result: DatasetResult) -> Figure:
     ----------
     result : DatasetResult
         Of an atlas age.
-
-    Returns
-    -------
-    figure : Figure
     """
     colors = region_colors(result)
     regions = result.obs["region"].astype(str).to_numpy(dtype=object)

@@ -25,7 +25,6 @@ class Panels:
 
     Attributes
     ----------
-    figure : Figure
     grid : array of Axes of shape (n_slices, n_columns)
     inches : float
         Of a millimetre.
@@ -45,15 +44,10 @@ def lay_out_panels(
     ----------
     slices : sequence of Slice
         A row each.
-    n_columns : int
     panel_width : float
         Inches of the widest slice.
     further : (float, float)
         Inches that the figure is wider and higher than its panels.
-
-    Returns
-    -------
-    panels : Panels
     """
     widest = max(piece.size_mm[1] for piece in slices)
     inches = panel_width / widest
@@ -84,8 +78,6 @@ def show_slice(axes: Axes, piece: Slice, picture: np.ndarray, borders: np.ndarra
 
     Parameters
     ----------
-    axes : Axes
-    piece : Slice
     picture : array of shape (rows, columns) or (rows, columns, 4)
         Values, or colours.
     borders : int array of shape (n,)

@@ -17,8 +17,6 @@ class Cell:
 
     Attributes
     ----------
-    text : str
-    bold : bool
     url : str
         Where it leads.
     color : str
@@ -27,7 +25,6 @@ class Cell:
         Shown when the pointer rests on it.
     note : str
         Small, on a line below.
-    note_bold : bool
     shade : int
         Of its background, in hundredths.
     """
@@ -64,8 +61,6 @@ class TableView:
 
     Attributes
     ----------
-    caption : str
-    columns : list of Column
     rows : list of list
         Each entry is a Cell, or a list of those that share one place; the first names the row.
     simulated : bool
@@ -94,8 +89,6 @@ def view_table(
 
     Parameters
     ----------
-    table : DataFrame
-    caption : str
     write : callable
         Turns a value into text.
     corner : str
@@ -103,10 +96,6 @@ def view_table(
     simulated : mapping of column to bool, optional
     mark_lowest : bool, default False
         Mark the lowest value of every column, ties included.
-
-    Returns
-    -------
-    view : TableView
     """
     simulated = simulated or {}
     throughout = all(simulated.get(column, False) for column in table.columns)

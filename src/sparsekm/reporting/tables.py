@@ -42,10 +42,6 @@ def list_methods(results: Sequence[DatasetResult]) -> list[str]:
 def cer_table(results: Sequence[DatasetResult]) -> pd.DataFrame:
     """Tabulate the classification error rate, methods by data sets.
 
-    Parameters
-    ----------
-    results : sequence of DatasetResult
-
     Returns
     -------
     table : DataFrame of float
@@ -56,10 +52,6 @@ def cer_table(results: Sequence[DatasetResult]) -> pd.DataFrame:
 
 def nw_table(results: Sequence[DatasetResult]) -> pd.DataFrame:
     """Tabulate the number of features with a weight, methods by data sets.
-
-    Parameters
-    ----------
-    results : sequence of DatasetResult
 
     Returns
     -------
@@ -124,10 +116,6 @@ def statistics_table(results: Sequence[DatasetResult]) -> pd.DataFrame:
 def verdict_table(result: DatasetResult) -> pd.DataFrame | None:
     """Count the features by verdict and, where it is known, by planted truth.
 
-    Parameters
-    ----------
-    result : DatasetResult
-
     Returns
     -------
     table : DataFrame of int, or None
@@ -163,7 +151,6 @@ def region_table(result: DatasetResult, colors: Mapping[str, str]) -> TableView:
 
     Parameters
     ----------
-    result : DatasetResult
     colors : mapping of acronym to colour
         Its order is the order of the table.
     """

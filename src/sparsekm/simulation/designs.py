@@ -55,10 +55,6 @@ def experiment_1(
         Distance between the means of neighbouring clusters.
     standardise, ddof, random_state
         As in :func:`gaussian_clusters`.
-
-    Returns
-    -------
-    SimulatedData
     """
     return _same_mean_on_relevant(
         "experiment_1",
@@ -95,10 +91,6 @@ def experiment_2(
         Size of the design.
     standardise, ddof, random_state
         As in :func:`gaussian_clusters`.
-
-    Returns
-    -------
-    SimulatedData
 
     Examples
     --------
@@ -142,10 +134,6 @@ def experiment_3(
         features and mu = 0.7. Three clusters of equal size in both.
     standardise, ddof, random_state
         As in :func:`gaussian_clusters`.
-
-    Returns
-    -------
-    SimulatedData
 
     Raises
     ------
@@ -197,10 +185,6 @@ def experiment_4(
         Distance between the means of neighbouring clusters.
     standardise, ddof, random_state
         As in :func:`gaussian_clusters`.
-
-    Returns
-    -------
-    SimulatedData
     """
     return _same_mean_on_relevant(
         "experiment_4",
@@ -236,10 +220,6 @@ def draw_replicate(
         Keyword arguments of that experiment's function, e.g. ``{"mu": 0.6, "n_features": 500}``.
     root, replicate : int
         As in :func:`replicate_seed`.
-
-    Returns
-    -------
-    SimulatedData
 
     Raises
     ------

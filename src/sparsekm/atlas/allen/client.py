@@ -19,13 +19,7 @@ _SYNTAX_ERROR = re.compile(r"line \d+, column \d+")
 
 
 class Client:
-    """Fetches bodies that are whole.
-
-    Parameters
-    ----------
-    transport : Transport
-    patience : Patience
-    """
+    """Fetches bodies that are whole."""
 
     def __init__(self, transport: Transport, patience: Patience):
         self._transport = transport
@@ -38,7 +32,6 @@ class Client:
 
         Parameters
         ----------
-        url : str
         read : callable
             Reads the volume wanted from the archive.
         judge : bool
@@ -67,11 +60,6 @@ class Client:
 
     def fetch_answer(self, url: str) -> tuple[bytes, dict]:
         """Fetch JSON in the servers' envelope, which reports no failure.
-
-        Returns
-        -------
-        body : bytes
-        envelope : dict
 
         Raises
         ------

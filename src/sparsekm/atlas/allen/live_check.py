@@ -46,7 +46,6 @@ class Grid:
 
     Attributes
     ----------
-    dims : tuple of int
     voxels : dict of str to int
         Annotated voxels by tissue class; classes that are not named are not compared.
     """
@@ -104,8 +103,6 @@ def check_servers(
     ----------
     client : Client
         One that asks once for each body keeps the number of requests at forty at most.
-    url, download_url : str
-    expected : Expectations, optional
 
     Returns
     -------

@@ -31,8 +31,6 @@ def plan_retrieval(
     source : AtlasSource
         Tells by ``cached_energy_bytes`` what it need not fetch; one that cannot tell fetches
         nothing over a network.
-    ages : collection of str
-    plane : str
 
     Returns
     -------

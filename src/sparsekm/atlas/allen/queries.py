@@ -63,7 +63,6 @@ def page_url(base: str, query: tuple[str, str], start_row: int, num_rows: int) -
         Address of the server.
     query : (str, str)
         Stages and the column to order by; without an order, pages would mean nothing.
-    start_row, num_rows : int
     """
     stages, order = query
     page = f"[start_row$eq{start_row}][num_rows$eq{num_rows}]"

@@ -43,8 +43,6 @@ class AllenSource:
         Addresses of the server for queries and grids, and of the one for annotations.
     cache : path
         Folder for what was fetched; processes that share it share the limits too.
-    requests_per_second : float
-    requests_at_once : int
     contact : str
         An address that the servers' operators can write to; it goes into the User-Agent.
     tries : int

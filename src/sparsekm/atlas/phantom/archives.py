@@ -23,7 +23,6 @@ def pack_energy(
     volume : ndarray of float32 of shape (nz, ny, nx)
     spacing : float
         Micrometres.
-    section_id : int
     has_grid : bool
         False leaves header and array out.
 

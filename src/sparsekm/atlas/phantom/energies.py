@@ -36,8 +36,6 @@ class Canvas:
 
     Attributes
     ----------
-    age : str
-    geometry : Geometry
     membership : dict of str to ndarray of shape (n_voxels,)
         Blurred share of each region at each labelled voxel.
     position : ndarray of shape (n_voxels, 3)
@@ -83,8 +81,6 @@ def draw_energy(canvas: Canvas, section: PlantedSection, seed: int) -> np.ndarra
 
     Parameters
     ----------
-    canvas : Canvas
-    section : PlantedSection
     seed : int
         The phantom's seed. What is planted depends on gene and age, noise and missing planes also
         on the section data set.

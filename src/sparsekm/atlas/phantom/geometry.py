@@ -64,10 +64,6 @@ def build_geometry(age: str, plan: PhantomAge) -> Geometry:
     plan : PhantomAge
         Grid and counts to meet.
 
-    Returns
-    -------
-    Geometry
-
     Raises
     ------
     ValueError

@@ -89,13 +89,8 @@ def annotation_text(genes: list[PlantedGene], seed: int) -> str:
 
     Parameters
     ----------
-    genes : list of PlantedGene
     seed : int
         The phantom's seed. What a gene gets depends on it and on the gene alone.
-
-    Returns
-    -------
-    str
     """
     lines = ["!gaf-version: 2.2", "!generated-by: phantom, invented genes and terms"]
     for gene in genes:

@@ -104,12 +104,9 @@ class PhantomSize:
 
     Attributes
     ----------
-    name : str
-    genes : GeneNumbers
     edge_missing : float
         Probability that a gene lacks the outermost sections. Above the usual threshold of 0.3
         quality control drops those voxels; the full size keeps the atlas' counts instead.
-    ages : dict of str to PhantomAge
     """
 
     name: str

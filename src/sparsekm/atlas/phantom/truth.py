@@ -12,8 +12,6 @@ def tabulate_truth(age: str, genes: list[PlantedGene], present: set[str]) -> pd.
 
     Parameters
     ----------
-    age : str
-    genes : list of PlantedGene
     present : set of str
         Regions of that age.
 

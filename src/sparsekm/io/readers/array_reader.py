@@ -36,13 +36,8 @@ def read_npz(file: str | Path, labels: str | None = None) -> RawMatrix:
 
     Parameters
     ----------
-    file : path
     labels : str, optional
         Name of the array of known classes; else ``y`` or ``labels`` where one is there.
-
-    Returns
-    -------
-    matrix : RawMatrix
 
     Raises
     ------
@@ -68,8 +63,6 @@ def read_h5(file: str | Path, labels: str | None = None, layer: str | None = Non
 
     Parameters
     ----------
-    file : path
-    labels : str, optional
     layer : str, optional
         Name of the array to read in place of ``X``.
     """

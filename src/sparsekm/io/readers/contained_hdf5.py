@@ -24,13 +24,8 @@ def open_contained(file: str | Path, written_by: str) -> Iterator[h5py.File]:
 
     Parameters
     ----------
-    file : path
     written_by : str
         What writes such files as they should be, for messages.
-
-    Yields
-    ------
-    opened : File
     """
     file = Path(file)
     if not file.is_file():

@@ -28,7 +28,6 @@ def read_h5ad(file: str | Path, labels: str | None = None, layer: str | None = N
 
     Parameters
     ----------
-    file : path
     labels : str, optional
         Name of the column of ``obs`` that holds the known classes.
     layer : str, optional

@@ -48,8 +48,6 @@ class RawMatrix:
     offset : float64 array of shape (p,)
         What was subtracted before rounding to float32, so that a feature such as 1e9 + noise
         keeps its noise. Zero where the file holds float32.
-    features : list of str
-    samples : list of str or None
     labels : object array of str, shape (n,), or None
         As `sparsekm.io.known_classes` describes them.
     relevant : bool array of shape (p,) or None
@@ -107,7 +105,6 @@ def check_samples(file: object, samples: Iterable[object], source: str = "") -> 
     ----------
     file : path
         For messages.
-    samples : iterable
     source : str, optional
         Where the names come from, for messages.
     """

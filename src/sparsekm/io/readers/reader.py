@@ -46,10 +46,6 @@ def read_matrix(
     samples, ignore, transpose, decimal
         Of a table, see `sparsekm.io.readers.text_reader.read_text`.
 
-    Returns
-    -------
-    matrix : RawMatrix
-
     Raises
     ------
     MatrixError

@@ -20,7 +20,6 @@ def read_spreadsheet(
 
     Parameters
     ----------
-    file : path
     labels : str, optional
         Name of the column of known classes.
     sheet : str, optional

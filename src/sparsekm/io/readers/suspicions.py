@@ -63,7 +63,6 @@ def suspect_values(features: Sequence[str], X: np.ndarray, offset: np.ndarray) -
 
     Parameters
     ----------
-    features : sequence of str
     X : array of shape (n, p)
         Values less `offset`.
     offset : array of shape (p,)

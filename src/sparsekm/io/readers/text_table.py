@@ -49,8 +49,6 @@ class TextTable:
 
     Attributes
     ----------
-    file : Path
-    separator : str
     header : list of str
         Cells of the first line, with an empty one in front where the other lines have one cell
         more, as R writes it.

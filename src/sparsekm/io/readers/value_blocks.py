@@ -24,7 +24,6 @@ class BlockCollector:
     ----------
     file : path
         For messages.
-    features : sequence of str
     """
 
     def __init__(self, file: object, features: Sequence[str]) -> None:
@@ -118,7 +117,6 @@ def collect_rows(
     file : path
         For messages.
     source : array, sparse array or HDF5 data set of shape (n, p)
-    features : sequence of str
     """
     X = np.empty(source.shape, dtype=np.float32)
     collector = BlockCollector(file, features)

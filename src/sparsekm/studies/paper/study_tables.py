@@ -45,10 +45,6 @@ def run_repetitions(
         Each repetition is kept as soon as it is done.
     progress : callable
         Called with the number of repetitions done and their total.
-
-    Returns
-    -------
-    repetitions : list of Repetition
     """
     repetitions = []
     for replicate in range(replicates):
@@ -104,7 +100,6 @@ def weight_table(
     setting, row
     data : SimulatedData
         Any draw of the setting; it knows which features are relevant.
-    repetitions : sequence of Repetition
 
     Returns
     -------

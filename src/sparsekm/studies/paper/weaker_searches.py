@@ -46,13 +46,11 @@ def iterate_lloyd(
     ----------
     rows : ndarray of shape (n_samples, n_features)
     labels : ndarray of shape (n_samples,), int32
-    n_clusters, max_iter : int
 
     Returns
     -------
     labels : ndarray of shape (n_samples,), int32
         An empty cluster takes the sample farthest from its own centre.
-    n_rounds : int
     """
     rounds = 0
     while rounds < max_iter:

@@ -23,10 +23,6 @@ def bound_figure(partitions: pd.DataFrame, bounds: pd.DataFrame, p_star_of_paper
         As `tabulate_bounds` there returns it.
     p_star_of_paper : int
         Relevant features in the paper's Experiment 2, marked by a line.
-
-    Returns
-    -------
-    Figure
     """
     mus = list(dict.fromkeys(partitions["mu"]))
     with figure_style():

@@ -38,11 +38,6 @@ def expected_score(levels: np.ndarray, labels: np.ndarray, n_clusters: int) -> f
         The feature's expectation in every sample.
     labels : ndarray of shape (n_samples,), int
         No cluster is empty.
-    n_clusters : int
-
-    Returns
-    -------
-    float
 
     Examples
     --------
@@ -64,9 +59,6 @@ def mislabel(
     Parameters
     ----------
     labels : ndarray of shape (n_samples,), int
-    n_moved : int
-    n_clusters : int
-    rng : Generator
 
     Returns
     -------
@@ -94,8 +86,6 @@ def simulate_scores(
 
     Parameters
     ----------
-    model : LevelModel
-    cluster_size : int
     shares : sequence of float
         Shares of the samples that are mislabelled.
     n_features : int

@@ -18,7 +18,6 @@ class LevelModel:
 
     Attributes
     ----------
-    levels : tuple of float
     shares : tuple of float
         They add up to one.
     """

@@ -32,17 +32,12 @@ def best_impure_value(
 
     Parameters
     ----------
-    model : LevelModel
     error : float
         epsilon, between 0 and 1 - max_k pi_k, at which all that is left is chance.
     n_starts : int, default=20
         Vertices to climb from.
     seed : int, default=0
         Draws these vertices.
-
-    Returns
-    -------
-    float
     """
     rng = np.random.default_rng(seed)
     program = _program(model, error)
@@ -90,7 +85,6 @@ def ecr_bound(model: LevelModel, n_relevant: float, curve: ImpurityCurve) -> flo
 
     Parameters
     ----------
-    model : LevelModel
     n_relevant : float
         p*.
     curve : ImpurityCurve

@@ -33,10 +33,8 @@ def simulate_partitions(
         Levels are mu, -mu and 0.
     n_relevant : sequence of int
         p*.
-    cluster_size : int
     noise_ratio : int
         Noise features per relevant one.
-    repetitions : int
     root : int
         Root seed.
     progress : callable, optional

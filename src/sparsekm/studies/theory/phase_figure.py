@@ -38,10 +38,6 @@ def recovery_figure(tables: Sequence[tuple[Plane, pd.DataFrame]]) -> Figure:
     ----------
     tables : sequence of (Plane, DataFrame)
         Frames as `sparsekm.studies.theory.recovery_diagram.simulate_recovery` returns them.
-
-    Returns
-    -------
-    Figure
     """
     with figure_style():
         figure = new_figure(8.4, 2.5 * len(tables) + 0.3, has_formulas=True)
@@ -63,16 +59,7 @@ def recovery_figure(tables: Sequence[tuple[Plane, pd.DataFrame]]) -> Figure:
 
 
 def condition_figure(planes: Sequence[Plane]) -> Figure:
-    """Draw the oracle's exact probability wide enough to hold the theorem's conditions.
-
-    Parameters
-    ----------
-    planes : sequence of Plane
-
-    Returns
-    -------
-    Figure
-    """
+    """Draw the oracle's exact probability wide enough to hold the theorem's conditions."""
     with figure_style():
         figure = new_figure(7.4, 3.0, has_formulas=True)
         row = figure.subplots(1, len(planes), squeeze=False)[0]

@@ -17,11 +17,6 @@ def score_figure(scores: pd.DataFrame, n_clusters: int) -> Figure:
     ----------
     scores : DataFrame
         As `sparsekm.studies.theory.expected_scores.simulate_scores` returns it.
-    n_clusters : int
-
-    Returns
-    -------
-    Figure
     """
     with figure_style():
         figure = new_figure(6.6, 2.7, has_formulas=True)

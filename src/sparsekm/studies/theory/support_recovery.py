@@ -21,11 +21,6 @@ def oracle_recovery_probability(
 ) -> float:
     """Compute P(min over relevant a_j > max over noise a_j) under the true partition.
 
-    Parameters
-    ----------
-    model : LevelModel
-    n_samples, n_features, n_relevant : int
-
     Returns
     -------
     float

@@ -40,16 +40,7 @@ from sparsekm.tuning.stability_search import StabilitySearch
 
 @dataclass(frozen=True)
 class StudyEffort:
-    """What is spent on a data set.
-
-    Attributes
-    ----------
-    n_init : int
-    n_sparsities : int
-    n_references : int
-    n_splits : int
-    min_cluster_size : int
-    """
+    """What is spent on a data set."""
 
     n_init: int
     n_sparsities: int
@@ -90,12 +81,6 @@ YARDSTICKS = ["k-means", "best on path", "best of few"]
 
 def compare_rules(data: StudyData, effort: StudyEffort, *, seed: int) -> pd.DataFrame:
     """Let every rule choose on a data set.
-
-    Parameters
-    ----------
-    data : StudyData
-    effort : StudyEffort
-    seed : int
 
     Returns
     -------

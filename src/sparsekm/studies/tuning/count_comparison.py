@@ -26,11 +26,6 @@ class CountEffort:
     ----------
     values : sequence of int
         Numbers of clusters to choose from.
-    n_init : int
-    n_sparsities : int
-    n_references : int
-    n_splits : int
-    min_cluster_size : int
     """
 
     values: Sequence[int]
@@ -50,7 +45,6 @@ def compare_count_rules(data: StudyData, effort: CountEffort, *, seed: int) -> p
         With clusters: which rule finds none is not asked.
     effort : CountEffort
         Numbers that a subsample has no room for are left out.
-    seed : int
 
     Returns
     -------

@@ -72,10 +72,6 @@ def fit_beside_controls(
         A key of `sparsekm.tuning.references.REFERENCES`: how the controls are made.
     seed : int
         Root seed.
-
-    Returns
-    -------
-    Discoveries
     """
     both = np.hstack([X, REFERENCES[reference](X, index=0, seed=seed)])
     fitted = clone(estimator).set_params(random_state=reference_seed(seed, 0))

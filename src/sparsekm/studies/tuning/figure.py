@@ -33,10 +33,6 @@ def study_figure(summary: pd.DataFrame) -> Figure:
     ----------
     summary : DataFrame
         As `sparsekm.studies.tuning.summary.summarise_study` returns it.
-
-    Returns
-    -------
-    Figure
     """
     shown = summary[summary["kind"] != "no_clusters"]
     names = list(dict.fromkeys(shown["data_set"]))

@@ -98,10 +98,6 @@ def separation(X: np.ndarray, labels: np.ndarray, weights: np.ndarray) -> float:
     labels : ndarray of shape (n_samples,)
     weights : ndarray of shape (n_features,)
         Not all 0.
-
-    Returns
-    -------
-    float
     """
     support = np.flatnonzero(weights)
     kept = np.asarray(weights)[support]
@@ -120,10 +116,6 @@ def select_held_out(separations: np.ndarray, rule: str = "max") -> int:
         The largest mean, the sparsest among equals; or the sparsest whose mean is within one
         standard error, that of the largest mean, of it. Splits share samples, so the standard error
         is that of the splitting and too small for the drawing of the samples.
-
-    Returns
-    -------
-    int
     """
     check_choice("rule", rule, HELD_OUT_RULES)
     means = np.mean(separations, axis=0)

@@ -61,11 +61,6 @@ def autoregressive(
     random_state : int, SeedSequence or Generator
     mu : float
         Means are mu, -mu and 0 on the relevant features. With 0 there are no clusters.
-    n_features, n_relevant, cluster_size : int
-
-    Returns
-    -------
-    StudyData
     """
     means = np.outer(mu * LEVELS, np.ones(n_relevant))
     drawn = gaussian_clusters(
@@ -97,10 +92,6 @@ def blocks(
         As in `autoregressive`; relevant features are independent within clusters.
     block : int
         Features per block, unrelated to the clusters.
-
-    Returns
-    -------
-    StudyData
     """
     rng = np.random.default_rng(random_state)
     labels = np.repeat(np.arange(3), cluster_size)
@@ -162,10 +153,6 @@ def draw_study_data(
         function: one of `DESIGNS` or `SIMULATED`.
     root, replicate : int
         As in `sparsekm.simulation.designs.replicate_seed`.
-
-    Returns
-    -------
-    StudyData
 
     Raises
     ------

@@ -25,10 +25,6 @@ def yardstick_figure(table: pd.DataFrame, summary: pd.DataFrame) -> Figure:
     summary : DataFrame
         As `sparsekm.studies.yardstick.published.set_beside` returns it: marks are means, rings
         published errors.
-
-    Returns
-    -------
-    Figure
     """
     names = list(dict.fromkeys(summary["data_set"]))
     methods = list(dict.fromkeys(summary["method"]))

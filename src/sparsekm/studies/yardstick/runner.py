@@ -23,13 +23,7 @@ from sparsekm.tuning.grid import default_sparsities
 
 @dataclass(frozen=True)
 class GapEffort:
-    """What is spent on a method that is tuned by the gap.
-
-    Attributes
-    ----------
-    n_sparsities : int
-    n_references : int
-    """
+    """What is spent on a method that is tuned by the gap."""
 
     n_sparsities: int
     n_references: int
@@ -50,7 +44,6 @@ def run_seeds(
     ----------
     file : path
         An ``.npz`` with arrays X (samples x features) and y (classes); its stem names the set.
-    method : Method
     seeds : sequence of int
         Values of `random_state`.
     max_samples : int
