@@ -18,13 +18,7 @@ import pandas as pd
 
 from sparsekm.annotation.gene_table import VERDICTS
 from sparsekm.io.checked_hdf5 import DamagedFileError
-from sparsekm.io.checked_table import (
-    WHOLE,
-    WORD,
-    convert_columns,
-    read_words,
-    require_columns,
-)
+from sparsekm.io.checked_table import WHOLE, WORD
 from sparsekm.io.table_format import TableFormat
 
 KEPT, DROPPED = "kept", "dropped"
@@ -32,7 +26,11 @@ KEEPING = (VERDICTS[0], VERDICTS[1], KEPT)
 """What may be said of a gene that the method in question keeps."""
 
 _RULE = "compare_ages"
-_FIXED = {"symbol": WORD, "n_analysed": WHOLE, "n_kept": WHOLE, "first": WORD, "last": WORD}
+KEPT_BY_AGE = TableFormat(
+    _RULE,
+    {"symbol": WORD, "n_analysed": WHOLE, "n_kept": WHOLE, "first": WORD, "last": WORD},
+    others={"": WORD},
+)
 _KINDS = ("enter", "leave", "stay")
 CHANGES = TableFormat(
     _RULE,
@@ -123,10 +121,9 @@ def tabulate_changes(table: pd.DataFrame, ages: Sequence[str]) -> pd.DataFrame:
 
 def read_ages(file: str | Path) -> tuple[pd.DataFrame, list[str]]:
     """Read ``kept_by_age.csv``: the table, and its ages in their order."""
-    table = read_words(file, _RULE)
-    require_columns(file, table, _FIXED, _RULE)
-    ages = [column for column in table.columns if column not in _FIXED]
+    table = KEPT_BY_AGE.read(file)
+    ages = [column for column in table.columns if column not in KEPT_BY_AGE.columns]
     said = {"", KEPT, DROPPED, *VERDICTS}
     if not table[ages].isin(said).all(axis=None):
         raise DamagedFileError(file, f"of a gene should be said one of {sorted(said)}", _RULE)
-    return convert_columns(file, table, _FIXED, _RULE), ages
+    return table, ages

@@ -13,11 +13,13 @@ import pandas as pd
 
 from sparsekm.atlas.expression_file import read_expression
 from sparsekm.atlas.quality_control import screen_expression
-from sparsekm.io.atomic import write_table
-from sparsekm.io.checked_table import FLAG, WHOLE, convert_columns, read_words, require_columns
+from sparsekm.io.checked_table import FLAG, WHOLE, WORD
+from sparsekm.io.table_format import TableFormat
 
-_RULE = "find_common_genes"
-_FIRST_COLUMNS = ("gene_id", "gene", "common")
+COMMON_GENES = TableFormat(
+    "find_common_genes", {"gene_id": WHOLE, "gene": WORD, "common": FLAG}, others={"": WORD}
+)
+"""The file ``common_genes.csv``, with a further column for each age."""
 
 
 def find_common_genes(
@@ -74,21 +76,7 @@ def find_common_genes(
     return reasons.reset_index(drop=True)
 
 
-def write_common_genes(table: pd.DataFrame, path: str | Path) -> None:
-    """Write the table, whole or not at all."""
-    write_table(table, path)
-
-
 def read_common_genes(path: str | Path) -> set[int]:
-    """Read the ids of the common genes.
-
-    Raises
-    ------
-    DamagedFileError
-        If a column is missing, or holds what it should not.
-    """
-    table = read_words(path, _RULE)
-    require_columns(path, table, _FIRST_COLUMNS, _RULE)
-    kinds = {"gene_id": WHOLE, "common": FLAG}
-    table = convert_columns(path, table[list(_FIRST_COLUMNS)], kinds, _RULE)
+    """Read the ids of the common genes."""
+    table = COMMON_GENES.read(path)
     return set(table.loc[table["common"], "gene_id"].tolist())

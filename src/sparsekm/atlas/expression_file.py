@@ -17,14 +17,18 @@ import pandas as pd
 
 from sparsekm.atlas.assembly import AgeMatrix
 from sparsekm.io.anndata_parts import read_part
-from sparsekm.io.atomic_hdf5 import write_anndata
 from sparsekm.io.checked_hdf5 import DamagedFileError, open_checked, read_array
-from sparsekm.io.checked_table import FLAG, WHOLE, convert_columns, read_words, require_columns
+from sparsekm.io.checked_table import FLAG, WHOLE, WORD, require_columns
+from sparsekm.io.table_format import TableFormat
 from sparsekm.pipeline.provenance import package_versions
 
 _RULE = "assemble_expression"
 _COLUMNS = {"obs": ("region", "region_id", "x", "y", "z"), "var": ("symbol", "gene_id")}
-_TRUTH_COLUMNS = ("gene_id", "relevant", "kind", "regions")
+_TRUTH = TableFormat(
+    "retrieve_atlas",
+    {"gene_id": WHOLE, "relevant": FLAG, "kind": WORD, "regions": WORD},
+    others={"": WORD},
+)
 _MICROMETRES_PER_MILLIMETRE = 1000.0
 
 
@@ -67,26 +71,18 @@ def add_truth(data: anndata.AnnData, truth_file: str | Path) -> None:
     path = Path(truth_file)
     if not path.is_file():
         return
-    truth = read_words(path, "retrieve_atlas")
-    require_columns(path, truth, _TRUTH_COLUMNS, "retrieve_atlas")
-    kinds = {"gene_id": WHOLE, "relevant": FLAG}
-    truth = convert_columns(path, truth[list(_TRUTH_COLUMNS)], kinds, "retrieve_atlas")
+    truth = _TRUTH.read(path)
     if truth["gene_id"].duplicated().any():
-        raise DamagedFileError(path, "each gene_id should stand there once", "retrieve_atlas")
+        raise DamagedFileError(path, "each gene_id should stand there once", _TRUTH.rule)
     truth = truth.set_index("gene_id")
     absent = ~data.var["gene_id"].isin(truth.index)
     if absent.any():
         gene_id = data.var["gene_id"][absent].iloc[0]
-        raise DamagedFileError(path, f"should hold gene_id={gene_id}", "retrieve_atlas")
+        raise DamagedFileError(path, f"should hold gene_id={gene_id}", _TRUTH.rule)
     rows = truth.loc[data.var["gene_id"]]
     data.var["relevant"] = rows["relevant"].to_numpy()
     data.var["planted_kind"] = rows["kind"].to_numpy(dtype=object)
     data.var["planted_regions"] = rows["regions"].to_numpy(dtype=object)
-
-
-def write_expression(path: str | Path, data: anndata.AnnData) -> None:
-    """Write the expression of an age, whole or not at all."""
-    write_anndata(path, data)
 
 
 def read_expression(path: str | Path) -> anndata.AnnData:
@@ -95,7 +91,7 @@ def read_expression(path: str | Path) -> anndata.AnnData:
     Raises
     ------
     DamagedFileError
-        If the file is damaged, or is not one that `write_expression` wrote.
+        If the file is damaged, or is not one that rule assemble_expression wrote.
     """
     with open_checked(path, _RULE) as opened:
         parts = {

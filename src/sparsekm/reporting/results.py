@@ -16,7 +16,7 @@ import pandas as pd
 
 from sparsekm.annotation.cluster_overlap import OVERLAP
 from sparsekm.annotation.enrichment_file import ENRICHMENT
-from sparsekm.annotation.gene_table import gene_table, read_gene_table
+from sparsekm.annotation.gene_table import GENE_TABLE, gene_table
 from sparsekm.io.anndata_parts import read_part
 from sparsekm.io.checked_hdf5 import open_checked
 from sparsekm.io.consensus_file import CONSENSUS
@@ -241,7 +241,7 @@ def load_dataset_result(
         var=var,
         provenance=uns.get("provenance", {}),
         methods=methods,
-        genes=gene_table(var, methods) if genes is None else read_gene_table(genes),
+        genes=gene_table(var, methods) if genes is None else GENE_TABLE.read(genes),
         regions=None if regions is None else pd.DataFrame(regions),
         enrichment=None if enrichment is None else ENRICHMENT.read(enrichment),
         contingency=None if contingency is None else OVERLAP.read(contingency),

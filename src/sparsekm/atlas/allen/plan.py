@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -12,7 +11,6 @@ from sparsekm.atlas.grid import read_annotation
 from sparsekm.atlas.retrieval import list_wanted
 from sparsekm.atlas.sources import AtlasSource
 from sparsekm.atlas.vocabulary import ENERGY_DTYPE, get_age
-from sparsekm.io.atomic import write_table
 
 PACKED_SHARE = 0.2
 """Bytes of a packed grid per byte of its array, as in the servers' own files."""
@@ -40,11 +38,6 @@ def plan_retrieval(
         of its annotation and `PACKED_SHARE`.
     """
     return pd.DataFrame([_plan_age(source, age, plane) for age in ages])
-
-
-def write_plan(plan: pd.DataFrame, path: str | Path) -> None:
-    """Write a plan, whole or not at all."""
-    write_table(plan, path)
 
 
 def describe_plan(plan: pd.DataFrame) -> str:
