@@ -25,7 +25,7 @@ from sparsekm.atlas.manifest import ManifestEntry, digest, write_manifest
 from sparsekm.atlas.ontology import parse_ontology
 from sparsekm.atlas.sources import AtlasSource
 from sparsekm.atlas.vocabulary import get_age
-from sparsekm.io.atomic import atomic_path, remove_unfinished
+from sparsekm.io.atomic import remove_unfinished, write_bytes
 from sparsekm.network.errors import UnavailableError
 from sparsekm.network.prefetch import fetch_in_order
 
@@ -51,7 +51,7 @@ def retrieve_ontology(source: AtlasSource, path: str | Path) -> None:
     """
     body = source.ontology()
     parse_ontology(parse_json(body, "ontology"), "ontology")
-    _store(Path(path), body)
+    write_bytes(body, path)
 
 
 def retrieve_genes(source: AtlasSource, path: str | Path) -> None:
@@ -63,7 +63,7 @@ def retrieve_genes(source: AtlasSource, path: str | Path) -> None:
     """
     body = source.genes()
     parse_genes(open_envelope(parse_json(body, "genes"), "genes"), "genes")
-    _store(Path(path), body)
+    write_bytes(body, path)
 
 
 def retrieve_age(
@@ -120,7 +120,7 @@ def retrieve_age(
     _check_entries(age, entries, max_not_fetched)
     truth = source.truth(age)
     if truth is not None:
-        _store(folder / TRUTH_FILE, truth)
+        write_bytes(truth, folder / TRUTH_FILE)
     write_manifest(folder / MANIFEST_FILE, entries)
     _remove_unlisted(folder, entries)
     return entries
@@ -175,7 +175,7 @@ def _retrieve_energies(
     for (gene, item_id), download in zip(wanted, received, strict=True):
         file = energy_file(item_id) if download.status == "ok" else ""
         if file:
-            _store(folder / file, download.body)
+            write_bytes(download.body, folder / file)
         entries.append(
             ManifestEntry(
                 role="energy",
@@ -224,14 +224,9 @@ def _check_entries(age: str, entries: list[ManifestEntry], max_not_fetched: int)
 def _store_entry(
     source: AtlasSource, age: str, folder: Path, role: str, file: str, body: bytes
 ) -> ManifestEntry:
-    _store(folder / file, body)
+    write_bytes(body, folder / file)
     url = source.describe_url(role, age)
     return ManifestEntry(role, file, url, len(body), digest(body), "ok")
-
-
-def _store(path: Path, body: bytes) -> None:
-    with atomic_path(path) as temporary:
-        temporary.write_bytes(body)
 
 
 def _remove_unlisted(folder: Path, entries: list[ManifestEntry]) -> None:

@@ -101,7 +101,12 @@ def write_table(table: pd.DataFrame, file: str | Path) -> None:
         table.to_csv(temporary, index=False)
 
 
+def write_bytes(body: bytes | memoryview, file: str | Path) -> None:
+    """Write bytes, whole or not at all."""
+    with atomic_path(file) as temporary:
+        temporary.write_bytes(body)
+
+
 def write_text(text: str, file: str | Path) -> None:
     """Write a text as UTF-8, whole or not at all."""
-    with atomic_path(file) as temporary:
-        temporary.write_text(text, encoding="utf-8")
+    write_bytes(text.encode(), file)

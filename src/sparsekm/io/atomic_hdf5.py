@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import h5py
 
-from sparsekm.io.atomic import atomic_path
+from sparsekm.io.atomic import atomic_path, write_bytes
 
 if TYPE_CHECKING:
     import anndata
@@ -31,8 +31,7 @@ def atomic_hdf5(file: str | Path) -> Iterator[h5py.File]:
     image = io.BytesIO()
     with h5py.File(image, "w") as opened:
         yield opened
-    with atomic_path(file) as temporary:
-        temporary.write_bytes(image.getbuffer())
+    write_bytes(image.getbuffer(), file)
 
 
 def write_anndata(file: str | Path, data: anndata.AnnData, **options: Any) -> None:

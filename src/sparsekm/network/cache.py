@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
 
-from sparsekm.io.atomic import atomic_path, write_text
+from sparsekm.io.atomic import write_bytes, write_text
 from sparsekm.network.errors import NotFoundError
 
 _log = logging.getLogger(__name__)
@@ -84,8 +84,7 @@ class BodyCache:
 
     def put(self, name: str, url: str, body: bytes) -> None:
         """Store a body and its record."""
-        with atomic_path(self._folder / name) as temporary:
-            temporary.write_bytes(body)
+        write_bytes(body, self._folder / name)
         self._write_record(name, _Record(url, "ok", len(body), sha256(body).hexdigest(), _now()))
 
     def put_missing(self, name: str, url: str) -> None:

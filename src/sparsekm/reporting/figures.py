@@ -5,10 +5,12 @@ from __future__ import annotations
 import base64
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from matplotlib.figure import Figure
 
 from sparsekm.figures.style import figure_pdf, figure_svg
+from sparsekm.io.atomic import write_bytes, write_text
 from sparsekm.reporting.component_figure import component_figure
 from sparsekm.reporting.consensus_figure import consensus_figure
 from sparsekm.reporting.expression_figure import expression_figure
@@ -26,24 +28,24 @@ _GENES_DRAWN = 6
 class CaptionedFigure:
     """A figure as SVG text, ready for the page and for a file, and as PDF for a paper.
 
-    Attributes
-    ----------
-    name : str
-        What it shows in one word; part of the file's name.
-    pdf : bytes
-        Empty where there is none.
+    Its name, part of the files' names, is what it shows in one word.
     """
 
     name: str
     title: str
     caption: str
     svg: str
-    pdf: bytes = b""
+    pdf: bytes
 
     @property
     def data_uri(self) -> str:
         """The figure as an address that needs no file beside the page."""
         return f"data:image/svg+xml;base64,{base64.b64encode(self.svg.encode()).decode()}"
+
+    def write(self, folder: str | Path, prefix: str = "") -> None:
+        """Write both formats to files of a folder, each whole or not at all."""
+        write_text(self.svg, Path(folder) / f"{prefix}{self.name}.svg")
+        write_bytes(self.pdf, Path(folder) / f"{prefix}{self.name}.pdf")
 
 
 def caption_figure(name: str, title: str, caption: str, figure: Figure) -> CaptionedFigure:

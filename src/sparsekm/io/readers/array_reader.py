@@ -32,18 +32,7 @@ from sparsekm.io.readers.value_blocks import collect_rows
 
 
 def read_npz(file: str | Path, labels: str | None = None) -> RawMatrix:
-    """Read and check a matrix.
-
-    Parameters
-    ----------
-    labels : str, optional
-        Name of the array of known classes; else ``y`` or ``labels`` where one is there.
-
-    Raises
-    ------
-    MatrixError
-        Naming the file, the value and the rule that it breaks.
-    """
+    """Read and check a matrix; parameters and errors as of `reader.read_matrix`."""
     file = Path(file)
     try:
         with file.open("rb") as opened, np.load(opened, allow_pickle=False) as archive:

@@ -10,7 +10,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from sparsekm.figures.style import figure_pdf, figure_svg
-from sparsekm.io.atomic import atomic_path, write_text
+from sparsekm.io.atomic import write_bytes, write_text
 from sparsekm.studies.theory.bound_figure import bound_caption, bound_figure
 from sparsekm.studies.theory.phase_captions import condition_caption, recovery_caption
 from sparsekm.studies.theory.phase_figure import condition_figure, recovery_figure
@@ -73,6 +73,5 @@ def draw_theory(
 def write_figure(folder: Path, name: str, figure: Figure, caption: str) -> None:
     """Write a figure as SVG and PDF, and its caption as text, each whole or not at all."""
     write_text(figure_svg(figure), folder / f"{name}.svg")
-    with atomic_path(folder / f"{name}.pdf") as temporary:
-        temporary.write_bytes(figure_pdf(figure))
+    write_bytes(figure_pdf(figure), folder / f"{name}.pdf")
     write_text(caption, folder / f"{name}.txt")
