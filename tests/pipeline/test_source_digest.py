@@ -214,3 +214,10 @@ def test_the_projects_own_scripts_use_what_they_should(project_root):
     assert "src/sparsekm/cluster/path.py" not in used("normalise_expression")
     assert "src/sparsekm/reporting/report.py" in used("report")
     assert not any(name.startswith("src/sparsekm/reporting/") for name in used("reference_path"))
+
+
+def test_how_methods_look_reruns_no_clustering(project_root):
+    drawn = "src/sparsekm/figures/palette.py"
+    for script in ("cluster_path", "reference_path", "resample_path", "tune_sparsity", "simulate"):
+        assert project_root / drawn not in source_files(project_root / "scripts" / f"{script}.py")
+    assert project_root / drawn in source_files(project_root / "scripts" / "report.py")

@@ -5,7 +5,7 @@ import dataclasses
 import pandas as pd
 import pytest
 
-from sparsekm.figures.style import METHOD_LOOKS
+from sparsekm.figures.palette import METHOD_LOOKS
 from sparsekm.reporting.simulation_figures import row_look
 from sparsekm.reporting.simulation_results import SimulationResult
 from sparsekm.reporting.simulation_section import (

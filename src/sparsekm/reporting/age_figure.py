@@ -12,7 +12,8 @@ from matplotlib.patches import Patch
 
 from sparsekm.annotation.gene_table import VERDICTS
 from sparsekm.annotation.kept_by_age import DROPPED, KEPT
-from sparsekm.figures.style import BLUE, INK, ORANGE, SKY, figure_style, new_figure
+from sparsekm.figures.palette import BLUE, INK, ORANGE, SKY
+from sparsekm.figures.style import figure_style, new_figure
 
 LOOKS = {
     VERDICTS[0]: BLUE,

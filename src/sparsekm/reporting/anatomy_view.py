@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import pandas as pd
 
 from sparsekm.annotation.gene_table import primary_method
-from sparsekm.reporting.results import DatasetResult, method_title
+from sparsekm.figures.palette import method_look
+from sparsekm.reporting.results import DatasetResult
 from sparsekm.reporting.slice_figure import region_colors
 from sparsekm.reporting.table_view import Cell, Column, TableView
 from sparsekm.reporting.tables import Nouns, nouns
@@ -59,7 +60,7 @@ def view_anatomy(result: DatasetResult, file: str) -> AnatomyView | None:
     order += sorted(set(table["label"]) - set(order))
     words = nouns(result)
     return AnatomyView(
-        method=method_title(method),
+        method=method_look(method).title,
         sentence=_summarise(table, order, words.samples, words.labels)
         + _tell_unlabelled(result.n_unlabelled, words.samples),
         clusters=_view_clusters(table, colors, words, result.is_simulated),

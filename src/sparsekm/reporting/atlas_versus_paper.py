@@ -13,8 +13,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from sparsekm.figures.palette import method_look
 from sparsekm.reporting.exclusions import excluded_counts
-from sparsekm.reporting.results import DatasetResult, method_title
+from sparsekm.reporting.results import DatasetResult
 from sparsekm.reporting.run_facts import joined
 from sparsekm.reporting.table_view import TableView, format_count, format_rate, view_table
 from sparsekm.reporting.tables import list_methods
@@ -121,7 +122,7 @@ def _scores(ages: Sequence[DatasetResult], paper: PaperTables, metric: str) -> p
     printed = paper.scores[paper.scores["metric"] == metric]
     rows = {}
     for method in dict.fromkeys([*list_methods(ages), *printed["method"]]):
-        title = method_title(method)
+        title = method_look(method).title
         ours = [_score(result, method, metric) for result in ages]
         theirs = [
             _only(printed[(printed["method"] == method) & (printed["age"] == result.name)])

@@ -17,6 +17,7 @@ import pandas as pd
 from sparsekm.annotation.cluster_overlap import OVERLAP
 from sparsekm.annotation.enrichment_file import ENRICHMENT
 from sparsekm.annotation.gene_table import GENE_TABLE, gene_table
+from sparsekm.figures.palette import method_look
 from sparsekm.io.anndata_parts import read_part
 from sparsekm.io.checked_hdf5 import open_checked
 from sparsekm.io.consensus_file import CONSENSUS
@@ -29,12 +30,6 @@ from sparsekm.io.matrix_file import RULE, MatrixFile, RowSource
 from sparsekm.io.path_file import read_path
 from sparsekm.io.score_file import SCORES
 from sparsekm.metrics.partition_metrics import classification_error_rate
-from sparsekm.pipeline.registry import METHODS
-
-
-def method_title(method: str) -> str:
-    """Give a method's name as a reader knows it."""
-    return METHODS[method].title if method in METHODS else method
 
 
 @dataclass(frozen=True)
@@ -65,7 +60,7 @@ class MethodResult:
     @property
     def title(self) -> str:
         """The method's name as a reader knows it."""
-        return method_title(self.name)
+        return method_look(self.name).title
 
     @property
     def n_kept(self) -> int:

@@ -10,14 +10,9 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
 from sparsekm.annotation.gene_table import rank_scores
-from sparsekm.figures.style import (
-    DROPPED,
-    INK,
-    VERMILION,
-    figure_style,
-    method_look,
-    new_figure,
-)
+from sparsekm.figures.palette import DROPPED, INK, VERMILION, method_look
+from sparsekm.figures.style import figure_style, new_figure
+from sparsekm.reporting.gap_figure import CHOICE_LINE
 from sparsekm.reporting.results import DatasetResult, MethodResult
 
 _FOOT = 0.05  # of K - 1
@@ -103,7 +98,7 @@ def _draw_scores(axes: Axes, method: MethodResult, limits: tuple[float, float]) 
     )
     if not kept.all():
         cut = ranks[kept].max() + 0.5
-        axes.axvline(cut, color=INK, linewidth=0.8, linestyle=(0, (4, 2)))
+        axes.axvline(cut, **CHOICE_LINE)
     noise = _noise_score(method)
     axes.axhline(noise, color=INK, linewidth=0.8, linestyle=":")
     axes.annotate(

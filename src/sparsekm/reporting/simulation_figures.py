@@ -10,28 +10,33 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator
 
-from sparsekm.figures.style import (
+from sparsekm.figures.palette import (
     DROPPED,
     GREEN,
     INK,
+    METHOD_LOOKS,
+    VERMILION,
     MethodLook,
-    figure_style,
     method_look,
-    new_figure,
-    shift_lightness,
 )
+from sparsekm.figures.style import figure_style, new_figure, shift_lightness
+from sparsekm.reporting.gap_figure import CHOICE_LINE, curve_marks
 from sparsekm.studies.paper.method_rows import METHOD_ROWS
 from sparsekm.studies.paper.settings import PAPER_SETTINGS
 
-# The row that runs the workflow's own l0.
-_METHODS = {"l0_global": "l0"}
+_LOOKS = {
+    # The workflow's own l0; the search that is not the workflow's; and the floor.
+    "l0_global": METHOD_LOOKS["l0"],
+    "l0_alternate": MethodLook("", VERMILION, "X", "--"),
+    "relevant": MethodLook("", GREEN, "P", ":"),
+}
 _FEWEST_FOR_A_BOX = 5
 _NAMES = {"relevant": "relevant features\nonly (floor)"}
 
 
 def row_look(row: str) -> MethodLook:
     """Give a row's colour, marker and line style; variants are grey."""
-    return method_look(_METHODS.get(row, row))
+    return _LOOKS.get(row) or method_look(row)
 
 
 def row_name(row: str) -> str:
@@ -183,16 +188,7 @@ def _draw_mean_gap(axes: Axes, table: pd.DataFrame) -> None:
         alpha=0.2,
         linewidth=0,
     )
-    axes.plot(
-        curve["sparsity"],
-        curve["gap"],
-        color=look.color,
-        marker=look.marker,
-        linestyle=look.linestyle,
-        markersize=4,
-        markerfacecolor="white",
-        label=METHOD_ROWS[row].title,
-    )
+    axes.plot(curve["sparsity"], curve["gap"], **curve_marks(look), label=METHOD_ROWS[row].title)
 
 
 def _finish_gap(axes: Axes, gaps: Sequence[pd.DataFrame], n_relevant: int | None) -> None:
@@ -206,7 +202,7 @@ def _finish_gap(axes: Axes, gaps: Sequence[pd.DataFrame], n_relevant: int | None
         axes.set_xticks(ticks, [f"{tick:,.0f}" for tick in ticks])
         axes.legend(loc="lower center", handlelength=2.4)
     if n_relevant is not None:
-        axes.axvline(n_relevant, color=INK, linewidth=0.8, linestyle=(0, (4, 2)))
+        axes.axvline(n_relevant, **CHOICE_LINE)
         axes.annotate(
             f"{n_relevant:,} relevant",
             (n_relevant, 0.97),

@@ -13,7 +13,8 @@ from matplotlib.patches import Patch
 from scipy.ndimage import distance_transform_edt
 
 from sparsekm.annotation.cluster_overlap import overlap_clusters
-from sparsekm.figures.style import INK, categorical_colors, figure_style, text_color_on
+from sparsekm.figures.palette import INK
+from sparsekm.figures.style import categorical_colors, figure_style, text_color_on
 from sparsekm.reporting.brain_slices import PLANES, Slice, richest_slice
 from sparsekm.reporting.cluster_colors import color_clusters
 from sparsekm.reporting.results import DatasetResult

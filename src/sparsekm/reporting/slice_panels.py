@@ -11,7 +11,8 @@ from matplotlib.figure import Figure
 from matplotlib.patches import PathPatch
 from matplotlib.path import Path
 
-from sparsekm.figures.style import INK, new_figure
+from sparsekm.figures.palette import INK
+from sparsekm.figures.style import new_figure
 from sparsekm.reporting.brain_slices import Slice, boundary_lines, scale_bar_length
 
 _LOWEST_ROW = 0.85  # inches

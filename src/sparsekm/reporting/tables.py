@@ -10,9 +10,10 @@ import numpy as np
 import pandas as pd
 
 from sparsekm.annotation.gene_table import VERDICTS
+from sparsekm.figures.palette import method_look
 from sparsekm.io.known_classes import distinct_classes
 from sparsekm.reporting.exclusions import excluded_counts
-from sparsekm.reporting.results import DatasetResult, method_title
+from sparsekm.reporting.results import DatasetResult
 from sparsekm.reporting.table_view import Cell, Column, TableView
 
 
@@ -70,7 +71,9 @@ def _tabulate(results: Sequence[DatasetResult], value: Any) -> pd.DataFrame:
         ]
         for result in results
     }
-    return pd.DataFrame(columns, index=[method_title(method) for method in methods], dtype=object)
+    return pd.DataFrame(
+        columns, index=[method_look(method).title for method in methods], dtype=object
+    )
 
 
 def statistics_table(results: Sequence[DatasetResult]) -> pd.DataFrame:

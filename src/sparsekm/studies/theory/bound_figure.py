@@ -8,7 +8,8 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
-from sparsekm.figures.style import GREY, MARKERS, categorical_colors, figure_style, new_figure
+from sparsekm.figures.palette import GREY, MARKERS
+from sparsekm.figures.style import categorical_colors, figure_style, new_figure
 from sparsekm.studies.theory.level_model import three_levels
 
 

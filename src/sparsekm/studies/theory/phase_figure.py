@@ -11,7 +11,8 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
 
-from sparsekm.figures.style import BLUE, INK, VERMILION, figure_style, new_figure
+from sparsekm.figures.palette import BLUE, INK, VERMILION
+from sparsekm.figures.style import figure_style, new_figure
 from sparsekm.studies.theory.level_model import three_levels
 from sparsekm.studies.theory.plane import SYMBOLS, Plane
 from sparsekm.studies.theory.support_recovery import oracle_recovery_probability, samples_for_growth

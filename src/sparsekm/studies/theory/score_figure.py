@@ -5,7 +5,8 @@ from __future__ import annotations
 import pandas as pd
 from matplotlib.figure import Figure
 
-from sparsekm.figures.style import BLUE, GREY, INK, ORANGE, figure_style, new_figure
+from sparsekm.figures.palette import BLUE, GREY, INK, ORANGE
+from sparsekm.figures.style import figure_style, new_figure
 
 _LOOKS = {"normal": (BLUE, "o"), "exponential": (ORANGE, "s")}
 

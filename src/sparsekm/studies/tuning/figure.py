@@ -6,16 +6,8 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from sparsekm.figures.style import (
-    BLUE,
-    GREY,
-    INK,
-    MARKERS,
-    ORANGE,
-    VERMILION,
-    figure_style,
-    new_figure,
-)
+from sparsekm.figures.palette import BLUE, GREY, INK, MARKERS, ORANGE, VERMILION
+from sparsekm.figures.style import figure_style, new_figure
 
 # Rules that are drawn; the table has all.
 DRAWN = {
