@@ -13,7 +13,7 @@ from sparsekm.studies.tuning.count_comparison import (
     compare_count_rules,
     summarise_counts,
 )
-from sparsekm.studies.tuning.study_data import StudyData, autoregressive
+from sparsekm.studies.tuning.study_data import StudyData, draw_study_data
 from sparsekm.tuning.gap_search import GapSearch
 from sparsekm.tuning.number_of_clusters import (
     COUNT_RULES,
@@ -138,7 +138,8 @@ def test_the_study_leaves_out_numbers_that_there_is_no_room_for():
 
 
 def test_the_study_asks_for_no_number_where_there_are_no_clusters():
-    data = autoregressive(rho=0, mu=0, n_features=20, n_relevant=5, random_state=0)
+    design = {"design": "autoregressive", "mu": 0, "n_features": 20, "n_relevant": 5}
+    data = draw_study_data("none", design, root=0, replicate=0)
     with pytest.raises(ValueError, match="number of clusters should be known"):
         compare_count_rules(data, EFFORT, seed=0)
 
