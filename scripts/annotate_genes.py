@@ -11,12 +11,12 @@ def main(snakemake, progress):
     from sparsekm.annotation.gene_stability_file import read_stability
     from sparsekm.annotation.gene_table import GENE_TABLE, gene_table, primary_method
     from sparsekm.annotation.locations import locate_features
-    from sparsekm.io.fit_file import read_fit
+    from sparsekm.io.fit_file import read_fits
     from sparsekm.io.matrix_file import MatrixFile
     from sparsekm.io.normalised_file import read_classes, read_features
 
     params, files = snakemake.params, snakemake.input
-    fits = {method: read_fit(file) for method, file in zip(params.methods, files.fits, strict=True)}
+    fits = read_fits(params.methods, files.fits)
     matrix, (labels, _) = MatrixFile(files.normalised), read_classes(files.normalised)
     var = read_features(files.normalised)
     stability = {

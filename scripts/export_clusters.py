@@ -7,13 +7,10 @@ def main(snakemake, progress):
     """Write each sample's clusters, and the data set with clusters, weights and scores."""
     from sparsekm.annotation.clusters_file import add_clusters, write_clusters
     from sparsekm.io.cluster_table import CLUSTERS, tabulate_clusters
-    from sparsekm.io.fit_file import read_fit
+    from sparsekm.io.fit_file import read_fits
     from sparsekm.io.normalised_file import read_anndata
 
-    fits = {
-        method: read_fit(file)
-        for method, file in zip(snakemake.params.methods, snakemake.input.fits, strict=True)
-    }
+    fits = read_fits(snakemake.params.methods, snakemake.input.fits)
     data = read_anndata(snakemake.input.normalised)
     add_clusters(data, fits)
     write_clusters(snakemake.output.data, data)

@@ -46,19 +46,10 @@ class ClusterOverlap:
         A cluster of which no sample's region is known has no row.
     best_region : Series of length K
         The region that holds most of the cluster's samples; ties go to the first region.
-    purity : Series of length K
-        Share of the cluster's samples that lie in its best region.
     """
 
     counts: pd.DataFrame
     best_region: pd.Series
-    purity: pd.Series
-
-    @property
-    def unmatched_regions(self) -> list[str]:
-        """Regions that are the best region of no cluster."""
-        matched = set(self.best_region)
-        return [region for region in self.counts.columns if region not in matched]
 
 
 def overlap_clusters(labels: np.ndarray, regions: np.ndarray, order: list[str]) -> ClusterOverlap:
@@ -77,9 +68,7 @@ def overlap_clusters(labels: np.ndarray, regions: np.ndarray, order: list[str]) 
         pd.Series(np.asarray(labels)[known], name="cluster"),
         pd.Series(np.asarray(regions)[known], name="region"),
     ).reindex(columns=order, fill_value=0)
-    best = counts.idxmax(axis=1)
-    purity = counts.max(axis=1) / counts.sum(axis=1)
-    return ClusterOverlap(counts, best, purity)
+    return ClusterOverlap(counts, counts.idxmax(axis=1))
 
 
 def tabulate_overlap(

@@ -16,7 +16,6 @@ from sparsekm.annotation.annotation_readers import read_gaf, read_gene2go
 from sparsekm.annotation.gmt_reader import read_gmt
 from sparsekm.annotation.obo_reader import read_obo
 from sparsekm.annotation.text_lines import GeneSetError
-from sparsekm.atlas.allen.source import describe_client
 from sparsekm.io.atomic import atomic_path
 from sparsekm.network.cache import BodyCache
 from sparsekm.network.errors import RefusedError
@@ -80,7 +79,7 @@ def fetch_gene_sets(
     is_new = body is None
     if is_new:
         gate = RequestGate(Path(cache) / "limits", per_second=requests_per_second, at_once=1)
-        transport = Transport(gate, describe_client(contact), **timeouts)
+        transport = Transport(gate, contact, **timeouts)
         body = (patience or Patience()).call(lambda: transport.get(url, most=MOST_BYTES), url)
     with atomic_path(file) as temporary:
         temporary.write_bytes(body)

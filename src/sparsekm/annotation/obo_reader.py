@@ -15,7 +15,6 @@ class Term:
 
     id: str
     name: str = ""
-    namespace: str = ""
     parents: dict[str, int] = field(default_factory=dict)
     alternatives: dict[str, int] = field(default_factory=dict)
     is_obsolete: bool = False
@@ -113,8 +112,6 @@ def _take(term: Term, tag: str, value: str, number: int, relations: tuple[str, .
         term.id = bare
     elif tag == "name":
         term.name = value
-    elif tag == "namespace":
-        term.namespace = bare
     elif tag == "alt_id":
         term.alternatives[bare] = number
     elif tag == "is_obsolete":

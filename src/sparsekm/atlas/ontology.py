@@ -6,7 +6,7 @@ Parsing walks with a stack of its own, so that a deep or hostile tree cannot exh
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sparsekm.atlas.envelope import (
@@ -185,13 +185,9 @@ def _parse_structure(row: dict, nested_in: int | None, order: int, source: str) 
 def _cut_loose_roots(structures: dict[int, Structure]) -> dict[int, Structure]:
     """Forget parents that are not in the file: those nodes are its roots."""
     return {
-        key: node if node.parent_id in structures else _without_parent(node)
+        key: node if node.parent_id in structures else replace(node, parent_id=None)
         for key, node in structures.items()
     }
-
-
-def _without_parent(node: Structure) -> Structure:
-    return Structure(node.id, node.acronym, node.name, node.st_level, None, node.color, node.order)
 
 
 def _refuse_cycles(structures: dict[int, Structure], source: str) -> None:

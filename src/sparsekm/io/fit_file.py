@@ -6,7 +6,7 @@ the fit was chosen; or ``conclusion``, ``has_clusters``, ``family`` and ``n_resa
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -73,3 +73,8 @@ def read_fit(file: str | Path) -> Fit:
     """Read a fit; see `sparsekm.io.hdf5_format.Hdf5Format.read`."""
     arrays, attributes = _FORMAT.read(file)
     return Fit(**arrays, attributes=attributes)
+
+
+def read_fits(methods: Iterable[str], files: Iterable[str | Path]) -> dict[str, Fit]:
+    """Read the fit of each method."""
+    return {method: read_fit(file) for method, file in zip(methods, files, strict=True)}

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from importlib.metadata import PackageNotFoundError, version
 
 import requests
 import urllib3
@@ -44,6 +45,8 @@ class Transport:
 
     Parameters
     ----------
+    contact : str
+        An address that servers' operators can write to; it goes into the User-Agent.
     connect_timeout, read_timeout : float
         Seconds until the server must have answered, and between two pieces of a body.
     total_timeout : float
@@ -55,7 +58,7 @@ class Transport:
     def __init__(
         self,
         gate: RequestGate,
-        user_agent: str,
+        contact: str = "",
         *,
         connect_timeout: float = 9.0,
         read_timeout: float = 31.0,
@@ -64,7 +67,7 @@ class Transport:
     ):
         self._gate = gate
         self._headers = {
-            "User-Agent": user_agent,
+            "User-Agent": f"sparsekm/{_version()}" + (f" ({contact})" if contact else ""),
             # A compressed transfer would hide how many bytes the body should have.
             "Accept-Encoding": "identity",
         }
@@ -155,6 +158,13 @@ class Transport:
         if wanted is not None and len(body) != wanted:
             raise TransientError(f"the body has {len(body)} bytes, should have {wanted}")
         return bytes(body)
+
+
+def _version() -> str:
+    try:
+        return version("sparsekm")
+    except PackageNotFoundError:
+        return "0"
 
 
 def parse_retry_after(value: str | None, now: datetime | None = None) -> float | None:

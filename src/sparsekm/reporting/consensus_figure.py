@@ -16,21 +16,18 @@ from sparsekm.reporting.gap_figure import (
     sparsity_label,
 )
 from sparsekm.reporting.results import DatasetResult, MethodResult
+from sparsekm.reporting.tables import nouns
 
 
-def consensus_figure(result: DatasetResult, feature_noun: str = "features") -> Figure | None:
+def consensus_figure(result: DatasetResult) -> Figure | None:
     """Draw how well each fit from a consensus agrees with the resampled ones.
-
-    Parameters
-    ----------
-    feature_noun : str
-        What the features are, in the plural.
 
     Returns
     -------
     figure : Figure or None
         None where no method resamples.
     """
+    feature_noun = nouns(result).features
     methods = [method for method in result.methods.values() if method.consensus is not None]
     if not methods:
         return None

@@ -68,38 +68,27 @@ def draw_figures(result: DatasetResult, chosen: Sequence[int] = ()) -> list[Capt
         was tuned, and agreement where one resamples; sorted scores; the expression of single genes
         of an atlas age.
     """
-    origin = "Simulated data. " if result.is_simulated else ""
-    figures = [_draw_clusters(result, origin)]
-    gap = gap_figure(result, nouns(result).features)
-    if gap is not None:
-        figures.append(
-            caption_figure(
-                "gap",
-                f"How many {nouns(result).features} to keep",
-                origin + _gap_caption(result),
-                gap,
-            )
-        )
-    consensus = consensus_figure(result, nouns(result).features)
-    if consensus is not None:
-        figures.append(
-            caption_figure(
-                "consensus",
-                f"How many {nouns(result).features} resampled fits support",
-                origin + _consensus_caption(result),
-                consensus,
-            )
-        )
-    figures.append(
-        caption_figure(
-            "scores",
-            f"Scores of the {nouns(result).features}, and the cut",
-            origin + _score_caption(result),
-            score_figure(result, nouns(result).features),
-        )
-    )
-    expression = _draw_expression(result, chosen, origin)
-    return figures if expression is None else [*figures, expression]
+    origin, features = "Simulated data. " if result.is_simulated else "", nouns(result).features
+    scores = (f"Scores of the {features}, and the cut", _score_caption(result))
+    curves = {
+        "gap": (f"How many {features} to keep", _gap_caption(result), gap_figure(result)),
+        "consensus": (
+            f"How many {features} resampled fits support",
+            _consensus_caption(result),
+            consensus_figure(result),
+        ),
+        "scores": (*scores, score_figure(result)),
+    }
+    figures = [
+        _draw_clusters(result, origin),
+        *(
+            caption_figure(name, title, origin + caption, figure)
+            for name, (title, caption, figure) in curves.items()
+            if figure is not None
+        ),
+        _draw_expression(result, chosen, origin),
+    ]
+    return [figure for figure in figures if figure is not None]
 
 
 def _draw_expression(

@@ -15,6 +15,7 @@ from sparsekm.figures.palette import INK, MethodLook, method_look
 from sparsekm.figures.style import figure_style, new_figure
 from sparsekm.pipeline.registry import METHODS
 from sparsekm.reporting.results import DatasetResult, MethodResult
+from sparsekm.reporting.tables import nouns
 
 _MAX_TICKS = 10
 PANEL_WIDTH = 4.4
@@ -32,22 +33,18 @@ def _choice_marks(look: MethodLook) -> dict[str, Any]:
     return {**marks, "markersize": 8, "linestyle": "none", "zorder": 3}
 
 
-def gap_figure(result: DatasetResult, feature_noun: str = "features") -> Figure | None:
+def gap_figure(result: DatasetResult) -> Figure | None:
     """Draw the gap curve of every tuned method, and below it the CER along the path.
 
     The CER is drawn where labels and paths are known: it shows what each other choice would have
     given, though the choice never saw it.
-
-    Parameters
-    ----------
-    feature_noun : str
-        What the features are, in the plural: ``"genes"`` or ``"features"``.
 
     Returns
     -------
     figure : Figure or None
         None where no method was tuned.
     """
+    feature_noun = nouns(result).features
     tuned = [method for method in result.methods.values() if method.gap is not None]
     if not tuned:
         return None

@@ -14,7 +14,6 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from sparsekm.atlas.allen import queries
@@ -90,7 +89,7 @@ class AllenSource:
             clock=clock,
             sleep=sleep,
         )
-        transport = Transport(gate, describe_client(contact), **timeouts)
+        transport = Transport(gate, contact, **timeouts)
         self._client = Client(transport, Patience(tries=tries, sleep=sleep))
 
     def ontology(self) -> bytes:
@@ -178,15 +177,6 @@ class AllenSource:
 
     def _first_page(self, query: tuple[str, str]) -> str:
         return queries.page_url(self._url, query, 0, self._page_rows)
-
-
-def describe_client(contact: str = "") -> str:
-    """Name the project, and whom to write to, in a User-Agent."""
-    try:
-        number = version("sparsekm")
-    except PackageNotFoundError:
-        number = "0"
-    return f"sparsekm/{number}" + (f" ({contact})" if contact else "")
 
 
 def _energy_name(age: str, section_data_set_id: int) -> str:

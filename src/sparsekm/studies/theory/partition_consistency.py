@@ -9,9 +9,8 @@ import pandas as pd
 
 from sparsekm.cluster.estimators import KMeans
 from sparsekm.metrics.partition_metrics import error_clustering_rate
-from sparsekm.simulation.gaussian_clusters import gaussian_clusters
 from sparsekm.simulation.replicate_seed import replicate_seed
-from sparsekm.studies.theory.level_model import three_levels
+from sparsekm.studies.theory.level_model import draw_three_levels, three_levels
 from sparsekm.studies.theory.partition_bound import ecr_bound, impurity_curve
 
 
@@ -106,12 +105,6 @@ def tabulate_bounds(
 
 def _cluster_once(setting, seed):
     data_seed, start_seed = seed.spawn(2)
-    data = gaussian_clusters(
-        np.outer(three_levels(setting["mu"]).levels, np.ones(setting["n_relevant"])),
-        setting["cluster_size"],
-        setting["n_features"],
-        standardise=False,
-        random_state=data_seed,
-    )
+    data = draw_three_levels(**setting, seed=data_seed)
     kmeans = KMeans(3, random_state=np.random.default_rng(start_seed)).fit(data.X)
     return error_clustering_rate(data.labels, kmeans.labels_)
