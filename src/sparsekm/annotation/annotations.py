@@ -37,8 +37,6 @@ def collect_annotations(
     Parameters
     ----------
     identifier : {"symbol", "entrez_id"}
-    source : str
-        Name to use in messages.
 
     Raises
     ------

@@ -79,11 +79,6 @@ def find_enriched(
     Returns
     -------
     table : DataFrame with the columns of `enrichment_file.ENRICHMENT`
-
-    Raises
-    ------
-    ValueError
-        If the size limits are none.
     """
     low, high = term_size
     if not 1 <= low <= high:

@@ -52,14 +52,10 @@ def fetch_gene_sets(
     ----------
     file : path
         Where to store it.
-    kind : {"gmt", "gaf", "gene2go", "obo"}
-        The format it should have.
     cache : path
         Folder for what was fetched.
     contact : str
         An address for the servers' operators.
-    patience : Patience, optional
-        How often to try.
     **timeouts : float
         As in `sparsekm.network.transport.Transport`.
 
@@ -69,8 +65,6 @@ def fetch_gene_sets(
         If the server does not have the file, or cannot give it now.
     RefusedError
         If the server refuses, or what it sent does not have the format.
-    ValueError
-        If there is no such format.
     """
     if kind not in _READERS:
         raise ValueError(f"kind={kind!r} should be one of {list(_READERS)}.")

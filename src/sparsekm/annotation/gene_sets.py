@@ -61,11 +61,6 @@ def build_gene_sets(
         A term without one goes by itself.
     synonyms, notes, obsolete
         As in `GeneSets`.
-
-    Raises
-    ------
-    ValueError
-        If the identifier is another.
     """
     if identifier not in IDENTIFIERS:
         raise ValueError(f"identifier={identifier!r} should be one of {list(IDENTIFIERS)}.")

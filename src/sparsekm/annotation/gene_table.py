@@ -184,13 +184,7 @@ def _as_identifiers(column: pd.Series) -> pd.Series:
 
 
 def primary_method(methods: Iterable[str]) -> str:
-    """Name the method whose clusters and choice of features a table speaks of: l0 if it ran.
-
-    Raises
-    ------
-    ValueError
-        When there is no method.
-    """
+    """Name the method whose clusters and choice of features a table speaks of: l0 if it ran."""
     methods = list(methods)
     if not methods:
         raise ValueError(f"methods={methods} should hold at least one method.")

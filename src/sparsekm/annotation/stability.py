@@ -58,8 +58,6 @@ def count_kept(
         allowed is half of what it is for all samples.
     labels : int array of shape (n,)
         The tuned clusters.
-    progress : callable, optional
-        Called as ``progress(done, total)`` after each subsample.
 
     Returns
     -------

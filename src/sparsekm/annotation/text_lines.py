@@ -38,7 +38,6 @@ def read_lines(file: str | Path) -> Iterator[tuple[int, str]]:
     ------
     GeneSetError
         If a line is no UTF-8 or holds a NUL, or the compressed file is cut short or damaged.
-    FileNotFoundError
     """
     file = Path(file)
     if not file.is_file():

@@ -92,8 +92,6 @@ def assemble_age(
         Plane of section.
     replicates : {"delegate", "latest", "mean"}
         Which data set speaks for a gene that has several.
-    progress : callable, optional
-        Called as ``progress(done, total)`` after each gene.
 
     Raises
     ------

@@ -54,8 +54,6 @@ def open_envelope(document: object, source: str) -> list[dict]:
     ----------
     document : object
         Parsed JSON: an envelope, or a bare list of rows.
-    source : str
-        Name to use in messages.
 
     Raises
     ------
@@ -86,10 +84,6 @@ def require_id(value: object, key: str, source: str) -> int:
     """Return an id, refusing anything but a positive JSON integer.
 
     An id written as a float may already have lost its last digits.
-
-    Raises
-    ------
-    EnvelopeError
     """
     if isinstance(value, bool) or not isinstance(value, int):
         raise EnvelopeError(f"{source}: {key}={value!r} should be an integer, not {_kind(value)}.")

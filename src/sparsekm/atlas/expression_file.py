@@ -13,10 +13,9 @@ from typing import Any
 
 import anndata
 import numpy as np
-import pandas as pd
 
 from sparsekm.atlas.assembly import AgeMatrix
-from sparsekm.io.anndata_parts import read_part
+from sparsekm.io.anndata_parts import read_parts
 from sparsekm.io.checked_hdf5 import DamagedFileError, open_checked, read_array
 from sparsekm.io.checked_table import FLAG, WHOLE, WORD, require_columns
 from sparsekm.io.table_format import TableFormat
@@ -94,15 +93,7 @@ def read_expression(path: str | Path) -> anndata.AnnData:
         If the file is damaged, or is not one that rule assemble_expression wrote.
     """
     with open_checked(path, _RULE) as opened:
-        parts = {
-            name: read_part(opened, name, _RULE, kind)
-            for name, kind in (
-                ("obs", pd.DataFrame),
-                ("var", pd.DataFrame),
-                ("obsm", dict),
-                ("uns", dict),
-            )
-        }
+        parts = read_parts(opened, _RULE)
         for part, names in _COLUMNS.items():
             require_columns(path, parts[part], names, _RULE)
         for part, name in (("obs", "region_id"), ("var", "gene_id")):

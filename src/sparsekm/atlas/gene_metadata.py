@@ -26,8 +26,6 @@ def parse_genes(rows: list[dict], source: str = "genes") -> pd.DataFrame:
     ----------
     rows : list of dict
         Of rows with the same id, the first counts.
-    source : str
-        Name to use in messages.
 
     Returns
     -------

@@ -127,12 +127,6 @@ def read_volume(
         Base name of the members, without extension.
     dtype : dtype
         Element type the header must declare.
-    source : str, optional
-        Name to use in messages.
-
-    Raises
-    ------
-    DamagedArchiveError, MissingGridError, GridError
     """
     source = source or _describe(archive)
     body = archive if isinstance(archive, bytes) else _read_bytes(Path(archive), source)

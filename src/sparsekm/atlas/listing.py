@@ -68,8 +68,6 @@ def parse_listing(rows: list[dict], source: str = "listing") -> list[SectionData
     ----------
     rows : list of dict
         Joins repeat rows, so the same id may come several times; the first one counts.
-    source : str
-        Name to use in messages.
 
     Raises
     ------

@@ -59,8 +59,6 @@ class Ontology:
     ----------
     structures : dict of int to Structure
         Parents, where present, are keys too.
-    source : str
-        Name to use in messages.
 
     Raises
     ------
@@ -96,12 +94,7 @@ class Ontology:
 
 
 def read_ontology(path: str | Path) -> Ontology:
-    """Read the structure tree from a file.
-
-    Raises
-    ------
-    OntologyError, EnvelopeError
-    """
+    """Read the structure tree from a file."""
     return parse_ontology(read_json(path), str(path))
 
 
@@ -113,8 +106,6 @@ def parse_ontology(document: object, source: str = "ontology") -> Ontology:
     document : object
         Parsed JSON. Structures stand in their parent's ``children``, or flat with
         ``parent_structure_id``, or both.
-    source : str
-        Name to use in messages.
 
     Raises
     ------

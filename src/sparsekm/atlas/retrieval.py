@@ -43,24 +43,14 @@ Progress = Callable[[int, int], None]
 
 
 def retrieve_ontology(source: AtlasSource, path: str | Path) -> None:
-    """Fetch the structure tree, check that it parses, and store it.
-
-    Raises
-    ------
-    OntologyError, EnvelopeError
-    """
+    """Fetch the structure tree, check that it parses, and store it."""
     body = source.ontology()
     parse_ontology(parse_json(body, "ontology"), "ontology")
     write_bytes(body, path)
 
 
 def retrieve_genes(source: AtlasSource, path: str | Path) -> None:
-    """Fetch what the atlas knows about its genes, check that it parses, and store it.
-
-    Raises
-    ------
-    EnvelopeError
-    """
+    """Fetch what the atlas knows about its genes, check that it parses, and store it."""
     body = source.genes()
     parse_genes(open_envelope(parse_json(body, "genes"), "genes"), "genes")
     write_bytes(body, path)
@@ -85,8 +75,6 @@ def retrieve_age(
         Plane of section of the data sets to fetch.
     max_not_fetched : int
         Grids that the age may do without because the source cannot give them.
-    progress : callable, optional
-        Called as ``progress(done, total)`` after each energy grid.
 
     Returns
     -------

@@ -66,11 +66,6 @@ def open_source(name: str, **settings) -> AtlasSource:
     **settings
         Passed on to the source; the phantom takes ``size`` and ``seed``, the servers' addresses
         and limits are those of `sparsekm.atlas.allen.source.AllenSource`.
-
-    Raises
-    ------
-    ValueError
-        If there is no such source.
     """
     if name not in SOURCES:
         raise ValueError(f"source={name!r} should be one of {', '.join(SOURCES)}.")

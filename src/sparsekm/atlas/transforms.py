@@ -22,11 +22,6 @@ def transform_energies(X: np.ndarray, name: str) -> None:
     name : {"none", "log2", "robust_sigmoid"}
         ``log2`` is log2(x + 1). ``robust_sigmoid`` maps every gene to [0, 1] as
         `scaled_robust_sigmoid` does.
-
-    Raises
-    ------
-    ValueError
-        If the transform is not known.
     """
     if name not in TRANSFORMS:
         raise ValueError(f"transform={name!r} should be one of {', '.join(TRANSFORMS)}.")

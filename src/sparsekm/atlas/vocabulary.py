@@ -93,13 +93,7 @@ AGES = {
 
 
 def get_age(name: str) -> Age:
-    """Return an age by its name.
-
-    Raises
-    ------
-    ValueError
-        If the atlas has no main age of that name.
-    """
+    """Return an age by its name."""
     try:
         return AGES[name]
     except KeyError:

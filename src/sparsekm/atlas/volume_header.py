@@ -55,8 +55,6 @@ def parse_header(text: str | bytes, source: str = "header") -> VolumeHeader:
     ----------
     text : str or bytes
         Lines of ``key = value``; unknown keys are ignored, the order does not matter.
-    source : str
-        Name to use in messages.
 
     Raises
     ------

@@ -51,8 +51,6 @@ def fit_penalties(
         Responsibilities.
     max_iter, tol
         As in `run_em`.
-    progress : callable, optional
-        Called with the number of penalties done and their total.
 
     Returns
     -------

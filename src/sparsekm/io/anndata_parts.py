@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import h5py
+import pandas as pd
 from anndata.io import read_elem
 
 from sparsekm.io.checked_hdf5 import DamagedFileError
@@ -16,8 +17,6 @@ def read_part(opened: h5py.File, name: str, rule: str, kind: type = object) -> A
 
     Parameters
     ----------
-    rule : str
-        Name of the rule that writes the file.
     kind : type, optional
         What it should be once read, for instance `pandas.DataFrame`.
     """
@@ -33,3 +32,9 @@ def read_part(opened: h5py.File, name: str, rule: str, kind: type = object) -> A
             file, f"{name} is a {type(part).__name__}, should be a {kind.__name__}", rule
         )
     return part
+
+
+def read_parts(opened: h5py.File, rule: str) -> dict[str, Any]:
+    """Read all of an AnnData file but its matrix."""
+    kinds = {"obs": pd.DataFrame, "var": pd.DataFrame, "obsm": dict, "uns": dict}
+    return {name: read_part(opened, name, rule, kind) for name, kind in kinds.items()}

@@ -57,8 +57,6 @@ def read_attributes(group: h5py.Group, kind: str, rule: str) -> dict[str, Any]:
     ----------
     kind : str
         The kind that the file should have.
-    rule : str
-        Name of the rule that writes such files.
 
     Returns
     -------

@@ -43,8 +43,6 @@ def run_bounded(
 
     Parameters
     ----------
-    file : path
-        For messages.
     work : callable
         What to do, in the child: its result is what it writes to files.
     measure : callable, optional

@@ -62,8 +62,6 @@ def find_array(
         Floating point or integer.
     shape : sequence of int or None
         The expected shape; None stands for any length.
-    rule : str
-        Name of the rule that writes the file.
     """
     file = group.file.filename
     dataset = group.get(name)

@@ -38,17 +38,11 @@ _DTYPES = {WHOLE: np.int64, WHOLE_OR_NOTHING: object, FLAG: bool}
 def read_words(file: str | Path, rule: str) -> pd.DataFrame:
     """Read a table as the text that stands in it: "NA" or "1" stay what they are.
 
-    Parameters
-    ----------
-    rule : str
-        Name of the rule that writes the file.
-
     Raises
     ------
     DamagedFileError
         If it is no UTF-8, no table, a line has other than the header's cells, or two columns have
         one name.
-    FileNotFoundError
     """
     body = _read_bytes(file, rule)
     try:

@@ -131,8 +131,6 @@ class Hdf5Format:
     ----------
     kind : str
         As its attribute says; see `sparsekm.io.attributes` for the others.
-    rule : str
-        Name of the rule that writes it.
     arrays : mapping of str to Array or SparseRows
         In the order in which they are written, by the names that they have in memory.
     """

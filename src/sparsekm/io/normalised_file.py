@@ -18,7 +18,7 @@ import h5py
 import numpy as np
 import pandas as pd
 
-from sparsekm.io.anndata_parts import read_part
+from sparsekm.io.anndata_parts import read_part, read_parts
 from sparsekm.io.atomic_hdf5 import write_anndata
 from sparsekm.io.checked_hdf5 import DamagedFileError, open_checked, read_array
 from sparsekm.io.known_classes import class_column, class_names, is_known
@@ -114,10 +114,7 @@ def read_anndata(file: str | Path) -> anndata.AnnData:
         When the file is truncated, its parts disagree, or a value is not finite.
     """
     with open_checked(file, RULE) as opened:
-        parts = {
-            name: read_part(opened, name, RULE, pd.DataFrame if name in ("obs", "var") else dict)
-            for name in ("obs", "var", "obsm", "uns")
-        }
+        parts = read_parts(opened, RULE)
         X = _read_matrix(opened, len(parts["obs"]), len(parts["var"]))
         return anndata.AnnData(X=X, **parts)
 

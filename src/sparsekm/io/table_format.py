@@ -20,8 +20,6 @@ class TableFormat:
 
     Attributes
     ----------
-    rule : str
-        Name of the rule that writes it.
     columns : mapping of column to kind
         Those that every such table has, each with a kind of `sparsekm.io.checked_table`.
     others : mapping of str to kind, optional

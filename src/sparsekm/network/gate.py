@@ -34,13 +34,6 @@ class RequestGate:
         Departures in a second; they are spaced evenly, with no burst.
     at_once : int
         Requests under way.
-    clock, sleep : callable
-        Seconds since the epoch, and waiting for some; tests give their own.
-
-    Raises
-    ------
-    ValueError
-        If a limit is out of bounds.
     """
 
     def __init__(

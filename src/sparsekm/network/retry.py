@@ -33,11 +33,6 @@ class Patience:
         Waits for some seconds; tests give their own.
     jitter : random.Random, optional
         No result depends on it.
-
-    Raises
-    ------
-    ValueError
-        If there is no try.
     """
 
     def __init__(
@@ -58,11 +53,6 @@ class Patience:
 
     def call(self, attempt: Callable[[], T], what: str) -> T:
         """Return what `attempt` returns, once it raises no `TransientError`.
-
-        Parameters
-        ----------
-        what : str
-            Name to use in messages.
 
         Raises
         ------

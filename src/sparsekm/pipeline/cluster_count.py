@@ -17,8 +17,6 @@ def count_clusters(
 
     Parameters
     ----------
-    dataset : str
-        For messages.
     n_clusters : int or "regions"
         "regions" counts the known classes: the regions of an atlas age, the labels of a matrix.
     labels : sequence of str of length n, or None

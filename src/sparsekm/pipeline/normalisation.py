@@ -45,8 +45,6 @@ def normalise(raw: RawMatrix, how: str = "zscore") -> Normalised:
     ------
     MatrixError
         When every feature is constant, or counts are none.
-    ValueError
-        When `how` is not known.
     """
     if how not in NORMALISATIONS:
         raise ValueError(f"normalise={how!r} should be one of {list(NORMALISATIONS)}.")

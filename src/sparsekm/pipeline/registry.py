@@ -62,13 +62,7 @@ METHODS = {
 
 
 def get_method(name: str) -> Method:
-    """Look a method up.
-
-    Raises
-    ------
-    ValueError
-        If there is no method of this name.
-    """
+    """Look a method up."""
     if name not in METHODS:
         raise ValueError(f"method={name!r} should be one of {sorted(METHODS)}.")
     return METHODS[name]

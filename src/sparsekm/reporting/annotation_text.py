@@ -18,8 +18,6 @@ def write_annotation(
 
     Parameters
     ----------
-    citations : Citations
-        Numbers the works cited.
     sets : GeneSets, optional
         The gene sets, for what was left out of them.
     """

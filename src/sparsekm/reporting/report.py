@@ -73,8 +73,6 @@ def write_report(
         What is kept from age to age.
     gene_sets : GeneSets, optional
         Those that were tested, for what was left out of them.
-    progress : callable, optional
-        Called as ``progress(done, total)`` after each data set.
 
     Raises
     ------

@@ -194,8 +194,6 @@ def load_dataset_result(
 
     Parameters
     ----------
-    dataset : str
-        Name of the data set, for instance ``"E11.5"``.
     normalised : path
         The data set's ``normalised.h5ad``; its X is not read here.
     fits : mapping of method to ``tuned.h5``

@@ -42,7 +42,6 @@ class Client:
         ------
         GridError
             If `judge` and the volume is not what it should be.
-        NotFoundError, RefusedError, UnavailableError
         """
 
         def attempt() -> bytes:
@@ -65,7 +64,6 @@ class Client:
         ------
         EnvelopeError
             If the servers cannot read the query.
-        NotFoundError, RefusedError, UnavailableError
         """
 
         def attempt() -> tuple[bytes, dict]:

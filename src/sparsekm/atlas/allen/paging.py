@@ -34,8 +34,6 @@ def collect_rows(
         ``ask(start_row, num_rows)`` returns the envelope of a page.
     num_rows : int
         Rows to ask for at a time.
-    source : str
-        Name to use in messages.
 
     Returns
     -------

@@ -48,8 +48,6 @@ class AllenSource:
         How often a body is asked for before it counts as unavailable.
     page_rows : int
         Rows to ask for at a time.
-    clock, sleep : callable
-        Seconds since the epoch, and waiting for some; tests give their own.
     **timeouts : float
         ``connect_timeout``, ``read_timeout``, ``total_timeout`` in seconds; see `Transport`.
 

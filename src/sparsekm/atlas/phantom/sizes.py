@@ -116,13 +116,7 @@ class PhantomSize:
 
 
 def get_size(name: str) -> PhantomSize:
-    """Return a size by name: ``"tiny"``, ``"default"`` or ``"full"``.
-
-    Raises
-    ------
-    ValueError
-        If there is no such size.
-    """
+    """Return a size by name: ``"tiny"``, ``"default"`` or ``"full"``."""
     if name not in _GENES:
         raise ValueError(f"size={name!r} should be one of {', '.join(_GENES)}.")
     return PhantomSize(

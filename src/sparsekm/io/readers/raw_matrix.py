@@ -103,8 +103,6 @@ def check_samples(file: object, samples: Iterable[object], source: str = "") -> 
 
     Parameters
     ----------
-    file : path
-        For messages.
     source : str, optional
         Where the names come from, for messages.
     """
@@ -158,8 +156,6 @@ def check_labels(file: object, name: str, values: np.ndarray) -> np.ndarray:
 
     Parameters
     ----------
-    file : path
-        For messages.
     name : str
         Name of the labels in the file.
     values : array of shape (n,)

@@ -43,8 +43,6 @@ def run_repetitions(
         How many there should be.
     store : RepetitionStore
         Each repetition is kept as soon as it is done.
-    progress : callable
-        Called with the number of repetitions done and their total.
     """
     repetitions = []
     for replicate in range(replicates):

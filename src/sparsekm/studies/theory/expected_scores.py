@@ -92,8 +92,6 @@ def simulate_scores(
         Relevant ones in a data set, and as many noise features.
     repetitions : int
         Data sets; each is drawn anew for every share and distribution.
-    root : int
-        Root seed.
 
     Returns
     -------

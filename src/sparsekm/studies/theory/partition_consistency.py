@@ -34,10 +34,6 @@ def simulate_partitions(
         p*.
     noise_ratio : int
         Noise features per relevant one.
-    root : int
-        Root seed.
-    progress : callable, optional
-        Called with the number of settings done and their total.
 
     Returns
     -------

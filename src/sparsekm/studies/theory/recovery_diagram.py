@@ -67,10 +67,6 @@ def simulate_recovery(
         n_samples (a multiple of 3), n_features, n_relevant and mu.
     n_init : int
         Starts of each fit.
-    root : int
-        Root seed.
-    progress : callable, optional
-        Called with the number of settings done and their total.
 
     Returns
     -------

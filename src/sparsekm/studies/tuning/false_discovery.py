@@ -70,8 +70,6 @@ def fit_beside_controls(
         As many of the 2 * n_features columns are kept as else of the features alone.
     reference : str
         A key of `sparsekm.tuning.references.REFERENCES`: how the controls are made.
-    seed : int
-        Root seed.
     """
     both = np.hstack([X, REFERENCES[reference](X, index=0, seed=seed)])
     fitted = clone(estimator).set_params(random_state=reference_seed(seed, 0))

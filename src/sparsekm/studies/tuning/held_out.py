@@ -66,8 +66,6 @@ def held_out_separation(
     sparsities : ndarray of shape (n_sparsities,)
     index : int
         Which split. Its halves depend on (`seed`, `index`) alone.
-    seed : int
-        Root seed.
 
     Returns
     -------

@@ -132,11 +132,6 @@ def draw_study_data(
         function of `DESIGNS`.
     root, replicate : int
         As in `sparsekm.simulation.designs.replicate_seed`.
-
-    Raises
-    ------
-    ValueError
-        If there is no such design.
     """
     settings = dict(design)
     if "path" in settings:

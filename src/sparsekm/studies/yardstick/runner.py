@@ -50,8 +50,6 @@ def run_seeds(
         From a larger set so many samples are drawn, with each seed others.
     effort : GapEffort or None
         None serves methods that are not tuned by the gap.
-    progress : callable, optional
-        Called with the number of seeds done and their total.
 
     Returns
     -------
