@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import pandas as pd
 
@@ -18,56 +17,43 @@ from sparsekm.tuning.number_of_clusters import (
 )
 
 
-@dataclass(frozen=True)
-class CountEffort:
-    """What is spent on a data set.
-
-    Attributes
-    ----------
-    values : sequence of int
-        Numbers of clusters to choose from.
-    """
-
-    values: Sequence[int]
-    n_init: int
-    n_sparsities: int
-    n_references: int
-    n_splits: int
-    min_cluster_size: int
-
-
-def compare_count_rules(data: StudyData, effort: CountEffort, *, seed: int) -> pd.DataFrame:
+def compare_count_rules(
+    data: StudyData,
+    *,
+    values: Sequence[int],
+    n_init: int,
+    min_cluster_size: int,
+    n_sparsities: int,
+    seed: int,
+    **effort: int,
+) -> pd.DataFrame:
     """Let every rule choose the number of clusters of a data set.
 
     Parameters
     ----------
     data : StudyData
         With clusters: which rule finds none is not asked.
-    effort : CountEffort
-        Numbers that a subsample has no room for are left out.
+    values : sequence of int
+        Numbers of clusters to choose from; those that a subsample has no room for are left out.
+    **effort
+        ``n_references`` and ``n_splits``, as in `compare_cluster_counts`.
 
     Returns
     -------
     pandas.DataFrame
         A row per rule: rule, chosen, known.
-
-    Raises
-    ------
-    ValueError
-        If there are no clusters, or room for none of the numbers.
     """
     if data.labels is None:
         raise ValueError("labels=None: the number of clusters should be known.")
     n_samples, n_features = data.X.shape
-    most = largest_count(n_samples, effort.min_cluster_size)
+    most = largest_count(n_samples, min_cluster_size)
     table = compare_cluster_counts(
-        L0KMeans(n_init=effort.n_init, min_cluster_size=effort.min_cluster_size),
+        L0KMeans(n_init=n_init, min_cluster_size=min_cluster_size),
         data.X,
-        [count for count in effort.values if count <= most],
-        sparsities=default_sparsities("l0", n_features, effort.n_sparsities),
-        n_splits=effort.n_splits,
-        n_references=effort.n_references,
+        [count for count in values if count <= most],
+        sparsities=default_sparsities("l0", n_features, n_sparsities),
         random_state=seed,
+        **effort,
     )
     chosen = [select_cluster_count(table, rule) for rule in COUNT_RULES]
     return pd.DataFrame({"rule": COUNT_RULES, "chosen": chosen, "known": data.n_clusters})

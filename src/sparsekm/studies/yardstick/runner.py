@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,21 +20,13 @@ from sparsekm.tuning.gap_search import GapSearch
 from sparsekm.tuning.grid import default_sparsities
 
 
-@dataclass(frozen=True)
-class GapEffort:
-    """What is spent on a method that is tuned by the gap."""
-
-    n_sparsities: int
-    n_references: int
-
-
 def run_seeds(
     file: str | Path,
     method: Method,
     seeds: Sequence[int],
     *,
     max_samples: int,
-    effort: GapEffort | None,
+    effort: Mapping[str, int],
     progress: Callable[[int, int], None] | None = None,
 ) -> pd.DataFrame:
     """Run a method on a labelled set with every seed.
@@ -48,8 +39,8 @@ def run_seeds(
         Values of `random_state`.
     max_samples : int
         From a larger set so many samples are drawn, with each seed others.
-    effort : GapEffort or None
-        None serves methods that are not tuned by the gap.
+    effort : mapping
+        ``n_sparsities`` and ``n_references`` of a method that is tuned by the gap.
 
     Returns
     -------
@@ -81,7 +72,7 @@ def run_seeds(
 
 
 def score_method(
-    data: StudyData, method: Method, effort: GapEffort | None, seed: int
+    data: StudyData, method: Method, effort: Mapping[str, int], seed: int
 ) -> dict[str, Any]:
     """Fit a method to a labelled set, and compare its clusters with the classes.
 
@@ -105,7 +96,7 @@ def score_method(
 
 
 def set_up(
-    method: Method, n_clusters: int, n_features: int, effort: GapEffort | None, seed: int
+    method: Method, n_clusters: int, n_features: int, effort: Mapping[str, int], seed: int
 ) -> BaseEstimator:
     """Make the estimator, inside a search where its sparsity is tuned by the gap.
 
@@ -116,8 +107,8 @@ def set_up(
         return estimator
     return GapSearch(
         estimator,
-        sparsities=default_sparsities(method.penalty, n_features, effort.n_sparsities),
-        n_references=effort.n_references,
+        sparsities=default_sparsities(method.penalty, n_features, effort["n_sparsities"]),
+        n_references=effort["n_references"],
         rule="auto",
         random_state=seed,
     )
