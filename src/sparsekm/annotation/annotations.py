@@ -32,17 +32,7 @@ class Annotation:
 def collect_annotations(
     annotations: Iterable[Annotation], tree: TermTree, identifier: str, source: str = "annotations"
 ) -> GeneSets:
-    """Gather annotations into sets.
-
-    Parameters
-    ----------
-    identifier : {"symbol", "entrez_id"}
-
-    Raises
-    ------
-    GeneSetError
-        If no annotation is left.
-    """
+    """Gather annotations into sets of genes named by `identifier`; at least one must be left."""
     direct: dict[str, set[str]] = {}
     claims: list[tuple[str, str]] = []
     counts: Counter[str] = Counter()

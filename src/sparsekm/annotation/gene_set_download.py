@@ -48,23 +48,8 @@ def fetch_gene_sets(
 ) -> None:
     """Fetch a file from the cache or from its address, whole and readable or not at all.
 
-    Parameters
-    ----------
-    file : path
-        Where to store it.
-    cache : path
-        Folder for what was fetched.
-    contact : str
-        An address for the servers' operators.
-    **timeouts : float
-        As in `sparsekm.network.transport.Transport`.
-
-    Raises
-    ------
-    NotFoundError, UnavailableError
-        If the server does not have the file, or cannot give it now.
-    RefusedError
-        If the server refuses, or what it sent does not have the format.
+    A body without the format `kind` is refused (`RefusedError`); `timeouts` are those of
+    `Transport`.
     """
     if kind not in _READERS:
         raise ValueError(f"kind={kind!r} should be one of {list(_READERS)}.")

@@ -59,16 +59,8 @@ class FeatureFit(Protocol):
 def rank_scores(scores: np.ndarray) -> np.ndarray:
     """Rank features by descending score, the highest being 1.
 
-    Ties go to the lowest index, as they do when the features are chosen; so the s features kept
-    by l0 are those of rank 1 to s.
-
-    Parameters
-    ----------
-    scores : array of shape (p,)
-
-    Returns
-    -------
-    ranks : int64 array of shape (p,)
+    Ties go to the lowest index, as they do when the features are chosen; so the s features kept by
+    l0 are those of rank 1 to s.
 
     Examples
     --------
@@ -83,18 +75,7 @@ def rank_scores(scores: np.ndarray) -> np.ndarray:
 
 
 def judge_features(l0_weights: np.ndarray, l1_weights: np.ndarray) -> np.ndarray:
-    """Say for each feature which of the two sparse methods keeps it.
-
-    Parameters
-    ----------
-    l0_weights, l1_weights : arrays of shape (p,)
-        A feature is kept where its weight is not zero.
-
-    Returns
-    -------
-    verdicts : array of str, shape (p,)
-        One of ``VERDICTS``.
-    """
+    """Say for each feature, by one of `VERDICTS`, which method gives it a weight."""
     l0_keeps = np.asarray(l0_weights) != 0
     l1_keeps = np.asarray(l1_weights) != 0
     return np.select(

@@ -44,18 +44,10 @@ CHANGES = TableFormat(
 
 
 def tabulate_ages(genes: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """Say of every gene at every age whether it is kept.
+    """Say of every gene at every age whether it is kept, from the tables of genes by age.
 
-    Parameters
-    ----------
-    genes : mapping of age to gene table
-        In the order of the ages; tables as `sparsekm.annotation.gene_table.gene_table` makes them.
-        A gene is kept by l0, or by l1 where l0 did not run, or by sparse where neither did.
-
-    Returns
-    -------
-    table : DataFrame
-        See the module. Genes kept at most ages come first, and of these those kept earliest.
+    A gene is kept by l0, or by l1 where l0 did not run, or by sparse where neither did. Genes kept
+    at most ages come first, and of these those kept earliest.
     """
     said = {age: _judge(table) for age, table in genes.items()}
     symbols = sorted(set().union(*(words.index for words in said.values())))
@@ -91,17 +83,7 @@ def _judge(genes: pd.DataFrame) -> pd.Series:
 
 
 def tabulate_changes(table: pd.DataFrame, ages: Sequence[str]) -> pd.DataFrame:
-    """List who enters, leaves and stays between neighbouring ages.
-
-    Parameters
-    ----------
-    table : DataFrame
-        As `tabulate_ages` returns it.
-
-    Returns
-    -------
-    changes : DataFrame with the columns of `CHANGES`
-    """
+    """List which genes enter, leave and stay between neighbouring ages of `tabulate_ages`."""
     rows = []
     for earlier, later in pairwise(ages):
         both = table[(table[earlier] != "") & (table[later] != "")]

@@ -22,15 +22,9 @@ class Term:
 
 @dataclass(frozen=True)
 class TermTree:
-    """Terms with all their ancestors.
+    """Terms by id, obsolete ones included; of each that is not obsolete all ancestors and itself.
 
-    Attributes
-    ----------
-    terms : dict of id to Term
-        Obsolete ones included.
-    ancestors : dict of id to frozenset of ids
-        Of every term that is not obsolete; itself included.
-    alternatives : dict of other id to id
+    `alternatives` map other ids of a term to its id.
     """
 
     terms: dict[str, Term]
@@ -45,17 +39,8 @@ class TermTree:
 def read_obo(file: str | Path, *, relations: tuple[str, ...] = ("part_of",)) -> TermTree:
     """Read an ontology, compressed by gzip or not.
 
-    Parameters
-    ----------
-    relations : tuple of str
-        Relationships that lead to ancestors besides ``is_a``. A gene that serves a part serves
-        the whole; one that regulates a process need not be part of it.
-
-    Raises
-    ------
-    GeneSetError
-        If the file does not begin as OBO does, a term has no id or one that was there before, a
-        parent is no term or an obsolete one, or ancestors lead in a circle.
+    `relations` lead to ancestors besides ``is_a``: a gene that serves a part serves the whole; one
+    that regulates a process need not be part of it.
     """
     terms = {}
     for term, number in _read_terms(file, relations):

@@ -134,17 +134,9 @@ def shades(color: str, n_shades: int, avoid: Sequence[str] = ()) -> list[str]:
     """Give distinct shades of one colour: first the colour itself, then ones far from all others.
 
     Candidates have the colour's hue or one close to it. Each next shade is a candidate far from its
-    nearest neighbour among the shades so far and the colours to avoid, whatever the reader's colour
-    vision, yet no farther from the colour itself than it need be.
-
-    Parameters
-    ----------
-    avoid : sequence of str
-        Colours with another meaning in the same figure.
-
-    Returns
-    -------
-    colors : list of n_shades hex strings
+    nearest neighbour among the shades so far and the colours to avoid, which mean something else in
+    the figure, for readers with any colour vision, yet no farther from the colour itself than
+    necessary.
     """
     hue, _, saturation = colorsys.rgb_to_hls(*to_rgb(color))
     candidates = [

@@ -13,13 +13,7 @@ from sparsekm.io.input_error import reason_of
 
 
 def read_part(opened: h5py.File, name: str, rule: str, kind: type = object) -> Any:
-    """Read a part of an AnnData file, such as ``obs`` or ``uns/provenance``.
-
-    Parameters
-    ----------
-    kind : type, optional
-        What it should be once read, for instance `pandas.DataFrame`.
-    """
+    """Read a part of an AnnData file, such as ``uns/provenance``, that should be of a kind."""
     file = opened.filename
     try:
         part = read_elem(opened[name])

@@ -38,11 +38,8 @@ _DTYPES = {WHOLE: np.int64, WHOLE_OR_NOTHING: object, FLAG: bool}
 def read_words(file: str | Path, rule: str) -> pd.DataFrame:
     """Read a table as the text that stands in it: "NA" or "1" stay what they are.
 
-    Raises
-    ------
-    DamagedFileError
-        If it is no UTF-8, no table, a line has other than the header's cells, or two columns have
-        one name.
+    The file must be a table in UTF-8, with the header's number of cells in each line and different
+    names of columns.
     """
     body = _read_bytes(file, rule)
     try:

@@ -35,16 +35,15 @@ _FORMAT = Hdf5Format(
 
 @dataclass(frozen=True)
 class Fit:
-    """One partition with its weights.
+    """One partition of n samples into K clusters with the weights of p features.
 
     Attributes
     ----------
     objective : float
         The sum over features of weight times score.
     labels : int32 array of shape (n,)
-    scores : float64 array of shape (p,)
-        Between-cluster sums of squares a_j.
-    weights : float64 array of shape (p,)
+    scores, weights : float64 arrays of shape (p,)
+        Between-cluster sums of squares a_j, and the features' weights.
     centers : float64 array of shape (K, p)
         In the space of the normalised matrix.
     confidence : float64 array of shape (n,), or None

@@ -38,13 +38,7 @@ class TableFormat:
         write_table(table if self.others else table[list(self.columns)], file)
 
     def read(self, file: str | Path) -> pd.DataFrame:
-        """Read the table, checking every cell: str, int64, float64 (NaN for nothing) and bool.
-
-        Raises
-        ------
-        DamagedFileError
-            Naming the column, the line and the value.
-        """
+        """Read the table, checking every cell: str, int64, float64 (NaN for nothing) and bool."""
         table = read_words(file, self.rule)
         found = list(table.columns)
         if self.others:

@@ -43,16 +43,9 @@ class TransientError(Exception):
 class Transport:
     """GET bodies through a gate.
 
-    Parameters
-    ----------
-    contact : str
-        An address that servers' operators can write to; it goes into the User-Agent.
-    connect_timeout, read_timeout : float
-        Seconds until the server must have answered, and between two pieces of a body.
-    total_timeout : float
-        Seconds for a whole body, however steadily it drips.
-    clock : callable
-        Seconds from any start.
+    `contact`, an address that servers' operators can write to, goes into the User-Agent. Timeouts
+    are seconds until the server must have answered, between two pieces of a body, and for a whole
+    body, however steadily it drips.
     """
 
     def __init__(
@@ -78,17 +71,7 @@ class Transport:
         self._sessions: queue.SimpleQueue[requests.Session] = queue.SimpleQueue()
 
     def get(self, url: str, *, most: int) -> bytes:
-        """Fetch a body.
-
-        Parameters
-        ----------
-        most : int
-            Bytes that are accepted.
-
-        Returns
-        -------
-        bytes
-            As many as the server announced, if it did.
+        """Fetch a body of at most so many bytes, as long as the server announced, if it did.
 
         Raises
         ------
@@ -97,7 +80,7 @@ class Transport:
         RefusedError
             If it refuses, or the body is too large.
         TransientError
-            If the connection fails or takes too long, the body is cut short, or the server is
+            If the connection fails or is too slow, the body is cut short, or the server is
             overloaded (408, 425, 429, 5xx).
         """
         with self._gate.passing(), self._session() as session:
@@ -168,18 +151,7 @@ def _version() -> str:
 
 
 def parse_retry_after(value: str | None, now: datetime | None = None) -> float | None:
-    """Read a Retry-After header: seconds, or a date.
-
-    Parameters
-    ----------
-    now : datetime, optional
-        With a time zone.
-
-    Returns
-    -------
-    float or None
-        Seconds to wait, >= 0; None where the header is absent or means nothing.
-    """
+    """Read a Retry-After header, seconds or a date, as seconds >= 0; None if it means nothing."""
     value = (value or "").strip()
     if value.isascii() and value.isdecimal():
         return float(value)

@@ -28,24 +28,13 @@ def source_digest(
     *,
     modules: Iterable[str] = (),
 ) -> str:
-    """Digest a script and the modules of the package that it imports, transitively.
+    """Digest a script and the modules of the package that it imports, in 16 hexadecimal digits.
 
-    Imports are found by parsing, wherever in a file they stand; nothing is executed. The
-    ``__init__`` files of packages are not followed, since they only re-export. A name that is
-    imported from a package's ``__init__`` may come from any of its modules: all of them count.
-    Templates and tables beside a module, or in a folder of their own there, count with it.
-
-    Parameters
-    ----------
-    package_folder : path
-        The folder of the package's sources.
-    modules : iterable of str
-        Modules that the script loads by name, which no parsing finds: they count as imported.
-
-    Returns
-    -------
-    digest : str
-        The first 16 hexadecimal digits of a SHA-256.
+    Imports are followed from module to module and found by parsing, wherever in a file they stand;
+    nothing is executed. The ``__init__`` files of packages are not followed, since they only
+    re-export. A name that is imported from a package's ``__init__`` may come from any of its
+    modules: all of them count. Templates and tables beside a module, or in a folder of their own
+    there, count with it. `modules` are those that the script loads by name, which no parsing finds.
     """
     script, package_folder = Path(script).resolve(), Path(package_folder).resolve()
     files = source_files(script, package_folder, modules=modules)

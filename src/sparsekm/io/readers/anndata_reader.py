@@ -37,24 +37,9 @@ _CODECS = frozenset(
 
 
 def read_h5ad(file: str | Path, labels: str | None = None, layer: str | None = None) -> RawMatrix:
-    """Read and check a matrix.
+    """Read and check a matrix; parameters and errors as of `reader.read_matrix`.
 
-    Parameters
-    ----------
-    labels : str, optional
-        Name of the column of ``obs`` that holds the known classes.
-    layer : str, optional
-        Name of the layer to read in place of ``X``.
-
-    Returns
-    -------
-    matrix : RawMatrix
-        Sparse values are made dense, after a check of the size that this takes.
-
-    Raises
-    ------
-    MatrixError
-        Naming the file, the value and the rule that it breaks.
+    Sparse values are made dense, after a check of the size that this takes.
     """
     file = Path(file)
     with open_contained(file, "anndata") as opened:

@@ -48,13 +48,7 @@ def read_npz(file: str | Path, labels: str | None = None) -> RawMatrix:
 
 
 def read_h5(file: str | Path, labels: str | None = None, layer: str | None = None) -> RawMatrix:
-    """Read and check a matrix; see `read_npz`.
-
-    Parameters
-    ----------
-    layer : str, optional
-        Name of the array to read in place of ``X``.
-    """
+    """Read and check a matrix; parameters and errors as of `reader.read_matrix`."""
     file = Path(file)
     with open_contained(file, "h5py") as opened:
         found = set(opened)

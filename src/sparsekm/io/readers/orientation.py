@@ -90,23 +90,11 @@ def look_like_samples(names: Sequence[str]) -> bool:
 def find_orientation(
     heading: str, columns: Sequence[str], lines: Sequence[str], n_lines: int
 ) -> tuple[bool, str] | None:
-    """Tell whether the features of a table with named lines stand in them, by the names alone.
+    """Tell by the names alone whether lines hold features, and by what sign.
 
-    Parameters
-    ----------
-    heading : str
-        What stands above the names of the lines; may be empty.
-    columns, lines : sequence of str
-        Names on either side; of the lines the first ones will do.
-    n_lines : int
-        How many lines there are.
-
-    Returns
-    -------
-    found : (bool, str) or None
-        Whether it is transposed, and by what sign; an empty text where nothing speaks against the
-        usual way round. None where names tell nothing and the table is so tall that it may be
-        transposed.
+    `heading` is above the names of the lines, and may be empty; of the lines the first names will
+    do. The sign is an empty text where nothing speaks against samples in lines. The result is None
+    where names tell nothing and the table is so tall that it may be transposed.
     """
     above, below = look_like_features(columns), look_like_features(lines)
     if names_features(heading) and not above:

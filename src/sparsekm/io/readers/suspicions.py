@@ -69,14 +69,7 @@ def suspect_features(features: Sequence[str]) -> list[str]:
 
 
 def suspect_values(features: Sequence[str], X: np.ndarray, offset: np.ndarray) -> list[str]:
-    """List remarks on the few features that hold whole numbers where the others are measured.
-
-    Parameters
-    ----------
-    X : array of shape (n, p)
-        Values less `offset`.
-    offset : array of shape (p,)
-    """
+    """List remarks on the few features that hold whole numbers where the others are measured."""
     is_whole, varies = np.ones(len(offset), dtype=bool), np.zeros(len(offset), dtype=bool)
     height = max(1, _CELLS_AT_ONCE // len(offset))
     for start in range(0, len(X), height):
