@@ -30,25 +30,10 @@ def find_common_genes(
 ) -> pd.DataFrame:
     """Tabulate which genes are common to some ages, and what is wrong with the others.
 
-    One age is in memory at a time.
-
-    Parameters
-    ----------
-    expressions : mapping of age to path
-        Files ``expression.h5ad``; at least one.
-    max_missing_per_gene, max_missing_per_voxel : float
-        As in `screen_expression`.
-
-    Returns
-    -------
-    DataFrame
-        One row for each gene of any age, in the order of ids: gene_id, gene (symbol), common
-        (bool), and for each age "absent", "missing", "constant" or "" where nothing is wrong.
-
-    Raises
-    ------
-    ValueError
-        If there is no age, or no gene is common.
+    One age of the files ``expression.h5ad`` is in memory at a time; shares are as in
+    `screen_expression`. Each gene of any age has a row, in the order of ids: gene_id, gene
+    (symbol), common (bool), and for each age "absent", "missing", "constant" or "" where nothing is
+    wrong.
     """
     if not expressions:
         raise ValueError("n_ages=0 should be >= 1.")

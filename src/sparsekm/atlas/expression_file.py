@@ -34,14 +34,9 @@ _MICROMETRES_PER_MILLIMETRE = 1000.0
 def describe_expression(
     matrix: AgeMatrix, age: str, *, source: str, simulated: bool, settings: dict[str, Any]
 ) -> anndata.AnnData:
-    """Wrap the matrix of an age as AnnData.
+    """Wrap the matrix of an age as AnnData; `source` is ``"phantom"`` or ``"allen"``.
 
-    Parameters
-    ----------
-    source : str
-        ``"phantom"`` or ``"allen"``.
-    settings : dict
-        Of the assembly: level, tissue, plane, replicates.
+    `settings` are those of the assembly: level, tissue, plane, replicates.
     """
     grid_indices = matrix.obs[["x", "y", "z"]].to_numpy(dtype=float)
     provenance = {
@@ -85,13 +80,7 @@ def add_truth(data: anndata.AnnData, truth_file: str | Path) -> None:
 
 
 def read_expression(path: str | Path) -> anndata.AnnData:
-    """Read the expression of an age.
-
-    Raises
-    ------
-    DamagedFileError
-        If the file is damaged, or is not one that rule assemble_expression wrote.
-    """
+    """Read the expression of an age from a file that rule assemble_expression wrote."""
     with open_checked(path, _RULE) as opened:
         parts = read_parts(opened, _RULE)
         for part, names in _COLUMNS.items():

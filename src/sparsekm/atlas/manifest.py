@@ -87,13 +87,7 @@ def write_manifest(path: str | Path, entries: list[ManifestEntry]) -> None:
 
 
 def read_manifest(path: str | Path) -> list[ManifestEntry]:
-    """Read a manifest.
-
-    Raises
-    ------
-    DamagedFileError
-        If it is no such table, a status is not known, or a file does not lie in the age's folder.
-    """
+    """Read a manifest, whose statuses are known and whose files lie in the age's folder."""
     table = _FORMAT.read(path)
     for status in table["status"].unique():
         if status not in STATUSES:

@@ -101,19 +101,9 @@ def read_ontology(path: str | Path) -> Ontology:
 def parse_ontology(document: object, source: str = "ontology") -> Ontology:
     """Build the tree from the servers' envelope or from a bare list of roots.
 
-    Parameters
-    ----------
-    document : object
-        Parsed JSON. Structures stand in their parent's ``children``, or flat with
-        ``parent_structure_id``, or both.
-
-    Raises
-    ------
-    EnvelopeError
-        If the envelope reports a failure, or an id is not an integer.
-    OntologyError
-        If an id occurs twice, the nesting contradicts ``parent_structure_id``, the tree nests
-        deeper than `MAX_DEPTH`, or parents run in a circle.
+    Structures stand in their parent's ``children``, or flat with ``parent_structure_id``, or both.
+    The two must not contradict each other, nor may an id occur twice, the tree nest deeper than
+    `MAX_DEPTH`, or parents run in a circle (`OntologyError`).
     """
     waiting = [(row, None, 1) for row in reversed(open_envelope(document, source))]
     if not waiting:

@@ -65,22 +65,10 @@ def retrieve_age(
     max_not_fetched: int = 0,
     progress: Progress | None = None,
 ) -> list[ManifestEntry]:
-    """Fetch all files of one age.
+    """Fetch all files of one age into its own folder, and list what ``manifest.csv`` there lists.
 
-    Parameters
-    ----------
-    folder : path
-        The age's own folder, ``data/raw/{age}``.
-    plane : str
-        Plane of section of the data sets to fetch.
-    max_not_fetched : int
-        Grids that the age may do without because the source cannot give them.
-
-    Returns
-    -------
-    list of ManifestEntry
-        What was written to ``manifest.csv``: listing, annotation, then one entry for each usable
-        section data set.
+    These are listing, annotation, then one entry for each usable section data set of the plane. The
+    age may do without `max_not_fetched` grids that the source cannot give.
 
     Raises
     ------
@@ -115,17 +103,9 @@ def retrieve_age(
 
 
 def list_wanted(listing: bytes, age: str, plane: str) -> list[tuple[Gene, int]]:
-    """List the section data sets to fetch, each with its gene.
+    """List the section data sets to fetch, at least one, each with its gene.
 
-    Parameters
-    ----------
-    listing : bytes
-        JSON in the servers' envelope.
-
-    Raises
-    ------
-    EnvelopeError
-        If the listing is not what it should be, or has no usable section data set.
+    `listing` is JSON in the servers' envelope.
     """
     where = f"{age}: {LISTING_FILE}"
     rows = open_envelope(parse_json(listing, where), where)

@@ -32,11 +32,8 @@ _ROW_HEIGHT = 0.125  # inches, of a row with a name
 def age_figure(table: pd.DataFrame, ages: Sequence[str]) -> Figure:
     """Draw genes by ages, and beside it how many genes are kept at how many ages.
 
-    Parameters
-    ----------
-    table : DataFrame
-        As `sparsekm.annotation.kept_by_age.tabulate_ages` makes it. Genes of which no method
-        keeps any at any age are left out.
+    The table is that of `tabulate_ages`. Genes of which no method keeps any at any age are left
+    out.
     """
     ages = list(ages)
     said = list(LOOKS)

@@ -39,17 +39,9 @@ class AnatomyView:
 
 
 def view_anatomy(result: DatasetResult, file: str) -> AnatomyView | None:
-    """Prepare clusters against known classes, for the method that the genes are judged by.
+    """Prepare clusters against known classes, if any, for the method that the genes are judged by.
 
-    Parameters
-    ----------
-    file : str
-        Where all methods stand.
-
-    Returns
-    -------
-    view : AnatomyView, or None
-        None where no classes are known.
+    `file` is where all methods stand.
     """
     if result.contingency is None or result.contingency.empty:
         return None

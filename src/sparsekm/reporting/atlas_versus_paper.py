@@ -30,12 +30,8 @@ _SCORE_COLUMNS = ("age", "method", "metric", "value")
 class PaperTables:
     """What the paper printed about the atlas.
 
-    Attributes
-    ----------
-    statistics : DataFrame
-        Columns age, statistic ("n_genes", "n_voxels", "n_regions"), value.
-    scores : DataFrame
-        Columns age, method, metric ("cer", "nw"), value.
+    `statistics` has the columns age, statistic ("n_genes", "n_voxels", "n_regions") and value,
+    `scores` age, method, metric ("cer", "nw") and value.
     """
 
     statistics: pd.DataFrame
@@ -51,13 +47,7 @@ class AtlasComparison:
 
 
 def read_paper_tables(statistics: str | Path, scores: str | Path) -> PaperTables:
-    """Read the paper's tables from ``data/paper``.
-
-    Raises
-    ------
-    ValueError
-        If a column is missing.
-    """
+    """Read the paper's tables from ``data/paper``."""
     tables = []
     for path, columns in ((statistics, _STATISTIC_COLUMNS), (scores, _SCORE_COLUMNS)):
         table = pd.read_csv(path)
@@ -71,13 +61,7 @@ def read_paper_tables(statistics: str | Path, scores: str | Path) -> PaperTables
 def compare_with_paper(
     results: Sequence[DatasetResult], paper: PaperTables
 ) -> AtlasComparison | None:
-    """Set our numbers for the real atlas beside the paper's.
-
-    Returns
-    -------
-    comparison : AtlasComparison or None
-        None where no data set is of the real atlas: a simulated one has nothing to compare.
-    """
+    """Set our numbers for the real atlas, if any, beside the paper's."""
     ages = [result for result in results if is_measured_atlas(result)]
     if not ages:
         return None

@@ -20,13 +20,7 @@ from sparsekm.reporting.tables import nouns
 
 
 def consensus_figure(result: DatasetResult) -> Figure | None:
-    """Draw how well each fit from a consensus agrees with the resampled ones.
-
-    Returns
-    -------
-    figure : Figure or None
-        None where no method resamples.
-    """
+    """Draw how well each fit from a consensus, if any, agrees with the resampled ones."""
     feature_noun = nouns(result).features
     methods = [method for method in result.methods.values() if method.consensus is not None]
     if not methods:

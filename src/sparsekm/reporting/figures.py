@@ -54,19 +54,11 @@ def caption_figure(name: str, title: str, caption: str, figure: Figure) -> Capti
 
 
 def draw_figures(result: DatasetResult, chosen: Sequence[int] = ()) -> list[CaptionedFigure]:
-    """Draw every figure of a data set.
+    """Draw every figure of a data set; `chosen` are the rows of ``result.genes`` of interest.
 
-    Parameters
-    ----------
-    chosen : sequence of int
-        Positions of the genes of interest in ``result.genes``.
-
-    Returns
-    -------
-    figures : list of CaptionedFigure
-        Slices for an atlas age, or principal components for a matrix; gap curves where a method
-        was tuned, and agreement where one resamples; sorted scores; the expression of single genes
-        of an atlas age.
+    These are slices for an atlas age, or principal components for a matrix; gap curves where a
+    method was tuned, and agreement where one resamples; sorted scores; the expression of single
+    genes of an atlas age.
     """
     origin, features = "Simulated data. " if result.is_simulated else "", nouns(result).features
     scores = (f"Scores of the {features}, and the cut", _score_caption(result))

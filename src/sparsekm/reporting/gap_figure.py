@@ -34,15 +34,10 @@ def _choice_marks(look: MethodLook) -> dict[str, Any]:
 
 
 def gap_figure(result: DatasetResult) -> Figure | None:
-    """Draw the gap curve of every tuned method, and below it the CER along the path.
+    """Draw the gap curve of every tuned method, if any, and below it the CER along the path.
 
     The CER is drawn where labels and paths are known: it shows what each other choice would have
     given, though the choice never saw it.
-
-    Returns
-    -------
-    figure : Figure or None
-        None where no method was tuned.
     """
     feature_noun = nouns(result).features
     tuned = [method for method in result.methods.values() if method.gap is not None]

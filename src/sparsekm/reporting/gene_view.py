@@ -58,15 +58,7 @@ class GeneView:
 
 
 def view_genes(result: DatasetResult, chosen: Sequence[int], file: str) -> GeneView:
-    """Prepare the table of genes.
-
-    Parameters
-    ----------
-    chosen : sequence of int
-        Positions of the genes of interest.
-    file : str
-        Where the whole table is, as the reader would look for it.
-    """
+    """Prepare the table of genes, with those of interest; the whole table is in `file`."""
     genes = result.genes
     names = list(genes.columns)
     pages = _pages(result)

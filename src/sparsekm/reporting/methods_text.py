@@ -61,11 +61,6 @@ def write_methods(
     """Write how the results were made, one paragraph for data, methods, tuning and measures.
 
     Only what the files say is told: a parameter that no file names is left out.
-
-    Parameters
-    ----------
-    sets : GeneSets, optional
-        The gene sets that were tested.
     """
     every = fits(results)
     tuned = [method for method in every if method.gap is not None]

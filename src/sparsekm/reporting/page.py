@@ -37,13 +37,7 @@ class DatasetView:
 def view_dataset(
     result: DatasetResult, figures: Sequence[CaptionedFigure], chosen: Sequence[int] = ()
 ) -> DatasetView:
-    """Prepare one data set's part of the page.
-
-    Parameters
-    ----------
-    chosen : sequence of int
-        Positions of the genes of interest in ``result.genes``.
-    """
+    """Prepare one data set's part of the page; `chosen` are the rows of the genes of interest."""
     verdicts = verdict_table(result)
     words = nouns(result)
     return DatasetView(

@@ -149,17 +149,7 @@ class DatasetResult:
         return self.var["relevant"].to_numpy(dtype=bool)
 
     def read_features(self, indices: Sequence[int]) -> np.ndarray:
-        """Read some columns of the normalised matrix.
-
-        Parameters
-        ----------
-        indices : sequence of int
-            Ascending positions of features.
-
-        Returns
-        -------
-        X : float32 array of shape (n, len(indices))
-        """
+        """Read columns of the normalised matrix, at ascending positions, as float32."""
         return self._matrix().select(indices)[:]
 
     def select_features(self, indices: Sequence[int]) -> RowSource:
@@ -190,25 +180,10 @@ def load_dataset_result(
     evidence: str | Path | None = None,
     counts: str | Path | None = None,
 ) -> DatasetResult:
-    """Gather what the workflow wrote about one data set.
+    """Gather what the workflow wrote about one data set; X of ``normalised.h5ad`` is not read here.
 
-    Parameters
-    ----------
-    normalised : path
-        The data set's ``normalised.h5ad``; its X is not read here.
-    fits : mapping of method to ``tuned.h5``
-        The order of the methods is the order of the report.
-    paths, gaps, consensus, scores : mapping of method to file, optional
-        ``path.h5``, ``gap.csv``, ``consensus.csv`` and ``scores.csv``.
-    genes : path, optional
-        ``genes.csv``; the table is made from the fits where it is not given.
-    enrichment, contingency, evidence, counts : path, optional
-        ``enrichment.csv``, ``contingency.csv``, ``evidence.csv`` and ``cluster_counts.csv``.
-
-    Raises
-    ------
-    ValueError
-        When a fit has another number of samples or features than the data set.
+    The order of the methods in `fits` is the order of the report. The table of genes is made from
+    the fits where it is not given.
     """
     kinds = {"path": paths, "gap": gaps, "consensus": consensus, "scores": scores}
     obs, var, uns, spatial = _read_annotations(Path(normalised))

@@ -49,12 +49,8 @@ def overview_figure(
 ) -> Figure:
     """Draw Experiment 1: gap curves, CER, and the average weight of every feature.
 
-    Parameters
-    ----------
-    repetitions : DataFrame
-        Metrics of every repetition, see `sparsekm.studies.paper.study_tables.repetition_table`.
-    gaps, weights : sequence of DataFrame
-        Gap curves and feature weights of the l0 rows.
+    `repetitions` is as `repetition_table` makes it; gap curves and weights are those of the l0
+    rows.
     """
     with figure_style():
         figure = new_figure(10.4, 3.3, has_formulas=True)
@@ -86,20 +82,11 @@ def _overview_axes(figure: Figure, n_weights: int) -> list[Axes]:
 
 
 def rate_figure(repetitions: pd.DataFrame, n_columns: int) -> Figure:
-    """Draw the CER of every method in every setting of an experiment.
+    """Draw the CER of every method in every setting of an experiment, `n_columns` side by side.
 
-    Parameters
-    ----------
-    repetitions : DataFrame
-        Metrics of every repetition of the experiment.
-    n_columns : int
-        Panels side by side.
-
-    Returns
-    -------
-    figure : Figure
-        Boxes from quartile to quartile with the median, whiskers to the farthest repetition within
-        1.5 times that range, and every repetition as a point; points alone where there are few.
+    Boxes reach from quartile to quartile with the median, whiskers to the farthest repetition
+    within 1.5 times that range, and every repetition is a point; there are points alone where there
+    are few.
     """
     cells = set(zip(repetitions["experiment"], repetitions["setting"], strict=True))
     settings = [s for s in PAPER_SETTINGS if (s.experiment, s.name) in cells]

@@ -41,14 +41,8 @@ def lay_out_panels(
 ) -> Panels:
     """Make all panels the same scale: rows as high as their slices are in millimetres.
 
-    Parameters
-    ----------
-    slices : sequence of Slice
-        A row each.
-    panel_width : float
-        Inches of the widest slice.
-    further : (float, float)
-        Inches that the figure is wider and higher than its panels.
+    The widest slice has `panel_width` inches, and the figure is wider and higher than its panels by
+    the inches of `further`.
     """
     widest = max(piece.size_mm[1] for piece in slices)
     inches = panel_width / widest
@@ -75,20 +69,9 @@ def lay_out_panels(
 
 
 def show_slice(axes: Axes, piece: Slice, picture: np.ndarray, borders: np.ndarray, **look):
-    """Draw one slice into its panel, and lines where per-voxel codes change.
+    """Draw one slice into its panel, and lines where the codes of the brain's voxels change.
 
-    Parameters
-    ----------
-    picture : array of shape (rows, columns) or (rows, columns, 4)
-        Values, or colours.
-    borders : int array of shape (n,)
-        Codes of all voxels of the brain.
-    **look
-        Of the image, as `Axes.imshow` takes it.
-
-    Returns
-    -------
-    image : AxesImage
+    The picture holds values or RGBA colours; `look` goes to `Axes.imshow`.
     """
     height, width = piece.size_mm
     limits = axes.get_xlim(), axes.get_ylim()

@@ -85,17 +85,9 @@ def view_table(
     simulated: Mapping[str, bool] | None = None,
     mark_lowest: bool = False,
 ) -> TableView:
-    """Turn a table of numbers into text.
+    """Turn a table of numbers into text with `write`; `corner` is the head of the rows' names.
 
-    Parameters
-    ----------
-    write : callable
-        Turns a value into text.
-    corner : str
-        Head of the rows' names.
-    simulated : mapping of column to bool, optional
-    mark_lowest : bool, default False
-        Mark the lowest value of every column, ties included.
+    `mark_lowest` marks the lowest value of every column, ties included.
     """
     simulated = simulated or {}
     throughout = all(simulated.get(column, False) for column in table.columns)

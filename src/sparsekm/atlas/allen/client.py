@@ -28,20 +28,10 @@ class Client:
     def fetch_archive(
         self, url: str, read: Callable[[bytes, str], Volume], *, judge: bool = True
     ) -> bytes:
-        """Fetch a zip archive whose members have the right CRC.
+        """Fetch a zip archive whose members have the right CRC; `read` takes the volume from it.
 
-        Parameters
-        ----------
-        read : callable
-            Reads the volume wanted from the archive.
-        judge : bool
-            Whether a sound archive whose volume breaks the format, or is not there, is an error.
-            It is what the server meant to send, so asking again would not help.
-
-        Raises
-        ------
-        GridError
-            If `judge` and the volume is not what it should be.
+        `judge` tells whether a sound archive whose volume breaks the format, or is not there, is an
+        error (`GridError`). It is what the server meant to send, so asking again would not help.
         """
 
         def attempt() -> bytes:
@@ -58,13 +48,7 @@ class Client:
         return self._patience.call(attempt, url)
 
     def fetch_answer(self, url: str) -> tuple[bytes, dict]:
-        """Fetch JSON in the servers' envelope, which reports no failure.
-
-        Raises
-        ------
-        EnvelopeError
-            If the servers cannot read the query.
-        """
+        """Fetch JSON in the servers' envelope, which reports no failure, else `EnvelopeError`."""
 
         def attempt() -> tuple[bytes, dict]:
             body = self._transport.get(url, most=MAX_JSON_BYTES)

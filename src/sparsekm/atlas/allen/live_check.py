@@ -44,13 +44,7 @@ _ERRORS = (
 
 @dataclass(frozen=True)
 class Grid:
-    """What the servers are expected to say about the grid of one age.
-
-    Attributes
-    ----------
-    voxels : dict of str to int
-        Annotated voxels by tissue class; classes that are not named are not compared.
-    """
+    """The expected grid of one age, with voxels by tissue class, of those to be compared."""
 
     dims: tuple[int, int, int]
     voxels: dict[str, int]
@@ -101,15 +95,8 @@ def check_servers(
 ) -> list[Finding]:
     """Compare the servers' answers with what is expected.
 
-    Parameters
-    ----------
-    client : Client
-        One that asks once for each body keeps the number of requests at forty at most.
-
-    Returns
-    -------
-    list of Finding
-        An answer that cannot be read is a finding that does not agree, not an error.
+    An answer that cannot be read is a finding that does not agree, not an error. With a client that
+    asks once for each body there are at most forty requests.
     """
     expected = expected or Expectations()
     check = _Check(client, url, download_url)

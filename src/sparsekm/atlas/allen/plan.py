@@ -22,20 +22,12 @@ def plan_retrieval(
 ) -> pd.DataFrame:
     """Tabulate how many grids of each age there are, and are still to be fetched.
 
-    Listings and annotations are asked for, unless the cache has them; no grid is.
+    Listings and annotations are asked for, unless the cache has them; no grid is. A source that
+    cannot tell by ``cached_energy_bytes`` what it need not fetch fetches nothing over a network.
 
-    Parameters
-    ----------
-    source : AtlasSource
-        Tells by ``cached_energy_bytes`` what it need not fetch; one that cannot tell fetches
-        nothing over a network.
-
-    Returns
-    -------
-    DataFrame
-        One row for each age: age, n_grids, n_cached, cached_bytes, n_to_fetch, bytes_to_fetch.
-        The last is an estimate: from the mean of the cached grids of the age, else from the size
-        of its annotation and `PACKED_SHARE`.
+    Each age has a row: age, n_grids, n_cached, cached_bytes, n_to_fetch, bytes_to_fetch. The last
+    is an estimate, from the mean of the cached grids of the age, else from the size of its
+    annotation and `PACKED_SHARE`.
     """
     return pd.DataFrame([_plan_age(source, age, plane) for age in ages])
 

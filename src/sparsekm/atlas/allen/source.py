@@ -122,13 +122,7 @@ class AllenSource:
         )
 
     def cached_energy_bytes(self, age: str, section_data_set_id: int) -> int | None:
-        """Tell the size of an energy zip that need not be fetched, 0 if the servers have none.
-
-        Returns
-        -------
-        int or None
-            None where it would be asked for.
-        """
+        """Tell the size of an energy zip that need not be fetched: 0 if the servers have none."""
         url = queries.energy_url(self._url, section_data_set_id)
         return self._cache.known_bytes(_energy_name(age, section_data_set_id), url)
 

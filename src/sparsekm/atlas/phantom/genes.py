@@ -84,13 +84,7 @@ class PlantedGene:
 
 
 def plant_genes(numbers: GeneNumbers, seed: int) -> list[PlantedGene]:
-    """Draw the catalogue.
-
-    Returns
-    -------
-    list of PlantedGene
-        In an order that tells nothing about the kinds.
-    """
+    """Draw the catalogue, in an order that tells nothing about the kinds."""
     rng = np.random.default_rng(np.random.SeedSequence([seed, 101]))
     counts = {
         kind: getattr(numbers, kind)

@@ -29,22 +29,11 @@ def draw_theory(
     recovery: Sequence[pd.DataFrame],
     settings: Mapping[str, Any],
 ) -> dict[str, tuple[Figure, str]]:
-    """Draw every figure.
+    """Draw every figure, and return it with its caption by name.
 
-    Parameters
-    ----------
-    scores, partitions, bounds : DataFrame
-        Tables of Theorems 1 and 2.
-    recovery : sequence of DataFrame
-        One per plane of the settings, in their order.
-    settings : mapping
-        What the tables were made with: expected_scores, partitions, support (planes, n_init) and
-        conditions (planes, cells).
-
-    Returns
-    -------
-    dict
-        Figure and caption by name.
+    `recovery` has a table per plane of the settings, in their order. `settings` are what the tables
+    were made with: expected_scores, partitions, support (planes, n_init) and conditions (planes,
+    cells).
     """
     support, chosen = settings["support"], settings["expected_scores"]
     planes = [Plane.named(name, values) for name, values in support["planes"].items()]

@@ -26,19 +26,9 @@ def simulate_partitions(
 ) -> pd.DataFrame:
     """Cluster data of the theorem's model by k-means on all features, the best of ten starts.
 
-    Parameters
-    ----------
-    mus : sequence of float
-        Levels are mu, -mu and 0.
-    n_relevant : sequence of int
-        p*.
-    noise_ratio : int
-        Noise features per relevant one.
-
-    Returns
-    -------
-    DataFrame
-        Columns mu, n_relevant, n_features, n_samples, ecr (the mean), standard_error, repetitions.
+    Levels are mu, -mu and 0; `n_relevant` are values of p*, and `noise_ratio` is the number of
+    noise features per relevant one. The columns are mu, n_relevant, n_features, n_samples, ecr (the
+    mean), standard_error, repetitions.
     """
     rows = []
     for mu in mus:
@@ -71,12 +61,9 @@ def tabulate_bounds(
 ) -> pd.DataFrame:
     """Compute the theorem's bound wherever its condition on p* holds.
 
-    Returns
-    -------
-    DataFrame
-        Columns mu, n_relevant, bound, exceedance (the 2 K^-n of the theorem), kappa (the proof's),
-        stated_kappa (without ln K) and rho. A mu whose kappa is above all p* has one row, with
-        n_relevant kappa itself.
+    The columns are mu, n_relevant, bound, exceedance (the 2 K^-n of the theorem), kappa (the
+    proof's), stated_kappa (without ln K) and rho. A mu whose kappa is above all p* has one row,
+    with n_relevant kappa itself.
     """
     rows = []
     unit = impurity_curve(three_levels(1.0), n_points)

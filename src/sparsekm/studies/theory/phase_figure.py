@@ -35,10 +35,7 @@ _NOUNS = {
 def recovery_figure(tables: Sequence[tuple[Plane, pd.DataFrame]]) -> Figure:
     """Draw a row of phase diagrams per plane, a column per fit, all on one scale.
 
-    Parameters
-    ----------
-    tables : sequence of (Plane, DataFrame)
-        Frames as `sparsekm.studies.theory.recovery_diagram.simulate_recovery` returns them.
+    The tables are those of `simulate_recovery`.
     """
     with figure_style():
         figure = new_figure(8.4, 2.5 * len(tables) + 0.3, has_formulas=True)

@@ -59,21 +59,12 @@ def simulate_recovery(
 ) -> pd.DataFrame:
     """Count how often each fit puts all relevant features above all noise features.
 
-    Every fit sees the same data, which are drawn as the theorems have them and not standardised.
+    Every fit sees the same data, which are drawn as the theorems have them and not standardised. A
+    setting has n_samples (a multiple of 3), n_features, n_relevant and mu.
 
-    Parameters
-    ----------
-    settings : iterable of mapping
-        n_samples (a multiple of 3), n_features, n_relevant and mu.
-    n_init : int
-        Starts of each fit.
-
-    Returns
-    -------
-    DataFrame
-        One row per setting and fit: the setting, fit, recovered (the share), standard_error,
-        repetitions, exact (the oracle's probability, NaN for other fits), and whether each
-        condition of Theorem 4 holds.
+    There is a row per setting and fit: the setting, fit, recovered (the share), standard_error,
+    repetitions, exact (the oracle's probability, NaN for other fits), and whether each condition of
+    Theorem 4 holds.
     """
     settings = list(settings)
     rows = []

@@ -12,13 +12,7 @@ _LOOKS = {"normal": (BLUE, "o"), "exponential": (ORANGE, "s")}
 
 
 def score_figure(scores: pd.DataFrame, n_clusters: int) -> Figure:
-    """Draw relevant features beside noise features, simulated and in closed form.
-
-    Parameters
-    ----------
-    scores : DataFrame
-        As `sparsekm.studies.theory.expected_scores.simulate_scores` returns it.
-    """
+    """Draw relevant features beside noise features, as `simulate_scores` and in closed form."""
     with figure_style():
         figure = new_figure(6.6, 2.7, has_formulas=True)
         for axes, feature in zip(figure.subplots(1, 2), ("relevant", "noise"), strict=True):

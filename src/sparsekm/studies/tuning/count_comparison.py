@@ -27,21 +27,11 @@ def compare_count_rules(
     seed: int,
     **effort: int,
 ) -> pd.DataFrame:
-    """Let every rule choose the number of clusters of a data set.
+    """Let every rule choose the number of clusters of a data set that has some.
 
-    Parameters
-    ----------
-    data : StudyData
-        With clusters: which rule finds none is not asked.
-    values : sequence of int
-        Numbers of clusters to choose from; those that a subsample has no room for are left out.
-    **effort
-        ``n_references`` and ``n_splits``, as in `compare_cluster_counts`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        A row per rule: rule, chosen, known.
+    Those of the `values` that a subsample has no room for are left out. `effort` is
+    ``n_references`` and ``n_splits``, as in `compare_cluster_counts`. There is a row per rule:
+    rule, chosen, known.
     """
     if data.labels is None:
         raise ValueError("labels=None: the number of clusters should be known.")
@@ -62,16 +52,9 @@ def compare_count_rules(
 def summarise_counts(table: pd.DataFrame) -> pd.DataFrame:
     """Count how often every rule chose the known number.
 
-    Parameters
-    ----------
-    table : DataFrame
-        Rows of `compare_count_rules` with data_set, kind and replicate.
-
-    Returns
-    -------
-    DataFrame
-        A row per data set and rule: data_set, kind, rule, known, replicates, share_known (of the
-        repetitions in which the known number was chosen), mean_chosen.
+    `table` has rows of `compare_count_rules` with data_set, kind and replicate. The result has a
+    row per data set and rule: data_set, kind, rule, known, replicates, share_known (of the
+    repetitions in which the known number was chosen), mean_chosen.
     """
     # A sample of a matrix can miss a rare class: what is known is known of a repetition.
     table = table.assign(found=table["chosen"] == table["known"])

@@ -19,13 +19,7 @@ DRAWN = {
 
 
 def study_figure(summary: pd.DataFrame) -> Figure:
-    """Draw a line per data set: CER above that of k-means, and the share of features kept.
-
-    Parameters
-    ----------
-    summary : DataFrame
-        As `sparsekm.studies.tuning.summary.summarise_study` returns it.
-    """
+    """Draw a line per data set: CER above that of k-means, and the share of features kept."""
     shown = summary[summary["kind"] != "no_clusters"]
     names = list(dict.fromkeys(shown["data_set"]))
     with figure_style():

@@ -64,16 +64,10 @@ def blocks(
     n_relevant: int = 50,
     cluster_size: int = 20,
 ) -> SimulatedData:
-    """Draw three clusters beside blocks of noise features that correlate by rho with each other.
+    """Draw three clusters beside blocks of noise features that correlate by rho, in [0, 1).
 
-    Parameters
-    ----------
-    rho : float
-        In [0, 1): correlation of two noise features of a block.
-    mu : float
-        Means are mu, -mu and 0 on the relevant features, which are independent within clusters.
-    block : int
-        Features per block, unrelated to the clusters.
+    Means are mu, -mu and 0 on the relevant features, which are independent within clusters. The
+    blocks have `block` features and are unrelated to the clusters.
     """
     rng = np.random.default_rng(random_state)
     labels = np.repeat(np.arange(3), cluster_size)
@@ -121,17 +115,10 @@ DESIGNS = {**EXPERIMENTS, "nuisance": nuisance, "autoregressive": autoregressive
 def draw_study_data(
     name: str, design: Mapping[str, Any], *, root: int, replicate: int
 ) -> StudyData:
-    """Draw a replicate of a design, or read a matrix.
+    """Draw a replicate of the design of some name, or read a matrix.
 
-    Parameters
-    ----------
-    name : str
-        The design's name in the study.
-    design : mapping
-        ``{"path": file, "max_samples": n}``, or ``{"design": name, ...}`` with arguments of that
-        function of `DESIGNS`.
-    root, replicate : int
-        As in `sparsekm.simulation.designs.replicate_seed`.
+    A design is ``{"path": file, "max_samples": n}``, or ``{"design": name, ...}`` with arguments of
+    that function of `DESIGNS`.
     """
     settings = dict(design)
     if "path" in settings:

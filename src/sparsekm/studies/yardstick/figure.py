@@ -17,14 +17,8 @@ _BAND = "#F3F3F3"
 def yardstick_figure(table: pd.DataFrame, summary: pd.DataFrame) -> Figure:
     """Draw a band per set: errors, and shares of the features kept, a mark per method.
 
-    Parameters
-    ----------
-    table : DataFrame
-        Rows of `sparsekm.studies.yardstick.runner.run_seeds`: lines run from the lowest to the
-        highest value of any seed.
-    summary : DataFrame
-        As `sparsekm.studies.yardstick.published.set_beside` returns it: marks are means, rings
-        published errors.
+    Lines run from the lowest to the highest value of any seed; marks are means, and rings are the
+    published errors that `set_beside` added to the summary.
     """
     names = list(dict.fromkeys(summary["data_set"]))
     methods = list(dict.fromkeys(summary["method"]))

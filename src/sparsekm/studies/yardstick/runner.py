@@ -29,24 +29,14 @@ def run_seeds(
     effort: Mapping[str, int],
     progress: Callable[[int, int], None] | None = None,
 ) -> pd.DataFrame:
-    """Run a method on a labelled set with every seed.
+    """Run a method on a labelled set with every seed, its `random_state`.
 
-    Parameters
-    ----------
-    file : path
-        An ``.npz`` with arrays X (samples x features) and y (classes); its stem names the set.
-    seeds : sequence of int
-        Values of `random_state`.
-    max_samples : int
-        From a larger set so many samples are drawn, with each seed others.
-    effort : mapping
-        ``n_sparsities`` and ``n_references`` of a method that is tuned by the gap.
+    The file is an ``.npz`` with arrays X (samples x features) and y (classes); its stem names the
+    set. From a larger set `max_samples` are drawn, with each seed others. `effort` is
+    ``n_sparsities`` and ``n_references`` of a method that is tuned by the gap.
 
-    Returns
-    -------
-    DataFrame
-        A row per seed: data_set, method, seed, n_available (samples in the file), n_samples
-        (used), n_features (that vary), n_clusters, and what `score_method` measures.
+    There is a row per seed: data_set, method, seed, n_available (samples in the file), n_samples
+    (used), n_features (that vary), n_clusters, and what `score_method` measures.
     """
     name = Path(file).stem
     rows = []
@@ -76,11 +66,8 @@ def score_method(
 ) -> dict[str, Any]:
     """Fit a method to a labelled set, and compare its clusters with the classes.
 
-    Returns
-    -------
-    dict
-        error (share of samples outside their class under the best matching of clusters to
-        classes), cer, ari, n_kept (features with a weight) and seconds (wall time of the fit).
+    Measured are error (share of samples outside their class under the best matching of clusters to
+    classes), cer, ari, n_kept (features with a weight) and seconds (wall time of the fit).
     """
     estimator = set_up(method, data.n_clusters, data.X.shape[1], effort, seed)
     start = time.perf_counter()
