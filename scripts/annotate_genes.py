@@ -9,14 +9,14 @@ def main(snakemake, progress):
     from sparsekm.annotation.gene_matching import match_features
     from sparsekm.annotation.gene_set_file import read_gene_sets_file
     from sparsekm.annotation.gene_stability_file import read_stability
-    from sparsekm.annotation.gene_table import gene_table, primary_method, write_gene_table
+    from sparsekm.annotation.gene_table import GENE_TABLE, gene_table, primary_method
     from sparsekm.annotation.locations import locate_features
-    from sparsekm.io.fit_file import read_fit
+    from sparsekm.io.fit_file import read_fits
     from sparsekm.io.matrix_file import MatrixFile
     from sparsekm.io.normalised_file import read_classes, read_features
 
     params, files = snakemake.params, snakemake.input
-    fits = {method: read_fit(file) for method, file in zip(params.methods, files.fits, strict=True)}
+    fits = read_fits(params.methods, files.fits)
     matrix, (labels, _) = MatrixFile(files.normalised), read_classes(files.normalised)
     var = read_features(files.normalised)
     stability = {
@@ -28,7 +28,7 @@ def main(snakemake, progress):
         sets = read_gene_sets_file(files.gene_sets)
         further["terms"] = list_terms(sets, match_features(var, sets), **params.terms)
     table = gene_table(var, fits, stability=stability, further=further)
-    write_gene_table(table, snakemake.output.genes)
+    GENE_TABLE.write(snakemake.output.genes, table)
 
 
 run(main, snakemake)

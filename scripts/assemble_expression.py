@@ -22,10 +22,11 @@ def main(snakemake, progress):
 def assemble(snakemake, folder, progress):
     """Read the grids, name every voxel's region, and write raw energies with what was planted."""
     from sparsekm.atlas.assembly import assemble_age
-    from sparsekm.atlas.expression_file import add_truth, describe_expression, write_expression
+    from sparsekm.atlas.expression_file import add_truth, describe_expression
     from sparsekm.atlas.gene_metadata import add_genes, read_genes
     from sparsekm.atlas.ontology import read_ontology
     from sparsekm.atlas.retrieval import TRUTH_FILE
+    from sparsekm.io.atomic_hdf5 import write_anndata
 
     params, files = snakemake.params, snakemake.input
     age = snakemake.wildcards.age
@@ -46,7 +47,7 @@ def assemble(snakemake, folder, progress):
     data.var = add_genes(data.var, read_genes(files.genes))
     # Only a simulated source has a planted truth.
     add_truth(data, folder / TRUTH_FILE)
-    write_expression(snakemake.output.expression, data)
+    write_anndata(snakemake.output.expression, data)
 
 
 run(main, snakemake)

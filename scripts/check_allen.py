@@ -16,7 +16,7 @@ def main() -> int:
     """Ask, compare, print."""
     from sparsekm.atlas.allen.client import Client
     from sparsekm.atlas.allen.live_check import check_servers, write_findings
-    from sparsekm.atlas.allen.source import DOWNLOAD_URL, URL, describe_client
+    from sparsekm.atlas.allen.source import DOWNLOAD_URL, URL
     from sparsekm.network.gate import RequestGate
     from sparsekm.network.retry import Patience
     from sparsekm.network.transport import Transport
@@ -27,7 +27,7 @@ def main() -> int:
     parser.add_argument("--contact", default="", help="an address for the servers' operators")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        transport = Transport(RequestGate(folder), describe_client(arguments.contact))
+        transport = Transport(RequestGate(folder), arguments.contact)
         # One try each: what fails now is what the table should tell.
         client = Client(transport, Patience(tries=1))
         findings = check_servers(client, arguments.url, arguments.download_url)

@@ -5,16 +5,18 @@ from workflow_job import run
 
 def main(snakemake, progress):
     """Write what is said of every gene at every age, and who enters and leaves."""
-    from sparsekm.annotation.gene_table import read_gene_table
-    from sparsekm.annotation.kept_by_age import CHANGES, tabulate_ages, tabulate_changes
-    from sparsekm.io.atomic import write_table
+    from sparsekm.annotation.gene_table import GENE_TABLE
+    from sparsekm.annotation.kept_by_age import (
+        CHANGES,
+        KEPT_BY_AGE,
+        tabulate_ages,
+        tabulate_changes,
+    )
 
     ages = list(snakemake.params.ages)
-    genes = {
-        age: read_gene_table(file) for age, file in zip(ages, snakemake.input.genes, strict=True)
-    }
-    table = tabulate_ages(genes)
-    write_table(table, snakemake.output.kept)
+    files = zip(ages, snakemake.input.genes, strict=True)
+    table = tabulate_ages({age: GENE_TABLE.read(file) for age, file in files})
+    KEPT_BY_AGE.write(snakemake.output.kept, table)
     CHANGES.write(snakemake.output.changes, tabulate_changes(table, ages))
 
 

@@ -9,19 +9,16 @@ def main(snakemake, progress):
     from sparsekm.annotation.enrichment_file import ENRICHMENT
     from sparsekm.annotation.gene_matching import match_features
     from sparsekm.annotation.gene_set_file import read_gene_sets_file
-    from sparsekm.io.fit_file import read_fit
+    from sparsekm.io.fit_file import read_fits
     from sparsekm.io.normalised_file import read_features
 
     params, files = snakemake.params, snakemake.input
     sets = read_gene_sets_file(files.gene_sets)
-    weights = {
-        method: read_fit(file).weights
-        for method, file in zip(params.selecting, files.fits, strict=True)
-    }
+    fits = read_fits(params.selecting, files.fits)
     table = find_enriched(
         sets,
         match_features(read_features(files.normalised), sets),
-        group_features(weights),
+        group_features({method: fit.weights for method, fit in fits.items()}),
         term_size=tuple(params.term_size),
     )
     ENRICHMENT.write(snakemake.output.enrichment, table)

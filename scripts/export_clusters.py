@@ -6,18 +6,16 @@ from workflow_job import run
 def main(snakemake, progress):
     """Write each sample's clusters, and the data set with clusters, weights and scores."""
     from sparsekm.annotation.clusters_file import add_clusters, write_clusters
-    from sparsekm.io.cluster_table import write_cluster_table
-    from sparsekm.io.fit_file import read_fit
+    from sparsekm.io.cluster_table import CLUSTERS, tabulate_clusters
+    from sparsekm.io.fit_file import read_fits
     from sparsekm.io.normalised_file import read_anndata
 
-    fits = {
-        method: read_fit(file)
-        for method, file in zip(snakemake.params.methods, snakemake.input.fits, strict=True)
-    }
+    fits = read_fits(snakemake.params.methods, snakemake.input.fits)
     data = read_anndata(snakemake.input.normalised)
     add_clusters(data, fits)
     write_clusters(snakemake.output.data, data)
-    write_cluster_table(snakemake.output.table, data.obs_names, data.obs.get("label"), fits)
+    table = tabulate_clusters(data.obs_names, data.obs.get("label"), fits)
+    CLUSTERS.write(snakemake.output.table, table)
 
 
 run(main, snakemake)

@@ -5,11 +5,11 @@ from workflow_job import run
 
 def main(snakemake, progress):
     """Screen each age, and list which genes pass everywhere and what is wrong with the others."""
-    from sparsekm.atlas.common_genes import find_common_genes, write_common_genes
+    from sparsekm.atlas.common_genes import COMMON_GENES, find_common_genes
 
     expressions = dict(zip(snakemake.params.ages, snakemake.input.expressions, strict=True))
     table = find_common_genes(expressions, **snakemake.params.quality_control)
-    write_common_genes(table, snakemake.output.genes)
+    COMMON_GENES.write(snakemake.output.genes, table)
 
 
 run(main, snakemake)

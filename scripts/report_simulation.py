@@ -7,7 +7,7 @@ def main(snakemake, progress):
     """Write report.html, and every figure as SVG and PDF."""
     from pathlib import Path
 
-    from sparsekm.io.atomic import atomic_path, write_text
+    from sparsekm.io.atomic import write_text
     from sparsekm.reporting.simulation_results import load_simulation_result
     from sparsekm.reporting.simulation_section import render_simulation_page, view_simulation
 
@@ -20,14 +20,9 @@ def main(snakemake, progress):
         weights=files.simulated_weights,
     )
     view = view_simulation(result)
-    folder = Path(snakemake.output.figures)
-    folder.mkdir(parents=True, exist_ok=True)
-    for experiment in view.experiments:
-        for figure in experiment.figures:
-            write_text(figure.svg, folder / f"{figure.name}.svg")
-        for name, pdf in experiment.pdfs.items():
-            with atomic_path(folder / f"{name}.pdf") as temporary:
-                temporary.write_bytes(pdf)
+    Path(snakemake.output.figures).mkdir(parents=True, exist_ok=True)
+    for figure in view.figures:
+        figure.write(snakemake.output.figures)
     write_text(render_simulation_page(view), snakemake.output.report)
 
 

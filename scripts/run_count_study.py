@@ -6,12 +6,12 @@ from workflow_job import run
 
 def main(snakemake, progress):
     """Write a row per repetition and rule."""
-    from sparsekm.studies.tuning.count_comparison import CountEffort, compare_count_rules
+    from sparsekm.studies.tuning.count_comparison import compare_count_rules
 
     compare_replicates(
         snakemake,
         progress,
-        lambda data, effort, seed: compare_count_rules(data, CountEffort(**effort), seed=seed),
+        lambda data, effort, seed: compare_count_rules(data, **effort, seed=seed),
     )
 
 

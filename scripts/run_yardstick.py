@@ -7,7 +7,7 @@ def main(snakemake, progress):
     """Write a row per seed."""
     from sparsekm.io.atomic import write_table
     from sparsekm.pipeline.registry import get_method
-    from sparsekm.studies.yardstick.runner import GapEffort, run_seeds
+    from sparsekm.studies.yardstick.runner import run_seeds
 
     draws, effort = snakemake.params.draws, snakemake.params.effort
     table = run_seeds(
@@ -15,7 +15,7 @@ def main(snakemake, progress):
         get_method(snakemake.wildcards.method),
         range(draws["seed"], draws["seed"] + draws["seeds"]),
         max_samples=draws["max_samples"],
-        effort=GapEffort(**effort) if effort else None,
+        effort=effort,
         progress=progress.counting("seeds"),
     )
     write_table(table, snakemake.output.table)

@@ -8,7 +8,7 @@ def main(snakemake, progress):
     import pandas as pd
 
     from sparsekm.figures.style import figure_png, figure_svg
-    from sparsekm.io.atomic import atomic_path, write_table, write_text
+    from sparsekm.io.atomic import write_bytes, write_table, write_text
     from sparsekm.io.checked_table import infer_table
     from sparsekm.studies.yardstick.figure import yardstick_figure
     from sparsekm.studies.yardstick.published import read_published, set_beside
@@ -22,8 +22,7 @@ def main(snakemake, progress):
     write_table(count_wins(summary), made.overview)
     figure = yardstick_figure(table, summary)
     write_text(figure_svg(figure), made.svg)
-    with atomic_path(made.png) as temporary:
-        temporary.write_bytes(figure_png(figure))
+    write_bytes(figure_png(figure), made.png)
 
 
 run(main, snakemake)

@@ -5,12 +5,11 @@ import pandas as pd
 import pytest
 
 from sparsekm.annotation.gene_table import (
+    GENE_TABLE,
     gene_table,
     judge_features,
     primary_method,
     rank_scores,
-    read_gene_table,
-    write_gene_table,
 )
 
 
@@ -80,18 +79,18 @@ def test_one_sparse_method_alone_gives_no_verdict(var, fits):
 
 def test_table_survives_its_file(tmp_path, var, fits):
     table = gene_table(var, fits)
-    write_gene_table(table, tmp_path / "deep" / "genes.csv")
+    GENE_TABLE.write(tmp_path / "deep" / "genes.csv", table)
     pd.testing.assert_frame_equal(
-        read_gene_table(tmp_path / "deep" / "genes.csv"), table, check_dtype=False
+        GENE_TABLE.read(tmp_path / "deep" / "genes.csv"), table, check_dtype=False
     )
     assert [file.name for file in (tmp_path / "deep").iterdir()] == ["genes.csv"]
 
 
 def test_entrez_ids_stay_whole_numbers_beside_missing_ones(tmp_path, var, fits):
-    write_gene_table(gene_table(var, fits), tmp_path / "genes.csv")
+    GENE_TABLE.write(tmp_path / "genes.csv", gene_table(var, fits))
     text = (tmp_path / "genes.csv").read_text()
     assert "33.0" not in text
-    ids = read_gene_table(tmp_path / "genes.csv")["entrez_id"]
+    ids = GENE_TABLE.read(tmp_path / "genes.csv")["entrez_id"]
     assert ids.iloc[0] == 33
     assert pd.isna(ids.iloc[3])
 
@@ -100,14 +99,14 @@ def test_entrez_ids_stay_whole_numbers_beside_missing_ones(tmp_path, var, fits):
 def test_symbols_stay_the_strings_they_are(tmp_path, symbol):
     var = pd.DataFrame(index=[symbol, "other"])
     table = gene_table(var, {"l0": fit([2, 1], [1, 0])})
-    write_gene_table(table, tmp_path / "genes.csv")
-    assert list(read_gene_table(tmp_path / "genes.csv")["symbol"]) == [symbol, "other"]
+    GENE_TABLE.write(tmp_path / "genes.csv", table)
+    assert list(GENE_TABLE.read(tmp_path / "genes.csv")["symbol"]) == [symbol, "other"]
 
 
 def test_identifiers_that_are_words_stay_words(tmp_path):
     var = pd.DataFrame({"gene_id": ["Inv1", "Inv2"]}, index=["A", "B"])
-    write_gene_table(gene_table(var, {"l0": fit([2, 1], [1, 0])}), tmp_path / "genes.csv")
-    assert list(read_gene_table(tmp_path / "genes.csv")["gene_id"]) == ["Inv1", "Inv2"]
+    GENE_TABLE.write(tmp_path / "genes.csv", gene_table(var, {"l0": fit([2, 1], [1, 0])}))
+    assert list(GENE_TABLE.read(tmp_path / "genes.csv")["gene_id"]) == ["Inv1", "Inv2"]
 
 
 def test_fit_of_another_length_is_refused(var):
@@ -123,7 +122,7 @@ def test_no_fit_is_refused(var):
 def test_file_without_symbols_is_refused(tmp_path):
     (tmp_path / "genes.csv").write_text("gene,score_l0\nA,1\n")
     with pytest.raises(ValueError, match=r"should include \['symbol'\]"):
-        read_gene_table(tmp_path / "genes.csv")
+        GENE_TABLE.read(tmp_path / "genes.csv")
 
 
 def test_stability_and_further_columns_stand_beside_their_features(tmp_path, var, fits):
@@ -137,8 +136,8 @@ def test_stability_and_further_columns_stand_beside_their_features(tmp_path, var
     )
     stability = {"l0": np.array([0.1, 0.2, 0.3, 0.4])}
     table = gene_table(var, fits, stability=stability, further=further)
-    write_gene_table(table, tmp_path / "genes.csv")
-    read = read_gene_table(tmp_path / "genes.csv").set_index("symbol")
+    GENE_TABLE.write(tmp_path / "genes.csv", table)
+    read = GENE_TABLE.read(tmp_path / "genes.csv").set_index("symbol")
     assert list(read.loc[["A", "B", "C", "D"], "stability_l0"]) == [0.1, 0.2, 0.3, 0.4]
     assert "stability_l1" not in read
     assert list(read.loc[["A", "B", "C", "D"], "highest_cluster"]) == [0, 1, 2, 3]
@@ -150,8 +149,8 @@ def test_stability_and_further_columns_stand_beside_their_features(tmp_path, var
 
 def test_the_share_of_resamplings_that_keep_a_feature_stands_beside_it(tmp_path, var, fits):
     fits["l0"].selection_frequency = np.array([0.25, 0.5, 0.75, 1])
-    write_gene_table(gene_table(var, fits), tmp_path / "genes.csv")
-    read = read_gene_table(tmp_path / "genes.csv").set_index("symbol")
+    GENE_TABLE.write(tmp_path / "genes.csv", gene_table(var, fits))
+    read = GENE_TABLE.read(tmp_path / "genes.csv").set_index("symbol")
     assert list(read.loc[list("ABCD"), "selection_frequency_l0"]) == [0.25, 0.5, 0.75, 1]
     assert "selection_frequency_l1" not in read
     fits["l0"].selection_frequency = np.zeros(3)

@@ -15,11 +15,12 @@ from stand_in_server import StandInServer
 from sparsekm.atlas.allen import live_check
 from sparsekm.atlas.allen.client import Client
 from sparsekm.atlas.allen.live_check import Expectations, Grid, check_servers, write_findings
-from sparsekm.atlas.allen.plan import describe_plan, plan_retrieval, write_plan
+from sparsekm.atlas.allen.plan import describe_plan, plan_retrieval
 from sparsekm.atlas.manifest import read_manifest
 from sparsekm.atlas.retrieval import retrieve_age, retrieve_genes, retrieve_ontology
 from sparsekm.atlas.sources import open_source
 from sparsekm.atlas.vocabulary import AGES, TISSUES
+from sparsekm.io.atomic import write_table
 from sparsekm.network.errors import UnavailableError
 from sparsekm.network.gate import RequestGate
 from sparsekm.network.prefetch import fetch_in_order
@@ -190,7 +191,7 @@ def test_a_plan_tells_grids_and_bytes_and_asks_for_no_grid(
     assert plan["n_to_fetch"][0] == plan["bytes_to_fetch"][0] == 0
     stored = sum(entry.bytes for entry in direct if entry.role == "energy")
     assert plan["cached_bytes"][0] == stored
-    write_plan(plan, tmp_path / "plan.csv")
+    write_table(plan, tmp_path / "plan.csv")
     assert (tmp_path / "plan.csv").read_text().startswith("age,n_grids,n_cached,cached_bytes,")
 
 

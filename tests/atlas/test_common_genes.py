@@ -7,12 +7,13 @@ import pandas as pd
 import pytest
 
 from sparsekm.atlas.assembly import assemble_age
-from sparsekm.atlas.common_genes import find_common_genes, read_common_genes, write_common_genes
+from sparsekm.atlas.common_genes import COMMON_GENES, find_common_genes, read_common_genes
 from sparsekm.atlas.envelope import EnvelopeError
-from sparsekm.atlas.expression_file import describe_expression, read_expression, write_expression
+from sparsekm.atlas.expression_file import describe_expression, read_expression
 from sparsekm.atlas.gene_metadata import add_genes, parse_genes
 from sparsekm.atlas.normalisation import normalise_age
 from sparsekm.atlas.ontology import read_ontology
+from sparsekm.io.atomic_hdf5 import write_anndata
 
 AGES = ("E11.5", "P14")
 
@@ -30,7 +31,7 @@ def expressions(phantom_files, tmp_path_factory):
             data.X[:, 0] = 2.5
             data.X[::2, 1] = np.nan
         files[age] = folder / f"{age}.h5ad"
-        write_expression(files[age], data)
+        write_anndata(files[age], data)
     return files
 
 
@@ -59,7 +60,7 @@ def test_the_table_tells_what_is_wrong_at_which_age(table, expressions):
 def test_all_ages_end_up_with_the_same_genes_and_a_reason_for_each_other(
     table, expressions, tmp_path
 ):
-    write_common_genes(table.reset_index(), tmp_path / "common.csv")
+    COMMON_GENES.write(tmp_path / "common.csv", table.reset_index())
     common = read_common_genes(tmp_path / "common.csv")
     assert common == set(table["gene_id"][table["common"]])
     for age, file in expressions.items():
@@ -84,7 +85,7 @@ def test_stricter_thresholds_leave_fewer_genes_in_common(table, expressions):
 def test_nothing_in_common_is_an_error(expressions, tmp_path):
     data = read_expression(expressions["P14"])
     data.var["gene_id"] += 10**6
-    write_expression(tmp_path / "other.h5ad", data)
+    write_anndata(tmp_path / "other.h5ad", data)
     with pytest.raises(ValueError, match=r"n_common=0 of \d+ genes at E11.5, P14 should be >= 1"):
         find_common_genes({"E11.5": expressions["E11.5"], "P14": tmp_path / "other.h5ad"})
     with pytest.raises(ValueError, match="n_ages=0 should be >= 1"):

@@ -11,7 +11,6 @@ from sparsekm.atlas.expression_file import (
     add_truth,
     describe_expression,
     read_expression,
-    write_expression,
 )
 from sparsekm.atlas.grid import GridError
 from sparsekm.atlas.manifest import digest, read_manifest
@@ -20,6 +19,7 @@ from sparsekm.atlas.ontology import read_ontology
 from sparsekm.atlas.phantom.energies import draw_energy
 from sparsekm.atlas.retrieval import retrieve_age
 from sparsekm.atlas.sources import open_source
+from sparsekm.io.atomic_hdf5 import write_anndata
 from sparsekm.network.errors import NotFoundError
 
 
@@ -111,7 +111,7 @@ def test_the_expression_file_reads_back_exactly(matrix, phantom_files, tmp_path)
         settings={"tissue": ["brain"], "level": 3},
     )
     add_truth(data, phantom_files / "E11.5" / "truth.csv")
-    write_expression(tmp_path / "expression.h5ad", data)
+    write_anndata(tmp_path / "expression.h5ad", data)
     read = read_expression(tmp_path / "expression.h5ad")
     np.testing.assert_array_equal(read.X, matrix.X)
     assert read.X.dtype == np.float32

@@ -11,12 +11,13 @@ import pytest
 
 from sparsekm.atlas.assembly import assemble_age
 from sparsekm.atlas.common_genes import find_common_genes
-from sparsekm.atlas.expression_file import describe_expression, read_expression, write_expression
+from sparsekm.atlas.expression_file import describe_expression, read_expression
 from sparsekm.atlas.normalisation import normalise_age
 from sparsekm.atlas.ontology import parse_ontology
 from sparsekm.atlas.phantom.archives import pack_annotation, pack_energy
 from sparsekm.atlas.retrieval import retrieve_age
 from sparsekm.atlas.vocabulary import AGES
+from sparsekm.io.atomic_hdf5 import write_anndata
 
 MOST = 2.5
 DIMS = (24, 20, 24)
@@ -77,7 +78,7 @@ def large(tree, wrap, section_row, tmp_path_factory):
 def write_age(folder, ontology):
     matrix = assemble_age(folder, ontology, "P4")
     data = describe_expression(matrix, "P4", source="phantom", simulated=True, settings={})
-    write_expression(folder / "expression.h5ad", data)
+    write_anndata(folder / "expression.h5ad", data)
     return matrix.X.nbytes
 
 

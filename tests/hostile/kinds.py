@@ -42,7 +42,7 @@ from sparsekm.annotation.enrichment_file import ENRICHMENT
 from sparsekm.annotation.gene_set_file import read_gene_sets_file
 from sparsekm.annotation.gene_set_sources import read_gene_sets
 from sparsekm.annotation.gene_stability_file import read_stability
-from sparsekm.annotation.gene_table import read_gene_table
+from sparsekm.annotation.gene_table import GENE_TABLE
 from sparsekm.atlas.assembly import assemble_age
 from sparsekm.atlas.common_genes import read_common_genes
 from sparsekm.atlas.expression_file import add_truth, read_expression
@@ -52,7 +52,7 @@ from sparsekm.atlas.listing import read_listing
 from sparsekm.atlas.manifest import read_manifest
 from sparsekm.atlas.ontology import read_ontology
 from sparsekm.atlas.volume_header import parse_header
-from sparsekm.io.cluster_table import read_cluster_table
+from sparsekm.io.cluster_table import CLUSTERS
 from sparsekm.io.consensus_file import CONSENSUS
 from sparsekm.io.evidence_file import EVIDENCE
 from sparsekm.io.fit_file import read_fit
@@ -242,8 +242,8 @@ KINDS = [
     _table("consensus", "consensus.csv", CONSENSUS.read, agreement="f", chosen="b"),
     Kind("scores", "scores.csv", "text", _alone(SCORES.read_row), check_scores),
     Kind("evidence", "evidence.csv", "text", _alone(EVIDENCE.read_row), check_evidence),
-    _table("clusters", "clusters.csv", read_cluster_table, sample="O", label="O"),
-    _table("gene table", "genes.csv", read_gene_table, symbol="O"),
+    _table("clusters", "clusters.csv", CLUSTERS.read, sample="O", label="O"),
+    _table("gene table", "genes.csv", GENE_TABLE.read, symbol="O"),
     Kind(
         "stability",
         "stability.csv",

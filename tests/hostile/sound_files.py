@@ -18,17 +18,18 @@ from sparsekm.annotation.cluster_overlap import OVERLAP
 from sparsekm.annotation.enrichment_file import ENRICHMENT
 from sparsekm.annotation.gene_set_file import write_gene_sets
 from sparsekm.annotation.gene_set_sources import read_gene_sets
-from sparsekm.annotation.gene_table import gene_table, write_gene_table
+from sparsekm.annotation.gene_table import GENE_TABLE, gene_table
 from sparsekm.annotation.kept_by_age import CHANGES, tabulate_ages, tabulate_changes
 from sparsekm.atlas.assembly import assemble_age
-from sparsekm.atlas.common_genes import write_common_genes
-from sparsekm.atlas.expression_file import describe_expression, write_expression
+from sparsekm.atlas.common_genes import COMMON_GENES
+from sparsekm.atlas.expression_file import describe_expression
 from sparsekm.atlas.ontology import read_ontology
 from sparsekm.atlas.phantom.source import PhantomSource
 from sparsekm.atlas.retrieval import retrieve_age, retrieve_genes, retrieve_ontology
 from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.io.atomic import write_table
-from sparsekm.io.cluster_table import write_cluster_table
+from sparsekm.io.atomic_hdf5 import write_anndata
+from sparsekm.io.cluster_table import CLUSTERS, tabulate_clusters
 from sparsekm.io.consensus_file import CONSENSUS
 from sparsekm.io.evidence_file import EVIDENCE
 from sparsekm.io.fit_file import read_fit, write_fit
@@ -125,9 +126,9 @@ def _write_atlas(folder: Path) -> None:
     ontology = read_ontology(folder / "raw" / "ontology.json")
     matrix = assemble_age(folder / "raw" / AGE, ontology, AGE)
     data = describe_expression(matrix, AGE, source="phantom", simulated=True, settings={"level": 3})
-    write_expression(folder / "expression.h5ad", data[:40, :12].copy())
+    write_anndata(folder / "expression.h5ad", data[:40, :12].copy())
     table = data.var[["gene_id", "symbol"]].rename(columns={"symbol": "gene"})
-    write_common_genes(table.assign(common=True, **{AGE: ""}), folder / "common_genes.csv")
+    COMMON_GENES.write(folder / "common_genes.csv", table.assign(common=True, **{AGE: ""}))
     cache = BodyCache(folder / "cache")
     cache.put("energy.zip", CACHED_URL, b"a body")
 
@@ -251,9 +252,8 @@ def _write_results(folder: Path) -> None:
     RepetitionStore(folder / "store", DIGEST).keep(
         0, Repetition(metrics, rng.random(p), rng.random((4, 5)))
     )
-    write_gene_table(
-        gene_table(var, {"l0": fit}, stability={"l0": rng.random(p)}), folder / "genes.csv"
-    )
+    table = gene_table(var, {"l0": fit}, stability={"l0": rng.random(p)})
+    GENE_TABLE.write(folder / "genes.csv", table)
 
 
 def _write_tables(folder: Path) -> None:
@@ -283,7 +283,8 @@ def _write_tables(folder: Path) -> None:
     )
     fit = read_fit(folder / "tuned.h5")
     fits = {"l0": replace(fit, confidence=None), "sparse": fit}
-    write_cluster_table(folder / "clusters.csv", ["a", "NA", "1", *"bcdef"], KINDS_OF_SAMPLES, fits)
+    table = tabulate_clusters(["a", "NA", "1", *"bcdef"], KINDS_OF_SAMPLES, fits)
+    CLUSTERS.write(folder / "clusters.csv", table)
     consensus = pd.DataFrame(np.arange(10.0).reshape(2, 5) / 7, columns=list(CONSENSUS.columns)[:5])
     flags = {"admissible": [True, False], "chosen": [True, False]}
     CONSENSUS.write(folder / "consensus.csv", consensus.assign(n_selected=[1, 2], **flags))

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sparsekm.annotation.gene_table import gene_table, write_gene_table
+from sparsekm.annotation.gene_table import GENE_TABLE, gene_table
 from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.io.fit_file import read_fit, write_fit
 from sparsekm.io.normalised_file import write_normalised
@@ -102,7 +102,7 @@ def write_fits(folder, codes, p, var):
         files["fits"][method] = folder / method / "tuned.h5"
         files["scores"][method] = folder / method / "scores.csv"
     fits = {method: read_fit(file) for method, file in files["fits"].items()}
-    write_gene_table(gene_table(var, fits), folder / "genes.csv")
+    GENE_TABLE.write(folder / "genes.csv", gene_table(var, fits))
     return {**files, "genes": folder / "genes.csv"}
 
 

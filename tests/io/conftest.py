@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sound_files import ATTRIBUTES
 
 from sparsekm.cluster.sparsity_path import SparsityPath
 
@@ -26,14 +27,4 @@ def path(seed):
 
 @pytest.fixture
 def attributes():
-    return {
-        "method": "l0",
-        "dataset": "toy",
-        "n_clusters": 2,
-        "search": "auto",
-        "seed": 3,
-        "parameters": {"n_init": 10, "init": None},
-        "versions": {"numpy": "2.0"},
-        "input_digest": "ab",
-        "code_digest": "cd",
-    }
+    return dict(ATTRIBUTES)

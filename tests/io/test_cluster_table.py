@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from sparsekm.io.cluster_table import read_cluster_table, write_cluster_table
+from sparsekm.io.cluster_table import CLUSTERS, tabulate_clusters
 
 
 def fit(labels, confidence=None):
@@ -15,8 +15,8 @@ def fit(labels, confidence=None):
 def test_names_and_classes_stay_strings_and_clusters_numbers(tmp_path):
     file = tmp_path / "clusters.csv"
     fits = {"kmeans": fit([0, 1, 0]), "l0": fit([2, 1, 2])}
-    write_cluster_table(file, ["NA", "1", "a,b"], ["x", "nan", "2"], fits)
-    table = read_cluster_table(file)
+    CLUSTERS.write(file, tabulate_clusters(["NA", "1", "a,b"], ["x", "nan", "2"], fits))
+    table = CLUSTERS.read(file)
     assert table.columns.tolist() == ["sample", "label", "cluster_kmeans", "cluster_l0"]
     assert table["sample"].tolist() == ["NA", "1", "a,b"]
     assert table["label"].tolist() == ["x", "nan", "2"]
@@ -24,14 +24,14 @@ def test_names_and_classes_stay_strings_and_clusters_numbers(tmp_path):
 
 
 def test_without_known_classes_their_column_is_empty(tmp_path):
-    write_cluster_table(tmp_path / "c.csv", ["a", "b"], None, {"l0": fit([0, 1])})
+    CLUSTERS.write(tmp_path / "c.csv", tabulate_clusters(["a", "b"], None, {"l0": fit([0, 1])}))
     assert (tmp_path / "c.csv").read_text() == "sample,label,cluster_l0\na,,0\nb,,1\n"
 
 
 def test_confidence_stands_beside_the_clusters_of_a_method_that_resamples(tmp_path):
     fits = {"sparse": fit([0, 1], np.array([0.75, 1.0])), "l0": fit([0, 1])}
-    write_cluster_table(tmp_path / "c.csv", ["a", "b"], None, fits)
-    table = read_cluster_table(tmp_path / "c.csv")
+    CLUSTERS.write(tmp_path / "c.csv", tabulate_clusters(["a", "b"], None, fits))
+    table = CLUSTERS.read(tmp_path / "c.csv")
     assert table.columns.tolist()[2:] == ["cluster_sparse", "confidence_sparse", "cluster_l0"]
     assert table["confidence_sparse"].tolist() == [0.75, 1.0]
 
@@ -39,4 +39,4 @@ def test_confidence_stands_beside_the_clusters_of_a_method_that_resamples(tmp_pa
 def test_another_table_is_refused(tmp_path):
     (tmp_path / "c.csv").write_text("sample,label,l0\na,,0\n")
     with pytest.raises(ValueError, match="should be .* as rule export_clusters writes it"):
-        read_cluster_table(tmp_path / "c.csv")
+        CLUSTERS.read(tmp_path / "c.csv")

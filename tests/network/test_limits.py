@@ -71,7 +71,8 @@ def test_gates_on_the_same_folder_share_the_pace(make_gate, fake):
     assert times == pytest.approx([1000 + 0.25 * i for i in range(5)])
 
 
-def test_a_request_under_way_takes_a_place_until_it_ends(tmp_path):
+def most_at_once(gates):
+    """Pass each of the gates from six threads, and count how many were inside together."""
     inside, most, guard = [0], [0], threading.Lock()
 
     def work(gate):
@@ -83,10 +84,14 @@ def test_a_request_under_way_takes_a_place_until_it_ends(tmp_path):
             with guard:
                 inside[0] -= 1
 
-    gates = [RequestGate(tmp_path, per_second=1e6, at_once=2) for _ in range(2)]
     with ThreadPoolExecutor(6) as pool:
-        list(pool.map(work, gates * 6))
-    assert most[0] == 2
+        list(pool.map(work, gates))
+    return most[0]
+
+
+def test_a_request_under_way_takes_a_place_until_it_ends(tmp_path):
+    gates = [RequestGate(tmp_path, per_second=1e6, at_once=2) for _ in range(2)]
+    assert most_at_once(gates * 6) == 2
 
 
 def test_without_locks_on_files_the_limits_hold_within_a_process(tmp_path, monkeypatch):
@@ -95,20 +100,7 @@ def test_without_locks_on_files_the_limits_hold_within_a_process(tmp_path, monke
 
     monkeypatch.setattr(file_lock.fcntl, "flock", flock)
     gate = RequestGate(tmp_path, per_second=1e6, at_once=2)
-    inside, most, guard = [0], [0], threading.Lock()
-
-    def work(_):
-        with gate.passing():
-            with guard:
-                inside[0] += 1
-                most[0] = max(most[0], inside[0])
-            threading.Event().wait(0.01)
-            with guard:
-                inside[0] -= 1
-
-    with ThreadPoolExecutor(6) as pool:
-        list(pool.map(work, range(12)))
-    assert most[0] == 2
+    assert most_at_once([gate] * 12) == 2
 
 
 def test_a_killed_process_lets_go_of_its_place(tmp_path):

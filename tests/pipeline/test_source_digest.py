@@ -9,14 +9,14 @@ from sparsekm.pipeline.source_digest import source_digest, source_files
 FILES = {
     "__init__.py": "from sparsekm.unused import nothing\n",
     "unused.py": "",
-    "first.py": "from .inner import deep\nfrom ..sparsekm import alone\n",
+    "first.py": "from sparsekm.inner import deep\nfrom sparsekm import alone\n",
     "alone.py": "import numpy\n",
-    "inner/__init__.py": "from .other import thing\n",
+    "inner/__init__.py": "from sparsekm.inner.other import thing\n",
     "inner/deep.py": "def f():\n    import sparsekm.inner.deeper\n",
     "inner/deeper.py": "",
     "inner/other.py": "thing = 1\n",
     "inner/page.html": "<p>",
-    "apart/__init__.py": "from .one import name\n",
+    "apart/__init__.py": "from sparsekm.apart.one import name\n",
     "apart/one.py": "name = 1\n",
     "apart/two.py": "",
     "circle/a.py": "from sparsekm.circle import b\n",
@@ -214,3 +214,10 @@ def test_the_projects_own_scripts_use_what_they_should(project_root):
     assert "src/sparsekm/cluster/path.py" not in used("normalise_expression")
     assert "src/sparsekm/reporting/report.py" in used("report")
     assert not any(name.startswith("src/sparsekm/reporting/") for name in used("reference_path"))
+
+
+def test_how_methods_look_reruns_no_clustering(project_root):
+    drawn = "src/sparsekm/figures/palette.py"
+    for script in ("cluster_path", "reference_path", "resample_path", "tune_sparsity", "simulate"):
+        assert project_root / drawn not in source_files(project_root / "scripts" / f"{script}.py")
+    assert project_root / drawn in source_files(project_root / "scripts" / "report.py")

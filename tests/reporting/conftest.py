@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sparsekm.annotation.gene_table import gene_table, write_gene_table
+from sparsekm.annotation.gene_table import GENE_TABLE, gene_table
 from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.io.evidence_file import EVIDENCE
 from sparsekm.io.fit_file import Fit, read_fit, write_fit
@@ -152,7 +152,7 @@ def matrix_files(tmp_path_factory):
         folder, "toy", X, labels, kept, {"kmeans": 0.3125, "l1": 0.0625, "l0": 0.125}
     )
     fits = {method: read_fit(file) for method, file in files["fits"].items()}
-    write_gene_table(gene_table(var, fits), folder / "genes.csv")
+    GENE_TABLE.write(folder / "genes.csv", gene_table(var, fits))
     evidence = dict.fromkeys(EVIDENCE.columns, 1) | {
         "dataset": "toy",
         "method": "l0",

@@ -26,8 +26,6 @@ def overlap():
 
 def test_cluster_belongs_to_the_region_it_overlaps_most(overlap):
     assert overlap.best_region.to_dict() == {0: "A", 1: "A", 2: "C"}
-    assert overlap.purity.tolist() == [2 / 3, 1.0, 0.75]
-    assert overlap.unmatched_regions == ["B"]
 
 
 def test_tied_overlap_goes_to_the_first_region():

@@ -8,9 +8,12 @@ from sparsekm.annotation.cluster_overlap import overlap_clusters
 from sparsekm.atlas.phantom.sizes import REGIONS
 from sparsekm.atlas.phantom.structures import UPPER
 from sparsekm.figures.color_vision import VISIONS, color_distances, place_colors
-from sparsekm.figures.style import METHOD_LOOKS, categorical_colors, shades
+from sparsekm.figures.palette import METHOD_LOOKS
+from sparsekm.figures.style import categorical_colors, shades
 from sparsekm.reporting.age_figure import LOOKS
 from sparsekm.reporting.cluster_colors import color_clusters
+from sparsekm.reporting.simulation_figures import row_look
+from sparsekm.studies.paper.method_rows import METHOD_ROWS
 
 NOTICEABLE = 0.02
 ATLAS_COLORS = {region: f"#{UPPER[region][2]}" for region in REGIONS}
@@ -46,9 +49,10 @@ def test_colours_on_a_line_of_confusion_look_more_alike(vision, alike, apart):
 
 
 def test_colours_of_methods_verdicts_and_a_few_classes_stay_apart_for_every_reader():
-    methods = [look.color for look in METHOD_LOOKS.values()]
+    methods = {look.color for look in METHOD_LOOKS.values()}
+    methods |= {row_look(name).color for name, row in METHOD_ROWS.items() if not row.is_variant}
     verdicts = list(dict.fromkeys(LOOKS.values()))
-    for colors in (methods, verdicts, categorical_colors(7)):
+    for colors in (sorted(methods), verdicts, categorical_colors(7)):
         assert smallest_distance(colors) > 3 * NOTICEABLE
 
 

@@ -5,7 +5,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from sparsekm.annotation.gene_table import read_gene_table
+from sparsekm.annotation.gene_table import GENE_TABLE
 from sparsekm.reporting.figures import draw_figures
 from sparsekm.reporting.literature import Citations
 from sparsekm.reporting.methods_text import write_methods
@@ -95,7 +95,7 @@ def test_lowest_cer_is_bold(html):
 
 
 def test_gene_table_of_the_page_is_that_of_the_file(html, page, matrix_files):
-    genes = read_gene_table(matrix_files["genes"])
+    genes = GENE_TABLE.read(matrix_files["genes"])
     shown = [t for t in page.tables if t[0][0] == "symbol"][-1]
     assert [row[0] for row in shown[1:]] == genes["symbol"].tolist()
     column = shown[0].index("score ℓ₀")

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from sparsekm.annotation.cluster_overlap import tabulate_overlap
-from sparsekm.figures.style import DROPPED
+from sparsekm.figures.palette import DROPPED
 from sparsekm.metrics.partition_metrics import classification_error_rate
 from sparsekm.reporting.anatomy_view import view_anatomy
 from sparsekm.reporting.component_figure import component_figure

@@ -5,7 +5,7 @@ import dataclasses
 import pandas as pd
 import pytest
 
-from sparsekm.figures.style import METHOD_LOOKS
+from sparsekm.figures.palette import METHOD_LOOKS
 from sparsekm.reporting.simulation_figures import row_look
 from sparsekm.reporting.simulation_results import SimulationResult
 from sparsekm.reporting.simulation_section import (
@@ -155,8 +155,8 @@ def test_figures_are_drawn_for_experiments_1_2_and_4_the_same_each_time(result):
     assert names == ["experiment_1_overview", "experiment_2_cer", "experiment_4_cer"]
     for one, other in zip(first.experiments, again.experiments, strict=True):
         assert [figure.svg for figure in one.figures] == [figure.svg for figure in other.figures]
-        assert one.pdfs == other.pdfs
-        assert all(pdf.startswith(b"%PDF") for pdf in one.pdfs.values())
+        assert [figure.pdf for figure in one.figures] == [figure.pdf for figure in other.figures]
+        assert all(figure.pdf.startswith(b"%PDF") for figure in one.figures)
 
 
 @pytest.mark.parametrize(

@@ -9,11 +9,10 @@ from sparsekm.cluster.estimators import KMeans, L0KMeans
 from sparsekm.cluster.sparse_clustering import SparseClustering
 from sparsekm.simulation.gaussian_clusters import gaussian_clusters
 from sparsekm.studies.tuning.count_comparison import (
-    CountEffort,
     compare_count_rules,
     summarise_counts,
 )
-from sparsekm.studies.tuning.study_data import StudyData, autoregressive
+from sparsekm.studies.tuning.study_data import StudyData, draw_study_data
 from sparsekm.tuning.gap_search import GapSearch
 from sparsekm.tuning.number_of_clusters import (
     COUNT_RULES,
@@ -124,23 +123,26 @@ def test_an_estimator_that_cannot_be_tuned_for_a_number_is_refused(estimator):
         compare_cluster_counts(estimator, np.eye(30), [2])
 
 
-EFFORT = CountEffort([2, 3, 4, 9], 1, 2, 2, 2, min_cluster_size=3)
+EFFORT = {"values": [2, 3, 4, 9], "n_init": 1, "min_cluster_size": 3} | dict.fromkeys(
+    ("n_sparsities", "n_references", "n_splits"), 2
+)
 
 
 def test_the_study_leaves_out_numbers_that_there_is_no_room_for():
     data = simplex(3)
     few = np.sort(np.r_[:10, 20:30, 40:50])
     study = StudyData(data.X[few], 3, data.labels[few], None)
-    table = compare_count_rules(study, EFFORT, seed=0)
+    table = compare_count_rules(study, **EFFORT, seed=0)
     assert table["rule"].tolist() == ["gap", "stability", "excess"]
     assert (table["known"] == 3).all()
     assert table.set_index("rule")["chosen"]["excess"] == 3
 
 
 def test_the_study_asks_for_no_number_where_there_are_no_clusters():
-    data = autoregressive(rho=0, mu=0, n_features=20, n_relevant=5, random_state=0)
+    design = {"design": "autoregressive", "mu": 0, "n_features": 20, "n_relevant": 5}
+    data = draw_study_data("none", design, root=0, replicate=0)
     with pytest.raises(ValueError, match="number of clusters should be known"):
-        compare_count_rules(data, EFFORT, seed=0)
+        compare_count_rules(data, **EFFORT, seed=0)
 
 
 def test_the_summary_counts_how_often_the_known_number_is_chosen():

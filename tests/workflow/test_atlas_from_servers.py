@@ -10,12 +10,13 @@ from stand_in_server import StandInServer
 
 from sparsekm.atlas.assembly import assemble_age
 from sparsekm.atlas.common_genes import find_common_genes, read_common_genes
-from sparsekm.atlas.expression_file import describe_expression, read_expression, write_expression
+from sparsekm.atlas.expression_file import describe_expression, read_expression
 from sparsekm.atlas.manifest import read_manifest
 from sparsekm.atlas.normalisation import normalise_age
 from sparsekm.atlas.ontology import read_ontology
 from sparsekm.atlas.retrieval import retrieve_age, retrieve_ontology
 from sparsekm.atlas.sources import open_source
+from sparsekm.io.atomic_hdf5 import write_anndata
 
 # The run is made once in each process.
 pytestmark = pytest.mark.xdist_group("atlas from servers")
@@ -66,7 +67,7 @@ def direct(phantom, tmp_path_factory):
         retrieve_age(phantom, age, folder / age)
         matrix = assemble_age(folder / age, ontology, age)
         data = describe_expression(matrix, age, source="phantom", simulated=True, settings={})
-        write_expression(folder / f"{age}.h5ad", data)
+        write_anndata(folder / f"{age}.h5ad", data)
     return {age: folder / f"{age}.h5ad" for age in AGES}
 
 

@@ -5,7 +5,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sparsekm.io.cluster_table import read_cluster_table
+from sparsekm.io.cluster_table import CLUSTERS
 from sparsekm.io.fit_file import read_fit
 from sparsekm.io.normalised_file import read_normalised
 from sparsekm.io.score_file import SCORES
@@ -19,7 +19,7 @@ METHODS = ("kmeans", "l1", "l0", "sparse")
 @pytest.mark.parametrize("dataset", ["E11.5", "tumours", "cells"])
 def test_table_and_anndata_hold_the_tuned_fits(finished, dataset):
     folder = finished.root / "results" / dataset
-    table = read_cluster_table(folder / "clusters.csv")
+    table = CLUSTERS.read(folder / "clusters.csv")
     found = anndata.read_h5ad(folder / "clusters.h5ad")
     data = read_normalised(finished.root / "data" / dataset / "normalised.h5ad")
     np.testing.assert_array_equal(found.X, data.X)
@@ -41,7 +41,7 @@ def test_table_and_anndata_hold_the_tuned_fits(finished, dataset):
 def test_what_resampled_fits_say_of_samples_and_features_is_handed_on(finished):
     folder = finished.root / "results" / "tumours"
     fit = read_fit(folder / "sparse" / "tuned.h5")
-    table = read_cluster_table(folder / "clusters.csv")
+    table = CLUSTERS.read(folder / "clusters.csv")
     found = anndata.read_h5ad(folder / "clusters.h5ad")
     genes = pd.read_csv(folder / "genes.csv", index_col="symbol").loc[found.var_names]
     np.testing.assert_allclose(table["confidence_sparse"], fit.confidence)
@@ -53,7 +53,7 @@ def test_what_resampled_fits_say_of_samples_and_features_is_handed_on(finished):
 
 def test_known_classes_and_coordinates_are_handed_on(finished):
     folder = finished.root / "results"
-    table = read_cluster_table(folder / "tumours" / "clusters.csv")
+    table = CLUSTERS.read(folder / "tumours" / "clusters.csv")
     assert table["label"].tolist() == ["a"] * 12 + ["b"] * 12
     age = anndata.read_h5ad(folder / "E11.5" / "clusters.h5ad")
     assert age.obsm["spatial"].shape == (age.n_obs, 3)
@@ -68,7 +68,7 @@ def test_without_known_classes_only_the_error_rates_are_missing(finished):
         for name in ("tumours", "cells")
     )
     assert without == with_classes
-    assert set(read_cluster_table(folder / "cells" / "clusters.csv")["label"]) == {""}
+    assert set(CLUSTERS.read(folder / "cells" / "clusters.csv")["label"]) == {""}
     assert "label" not in anndata.read_h5ad(folder / "cells" / "clusters.h5ad").obs
     for method in METHODS:
         scores = SCORES.read_row(folder / "cells" / method / "scores.csv")

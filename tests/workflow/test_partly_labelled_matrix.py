@@ -4,7 +4,7 @@ import anndata
 import numpy as np
 import pandas as pd
 
-from sparsekm.io.cluster_table import read_cluster_table
+from sparsekm.io.cluster_table import CLUSTERS
 from sparsekm.metrics.partition_metrics import classification_error_rate
 
 
@@ -21,7 +21,7 @@ def test_samples_without_a_class_are_clustered_and_not_compared(fresh):
     run = fresh.snakemake("--cores", "2")
     assert run.returncode == 0, run.stdout
     results = fresh.root / "results"
-    found = read_cluster_table(results / "tumours" / "clusters.csv")
+    found = CLUSTERS.read(results / "tumours" / "clusters.csv")
     known = found["label"] != ""
     assert np.flatnonzero(~known).tolist() == [0, 5, 20]
     assert found["cluster_l0"].nunique() == 2

@@ -10,7 +10,7 @@ from benchmarks.workflow_jobs import benchmark
 
 from sparsekm.annotation.cluster_overlap import OVERLAP
 from sparsekm.annotation.enrichment_file import ENRICHMENT
-from sparsekm.annotation.gene_table import read_gene_table
+from sparsekm.annotation.gene_table import GENE_TABLE
 from sparsekm.atlas.manifest import digest, read_manifest
 from sparsekm.io.fit_file import read_fit
 from sparsekm.io.gap_file import GAP
@@ -155,7 +155,7 @@ def test_methods_share_their_references_seed(finished):
 
 def test_the_genes_of_an_age_are_annotated(finished):
     folder = finished.root / "results" / "E11.5"
-    genes = read_gene_table(folder / "genes.csv")
+    genes = GENE_TABLE.read(folder / "genes.csv")
     data = anndata.read_h5ad(finished.root / "data" / "E11.5" / "normalised.h5ad")
     assert sorted(genes["symbol"]) == sorted(data.var_names)
     for method in ("l0", "l1"):

@@ -13,11 +13,6 @@ def address_name(url: str) -> str:
     --------
     >>> address_name("https://example.org/ontology/go-basic.obo?release=1")
     'go-basic.obo'
-
-    Raises
-    ------
-    ValueError
-        If it ends in none.
     """
     name = PurePosixPath(unquote(urlsplit(url).path)).name
     if not name or "/" in name or name in (".", ".."):

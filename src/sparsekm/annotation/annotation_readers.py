@@ -21,22 +21,7 @@ _MOST_DIGITS = 18
 
 
 def read_gaf(file: str | Path) -> Iterator[Annotation]:
-    """Read a GAF 2 file, compressed by gzip or not; genes go by their symbol.
-
-    Parameters
-    ----------
-    file : path
-
-    Yields
-    ------
-    Annotation
-
-    Raises
-    ------
-    GeneSetError
-        If it does not say that it is GAF 2, or a line has other than 15 to 17 columns, no symbol,
-        no evidence, or a term whose id is none.
-    """
+    """Read a GAF 2 file, compressed by gzip or not; genes go by their symbol."""
     has_version = False
     for number, line in read_lines(file):
         if line.startswith("!"):
@@ -62,24 +47,7 @@ def read_gaf(file: str | Path) -> Iterator[Annotation]:
 
 
 def read_gene2go(file: str | Path, tax_id: str = MOUSE) -> Iterator[Annotation]:
-    """Read NCBI's gene2go, compressed by gzip or not; genes go by their Entrez id.
-
-    Parameters
-    ----------
-    file : path
-    tax_id : str
-        The organism; lines of others are skipped.
-
-    Yields
-    ------
-    Annotation
-
-    Raises
-    ------
-    GeneSetError
-        If the header is another, or a line has other than 8 columns, no evidence, or an id that
-        is none.
-    """
+    """Read NCBI's gene2go of one organism, compressed or not; genes go by their Entrez id."""
     for number, line in read_lines(file):
         cells = line.split("\t")
         if number == 1:

@@ -32,25 +32,7 @@ class Annotation:
 def collect_annotations(
     annotations: Iterable[Annotation], tree: TermTree, identifier: str, source: str = "annotations"
 ) -> GeneSets:
-    """Gather annotations into sets.
-
-    Parameters
-    ----------
-    annotations : iterable of Annotation
-    tree : TermTree
-    identifier : {"symbol", "entrez_id"}
-    source : str
-        Name to use in messages.
-
-    Returns
-    -------
-    GeneSets
-
-    Raises
-    ------
-    GeneSetError
-        If no annotation is left.
-    """
+    """Gather annotations into sets of genes named by `identifier`; at least one must be left."""
     direct: dict[str, set[str]] = {}
     claims: list[tuple[str, str]] = []
     counts: Counter[str] = Counter()

@@ -37,53 +37,27 @@ OVERLAP = TableFormat(
 
 @dataclass(frozen=True)
 class ClusterOverlap:
-    """Clusters against regions.
+    """Clusters (rows, by label) against regions (columns).
 
-    Attributes
-    ----------
-    counts : DataFrame of shape (K, n_regions)
-        Samples of each cluster (rows, by label) in each region (columns).
-        A cluster of which no sample's region is known has no row.
-    best_region : Series of length K
-        The region that holds most of the cluster's samples; ties go to the first region.
-    purity : Series of length K
-        Share of the cluster's samples that lie in its best region.
+    `counts` are the samples that both share; a cluster without a sample of a known region has no
+    row. `best_region` holds most of the cluster's samples; ties go to the first region.
     """
 
     counts: pd.DataFrame
     best_region: pd.Series
-    purity: pd.Series
-
-    @property
-    def unmatched_regions(self) -> list[str]:
-        """Regions that are the best region of no cluster."""
-        matched = set(self.best_region)
-        return [region for region in self.counts.columns if region not in matched]
 
 
 def overlap_clusters(labels: np.ndarray, regions: np.ndarray, order: list[str]) -> ClusterOverlap:
-    """Count the samples that each cluster shares with each region.
+    """Count the samples, of shape (n,), that each cluster shares with each region.
 
-    Parameters
-    ----------
-    labels : int array of shape (n,)
-    regions : array of str, shape (n,)
-        As `sparsekm.io.known_classes` describes them.
-    order : list of str
-        The regions in the order of the columns; it decides ties.
-
-    Returns
-    -------
-    overlap : ClusterOverlap
+    `order` gives the regions in the order of the columns, which decides ties.
     """
     known = is_known(regions)
     counts = pd.crosstab(
         pd.Series(np.asarray(labels)[known], name="cluster"),
         pd.Series(np.asarray(regions)[known], name="region"),
     ).reindex(columns=order, fill_value=0)
-    best = counts.idxmax(axis=1)
-    purity = counts.max(axis=1) / counts.sum(axis=1)
-    return ClusterOverlap(counts, best, purity)
+    return ClusterOverlap(counts, counts.idxmax(axis=1))
 
 
 def tabulate_overlap(
@@ -91,22 +65,12 @@ def tabulate_overlap(
     labels: np.ndarray | None,
     regions: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
-    """Tabulate clusters against known classes, for every method.
+    """Tabulate clusters against known classes, for every method, with the columns of `OVERLAP`.
 
-    Parameters
-    ----------
-    clusters : mapping of method name to int array of shape (n,)
-    labels : array of str, shape (n,), or None
-        Without known classes the table has no rows.
-    regions : DataFrame, optional
-        Columns acronym, name and color; its order decides ties. Classes that it does not have
-        follow in alphabetical order, without name and colour.
-
-    Returns
-    -------
-    table : DataFrame with the columns of `OVERLAP`
-        By method, cluster and falling ``n_shared``; ``is_best`` marks one row of each cluster,
-        whose ``share_of_cluster`` is the cluster's purity.
+    `regions` has the columns acronym, name and color, and its order decides ties; classes that it
+    lacks follow in alphabetical order, without name and colour. Rows are ordered by method, cluster
+    and falling ``n_shared``; ``is_best`` marks one row of each cluster, whose ``share_of_cluster``
+    is the cluster's purity. Without known classes there are no rows.
     """
     parts = (
         []

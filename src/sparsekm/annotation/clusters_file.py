@@ -31,19 +31,7 @@ from sparsekm.io.fit_file import Fit
 
 
 def add_clusters(data: anndata.AnnData, fits: Mapping[str, Fit]) -> None:
-    """Add what each method found to a data set, in place.
-
-    Parameters
-    ----------
-    data : AnnData of n samples and p features
-        As `sparsekm.io.normalised_file.read_anndata` gives it.
-    fits : mapping of method name to Fit
-
-    Raises
-    ------
-    ValueError
-        When a fit is of another number of samples or features.
-    """
+    """Add what each method found to a data set, in place."""
     found: dict[str, Any] = {}
     for method, fit in fits.items():
         if (len(fit.labels), len(fit.weights)) != data.shape:

@@ -31,17 +31,11 @@ from sparsekm.annotation.gene_sets import GeneSets
 
 
 def group_features(weights: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Group features by what the sparse methods say of them.
+    """Group features, as masks of shape (p,), by the weights that the sparse methods give them.
 
-    Parameters
-    ----------
-    weights : mapping of method name to array of shape (p,)
-
-    Returns
-    -------
-    groups : dict of name to bool array of shape (p,)
-        ``"kept"`` and ``"dropped"`` by l0, or by l1 where l0 did not run, or by sparse where
-        neither did; ``"only l1"`` where l0 and l1 ran. Empty where none of them did.
+    ``"kept"`` and ``"dropped"`` are by l0, or by l1 where l0 did not run, or by sparse where
+    neither did; ``"only l1"`` is there where l0 and l1 ran. Without any of them there are no
+    groups.
     """
     kept = {
         method: np.asarray(weights[method]) != 0
@@ -64,27 +58,11 @@ def find_enriched(
     *,
     term_size: tuple[int, int] = (5, 500),
 ) -> pd.DataFrame:
-    """Test every term within the size limits in every group.
+    """Test every term within the size limits in every group; columns are those of `ENRICHMENT`.
 
-    Parameters
-    ----------
-    sets : GeneSets
-    matched : MatchedFeatures
-        The genes analysed.
-    groups : mapping of name to bool array of shape (p,)
-        Features of each group. A gene is in a group with any of its features, but not among the
-        dropped where it is among the kept.
-    term_size : (int, int)
-        Smallest and largest number of genes analysed that a term to test may have.
-
-    Returns
-    -------
-    table : DataFrame with the columns of `enrichment_file.ENRICHMENT`
-
-    Raises
-    ------
-    ValueError
-        If the size limits are none.
+    A gene is in a group with any of its features, but not among the dropped if it is among the
+    kept. `term_size` is the smallest and the largest number of the genes analysed that a term may
+    have.
     """
     low, high = term_size
     if not 1 <= low <= high:

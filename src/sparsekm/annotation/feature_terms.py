@@ -7,21 +7,9 @@ from sparsekm.annotation.gene_sets import GeneSets
 
 
 def list_terms(sets: GeneSets, matched: MatchedFeatures, most: int = 5, largest: int = 500) -> list:
-    """Name the most specific terms of each feature.
+    """Name the most specific terms of each feature, joined by "; ", smallest first.
 
-    Parameters
-    ----------
-    sets : GeneSets
-    matched : MatchedFeatures
-    most : int
-        Terms of a feature to name.
-    largest : int
-        Genes that a term may have, of all its genes.
-
-    Returns
-    -------
-    terms : list of p str
-        Names joined by ``"; "``, the terms with the fewest genes first.
+    At most `most` are named, of terms with at most `largest` genes.
     """
     by_gene: dict[int, list[str]] = {}
     sizes = [members.size for members in sets.members]

@@ -53,16 +53,8 @@ class MatchedFeatures:
 def match_features(var: pd.DataFrame, sets: GeneSets) -> MatchedFeatures:
     """Look the features of a data set up among the genes of gene sets.
 
-    Parameters
-    ----------
-    var : DataFrame of p rows
-        The index holds symbols; the columns ``entrez_id`` and ``aliases`` (joined by ``;``) are
-        used where present.
-    sets : GeneSets
-
-    Returns
-    -------
-    MatchedFeatures
+    The index of `var` holds symbols; its columns ``entrez_id`` and ``aliases`` (joined by ``;``)
+    are used where present.
     """
     place = {gene: at for at, gene in enumerate(sets.genes)}
     symbols = [str(symbol) for symbol in var.index]

@@ -16,7 +16,6 @@ from sparsekm.annotation.annotation_readers import read_gaf, read_gene2go
 from sparsekm.annotation.gmt_reader import read_gmt
 from sparsekm.annotation.obo_reader import read_obo
 from sparsekm.annotation.text_lines import GeneSetError
-from sparsekm.atlas.allen.source import describe_client
 from sparsekm.io.atomic import atomic_path
 from sparsekm.network.cache import BodyCache
 from sparsekm.network.errors import RefusedError
@@ -49,31 +48,8 @@ def fetch_gene_sets(
 ) -> None:
     """Fetch a file from the cache or from its address, whole and readable or not at all.
 
-    Parameters
-    ----------
-    url : str
-    file : path
-        Where to store it.
-    kind : {"gmt", "gaf", "gene2go", "obo"}
-        The format it should have.
-    cache : path
-        Folder for what was fetched.
-    requests_per_second : float
-    contact : str
-        An address for the servers' operators.
-    patience : Patience, optional
-        How often to try.
-    **timeouts : float
-        As in `sparsekm.network.transport.Transport`.
-
-    Raises
-    ------
-    NotFoundError, UnavailableError
-        If the server does not have the file, or cannot give it now.
-    RefusedError
-        If the server refuses, or what it sent does not have the format.
-    ValueError
-        If there is no such format.
+    A body without the format `kind` is refused (`RefusedError`); `timeouts` are those of
+    `Transport`.
     """
     if kind not in _READERS:
         raise ValueError(f"kind={kind!r} should be one of {list(_READERS)}.")
@@ -82,7 +58,7 @@ def fetch_gene_sets(
     is_new = body is None
     if is_new:
         gate = RequestGate(Path(cache) / "limits", per_second=requests_per_second, at_once=1)
-        transport = Transport(gate, describe_client(contact), **timeouts)
+        transport = Transport(gate, contact, **timeouts)
         body = (patience or Patience()).call(lambda: transport.get(url, most=MOST_BYTES), url)
     with atomic_path(file) as temporary:
         temporary.write_bytes(body)

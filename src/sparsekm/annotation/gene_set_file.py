@@ -42,13 +42,7 @@ def write_gene_sets(file: str | Path, sets: GeneSets) -> None:
 
 
 def read_gene_sets_file(file: str | Path) -> GeneSets:
-    """Read gene sets, checking everything.
-
-    Raises
-    ------
-    DamagedFileError
-        When the file is truncated, or its parts are missing or disagree.
-    """
+    """Read gene sets, checking everything."""
     with open_checked(file, _RULE) as opened:
         try:
             identifier = str(opened.attrs["identifier"])

@@ -21,28 +21,10 @@ def read_gene_sets(
     *,
     identifier: str = "symbol",
 ) -> GeneSets:
-    """Read the gene sets of a source.
+    """Read the gene sets of a source: "gmt", or annotations of genes ("gene2go", "gaf").
 
-    Parameters
-    ----------
-    source : {"gmt", "gene2go", "gaf"}
-    file : path
-        Gene sets (gmt) or annotations of genes.
-    ontology : path, optional
-        The terms in OBO format, which annotations need.
-    identifier : {"symbol", "entrez_id"}
-        By what a GMT file names genes; the others are of one kind.
-
-    Returns
-    -------
-    GeneSets
-
-    Raises
-    ------
-    GeneSetError
-        If a file breaks its format.
-    ValueError
-        If there is no such source, or annotations come without an ontology.
+    Annotations need an ontology, the terms in OBO format. `identifier`, "symbol" or "entrez_id", is
+    how a GMT file names genes; each of the others names them in one way.
     """
     if source not in SOURCES:
         raise ValueError(f"source={source!r} should be one of {list(SOURCES)}.")

@@ -17,17 +17,14 @@ class GeneSets:
     Attributes
     ----------
     identifier : {"symbol", "entrez_id"}
-        By what genes are named.
-    genes : tuple of str, ascending
-    terms : tuple of str, ascending
-    names : tuple of str
-        What each term is called.
+        How genes are named.
+    genes, terms : tuple of str, ascending
     members : tuple of int arrays
         Positions in `genes`, ascending, of each term.
     synonyms : mapping of str to str
         Other names of genes, where they are unambiguous.
     notes : mapping of str to int
-        What was read, mapped and left out, counted.
+        How much was read, mapped and left out.
     obsolete : tuple of str
         Obsolete terms that genes were annotated with; left out.
     """
@@ -51,22 +48,7 @@ def build_gene_sets(
     notes: Mapping[str, int] | None = None,
     obsolete: Iterable[str] = (),
 ) -> GeneSets:
-    """Put terms and genes into their order.
-
-    Parameters
-    ----------
-    identifier : {"symbol", "entrez_id"}
-    members : mapping of term to genes
-    names : mapping of term to name
-        A term without one goes by itself.
-    synonyms, notes, obsolete
-        As in `GeneSets`.
-
-    Raises
-    ------
-    ValueError
-        If the identifier is another.
-    """
+    """Put terms and genes into their order; a term without a name goes by its id."""
     if identifier not in IDENTIFIERS:
         raise ValueError(f"identifier={identifier!r} should be one of {list(IDENTIFIERS)}.")
     terms = tuple(sorted(members))
@@ -88,16 +70,9 @@ def build_gene_sets(
 
 
 def unique_synonyms(claims: Iterable[tuple[str, str]], symbols: set[str]) -> dict[str, str]:
-    """Keep the synonyms that mean one gene and are not themselves the symbol of one.
+    """Map synonyms to symbols: those that mean one gene and are not themselves a symbol.
 
-    Parameters
-    ----------
-    claims : iterable of (synonym, symbol)
-    symbols : set of str
-
-    Returns
-    -------
-    synonyms : dict of synonym to symbol
+    Claims are pairs of a synonym and the symbol that it may mean.
     """
     meant: dict[str, set[str]] = {}
     for synonym, symbol in claims:

@@ -39,23 +39,7 @@ def write_stability(
 
 
 def read_stability(file: str | Path, symbols: Sequence[str]) -> np.ndarray:
-    """Read the share of subsamples that keep each feature.
-
-    Parameters
-    ----------
-    file : path
-    symbols : sequence of str
-        The features that the file should be about, in its order.
-
-    Returns
-    -------
-    stability : float64 array of shape (p,), in [0, 1]
-
-    Raises
-    ------
-    ValueError
-        If it is about other features, or its counts make no shares.
-    """
+    """Read the share of subsamples, in [0, 1], that keep each of these features in their order."""
     table = _FORMAT.read(file)
     if list(table["symbol"]) != [str(s) for s in symbols]:
         raise DamagedFileError(

@@ -11,44 +11,42 @@ names of gene sets that it is in. This module defines the file ``genes.csv``.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import Protocol
 
 import numpy as np
 import pandas as pd
 
-from sparsekm.io.atomic import write_table
 from sparsekm.io.checked_table import (
     FLAG,
+    IDENTIFIER,
     NUMBER,
     NUMBER_OR_NOTHING,
     WHOLE,
-    WHOLE_OR_NOTHING,
     WORD,
-    convert_columns,
-    read_words,
-    require_columns,
 )
+from sparsekm.io.table_format import TableFormat
 
 VERDICTS = ("kept by both", "only l0", "only l1", "neither")
 """What l0 and l1 together say about a feature, in the order of tables."""
 
 _PREFERRED_ORDER = ("l0", "l1", "sparse", "kmeans")
 _IDENTIFIERS = ("entrez_id", "gene_id")
-_PLANTED = ("planted_kind", "planted_regions")
-_WORDS = ("highest_label", "terms")
-_RULE = "annotate_genes"
-_KINDS = {
-    "rank_": WHOLE,
-    "score_": NUMBER,
-    "weight_": NUMBER,
-    "stability_": NUMBER,
-    "selection_frequency_": NUMBER,
-    "highest_cluster": WHOLE,
-    # No spread, no effect size: an empty cell among numbers.
-    "effect_": NUMBER_OR_NOTHING,
-}
-_DESCRIPTIVE_COLUMNS = ("name", *_IDENTIFIERS, "relevant", *_PLANTED)
+_DESCRIPTIVE_COLUMNS = ("name", *_IDENTIFIERS, "relevant", "planted_kind", "planted_regions")
+GENE_TABLE = TableFormat(
+    "annotate_genes",
+    # A gene may be called "NA", "nan" or "1": symbols and names stay the strings they are.
+    {"symbol": WORD},
+    others={
+        **dict.fromkeys(_IDENTIFIERS, IDENTIFIER),
+        "relevant": FLAG,
+        "rank_": WHOLE,
+        **dict.fromkeys(("score_", "weight_", "stability_", "selection_frequency_"), NUMBER),
+        "highest_cluster": WHOLE,
+        # No spread, no effect size: an empty cell among numbers.
+        "effect_": NUMBER_OR_NOTHING,
+        "": WORD,
+    },
+)
 
 
 class FeatureFit(Protocol):
@@ -61,16 +59,8 @@ class FeatureFit(Protocol):
 def rank_scores(scores: np.ndarray) -> np.ndarray:
     """Rank features by descending score, the highest being 1.
 
-    Ties go to the lowest index, as they do when the features are chosen; so the s features kept
-    by l0 are those of rank 1 to s.
-
-    Parameters
-    ----------
-    scores : array of shape (p,)
-
-    Returns
-    -------
-    ranks : int64 array of shape (p,)
+    Ties go to the lowest index, as they do when the features are chosen; so the s features kept by
+    l0 are those of rank 1 to s.
 
     Examples
     --------
@@ -85,18 +75,7 @@ def rank_scores(scores: np.ndarray) -> np.ndarray:
 
 
 def judge_features(l0_weights: np.ndarray, l1_weights: np.ndarray) -> np.ndarray:
-    """Say for each feature which of the two sparse methods keeps it.
-
-    Parameters
-    ----------
-    l0_weights, l1_weights : arrays of shape (p,)
-        A feature is kept where its weight is not zero.
-
-    Returns
-    -------
-    verdicts : array of str, shape (p,)
-        One of ``VERDICTS``.
-    """
+    """Say for each feature, by one of `VERDICTS`, which method gives it a weight."""
     l0_keeps = np.asarray(l0_weights) != 0
     l1_keeps = np.asarray(l1_weights) != 0
     return np.select(
@@ -178,32 +157,6 @@ def gene_table(
     return table.sort_values(f"rank_{methods[0]}", kind="stable", ignore_index=True)
 
 
-def write_gene_table(table: pd.DataFrame, file: str | Path) -> None:
-    """Write the table as UTF-8 CSV, whole or not at all."""
-    write_table(table, file)
-
-
-def read_gene_table(file: str | Path) -> pd.DataFrame:
-    """Read a table written by `write_gene_table`.
-
-    A gene may be called "NA", "nan" or "1": symbols and names stay the strings they are.
-    """
-    table = read_words(file, _RULE)
-    require_columns(file, table, ["symbol"], _RULE)
-    kinds = {name: _kind_of(name, table[name]) for name in table.columns}
-    return convert_columns(file, table, kinds, _RULE)
-
-
-def _kind_of(column: str, cells: pd.Series) -> str:
-    """Say what the cells of a column should be; the columns depend on what ran."""
-    if column in _IDENTIFIERS:
-        # Other identifiers than numbers stay words.
-        return WHOLE_OR_NOTHING if cells.str.fullmatch("[0-9]{0,18}").all() else WORD
-    if column == "relevant":
-        return FLAG
-    return next((kind for start, kind in _KINDS.items() if column.startswith(start)), WORD)
-
-
 def _as_identifiers(column: pd.Series) -> pd.Series:
     """Undo the floats that missing values make of integer identifiers (123.0 is 123)."""
     if column.name in _IDENTIFIERS and pd.api.types.is_float_dtype(column):
@@ -212,13 +165,7 @@ def _as_identifiers(column: pd.Series) -> pd.Series:
 
 
 def primary_method(methods: Iterable[str]) -> str:
-    """Name the method whose clusters and choice of features a table speaks of: l0 if it ran.
-
-    Raises
-    ------
-    ValueError
-        When there is no method.
-    """
+    """Name the method whose clusters and choice of features a table speaks of: l0 if it ran."""
     methods = list(methods)
     if not methods:
         raise ValueError(f"methods={methods} should hold at least one method.")

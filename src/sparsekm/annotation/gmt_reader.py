@@ -14,24 +14,9 @@ _NO_NAMES = ("", "na", "n/a", "none")
 
 
 def read_gmt(file: str | Path, identifier: str = "symbol") -> GeneSets:
-    """Read a GMT file, compressed by gzip or not.
+    """Read a GMT file, compressed by gzip or not, that names genes by `identifier`.
 
-    Parameters
-    ----------
-    file : path
-    identifier : {"symbol", "entrez_id"}
-        By what it names genes.
-
-    Returns
-    -------
-    GeneSets
-        A description that says nothing, or is an address, does not count as a name.
-
-    Raises
-    ------
-    GeneSetError
-        If a line has fewer than three columns, an empty one between others, or a term that was
-        there before; if an Entrez id is none; if there is no term at all.
+    A description that says nothing, or is an address, does not count as a name.
     """
     members: dict[str, set[str]] = {}
     names: dict[str, str] = {}

@@ -18,13 +18,7 @@ import pandas as pd
 
 from sparsekm.annotation.gene_table import VERDICTS
 from sparsekm.io.checked_hdf5 import DamagedFileError
-from sparsekm.io.checked_table import (
-    WHOLE,
-    WORD,
-    convert_columns,
-    read_words,
-    require_columns,
-)
+from sparsekm.io.checked_table import WHOLE, WORD
 from sparsekm.io.table_format import TableFormat
 
 KEPT, DROPPED = "kept", "dropped"
@@ -32,7 +26,11 @@ KEEPING = (VERDICTS[0], VERDICTS[1], KEPT)
 """What may be said of a gene that the method in question keeps."""
 
 _RULE = "compare_ages"
-_FIXED = {"symbol": WORD, "n_analysed": WHOLE, "n_kept": WHOLE, "first": WORD, "last": WORD}
+KEPT_BY_AGE = TableFormat(
+    _RULE,
+    {"symbol": WORD, "n_analysed": WHOLE, "n_kept": WHOLE, "first": WORD, "last": WORD},
+    others={"": WORD},
+)
 _KINDS = ("enter", "leave", "stay")
 CHANGES = TableFormat(
     _RULE,
@@ -46,18 +44,10 @@ CHANGES = TableFormat(
 
 
 def tabulate_ages(genes: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """Say of every gene at every age whether it is kept.
+    """Say of every gene at every age whether it is kept, from the tables of genes by age.
 
-    Parameters
-    ----------
-    genes : mapping of age to gene table
-        In the order of the ages; tables as `sparsekm.annotation.gene_table.gene_table` makes them.
-        A gene is kept by l0, or by l1 where l0 did not run, or by sparse where neither did.
-
-    Returns
-    -------
-    table : DataFrame
-        See the module. Genes kept at most ages come first, and of these those kept earliest.
+    A gene is kept by l0, or by l1 where l0 did not run, or by sparse where neither did. Genes kept
+    at most ages come first, and of these those kept earliest.
     """
     said = {age: _judge(table) for age, table in genes.items()}
     symbols = sorted(set().union(*(words.index for words in said.values())))
@@ -93,18 +83,7 @@ def _judge(genes: pd.DataFrame) -> pd.Series:
 
 
 def tabulate_changes(table: pd.DataFrame, ages: Sequence[str]) -> pd.DataFrame:
-    """List who enters, leaves and stays between neighbouring ages.
-
-    Parameters
-    ----------
-    table : DataFrame
-        As `tabulate_ages` returns it.
-    ages : sequence of str
-
-    Returns
-    -------
-    changes : DataFrame with the columns of `CHANGES`
-    """
+    """List which genes enter, leave and stay between neighbouring ages of `tabulate_ages`."""
     rows = []
     for earlier, later in pairwise(ages):
         both = table[(table[earlier] != "") & (table[later] != "")]
@@ -124,10 +103,9 @@ def tabulate_changes(table: pd.DataFrame, ages: Sequence[str]) -> pd.DataFrame:
 
 def read_ages(file: str | Path) -> tuple[pd.DataFrame, list[str]]:
     """Read ``kept_by_age.csv``: the table, and its ages in their order."""
-    table = read_words(file, _RULE)
-    require_columns(file, table, _FIXED, _RULE)
-    ages = [column for column in table.columns if column not in _FIXED]
+    table = KEPT_BY_AGE.read(file)
+    ages = [column for column in table.columns if column not in KEPT_BY_AGE.columns]
     said = {"", KEPT, DROPPED, *VERDICTS}
     if not table[ages].isin(said).all(axis=None):
         raise DamagedFileError(file, f"of a gene should be said one of {sorted(said)}", _RULE)
-    return convert_columns(file, table, _FIXED, _RULE), ages
+    return table, ages

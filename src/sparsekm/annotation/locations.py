@@ -16,24 +16,13 @@ from sparsekm.io.matrix_file import RowSource, row_blocks
 
 
 def find_highest(X: RowSource, codes: np.ndarray, n_groups: int) -> tuple[np.ndarray, np.ndarray]:
-    """Find the group in which each feature has its largest mean.
+    """Find the group in which each feature has its largest mean, and its effect size there.
 
-    Parameters
-    ----------
-    X : array of shape (n, p), or what gives its rows
-        It is read twice, a block of samples at a time.
-    codes : int array of shape (n,)
-        Groups in ``range(n_groups)``; one may have no samples. Samples of -1 are left out.
-    n_groups : int
-
-    Returns
-    -------
-    group : int64 array of shape (p,)
-        Ties go to the lowest group.
-    effect : float64 array of shape (p,)
-        Cohen's d, at least 0. NaN where no spread is left to compare with: all samples are in one
-        group, or the feature is constant in both parts. A constant feature is highest in the first
-        group.
+    `X`, of shape (n, p), is read twice, a block of samples at a time. `codes` are groups in
+    ``range(n_groups)``, of which one may have no samples; samples of -1 are left out. Ties go to
+    the lowest group. The effect is Cohen's d, at least 0, or NaN where no spread is left to compare
+    with: all samples are in one group, or the feature is constant in both parts. A constant feature
+    is highest in the first group.
 
     Examples
     --------
@@ -86,21 +75,9 @@ def _grouped_blocks(X: RowSource, codes: np.ndarray) -> Iterator[tuple[np.ndarra
 def locate_features(
     X: RowSource, clusters: np.ndarray, labels: np.ndarray | None = None
 ) -> pd.DataFrame:
-    """Tabulate in which cluster, and in which known class, each feature is highest.
+    """Tabulate in which cluster, and in which known class, each feature is highest, and how much.
 
-    Parameters
-    ----------
-    X : array of shape (n, p), or what gives its rows
-    clusters : int array of shape (n,)
-        Labels in ``range(K)``.
-    labels : array of str, shape (n,), optional
-        Known classes, as the regions of an atlas. Samples without one are left out.
-
-    Returns
-    -------
-    table : DataFrame of p rows
-        Columns ``highest_cluster`` and ``effect_cluster``, and where labels are known
-        ``highest_label`` and ``effect_label``.
+    Clusters are numbers in ``range(K)``; samples without a known class are left out of the classes.
     """
     clusters = np.asarray(clusters)
     highest, effect = find_highest(X, clusters, int(clusters.max()) + 1)

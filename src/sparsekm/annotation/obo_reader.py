@@ -15,7 +15,6 @@ class Term:
 
     id: str
     name: str = ""
-    namespace: str = ""
     parents: dict[str, int] = field(default_factory=dict)
     alternatives: dict[str, int] = field(default_factory=dict)
     is_obsolete: bool = False
@@ -23,15 +22,9 @@ class Term:
 
 @dataclass(frozen=True)
 class TermTree:
-    """Terms with all their ancestors.
+    """Terms by id, obsolete ones included; of each that is not obsolete all ancestors and itself.
 
-    Attributes
-    ----------
-    terms : dict of id to Term
-        Obsolete ones included.
-    ancestors : dict of id to frozenset of ids
-        Of every term that is not obsolete; itself included.
-    alternatives : dict of other id to id
+    `alternatives` map other ids of a term to its id.
     """
 
     terms: dict[str, Term]
@@ -46,22 +39,8 @@ class TermTree:
 def read_obo(file: str | Path, *, relations: tuple[str, ...] = ("part_of",)) -> TermTree:
     """Read an ontology, compressed by gzip or not.
 
-    Parameters
-    ----------
-    file : path
-    relations : tuple of str
-        Relationships that lead to ancestors besides ``is_a``. A gene that serves a part serves
-        the whole; one that regulates a process need not be part of it.
-
-    Returns
-    -------
-    TermTree
-
-    Raises
-    ------
-    GeneSetError
-        If the file does not begin as OBO does, a term has no id or one that was there before, a
-        parent is no term or an obsolete one, or ancestors lead in a circle.
+    `relations` lead to ancestors besides ``is_a``: a gene that serves a part serves the whole; one
+    that regulates a process need not be part of it.
     """
     terms = {}
     for term, number in _read_terms(file, relations):
@@ -118,8 +97,6 @@ def _take(term: Term, tag: str, value: str, number: int, relations: tuple[str, .
         term.id = bare
     elif tag == "name":
         term.name = value
-    elif tag == "namespace":
-        term.namespace = bare
     elif tag == "alt_id":
         term.alternatives[bare] = number
     elif tag == "is_obsolete":

@@ -22,19 +22,10 @@ from sparsekm.pipeline.seeds import derive_seed
 
 
 def draw_half(n_samples: int, index: int, seed: int) -> np.ndarray:
-    """Draw half of the samples, rounded up, without replacement.
+    """Draw half of the samples, rounded up, without replacement; rows ascend.
 
-    Parameters
-    ----------
-    n_samples : int
-    index : int
-        Number of the subsample. It and the seed alone decide, so that more subsamples leave the
-        first ones as they are, and all methods see the same ones.
-    seed : int
-
-    Returns
-    -------
-    rows : int array of shape (ceil(n_samples / 2),), ascending
+    The number of the subsample and the seed alone decide: more subsamples leave the first ones as
+    they are, and all methods see the same ones.
     """
     rng = np.random.default_rng(derive_seed(seed, "half", index))
     return np.sort(rng.permutation(n_samples)[: (n_samples + 1) // 2])
@@ -51,28 +42,9 @@ def count_kept(
 ) -> np.ndarray:
     """Count in how many half-samples each feature is kept.
 
-    Parameters
-    ----------
-    X : array of shape (n, p)
-    estimator : L0KMeans or L1KMeans
-        With its sparsity set; it is cloned. Its alternation starts from the labels alone. A
-        cluster without samples in a half is one cluster less there, and the smallest cluster
-        allowed is half of what it is for all samples.
-    labels : int array of shape (n,)
-        The tuned clusters.
-    n_subsamples : int
-    seed : int
-    progress : callable, optional
-        Called as ``progress(done, total)`` after each subsample.
-
-    Returns
-    -------
-    counts : int64 array of shape (p,)
-
-    Raises
-    ------
-    ValueError
-        If ``n_subsamples < 1``, or the labels are not one per sample.
+    The estimator, `L0KMeans` or `L1KMeans` with its sparsity set, is cloned, and its alternation
+    starts from the tuned labels alone. A cluster without samples in a half is one cluster less
+    there, and the smallest cluster allowed is half of what it is for all samples.
     """
     if n_subsamples < 1:
         raise ValueError(f"n_subsamples={n_subsamples} should be >= 1.")

@@ -25,25 +25,7 @@ def at(file: str | Path, line: int, column: int | None = None) -> str:
 
 
 def read_lines(file: str | Path) -> Iterator[tuple[int, str]]:
-    """Read a UTF-8 file line by line, compressed by gzip or not.
-
-    Parameters
-    ----------
-    file : path
-
-    Yields
-    ------
-    number : int
-        From 1.
-    line : str
-        Without its end.
-
-    Raises
-    ------
-    GeneSetError
-        If a line is no UTF-8 or holds a NUL, or the compressed file is cut short or damaged.
-    FileNotFoundError
-    """
+    """Yield the lines of a UTF-8 file, compressed by gzip or not, with their numbers from 1."""
     file = Path(file)
     if not file.is_file():
         raise FileNotFoundError(f"{file}: no such file.")

@@ -78,36 +78,14 @@ def assemble_age(
     replicates: str = "delegate",
     progress: Progress | None = None,
 ) -> AgeMatrix:
-    """Read the files of one age into a matrix.
+    """Read the files of one age, which `retrieve_age` wrote to `folder`, into a matrix.
 
-    Parameters
-    ----------
-    folder : path
-        What `retrieve_age` wrote.
-    ontology : Ontology
-    age : str
-    level : int
-        ``st_level`` of the regions.
-    tissue : collection of str
-        Classes of voxels to keep, of ``brain, spinal_cord, ventricle, tract``.
-    plane : str
-        Plane of section.
-    replicates : {"delegate", "latest", "mean"}
-        Which data set speaks for a gene that has several.
-    progress : callable, optional
-        Called as ``progress(done, total)`` after each gene.
+    Voxels are kept whose class is in `tissue`, of ``brain, spinal_cord, ventricle, tract``, and
+    belong to the region above them at `level`, its ``st_level``. `replicates` is the rule of
+    `choose_replicates` for a gene that has several data sets.
 
-    Returns
-    -------
-    AgeMatrix
-
-    Raises
-    ------
-    GridError, EnvelopeError
-        If a file is damaged, differs from the manifest, or has other dimensions than the
-        annotation.
-    ValueError
-        If no gene has a usable grid, or no voxel is of the wanted tissue.
+    A file that is damaged, differs from the manifest, or has other dimensions than the annotation
+    is a `GridError` or an `EnvelopeError`.
     """
     folder = Path(folder)
     files = _Files(folder, read_manifest(folder / MANIFEST_FILE))
@@ -147,17 +125,9 @@ def measure_age(folder: str | Path, age: str) -> int:
 
 
 def average_energies(energies: list[np.ndarray]) -> np.ndarray:
-    """Average replicates voxel by voxel over those that have data.
+    """Average replicates (n_voxels,) voxel by voxel over those that have data.
 
-    Parameters
-    ----------
-    energies : list of ndarray of shape (n_voxels,)
-        -1 is no data.
-
-    Returns
-    -------
-    ndarray of float32 of shape (n_voxels,)
-        NaN where none has data.
+    No data is -1 in the energies, and NaN in the mean where none has data.
     """
     total = np.zeros(len(energies[0]))
     measured = np.zeros(len(total), dtype=np.int64)

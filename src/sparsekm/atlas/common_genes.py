@@ -13,11 +13,13 @@ import pandas as pd
 
 from sparsekm.atlas.expression_file import read_expression
 from sparsekm.atlas.quality_control import screen_expression
-from sparsekm.io.atomic import write_table
-from sparsekm.io.checked_table import FLAG, WHOLE, convert_columns, read_words, require_columns
+from sparsekm.io.checked_table import FLAG, WHOLE, WORD
+from sparsekm.io.table_format import TableFormat
 
-_RULE = "find_common_genes"
-_FIRST_COLUMNS = ("gene_id", "gene", "common")
+COMMON_GENES = TableFormat(
+    "find_common_genes", {"gene_id": WHOLE, "gene": WORD, "common": FLAG}, others={"": WORD}
+)
+"""The file ``common_genes.csv``, with a further column for each age."""
 
 
 def find_common_genes(
@@ -28,25 +30,10 @@ def find_common_genes(
 ) -> pd.DataFrame:
     """Tabulate which genes are common to some ages, and what is wrong with the others.
 
-    One age is in memory at a time.
-
-    Parameters
-    ----------
-    expressions : mapping of age to path
-        Files ``expression.h5ad``; at least one.
-    max_missing_per_gene, max_missing_per_voxel : float
-        As in `screen_expression`.
-
-    Returns
-    -------
-    DataFrame
-        One row for each gene of any age, in the order of ids: gene_id, gene (symbol), common
-        (bool), and for each age "absent", "missing", "constant" or "" where nothing is wrong.
-
-    Raises
-    ------
-    ValueError
-        If there is no age, or no gene is common.
+    One age of the files ``expression.h5ad`` is in memory at a time; shares are as in
+    `screen_expression`. Each gene of any age has a row, in the order of ids: gene_id, gene
+    (symbol), common (bool), and for each age "absent", "missing", "constant" or "" where nothing is
+    wrong.
     """
     if not expressions:
         raise ValueError("n_ages=0 should be >= 1.")
@@ -74,21 +61,7 @@ def find_common_genes(
     return reasons.reset_index(drop=True)
 
 
-def write_common_genes(table: pd.DataFrame, path: str | Path) -> None:
-    """Write the table, whole or not at all."""
-    write_table(table, path)
-
-
 def read_common_genes(path: str | Path) -> set[int]:
-    """Read the ids of the common genes.
-
-    Raises
-    ------
-    DamagedFileError
-        If a column is missing, or holds what it should not.
-    """
-    table = read_words(path, _RULE)
-    require_columns(path, table, _FIRST_COLUMNS, _RULE)
-    kinds = {"gene_id": WHOLE, "common": FLAG}
-    table = convert_columns(path, table[list(_FIRST_COLUMNS)], kinds, _RULE)
+    """Read the ids of the common genes."""
+    table = COMMON_GENES.read(path)
     return set(table.loc[table["common"], "gene_id"].tolist())

@@ -37,20 +37,7 @@ class Download:
 def download_energy(
     source: AtlasSource, age: str, section_data_set_id: int, annotation: Volume
 ) -> Download:
-    """Fetch and judge one energy zip.
-
-    Parameters
-    ----------
-    source : AtlasSource
-    age : str
-    section_data_set_id : int
-    annotation : Volume
-        The annotation of the age, whose dimensions the grid must have.
-
-    Returns
-    -------
-    Download
-    """
+    """Fetch and judge one energy zip, whose grid must have the dimensions of the annotation."""
     name = f"{age}, section data set {section_data_set_id}"
     try:
         body = source.energy(age, section_data_set_id)
@@ -70,13 +57,7 @@ def download_energy(
 
 
 def measure_valid_share(energy: Volume, annotation: Volume, name: str) -> float:
-    """Tell which share of the annotated voxels has data, to four decimals.
-
-    Raises
-    ------
-    GridError
-        If the grids differ in their dimensions, or no annotated voxel has data.
-    """
+    """Tell which share of the annotated voxels has data, to four decimals; none is an error."""
     if energy.dims != annotation.dims:
         raise GridError(
             f"{name}: DimSize={energy.dims} should equal the annotation's {annotation.dims}."

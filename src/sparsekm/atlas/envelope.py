@@ -31,13 +31,7 @@ def read_json(path: str | Path) -> object:
 
 
 def parse_json(body: str | bytes, source: str) -> object:
-    """Parse JSON, with messages that name the source.
-
-    Raises
-    ------
-    EnvelopeError
-        If the body is not JSON, or nests too deep.
-    """
+    """Parse JSON that does not nest too deep; messages name the source."""
     try:
         return json.loads(body)
     except RecursionError:
@@ -48,23 +42,9 @@ def parse_json(body: str | bytes, source: str) -> object:
 
 
 def open_envelope(document: object, source: str) -> list[dict]:
-    """Return the rows of an answer.
+    """Return the rows of an answer: parsed JSON, an envelope or a bare list of rows.
 
-    Parameters
-    ----------
-    document : object
-        Parsed JSON: an envelope, or a bare list of rows.
-    source : str
-        Name to use in messages.
-
-    Returns
-    -------
-    list of dict
-
-    Raises
-    ------
-    EnvelopeError
-        If the server reports a failure, or the rows are not a list of objects.
+    A failure that the server reports is an `EnvelopeError`, like rows that are not objects.
     """
     rows = document
     if isinstance(document, dict):
@@ -90,10 +70,6 @@ def require_id(value: object, key: str, source: str) -> int:
     """Return an id, refusing anything but a positive JSON integer.
 
     An id written as a float may already have lost its last digits.
-
-    Raises
-    ------
-    EnvelopeError
     """
     if isinstance(value, bool) or not isinstance(value, int):
         raise EnvelopeError(f"{source}: {key}={value!r} should be an integer, not {_kind(value)}.")
@@ -105,10 +81,8 @@ def require_id(value: object, key: str, source: str) -> int:
 def read_text(row: dict, key: str, source: str) -> str:
     """Return a text of a row, empty where it has none.
 
-    Raises
-    ------
-    EnvelopeError
-        If it is neither text nor a whole number, is too long, or is nothing that files can hold.
+    What is neither text nor a whole number is an `EnvelopeError`, like text that is too long or
+    that files cannot hold.
     """
     value = row.get(key)
     if value is None:

@@ -13,39 +13,30 @@ from typing import Any
 
 import anndata
 import numpy as np
-import pandas as pd
 
 from sparsekm.atlas.assembly import AgeMatrix
-from sparsekm.io.anndata_parts import read_part
-from sparsekm.io.atomic_hdf5 import write_anndata
+from sparsekm.io.anndata_parts import read_parts
 from sparsekm.io.checked_hdf5 import DamagedFileError, open_checked, read_array
-from sparsekm.io.checked_table import FLAG, WHOLE, convert_columns, read_words, require_columns
+from sparsekm.io.checked_table import FLAG, WHOLE, WORD, require_columns
+from sparsekm.io.table_format import TableFormat
 from sparsekm.pipeline.provenance import package_versions
 
 _RULE = "assemble_expression"
 _COLUMNS = {"obs": ("region", "region_id", "x", "y", "z"), "var": ("symbol", "gene_id")}
-_TRUTH_COLUMNS = ("gene_id", "relevant", "kind", "regions")
+_TRUTH = TableFormat(
+    "retrieve_atlas",
+    {"gene_id": WHOLE, "relevant": FLAG, "kind": WORD, "regions": WORD},
+    others={"": WORD},
+)
 _MICROMETRES_PER_MILLIMETRE = 1000.0
 
 
 def describe_expression(
     matrix: AgeMatrix, age: str, *, source: str, simulated: bool, settings: dict[str, Any]
 ) -> anndata.AnnData:
-    """Wrap the matrix of an age as AnnData.
+    """Wrap the matrix of an age as AnnData; `source` is ``"phantom"`` or ``"allen"``.
 
-    Parameters
-    ----------
-    matrix : AgeMatrix
-    age : str
-    source : str
-        ``"phantom"`` or ``"allen"``.
-    simulated : bool
-    settings : dict
-        Of the assembly: level, tissue, plane, replicates.
-
-    Returns
-    -------
-    AnnData
+    `settings` are those of the assembly: level, tissue, plane, replicates.
     """
     grid_indices = matrix.obs[["x", "y", "z"]].to_numpy(dtype=float)
     provenance = {
@@ -74,46 +65,24 @@ def add_truth(data: anndata.AnnData, truth_file: str | Path) -> None:
     path = Path(truth_file)
     if not path.is_file():
         return
-    truth = read_words(path, "retrieve_atlas")
-    require_columns(path, truth, _TRUTH_COLUMNS, "retrieve_atlas")
-    kinds = {"gene_id": WHOLE, "relevant": FLAG}
-    truth = convert_columns(path, truth[list(_TRUTH_COLUMNS)], kinds, "retrieve_atlas")
+    truth = _TRUTH.read(path)
     if truth["gene_id"].duplicated().any():
-        raise DamagedFileError(path, "each gene_id should stand there once", "retrieve_atlas")
+        raise DamagedFileError(path, "each gene_id should stand there once", _TRUTH.rule)
     truth = truth.set_index("gene_id")
     absent = ~data.var["gene_id"].isin(truth.index)
     if absent.any():
         gene_id = data.var["gene_id"][absent].iloc[0]
-        raise DamagedFileError(path, f"should hold gene_id={gene_id}", "retrieve_atlas")
+        raise DamagedFileError(path, f"should hold gene_id={gene_id}", _TRUTH.rule)
     rows = truth.loc[data.var["gene_id"]]
     data.var["relevant"] = rows["relevant"].to_numpy()
     data.var["planted_kind"] = rows["kind"].to_numpy(dtype=object)
     data.var["planted_regions"] = rows["regions"].to_numpy(dtype=object)
 
 
-def write_expression(path: str | Path, data: anndata.AnnData) -> None:
-    """Write the expression of an age, whole or not at all."""
-    write_anndata(path, data)
-
-
 def read_expression(path: str | Path) -> anndata.AnnData:
-    """Read the expression of an age.
-
-    Raises
-    ------
-    DamagedFileError
-        If the file is damaged, or is not one that `write_expression` wrote.
-    """
+    """Read the expression of an age from a file that rule assemble_expression wrote."""
     with open_checked(path, _RULE) as opened:
-        parts = {
-            name: read_part(opened, name, _RULE, kind)
-            for name, kind in (
-                ("obs", pd.DataFrame),
-                ("var", pd.DataFrame),
-                ("obsm", dict),
-                ("uns", dict),
-            )
-        }
+        parts = read_parts(opened, _RULE)
         for part, names in _COLUMNS.items():
             require_columns(path, parts[part], names, _RULE)
         for part, name in (("obs", "region_id"), ("var", "gene_id")):

@@ -20,25 +20,10 @@ def read_genes(path: str | Path) -> pd.DataFrame:
 
 
 def parse_genes(rows: list[dict], source: str = "genes") -> pd.DataFrame:
-    """Tabulate genes, one row for each id.
+    """Tabulate genes, the first row for each id.
 
-    Parameters
-    ----------
-    rows : list of dict
-        Of rows with the same id, the first counts.
-    source : str
-        Name to use in messages.
-
-    Returns
-    -------
-    DataFrame
-        Indexed by gene_id (int64): entrez_id (nullable integer), ensembl_id and aliases (joined
-        by ``;``), empty where unknown.
-
-    Raises
-    ------
-    EnvelopeError
-        If an id is not an integer.
+    The index is gene_id (int64), the columns are entrez_id (nullable integer), ensembl_id and
+    aliases (joined by ``;``), empty where unknown.
     """
     genes: dict[int, tuple] = {}
     for row in rows:
@@ -55,19 +40,10 @@ def parse_genes(rows: list[dict], source: str = "genes") -> pd.DataFrame:
 
 
 def add_genes(var: pd.DataFrame, genes: pd.DataFrame) -> pd.DataFrame:
-    """Add Ensembl ids and aliases to genes of a matrix, and Entrez ids where they are missing.
+    """Add Ensembl ids and aliases to a copy of `var`, and Entrez ids where they are missing.
 
-    Parameters
-    ----------
-    var : DataFrame
-        With the columns gene_id and entrez_id.
-    genes : DataFrame
-        As `parse_genes` gives it; a gene that is not in it gets nothing.
-
-    Returns
-    -------
-    DataFrame
-        A copy of var with the columns added.
+    `var` has the columns gene_id and entrez_id; a gene that `parse_genes` did not find gets
+    nothing.
     """
     found = genes.reindex(var["gene_id"].to_numpy()).set_axis(var.index)
     return var.assign(

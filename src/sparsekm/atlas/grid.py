@@ -60,19 +60,9 @@ class Volume:
 
 
 def read_energy(archive: str | Path | bytes, source: str | None = None) -> Volume:
-    """Read an expression energy grid.
+    """Read an expression energy grid: float32, -1 where no section covers the voxel.
 
-    Parameters
-    ----------
-    archive : path or bytes
-        The zip as the server sent it.
-    source : str, optional
-        Name to use in messages; the path by default.
-
-    Returns
-    -------
-    Volume
-        float32 energies, -1 where no section covers the voxel.
+    The archive is the zip as the server sent it; `source` names it in messages.
 
     Raises
     ------
@@ -105,13 +95,9 @@ def read_energy(archive: str | Path | bytes, source: str | None = None) -> Volum
 
 
 def read_annotation(archive: str | Path | bytes, source: str | None = None) -> Volume:
-    """Read a structure annotation grid; see `read_energy`.
+    """Read a structure annotation grid, uint32 ids with 0 for unannotated; see `read_energy`.
 
-    Returns
-    -------
-    Volume
-        uint32 structure ids, 0 where nothing is annotated. Ids never pass through floats: those
-        above 2**24 would not survive.
+    Ids never pass through floats: those above 2**24 would not survive.
     """
     return read_volume(archive, ANNOTATION_MEMBER, ANNOTATION_DTYPE, source)
 
@@ -119,26 +105,7 @@ def read_annotation(archive: str | Path | bytes, source: str | None = None) -> V
 def read_volume(
     archive: str | Path | bytes, stem: str, dtype: np.dtype, source: str | None = None
 ) -> Volume:
-    """Read `stem`.mhd and its array from a zip archive.
-
-    Parameters
-    ----------
-    archive : path or bytes
-    stem : str
-        Base name of the members, without extension.
-    dtype : dtype
-        Element type the header must declare.
-    source : str, optional
-        Name to use in messages.
-
-    Returns
-    -------
-    Volume
-
-    Raises
-    ------
-    DamagedArchiveError, MissingGridError, GridError
-    """
+    """Read `stem`.mhd and its array, whose header must declare `dtype`, from a zip archive."""
     source = source or _describe(archive)
     body = archive if isinstance(archive, bytes) else _read_bytes(Path(archive), source)
     try:

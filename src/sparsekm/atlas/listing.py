@@ -21,7 +21,6 @@ class Gene:
         The atlas' own id.
     symbol, name : str
         Frozen at about 2009; some symbols end in ``*``.
-    entrez_id : int or None
     """
 
     id: int
@@ -36,18 +35,14 @@ class SectionDataSet:
 
     Attributes
     ----------
-    id : int
     failed, delegate : bool
         Whether it failed the atlas' quality control; whether it is flagged to represent its gene.
     plane : str or None
         ``"sagittal"`` or ``"coronal"``.
-    reference_space_id : int or None
-    age : str or None
     qc_date : datetime or None
         When its quality was judged.
     treatments : tuple of str
         Empty where the listing does not say.
-    genes : tuple of Gene
     """
 
     id: int
@@ -67,23 +62,9 @@ def read_listing(path: str | Path) -> list[SectionDataSet]:
 
 
 def parse_listing(rows: list[dict], source: str = "listing") -> list[SectionDataSet]:
-    """Build section data sets from rows of an answer, one per id, in ascending order of id.
+    """Build section data sets from rows of an answer, in ascending order of id.
 
-    Parameters
-    ----------
-    rows : list of dict
-        Joins repeat rows, so the same id may come several times; the first one counts.
-    source : str
-        Name to use in messages.
-
-    Returns
-    -------
-    list of SectionDataSet
-
-    Raises
-    ------
-    EnvelopeError
-        If an id is not an integer or a field has the wrong type.
+    Joins repeat rows, so the same id may come several times; the first one counts.
     """
     by_id: dict[int, SectionDataSet] = {}
     for row in rows:
@@ -95,20 +76,10 @@ def parse_listing(rows: list[dict], source: str = "listing") -> list[SectionData
 def select_candidates(
     section_data_sets: list[SectionDataSet], age: str, *, plane: str = "sagittal"
 ) -> tuple[dict[Gene, list[SectionDataSet]], dict[str, int]]:
-    """Group the usable section data sets of one age by gene.
+    """Group the usable section data sets of one age by gene, and count the others by reason.
 
-    Parameters
-    ----------
-    section_data_sets : list of SectionDataSet
-    age : str
-    plane : str
-
-    Returns
-    -------
-    candidates : dict of Gene to list of SectionDataSet
-        Ordered by symbol, then gene id; the data sets by id.
-    excluded : dict of str to int
-        Data sets left out, by the first reason that applies.
+    Genes are ordered by symbol, then gene id, and data sets by id. The first reason that applies
+    counts.
     """
     excluded = Counter(dict.fromkeys(EXCLUSION_REASONS, 0))
     by_gene: dict[int, tuple[Gene, list[SectionDataSet]]] = {}

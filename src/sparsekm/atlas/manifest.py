@@ -1,6 +1,6 @@
 """The manifest of an age: every file that was asked for, and what became of it.
 
-One CSV per age with the columns of `COLUMNS`. ``status`` is
+One CSV per age. ``status`` is
 
 * ``ok``: checked and stored;
 * ``missing``: the source has no such file;
@@ -19,32 +19,26 @@ from pathlib import Path, PurePosixPath
 
 import pandas as pd
 
-from sparsekm.io.atomic import write_table
 from sparsekm.io.checked_hdf5 import DamagedFileError
-from sparsekm.io.checked_table import (
-    NUMBER_OR_NOTHING,
-    WHOLE,
-    WHOLE_OR_NOTHING,
-    convert_columns,
-    read_words,
-    require_columns,
-)
+from sparsekm.io.checked_table import NUMBER_OR_NOTHING, WHOLE, WHOLE_OR_NOTHING, WORD
+from sparsekm.io.table_format import TableFormat
 
-COLUMNS = (
-    "role",
-    "section_data_set_id",
-    "gene_id",
-    "gene",
-    "file",
-    "url",
-    "bytes",
-    "sha256",
-    "status",
-    "valid_share",
-    "reason",
+_FORMAT = TableFormat(
+    "retrieve_atlas",
+    {
+        "role": WORD,
+        "section_data_set_id": WHOLE_OR_NOTHING,
+        "gene_id": WHOLE_OR_NOTHING,
+        "gene": WORD,
+        "file": WORD,
+        "url": WORD,
+        "bytes": WHOLE,
+        "sha256": WORD,
+        "status": WORD,
+        "valid_share": NUMBER_OR_NOTHING,
+        "reason": WORD,
+    },
 )
-_RULE = "retrieve_atlas"
-_IDS = ("section_data_set_id", "gene_id")
 STATUSES = ("ok", "missing", "no_grid", "rejected", "not_fetched")
 
 
@@ -60,10 +54,6 @@ class ManifestEntry:
         Name relative to the age's folder; empty where nothing was stored.
     url : str
         Where the file comes from.
-    bytes : int
-    sha256 : str
-    status : str
-    section_data_set_id, gene_id : int or None
     gene : str
         Symbol.
     valid_share : float or None
@@ -92,35 +82,22 @@ def digest(body: bytes) -> str:
 
 def write_manifest(path: str | Path, entries: list[ManifestEntry]) -> None:
     """Write a manifest, whole or not at all."""
-    table = pd.DataFrame([asdict(entry) for entry in entries], columns=list(COLUMNS))
-    for column in _IDS:
-        table[column] = table[column].astype("Int64")
-    write_table(table, path)
+    table = pd.DataFrame([asdict(entry) for entry in entries], columns=list(_FORMAT.columns))
+    _FORMAT.write(path, table.astype({"section_data_set_id": "Int64", "gene_id": "Int64"}))
 
 
 def read_manifest(path: str | Path) -> list[ManifestEntry]:
-    """Read a manifest.
-
-    Raises
-    ------
-    DamagedFileError
-        If a column is missing, a status is not known, a number is none, or a file does not lie in
-        the age's folder.
-    """
-    table = read_words(path, _RULE)
-    require_columns(path, table, COLUMNS, _RULE)
+    """Read a manifest, whose statuses are known and whose files lie in the age's folder."""
+    table = _FORMAT.read(path)
     for status in table["status"].unique():
         if status not in STATUSES:
             raise DamagedFileError(
-                path, f"status={status!r} should be one of {', '.join(STATUSES)}", _RULE
+                path, f"status={status!r} should be one of {', '.join(STATUSES)}", _FORMAT.rule
             )
     for file in table["file"]:
         name = PurePosixPath(file)
         if name.is_absolute() or ".." in name.parts:
-            raise DamagedFileError(path, f"file={file!r} should lie in the folder", _RULE)
-    kinds = {"bytes": WHOLE, "valid_share": NUMBER_OR_NOTHING}
-    kinds |= dict.fromkeys(_IDS, WHOLE_OR_NOTHING)
-    table = convert_columns(path, table[list(COLUMNS)], kinds, _RULE)
+            raise DamagedFileError(path, f"file={file!r} should lie in the folder", _FORMAT.rule)
     return [
         ManifestEntry(**{name: None if pd.isna(value) else value for name, value in row.items()})
         for row in table.to_dict("records")

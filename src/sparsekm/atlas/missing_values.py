@@ -10,27 +10,11 @@ FILLS = ("none", "zero", "gene_mean", "region_mean")
 
 
 def fill_missing(X: np.ndarray, method: str, regions: np.ndarray) -> int:
-    """Fill missing values in place.
+    """Fill the NaN of X (n_voxels, n_genes; float32) in place, and tell how many there were.
 
-    Parameters
-    ----------
-    X : ndarray of float32 of shape (n_voxels, n_genes)
-        NaN is missing; overwritten.
-    method : {"none", "zero", "gene_mean", "region_mean"}
-        ``none`` leaves them. ``region_mean`` is the gene's mean over the voxels of the same region
-        that have data, and its mean over all where the region has none.
-    regions : ndarray of shape (n_voxels,)
-        Region of each voxel, of any type that compares.
-
-    Returns
-    -------
-    int
-        How many values were missing.
-
-    Raises
-    ------
-    ValueError
-        If the method is not known, or a gene has no value at all.
+    ``none`` leaves them, ``zero`` and ``gene_mean`` are what they say. ``region_mean`` is the
+    gene's mean over the voxels of the same region that have data, and its mean over all where the
+    region has none. `regions`, of shape (n_voxels,), may be of any type that compares.
     """
     if method not in FILLS:
         raise ValueError(f"fill={method!r} should be one of {', '.join(FILLS)}.")

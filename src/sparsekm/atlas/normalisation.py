@@ -36,31 +36,14 @@ def normalise_age(
 ) -> anndata.AnnData:
     """Screen, transform, fill and z-score the expression of an age.
 
-    At most about twice the memory of the raw matrix is in use.
+    At most about twice the memory of the raw matrix is in use, and `data` is left as it is. Shares
+    are as in `screen_expression`, `fill` as in `fill_missing` (``none`` accepts only data without
+    gaps), `transform` as in `transform_energies`. `genes` are the ids of those that may stay, for
+    instance those common to all ages.
 
-    Parameters
-    ----------
-    data : AnnData
-        As `read_expression` gives it; left as it is.
-    max_missing_per_gene, max_missing_per_voxel : float
-        Shares of missing values, in (0, 1], from which a gene or voxel is dropped.
-    fill : {"none", "zero", "gene_mean", "region_mean"}
-        ``none`` accepts only data without gaps.
-    transform : {"none", "log2"}
-    genes : collection of int, optional
-        Ids of the genes that may stay, for instance those common to all ages.
-
-    Returns
-    -------
-    AnnData
-        X z-scored float32; obs with ``label``, the region; ``uns["regions"]`` with the remaining
-        voxels per region; ``uns["dropped_genes"]`` with gene, gene_id, reason and missing share;
-        ``uns["provenance"]`` extended by settings and counts.
-
-    Raises
-    ------
-    ValueError
-        If a setting is not known or out of bounds, nothing is left, or gaps remain.
+    X is float32; obs has ``label``, the region; ``uns["regions"]`` the remaining voxels per region;
+    ``uns["dropped_genes"]`` gene, gene_id, reason and missing share; ``uns["provenance"]`` is
+    extended by settings and counts.
     """
     screening = screen_expression(
         data.X,

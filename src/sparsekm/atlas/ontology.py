@@ -6,7 +6,7 @@ Parsing walks with a stack of its own, so that a deep or hostile tree cannot exh
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sparsekm.atlas.envelope import (
@@ -33,8 +33,6 @@ class Structure:
 
     Attributes
     ----------
-    id : int
-    acronym, name : str
     st_level : int or None
         Level of the structure in the atlas' own scheme; levels are skipped all over the tree.
     parent_id : int or None
@@ -61,8 +59,6 @@ class Ontology:
     ----------
     structures : dict of int to Structure
         Parents, where present, are keys too.
-    source : str
-        Name to use in messages.
 
     Raises
     ------
@@ -98,37 +94,16 @@ class Ontology:
 
 
 def read_ontology(path: str | Path) -> Ontology:
-    """Read the structure tree from a file.
-
-    Raises
-    ------
-    OntologyError, EnvelopeError
-    """
+    """Read the structure tree from a file."""
     return parse_ontology(read_json(path), str(path))
 
 
 def parse_ontology(document: object, source: str = "ontology") -> Ontology:
     """Build the tree from the servers' envelope or from a bare list of roots.
 
-    Parameters
-    ----------
-    document : object
-        Parsed JSON. Structures stand in their parent's ``children``, or flat with
-        ``parent_structure_id``, or both.
-    source : str
-        Name to use in messages.
-
-    Returns
-    -------
-    Ontology
-
-    Raises
-    ------
-    EnvelopeError
-        If the envelope reports a failure, or an id is not an integer.
-    OntologyError
-        If an id occurs twice, the nesting contradicts ``parent_structure_id``, the tree nests
-        deeper than `MAX_DEPTH`, or parents run in a circle.
+    Structures stand in their parent's ``children``, or flat with ``parent_structure_id``, or both.
+    The two must not contradict each other, nor may an id occur twice, the tree nest deeper than
+    `MAX_DEPTH`, or parents run in a circle (`OntologyError`).
     """
     waiting = [(row, None, 1) for row in reversed(open_envelope(document, source))]
     if not waiting:
@@ -191,13 +166,9 @@ def _parse_structure(row: dict, nested_in: int | None, order: int, source: str) 
 def _cut_loose_roots(structures: dict[int, Structure]) -> dict[int, Structure]:
     """Forget parents that are not in the file: those nodes are its roots."""
     return {
-        key: node if node.parent_id in structures else _without_parent(node)
+        key: node if node.parent_id in structures else replace(node, parent_id=None)
         for key, node in structures.items()
     }
-
-
-def _without_parent(node: Structure) -> Structure:
-    return Structure(node.id, node.acronym, node.name, node.st_level, None, node.color, node.order)
 
 
 def _refuse_cycles(structures: dict[int, Structure], source: str) -> None:

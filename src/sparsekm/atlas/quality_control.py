@@ -51,21 +51,8 @@ def screen_expression(
 ) -> Screening:
     """Find the genes and voxels whose share of missing values lies below the thresholds.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_voxels, n_genes)
-        NaN is missing.
-    max_missing_per_gene, max_missing_per_voxel : float
-        In (0, 1]; a share equal to the threshold is too much.
-
-    Returns
-    -------
-    Screening
-
-    Raises
-    ------
-    ValueError
-        If a threshold is out of bounds, or nothing is left.
+    X has shape (n_voxels, n_genes), and NaN is missing. Thresholds lie in (0, 1]; a share equal to
+    the threshold is too much.
     """
     for name, value in (
         ("max_missing_per_gene", max_missing_per_gene),
@@ -102,17 +89,7 @@ def row_blocks(shape: tuple[int, int]) -> list[slice]:
 
 
 def take_submatrix(X: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    """Copy the kept rows and columns, with no other copy in between.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_voxels, n_genes)
-    rows, columns : ndarray of bool
-
-    Returns
-    -------
-    ndarray of float32
-    """
+    """Copy the kept rows and columns as float32, with no other copy in between."""
     row_index, column_index = np.flatnonzero(rows), np.flatnonzero(columns)
     taken = np.empty((len(row_index), len(column_index)), dtype=np.float32)
     for block in row_blocks(taken.shape):
@@ -121,19 +98,9 @@ def take_submatrix(X: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.n
 
 
 def drop_columns(X: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    """Drop columns of a matrix within its own memory, which the returned matrix goes on using.
+    """Drop columns of a C-contiguous matrix within its own memory, which the result goes on using.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_voxels, n_genes)
-        C-contiguous; worthless afterwards.
-    columns : ndarray of bool
-        True for those to drop.
-
-    Returns
-    -------
-    ndarray of shape (n_voxels, n_kept)
-        C-contiguous.
+    `X` is worthless afterwards. `columns` is true for those to drop.
     """
     n_kept = int(np.count_nonzero(~columns))
     flat = X.reshape(-1)

@@ -44,21 +44,11 @@ class Region:
 
 
 def assign_region(ontology: Ontology, structure_id: int, level: int = REGION_LEVEL) -> Region:
-    """Find the region of one structure.
+    """Find the region of one structure, whose ``st_level`` is `level`.
 
-    Parameters
-    ----------
-    ontology : Ontology
-    structure_id : int
-    level : int
-        ``st_level`` of the regions.
-
-    Returns
-    -------
-    Region
-        Under the neural plate: the ancestor at that level. Without one, spinal cord is its own
-        region and anything else is unassigned, as is an id the ontology does not know. Ventricles
-        and tracts fall back to the top of their own trees.
+    Under the neural plate it is the ancestor at that level. Without one, spinal cord is its own
+    region and anything else is unassigned, as is an id the ontology does not know. Ventricles and
+    tracts fall back to the top of their own trees.
     """
     if structure_id not in ontology:
         return Region(UNASSIGNED, None)
@@ -108,27 +98,9 @@ def map_regions(
     level: int = REGION_LEVEL,
     tissue: Iterable[str] = ("brain", "spinal_cord"),
 ) -> RegionMap:
-    """Roll an annotation volume up to regions.
+    """Roll an annotation volume, structure ids with 0 for unannotated, up to regions.
 
-    Parameters
-    ----------
-    annotation : ndarray of an integer type
-        Structure ids; 0 is unannotated.
-    ontology : Ontology
-    level : int
-    tissue : iterable of str
-        Classes to keep, of ``brain, spinal_cord, ventricle, tract``.
-
-    Returns
-    -------
-    RegionMap
-
-    Raises
-    ------
-    TypeError
-        If the ids are not integers.
-    ValueError
-        If a tissue is not known, or no voxel is of the wanted tissue.
+    `tissue` are the classes to keep, of ``brain, spinal_cord, ventricle, tract``.
     """
     wanted = _check_tissue(tissue)
     flat = np.asarray(annotation).ravel()

@@ -13,26 +13,11 @@ _NEVER = datetime.min.replace(tzinfo=UTC)
 def choose_replicates(
     candidates: list[SectionDataSet], rule: str = "delegate"
 ) -> list[SectionDataSet]:
-    """Choose the data sets whose energies make a gene's column.
+    """Choose of one gene's usable data sets, at least one, those whose energies make its column.
 
-    Parameters
-    ----------
-    candidates : list of SectionDataSet
-        Usable data sets of one gene, with readable grids; at least one.
-    rule : {"delegate", "latest", "mean"}
-        ``delegate``: the one flagged to represent the gene; where none or several are flagged, the
-        latest of those. ``latest``: the latest ``qc_date``, then the smallest id. ``mean``: all,
-        to be averaged voxel by voxel over those that have data.
-
-    Returns
-    -------
-    list of SectionDataSet
-        One, or for ``mean`` all of them.
-
-    Raises
-    ------
-    ValueError
-        If the rule is not known or there is no candidate.
+    ``delegate`` takes the one flagged to represent the gene; where none or several are flagged, the
+    latest of those. ``latest`` takes the latest ``qc_date``, then the smallest id. ``mean`` takes
+    all, to be averaged voxel by voxel over those that have data.
     """
     if rule not in REPLICATE_RULES:
         raise ValueError(f"replicates={rule!r} should be one of {', '.join(REPLICATE_RULES)}.")

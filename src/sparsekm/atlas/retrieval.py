@@ -25,7 +25,7 @@ from sparsekm.atlas.manifest import ManifestEntry, digest, write_manifest
 from sparsekm.atlas.ontology import parse_ontology
 from sparsekm.atlas.sources import AtlasSource
 from sparsekm.atlas.vocabulary import get_age
-from sparsekm.io.atomic import atomic_path, remove_unfinished
+from sparsekm.io.atomic import remove_unfinished, write_bytes
 from sparsekm.network.errors import UnavailableError
 from sparsekm.network.prefetch import fetch_in_order
 
@@ -43,27 +43,17 @@ Progress = Callable[[int, int], None]
 
 
 def retrieve_ontology(source: AtlasSource, path: str | Path) -> None:
-    """Fetch the structure tree, check that it parses, and store it.
-
-    Raises
-    ------
-    OntologyError, EnvelopeError
-    """
+    """Fetch the structure tree, check that it parses, and store it."""
     body = source.ontology()
     parse_ontology(parse_json(body, "ontology"), "ontology")
-    _store(Path(path), body)
+    write_bytes(body, path)
 
 
 def retrieve_genes(source: AtlasSource, path: str | Path) -> None:
-    """Fetch what the atlas knows about its genes, check that it parses, and store it.
-
-    Raises
-    ------
-    EnvelopeError
-    """
+    """Fetch what the atlas knows about its genes, check that it parses, and store it."""
     body = source.genes()
     parse_genes(open_envelope(parse_json(body, "genes"), "genes"), "genes")
-    _store(Path(path), body)
+    write_bytes(body, path)
 
 
 def retrieve_age(
@@ -75,26 +65,10 @@ def retrieve_age(
     max_not_fetched: int = 0,
     progress: Progress | None = None,
 ) -> list[ManifestEntry]:
-    """Fetch all files of one age.
+    """Fetch all files of one age into its own folder, and list what ``manifest.csv`` there lists.
 
-    Parameters
-    ----------
-    source : AtlasSource
-    age : str
-    folder : path
-        The age's own folder, ``data/raw/{age}``.
-    plane : str
-        Plane of section of the data sets to fetch.
-    max_not_fetched : int
-        Grids that the age may do without because the source cannot give them.
-    progress : callable, optional
-        Called as ``progress(done, total)`` after each energy grid.
-
-    Returns
-    -------
-    list of ManifestEntry
-        What was written to ``manifest.csv``: listing, annotation, then one entry for each usable
-        section data set.
+    These are listing, annotation, then one entry for each usable section data set of the plane. The
+    age may do without `max_not_fetched` grids that the source cannot give.
 
     Raises
     ------
@@ -122,25 +96,16 @@ def retrieve_age(
     _check_entries(age, entries, max_not_fetched)
     truth = source.truth(age)
     if truth is not None:
-        _store(folder / TRUTH_FILE, truth)
+        write_bytes(truth, folder / TRUTH_FILE)
     write_manifest(folder / MANIFEST_FILE, entries)
     _remove_unlisted(folder, entries)
     return entries
 
 
 def list_wanted(listing: bytes, age: str, plane: str) -> list[tuple[Gene, int]]:
-    """List the section data sets to fetch, each with its gene.
+    """List the section data sets to fetch, at least one, each with its gene.
 
-    Parameters
-    ----------
-    listing : bytes
-        JSON in the servers' envelope.
-    age, plane : str
-
-    Raises
-    ------
-    EnvelopeError
-        If the listing is not what it should be, or has no usable section data set.
+    `listing` is JSON in the servers' envelope.
     """
     where = f"{age}: {LISTING_FILE}"
     rows = open_envelope(parse_json(listing, where), where)
@@ -178,7 +143,7 @@ def _retrieve_energies(
     for (gene, item_id), download in zip(wanted, received, strict=True):
         file = energy_file(item_id) if download.status == "ok" else ""
         if file:
-            _store(folder / file, download.body)
+            write_bytes(download.body, folder / file)
         entries.append(
             ManifestEntry(
                 role="energy",
@@ -227,14 +192,9 @@ def _check_entries(age: str, entries: list[ManifestEntry], max_not_fetched: int)
 def _store_entry(
     source: AtlasSource, age: str, folder: Path, role: str, file: str, body: bytes
 ) -> ManifestEntry:
-    _store(folder / file, body)
+    write_bytes(body, folder / file)
     url = source.describe_url(role, age)
     return ManifestEntry(role, file, url, len(body), digest(body), "ok")
-
-
-def _store(path: Path, body: bytes) -> None:
-    with atomic_path(path) as temporary:
-        temporary.write_bytes(body)
 
 
 def _remove_unlisted(folder: Path, entries: list[ManifestEntry]) -> None:

@@ -57,24 +57,10 @@ class AtlasSource(Protocol):
 
 
 def open_source(name: str, **settings) -> AtlasSource:
-    """Open a source by name.
+    """Open a source, a key of `SOURCES`, with its own settings.
 
-    Parameters
-    ----------
-    name : str
-        A key of `SOURCES`.
-    **settings
-        Passed on to the source; the phantom takes ``size`` and ``seed``, the servers' addresses
-        and limits are those of `sparsekm.atlas.allen.source.AllenSource`.
-
-    Returns
-    -------
-    AtlasSource
-
-    Raises
-    ------
-    ValueError
-        If there is no such source.
+    The phantom takes ``size`` and ``seed``; the servers' addresses and limits are those of
+    `sparsekm.atlas.allen.source.AllenSource`.
     """
     if name not in SOURCES:
         raise ValueError(f"source={name!r} should be one of {', '.join(SOURCES)}.")

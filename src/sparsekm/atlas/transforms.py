@@ -13,20 +13,10 @@ _CELLS_AT_ONCE = 2**20
 
 
 def transform_energies(X: np.ndarray, name: str) -> None:
-    """Transform energies in place.
+    """Transform energies (n_voxels, n_genes), non-negative or NaN, in place.
 
-    Parameters
-    ----------
-    X : ndarray of float32 of shape (n_voxels, n_genes)
-        Non-negative or NaN; overwritten.
-    name : {"none", "log2", "robust_sigmoid"}
-        ``log2`` is log2(x + 1). ``robust_sigmoid`` maps every gene to [0, 1] as
-        `scaled_robust_sigmoid` does.
-
-    Raises
-    ------
-    ValueError
-        If the transform is not known.
+    ``none`` leaves them, ``log2`` is log2(x + 1), ``robust_sigmoid`` maps every gene to [0, 1] as
+    `scaled_robust_sigmoid` does.
     """
     if name not in TRANSFORMS:
         raise ValueError(f"transform={name!r} should be one of {', '.join(TRANSFORMS)}.")

@@ -55,14 +55,11 @@ class Age:
         Days after conception, birth counted as day 19.
     reference_space_id : int
         The three-dimensional space its grids live in.
-    anatomy : str
-        What the space covers: ``"Whole Embryo"`` or ``"Brain"``.
     """
 
     name: str
     days: float
     reference_space_id: int
-    anatomy: str
 
     @property
     def file_name(self) -> str:
@@ -83,26 +80,20 @@ class Age:
 AGES = {
     age.name: age
     for age in (
-        Age("E11.5", 11.5, 1, "Whole Embryo"),
-        Age("E13.5", 13.5, 2, "Whole Embryo"),
-        Age("E15.5", 15.5, 3, "Whole Embryo"),
-        Age("E18.5", 18.5, 5, "Brain"),
-        Age("P4", 23.0, 6, "Brain"),
-        Age("P14", 33.0, 7, "Brain"),
-        Age("P28", 47.0, 8, "Brain"),
+        Age("E11.5", 11.5, 1),
+        Age("E13.5", 13.5, 2),
+        Age("E15.5", 15.5, 3),
+        Age("E18.5", 18.5, 5),
+        Age("P4", 23.0, 6),
+        Age("P14", 33.0, 7),
+        Age("P28", 47.0, 8),
     )
 }
 """The seven main ages, in the order of development."""
 
 
 def get_age(name: str) -> Age:
-    """Return an age by its name.
-
-    Raises
-    ------
-    ValueError
-        If the atlas has no main age of that name.
-    """
+    """Return an age by its name."""
     try:
         return AGES[name]
     except KeyError:

@@ -32,8 +32,6 @@ class VolumeHeader:
         Extent along x, y, z.
     spacing : tuple of float
         Micrometres between voxels along x, y, z.
-    element_type : str
-    big_endian : bool
     data_file : str
         Name of the array's file.
     """
@@ -51,24 +49,7 @@ class VolumeHeader:
 
 
 def parse_header(text: str | bytes, source: str = "header") -> VolumeHeader:
-    """Parse and check a header.
-
-    Parameters
-    ----------
-    text : str or bytes
-        Lines of ``key = value``; unknown keys are ignored, the order does not matter.
-    source : str
-        Name to use in messages.
-
-    Returns
-    -------
-    VolumeHeader
-
-    Raises
-    ------
-    GridError
-        If a required key is missing or given twice, or a value is not one this package reads.
-    """
+    """Parse and check a header of lines ``key = value``, in any order; other keys are ignored."""
     fields = _split_lines(text, source)
     _require_value(fields, "NDims", ("3",), source)
     element_type = _require_value(fields, "ElementType", tuple(ELEMENT_DTYPES), source)

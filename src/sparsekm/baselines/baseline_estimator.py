@@ -71,6 +71,11 @@ class BaselineEstimator(SelectorMixin, ClusterMixin, BaseEstimator):
         check_matrix(matrix, check_count("n_clusters", self.n_clusters), min_cluster_size)
         return matrix
 
+    def _make_kmeans(self) -> KMeans:
+        """Make a k-means with the parameters that it shares with this estimator."""
+        kmeans, own = KMeans(), self.get_params()
+        return kmeans.set_params(**{name: own[name] for name in kmeans.get_params() if name in own})
+
     def _learn_partition(self, matrix: CentredMatrix, kmeans: KMeans):
         """Take over what k-means found on features made from those of the matrix."""
         labels, n_clusters = kmeans.labels_, int(self.n_clusters)

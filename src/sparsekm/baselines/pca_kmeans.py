@@ -10,7 +10,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from sparsekm.baselines.baseline_estimator import BaselineEstimator
 from sparsekm.baselines.principal_components import principal_axes, project
 from sparsekm.cluster.argument_types import Data, Seed
-from sparsekm.cluster.estimators import KMeans
 from sparsekm.cluster.fitted_state import remember_features
 from sparsekm.cluster.validation import check_count
 
@@ -129,16 +128,7 @@ class PCAKMeans(BaselineEstimator):
                 f"n_components={count} should be <= min(n_samples, n_features)={largest}."
             )
         components = principal_axes(matrix.columns, count)
-        kmeans = KMeans(
-            self.n_clusters,
-            n_init=self.n_init,
-            max_iter=self.max_iter,
-            tol=self.tol,
-            min_cluster_size=self.min_cluster_size,
-            random_state=self.random_state,
-            n_jobs=self.n_jobs,
-            verbose=self.verbose,
-        ).fit(project(matrix.columns, components))
+        kmeans = self._make_kmeans().fit(project(matrix.columns, components))
         remember_features(self, X)
         self._means = matrix.means
         self.components_ = components

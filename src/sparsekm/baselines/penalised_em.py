@@ -50,7 +50,6 @@ class StandardisedData:
     rows : ndarray of shape (n_samples, n_features)
     squares : ndarray of shape (n_features,), float64
         Mean square of every feature: one but for rounding.
-    n_threads : int
     """
 
     columns: np.ndarray
@@ -87,14 +86,12 @@ class MixtureFit:
 
     Attributes
     ----------
-    mixture : Mixture
     responsibilities : ndarray of shape (n_components, n_samples)
         Of this very mixture.
     log_likelihood, objective : float
         Without and with the penalty.
     history : tuple of float
         The objective at every iteration.
-    converged : bool
     """
 
     mixture: Mixture
@@ -113,8 +110,6 @@ def log_joint(columns: np.ndarray, mixture: Mixture, n_threads: int = 1) -> np.n
     Parameters
     ----------
     columns : ndarray of shape (n_features, n_samples)
-    mixture : Mixture
-    n_threads : int
 
     Returns
     -------
@@ -160,7 +155,6 @@ def m_step(
 
     Parameters
     ----------
-    data : StandardisedData
     responsibilities : ndarray of shape (n_components, n_samples)
     variances : ndarray of shape (n_features,)
         The former ones, which set the thresholds of the means.
@@ -206,19 +200,13 @@ def run_em(
 
     Parameters
     ----------
-    data : StandardisedData
     responsibilities : ndarray of shape (n_components, n_samples)
     penalty : float
         lambda >= 0.
     variances : ndarray of shape (n_features,), optional
         Those that set the first thresholds; by default the unpenalised ones.
-    max_iter : int
     tol : float
         Smallest gain in penalised log-likelihood per sample worth another iteration.
-
-    Returns
-    -------
-    MixtureFit
     """
     if variances is None:
         variances = m_step(data, responsibilities, data.squares, 0.0).variances

@@ -46,14 +46,11 @@ def fit_penalties(
 
     Parameters
     ----------
-    data : StandardisedData
     penalties : ndarray of shape (n_penalties,), ascending
     starts : sequence of ndarray of shape (n_components, n_samples)
         Responsibilities.
     max_iter, tol
         As in `run_em`.
-    progress : callable, optional
-        Called with the number of penalties done and their total.
 
     Returns
     -------

@@ -116,16 +116,7 @@ class SingularVectorClustering(BaselineEstimator):
     def _cluster(self, columns: np.ndarray) -> tuple[KMeans, np.ndarray]:
         """Cluster the singular vectors of standardised columns; return also their axes."""
         axes = singular_axes(columns, self._count_vectors())
-        kmeans = KMeans(
-            self.n_clusters,
-            n_init=self.n_init,
-            max_iter=self.max_iter,
-            tol=self.tol,
-            random_state=self.random_state,
-            n_jobs=self.n_jobs,
-            verbose=self.verbose,
-        )
-        return kmeans.fit(project(columns, axes)), axes
+        return self._make_kmeans().fit(project(columns, axes)), axes
 
 
 def standardise(columns: np.ndarray, deviations: np.ndarray) -> np.ndarray:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from sparsekm.pipeline.registry import METHODS
+from sparsekm.figures.palette import METHOD_LOOKS
 
 
 def describe_outcome(
@@ -38,7 +38,7 @@ def describe_outcome(
 def _scores(folder: Path, name: str) -> list[str]:
     """List a table of every method: clusters, features kept, and error where classes are known."""
     rows = []
-    for method in METHODS:
+    for method in METHOD_LOOKS:
         file = folder / method / "scores.csv"
         if file.is_file():
             with file.open(encoding="utf-8", newline="") as opened:
@@ -48,7 +48,7 @@ def _scores(folder: Path, name: str) -> list[str]:
     lines = [head]
     for row in rows:
         error = f"  {float(row['cer']):5.3f}" if row["cer"] else ""
-        title = METHODS[row["method"]].title
+        title = METHOD_LOOKS[row["method"]].title
         kept = int(row["n_nonzero_weights"])
         lines.append(f"  {title:<18} {int(row['n_clusters']):8d}  {kept:13,d}{error}")
     if has_classes:

@@ -61,19 +61,9 @@ _OPPONENTS = np.array(
 
 
 def place_colors(colors: Sequence, vision: str = "normal") -> np.ndarray:
-    """Find the places of colours in the Oklab space, as one kind of vision sees them.
+    """Find the places of m colours in the Oklab space as one kind of vision sees them: (m, 3).
 
-    Parameters
-    ----------
-    colors : sequence of m colours
-        Of any form that matplotlib knows.
-    vision : str
-        Key of `VISIONS`.
-
-    Returns
-    -------
-    places : array of shape (m, 3)
-        Lightness, green to red, blue to yellow.
+    They are lightness, green to red, blue to yellow.
 
     Examples
     --------
@@ -87,16 +77,7 @@ def place_colors(colors: Sequence, vision: str = "normal") -> np.ndarray:
 
 
 def color_distances(colors: Sequence, others: Sequence) -> np.ndarray:
-    """Measure how far colours stand from others, by the vision that tells them apart least.
-
-    Parameters
-    ----------
-    colors, others : sequences of m and k colours
-
-    Returns
-    -------
-    distances : array of shape (m, k)
-    """
+    """Tell how far m colours are from k others to the eye that sees least difference: (m, k)."""
     by_vision = [
         np.linalg.norm(
             place_colors(colors, vision)[:, None] - place_colors(others, vision)[None], axis=2

@@ -13,13 +13,7 @@ from matplotlib.ticker import FixedFormatter
 
 
 def take_literally(figure: Figure) -> None:
-    """Keep matplotlib from setting formulas, but in the numbers along axes.
-
-    Parameters
-    ----------
-    figure : Figure
-        Changed in place.
-    """
+    """Keep matplotlib from setting formulas in a figure, except in the numbers along axes."""
     numbers = {id(label) for axis in figure.findobj(Axis) for label in _number_labels(axis)}
     for text in figure.findobj(Text):
         if id(text) not in numbers:

@@ -1,14 +1,4 @@
-"""One look for every figure: colours, markers, sizes, and how a figure is saved.
-
-Colours are those of Okabe and Ito (but their yellow, which is faint on white) and, for methods,
-two dark ones of Tol, told apart by readers with any of the common colour-vision deficiencies;
-methods also differ in marker and line style, so that grey print loses nothing.
-
-References
-----------
-M. Okabe, K. Ito (2008), Color universal design. https://jfly.uni-koeln.de/color/
-P. Tol (2021), Colour schemes. SRON/EPS/TN/09-002. https://sronpersonalpages.nl/~pault/
-"""
+"""One look for every figure: fonts, sizes, shades of colours, and how a figure is saved."""
 
 from __future__ import annotations
 
@@ -17,7 +7,6 @@ import io
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import IO
 
 import matplotlib as mpl
@@ -28,20 +17,7 @@ from matplotlib.figure import Figure
 
 from sparsekm.figures.color_vision import color_distances, place_colors
 from sparsekm.figures.literal_text import take_literally
-
-ORANGE, SKY, GREEN, BLUE, VERMILION, PURPLE = (
-    "#E69F00",
-    "#56B4E9",
-    "#009E73",
-    "#0072B2",
-    "#D55E00",
-    "#CC79A7",
-)
-BLACK, INDIGO, WINE = "#000000", "#332288", "#661100"
-GREY = "#555555"
-DROPPED = "#B4B4B4"
-INK = "#222222"
-MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+from sparsekm.figures.palette import BLUE, GREEN, GREY, INK, ORANGE, PURPLE, SKY, VERMILION
 
 _RASTER_DPI = 200
 _PATHS = re.compile(r' d="[^"]*"')
@@ -73,37 +49,6 @@ _SETTINGS = {
     "svg.hashsalt": "sparsekm",
     "savefig.dpi": _RASTER_DPI,
 }
-
-
-@dataclass(frozen=True)
-class MethodLook:
-    """How a method is drawn wherever it appears."""
-
-    color: str
-    marker: str
-    linestyle: str
-
-
-METHOD_LOOKS = {
-    "l0": MethodLook(BLUE, "o", "-"),
-    "l1": MethodLook(ORANGE, "s", "--"),
-    "kmeans": MethodLook(GREY, "^", ":"),
-    "pca": MethodLook(SKY, "D", "-."),
-    "pgmm": MethodLook(PURPLE, "v", (0, (5, 1, 1, 1))),
-    "ifpca": MethodLook(INDIGO, "<", (0, (1, 1))),
-    "scfs": MethodLook(WINE, ">", (0, (3, 1))),
-    "sparse": MethodLook(BLACK, "*", "-"),
-    # Runs of the paper's experiments: the search that is not the workflow's, and the floor.
-    "l0_alternate": MethodLook(VERMILION, "X", "--"),
-    "relevant": MethodLook(GREEN, "P", ":"),
-}
-"""How the methods look in every figure, by name in the registry or among the simulations' rows."""
-_OTHER_LOOK = MethodLook(GREY, "o", "-")
-
-
-def method_look(method: str) -> MethodLook:
-    """Give the colour, marker and line style of a method; one without a look of its own is grey."""
-    return METHOD_LOOKS.get(method, _OTHER_LOOK)
 
 
 @contextmanager
@@ -189,19 +134,9 @@ def shades(color: str, n_shades: int, avoid: Sequence[str] = ()) -> list[str]:
     """Give distinct shades of one colour: first the colour itself, then ones far from all others.
 
     Candidates have the colour's hue or one close to it. Each next shade is a candidate far from its
-    nearest neighbour among the shades so far and the colours to avoid, whatever the reader's colour
-    vision, yet no farther from the colour itself than it need be.
-
-    Parameters
-    ----------
-    color : str
-    n_shades : int
-    avoid : sequence of str
-        Colours with another meaning in the same figure.
-
-    Returns
-    -------
-    colors : list of n_shades hex strings
+    nearest neighbour among the shades so far and the colours to avoid, which mean something else in
+    the figure, for readers with any colour vision, yet no farther from the colour itself than
+    necessary.
     """
     hue, _, saturation = colorsys.rgb_to_hls(*to_rgb(color))
     candidates = [

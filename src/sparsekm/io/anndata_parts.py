@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import h5py
+import pandas as pd
 from anndata.io import read_elem
 
 from sparsekm.io.checked_hdf5 import DamagedFileError
@@ -12,17 +13,7 @@ from sparsekm.io.input_error import reason_of
 
 
 def read_part(opened: h5py.File, name: str, rule: str, kind: type = object) -> Any:
-    """Read a part of an AnnData file, such as ``obs`` or ``uns/provenance``.
-
-    Parameters
-    ----------
-    opened : File
-    name : str
-    rule : str
-        Name of the rule that writes the file.
-    kind : type, optional
-        What it should be once read, for instance `pandas.DataFrame`.
-    """
+    """Read a part of an AnnData file, such as ``uns/provenance``, that should be of a kind."""
     file = opened.filename
     try:
         part = read_elem(opened[name])
@@ -35,3 +26,9 @@ def read_part(opened: h5py.File, name: str, rule: str, kind: type = object) -> A
             file, f"{name} is a {type(part).__name__}, should be a {kind.__name__}", rule
         )
     return part
+
+
+def read_parts(opened: h5py.File, rule: str) -> dict[str, Any]:
+    """Read all of an AnnData file but its matrix."""
+    kinds = {"obs": pd.DataFrame, "var": pd.DataFrame, "obsm": dict, "uns": dict}
+    return {name: read_part(opened, name, rule, kind) for name, kind in kinds.items()}

@@ -21,26 +21,13 @@ def atomic_path(file: str | Path, n_bytes: int = 0) -> Iterator[Path]:
     """Give a temporary name in the same folder, which becomes `file` when the block succeeds.
 
     Renaming within a folder is atomic, so nobody ever sees a half-written file. When the block
-    raises, the temporary file is removed and a file that was there before stays as it was.
+    raises, the temporary file is removed and a file that was there before stays as it was. The name
+    ends in the same suffix as `file`, since some writers look at it; the folder is made if it does
+    not exist.
 
-    Parameters
-    ----------
-    file : path
-        The final name; its folder is made where it does not exist.
-    n_bytes : int
-        What is about to be written, where a writer fares badly on a disk that fills up under its
-        hands, as HDF5 does: where there is not that much space nothing is begun.
-
-    Yields
-    ------
-    temporary : Path
-        Ends in the same suffix as `file`, since some writers look at it.
-
-    Raises
-    ------
-    OSError
-        With ``errno.ENOSPC`` and the file's name where its device or a quota is full, however the
-        library that wrote says so.
+    `n_bytes` is the size of what will be written, for writers such as HDF5 that fail badly when the
+    disk fills up: without that much space nothing is begun. Where a device or a quota is full, the
+    error is an OSError with ``errno.ENOSPC`` and the file's name, whatever the library raised.
     """
     file = Path(file)
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -62,16 +49,9 @@ def atomic_path(file: str | Path, n_bytes: int = 0) -> Iterator[Path]:
 
 
 def remove_unfinished(folder: str | Path, name: str = "*") -> None:
-    """Remove what killed writers left half-written in a folder.
+    """Remove what killed writers left half-written in a folder, which need not exist.
 
-    To be called by the only one who may be writing these files.
-
-    Parameters
-    ----------
-    folder : path
-        Need not exist.
-    name : str
-        Final name of the files, by default any.
+    Only the one process that may be writing files of this name should call it.
     """
     for left in Path(folder).glob(f".*.partial.{name}"):
         left.unlink(missing_ok=True)
@@ -101,7 +81,12 @@ def write_table(table: pd.DataFrame, file: str | Path) -> None:
         table.to_csv(temporary, index=False)
 
 
+def write_bytes(body: bytes | memoryview, file: str | Path) -> None:
+    """Write bytes, whole or not at all."""
+    with atomic_path(file) as temporary:
+        temporary.write_bytes(body)
+
+
 def write_text(text: str, file: str | Path) -> None:
     """Write a text as UTF-8, whole or not at all."""
-    with atomic_path(file) as temporary:
-        temporary.write_text(text, encoding="utf-8")
+    write_bytes(text.encode(), file)

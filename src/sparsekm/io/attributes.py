@@ -28,20 +28,10 @@ _WHOLE = ("n_clusters", "seed")
 
 
 def write_attributes(group: h5py.Group, kind: str, attributes: Mapping[str, Any]) -> None:
-    """Write a file's kind and attributes.
+    """Write a file's kind and attributes: all of `REQUIRED`, and any others.
 
-    Parameters
-    ----------
-    group : Group or File
-    kind : {"path", "references", "fit"}
-    attributes : mapping
-        All of `REQUIRED` and any others. ``parameters`` and ``versions`` are mappings, kept as
-        JSON; ``seed`` is the data set's seed; the digests are SHA-256 in hexadecimal.
-
-    Raises
-    ------
-    ValueError
-        When a required attribute is missing.
+    ``parameters`` and ``versions`` are mappings, kept as JSON; ``seed`` is the data set's seed; the
+    digests are SHA-256 in hexadecimal.
     """
     missing = [name for name in REQUIRED if name not in attributes]
     if missing:
@@ -52,21 +42,7 @@ def write_attributes(group: h5py.Group, kind: str, attributes: Mapping[str, Any]
 
 
 def read_attributes(group: h5py.Group, kind: str, rule: str) -> dict[str, Any]:
-    """Read what `write_attributes` wrote.
-
-    Parameters
-    ----------
-    group : Group or File
-    kind : str
-        The kind that the file should have.
-    rule : str
-        Name of the rule that writes such files.
-
-    Returns
-    -------
-    attributes : dict
-        Plain Python values; ``parameters`` and ``versions`` are dicts.
-    """
+    """Read what `write_attributes` wrote, as plain Python values, if the kind is as expected."""
     file = group.file.filename
     found = group.attrs.get("kind")
     if found != kind:

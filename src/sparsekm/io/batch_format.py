@@ -30,19 +30,10 @@ class BatchFormat(Hdf5Format):
     """A kind of batch file; `kind` is the plural noun for its rows."""
 
     def read_all(self, files: Iterable[str | Path]) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Read several batches as one, in the order of the rows' numbers.
+        """Read at least one batch as one, in the order of the rows' numbers.
 
-        Arrays that have no rows are counts: they are added.
-
-        Parameters
-        ----------
-        files : iterable of path
-            At least one; the attributes are those of the first.
-
-        Raises
-        ------
-        DamagedFileError
-            When the batches have different sparsities or lengths, or share a row.
+        Arrays without rows are counts, which are added. The attributes are those of the first file.
+        Batches must have the same sparsities and lengths, and share no row.
         """
         files = list(files)
         batches = []

@@ -41,22 +41,9 @@ def run_bounded(
 ) -> None:
     """Do something with a stranger's file in a child process with limits.
 
-    Parameters
-    ----------
-    file : path
-        For messages.
-    work : callable
-        What to do, in the child: its result is what it writes to files.
-    measure : callable, optional
-        Gives how many bytes the work may take, from what the file declares. It is called in the
-        child too, within the limits for what is small.
-
-    Raises
-    ------
-    InputError
-        With the message of what the child raised.
-    LimitError
-        When the child crashed, or took more than it may.
+    `work` writes its result to files. `measure` gives how many bytes it may take, from what the
+    file declares; it is called in the child too, within the limits for what is small. What the
+    child raises becomes an `InputError` with the same message; a crash, or a limit, a `LimitError`.
     """
     told, tell = os.pipe()
     for stream in (sys.stdout, sys.stderr):

@@ -28,14 +28,7 @@ class DamagedFileError(InputError):
 
 @contextmanager
 def open_checked(file: str | Path, rule: str) -> Iterator[h5py.File]:
-    """Open an HDF5 file for reading; what HDF5 cannot read becomes a `DamagedFileError`.
-
-    Parameters
-    ----------
-    file : path
-    rule : str
-        Name of the workflow's rule that writes the file.
-    """
+    """Open an HDF5 file that `rule` writes; what is unreadable raises `DamagedFileError`."""
     file = Path(file)
     if not file.is_file():
         raise FileNotFoundError(f"{file}: no such file; rule {rule} writes it.")
@@ -55,21 +48,7 @@ def find_array(
 ) -> h5py.Dataset:
     """Find a numeric array, unread, after checking its presence, kind, shape and layout.
 
-    Parameters
-    ----------
-    group : Group or File
-    name : str
-        Name of the array inside `group`.
-    kind : {"f", "i"}
-        Floating point or integer.
-    shape : sequence of int or None
-        The expected shape; None stands for any length.
-    rule : str
-        Name of the rule that writes the file.
-
-    Returns
-    -------
-    dataset : Dataset
+    `kind` is "f" for floating point or "i" for integer; None in `shape` stands for any length.
     """
     file = group.file.filename
     dataset = group.get(name)
@@ -101,21 +80,7 @@ def read_array(
     dtype: type | str | None = None,
     finite: bool = True,
 ) -> np.ndarray:
-    """Read a numeric array after checking what `find_array` checks, and that it is finite.
-
-    Parameters
-    ----------
-    group, name, kind, shape, rule
-        As for `find_array`.
-    dtype : dtype, optional
-        What to convert to; by default float64 or int64.
-    finite : bool, default=True
-        Whether NaN and infinity are refused.
-
-    Returns
-    -------
-    values : array
-    """
+    """Read a numeric array after checking what `find_array` checks, and that it is finite."""
     file = group.file.filename
     dataset = find_array(group, name, kind=kind, shape=shape, rule=rule)
     values = dataset[()]

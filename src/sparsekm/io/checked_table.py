@@ -6,6 +6,7 @@ As for HDF5 files, whatever a writer would not have left raises `DamagedFileErro
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping
 from io import BytesIO
 from pathlib import Path
@@ -18,6 +19,8 @@ from sparsekm.io.input_error import reason_of
 
 WORD, WHOLE, NUMBER, FLAG = "word", "whole", "number", "flag"
 """What the cells of a column are: text; an integer; a finite number; True or False."""
+IDENTIFIER = "identifier"
+"""Integers or nothing (Int64) where all cells are such, else text."""
 WHOLE_OR_NOTHING, NUMBER_OR_NOTHING = "whole or nothing", "number or nothing"
 """The same, or empty."""
 
@@ -28,24 +31,15 @@ _SAID = {
     NUMBER_OR_NOTHING: "a finite number or nothing",
     FLAG: "True or False",
 }
+_DIGITS = re.compile("[0-9]{0,18}")
 _DTYPES = {WHOLE: np.int64, WHOLE_OR_NOTHING: object, FLAG: bool}
 
 
 def read_words(file: str | Path, rule: str) -> pd.DataFrame:
     """Read a table as the text that stands in it: "NA" or "1" stay what they are.
 
-    Parameters
-    ----------
-    file : path
-    rule : str
-        Name of the rule that writes the file.
-
-    Raises
-    ------
-    DamagedFileError
-        If it is no UTF-8, no table, a line has other than the header's cells, or two columns have
-        one name.
-    FileNotFoundError
+    The file must be a table in UTF-8, with the header's number of cells in each line and different
+    names of columns.
     """
     body = _read_bytes(file, rule)
     try:
@@ -63,44 +57,6 @@ def read_words(file: str | Path, rule: str) -> pd.DataFrame:
     if len(set(header)) != len(header):
         raise DamagedFileError(file, f"columns={header} should differ", rule)
     return rows.set_axis([str(name) for name in header], axis=1).reset_index(drop=True)
-
-
-def read_table(
-    file: str | Path, contract: Mapping[str, str], rule: str, *, others: str | None = None
-) -> pd.DataFrame:
-    """Read a table of known columns.
-
-    Parameters
-    ----------
-    file : path
-    contract : mapping of column to kind
-        All columns in their order, each with one of `WORD`, `WHOLE`, `NUMBER`, `FLAG`,
-        `WHOLE_OR_NOTHING` and `NUMBER_OR_NOTHING`.
-    rule : str
-        Name of the rule that writes the file.
-    others : str, optional
-        Kind of further columns after those of the contract; by default there may be none.
-
-    Returns
-    -------
-    table : DataFrame
-        Of str, int64 (Int64 where there may be nothing), float64 (NaN for nothing) and bool.
-
-    Raises
-    ------
-    DamagedFileError
-        Naming the column, the line and the value.
-    """
-    table = read_words(file, rule)
-    found, known = list(table.columns), list(contract)
-    if found[: len(known)] != known or (others is None and len(found) > len(known)):
-        raise DamagedFileError(
-            file,
-            f"columns={found} should be {known}" + ("" if others is None else " and others"),
-            rule,
-        )
-    kinds = {name: contract.get(name, others) for name in found}
-    return convert_columns(file, table, kinds, rule)
 
 
 def convert_columns(
@@ -145,6 +101,8 @@ def _read_bytes(file: str | Path, rule: str) -> bytes:
 def _convert(
     file: str | Path, name: str, cells: list[str], kind: str, rule: str
 ) -> np.ndarray | pd.api.extensions.ExtensionArray:
+    if kind == IDENTIFIER:
+        kind = WHOLE_OR_NOTHING if all(map(_DIGITS.fullmatch, cells)) else WORD
     if kind == WORD:
         return np.array(cells, dtype=object)
     read = {WHOLE: _whole, WHOLE_OR_NOTHING: _whole, FLAG: _flag}.get(kind, _finite)

@@ -31,27 +31,11 @@ def is_supported() -> bool:
 def lock_file(
     opened: IO | int, *, wait: bool = True, tell: Callable[[str], object] | None = None
 ) -> bool:
-    """Lock an open file for this process until the file is closed.
+    """Lock a file that is open for writing for this process, until the file is closed.
 
-    Parameters
-    ----------
-    opened : file or int
-        Open for writing.
-    wait : bool
-        Whether to wait for whoever holds the lock.
-    tell : callable, optional
-        Takes a line where the file system has no locks. By default it is logged, once.
-
-    Returns
-    -------
-    mine : bool
-        False where somebody else holds it and `wait` is false. True where the file system has no
-        locks.
-
-    Raises
-    ------
-    OSError
-        If the operating system has no such locks, or locking fails in another way.
+    The result is False only where another process holds the lock and `wait` is false. On a file
+    system without locks it is True, and `tell` is called with a line; by default it is logged,
+    once.
     """
     if fcntl is None:
         raise OSError(errno.ENOSYS, SUPPORTED)

@@ -6,7 +6,7 @@ the fit was chosen; or ``conclusion``, ``has_clusters``, ``family`` and ``n_resa
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -35,20 +35,17 @@ _FORMAT = Hdf5Format(
 
 @dataclass(frozen=True)
 class Fit:
-    """One partition with its weights.
+    """One partition of n samples into K clusters with the weights of p features.
 
     Attributes
     ----------
-    sparsity : float
     objective : float
         The sum over features of weight times score.
     labels : int32 array of shape (n,)
-    scores : float64 array of shape (p,)
-        Between-cluster sums of squares a_j.
-    weights : float64 array of shape (p,)
+    scores, weights : float64 arrays of shape (p,)
+        Between-cluster sums of squares a_j, and the features' weights.
     centers : float64 array of shape (K, p)
         In the space of the normalised matrix.
-    attributes : mapping
     confidence : float64 array of shape (n,), or None
         Share of the resampled fits that put a sample into its cluster.
     selection_frequency : float64 array of shape (p,), or None
@@ -75,3 +72,8 @@ def read_fit(file: str | Path) -> Fit:
     """Read a fit; see `sparsekm.io.hdf5_format.Hdf5Format.read`."""
     arrays, attributes = _FORMAT.read(file)
     return Fit(**arrays, attributes=attributes)
+
+
+def read_fits(methods: Iterable[str], files: Iterable[str | Path]) -> dict[str, Fit]:
+    """Read the fit of each method."""
+    return {method: read_fit(file) for method, file in zip(methods, files, strict=True)}

@@ -27,8 +27,6 @@ class Array:
     ----------
     name : str
         In the file.
-    dtype : type
-        As it is stored and returned.
     shape : tuple of str or int
         Names of lengths, or lengths; empty for a single number.
     most : int, optional
@@ -79,14 +77,9 @@ class Array:
 
 @dataclass(frozen=True)
 class SparseRows:
-    """Rows of mostly zero weights, in compressed form (CSR): ``indptr``, ``indices``, ``weights``.
+    """One or several rows of mostly zero weights, in compressed form (CSR) in a group of this name.
 
-    Attributes
-    ----------
-    name : str
-        Of the group that holds the three.
-    shape : tuple of str
-        Names of the lengths, of one row or of several; those of other arrays before it.
+    The lengths are those of arrays before it.
     """
 
     name: str
@@ -125,17 +118,7 @@ class SparseRows:
 
 @dataclass(frozen=True)
 class Hdf5Format:
-    """A kind of file.
-
-    Attributes
-    ----------
-    kind : str
-        As its attribute says; see `sparsekm.io.attributes` for the others.
-    rule : str
-        Name of the rule that writes it.
-    arrays : mapping of str to Array or SparseRows
-        In the order in which they are written, by the names that they have in memory.
-    """
+    """A kind of file: its arrays in the order of writing, by their names in memory."""
 
     kind: str
     rule: str
@@ -151,13 +134,7 @@ class Hdf5Format:
             write_attributes(opened, self.kind, attributes)
 
     def read(self, file: str | Path) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Read a file's arrays and attributes, checking everything.
-
-        Raises
-        ------
-        DamagedFileError
-            When the file is truncated, or its parts are missing, disagree or cannot be.
-        """
+        """Read a file's arrays and attributes, checking everything."""
         with open_checked(file, self.rule) as opened:
             attributes = read_attributes(opened, self.kind, self.rule)
             lengths = {"n_clusters": attributes["n_clusters"]}

@@ -37,17 +37,7 @@ def row_blocks(source: RowSource) -> Iterator[tuple[slice, np.ndarray]]:
 
 
 class MatrixFile:
-    """X of a file, or some of its columns; a `RowSource`.
-
-    Parameters
-    ----------
-    file : path
-
-    Raises
-    ------
-    DamagedFileError
-        When the file is truncated, or X is not what its writer writes.
-    """
+    """X of a file, or some of its columns; a `RowSource`."""
 
     def __init__(self, file: str | Path) -> None:
         self._file, self._columns = file, None

@@ -18,7 +18,7 @@ import h5py
 import numpy as np
 import pandas as pd
 
-from sparsekm.io.anndata_parts import read_part
+from sparsekm.io.anndata_parts import read_part, read_parts
 from sparsekm.io.atomic_hdf5 import write_anndata
 from sparsekm.io.checked_hdf5 import DamagedFileError, open_checked, read_array
 from sparsekm.io.known_classes import class_column, class_names, is_known
@@ -34,11 +34,9 @@ class NormalisedData:
     Attributes
     ----------
     X : float32 array of shape (n, p)
-    features : list of str
     labels : object array of str, shape (n,), or None
         As `sparsekm.io.known_classes` describes them.
     relevant : bool array of shape (p,), or None
-    provenance : dict
     """
 
     X: np.ndarray
@@ -58,20 +56,10 @@ def write_normalised(
     obsm: Mapping[str, np.ndarray] | None = None,
     uns: Mapping[str, Any] | None = None,
 ) -> None:
-    """Write a data set whole or not at all.
+    """Write a data set of n samples and p features whole or not at all.
 
-    Parameters
-    ----------
-    file : path
-    X : float32 array of shape (n, p)
-    obs : DataFrame of n rows
-        Index: the samples' names. ``label`` is made a category of strings.
-    var : DataFrame of p rows
-        Index: the features' names.
-    provenance : mapping
-        Stands in ``uns["provenance"]``.
-    obsm, uns : mappings, optional
-        Further entries, as ``obsm["spatial"]`` or ``uns["regions"]`` of an atlas age.
+    The indices of `obs` and `var` are the names; ``obs["label"]`` is made a category of strings.
+    `obsm` and `uns` are further entries, such as ``obsm["spatial"]`` of an atlas age.
     """
     obs, var = obs.copy(), var.copy()
     obs.index, var.index = obs.index.astype(str), var.index.astype(str)
@@ -88,13 +76,7 @@ def write_normalised(
 
 
 def read_normalised(file: str | Path) -> NormalisedData:
-    """Read what the clustering needs, checking everything.
-
-    Raises
-    ------
-    DamagedFileError
-        When the file is truncated, its parts disagree, or a value is not finite.
-    """
+    """Read what the clustering needs, checking everything."""
     with open_checked(file, RULE) as opened:
         obs, var = (read_part(opened, name, RULE, pd.DataFrame) for name in ("obs", "var"))
         provenance = read_part(opened, "uns/provenance", RULE, dict)
@@ -109,18 +91,9 @@ def read_normalised(file: str | Path) -> NormalisedData:
 
 
 def read_anndata(file: str | Path) -> anndata.AnnData:
-    """Read the whole data set, with everything that its writer kept about samples and features.
-
-    Raises
-    ------
-    DamagedFileError
-        When the file is truncated, its parts disagree, or a value is not finite.
-    """
+    """Read the whole data set, with everything that its writer kept about samples and features."""
     with open_checked(file, RULE) as opened:
-        parts = {
-            name: read_part(opened, name, RULE, pd.DataFrame if name in ("obs", "var") else dict)
-            for name in ("obs", "var", "obsm", "uns")
-        }
+        parts = read_parts(opened, RULE)
         X = _read_matrix(opened, len(parts["obs"]), len(parts["var"]))
         return anndata.AnnData(X=X, **parts)
 
@@ -132,13 +105,7 @@ def read_features(file: str | Path) -> pd.DataFrame:
 
 
 def read_classes(file: str | Path) -> tuple[np.ndarray | None, pd.DataFrame | None]:
-    """Read the known classes of the samples, and what an atlas says of its regions.
-
-    Returns
-    -------
-    labels : object array of str, shape (n,), or None
-    regions : DataFrame with columns acronym, name, id and color, or None
-    """
+    """Read the samples' known classes, (n,), and the table of regions, each None if absent."""
     with open_checked(file, RULE) as opened:
         labels = _read_labels(opened, read_part(opened, "obs", RULE, pd.DataFrame))
         if "uns/regions" not in opened:

@@ -29,15 +29,7 @@ _FORMAT = Hdf5Format(
 
 
 def write_path(file: str | Path, path: SparsityPath, attributes: Mapping[str, Any]) -> None:
-    """Write a path whole or not at all.
-
-    Parameters
-    ----------
-    file : path
-    path : SparsityPath
-    attributes : mapping
-        Those of `sparsekm.io.attributes`, but ``search``, which the path knows.
-    """
+    """Write a path whole or not at all; it knows the attribute ``search`` itself."""
     _FORMAT.write(file, vars(path), {**attributes, "search": path.search})
 
 
@@ -50,17 +42,9 @@ def read_path(file: str | Path) -> tuple[SparsityPath, dict[str, Any]]:
 def pick_fit(
     path: SparsityPath, position: int, centers: np.ndarray, attributes: Mapping[str, Any]
 ) -> Fit:
-    """Take one fit out of a path.
+    """Take one fit out of a path, with the means (K, p) of its clusters.
 
-    Parameters
-    ----------
-    path : SparsityPath
-    position : int
-        Which sparsity of the path.
-    centers : array of shape (K, p)
-        The cluster means of that fit's labels.
-    attributes : mapping
-        Those of the path's file, and whatever tells how the fit was chosen.
+    The attributes are those of the path's file, and how the fit was chosen.
     """
     return Fit(
         sparsity=float(path.sparsities[position]),

@@ -14,16 +14,7 @@ from sparsekm.io.hdf5_format import Array
 
 @dataclass(frozen=True)
 class References(Batch):
-    """Objectives of b references at m sparsities.
-
-    Attributes
-    ----------
-    indices : int64 array of shape (b,)
-    sparsities : float64 array of shape (m,)
-    objectives : float64 array of shape (b, m)
-    attributes : mapping
-        Those of `sparsekm.io.attributes`, and ``reference``.
-    """
+    """Objectives (b, m) of b references at m sparsities; ``reference`` is an attribute."""
 
     objectives: np.ndarray
     attributes: Mapping[str, Any] = field(default_factory=dict)

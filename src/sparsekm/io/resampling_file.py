@@ -46,16 +46,7 @@ class _ResamplingFormat(BatchFormat):
 
 @dataclass(frozen=True)
 class Resamplings(Batch):
-    """What b resamplings found at m sparsities.
-
-    Attributes
-    ----------
-    indices : int64 array of shape (b,)
-    sparsities : float64 array of shape (m,)
-    paths : sequence of b ResampledPaths
-    attributes : mapping
-        Those of `sparsekm.io.attributes`.
-    """
+    """What each of b resamplings found at m sparsities."""
 
     paths: Sequence[ResampledPaths]
     attributes: Mapping[str, Any] = field(default_factory=dict)

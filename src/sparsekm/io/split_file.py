@@ -14,19 +14,10 @@ from sparsekm.io.hdf5_format import Array
 
 @dataclass(frozen=True)
 class Splits(Batch):
-    """What b splits say at m sparsities.
+    """What b splits say at m sparsities; an attribute is ``scheme``.
 
-    Attributes
-    ----------
-    indices : int64 array of shape (b,)
-    sparsities : float64 array of shape (m,)
-    agreements : float64 array of shape (b, m)
-        Adjusted Rand indices.
-    selections : int64 array of shape (m, p)
-        How many of the ``n_fits`` paths on parts keep a feature.
-    n_fits : int
-    attributes : mapping
-        Those of `sparsekm.io.attributes`, and ``scheme``.
+    `agreements`, of shape (b, m), are adjusted Rand indices; `selections`, of shape (m, p), count
+    how many of the ``n_fits`` paths on parts keep a feature.
     """
 
     agreements: np.ndarray

@@ -1,4 +1,4 @@
-"""The one way the workflow's tables of known columns are written and read."""
+"""The one way the workflow's tables (CSV) are written and read: a format is a list of columns."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pandas as pd
 
 from sparsekm.io.atomic import write_table
 from sparsekm.io.checked_hdf5 import DamagedFileError
-from sparsekm.io.checked_table import read_table
+from sparsekm.io.checked_table import convert_columns, read_words, require_columns
 
 
 @dataclass(frozen=True)
@@ -20,33 +20,48 @@ class TableFormat:
 
     Attributes
     ----------
-    rule : str
-        Name of the rule that writes it.
     columns : mapping of column to kind
-        All columns in their order; see `sparsekm.io.checked_table.read_table`.
+        Those that every such table has, each with a kind of `sparsekm.io.checked_table`.
+    others : mapping of str to kind, optional
+        Kinds of further columns, by how their names begin. With it columns may stand in any order;
+        without it a table has `columns` in their order, and no others.
     """
 
     rule: str
     columns: Mapping[str, str]
+    others: Mapping[str, str] | None = None
 
     def write(self, file: str | Path, table: pd.DataFrame, chosen: int | None = None) -> None:
         """Write the columns whole or not at all; `chosen` is the position of the row to mark."""
         if chosen is not None:
             table = table.assign(chosen=np.arange(len(table)) == chosen)
-        write_table(table[list(self.columns)], file)
+        write_table(table if self.others else table[list(self.columns)], file)
 
     def read(self, file: str | Path) -> pd.DataFrame:
-        """Read the table, checking every cell.
-
-        Raises
-        ------
-        DamagedFileError
-            Naming the column, the line and the value.
-        """
-        table = read_table(file, self.columns, self.rule)
+        """Read the table, checking every cell: str, int64, float64 (NaN for nothing) and bool."""
+        table = read_words(file, self.rule)
+        found = list(table.columns)
+        if self.others:
+            require_columns(file, table, self.columns, self.rule)
+        elif found != list(self.columns):
+            raise DamagedFileError(
+                file, f"columns={found} should be {list(self.columns)}", self.rule
+            )
+        kinds = {name: self._kind_of(file, name) for name in found}
+        table = convert_columns(file, table, kinds, self.rule)
         if "chosen" in self.columns and table["chosen"].sum() != 1:
             raise DamagedFileError(file, "there should be one chosen row", self.rule)
         return table
+
+    def _kind_of(self, file: str | Path, column: str) -> str:
+        if column in self.columns:
+            return self.columns[column]
+        for start, kind in self.others.items():
+            if column.startswith(start):
+                return kind
+        raise DamagedFileError(
+            file, f"column {column!r} should begin with one of {[*self.others]}", self.rule
+        )
 
     def write_row(self, file: str | Path, values: Mapping[str, object]) -> None:
         """Write a table of one row; None where something is not known."""

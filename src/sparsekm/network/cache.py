@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
 
-from sparsekm.io.atomic import atomic_path, write_text
+from sparsekm.io.atomic import write_bytes, write_text
 from sparsekm.network.errors import NotFoundError
 
 _log = logging.getLogger(__name__)
@@ -31,31 +31,15 @@ class _Record:
 
 
 class BodyCache:
-    """Bodies by name, in a folder.
-
-    Parameters
-    ----------
-    folder : path
-        Made when the first body is stored.
-    """
+    """Bodies by name, in a folder that is made when the first body is stored."""
 
     def __init__(self, folder: str | Path):
         self._folder = Path(folder)
 
     def get(self, name: str, url: str) -> bytes | None:
-        """Return a stored body, or None if there is none that is whole.
+        """Return a stored body that came from this address, or None if there is none that is whole.
 
-        Parameters
-        ----------
-        name : str
-            Relative to the folder.
-        url : str
-            Where it comes from; a body from elsewhere does not count.
-
-        Raises
-        ------
-        NotFoundError
-            If the server said that it has no such file.
+        A `NotFoundError` says that the server has no such file.
         """
         record = self._read_record(name, url)
         if record is None:
@@ -84,8 +68,7 @@ class BodyCache:
 
     def put(self, name: str, url: str, body: bytes) -> None:
         """Store a body and its record."""
-        with atomic_path(self._folder / name) as temporary:
-            temporary.write_bytes(body)
+        write_bytes(body, self._folder / name)
         self._write_record(name, _Record(url, "ok", len(body), sha256(body).hexdigest(), _now()))
 
     def put_missing(self, name: str, url: str) -> None:

@@ -26,21 +26,8 @@ _SECONDS_BETWEEN_LOOKS = 0.02
 class RequestGate:
     """Bound how many requests are under way, and how many start in a second.
 
-    Parameters
-    ----------
-    folder : path
-        Holds the lock files; processes that share it share the limits.
-    per_second : float
-        Departures in a second; they are spaced evenly, with no burst.
-    at_once : int
-        Requests under way.
-    clock, sleep : callable
-        Seconds since the epoch, and waiting for some; tests give their own.
-
-    Raises
-    ------
-    ValueError
-        If a limit is out of bounds.
+    Processes that share the folder, which holds the lock files, share the limits. Departures are
+    spaced evenly, with no burst. Tests give their own clock and sleep.
     """
 
     def __init__(

@@ -12,20 +12,10 @@ R = TypeVar("R")
 
 
 def fetch_in_order(fetch: Callable[[T], R], items: Sequence[T], *, at_once: int) -> Iterator[R]:
-    """Yield ``fetch(item)`` of each item, in the order of the items.
+    """Yield ``fetch(item)`` of each item, in the order of the items, from up to `at_once` threads.
 
-    Parameters
-    ----------
-    fetch : callable
-        Is called in up to `at_once` threads.
-    items : sequence
-    at_once : int
-        With 1 no thread is started. At most twice as many results wait to be taken, so that
-        memory stays bounded where taking is slower than fetching.
-
-    Yields
-    ------
-    result
+    With 1 no thread is started. At most twice as many results wait to be taken, so that memory
+    stays bounded where taking is slower than fetching.
     """
     if at_once == 1:
         yield from map(fetch, items)

@@ -21,23 +21,7 @@ class Patience:
 
     The wait before try k + 1 is drawn from the upper half of first_wait * 2**(k - 1), which never
     exceeds longest_wait: clients that failed together do not come back together. Where the server
-    says how long to wait, that is the least.
-
-    Parameters
-    ----------
-    tries : int
-        At least 1.
-    first_wait, longest_wait : float
-        Seconds.
-    sleep : callable
-        Waits for some seconds; tests give their own.
-    jitter : random.Random, optional
-        No result depends on it.
-
-    Raises
-    ------
-    ValueError
-        If there is no try.
+    says how long to wait, that is the least. No result depends on the jitter.
     """
 
     def __init__(
@@ -57,18 +41,10 @@ class Patience:
         self._jitter = jitter or random.Random()
 
     def call(self, attempt: Callable[[], T], what: str) -> T:
-        """Return what `attempt` returns, once it raises no `TransientError`.
+        """Return what `attempt` returns once it raises no `TransientError`, or give up.
 
-        Parameters
-        ----------
-        attempt : callable
-        what : str
-            Name to use in messages.
-
-        Raises
-        ------
-        UnavailableError
-            If no try succeeds, or the server asks for a pause longer than `LONGEST_PAUSE`.
+        The end is an `UnavailableError`: no try succeeds, or the server asks for a pause longer
+        than `LONGEST_PAUSE`.
         """
         retrying = tenacity.Retrying(
             stop=tenacity.stop_any(tenacity.stop_after_attempt(self._tries), _asks_too_long),

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from importlib.metadata import PackageNotFoundError, version
 
 import requests
 import urllib3
@@ -42,22 +43,15 @@ class TransientError(Exception):
 class Transport:
     """GET bodies through a gate.
 
-    Parameters
-    ----------
-    gate : RequestGate
-    user_agent : str
-    connect_timeout, read_timeout : float
-        Seconds until the server must have answered, and between two pieces of a body.
-    total_timeout : float
-        Seconds for a whole body, however steadily it drips.
-    clock : callable
-        Seconds from any start.
+    `contact`, an address that servers' operators can write to, goes into the User-Agent. Timeouts
+    are seconds until the server must have answered, between two pieces of a body, and for a whole
+    body, however steadily it drips.
     """
 
     def __init__(
         self,
         gate: RequestGate,
-        user_agent: str,
+        contact: str = "",
         *,
         connect_timeout: float = 9.0,
         read_timeout: float = 31.0,
@@ -66,7 +60,7 @@ class Transport:
     ):
         self._gate = gate
         self._headers = {
-            "User-Agent": user_agent,
+            "User-Agent": f"sparsekm/{_version()}" + (f" ({contact})" if contact else ""),
             # A compressed transfer would hide how many bytes the body should have.
             "Accept-Encoding": "identity",
         }
@@ -77,18 +71,7 @@ class Transport:
         self._sessions: queue.SimpleQueue[requests.Session] = queue.SimpleQueue()
 
     def get(self, url: str, *, most: int) -> bytes:
-        """Fetch a body.
-
-        Parameters
-        ----------
-        url : str
-        most : int
-            Bytes that are accepted.
-
-        Returns
-        -------
-        bytes
-            As many as the server announced, if it did.
+        """Fetch a body of at most so many bytes, as long as the server announced, if it did.
 
         Raises
         ------
@@ -97,7 +80,7 @@ class Transport:
         RefusedError
             If it refuses, or the body is too large.
         TransientError
-            If the connection fails or takes too long, the body is cut short, or the server is
+            If the connection fails or is too slow, the body is cut short, or the server is
             overloaded (408, 425, 429, 5xx).
         """
         with self._gate.passing(), self._session() as session:
@@ -160,20 +143,15 @@ class Transport:
         return bytes(body)
 
 
+def _version() -> str:
+    try:
+        return version("sparsekm")
+    except PackageNotFoundError:
+        return "0"
+
+
 def parse_retry_after(value: str | None, now: datetime | None = None) -> float | None:
-    """Read a Retry-After header: seconds, or a date.
-
-    Parameters
-    ----------
-    value : str or None
-    now : datetime, optional
-        With a time zone.
-
-    Returns
-    -------
-    float or None
-        Seconds to wait, >= 0; None where the header is absent or means nothing.
-    """
+    """Read a Retry-After header, seconds or a date, as seconds >= 0; None if it means nothing."""
     value = (value or "").strip()
     if value.isascii() and value.isdecimal():
         return float(value)

@@ -13,26 +13,10 @@ from sparsekm.io.readers.raw_matrix import MatrixError
 def count_clusters(
     dataset: str, n_clusters: int | str, labels: Sequence[str] | None, n_samples: int
 ) -> int:
-    """Resolve the configured number of clusters.
+    """Resolve the configured number of clusters: a number, or "regions" for the known classes.
 
-    Parameters
-    ----------
-    dataset : str
-        For messages.
-    n_clusters : int or "regions"
-        "regions" counts the known classes: the regions of an atlas age, the labels of a matrix.
-    labels : sequence of str of length n, or None
-        Samples without a class are `sparsekm.io.known_classes.UNKNOWN` and do not count.
-    n_samples : int
-
-    Returns
-    -------
-    n_clusters : int
-
-    Raises
-    ------
-    MatrixError
-        When the number is not known, or there are not more samples than clusters.
+    The classes are the regions of an atlas age or the labels of a matrix; samples without one do
+    not count. There must be more samples than clusters.
     """
     if n_clusters == "regions":
         if labels is None:

@@ -15,14 +15,10 @@ NORMALISATIONS = ("zscore", "counts", "none")
 
 @dataclass(frozen=True)
 class Normalised:
-    """A matrix that is ready to be clustered.
+    """A matrix of n samples and p features that is ready to be clustered.
 
-    Attributes
-    ----------
-    X : float32 array of shape (n, p)
-    kept : bool array over the features of the raw matrix, with p true values
-    dropped : list of str
-        Constant features, which have no z-score and can separate nothing.
+    `kept` marks these features among those of the raw matrix. `dropped` names the constant ones,
+    which have no z-score and can separate nothing.
     """
 
     X: np.ndarray
@@ -31,26 +27,10 @@ class Normalised:
 
 
 def normalise(raw: RawMatrix, how: str = "zscore") -> Normalised:
-    """Normalise a matrix; its memory is taken over.
+    """Normalise a matrix, whose memory is overwritten.
 
-    Parameters
-    ----------
-    raw : RawMatrix
-        Its X is overwritten.
-    how : {"zscore", "counts", "none"}
-        "zscore" gives each feature mean 0 and standard deviation 1 (ddof = 1) and drops constant
-        features; "counts" does so after `log_counts`; "none" takes the values as they are.
-
-    Returns
-    -------
-    normalised : Normalised
-
-    Raises
-    ------
-    MatrixError
-        When every feature is constant, or counts are none.
-    ValueError
-        When `how` is not known.
+    "zscore" gives each feature mean 0 and standard deviation 1 (ddof = 1) and drops constant
+    features; "counts" does so after `log_counts`; "none" takes the values as they are.
     """
     if how not in NORMALISATIONS:
         raise ValueError(f"normalise={how!r} should be one of {list(NORMALISATIONS)}.")

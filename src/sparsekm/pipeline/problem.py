@@ -29,7 +29,6 @@ class ClusteringProblem:
 
     Attributes
     ----------
-    data : NormalisedData
     estimator : estimator
         Not fitted. Its `random_state` is `seed`, or where paths are resampled what seeds these.
     sparsities : float64 array of shape (m,), ascending, or None
@@ -58,27 +57,15 @@ def pose_problem(
     grid: Mapping[str, Any],
     code_digest: str,
 ) -> ClusteringProblem:
-    """Read a data set and pose its clustering problem.
+    """Read a data set's ``normalised.h5ad`` and pose its clustering problem.
 
     Parameters
     ----------
-    file : path
-        The data set's ``normalised.h5ad``.
-    dataset, method : str
-    seed : int
-        The root seed.
-    n_clusters : int or "regions"
     search : mapping
-        Parameters of estimators, as ``n_init``; a method takes those that it has.
+        Parameters of estimators, such as ``n_init``; a method takes those that it has.
     grid : mapping
-        ``sparsities``: "auto" or a list, and ``n_sparsities``, the length of an "auto" grid.
-        Empty for a method without a sparsity, or one that has its own.
-    code_digest : str
-        Digest of the code that will solve the problem.
-
-    Returns
-    -------
-    problem : ClusteringProblem
+        ``sparsities``: "auto" or a list, and ``n_sparsities``, the length of an "auto" grid. Empty
+        for a method without a sparsity, or one that has its own.
     """
     data = read_normalised(file)
     entry = get_method(method)

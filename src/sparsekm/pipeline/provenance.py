@@ -11,13 +11,7 @@ _PACKAGES = ("sparsekm", "numpy", "scipy", "scikit-learn", "numba", "pandas", "h
 
 
 def package_versions() -> dict[str, str]:
-    """Give the versions of Python and of the packages that numbers may depend on.
-
-    Returns
-    -------
-    versions : dict
-        A package that is not installed is left out.
-    """
+    """Give the versions of Python and of the installed packages that numbers may depend on."""
     versions = {"python": platform.python_version()}
     for package in _PACKAGES:
         try:

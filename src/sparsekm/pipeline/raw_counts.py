@@ -26,12 +26,8 @@ def remark_on_counts(raw: RawMatrix, normalise: str) -> list[str]:
 def log_counts(raw: RawMatrix) -> None:
     """Turn counts into ``log(1 + count / total * median total)``, in place.
 
-    The total is a sample's sum over all features, the median that over all samples.
-
-    Raises
-    ------
-    MatrixError
-        Where a value is negative, or a sample has no counts.
+    The total is a sample's sum over all features, the median that over all samples. Negative
+    values, and samples without counts, are refused.
     """
     X = raw.X
     X += raw.offset.astype(np.float32)

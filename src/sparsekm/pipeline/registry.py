@@ -1,4 +1,7 @@
-"""Which methods there are, by name: the workflow looks them up here and branches on none."""
+"""Which methods there are, by name: the workflow looks them up here and branches on none.
+
+How they appear is in `sparsekm.figures.palette`: a change here reruns every clustering.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +19,6 @@ class Method:
     ----------
     name : str
         Name in the configuration and in paths.
-    title : str
-        Name in tables and figures.
     class_name : str
         Class of the estimator, in one of the modules below.
     tuning : {"gap", "resampling", "bic", "none"}
@@ -27,7 +28,6 @@ class Method:
     """
 
     name: str
-    title: str
     class_name: str
     tuning: str
     penalty: str | None = None
@@ -49,26 +49,20 @@ class Method:
 METHODS = {
     method.name: method
     for method in [
-        Method("kmeans", "k-means", "KMeans", "none"),
-        Method("pca", "PCA-k-means", "PCAKMeans", "none"),
-        Method("pgmm", "Penalised mixture", "PenalizedGaussianMixture", "bic"),
-        Method("ifpca", "IF-PCA", "IFPCA", "none"),
-        Method("scfs", "SC-FS", "SCFS", "none"),
-        Method("l1", "ℓ₁-k-means", "L1KMeans", "gap", "l1"),
-        Method("l0", "ℓ₀-k-means", "L0KMeans", "gap", "l0"),
-        Method("sparse", "Sparse k-means", "SparseKMeans", "resampling", "l0"),
+        Method("kmeans", "KMeans", "none"),
+        Method("pca", "PCAKMeans", "none"),
+        Method("pgmm", "PenalizedGaussianMixture", "bic"),
+        Method("ifpca", "IFPCA", "none"),
+        Method("scfs", "SCFS", "none"),
+        Method("l1", "L1KMeans", "gap", "l1"),
+        Method("l0", "L0KMeans", "gap", "l0"),
+        Method("sparse", "SparseKMeans", "resampling", "l0"),
     ]
 }
 
 
 def get_method(name: str) -> Method:
-    """Look a method up.
-
-    Raises
-    ------
-    ValueError
-        If there is no method of this name.
-    """
+    """Look a method up."""
     if name not in METHODS:
         raise ValueError(f"method={name!r} should be one of {sorted(METHODS)}.")
     return METHODS[name]

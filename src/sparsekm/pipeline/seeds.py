@@ -12,19 +12,7 @@ import numpy as np
 
 
 def derive_seed(root: int, *names: str | int) -> int:
-    """Derive a seed from the root seed and the names of a thing.
-
-    Parameters
-    ----------
-    root : int
-        The configuration's ``seed``, at least 0.
-    *names : str or int
-        For instance the data set's name and a reference's number.
-
-    Returns
-    -------
-    seed : int
-        In [0, 2**31), as scikit-learn and NumPy accept it.
+    """Derive a seed in [0, 2**31) from the root seed and names, such as a data set's and a number.
 
     Examples
     --------

@@ -28,25 +28,13 @@ def source_digest(
     *,
     modules: Iterable[str] = (),
 ) -> str:
-    """Digest a script and the modules of the package that it imports, transitively.
+    """Digest a script and the modules of the package that it imports, in 16 hexadecimal digits.
 
-    Imports are found by parsing, wherever in a file they stand; nothing is executed. The
-    ``__init__`` files of packages are not followed, since they only re-export. A name that is
-    imported from a package's ``__init__`` may come from any of its modules: all of them count.
-    Templates and tables beside a module, or in a folder of their own there, count with it.
-
-    Parameters
-    ----------
-    script : path
-    package_folder : path
-        The folder of the package's sources.
-    modules : iterable of str
-        Modules that the script loads by name, which no parsing finds: they count as imported.
-
-    Returns
-    -------
-    digest : str
-        The first 16 hexadecimal digits of a SHA-256.
+    Imports are followed from module to module and found by parsing, wherever in a file they stand;
+    nothing is executed. The ``__init__`` files of packages are not followed, since they only
+    re-export. A name that is imported from a package's ``__init__`` may come from any of its
+    modules: all of them count. Templates and tables beside a module, or in a folder of their own
+    there, count with it. `modules` are those that the script loads by name, which no parsing finds.
     """
     script, package_folder = Path(script).resolve(), Path(package_folder).resolve()
     files = source_files(script, package_folder, modules=modules)
@@ -72,7 +60,7 @@ def source_files(
         file = waiting.pop()
         # Outside the package, what stands beside a file is imported as Python would.
         beside = None if file.is_relative_to(package_folder) else file.parent
-        for name in _imports(file, package_folder, file.stat().st_mtime_ns):
+        for name in _imports(file, file.stat().st_mtime_ns):
             for module in _locate(name, package_folder, beside):
                 if module not in found:
                     found.add(module)
@@ -120,18 +108,18 @@ def _is_bare_string(node: object) -> bool:
 
 
 @cache
-def _imports(file: Path, package_folder: Path, modified: int) -> tuple[str, ...]:
+def _imports(file: Path, modified: int) -> tuple[str, ...]:
     """Dotted names that a file imports."""
-    return tuple(sorted(set(_imported_names(_parse(file, modified), file, package_folder))))
+    return tuple(sorted(set(_imported_names(_parse(file, modified)))))
 
 
-def _imported_names(tree: ast.AST, file: Path, package_folder: Path) -> Iterator[str]:
+def _imported_names(tree: ast.AST) -> Iterator[str]:
     for node in _statements(tree):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
-            base = _absolute(node, file, package_folder)
-            names = [f"{base}.{alias.name}" for alias in node.names]
+            # All are absolute: no module of the package imports by dots.
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
         else:
             continue
         yield from names
@@ -145,17 +133,6 @@ def _statements(tree: ast.AST) -> Iterator[ast.AST]:
                 if isinstance(child, _HOLD_STATEMENTS):
                     yield child
                     yield from _statements(child)
-
-
-def _absolute(node: ast.ImportFrom, file: Path, package_folder: Path) -> str:
-    """Resolve the dots of ``from ..cluster import path``."""
-    if not node.level:
-        return node.module or ""
-    if not file.is_relative_to(package_folder):
-        return ""
-    folders = (PACKAGE, *file.relative_to(package_folder).parent.parts)
-    base = folders[: len(folders) - node.level + 1]
-    return ".".join((*base, node.module) if node.module else base)
 
 
 def _locate(name: str, package_folder: Path, beside: Path | None = None) -> list[Path]:

@@ -10,19 +10,10 @@ _CELLS_AT_ONCE = 2**18
 def zscore(X: np.ndarray, offset: np.ndarray | None = None) -> np.ndarray:
     """Centre every feature and divide it by its standard deviation (ddof = 1), in place.
 
-    With ddof = 1 a noise feature's between-cluster sum of squares has expectation K - 1.
-
-    Parameters
-    ----------
-    X : float32 array of shape (n, p)
-        Overwritten, except in constant features.
-    offset : float64 array of shape (p,), optional
-        What was subtracted from the values before; it tells rounding from variation.
-
-    Returns
-    -------
-    constant : bool array of shape (p,)
-        Features that do not vary beyond rounding. They have no z-score and stay as they were.
+    With ddof = 1 a noise feature's between-cluster sum of squares has expectation K - 1. `offset`
+    is what was subtracted from the values before; it tells rounding from variation. The result, of
+    shape (p,), marks the features that do not vary beyond rounding: they have no z-score and stay
+    as they were.
     """
     n, p = X.shape
     n_at_once = max(1, _CELLS_AT_ONCE // p)

@@ -12,7 +12,8 @@ from matplotlib.patches import Patch
 
 from sparsekm.annotation.gene_table import VERDICTS
 from sparsekm.annotation.kept_by_age import DROPPED, KEPT
-from sparsekm.figures.style import BLUE, INK, ORANGE, SKY, figure_style, new_figure
+from sparsekm.figures.palette import BLUE, INK, ORANGE, SKY
+from sparsekm.figures.style import figure_style, new_figure
 
 LOOKS = {
     VERDICTS[0]: BLUE,
@@ -31,16 +32,8 @@ _ROW_HEIGHT = 0.125  # inches, of a row with a name
 def age_figure(table: pd.DataFrame, ages: Sequence[str]) -> Figure:
     """Draw genes by ages, and beside it how many genes are kept at how many ages.
 
-    Parameters
-    ----------
-    table : DataFrame
-        As `sparsekm.annotation.kept_by_age.tabulate_ages` makes it. Genes of which no method
-        keeps any at any age are left out.
-    ages : sequence of str
-
-    Returns
-    -------
-    figure : Figure
+    The table is that of `tabulate_ages`. Genes of which no method keeps any at any age are left
+    out.
     """
     ages = list(ages)
     said = list(LOOKS)

@@ -27,21 +27,7 @@ class AgesView:
 def view_ages(
     kept: pd.DataFrame, ages: Sequence[str], changes: pd.DataFrame, *, simulated: bool
 ) -> AgesView:
-    """Prepare what is kept from age to age.
-
-    Parameters
-    ----------
-    kept, ages : DataFrame, list of str
-        As `sparsekm.annotation.kept_by_age.read_ages` reads them.
-    changes : DataFrame
-        As `sparsekm.annotation.kept_by_age.CHANGES` reads it.
-    simulated : bool
-        Whether the genes are invented.
-
-    Returns
-    -------
-    view : AgesView
-    """
+    """Prepare what is kept from age to age, as `sparsekm.annotation.kept_by_age` reads it."""
     everywhere = int(((kept["n_kept"] == len(ages)) & (kept["n_analysed"] == len(ages))).sum())
     analysed = int((kept["n_analysed"] == len(ages)).sum())
     never = int((kept["n_kept"] == 0).sum())

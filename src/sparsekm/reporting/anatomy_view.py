@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import pandas as pd
 
 from sparsekm.annotation.gene_table import primary_method
-from sparsekm.reporting.results import DatasetResult, method_title
+from sparsekm.figures.palette import method_look
+from sparsekm.reporting.results import DatasetResult
 from sparsekm.reporting.slice_figure import region_colors
 from sparsekm.reporting.table_view import Cell, Column, TableView
 from sparsekm.reporting.tables import Nouns, nouns
@@ -22,13 +23,10 @@ class AnatomyView:
 
     Attributes
     ----------
-    method, sentence : str
     clusters : TableView
         A row per cluster: its size, its best class, and the next ones.
     contingency : TableView
         How many samples clusters and classes share.
-    label_noun, sample_noun : str
-    file : str
     """
 
     method: str
@@ -41,18 +39,9 @@ class AnatomyView:
 
 
 def view_anatomy(result: DatasetResult, file: str) -> AnatomyView | None:
-    """Prepare clusters against known classes, for the method that the genes are judged by.
+    """Prepare clusters against known classes, if any, for the method that the genes are judged by.
 
-    Parameters
-    ----------
-    result : DatasetResult
-    file : str
-        Where all methods stand.
-
-    Returns
-    -------
-    view : AnatomyView, or None
-        None where no classes are known.
+    `file` is where all methods stand.
     """
     if result.contingency is None or result.contingency.empty:
         return None
@@ -63,7 +52,7 @@ def view_anatomy(result: DatasetResult, file: str) -> AnatomyView | None:
     order += sorted(set(table["label"]) - set(order))
     words = nouns(result)
     return AnatomyView(
-        method=method_title(method),
+        method=method_look(method).title,
         sentence=_summarise(table, order, words.samples, words.labels)
         + _tell_unlabelled(result.n_unlabelled, words.samples),
         clusters=_view_clusters(table, colors, words, result.is_simulated),

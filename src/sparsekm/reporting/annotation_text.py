@@ -16,17 +16,7 @@ def write_annotation(
 ) -> str:
     """Write how stability, places, and over-represented terms were found; nothing where none was.
 
-    Parameters
-    ----------
-    results : sequence of DatasetResult
-    citations : Citations
-        Numbers the works cited.
-    sets : GeneSets, optional
-        The gene sets, for what was left out of them.
-
-    Returns
-    -------
-    paragraph : str
+    The gene sets tell what was left out of them.
     """
     columns = set().union(*(result.genes.columns for result in results))
     sentences = []

@@ -13,8 +13,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from sparsekm.figures.palette import method_look
 from sparsekm.reporting.exclusions import excluded_counts
-from sparsekm.reporting.results import DatasetResult, method_title
+from sparsekm.reporting.results import DatasetResult
 from sparsekm.reporting.run_facts import joined
 from sparsekm.reporting.table_view import TableView, format_count, format_rate, view_table
 from sparsekm.reporting.tables import list_methods
@@ -29,12 +30,8 @@ _SCORE_COLUMNS = ("age", "method", "metric", "value")
 class PaperTables:
     """What the paper printed about the atlas.
 
-    Attributes
-    ----------
-    statistics : DataFrame
-        Columns age, statistic ("n_genes", "n_voxels", "n_regions"), value.
-    scores : DataFrame
-        Columns age, method, metric ("cer", "nw"), value.
+    `statistics` has the columns age, statistic ("n_genes", "n_voxels", "n_regions") and value,
+    `scores` age, method, metric ("cer", "nw") and value.
     """
 
     statistics: pd.DataFrame
@@ -50,13 +47,7 @@ class AtlasComparison:
 
 
 def read_paper_tables(statistics: str | Path, scores: str | Path) -> PaperTables:
-    """Read the paper's tables from ``data/paper``.
-
-    Raises
-    ------
-    ValueError
-        If a column is missing.
-    """
+    """Read the paper's tables from ``data/paper``."""
     tables = []
     for path, columns in ((statistics, _STATISTIC_COLUMNS), (scores, _SCORE_COLUMNS)):
         table = pd.read_csv(path)
@@ -70,18 +61,7 @@ def read_paper_tables(statistics: str | Path, scores: str | Path) -> PaperTables
 def compare_with_paper(
     results: Sequence[DatasetResult], paper: PaperTables
 ) -> AtlasComparison | None:
-    """Set our numbers for the real atlas beside the paper's.
-
-    Parameters
-    ----------
-    results : sequence of DatasetResult
-    paper : PaperTables
-
-    Returns
-    -------
-    comparison : AtlasComparison or None
-        None where no data set is of the real atlas: a simulated one has nothing to compare.
-    """
+    """Set our numbers for the real atlas, if any, beside the paper's."""
     ages = [result for result in results if is_measured_atlas(result)]
     if not ages:
         return None
@@ -126,7 +106,7 @@ def _scores(ages: Sequence[DatasetResult], paper: PaperTables, metric: str) -> p
     printed = paper.scores[paper.scores["metric"] == metric]
     rows = {}
     for method in dict.fromkeys([*list_methods(ages), *printed["method"]]):
-        title = method_title(method)
+        title = method_look(method).title
         ours = [_score(result, method, metric) for result in ages]
         theirs = [
             _only(printed[(printed["method"] == method) & (printed["age"] == result.name)])

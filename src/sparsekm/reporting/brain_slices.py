@@ -38,7 +38,6 @@ class Slice:
 
     Attributes
     ----------
-    plane : Plane
     index : int
         Grid index along the cut axis.
     position : float
@@ -74,19 +73,10 @@ class Slice:
 
 
 def grid_spacing(obs: pd.DataFrame, spatial: np.ndarray) -> dict[str, float]:
-    """Find the millimetres per grid step along each axis.
+    """Find the millimetres per grid step along each axis: 1.0 where all voxels share one index.
 
-    Parameters
-    ----------
-    obs : DataFrame
-        Grid indices in the columns x, y, z.
-    spatial : array of shape (n, 3)
-        The same places in millimetres.
-
-    Returns
-    -------
-    spacing : dict of axis to float
-        1.0 along an axis on which all voxels share one index.
+    `obs` has the grid indices x, y, z, and `spatial`, of shape (n, 3), the same places in
+    millimetres.
     """
     spacing = {}
     for column, axis in enumerate(AXES):
@@ -103,18 +93,8 @@ def richest_slice(
 ) -> Slice:
     """Cut a plane where it shows the most regions; ties go to the slice nearest the middle.
 
-    A region counts where the slice holds at least three of its voxels.
-
-    Parameters
-    ----------
-    obs : DataFrame of n rows with grid indices x, y, z
-    spatial : array of shape (n, 3), millimetres
-    regions : array of shape (n,)
-    plane : Plane
-
-    Returns
-    -------
-    slice : Slice
+    A region counts where the slice holds at least three of its voxels. `obs` and `spatial` are as
+    in `grid_spacing`.
     """
     cut = obs[plane.cut].to_numpy()
     table = pd.crosstab(cut, pd.Series(regions, index=obs.index).to_numpy())
@@ -143,21 +123,11 @@ def _cut(obs: pd.DataFrame, spatial: np.ndarray, plane: Plane, index: int) -> Sl
 
 
 def boundary_lines(image: np.ndarray, spacing: tuple[float, float]) -> np.ndarray:
-    """Find the lines at which an image changes its value.
+    """Find the lines at which an image of integers changes its value; -1 is outside.
 
     Edges of neighbouring pixels in one line are joined, so that a drawing of them stays small.
-
-    Parameters
-    ----------
-    image : int array of shape (rows, columns)
-        -1 is outside.
-    spacing : (float, float)
-        Height and width of a pixel.
-
-    Returns
-    -------
-    lines : array of shape (n_lines, 2, 2)
-        Ends of each line as (right, down) in the unit of ``spacing``.
+    Lines have the shape (n_lines, 2, 2): their ends as (right, down) in the unit of `spacing`, the
+    height and width of a pixel.
     """
     padded = np.pad(image, 1, constant_values=-1)
     level = _join_edges(padded[1:, 1:-1] != padded[:-1, 1:-1])

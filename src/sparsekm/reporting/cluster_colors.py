@@ -12,15 +12,6 @@ def color_clusters(overlap: ClusterOverlap, region_colors: Mapping[str, str]) ->
     """Give each cluster the colour of its best region, in shades where a region has several.
 
     The cluster that shares most samples with the region gets the region's own colour.
-
-    Parameters
-    ----------
-    overlap : ClusterOverlap
-    region_colors : mapping of region to colour
-
-    Returns
-    -------
-    colors : dict of cluster label to hex string
     """
     colors = {}
     for region, clusters in overlap.best_region.groupby(overlap.best_region).groups.items():

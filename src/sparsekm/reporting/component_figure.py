@@ -10,7 +10,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from sparsekm.annotation.cluster_overlap import overlap_clusters
-from sparsekm.figures.style import DROPPED, MARKERS, categorical_colors, figure_style, new_figure
+from sparsekm.figures.palette import DROPPED, MARKERS
+from sparsekm.figures.style import categorical_colors, figure_style, new_figure
 from sparsekm.io.known_classes import UNKNOWN, distinct_classes
 from sparsekm.reporting.cluster_colors import color_clusters
 from sparsekm.reporting.principal_plane import first_components
@@ -28,14 +29,6 @@ def component_figure(result: DatasetResult) -> Figure:
     A cluster has the colour and marker of the label it overlaps most, in shades where several
     clusters share a label. Without labels there is one row, of clusters. A sample without a label
     is grey, and so is a cluster of such samples alone.
-
-    Parameters
-    ----------
-    result : DatasetResult
-
-    Returns
-    -------
-    figure : Figure
     """
     labels = result.labels
     n_rows = 1 if labels is None else 2

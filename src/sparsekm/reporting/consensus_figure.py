@@ -5,30 +5,23 @@ from __future__ import annotations
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from sparsekm.figures.style import INK, figure_style, method_look, new_figure
+from sparsekm.figures.palette import method_look
+from sparsekm.figures.style import figure_style, new_figure
 from sparsekm.reporting.gap_figure import (
+    CHOICE_LINE,
     PANEL_WIDTH,
     add_legend,
+    curve_marks,
     label_sparsities,
     sparsity_label,
 )
 from sparsekm.reporting.results import DatasetResult, MethodResult
+from sparsekm.reporting.tables import nouns
 
 
-def consensus_figure(result: DatasetResult, feature_noun: str = "features") -> Figure | None:
-    """Draw how well each fit from a consensus agrees with the resampled ones.
-
-    Parameters
-    ----------
-    result : DatasetResult
-    feature_noun : str
-        What the features are, in the plural.
-
-    Returns
-    -------
-    figure : Figure or None
-        None where no method resamples.
-    """
+def consensus_figure(result: DatasetResult) -> Figure | None:
+    """Draw how well each fit from a consensus, if any, agrees with the resampled ones."""
+    feature_noun = nouns(result).features
     methods = [method for method in result.methods.values() if method.consensus is not None]
     if not methods:
         return None
@@ -47,41 +40,22 @@ def _draw_agreement(axes: Axes, method: MethodResult, feature_noun: str) -> None
     sparsity, mean, se = (table[name] for name in ("sparsity", "agreement", "agreement_se"))
     admissible = table[table["admissible"]]
     axes.set_xscale("log")
-    axes.errorbar(
-        sparsity,
-        mean,
-        yerr=se,
-        color=look.color,
-        marker=look.marker,
-        markersize=6,
-        markerfacecolor="white",
-        linestyle=look.linestyle,
-        elinewidth=0.8,
-        label="± 1 standard error",
-    )
+    marks = curve_marks(look) | {"markersize": 6}
+    axes.errorbar(sparsity, mean, yerr=se, **marks, elinewidth=0.8, label="± 1 standard error")
     # Not always neighbours.
+    marks = {"color": look.color, "marker": look.marker, "linestyle": "none"}
     axes.plot(
         admissible["sparsity"],
         admissible["agreement"],
-        color=look.color,
-        marker=look.marker,
+        **marks,
         markersize=6,
-        linestyle="none",
         label="agrees as well as the best",
         zorder=2.5,
     )
     chosen = table[table["chosen"]].iloc[0]
-    axes.axvline(chosen["sparsity"], color=INK, linewidth=0.8, linestyle=(0, (4, 2)))
-    axes.plot(
-        chosen["sparsity"],
-        chosen["agreement"],
-        marker=look.marker,
-        markersize=11,
-        color=look.color,
-        linestyle="none",
-        label=f"chosen: {int(chosen['n_selected']):,} {feature_noun} kept",
-        zorder=3,
-    )
+    axes.axvline(chosen["sparsity"], **CHOICE_LINE)
+    kept = f"chosen: {int(chosen['n_selected']):,} {feature_noun} kept"
+    axes.plot(chosen["sparsity"], chosen["agreement"], **marks, markersize=11, label=kept, zorder=3)
     axes.set_title(method.title, loc="left")
     axes.margins(y=0.16)
     add_legend(axes)

@@ -29,19 +29,7 @@ class EnrichmentView:
 
 
 def view_enrichment(result: DatasetResult, file: str) -> EnrichmentView | None:
-    """Prepare what is said of over-represented terms.
-
-    Parameters
-    ----------
-    result : DatasetResult
-    file : str
-        Where all tests stand.
-
-    Returns
-    -------
-    view : EnrichmentView, or None
-        None where no term was tested.
-    """
+    """Prepare what is said of over-represented terms, if any was tested; all stand in `file`."""
     table = result.enrichment
     if table is None or table.empty:
         return None

@@ -18,20 +18,11 @@ _KEPT_CLASSES = {"section_data_sets": (), "genes": _TAKEN_GENES}
 
 
 def excluded_counts(provenance: Mapping[str, Any]) -> dict[str, int]:
-    """Count what was left out, by readable names.
+    """Count what was left out, by readable names, from ``uns["provenance"]``.
 
     Known are the counts of an atlas age (classes of voxels outside the tissues asked for, section
     data sets and genes not taken, voxels and genes dropped in quality control) and the list
     ``dropped_constant`` of a matrix.
-
-    Parameters
-    ----------
-    provenance : mapping
-        As in ``uns["provenance"]``.
-
-    Returns
-    -------
-    counts : dict of str to int
     """
     counts: dict[str, int] = {}
     settings, groups = provenance.get("settings", {}), provenance.get("counts", {})

@@ -25,18 +25,8 @@ def expression_figure(
 ) -> Figure:
     """Draw the expression of some genes on a sagittal, a coronal and a horizontal slice.
 
-    Parameters
-    ----------
-    result : DatasetResult
-        Of an atlas age, with its normalised file.
-    rows : sequence of int
-        Positions in ``result.genes``; a column of the figure each.
-    notes : sequence of str, optional
-        A second line of each column's title.
-
-    Returns
-    -------
-    figure : Figure
+    Each row of ``result.genes``, of an atlas age, has a column, with its note as a second line of
+    the title.
     """
     symbols = [str(result.genes["symbol"].iloc[row]) for row in rows]
     places = [_place(result, symbol) for symbol in symbols]

@@ -5,10 +5,12 @@ from __future__ import annotations
 import base64
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from matplotlib.figure import Figure
 
 from sparsekm.figures.style import figure_pdf, figure_svg
+from sparsekm.io.atomic import write_bytes, write_text
 from sparsekm.reporting.component_figure import component_figure
 from sparsekm.reporting.consensus_figure import consensus_figure
 from sparsekm.reporting.expression_figure import expression_figure
@@ -26,26 +28,24 @@ _GENES_DRAWN = 6
 class CaptionedFigure:
     """A figure as SVG text, ready for the page and for a file, and as PDF for a paper.
 
-    Attributes
-    ----------
-    name : str
-        What it shows in one word; part of the file's name.
-    title, caption : str
-    svg : str
-    pdf : bytes
-        Empty where there is none.
+    Its name, part of the files' names, is what it shows in one word.
     """
 
     name: str
     title: str
     caption: str
     svg: str
-    pdf: bytes = b""
+    pdf: bytes
 
     @property
     def data_uri(self) -> str:
         """The figure as an address that needs no file beside the page."""
         return f"data:image/svg+xml;base64,{base64.b64encode(self.svg.encode()).decode()}"
+
+    def write(self, folder: str | Path, prefix: str = "") -> None:
+        """Write both formats to files of a folder, each whole or not at all."""
+        write_text(self.svg, Path(folder) / f"{prefix}{self.name}.svg")
+        write_bytes(self.pdf, Path(folder) / f"{prefix}{self.name}.pdf")
 
 
 def caption_figure(name: str, title: str, caption: str, figure: Figure) -> CaptionedFigure:
@@ -54,53 +54,33 @@ def caption_figure(name: str, title: str, caption: str, figure: Figure) -> Capti
 
 
 def draw_figures(result: DatasetResult, chosen: Sequence[int] = ()) -> list[CaptionedFigure]:
-    """Draw every figure of a data set.
+    """Draw every figure of a data set; `chosen` are the rows of ``result.genes`` of interest.
 
-    Parameters
-    ----------
-    result : DatasetResult
-    chosen : sequence of int
-        Positions of the genes of interest in ``result.genes``.
-
-    Returns
-    -------
-    figures : list of CaptionedFigure
-        Slices for an atlas age, or principal components for a matrix; gap curves where a method
-        was tuned, and agreement where one resamples; sorted scores; the expression of single genes
-        of an atlas age.
+    These are slices for an atlas age, or principal components for a matrix; gap curves where a
+    method was tuned, and agreement where one resamples; sorted scores; the expression of single
+    genes of an atlas age.
     """
-    origin = "Simulated data. " if result.is_simulated else ""
-    figures = [_draw_clusters(result, origin)]
-    gap = gap_figure(result, nouns(result).features)
-    if gap is not None:
-        figures.append(
-            caption_figure(
-                "gap",
-                f"How many {nouns(result).features} to keep",
-                origin + _gap_caption(result),
-                gap,
-            )
-        )
-    consensus = consensus_figure(result, nouns(result).features)
-    if consensus is not None:
-        figures.append(
-            caption_figure(
-                "consensus",
-                f"How many {nouns(result).features} resampled fits support",
-                origin + _consensus_caption(result),
-                consensus,
-            )
-        )
-    figures.append(
-        caption_figure(
-            "scores",
-            f"Scores of the {nouns(result).features}, and the cut",
-            origin + _score_caption(result),
-            score_figure(result, nouns(result).features),
-        )
-    )
-    expression = _draw_expression(result, chosen, origin)
-    return figures if expression is None else [*figures, expression]
+    origin, features = "Simulated data. " if result.is_simulated else "", nouns(result).features
+    scores = (f"Scores of the {features}, and the cut", _score_caption(result))
+    curves = {
+        "gap": (f"How many {features} to keep", _gap_caption(result), gap_figure(result)),
+        "consensus": (
+            f"How many {features} resampled fits support",
+            _consensus_caption(result),
+            consensus_figure(result),
+        ),
+        "scores": (*scores, score_figure(result)),
+    }
+    figures = [
+        _draw_clusters(result, origin),
+        *(
+            caption_figure(name, title, origin + caption, figure)
+            for name, (title, caption, figure) in curves.items()
+            if figure is not None
+        ),
+        _draw_expression(result, chosen, origin),
+    ]
+    return [figure for figure in figures if figure is not None]
 
 
 def _draw_expression(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -10,31 +11,35 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, NullFormatter, NullLocator
 
-from sparsekm.figures.style import INK, figure_style, method_look, new_figure
+from sparsekm.figures.palette import INK, MethodLook, method_look
+from sparsekm.figures.style import figure_style, new_figure
 from sparsekm.pipeline.registry import METHODS
 from sparsekm.reporting.results import DatasetResult, MethodResult
+from sparsekm.reporting.tables import nouns
 
 _MAX_TICKS = 10
 PANEL_WIDTH = 4.4
+CHOICE_LINE = {"color": INK, "linewidth": 0.8, "linestyle": (0, (4, 2))}
 
 
-def gap_figure(result: DatasetResult, feature_noun: str = "features") -> Figure | None:
-    """Draw the gap curve of every tuned method, and below it the CER along the path.
+def curve_marks(look: MethodLook) -> dict[str, Any]:
+    """Give how a curve is drawn: hollow markers in the method's colour."""
+    marks = {"color": look.color, "marker": look.marker, "linestyle": look.linestyle}
+    return {**marks, "markersize": 4, "markerfacecolor": "white"}
+
+
+def _choice_marks(look: MethodLook) -> dict[str, Any]:
+    marks = {"color": look.color, "marker": look.marker, "markeredgecolor": INK}
+    return {**marks, "markersize": 8, "linestyle": "none", "zorder": 3}
+
+
+def gap_figure(result: DatasetResult) -> Figure | None:
+    """Draw the gap curve of every tuned method, if any, and below it the CER along the path.
 
     The CER is drawn where labels and paths are known: it shows what each other choice would have
     given, though the choice never saw it.
-
-    Parameters
-    ----------
-    result : DatasetResult
-    feature_noun : str
-        What the features are, in the plural: ``"genes"`` or ``"features"``.
-
-    Returns
-    -------
-    figure : Figure or None
-        None where no method was tuned.
     """
+    feature_noun = nouns(result).features
     tuned = [method for method in result.methods.values() if method.gap is not None]
     if not tuned:
         return None
@@ -79,28 +84,11 @@ def _draw_gap(axes: Axes, method: MethodResult, feature_noun: str) -> None:
         linewidth=0,
         label="± 1 standard error",
     )
-    axes.plot(
-        sparsity,
-        gap["gap"],
-        color=look.color,
-        marker=look.marker,
-        linestyle=look.linestyle,
-        markersize=4,
-        markerfacecolor="white",
-    )
+    axes.plot(sparsity, gap["gap"], **curve_marks(look))
     chosen = gap[gap["chosen"].astype(bool)].iloc[0]
-    axes.axvline(chosen["sparsity"], color=INK, linewidth=0.8, linestyle=(0, (4, 2)))
-    axes.plot(
-        chosen["sparsity"],
-        chosen["gap"],
-        marker=look.marker,
-        markersize=8,
-        color=look.color,
-        markeredgecolor=INK,
-        linestyle="none",
-        label=f"chosen: {int(chosen['n_selected']):,} {feature_noun} kept",
-        zorder=3,
-    )
+    axes.axvline(chosen["sparsity"], **CHOICE_LINE)
+    kept = f"chosen: {int(chosen['n_selected']):,} {feature_noun} kept"
+    axes.plot(chosen["sparsity"], chosen["gap"], **_choice_marks(look), label=kept)
     largest = gap.loc[gap["gap"].idxmax()]
     if largest["sparsity"] != chosen["sparsity"]:
         axes.plot(
@@ -168,30 +156,13 @@ def _draw_cer(axes: Axes, method: MethodResult, result: DatasetResult) -> None:
     look = method_look(method.name)
     if method.path is not None:
         rates = [result.error_rate(partition) for partition in method.path.labels]
-        axes.plot(
-            method.path.sparsities,
-            rates,
-            color=look.color,
-            marker=look.marker,
-            linestyle=look.linestyle,
-            markersize=4,
-            markerfacecolor="white",
-        )
-        axes.plot(
-            method.sparsity,
-            result.error_rate(method.labels),
-            marker=look.marker,
-            markersize=8,
-            color=look.color,
-            markeredgecolor=INK,
-            linestyle="none",
-            zorder=3,
-        )
+        axes.plot(method.path.sparsities, rates, **curve_marks(look))
+        axes.plot(method.sparsity, result.error_rate(method.labels), **_choice_marks(look))
     plain = _plain_rate(result)
     if plain is not None:
         look = method_look("kmeans")
         axes.axhline(plain, color=look.color, linestyle=look.linestyle)
-    axes.axvline(method.sparsity, color=INK, linewidth=0.8, linestyle=(0, (4, 2)))
+    axes.axvline(method.sparsity, **CHOICE_LINE)
     axes.margins(y=0.2)
 
 

@@ -48,7 +48,6 @@ class GeneView:
         Those of the genes of interest.
     data : dict
         All columns and rows, for the script of the page.
-    file : str
     """
 
     noun: str
@@ -59,20 +58,7 @@ class GeneView:
 
 
 def view_genes(result: DatasetResult, chosen: Sequence[int], file: str) -> GeneView:
-    """Prepare the table of genes.
-
-    Parameters
-    ----------
-    result : DatasetResult
-    chosen : sequence of int
-        Positions of the genes of interest.
-    file : str
-        Where the whole table is, as the reader would look for it.
-
-    Returns
-    -------
-    view : GeneView
-    """
+    """Prepare the table of genes, with those of interest; the whole table is in `file`."""
     genes = result.genes
     names = list(genes.columns)
     pages = _pages(result)

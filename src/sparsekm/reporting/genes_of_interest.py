@@ -16,21 +16,11 @@ _PHANTOM_KINDS = ("housekeeping", "marker")
 
 
 def choose_genes(result: DatasetResult, wanted: Sequence[str] | str = "auto") -> list[int]:
-    """Find the genes of interest in the table of genes.
+    """Find the rows of ``result.genes`` of the genes of interest, in the order wanted.
 
-    Parameters
-    ----------
-    result : DatasetResult
-    wanted : list of str or "auto"
-        Symbols; missing genes are skipped, and the asterisk that the atlas
-        gives some symbols may be left out. "auto" are the paper's examples in the real atlas, and
-        of the phantom the first housekeeping gene that its terms call needed everywhere (or the
-        first of all) and the first marker of its catalogue.
-
-    Returns
-    -------
-    rows : list of int
-        Positions in ``result.genes``, in the order wanted.
+    Missing symbols are skipped, and the asterisk that the atlas gives some may be left out. "auto"
+    are the paper's examples in the real atlas, and of the phantom the first housekeeping gene that
+    its terms call needed everywhere (or the first of all) and the first marker of its catalogue.
     """
     genes = result.genes
     if wanted == "auto":
@@ -65,20 +55,7 @@ def _first_of_kinds(genes: pd.DataFrame) -> list[str]:
 
 
 def top_kept(result: DatasetResult, n_genes: int, without: Sequence[int] = ()) -> list[int]:
-    """Find the kept genes with the highest scores.
-
-    Parameters
-    ----------
-    result : DatasetResult
-    n_genes : int
-    without : sequence of int
-        Positions to pass over.
-
-    Returns
-    -------
-    rows : list of int
-        Positions in ``result.genes``, at most `n_genes`.
-    """
+    """Find the rows of the kept genes with the highest scores, at most `n_genes`."""
     method = primary_method(result.methods)
     table = result.genes
     kept = table.index[table[f"weight_{method}"] != 0]

@@ -9,21 +9,10 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 
 def render_page(content: Mapping[str, Any], template: str = "report.html") -> str:
-    """Fill a template in.
+    """Fill in a template, a file in ``templates``, with the names that it uses.
 
     Everything that comes from data is escaped; a name that the template asks for and the content
     lacks is an error.
-
-    Parameters
-    ----------
-    content : mapping
-        The names used by the template.
-    template : str
-        File in ``templates``.
-
-    Returns
-    -------
-    html : str
     """
     environment = Environment(
         loader=PackageLoader("sparsekm.reporting"),

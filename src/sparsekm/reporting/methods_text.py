@@ -26,24 +26,41 @@ NORMALISATIONS = {
 }
 
 
+METHODS_DESCRIBED = {
+    "l0": "ℓ₀-k-means {l0} seeks the partition into K clusters and the s features for which the "
+    "sum of the between-cluster sums of squares aⱼ of the s features is largest; each kept feature"
+    " has weight 1.",
+    "l1": "ℓ₁-k-means {l1} seeks weights of unit ℓ₂ norm, with an ℓ₁ norm of at most s, and the "
+    "partition for which the weighted sum of the aⱼ is largest.",
+    "sparse": "Sparse k-means fits {drawn} paths of ℓ₀-k-means to four fifths of the samples, or "
+    "to all samples and half of the features, from starts of three kinds: the optimum, and k-means"
+    " on the features whose distributions are farthest from a Gaussian {ifpca}, by two statistics."
+    " The partition that agrees most with the resampled ones, found by clustering the shares of "
+    "them in which two samples are together {coassociation}, is where ℓ₀-k-means starts. Among the"
+    " fits that agree with the resampled ones as well as the best, up to one standard error, the "
+    "fit chosen keeps the number of features nearest to the number of features whose means differ "
+    "between the clusters at a false discovery rate of 10 % {fdr}.",
+    "kmeans": "k-means weights all features equally.",
+    "pca": "PCA-k-means is k-means on the first principal component.",
+    "pgmm": "The penalised mixture is a Gaussian mixture with common diagonal covariance and an ℓ₁"
+    " penalty on the means of the standardised features, its penalty chosen by the modified BIC "
+    "{pgmm}; a feature whose means are all zero is dropped.",
+    "ifpca": "IF-PCA {ifpca} keeps the features whose distributions are farthest from a Gaussian, "
+    "their number set by Higher Criticism, and runs k-means on their K − 1 leading left singular "
+    "vectors.",
+    "scfs": "SC-FS {scfs} runs k-means on the K leading left singular vectors of all features, "
+    "keeps the features that these clusters explain, and clusters the kept features in the same "
+    "way.",
+}
+"""What each method does; names in braces are works of `sparsekm.reporting.literature`."""
+
+
 def write_methods(
     results: Sequence[DatasetResult], citations: Citations, sets: GeneSets | None = None
 ) -> list[str]:
     """Write how the results were made, one paragraph for data, methods, tuning and measures.
 
     Only what the files say is told: a parameter that no file names is left out.
-
-    Parameters
-    ----------
-    results : sequence of DatasetResult
-    citations : Citations
-        Numbers the works cited.
-    sets : GeneSets, optional
-        The gene sets that were tested.
-
-    Returns
-    -------
-    paragraphs : list of str
     """
     every = fits(results)
     tuned = [method for method in every if method.gap is not None]
@@ -96,56 +113,25 @@ def _normalisation(result: DatasetResult) -> str | None:
     return None if value is None else NORMALISATIONS.get(str(value), str(value))
 
 
+class _Citing(dict):
+    """Numbers of the works that a sentence cites, in the order in which it does."""
+
+    def __init__(self, citations: Citations, **further: str) -> None:
+        super().__init__(further)
+        self._citations = citations
+
+    def __missing__(self, key: str) -> str:
+        return self._citations.cite(key)
+
+
 def _write_clustering(methods: Sequence[MethodResult], citations: Citations) -> str:
     names = {method.name for method in methods}
-    sentences = []
-    if "l0" in names:
-        sentences.append(
-            f"ℓ₀-k-means {citations.cite('l0')} seeks the partition into K clusters and the s "
-            "features for which the sum of the between-cluster sums of squares aⱼ of the s "
-            "features is largest; each kept feature has weight 1."
-        )
-    if "l1" in names:
-        sentences.append(
-            f"ℓ₁-k-means {citations.cite('l1')} seeks weights of unit ℓ₂ norm, with an ℓ₁ norm of "
-            "at most s, and the partition for which the weighted sum of the aⱼ is largest."
-        )
-    if "sparse" in names:
-        drawn = joined(attribute(methods, "n_resamplings"))
-        sentences.append(
-            f"Sparse k-means fits {drawn or 'many'} paths of ℓ₀-k-means to four fifths of the "
-            "samples, or to all samples and half of the features, from starts of three kinds: the "
-            "optimum, and k-means on the features whose distributions are farthest from a "
-            f"Gaussian {citations.cite('ifpca')}, by two statistics. The partition that agrees "
-            "most with the resampled ones, found by clustering the shares of them in which two "
-            f"samples are together {citations.cite('coassociation')}, is where ℓ₀-k-means starts. "
-            "Among the fits that agree with the resampled ones as well as the best, up to one "
-            "standard error, the fit chosen keeps the number of features nearest to the number of "
-            "features whose means differ between the clusters at a false discovery rate of "
-            f"10 % {citations.cite('fdr')}."
-        )
-    if "kmeans" in names:
-        sentences.append("k-means weights all features equally.")
-    if "pca" in names:
-        sentences.append("PCA-k-means is k-means on the first principal component.")
-    if "pgmm" in names:
-        sentences.append(
-            "The penalised mixture is a Gaussian mixture with common diagonal covariance and an ℓ₁ "
-            "penalty on the means of the standardised features, its penalty chosen by the modified "
-            f"BIC {citations.cite('pgmm')}; a feature whose means are all zero is dropped."
-        )
-    if "ifpca" in names:
-        sentences.append(
-            f"IF-PCA {citations.cite('ifpca')} keeps the features whose distributions are farthest "
-            "from a Gaussian, their number set by Higher Criticism, and runs k-means on their "
-            "K − 1 leading left singular vectors."
-        )
-    if "scfs" in names:
-        sentences.append(
-            f"SC-FS {citations.cite('scfs')} runs k-means on the K leading left singular vectors "
-            "of all features, keeps the features that these clusters explain, and clusters the "
-            "kept features in the same way."
-        )
+    drawn = joined(attribute(methods, "n_resamplings")) or "many"
+    sentences = [
+        sentence.format_map(_Citing(citations, drawn=drawn))
+        for name, sentence in METHODS_DESCRIBED.items()
+        if name in names
+    ]
     sentences.append(
         "For standardised features, a feature without any cluster structure has an expected "
         "score of K − 1 under a partition fixed in advance."

@@ -37,19 +37,7 @@ class DatasetView:
 def view_dataset(
     result: DatasetResult, figures: Sequence[CaptionedFigure], chosen: Sequence[int] = ()
 ) -> DatasetView:
-    """Prepare one data set's part of the page.
-
-    Parameters
-    ----------
-    result : DatasetResult
-    figures : sequence of CaptionedFigure
-    chosen : sequence of int
-        Positions of the genes of interest in ``result.genes``.
-
-    Returns
-    -------
-    view : DatasetView
-    """
+    """Prepare one data set's part of the page; `chosen` are the rows of the genes of interest."""
     verdicts = verdict_table(result)
     words = nouns(result)
     return DatasetView(

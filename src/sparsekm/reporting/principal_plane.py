@@ -27,23 +27,10 @@ _WIDTH, _DEPTH = 10, 6  # columns of B, and how often they are multiplied
 def first_components(X: RowSource, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Project samples on the first two principal components of the weighted features.
 
-    Each feature is scaled by the square root of its weight: in that space a weighted k-means
-    measures its distances.
-
-    Parameters
-    ----------
-    X : array of shape (n, k), or what gives its rows
-        The kept features.
-    weights : array of shape (k,)
-        Their weights, all above 0.
-
-    Returns
-    -------
-    components : array of shape (n, 2)
-        The second column is zero where only one feature is kept. Each component's largest loading
-        is positive, so that signs do not depend on the linear algebra used.
-    explained : array of shape (2,)
-        Shares of the variance.
+    Each feature of X (n, k) is scaled by the square root of its weight, above 0: in that space a
+    weighted k-means measures its distances. The first result are the components (n, 2), the second
+    zero where only one feature is kept; each one's largest loading is positive, so that signs do
+    not depend on the linear algebra used. The second are their shares of the variance.
     """
     scaled = _Scaled(X, weights)
     basis = _krylov_basis(scaled) if weights.size > _WIDTH * _DEPTH else np.eye(weights.size)

@@ -9,10 +9,10 @@ from typing import Any
 import yaml
 
 from sparsekm.annotation.gene_sets import GeneSets
-from sparsekm.io.atomic import atomic_path, write_text
+from sparsekm.io.atomic import write_text
 from sparsekm.reporting.ages_view import AgesView
 from sparsekm.reporting.atlas_versus_paper import PaperTables, compare_with_paper
-from sparsekm.reporting.figures import CaptionedFigure, draw_figures
+from sparsekm.reporting.figures import draw_figures
 from sparsekm.reporting.genes_of_interest import choose_genes
 from sparsekm.reporting.html import render_page
 from sparsekm.reporting.literature import Citations
@@ -59,7 +59,6 @@ def write_report(
         In the order of the report.
     output : path
         The HTML file. It needs no other file and no network.
-    title : str
     configuration : mapping, optional
         Shown as YAML, so that the run can be repeated.
     figures : path, optional
@@ -74,8 +73,6 @@ def write_report(
         What is kept from age to age.
     gene_sets : GeneSets, optional
         Those that were tested, for what was left out of them.
-    progress : callable, optional
-        Called as ``progress(done, total)`` after each data set.
 
     Raises
     ------
@@ -85,21 +82,20 @@ def write_report(
     names = [result.name for result in results]
     if not names or len(set(names)) < len(names):
         raise ValueError(f"results={names} should hold at least one data set, each name once.")
+    experiments = None if simulation is None else view_simulation(simulation)
+    drawn = {} if experiments is None else {"simulation": experiments.figures}
+    drawn |= {} if ages is None else {"genes": [ages.figure]}
     views = []
     for done, result in enumerate(results, start=1):
         chosen = choose_genes(result, genes_of_interest)
-        drawn = draw_figures(result, chosen)
-        if figures is not None:
-            _write_figures(result.name, drawn, Path(figures))
-        views.append(view_dataset(result, drawn, chosen))
+        drawn[result.name] = draw_figures(result, chosen)
+        views.append(view_dataset(result, drawn[result.name], chosen))
         if progress is not None:
             progress(done, len(results))
-    experiments = None if simulation is None else view_simulation(simulation)
-    if experiments is not None and figures is not None:
-        for experiment in experiments.experiments:
-            _write_figures("simulation", experiment.figures, Path(figures))
-    if ages is not None and figures is not None:
-        _write_figures("genes", [ages.figure], Path(figures))
+    if figures is not None:
+        for name, those in drawn.items():
+            for figure in those:
+                figure.write(figures, f"{name}_")
     citations = Citations()
     html = render_page(
         {
@@ -120,14 +116,6 @@ def write_report(
         }
     )
     write_text(html, output)
-
-
-def _write_figures(dataset: str, drawn: Sequence[CaptionedFigure], folder: Path) -> None:
-    for figure in drawn:
-        write_text(figure.svg, folder / f"{dataset}_{figure.name}.svg")
-        if figure.pdf:
-            with atomic_path(folder / f"{dataset}_{figure.name}.pdf") as temporary:
-                temporary.write_bytes(figure.pdf)
 
 
 def _as_yaml(configuration: Mapping[str, Any] | None) -> str:

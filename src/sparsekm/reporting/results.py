@@ -16,7 +16,8 @@ import pandas as pd
 
 from sparsekm.annotation.cluster_overlap import OVERLAP
 from sparsekm.annotation.enrichment_file import ENRICHMENT
-from sparsekm.annotation.gene_table import gene_table, read_gene_table
+from sparsekm.annotation.gene_table import GENE_TABLE, gene_table
+from sparsekm.figures.palette import method_look
 from sparsekm.io.anndata_parts import read_part
 from sparsekm.io.checked_hdf5 import open_checked
 from sparsekm.io.consensus_file import CONSENSUS
@@ -29,12 +30,6 @@ from sparsekm.io.matrix_file import RULE, MatrixFile, RowSource
 from sparsekm.io.path_file import read_path
 from sparsekm.io.score_file import SCORES
 from sparsekm.metrics.partition_metrics import classification_error_rate
-from sparsekm.pipeline.registry import METHODS
-
-
-def method_title(method: str) -> str:
-    """Give a method's name as a reader knows it."""
-    return METHODS[method].title if method in METHODS else method
 
 
 @dataclass(frozen=True)
@@ -65,7 +60,7 @@ class MethodResult:
     @property
     def title(self) -> str:
         """The method's name as a reader knows it."""
-        return method_title(self.name)
+        return method_look(self.name).title
 
     @property
     def n_kept(self) -> int:
@@ -154,17 +149,7 @@ class DatasetResult:
         return self.var["relevant"].to_numpy(dtype=bool)
 
     def read_features(self, indices: Sequence[int]) -> np.ndarray:
-        """Read some columns of the normalised matrix.
-
-        Parameters
-        ----------
-        indices : sequence of int
-            Ascending positions of features.
-
-        Returns
-        -------
-        X : float32 array of shape (n, len(indices))
-        """
+        """Read columns of the normalised matrix, at ascending positions, as float32."""
         return self._matrix().select(indices)[:]
 
     def select_features(self, indices: Sequence[int]) -> RowSource:
@@ -195,31 +180,10 @@ def load_dataset_result(
     evidence: str | Path | None = None,
     counts: str | Path | None = None,
 ) -> DatasetResult:
-    """Gather what the workflow wrote about one data set.
+    """Gather what the workflow wrote about one data set; X of ``normalised.h5ad`` is not read here.
 
-    Parameters
-    ----------
-    dataset : str
-        Name of the data set, for instance ``"E11.5"``.
-    normalised : path
-        The data set's ``normalised.h5ad``; its X is not read here.
-    fits : mapping of method to ``tuned.h5``
-        The order of the methods is the order of the report.
-    paths, gaps, consensus, scores : mapping of method to file, optional
-        ``path.h5``, ``gap.csv``, ``consensus.csv`` and ``scores.csv``.
-    genes : path, optional
-        ``genes.csv``; the table is made from the fits where it is not given.
-    enrichment, contingency, evidence, counts : path, optional
-        ``enrichment.csv``, ``contingency.csv``, ``evidence.csv`` and ``cluster_counts.csv``.
-
-    Returns
-    -------
-    result : DatasetResult
-
-    Raises
-    ------
-    ValueError
-        When a fit has another number of samples or features than the data set.
+    The order of the methods in `fits` is the order of the report. The table of genes is made from
+    the fits where it is not given.
     """
     kinds = {"path": paths, "gap": gaps, "consensus": consensus, "scores": scores}
     obs, var, uns, spatial = _read_annotations(Path(normalised))
@@ -245,7 +209,7 @@ def load_dataset_result(
         var=var,
         provenance=uns.get("provenance", {}),
         methods=methods,
-        genes=gene_table(var, methods) if genes is None else read_gene_table(genes),
+        genes=gene_table(var, methods) if genes is None else GENE_TABLE.read(genes),
         regions=None if regions is None else pd.DataFrame(regions),
         enrichment=None if enrichment is None else ENRICHMENT.read(enrichment),
         contingency=None if contingency is None else OVERLAP.read(contingency),

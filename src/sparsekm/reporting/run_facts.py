@@ -83,10 +83,6 @@ def data_source(result: DatasetResult) -> str:
 def run_table(results: Sequence[DatasetResult]) -> list[tuple[str, str]]:
     """List what was run as pairs of a name and a value.
 
-    Parameters
-    ----------
-    results : sequence of DatasetResult
-
     Returns
     -------
     pairs : list of (str, str)

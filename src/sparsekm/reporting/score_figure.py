@@ -10,38 +10,24 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
 from sparsekm.annotation.gene_table import rank_scores
-from sparsekm.figures.style import (
-    DROPPED,
-    INK,
-    VERMILION,
-    figure_style,
-    method_look,
-    new_figure,
-)
+from sparsekm.figures.palette import DROPPED, INK, VERMILION, method_look
+from sparsekm.figures.style import figure_style, new_figure
+from sparsekm.reporting.gap_figure import CHOICE_LINE
 from sparsekm.reporting.results import DatasetResult, MethodResult
+from sparsekm.reporting.tables import nouns
 
 _FOOT = 0.05  # of K - 1
 _MANY_FEATURES = 400  # more points than this are drawn as an image: the file stays small
 
 
-def score_figure(result: DatasetResult, feature_noun: str = "features") -> Figure:
+def score_figure(result: DatasetResult) -> Figure:
     """Draw every method's feature scores from the highest to the lowest, both axes in logarithms.
 
     Kept features are coloured, dropped ones grey; a line marks the cut. Where planted truth is
     known, a strip of ticks under each curve shows at which ranks the planted features stand.
-
-    Parameters
-    ----------
-    result : DatasetResult
-    feature_noun : str
-        What the features are, in the plural.
-
-    Returns
-    -------
-    figure : Figure
     """
     methods = list(result.methods.values())
-    planted = result.planted
+    planted, feature = result.planted, nouns(result).features.removesuffix("s")
     limits = _score_limits(methods)
     with figure_style():
         figure = new_figure(3.2 * max(len(methods), 1.3), 3.3)
@@ -54,13 +40,9 @@ def score_figure(result: DatasetResult, feature_noun: str = "features") -> Figur
             grid[0, column].tick_params(labelleft=column == 0)
             if planted is not None:
                 _draw_planted(grid[1, column], method, planted, named=column == 0)
-            grid[-1, column].set_xlabel(f"rank of the {_singular(feature_noun)} (log scale)")
+            grid[-1, column].set_xlabel(f"rank of the {feature} (log scale)")
         grid[0, 0].set_ylabel("score aⱼ: between-cluster\nsum of squares (log scale)")
     return figure
-
-
-def _singular(noun: str) -> str:
-    return noun.removesuffix("s")
 
 
 def _noise_score(method: MethodResult) -> int:
@@ -108,7 +90,7 @@ def _draw_scores(axes: Axes, method: MethodResult, limits: tuple[float, float]) 
     )
     if not kept.all():
         cut = ranks[kept].max() + 0.5
-        axes.axvline(cut, color=INK, linewidth=0.8, linestyle=(0, (4, 2)))
+        axes.axvline(cut, **CHOICE_LINE)
     noise = _noise_score(method)
     axes.axhline(noise, color=INK, linewidth=0.8, linestyle=":")
     axes.annotate(

@@ -10,28 +10,33 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator
 
-from sparsekm.figures.style import (
+from sparsekm.figures.palette import (
     DROPPED,
     GREEN,
     INK,
+    METHOD_LOOKS,
+    VERMILION,
     MethodLook,
-    figure_style,
     method_look,
-    new_figure,
-    shift_lightness,
 )
+from sparsekm.figures.style import figure_style, new_figure, shift_lightness
+from sparsekm.reporting.gap_figure import CHOICE_LINE, curve_marks
 from sparsekm.studies.paper.method_rows import METHOD_ROWS
 from sparsekm.studies.paper.settings import PAPER_SETTINGS
 
-# The row that runs the workflow's own l0.
-_METHODS = {"l0_global": "l0"}
+_LOOKS = {
+    # The workflow's own l0; the search that is not the workflow's; and the floor.
+    "l0_global": METHOD_LOOKS["l0"],
+    "l0_alternate": MethodLook("", VERMILION, "X", "--"),
+    "relevant": MethodLook("", GREEN, "P", ":"),
+}
 _FEWEST_FOR_A_BOX = 5
 _NAMES = {"relevant": "relevant features\nonly (floor)"}
 
 
 def row_look(row: str) -> MethodLook:
     """Give a row's colour, marker and line style; variants are grey."""
-    return method_look(_METHODS.get(row, row))
+    return _LOOKS.get(row) or method_look(row)
 
 
 def row_name(row: str) -> str:
@@ -44,16 +49,8 @@ def overview_figure(
 ) -> Figure:
     """Draw Experiment 1: gap curves, CER, and the average weight of every feature.
 
-    Parameters
-    ----------
-    repetitions : DataFrame
-        Metrics of every repetition, see `sparsekm.studies.paper.study_tables.repetition_table`.
-    gaps, weights : sequence of DataFrame
-        Gap curves and feature weights of the l0 rows.
-
-    Returns
-    -------
-    figure : Figure
+    `repetitions` is as `repetition_table` makes it; gap curves and weights are those of the l0
+    rows.
     """
     with figure_style():
         figure = new_figure(10.4, 3.3, has_formulas=True)
@@ -85,20 +82,11 @@ def _overview_axes(figure: Figure, n_weights: int) -> list[Axes]:
 
 
 def rate_figure(repetitions: pd.DataFrame, n_columns: int) -> Figure:
-    """Draw the CER of every method in every setting of an experiment.
+    """Draw the CER of every method in every setting of an experiment, `n_columns` side by side.
 
-    Parameters
-    ----------
-    repetitions : DataFrame
-        Metrics of every repetition of the experiment.
-    n_columns : int
-        Panels side by side.
-
-    Returns
-    -------
-    figure : Figure
-        Boxes from quartile to quartile with the median, whiskers to the farthest repetition within
-        1.5 times that range, and every repetition as a point; points alone where there are few.
+    Boxes reach from quartile to quartile with the median, whiskers to the farthest repetition
+    within 1.5 times that range, and every repetition is a point; there are points alone where there
+    are few.
     """
     cells = set(zip(repetitions["experiment"], repetitions["setting"], strict=True))
     settings = [s for s in PAPER_SETTINGS if (s.experiment, s.name) in cells]
@@ -187,16 +175,7 @@ def _draw_mean_gap(axes: Axes, table: pd.DataFrame) -> None:
         alpha=0.2,
         linewidth=0,
     )
-    axes.plot(
-        curve["sparsity"],
-        curve["gap"],
-        color=look.color,
-        marker=look.marker,
-        linestyle=look.linestyle,
-        markersize=4,
-        markerfacecolor="white",
-        label=METHOD_ROWS[row].title,
-    )
+    axes.plot(curve["sparsity"], curve["gap"], **curve_marks(look), label=METHOD_ROWS[row].title)
 
 
 def _finish_gap(axes: Axes, gaps: Sequence[pd.DataFrame], n_relevant: int | None) -> None:
@@ -210,7 +189,7 @@ def _finish_gap(axes: Axes, gaps: Sequence[pd.DataFrame], n_relevant: int | None
         axes.set_xticks(ticks, [f"{tick:,.0f}" for tick in ticks])
         axes.legend(loc="lower center", handlelength=2.4)
     if n_relevant is not None:
-        axes.axvline(n_relevant, color=INK, linewidth=0.8, linestyle=(0, (4, 2)))
+        axes.axvline(n_relevant, **CHOICE_LINE)
         axes.annotate(
             f"{n_relevant:,} relevant",
             (n_relevant, 0.97),

@@ -53,20 +53,7 @@ def load_simulation_result(
     weights: Sequence[str | Path] = (),
     is_preview: bool = False,
 ) -> SimulationResult:
-    """Read the tables of a study.
-
-    Parameters
-    ----------
-    repetitions : sequence of path
-        One table per setting and method.
-    summary, versus_paper : path
-    gaps, weights : sequence of path
-    is_preview : bool
-
-    Returns
-    -------
-    result : SimulationResult
-    """
+    """Read the tables of a study; `repetitions` has one for each setting and method."""
     tables, means = _RULES
     compared = infer_table(versus_paper, means)
     require_columns(versus_paper, compared, ["explanation", "n_meeting"], means)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from sparsekm.figures.style import figure_pdf, figure_svg
-from sparsekm.reporting.figures import CaptionedFigure
+from sparsekm.reporting.figures import CaptionedFigure, caption_figure
 from sparsekm.reporting.html import render_page
 from sparsekm.reporting.simulation_figures import overview_figure, rate_figure
 from sparsekm.reporting.simulation_results import SimulationResult
@@ -34,7 +33,6 @@ class ExperimentView:
     design: str
     figures: list[CaptionedFigure]
     tables: list[TableView]
-    pdfs: dict[str, bytes] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -47,18 +45,14 @@ class SimulationView:
     closing: list[str]
     preview: bool
 
+    @property
+    def figures(self) -> list[CaptionedFigure]:
+        """The figures of all experiments."""
+        return [figure for experiment in self.experiments for figure in experiment.figures]
+
 
 def view_simulation(result: SimulationResult) -> SimulationView:
-    """Prepare the part: draw the figures, write the tables.
-
-    Parameters
-    ----------
-    result : SimulationResult
-
-    Returns
-    -------
-    view : SimulationView
-    """
+    """Prepare the part: draw the figures, write the tables."""
     experiments = list(dict.fromkeys(result.summary["experiment"]))
     far = result.versus_paper[result.versus_paper["exceeds"]]
     return SimulationView(
@@ -100,11 +94,10 @@ def _view_experiment(result: SimulationResult, name: str) -> ExperimentView:
         f"Experiment {number}",
         DESIGNS[name],
         [
-            CaptionedFigure(f"{name}_{kind}", f"Experiment {number}", caption, figure_svg(figure))
+            caption_figure(f"{name}_{kind}", f"Experiment {number}", caption, figure)
             for kind, (caption, figure) in drawn.items()
         ],
         _tables(result, name, summary),
-        {f"{name}_{kind}": figure_pdf(figure) for kind, (_, figure) in drawn.items()},
     )
 
 

@@ -13,7 +13,8 @@ from matplotlib.patches import Patch
 from scipy.ndimage import distance_transform_edt
 
 from sparsekm.annotation.cluster_overlap import overlap_clusters
-from sparsekm.figures.style import INK, categorical_colors, figure_style, text_color_on
+from sparsekm.figures.palette import INK
+from sparsekm.figures.style import categorical_colors, figure_style, text_color_on
 from sparsekm.reporting.brain_slices import PLANES, Slice, richest_slice
 from sparsekm.reporting.cluster_colors import color_clusters
 from sparsekm.reporting.results import DatasetResult
@@ -57,21 +58,12 @@ def _hex(color: object) -> str:
 
 
 def slice_figure(result: DatasetResult) -> Figure:
-    """Draw three slices of the brain, by region and by the clusters of each method.
+    """Draw three slices of an atlas age's brain, by region and by the clusters of each method.
 
-    Columns are the atlas and the methods, rows the sagittal, coronal and horizontal slice that
-    show the most regions. A cluster has the colour of the region it overlaps most, in shades where
+    Columns are the atlas and the methods, rows the sagittal, coronal and horizontal slice that show
+    the most regions. A cluster has the colour of the region it overlaps most, in shades where
     several clusters share one, and its name where there is room; thin lines on the clusters are the
     atlas' borders.
-
-    Parameters
-    ----------
-    result : DatasetResult
-        Of an atlas age.
-
-    Returns
-    -------
-    figure : Figure
     """
     colors = region_colors(result)
     regions = result.obs["region"].astype(str).to_numpy(dtype=object)

@@ -11,7 +11,8 @@ from matplotlib.figure import Figure
 from matplotlib.patches import PathPatch
 from matplotlib.path import Path
 
-from sparsekm.figures.style import INK, new_figure
+from sparsekm.figures.palette import INK
+from sparsekm.figures.style import new_figure
 from sparsekm.reporting.brain_slices import Slice, boundary_lines, scale_bar_length
 
 _LOWEST_ROW = 0.85  # inches
@@ -25,7 +26,6 @@ class Panels:
 
     Attributes
     ----------
-    figure : Figure
     grid : array of Axes of shape (n_slices, n_columns)
     inches : float
         Of a millimetre.
@@ -41,19 +41,8 @@ def lay_out_panels(
 ) -> Panels:
     """Make all panels the same scale: rows as high as their slices are in millimetres.
 
-    Parameters
-    ----------
-    slices : sequence of Slice
-        A row each.
-    n_columns : int
-    panel_width : float
-        Inches of the widest slice.
-    further : (float, float)
-        Inches that the figure is wider and higher than its panels.
-
-    Returns
-    -------
-    panels : Panels
+    The widest slice has `panel_width` inches, and the figure is wider and higher than its panels by
+    the inches of `further`.
     """
     widest = max(piece.size_mm[1] for piece in slices)
     inches = panel_width / widest
@@ -80,22 +69,9 @@ def lay_out_panels(
 
 
 def show_slice(axes: Axes, piece: Slice, picture: np.ndarray, borders: np.ndarray, **look):
-    """Draw one slice into its panel, and lines where per-voxel codes change.
+    """Draw one slice into its panel, and lines where the codes of the brain's voxels change.
 
-    Parameters
-    ----------
-    axes : Axes
-    piece : Slice
-    picture : array of shape (rows, columns) or (rows, columns, 4)
-        Values, or colours.
-    borders : int array of shape (n,)
-        Codes of all voxels of the brain.
-    **look
-        Of the image, as `Axes.imshow` takes it.
-
-    Returns
-    -------
-    image : AxesImage
+    The picture holds values or RGBA colours; `look` goes to `Axes.imshow`.
     """
     height, width = piece.size_mm
     limits = axes.get_xlim(), axes.get_ylim()

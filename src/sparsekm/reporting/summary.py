@@ -11,16 +11,7 @@ from sparsekm.reporting.tables import nouns
 
 
 def summarise_run(results: Sequence[DatasetResult]) -> list[str]:
-    """Say in a few sentences what the whole run found.
-
-    Parameters
-    ----------
-    results : sequence of DatasetResult
-
-    Returns
-    -------
-    sentences : list of str
-    """
+    """Say in a few sentences what the whole run found."""
     methods = list(
         {m.name: m.title for result in results for m in result.methods.values()}.values()
     )
@@ -154,16 +145,7 @@ def _summarise_planted(results: Sequence[DatasetResult]) -> list[str]:
 
 
 def summarise_dataset(result: DatasetResult) -> list[str]:
-    """Say in a few sentences what was found in one data set.
-
-    Parameters
-    ----------
-    result : DatasetResult
-
-    Returns
-    -------
-    sentences : list of str
-    """
+    """Say in a few sentences what was found in one data set."""
     words = nouns(result)
     sentences = [f"While reading: {remark}" for remark in result.provenance.get("remarks", ())]
     sentences += [] if result.counts is None else [describe_choice(result.counts)]

@@ -17,8 +17,6 @@ class Cell:
 
     Attributes
     ----------
-    text : str
-    bold : bool
     url : str
         Where it leads.
     color : str
@@ -27,7 +25,6 @@ class Cell:
         Shown when the pointer rests on it.
     note : str
         Small, on a line below.
-    note_bold : bool
     shade : int
         Of its background, in hundredths.
     """
@@ -64,8 +61,6 @@ class TableView:
 
     Attributes
     ----------
-    caption : str
-    columns : list of Column
     rows : list of list
         Each entry is a Cell, or a list of those that share one place; the first names the row.
     simulated : bool
@@ -90,23 +85,9 @@ def view_table(
     simulated: Mapping[str, bool] | None = None,
     mark_lowest: bool = False,
 ) -> TableView:
-    """Turn a table of numbers into text.
+    """Turn a table of numbers into text with `write`; `corner` is the head of the rows' names.
 
-    Parameters
-    ----------
-    table : DataFrame
-    caption : str
-    write : callable
-        Turns a value into text.
-    corner : str
-        Head of the rows' names.
-    simulated : mapping of column to bool, optional
-    mark_lowest : bool, default False
-        Mark the lowest value of every column, ties included.
-
-    Returns
-    -------
-    view : TableView
+    `mark_lowest` marks the lowest value of every column, ties included.
     """
     simulated = simulated or {}
     throughout = all(simulated.get(column, False) for column in table.columns)

@@ -10,9 +10,10 @@ import numpy as np
 import pandas as pd
 
 from sparsekm.annotation.gene_table import VERDICTS
+from sparsekm.figures.palette import method_look
 from sparsekm.io.known_classes import distinct_classes
 from sparsekm.reporting.exclusions import excluded_counts
-from sparsekm.reporting.results import DatasetResult, method_title
+from sparsekm.reporting.results import DatasetResult
 from sparsekm.reporting.table_view import Cell, Column, TableView
 
 
@@ -40,32 +41,12 @@ def list_methods(results: Sequence[DatasetResult]) -> list[str]:
 
 
 def cer_table(results: Sequence[DatasetResult]) -> pd.DataFrame:
-    """Tabulate the classification error rate, methods by data sets.
-
-    Parameters
-    ----------
-    results : sequence of DatasetResult
-
-    Returns
-    -------
-    table : DataFrame of float
-        NaN where a data set has no labels or a method was not run.
-    """
+    """Tabulate the classification error rate, methods by data sets; NaN without labels or a run."""
     return _tabulate(results, lambda method: method.cer).astype(np.float64)
 
 
 def nw_table(results: Sequence[DatasetResult]) -> pd.DataFrame:
-    """Tabulate the number of features with a weight, methods by data sets.
-
-    Parameters
-    ----------
-    results : sequence of DatasetResult
-
-    Returns
-    -------
-    table : DataFrame of Int64
-        Missing where a method was not run.
-    """
+    """Tabulate the number of features with a weight (Int64), methods by data sets."""
     return _tabulate(results, lambda method: method.n_kept).astype("Int64")
 
 
@@ -78,23 +59,17 @@ def _tabulate(results: Sequence[DatasetResult], value: Any) -> pd.DataFrame:
         ]
         for result in results
     }
-    return pd.DataFrame(columns, index=[method_title(method) for method in methods], dtype=object)
+    return pd.DataFrame(
+        columns, index=[method_look(method).title for method in methods], dtype=object
+    )
 
 
 def statistics_table(results: Sequence[DatasetResult]) -> pd.DataFrame:
-    """Tabulate the size of data sets of one kind, and what was left out of each.
+    """Tabulate the size (Int64) of data sets of one kind, and what was left out of each.
 
-    Parameters
-    ----------
-    results : sequence of DatasetResult
-        All of an atlas, or none.
-
-    Returns
-    -------
-    table : DataFrame of Int64
-        Rows "number of genes", "number of voxels", "number of regions" (or features, samples,
-        classes), then one row for each class of things that were left out of some data set, or of
-        comparisons with labels.
+    Data sets are all of an atlas, or none. Rows are "number of genes", "number of voxels", "number
+    of regions" (or features, samples, classes), then one for each class of things that were left
+    out of some data set, or of comparisons with labels.
     """
     columns = {}
     for result in results:
@@ -124,15 +99,8 @@ def statistics_table(results: Sequence[DatasetResult]) -> pd.DataFrame:
 def verdict_table(result: DatasetResult) -> pd.DataFrame | None:
     """Count the features by verdict and, where it is known, by planted truth.
 
-    Parameters
-    ----------
-    result : DatasetResult
-
-    Returns
-    -------
-    table : DataFrame of int, or None
-        Rows are the verdicts; columns are, where planted truth is known, "planted as relevant"
-        and the kinds of the others, and "all". None where l0 and l1 were not both run.
+    Rows are the verdicts; columns are, where planted truth is known, "planted as relevant" and the
+    kinds of the others, and "all". It takes both l0 and l1.
     """
     genes = result.genes
     if "verdict" not in genes:
@@ -159,14 +127,7 @@ def _counts(verdicts: pd.Series) -> pd.Series:
 
 
 def region_table(result: DatasetResult, colors: Mapping[str, str]) -> TableView:
-    """List the regions of an atlas age with colour, name and number of voxels.
-
-    Parameters
-    ----------
-    result : DatasetResult
-    colors : mapping of acronym to colour
-        Its order is the order of the table.
-    """
+    """List the regions of an atlas age with colour, name and size, in the order of `colors`."""
     regions = result.regions.astype(str)
     names = dict(zip(regions["acronym"], regions["name"], strict=True))
     voxels = result.obs["region"].astype(str).value_counts()

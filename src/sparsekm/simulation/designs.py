@@ -12,7 +12,8 @@ data clustering, section "Evaluation on synthetic data".
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from sparsekm.simulation.replicate_seed import replicate_seed
 
 __all__ = [
     "EXPERIMENTS",
+    "Experiment",
     "SimulatedData",
     "draw_replicate",
     "experiment_1",
@@ -33,194 +35,104 @@ __all__ = [
 ]
 
 
-def experiment_1(
-    *,
-    n_features: int = 2000,
-    n_relevant: int = 200,
-    cluster_size: int = 20,
-    mu: float = 0.5,
-    standardise: bool = True,
-    ddof: int = 1,
-    random_state: RandomState,
-) -> SimulatedData:
-    """Draw Experiment 1: six clusters, relevant features N(mu k, 1) in the k-th, k = 1 to 6.
+@dataclass(frozen=True)
+class Experiment:
+    """A design in which every relevant feature has the same mean in a cluster.
 
-    The defaults are the paper's: 120 samples x 2000 features, 200 of them relevant.
-
-    Parameters
+    Attributes
     ----------
-    n_features, n_relevant, cluster_size : int
-        Size of the design.
-    mu : float, default=0.5
-        Distance between the means of neighbouring clusters.
-    standardise, ddof, random_state
-        As in :func:`gaussian_clusters`.
-
-    Returns
-    -------
-    SimulatedData
+    name : str
+    levels : tuple of float
+        Means of the clusters on the relevant features, in units of mu.
+    defaults : mapping
+        Arguments: the size of the design (``n_features``, ``n_relevant``, ``cluster_size``),
+        ``mu``, and ``rho`` where features a and b correlate as rho^|a - b|.
+    data_sets : mapping of int to mapping
+        Where only ``n_features`` can be chosen: the other arguments by its values.
     """
-    return _same_mean_on_relevant(
-        "experiment_1",
-        levels=mu * np.arange(1, 7),
-        parameters={"mu": mu},
-        n_features=n_features,
-        n_relevant=n_relevant,
-        cluster_size=cluster_size,
-        standardise=standardise,
-        ddof=ddof,
-        random_state=random_state,
-    )
 
+    name: str
+    levels: tuple[float, ...]
+    defaults: Mapping[str, float]
+    data_sets: Mapping[int, Mapping[str, float]] = field(default_factory=dict)
 
-def experiment_2(
-    *,
-    mu: float = 0.6,
-    n_features: int = 200,
-    n_relevant: int = 50,
-    cluster_size: int = 20,
-    standardise: bool = True,
-    ddof: int = 1,
-    random_state: RandomState,
-) -> SimulatedData:
-    """Draw Experiment 2: three clusters with means mu, -mu and 0 on the relevant features.
+    def __call__(
+        self,
+        *,
+        random_state: RandomState,
+        standardise: bool = True,
+        ddof: int = 1,
+        **arguments: float,
+    ) -> SimulatedData:
+        """Draw the design, with other arguments than the defaults where given.
 
-    The paper takes 60 samples, 50 relevant features, mu = 0.6 and 0.7, p = 200, 500 and 1000.
+        Parameters
+        ----------
+        random_state, standardise, ddof
+            As in :func:`gaussian_clusters`.
 
-    Parameters
-    ----------
-    mu : float, default=0.6
-        Mean of the first cluster's relevant features.
-    n_features, n_relevant, cluster_size : int
-        Size of the design.
-    standardise, ddof, random_state
-        As in :func:`gaussian_clusters`.
-
-    Returns
-    -------
-    SimulatedData
-
-    Examples
-    --------
-    >>> data = experiment_2(mu=0.7, n_features=500, random_state=1)
-    >>> data.X.shape, data.n_clusters, int(data.relevant.sum())
-    ((60, 500), 3, 50)
-    """
-    return _same_mean_on_relevant(
-        "experiment_2",
-        levels=mu * np.array([1.0, -1.0, 0.0]),
-        parameters={"mu": mu},
-        n_features=n_features,
-        n_relevant=n_relevant,
-        cluster_size=cluster_size,
-        standardise=standardise,
-        ddof=ddof,
-        random_state=random_state,
-    )
-
-
-# The two data sets of Experiment 3, by their number of features.
-EXPERIMENT_3_DATA_SETS = {
-    25: {"n_relevant": 5, "cluster_size": 10, "mu": 1.0},
-    500: {"n_relevant": 50, "cluster_size": 20, "mu": 0.7},
-}
-
-
-def experiment_3(
-    *,
-    n_features: int = 25,
-    standardise: bool = True,
-    ddof: int = 1,
-    random_state: RandomState,
-) -> SimulatedData:
-    """Draw Experiment 3: the means of Experiment 2 in a small and a larger data set.
-
-    Parameters
-    ----------
-    n_features : {25, 500}, default=25
-        25 is 30 samples with 5 relevant features and mu = 1; 500 is 60 samples with 50 relevant
-        features and mu = 0.7. Three clusters of equal size in both.
-    standardise, ddof, random_state
-        As in :func:`gaussian_clusters`.
-
-    Returns
-    -------
-    SimulatedData
-
-    Raises
-    ------
-    ValueError
-        If `n_features` is neither 25 nor 500; Experiment 2 draws any other size.
-    """
-    if n_features not in EXPERIMENT_3_DATA_SETS:
-        raise ValueError(
-            f"n_features={n_features} should be one of {list(EXPERIMENT_3_DATA_SETS)}, the paper's "
-            "data sets; experiment_2 takes any size."
+        Raises
+        ------
+        ValueError
+            If an argument is out of its range; TypeError, if there is none of its name.
+        """
+        unknown = sorted(set(arguments) - set(self.defaults))
+        if unknown:
+            raise TypeError(f"{self.name}: arguments {unknown} should be of {[*self.defaults]}.")
+        chosen = {**self.defaults, **arguments}
+        if self.data_sets:
+            if chosen["n_features"] not in self.data_sets:
+                raise ValueError(
+                    f"n_features={chosen['n_features']} should be one of {list(self.data_sets)}, "
+                    "the paper's data sets; experiment_2 takes any size."
+                )
+            chosen |= self.data_sets[chosen["n_features"]]
+        if chosen["n_relevant"] < 0:
+            raise ValueError(f"n_relevant={chosen['n_relevant']} should be >= 0.")
+        return gaussian_clusters(
+            np.outer(chosen["mu"] * np.array(self.levels), np.ones(chosen["n_relevant"])),
+            chosen["cluster_size"],
+            chosen["n_features"],
+            correlation=chosen.get("rho", 0.0),
+            standardise=standardise,
+            ddof=ddof,
+            random_state=random_state,
+            name=self.name,
+            parameters=chosen,
         )
-    data_set = EXPERIMENT_3_DATA_SETS[n_features]
-    mu = data_set["mu"]
-    return _same_mean_on_relevant(
-        "experiment_3",
-        levels=mu * np.array([1.0, -1.0, 0.0]),
-        parameters={"mu": mu},
-        n_features=n_features,
-        n_relevant=data_set["n_relevant"],
-        cluster_size=data_set["cluster_size"],
-        standardise=standardise,
-        ddof=ddof,
-        random_state=random_state,
-    )
 
 
-def experiment_4(
-    *,
-    rho: float = 0.1,
-    n_features: int = 2000,
-    n_relevant: int = 200,
-    cluster_size: int = 20,
-    mu: float = 1.0,
-    standardise: bool = True,
-    ddof: int = 1,
-    random_state: RandomState,
-) -> SimulatedData:
-    """Draw Experiment 4: six clusters of correlated features, centred at mu k, k = 1 to 6.
+SIX_LEVELS = (1.0, 2.0, 3.0, 4.0, 5.0, 6.0)
+THREE_LEVELS = (1.0, -1.0, 0.0)
+_LARGE = {"n_features": 2000, "n_relevant": 200, "cluster_size": 20}
 
-    The paper takes 120 samples x 2000 features, 200 of them relevant, mu = 1 and rho = 0.1 and 0.3.
+experiment_1 = Experiment("experiment_1", SIX_LEVELS, {**_LARGE, "mu": 0.5})
+"""120 samples in six clusters; the paper's size is the default."""
 
-    Parameters
-    ----------
-    rho : float, default=0.1
-        Features a and b correlate as rho^|a - b|, relevant and noise features alike.
-    n_features, n_relevant, cluster_size : int
-        Size of the design.
-    mu : float, default=1.0
-        Distance between the means of neighbouring clusters.
-    standardise, ddof, random_state
-        As in :func:`gaussian_clusters`.
+experiment_2 = Experiment(
+    "experiment_2",
+    THREE_LEVELS,
+    {"mu": 0.6, "n_features": 200, "n_relevant": 50, "cluster_size": 20},
+)
+"""60 samples in three clusters; the paper takes mu = 0.6 and 0.7, and p = 200, 500 and 1000."""
 
-    Returns
-    -------
-    SimulatedData
-    """
-    return _same_mean_on_relevant(
-        "experiment_4",
-        levels=mu * np.arange(1, 7),
-        parameters={"mu": mu, "rho": rho},
-        correlation=rho,
-        n_features=n_features,
-        n_relevant=n_relevant,
-        cluster_size=cluster_size,
-        standardise=standardise,
-        ddof=ddof,
-        random_state=random_state,
-    )
+experiment_3 = Experiment(
+    "experiment_3",
+    THREE_LEVELS,
+    {"n_features": 25},
+    {
+        25: {"n_relevant": 5, "cluster_size": 10, "mu": 1.0},
+        500: {"n_relevant": 50, "cluster_size": 20, "mu": 0.7},
+    },
+)
+"""The means of Experiment 2 in a small and a larger data set."""
 
+experiment_4 = Experiment("experiment_4", SIX_LEVELS, {"rho": 0.1, **_LARGE, "mu": 1.0})
+"""Experiment 1 with correlated features; the paper takes rho = 0.1 and 0.3."""
 
-EXPERIMENTS: dict[str, Callable[..., SimulatedData]] = {
-    "experiment_1": experiment_1,
-    "experiment_2": experiment_2,
-    "experiment_3": experiment_3,
-    "experiment_4": experiment_4,
+EXPERIMENTS = {
+    experiment.name: experiment
+    for experiment in (experiment_1, experiment_2, experiment_3, experiment_4)
 }
 
 
@@ -231,49 +143,18 @@ def draw_replicate(
 
     Parameters
     ----------
-    experiment : {"experiment_1", "experiment_2", "experiment_3", "experiment_4"}
     setting : mapping
-        Keyword arguments of that experiment's function, e.g. ``{"mu": 0.6, "n_features": 500}``.
+        Arguments of the experiment, e.g. ``{"mu": 0.6, "n_features": 500}``.
     root, replicate : int
         As in :func:`replicate_seed`.
-
-    Returns
-    -------
-    SimulatedData
-
-    Raises
-    ------
-    ValueError
-        If there is no such experiment.
 
     Examples
     --------
     >>> data = draw_replicate("experiment_2", {"mu": 0.7}, root=0, replicate=3)
-    >>> data.X.shape
-    (60, 200)
+    >>> data.X.shape, data.n_clusters, int(data.relevant.sum())
+    ((60, 200), 3, 50)
     """
     if experiment not in EXPERIMENTS:
         raise ValueError(f"experiment={experiment!r} should be one of {list(EXPERIMENTS)}.")
     seed = replicate_seed(root, experiment, setting, replicate)
     return EXPERIMENTS[experiment](**setting, random_state=seed)
-
-
-def _same_mean_on_relevant(
-    name, *, levels, parameters, n_features, n_relevant, cluster_size, **options
-):
-    """Give every relevant feature the same mean in a cluster, as all four experiments do."""
-    if n_relevant < 0:
-        raise ValueError(f"n_relevant={n_relevant} should be >= 0.")
-    return gaussian_clusters(
-        np.outer(levels, np.ones(n_relevant)),
-        cluster_size,
-        n_features,
-        name=name,
-        parameters={
-            **parameters,
-            "n_features": n_features,
-            "n_relevant": n_relevant,
-            "cluster_size": cluster_size,
-        },
-        **options,
-    )

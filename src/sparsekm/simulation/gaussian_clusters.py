@@ -77,10 +77,6 @@ def gaussian_clusters(
     parameters : mapping, optional
         Settings written into the result; by default the arguments of this function.
 
-    Returns
-    -------
-    SimulatedData
-
     Raises
     ------
     ValueError

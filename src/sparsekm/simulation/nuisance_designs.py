@@ -36,15 +36,12 @@ def nuisance(
         between 0 and 1 that three tenths of them rise or fall with; t-distributed features with
         three degrees of freedom; three samples with three times the noise; or a first class of two
         halves that 30 features of their own tell apart.
-    random_state : int, SeedSequence or Generator
-    n_samples, n_features : int
     n_markers : int
         Features shifted in one class each, the classes in turn.
     shift : float
         By how much, in standard deviations of the noise; the sign is random.
     shares : sequence of float
         Of the samples in each class.
-    n_factors : int
     loading : float
         Standard deviation of the loadings.
 

@@ -170,7 +170,7 @@ def test_a_matrix_above_the_limit_is_refused_unread(npz, h5ad, monkeypatch):
 
 
 def test_a_layer_that_is_not_there_is_refused(h5ad, X):
-    refused(h5ad(layers={"raw": X}), r"layer='counts' is not there; .*\['raw'\]", layer="counts")
+    refused(h5ad(layers={"raw": X}), r"layer='counts' is not there\. .*\['raw'\]", layer="counts")
 
 
 @pytest.mark.parametrize("name", ["id", "Sample", "cell_id", "names", "row", "Unnamed: 0"])

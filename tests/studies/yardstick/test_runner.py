@@ -6,9 +6,9 @@ import pytest
 from sparsekm import GapSearch
 from sparsekm.io.input_error import InputError
 from sparsekm.pipeline.registry import METHODS, Method
-from sparsekm.studies.yardstick.runner import GapEffort, run_seeds, set_up
+from sparsekm.studies.yardstick.runner import run_seeds, set_up
 
-EFFORT = GapEffort(n_sparsities=3, n_references=2)
+EFFORT = {"n_sparsities": 3, "n_references": 2}
 
 
 def run(file, method, seeds=(1, 2), max_samples=100):

@@ -19,13 +19,7 @@ _SYNTAX_ERROR = re.compile(r"line \d+, column \d+")
 
 
 class Client:
-    """Fetches bodies that are whole.
-
-    Parameters
-    ----------
-    transport : Transport
-    patience : Patience
-    """
+    """Fetches bodies that are whole."""
 
     def __init__(self, transport: Transport, patience: Patience):
         self._transport = transport
@@ -34,22 +28,10 @@ class Client:
     def fetch_archive(
         self, url: str, read: Callable[[bytes, str], Volume], *, judge: bool = True
     ) -> bytes:
-        """Fetch a zip archive whose members have the right CRC.
+        """Fetch a zip archive whose members have the right CRC; `read` takes the volume from it.
 
-        Parameters
-        ----------
-        url : str
-        read : callable
-            Reads the volume wanted from the archive.
-        judge : bool
-            Whether a sound archive whose volume breaks the format, or is not there, is an error.
-            It is what the server meant to send, so asking again would not help.
-
-        Raises
-        ------
-        GridError
-            If `judge` and the volume is not what it should be.
-        NotFoundError, RefusedError, UnavailableError
+        `judge` tells whether a sound archive whose volume breaks the format, or is not there, is an
+        error (`GridError`). It is what the server meant to send, so asking again would not help.
         """
 
         def attempt() -> bytes:
@@ -66,19 +48,7 @@ class Client:
         return self._patience.call(attempt, url)
 
     def fetch_answer(self, url: str) -> tuple[bytes, dict]:
-        """Fetch JSON in the servers' envelope, which reports no failure.
-
-        Returns
-        -------
-        body : bytes
-        envelope : dict
-
-        Raises
-        ------
-        EnvelopeError
-            If the servers cannot read the query.
-        NotFoundError, RefusedError, UnavailableError
-        """
+        """Fetch JSON in the servers' envelope, which reports no failure, else `EnvelopeError`."""
 
         def attempt() -> tuple[bytes, dict]:
             body = self._transport.get(url, most=MAX_JSON_BYTES)

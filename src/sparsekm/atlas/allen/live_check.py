@@ -8,6 +8,8 @@ spaces of P4 to P28 are the least certain of these: two clients name them, no fi
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from sparsekm.atlas.allen import queries
@@ -42,14 +44,7 @@ _ERRORS = (
 
 @dataclass(frozen=True)
 class Grid:
-    """What the servers are expected to say about the grid of one age.
-
-    Attributes
-    ----------
-    dims : tuple of int
-    voxels : dict of str to int
-        Annotated voxels by tissue class; classes that are not named are not compared.
-    """
+    """The expected grid of one age, with voxels by tissue class, of those to be compared."""
 
     dims: tuple[int, int, int]
     voxels: dict[str, int]
@@ -100,31 +95,19 @@ def check_servers(
 ) -> list[Finding]:
     """Compare the servers' answers with what is expected.
 
-    Parameters
-    ----------
-    client : Client
-        One that asks once for each body keeps the number of requests at forty at most.
-    url, download_url : str
-    expected : Expectations, optional
-
-    Returns
-    -------
-    list of Finding
-        An answer that cannot be read is a finding that does not agree, not an error.
+    An answer that cannot be read is a finding that does not agree, not an error. With a client that
+    asks once for each body there are at most forty requests.
     """
     expected = expected or Expectations()
-    findings = _check_product(client, url)
-    ontology, found = _check_tree(client, url, expected)
-    findings += found
+    check = _Check(client, url, download_url)
+    check.product()
+    check.tree(expected.n_structures)
     for age, grid in expected.grids.items():
-        findings += _check_annotation(client, download_url, age, grid, ontology)
+        check.annotation(age, grid)
     first = next(iter(expected.grids))
     for age in expected.grids:
-        candidates, found = _check_listing(client, url, age, expected if age == first else None)
-        findings += found
-        if age == first:
-            findings += _check_energy(client, url, age, candidates, expected.grids[age])
-    return findings
+        check.listing(age, expected if age == first else None)
+    return check.findings
 
 
 def write_findings(findings: list[Finding]) -> str:
@@ -138,122 +121,104 @@ def write_findings(findings: list[Finding]) -> str:
     )
 
 
-def _check_product(client: Client, url: str) -> list[Finding]:
-    wanted = f"{PRODUCT_ID} {PRODUCT} {PRODUCT_NAME}"
-    try:
-        rows = _ask(client, queries.page_url(url, queries.products_of_the_atlas(), 0, _ROWS))[0]
-        found = "; ".join(f"{r.get('id')} {r.get('abbreviation')} {r.get('name')}" for r in rows)
-    except _ERRORS as error:
-        found = _shorten(error)
-    return [Finding("product of the atlas", wanted, found or "none", found == wanted)]
+class _Check:
+    """Asks, and gathers the findings in their order."""
 
+    def __init__(self, client: Client, url: str, download_url: str) -> None:
+        self.findings: list[Finding] = []
+        self._client, self._url, self._download_url = client, url, download_url
+        self._ontology: Ontology | None = None
 
-def _check_tree(
-    client: Client, url: str, expected: Expectations
-) -> tuple[Ontology | None, list[Finding]]:
-    what = "structures in the tree"
-    try:
-        ontology = parse_ontology(client.fetch_answer(queries.ontology_url(url))[1])
-    except _ERRORS as error:
-        return None, [_failed(what, _bounds(expected.n_structures), error)]
-    return ontology, [_within(what, expected.n_structures, len(ontology))]
+    def product(self) -> None:
+        fact, wanted = "product of the atlas", f"{PRODUCT_ID} {PRODUCT} {PRODUCT_NAME}"
+        with self._about(fact, wanted):
+            rows, _ = self._ask(queries.products_of_the_atlas())
+            told = (f"{row.get('id')} {row.get('abbreviation')} {row.get('name')}" for row in rows)
+            self._equal(fact, wanted, "; ".join(told) or "none")
 
+    def tree(self, bounds: tuple[int, int]) -> None:
+        fact = "structures in the tree"
+        with self._about(fact, _write_bounds(bounds)):
+            answer = self._client.fetch_answer(queries.ontology_url(self._url))[1]
+            self._ontology = parse_ontology(answer)
+            self._within(fact, bounds, len(self._ontology))
 
-def _check_annotation(
-    client: Client, download_url: str, age: str, grid: Grid, ontology: Ontology | None
-) -> list[Finding]:
-    """Compare the annotation of an age: its grid, and its voxels where the tree is there."""
-    what = f"annotation of {age}: dimensions"
-    try:
-        address = queries.annotation_url(download_url, age)
-        annotation = read_annotation(client.fetch_archive(address, read_annotation))
-    except _ERRORS as error:
-        return [_failed(what, grid.dims, error)]
-    findings = [_equal(what, grid.dims, annotation.dims)]
-    if ontology is None:
-        return findings
-    what = f"annotated voxels of {age}"
-    try:
-        counts = map_regions(annotation.values, ontology, tissue=TISSUES).counts
-    except _ERRORS as error:
-        return [*findings, _failed(what, grid.voxels, error)]
-    findings += [
-        _equal(f"{what}: {tissue}", n, counts[tissue]) for tissue, n in grid.voxels.items()
-    ]
-    return [*findings, _equal(f"{what}: unknown to the tree", 0, counts["unknown_ids"])]
+    def annotation(self, age: str, grid: Grid) -> None:
+        """Compare the annotation of an age: its grid, and its voxels where the tree is there."""
+        fact = f"annotation of {age}: dimensions"
+        with self._about(fact, grid.dims):
+            address = queries.annotation_url(self._download_url, age)
+            annotation = read_annotation(self._client.fetch_archive(address, read_annotation))
+            self._equal(fact, grid.dims, annotation.dims)
+            fact = f"annotated voxels of {age}"
+            if self._ontology is not None:
+                with self._about(fact, grid.voxels):
+                    counts = map_regions(annotation.values, self._ontology, tissue=TISSUES).counts
+                    for tissue, number in grid.voxels.items():
+                        self._equal(f"{fact}: {tissue}", number, counts[tissue])
+                    self._equal(f"{fact}: unknown to the tree", 0, counts["unknown_ids"])
 
+    def listing(self, age: str, expected: Expectations | None) -> None:
+        """Compare the first rows of an age's listing; where it is expected, number and a grid."""
+        fact, wanted = f"reference space of {age}: id", get_age(age).reference_space_id
+        ids: list[int] = []
+        with self._about(fact, wanted):
+            rows, total = self._ask(queries.section_data_sets_of(age))
+            listed = parse_listing(rows)
+            candidates, _ = select_candidates(listed, age)
+            # Some rows may not say; those that do should agree.
+            spaces = {item.reference_space_id for item in listed} - {None}
+            told = ", ".join(map(str, sorted(spaces))) or "not told"
+            self._note(fact, wanted, told, spaces == {wanted})
+            ids = [item.id for items in candidates.values() for item in items]
+            if expected is not None:
+                self._within(f"section data sets at {age}", expected.n_section_data_sets, total)
+                self._within(f"usable ones of the first {_ROWS}", (1, _ROWS), len(ids))
+        if expected is not None:
+            self._energy(age, ids, expected.grids[age])
 
-def _check_listing(
-    client: Client, url: str, age: str, expected: Expectations | None
-) -> tuple[list[int], list[Finding]]:
-    """Compare the first rows of an age's listing, and their number where that is expected.
+    def _energy(self, age: str, ids: list[int], expected: Grid) -> None:
+        """Compare the first grid there is of some section data sets; single ones may have none."""
+        fact = f"energy grid at {age}: dimensions"
+        with self._about(fact, expected.dims):
+            last: Exception | None = None
+            for section_data_set_id in ids[:_MAX_GRIDS]:
+                address = queries.energy_url(self._url, section_data_set_id)
+                try:
+                    volume = read_energy(self._client.fetch_archive(address, read_energy))
+                except (MissingGridError, NotFoundError) as error:
+                    last = error
+                    continue
+                has_data = bool((volume.values != NO_DATA).any())
+                self._equal(fact, expected.dims, volume.dims)
+                self._equal("energy grid: has data", True, has_data)
+                return
+            raise last or NotFoundError("none to ask for")
 
-    Also give the ids of the usable section data sets among them.
-    """
-    space = f"reference space of {age}: id"
-    wanted = get_age(age).reference_space_id
-    try:
-        query = queries.section_data_sets_of(age)
-        rows, total = _ask(client, queries.page_url(url, query, 0, _ROWS))
-        listed = parse_listing(rows)
-        candidates, _ = select_candidates(listed, age)
-    except _ERRORS as error:
-        return [], [_failed(space, wanted, error)]
-    # Some rows may not say; those that do should agree.
-    spaces = {item.reference_space_id for item in listed} - {None}
-    told = ", ".join(map(str, sorted(spaces))) or "not told"
-    findings = [Finding(space, str(wanted), told, spaces == {wanted})]
-    ids = [item.id for items in candidates.values() for item in items]
-    if expected is not None:
-        what = f"section data sets at {age}"
-        findings.append(_within(what, expected.n_section_data_sets, total))
-        findings.append(_within(f"usable ones of the first {_ROWS}", (1, _ROWS), len(ids)))
-    return ids, findings
+    def _ask(self, query: tuple[str, str]) -> tuple[list[dict], int]:
+        address = queries.page_url(self._url, query, 0, _ROWS)
+        envelope = self._client.fetch_answer(address)[1]
+        return open_envelope(envelope, address), int(envelope.get("total_rows", -1))
 
-
-def _check_energy(
-    client: Client, url: str, age: str, ids: list[int], expected: Grid
-) -> list[Finding]:
-    """Compare the first grid there is of some section data sets; single ones may have none."""
-    what = f"energy grid at {age}: dimensions"
-    last: Exception | str = "none to ask for"
-    for section_data_set_id in ids[:_MAX_GRIDS]:
-        address = queries.energy_url(url, section_data_set_id)
+    @contextmanager
+    def _about(self, fact: str, wanted: object) -> Iterator[None]:
+        """Make of an answer that cannot be read a finding that does not agree."""
         try:
-            volume = read_energy(client.fetch_archive(address, read_energy))
-            return [
-                _equal(what, expected.dims, volume.dims),
-                _equal("energy grid: has data", True, bool((volume.values != NO_DATA).any())),
-            ]
-        except (MissingGridError, NotFoundError) as error:
-            last = error
+            yield
         except _ERRORS as error:
-            return [_failed(what, expected.dims, error)]
-    return [_failed(what, expected.dims, last)]
+            text = " ".join(str(error).split())
+            self._note(fact, wanted, text if len(text) <= 120 else f"{text[:117]}...", False)
+
+    def _within(self, fact: str, bounds: tuple[int, int], found: int) -> None:
+        low, high = bounds
+        self._note(fact, _write_bounds(bounds), f"{found:,}", low <= found <= high)
+
+    def _equal(self, fact: str, wanted: object, found: object) -> None:
+        self._note(fact, wanted, found, wanted == found)
+
+    def _note(self, fact: str, wanted: object, found: object, agrees: bool) -> None:
+        self.findings.append(Finding(fact, str(wanted), str(found), agrees))
 
 
-def _ask(client: Client, address: str) -> tuple[list[dict], int]:
-    envelope = client.fetch_answer(address)[1]
-    return open_envelope(envelope, address), int(envelope.get("total_rows", -1))
-
-
-def _within(fact: str, bounds: tuple[int, int], found: int) -> Finding:
-    low, high = bounds
-    return Finding(fact, _bounds(bounds), f"{found:,}", low <= found <= high)
-
-
-def _bounds(bounds: tuple[int, int]) -> str:
+def _write_bounds(bounds: tuple[int, int]) -> str:
     return "{:,} to {:,}".format(*bounds)
-
-
-def _equal(fact: str, wanted: object, found: object) -> Finding:
-    return Finding(fact, str(wanted), str(found), wanted == found)
-
-
-def _failed(fact: str, wanted: object, error: object) -> Finding:
-    return Finding(fact, str(wanted), _shorten(error), False)
-
-
-def _shorten(error: object) -> str:
-    text = " ".join(str(error).split())
-    return text if len(text) <= 120 else f"{text[:117]}..."

@@ -26,28 +26,10 @@ class PagingError(EnvelopeError):
 def collect_rows(
     ask: Callable[[int, int], dict], *, num_rows: int = 1000, source: str = "listing"
 ) -> list[dict]:
-    """Collect the rows of all pages, one for each id, in ascending order of id.
+    """Collect the rows of all pages, the first one for each id, in ascending order of id.
 
-    Parameters
-    ----------
-    ask : callable
-        ``ask(start_row, num_rows)`` returns the envelope of a page.
-    num_rows : int
-        Rows to ask for at a time.
-    source : str
-        Name to use in messages.
-
-    Returns
-    -------
-    list of dict
-        Of rows with the same id, the first.
-
-    Raises
-    ------
-    UnavailableError
-        If passes over the pages keep contradicting each other.
-    EnvelopeError
-        If a page is not what it should be.
+    ``ask(start_row, num_rows)`` returns the envelope of a page. Passes over the pages that keep
+    contradicting each other end in `UnavailableError`.
     """
     seen: list[Hashable] = []
     reason = ""

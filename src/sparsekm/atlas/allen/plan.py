@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -12,7 +11,6 @@ from sparsekm.atlas.grid import read_annotation
 from sparsekm.atlas.retrieval import list_wanted
 from sparsekm.atlas.sources import AtlasSource
 from sparsekm.atlas.vocabulary import ENERGY_DTYPE, get_age
-from sparsekm.io.atomic import write_table
 
 PACKED_SHARE = 0.2
 """Bytes of a packed grid per byte of its array, as in the servers' own files."""
@@ -24,29 +22,14 @@ def plan_retrieval(
 ) -> pd.DataFrame:
     """Tabulate how many grids of each age there are, and are still to be fetched.
 
-    Listings and annotations are asked for, unless the cache has them; no grid is.
+    Listings and annotations are asked for, unless the cache has them; no grid is. A source that
+    cannot tell by ``cached_energy_bytes`` what it need not fetch fetches nothing over a network.
 
-    Parameters
-    ----------
-    source : AtlasSource
-        Tells by ``cached_energy_bytes`` what it need not fetch; one that cannot tell fetches
-        nothing over a network.
-    ages : collection of str
-    plane : str
-
-    Returns
-    -------
-    DataFrame
-        One row for each age: age, n_grids, n_cached, cached_bytes, n_to_fetch, bytes_to_fetch.
-        The last is an estimate: from the mean of the cached grids of the age, else from the size
-        of its annotation and `PACKED_SHARE`.
+    Each age has a row: age, n_grids, n_cached, cached_bytes, n_to_fetch, bytes_to_fetch. The last
+    is an estimate, from the mean of the cached grids of the age, else from the size of its
+    annotation and `PACKED_SHARE`.
     """
     return pd.DataFrame([_plan_age(source, age, plane) for age in ages])
-
-
-def write_plan(plan: pd.DataFrame, path: str | Path) -> None:
-    """Write a plan, whole or not at all."""
-    write_table(plan, path)
 
 
 def describe_plan(plan: pd.DataFrame) -> str:

@@ -18,13 +18,7 @@ _INCLUDED = "genes,probes(gene),plane_of_section,reference_space,treatments,spec
 
 
 def quote_value(value: str) -> str:
-    """Quote a value of a query.
-
-    Raises
-    ------
-    ValueError
-        If the value holds what the language cannot quote.
-    """
+    """Quote a value of a query; the language cannot quote all."""
     for character in value:
         if character in _FORBIDDEN or character.isspace():
             raise ValueError(f"value={value!r} should not hold {character!r}.")
@@ -55,15 +49,9 @@ def products_of_the_atlas() -> tuple[str, str]:
 
 
 def page_url(base: str, query: tuple[str, str], start_row: int, num_rows: int) -> str:
-    """Give the address of one page of a query's rows.
+    """Give the address of one page of a query's rows on the server `base`.
 
-    Parameters
-    ----------
-    base : str
-        Address of the server.
-    query : (str, str)
-        Stages and the column to order by; without an order, pages would mean nothing.
-    start_row, num_rows : int
+    A query is its stages and the column to order by; without an order, pages would mean nothing.
     """
     stages, order = query
     page = f"[start_row$eq{start_row}][num_rows$eq{num_rows}]"

@@ -14,7 +14,6 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from sparsekm.atlas.allen import queries
@@ -43,16 +42,12 @@ class AllenSource:
         Addresses of the server for queries and grids, and of the one for annotations.
     cache : path
         Folder for what was fetched; processes that share it share the limits too.
-    requests_per_second : float
-    requests_at_once : int
     contact : str
         An address that the servers' operators can write to; it goes into the User-Agent.
     tries : int
         How often a body is asked for before it counts as unavailable.
     page_rows : int
         Rows to ask for at a time.
-    clock, sleep : callable
-        Seconds since the epoch, and waiting for some; tests give their own.
     **timeouts : float
         ``connect_timeout``, ``read_timeout``, ``total_timeout`` in seconds; see `Transport`.
 
@@ -92,7 +87,7 @@ class AllenSource:
             clock=clock,
             sleep=sleep,
         )
-        transport = Transport(gate, describe_client(contact), **timeouts)
+        transport = Transport(gate, contact, **timeouts)
         self._client = Client(transport, Patience(tries=tries, sleep=sleep))
 
     def ontology(self) -> bytes:
@@ -127,13 +122,7 @@ class AllenSource:
         )
 
     def cached_energy_bytes(self, age: str, section_data_set_id: int) -> int | None:
-        """Tell the size of an energy zip that need not be fetched, 0 if the servers have none.
-
-        Returns
-        -------
-        int or None
-            None where it would be asked for.
-        """
+        """Tell the size of an energy zip that need not be fetched: 0 if the servers have none."""
         url = queries.energy_url(self._url, section_data_set_id)
         return self._cache.known_bytes(_energy_name(age, section_data_set_id), url)
 
@@ -180,15 +169,6 @@ class AllenSource:
 
     def _first_page(self, query: tuple[str, str]) -> str:
         return queries.page_url(self._url, query, 0, self._page_rows)
-
-
-def describe_client(contact: str = "") -> str:
-    """Name the project, and whom to write to, in a User-Agent."""
-    try:
-        number = version("sparsekm")
-    except PackageNotFoundError:
-        number = "0"
-    return f"sparsekm/{number}" + (f" ({contact})" if contact else "")
 
 
 def _energy_name(age: str, section_data_set_id: int) -> str:

@@ -16,21 +16,10 @@ _DATE = (2012, 1, 1, 0, 0, 0)
 def pack_energy(
     volume: np.ndarray, spacing: float, section_id: int, *, has_grid: bool = True
 ) -> bytes:
-    """Pack an energy grid; by its id, members lie in a folder or not, with or without data_set.xml.
+    """Pack an energy grid (nz, ny, nx), its spacing in micrometres, into a zip.
 
-    Parameters
-    ----------
-    volume : ndarray of float32 of shape (nz, ny, nx)
-    spacing : float
-        Micrometres.
-    section_id : int
-    has_grid : bool
-        False leaves header and array out.
-
-    Returns
-    -------
-    bytes
-        The zip.
+    By its id, members lie in a folder or not, with or without data_set.xml. Without a grid, header
+    and array are left out.
     """
     folder = f"{section_id}/" if section_id % 3 == 0 else ""
     members: dict[str, bytes] = {}

@@ -36,8 +36,6 @@ class Canvas:
 
     Attributes
     ----------
-    age : str
-    geometry : Geometry
     membership : dict of str to ndarray of shape (n_voxels,)
         Blurred share of each region at each labelled voxel.
     position : ndarray of shape (n_voxels, 3)
@@ -79,20 +77,10 @@ def prepare_canvas(
 
 
 def draw_energy(canvas: Canvas, section: PlantedSection, seed: int) -> np.ndarray:
-    """Draw the energy grid of one section data set.
+    """Draw the energy grid of one section data set, float32 of shape (nz, ny, nx).
 
-    Parameters
-    ----------
-    canvas : Canvas
-    section : PlantedSection
-    seed : int
-        The phantom's seed. What is planted depends on gene and age, noise and missing planes also
-        on the section data set.
-
-    Returns
-    -------
-    ndarray of float32 of shape (nz, ny, nx)
-        -1 outside the labelled voxels and on missing planes.
+    It is -1 outside the labelled voxels and on missing planes. `seed` is the phantom's; what is
+    planted depends on gene and age, noise and missing planes also on the section data set.
     """
     position = list(AGES).index(canvas.age)
     rng = np.random.default_rng(np.random.SeedSequence([seed, 106, position, section.id]))

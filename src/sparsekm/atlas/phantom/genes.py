@@ -44,19 +44,12 @@ class PlantedGene:
     ----------
     number : int
         Position in the catalogue, from 0.
-    id : int
-    symbol, name : str
-    entrez_id : int or None
-    kind : str
     profile : str
         Key of `PROFILES`; ``"steady"`` for all but markers.
     regions, late_regions : tuple of str
         Where a marker is raised before and after birth.
-    module : int or None
     direction : tuple of float
         Unit vector of a gradient (x, y, z).
-    absent_age : str or None
-    has_probe : bool
     """
 
     number: int
@@ -91,18 +84,7 @@ class PlantedGene:
 
 
 def plant_genes(numbers: GeneNumbers, seed: int) -> list[PlantedGene]:
-    """Draw the catalogue.
-
-    Parameters
-    ----------
-    numbers : GeneNumbers
-    seed : int
-
-    Returns
-    -------
-    list of PlantedGene
-        In an order that tells nothing about the kinds.
-    """
+    """Draw the catalogue, in an order that tells nothing about the kinds."""
     rng = np.random.default_rng(np.random.SeedSequence([seed, 101]))
     counts = {
         kind: getattr(numbers, kind)

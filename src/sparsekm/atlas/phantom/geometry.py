@@ -55,24 +55,7 @@ class Geometry:
 
 
 def build_geometry(age: str, plan: PhantomAge) -> Geometry:
-    """Lay out one age of the phantom.
-
-    Parameters
-    ----------
-    age : str
-        Name of the age; it decides how mature the drawing is.
-    plan : PhantomAge
-        Grid and counts to meet.
-
-    Returns
-    -------
-    Geometry
-
-    Raises
-    ------
-    ValueError
-        If the grid is too small for the counts.
-    """
+    """Lay out one age of the phantom, by its name as mature, and with the counts of the plan."""
     brain = [acronym for acronym in SEEDS if acronym in plan.region_voxels]
     extra = _extra_voxels(plan, brain)
     sizes = np.array([plan.region_voxels[a] + plan.lumen_voxels[a] + extra[a] for a in brain])

@@ -85,18 +85,7 @@ def _terms() -> dict[int, tuple[str, int | None, str]]:
 
 
 def annotation_text(genes: list[PlantedGene], seed: int) -> str:
-    """Write the annotations of genes in GAF format.
-
-    Parameters
-    ----------
-    genes : list of PlantedGene
-    seed : int
-        The phantom's seed. What a gene gets depends on it and on the gene alone.
-
-    Returns
-    -------
-    str
-    """
+    """Write the annotations of genes in GAF format; each depends on the seed and its gene alone."""
     lines = ["!gaf-version: 2.2", "!generated-by: phantom, invented genes and terms"]
     for gene in genes:
         rng = np.random.default_rng(np.random.SeedSequence([seed, 107, gene.number]))

@@ -24,7 +24,6 @@ class PlantedLevel:
 
     Attributes
     ----------
-    baseline : float
     factor : float
         Multiplies what is planted by the gene's kind.
     common : float

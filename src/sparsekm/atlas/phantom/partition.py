@@ -22,22 +22,9 @@ from sparsekm.runtime.one_blas_thread import one_blas_thread
 def assign_with_sizes(costs: np.ndarray, sizes: np.ndarray) -> np.ndarray:
     """Assign every voxel to one region so that each region gets exactly its size.
 
-    Parameters
-    ----------
-    costs : ndarray of shape (n_voxels, n_regions)
-        Squared distances, in any unit.
-    sizes : ndarray of int of shape (n_regions,)
-        Wanted numbers of voxels; their sum is n_voxels.
-
-    Returns
-    -------
-    ndarray of int of shape (n_voxels,)
-        Region numbers.
-
-    Raises
-    ------
-    ValueError
-        If the sizes do not add up to the number of voxels.
+    `costs`, of shape (n_voxels, n_regions), are squared distances in any unit; `sizes` are numbers
+    of voxels whose sum is n_voxels. The result are the numbers of the regions, of shape
+    (n_voxels,).
     """
     costs = np.asarray(costs, dtype=float)
     sizes = np.asarray(sizes, dtype=np.int64)

@@ -19,10 +19,6 @@ class PlantedSection:
 
     Attributes
     ----------
-    id : int
-    gene : PlantedGene
-    delegate, failed : bool
-    plane : str
     qc_date : str
         ISO 8601.
     has_grid : bool

@@ -104,12 +104,9 @@ class PhantomSize:
 
     Attributes
     ----------
-    name : str
-    genes : GeneNumbers
     edge_missing : float
         Probability that a gene lacks the outermost sections. Above the usual threshold of 0.3
         quality control drops those voxels; the full size keeps the atlas' counts instead.
-    ages : dict of str to PhantomAge
     """
 
     name: str
@@ -119,13 +116,7 @@ class PhantomSize:
 
 
 def get_size(name: str) -> PhantomSize:
-    """Return a size by name: ``"tiny"``, ``"default"`` or ``"full"``.
-
-    Raises
-    ------
-    ValueError
-        If there is no such size.
-    """
+    """Return a size by name: ``"tiny"``, ``"default"`` or ``"full"``."""
     if name not in _GENES:
         raise ValueError(f"size={name!r} should be one of {', '.join(_GENES)}.")
     return PhantomSize(

@@ -99,14 +99,11 @@ def part_id(region: str, suffix: str) -> int:
 
 
 def label_voxels(age: str, geometry: Geometry) -> np.ndarray:
-    """Give every voxel of a geometry the id of a structure.
+    """Give every voxel of a geometry the id (uint32) of a structure.
 
-    Returns
-    -------
-    ndarray of uint32 of shape (n_voxels,)
-        Tissue carries parts of its region, the spinal cord in places itself; lumen the twin of the
-        region among the ventricles; unassigned voxels the forebrain (above level 3) or an id that
-        the tree does not have.
+    Tissue carries parts of its region, the spinal cord in places itself; lumen the twin of the
+    region among the ventricles; unassigned voxels the forebrain (above level 3) or an id that the
+    tree does not have.
     """
     labels = np.zeros(len(geometry.index), dtype=np.uint32)
     deep_dorsal, deep_ventral = _DEEP_PART[age]

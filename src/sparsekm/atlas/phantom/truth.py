@@ -8,21 +8,11 @@ from sparsekm.atlas.phantom.genes import PlantedGene
 
 
 def tabulate_truth(age: str, genes: list[PlantedGene], present: set[str]) -> pd.DataFrame:
-    """Tabulate what is planted at an age.
+    """Tabulate what is planted at an age whose regions are `present`.
 
-    Parameters
-    ----------
-    age : str
-    genes : list of PlantedGene
-    present : set of str
-        Regions of that age.
-
-    Returns
-    -------
-    DataFrame
-        gene_id, symbol, kind, relevant (region differences are planted), regions (joined by
-        ``;``), strength (0 to 1), profile, module (empty or a number), and the direction of a
-        gradient as axis_x, axis_y, axis_z.
+    The columns are gene_id, symbol, kind, relevant (region differences are planted), regions
+    (joined by ``;``), strength (0 to 1), profile, module (empty or a number), and the direction of
+    a gradient as axis_x, axis_y, axis_z.
     """
     rows = []
     for gene in genes:

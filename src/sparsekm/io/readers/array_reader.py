@@ -32,23 +32,7 @@ from sparsekm.io.readers.value_blocks import collect_rows
 
 
 def read_npz(file: str | Path, labels: str | None = None) -> RawMatrix:
-    """Read and check a matrix.
-
-    Parameters
-    ----------
-    file : path
-    labels : str, optional
-        Name of the array of known classes; else ``y`` or ``labels`` where one is there.
-
-    Returns
-    -------
-    matrix : RawMatrix
-
-    Raises
-    ------
-    MatrixError
-        Naming the file, the value and the rule that it breaks.
-    """
+    """Read and check a matrix; parameters and errors as of `reader.read_matrix`."""
     file = Path(file)
     try:
         with file.open("rb") as opened, np.load(opened, allow_pickle=False) as archive:
@@ -64,15 +48,7 @@ def read_npz(file: str | Path, labels: str | None = None) -> RawMatrix:
 
 
 def read_h5(file: str | Path, labels: str | None = None, layer: str | None = None) -> RawMatrix:
-    """Read and check a matrix; see `read_npz`.
-
-    Parameters
-    ----------
-    file : path
-    labels : str, optional
-    layer : str, optional
-        Name of the array to read in place of ``X``.
-    """
+    """Read and check a matrix; parameters and errors as of `reader.read_matrix`."""
     file = Path(file)
     with open_contained(file, "h5py") as opened:
         found = set(opened)

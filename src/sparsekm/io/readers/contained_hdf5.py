@@ -19,18 +19,9 @@ from sparsekm.io.readers.raw_matrix import MatrixError
 def open_contained(file: str | Path, written_by: str) -> Iterator[h5py.File]:
     """Open a file for reading; whatever goes wrong inside becomes a `MatrixError`.
 
-    Links to other files, and data sets whose values stand in other files, are refused: the digest
-    of the file would not cover them, and a file from elsewhere has no business to read others.
-
-    Parameters
-    ----------
-    file : path
-    written_by : str
-        What writes such files as they should be, for messages.
-
-    Yields
-    ------
-    opened : File
+    Links to other files, and data sets whose values are in other files, are refused: the digest of
+    the file would not cover them, and a file from elsewhere has no business to read others.
+    `written_by` names what writes such files, for messages.
     """
     file = Path(file)
     if not file.is_file():

@@ -15,12 +15,7 @@ from sparsekm.io.readers.raw_matrix import (
     check_size,
     listed,
 )
-from sparsekm.io.readers.suspicions import (
-    suspect_features,
-    suspect_labels,
-    suspect_samples,
-    suspect_values,
-)
+from sparsekm.io.readers.suspicions import list_suspicions
 from sparsekm.io.readers.table_parts import TableParts
 from sparsekm.io.readers.text_table import UNREADABLE, TextTable
 from sparsekm.io.readers.value_blocks import Gaps
@@ -42,20 +37,13 @@ def read_features_in_lines(table: TextTable, parts: TableParts) -> RawMatrix:
     features = check_features(file, names.values(), can_ignore=True)
     check_size(file, len(samples), len(features))
     X, offset = _read_numbers(table, parts, columns, names, other_lines)
-    labels = None
+    raw = RawMatrix(X, offset, features)
     if parts.labels is not None:
-        labels = check_labels(file, parts.labels, np.array(cells[parts.labels], dtype=object))
-        table.remarks.extend(suspect_labels(parts.labels, labels))
-    names = check_samples(file, cells[parts.samples] if parts.samples else samples)
-    table.remarks.extend(suspect_samples(names))
-    return RawMatrix(
-        X=X,
-        offset=offset,
-        features=features,
-        samples=names,
-        labels=labels,
-        remarks=[*table.remarks, *suspect_features(features), *suspect_values(features, X, offset)],
-    )
+        column = np.array(cells[parts.labels], dtype=object)
+        raw.labels = check_labels(file, parts.labels, column)
+    raw.samples = check_samples(file, cells[parts.samples] if parts.samples else samples)
+    raw.remarks = [*table.remarks, *list_suspicions(raw, parts.labels)]
+    return raw
 
 
 def _read_names(

@@ -25,22 +25,8 @@ MOST_BYTES = 2**36
 def measure_matrix(file: str | Path, layer: str | None = None) -> int:
     """Give the bytes that a matrix may take while it is read and normalised.
 
-    Parameters
-    ----------
-    file : path
-        As for `sparsekm.io.readers.reader.read_matrix`.
-    layer : str, optional
-        Layer of an ``.h5ad``, or array of an ``.h5``, that is read in place of X.
-
-    Returns
-    -------
-    n_bytes : int
-        0 where the file does not even say; reading it says what is wrong.
-
-    Raises
-    ------
-    MatrixError
-        When the matrix is declared larger than any that is read.
+    They are 0 where the file does not even say; reading it says what is wrong. A matrix that is
+    declared larger than any that is read is refused.
     """
     file = Path(file)
     name = file.name.lower()

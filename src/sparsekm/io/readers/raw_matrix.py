@@ -48,8 +48,6 @@ class RawMatrix:
     offset : float64 array of shape (p,)
         What was subtracted before rounding to float32, so that a feature such as 1e9 + noise
         keeps its noise. Zero where the file holds float32.
-    features : list of str
-    samples : list of str or None
     labels : object array of str, shape (n,), or None
         As `sparsekm.io.known_classes` describes them.
     relevant : bool array of shape (p,) or None
@@ -101,16 +99,7 @@ def check_features(
 
 
 def check_samples(file: object, samples: Iterable[object], source: str = "") -> list[str]:
-    """Check that sample names are there and differ, and return them as strings.
-
-    Parameters
-    ----------
-    file : path
-        For messages.
-    samples : iterable
-    source : str, optional
-        Where the names come from, for messages.
-    """
+    """Check that sample names, from `source`, are there and differ, and return them as strings."""
     advice = "name them apart"
     if source:
         advice += f". Or set what {source!r} is, labels: {source} or ignore: [{source}]"
@@ -155,22 +144,9 @@ def hint_at_transposition(
 
 
 def check_labels(file: object, name: str, values: np.ndarray) -> np.ndarray:
-    """Check known classes and return them as strings.
+    """Check known classes and return them as strings, `UNKNOWN` for a sample without a class.
 
     Whole numbers read as floats become whole numbers again: the label 3.0 is "3". -1 is a class.
-
-    Parameters
-    ----------
-    file : path
-        For messages.
-    name : str
-        Name of the labels in the file.
-    values : array of shape (n,)
-
-    Returns
-    -------
-    labels : object array of str, shape (n,)
-        `UNKNOWN` for a sample without a class.
     """
     values = [None if _is_missing(value) else value for value in values.tolist()]
     numbers = [value for value in values if isinstance(value, float | np.floating)]

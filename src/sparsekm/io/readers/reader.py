@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
+from sparsekm.io.readers.anndata_reader import read_h5ad, read_zarr
 from sparsekm.io.readers.array_reader import read_h5, read_npz
-from sparsekm.io.readers.h5ad_reader import read_h5ad
 from sparsekm.io.readers.raw_matrix import MatrixError, RawMatrix
 from sparsekm.io.readers.spreadsheet import read_spreadsheet
 from sparsekm.io.readers.text_reader import read_text
-from sparsekm.io.readers.zarr_reader import read_zarr
 
 TABLE_SUFFIXES = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz", ".xlsx")
 """Endings of tables, whose parts settings name."""
@@ -22,14 +21,7 @@ _LAYERED = {".h5ad": read_h5ad, ".h5": read_h5, ".zarr": read_zarr}
 
 
 def read_matrix(
-    file: str | Path,
-    labels: str | None = None,
-    layer: str | None = None,
-    *,
-    samples: str | None = None,
-    ignore: Sequence[str] = (),
-    transpose: bool | str = "auto",
-    decimal: str = "auto",
+    file: str | Path, labels: str | None = None, layer: str | None = None, **settings: Any
 ) -> RawMatrix:
     """Read and check a matrix of samples x features.
 
@@ -43,12 +35,8 @@ def read_matrix(
     layer : str, optional
         Layer of an ``.h5ad`` or ``.zarr``, or array of an ``.h5``, to read in place of X; sheet of
         an ``.xlsx``, to read in place of the first.
-    samples, ignore, transpose, decimal
+    **settings
         Of a table, see `sparsekm.io.readers.text_reader.read_text`.
-
-    Returns
-    -------
-    matrix : RawMatrix
 
     Raises
     ------
@@ -59,7 +47,6 @@ def read_matrix(
     suffix = next((end for end in SUFFIXES if file.name.lower().endswith(end)), None)
     if suffix is None:
         raise MatrixError(f"path={str(file)!r} should end in one of {', '.join(SUFFIXES)}.")
-    settings = {"samples": samples, "ignore": ignore, "transpose": transpose, "decimal": decimal}
     if suffix not in TABLE_SUFFIXES:
         _refuse_settings(file, settings)
     if suffix in _LAYERED:

@@ -17,12 +17,7 @@ from sparsekm.io.readers.raw_matrix import (
     check_size,
     listed,
 )
-from sparsekm.io.readers.suspicions import (
-    suspect_features,
-    suspect_labels,
-    suspect_samples,
-    suspect_values,
-)
+from sparsekm.io.readers.suspicions import list_suspicions
 from sparsekm.io.readers.table_parts import TableParts
 from sparsekm.io.readers.text_table import UNREADABLE, TextTable
 from sparsekm.io.readers.value_blocks import BlockCollector
@@ -67,21 +62,14 @@ def read_samples_in_lines(table: TextTable, parts: TableParts) -> RawMatrix:
     X = np.concatenate(blocks)
     _check_no_numbering(file, features, X, offset)
     other = pd.concat(others, ignore_index=True)
-    labels = None
+    raw = RawMatrix(X, offset, features)
     if parts.labels is not None:
         column = other[header.index(parts.labels)].to_numpy(dtype=object)
-        labels = check_labels(file, parts.labels, column)
-        table.remarks.extend(suspect_labels(parts.labels, labels))
-    samples = None if edge is None else check_samples(file, other[edge], header[edge])
-    table.remarks.extend(suspect_samples(samples or []))
-    return RawMatrix(
-        X=X,
-        offset=offset,
-        features=features,
-        samples=samples,
-        labels=labels,
-        remarks=[*table.remarks, *suspect_features(features), *suspect_values(features, X, offset)],
-    )
+        raw.labels = check_labels(file, parts.labels, column)
+    if edge is not None:
+        raw.samples = check_samples(file, other[edge], header[edge])
+    raw.remarks = [*table.remarks, *list_suspicions(raw, parts.labels)]
+    return raw
 
 
 def _sample_column(table: TextTable, parts: TableParts) -> int | None:

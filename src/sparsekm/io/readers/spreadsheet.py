@@ -16,23 +16,7 @@ from sparsekm.io.readers.text_reader import read_text
 def read_spreadsheet(
     file: str | Path, labels: str | None = None, sheet: str | None = None, **settings: Any
 ) -> RawMatrix:
-    """Read and check a matrix: the values of a sheet, as a table of text would be read.
-
-    Parameters
-    ----------
-    file : path
-    labels : str, optional
-        Name of the column of known classes.
-    sheet : str, optional
-        Its name; the first sheet if none is given.
-    **settings
-        As of `sparsekm.io.readers.text_reader.read_text`.
-
-    Raises
-    ------
-    MatrixError
-        Naming the file, the value, the rule that it breaks, and last the setting that cures it.
-    """
+    """Read and check a sheet, by default the first, as `read_text` reads a table of text."""
     file = Path(file)
     if not file.is_file():
         raise FileNotFoundError(f"{file}: no such file.")

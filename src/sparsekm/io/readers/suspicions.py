@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from sparsekm.io.known_classes import distinct_classes
-from sparsekm.io.readers.raw_matrix import listed
+from sparsekm.io.readers.raw_matrix import RawMatrix, listed
 
 # Words that describe samples; none is a gene's symbol.
 _DESCRIPTION = re.compile(
@@ -29,6 +29,16 @@ _SUMMARY = re.compile(r"(grand )?(mean|average|median|total|sum|sd|std|min|max)s
 _FEW_DISTINCT = 10
 _FEW_WHOLE = 5
 _CELLS_AT_ONCE = 2**22
+
+
+def list_suspicions(raw: RawMatrix, labels: str | None) -> list[str]:
+    """List all remarks on a matrix, whose known classes are called `labels`."""
+    return [
+        *([] if raw.labels is None else suspect_labels(labels, raw.labels)),
+        *suspect_samples(raw.samples or []),
+        *suspect_features(raw.features),
+        *suspect_values(raw.features, raw.X, raw.offset),
+    ]
 
 
 def suspect_features(features: Sequence[str]) -> list[str]:
@@ -59,15 +69,7 @@ def suspect_features(features: Sequence[str]) -> list[str]:
 
 
 def suspect_values(features: Sequence[str], X: np.ndarray, offset: np.ndarray) -> list[str]:
-    """List remarks on the few features that hold whole numbers where the others are measured.
-
-    Parameters
-    ----------
-    features : sequence of str
-    X : array of shape (n, p)
-        Values less `offset`.
-    offset : array of shape (p,)
-    """
+    """List remarks on the few features that hold whole numbers where the others are measured."""
     is_whole, varies = np.ones(len(offset), dtype=bool), np.zeros(len(offset), dtype=bool)
     height = max(1, _CELLS_AT_ONCE // len(offset))
     for start in range(0, len(X), height):

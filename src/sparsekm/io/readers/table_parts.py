@@ -14,14 +14,8 @@ from sparsekm.io.readers.raw_matrix import MatrixError, listed
 class TableParts:
     """Names of columns, or of lines where these hold the features.
 
-    Attributes
-    ----------
-    labels : str or None
-        What holds the known classes.
-    samples : str or None
-        What holds the samples' names. None: what stands at the edge.
-    ignore : tuple of str
-        What is left out.
+    They hold the known classes and the samples' names, or are left out. Without `samples`, the
+    names are at the edge of the table.
     """
 
     labels: str | None = None

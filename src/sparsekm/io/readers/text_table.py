@@ -49,8 +49,6 @@ class TextTable:
 
     Attributes
     ----------
-    file : Path
-    separator : str
     header : list of str
         Cells of the first line, with an empty one in front where the other lines have one cell
         more, as R writes it.
@@ -101,20 +99,9 @@ class TextTable:
     def chunks(
         self, numeric: Iterable[int], text: Iterable[int], skip: Iterable[int] = ()
     ) -> Iterator[tuple[np.ndarray, pd.DataFrame]]:
-        """Read some lines at a time: columns as float64, and others as text.
+        """Yield some lines at a time: columns as a float64 array, and others as a table of str.
 
-        Parameters
-        ----------
-        numeric, text : iterable of int
-            Numbers of columns, from 0.
-        skip : iterable of int
-            Lines to leave out, from 0 for the first one below the header.
-
-        Yields
-        ------
-        values : float64 array
-        others : DataFrame of str
-            Its columns are called by their numbers.
+        Columns and the lines to skip are counted from 0, lines from the first one below the header.
         """
         numeric, text = list(numeric), list(text)
         # All columns are read, also what nobody asks for: else a line with a cell too many passes.
@@ -139,19 +126,9 @@ class TextTable:
 def open_table(file: str | Path, decimal: str = "auto") -> TextTable:
     """Look at the first lines of a file, and tell how it is to be read.
 
-    Parameters
-    ----------
-    file : path
-        The ending tells how cells should be separated: ``.csv`` by commas, others by tabs. Where
-        the header says otherwise that is believed, and said.
-    decimal : {"auto", ".", ","}
-        What stands before the decimals. "auto" finds the comma where numbers hold one and none
-        holds a point.
-
-    Raises
-    ------
-    MatrixError
-        Naming the file, the value and the rule that it breaks.
+    The ending tells how cells should be separated: ``.csv`` by commas, others by tabs. Where the
+    header says otherwise that is believed, and said. With `decimal` "auto" the decimals follow a
+    comma where numbers hold one and none holds a point.
     """
     file = Path(file)
     first = _first_lines(file)

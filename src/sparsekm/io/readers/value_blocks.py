@@ -19,12 +19,6 @@ class BlockCollector:
     """Gathers blocks of rows as float32 and remembers what is missing.
 
     Blocks keep the peak of memory near one float32 matrix, whatever type the file holds.
-
-    Parameters
-    ----------
-    file : path
-        For messages.
-    features : sequence of str
     """
 
     def __init__(self, file: object, features: Sequence[str]) -> None:
@@ -57,13 +51,7 @@ class BlockCollector:
 
 
 class Gaps:
-    """Counts the values that are missing or infinite, block by block, and where they are.
-
-    Parameters
-    ----------
-    file : path
-        For messages.
-    """
+    """Counts the values that are missing or infinite, block by block, and where they are."""
 
     def __init__(self, file: object) -> None:
         self.file = file
@@ -115,10 +103,7 @@ def collect_rows(
 
     Parameters
     ----------
-    file : path
-        For messages.
     source : array, sparse array or HDF5 data set of shape (n, p)
-    features : sequence of str
     """
     X = np.empty(source.shape, dtype=np.float32)
     collector = BlockCollector(file, features)

@@ -11,12 +11,7 @@ from sparsekm.io.readers.text_table import TextTable
 
 
 class WrongCells:
-    """Gathers, by feature, the cells that are neither numbers nor missing.
-
-    Parameters
-    ----------
-    table : TextTable
-    """
+    """Gathers, by feature, the cells that are neither numbers nor missing."""
 
     def __init__(self, table: TextTable) -> None:
         self.table = table

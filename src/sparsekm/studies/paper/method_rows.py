@@ -168,13 +168,7 @@ METHOD_ROWS = {row.name: row for row in _ROWS}
 
 
 def get_row(name: str) -> MethodRow:
-    """Look a row up.
-
-    Raises
-    ------
-    ValueError
-        If there is none of this name.
-    """
+    """Look a row up."""
     if name not in METHOD_ROWS:
         raise ValueError(f"method={name!r} should be one of {list(METHOD_ROWS)}.")
     return METHOD_ROWS[name]

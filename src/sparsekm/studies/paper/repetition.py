@@ -80,19 +80,8 @@ def run_repetition(
 ) -> Repetition:
     """Draw, fit and compare once.
 
-    Parameters
-    ----------
-    setting : Setting
-    row : MethodRow
-    effort : Effort
-    root : int
-        The study's seed. Data, references and starts depend on it, on the setting and on the
-        replicate; not on the row.
-    replicate : int
-
-    Returns
-    -------
-    Repetition
+    Data, references and starts depend on the study's seed `root`, on the setting and on the
+    replicate; not on the row.
     """
     data = draw_data(setting, root=root, replicate=replicate, standardise=row.standardise)
     seen = data.relevant if row.features == "relevant" else np.ones(data.X.shape[1], dtype=bool)

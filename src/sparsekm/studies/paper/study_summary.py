@@ -19,17 +19,9 @@ PAPER_COLUMNS = ("experiment", "setting", "method", "metric", "value", "bracket"
 def summarise(tables: Iterable[pd.DataFrame]) -> pd.DataFrame:
     """Average every metric over the repetitions of every setting and row.
 
-    Parameters
-    ----------
-    tables : iterable of DataFrame
-        As `repetition_table` makes them.
-
-    Returns
-    -------
-    summary : DataFrame
-        Columns `KEYS`, metric, n, mean, sd (ddof = 1) and se = sd / sqrt(n), in the order of the
-        paper's settings and the rows; sd and se are NaN for a single repetition. A metric that a
-        row does not have is left out.
+    The columns are `KEYS`, metric, n, mean, sd (ddof = 1) and se = sd / sqrt(n), in the order of
+    the paper's settings and the rows; sd and se are NaN for a single repetition. A metric that a
+    row does not have is left out.
     """
     long = pd.concat(list(tables), ignore_index=True).melt(
         id_vars=list(KEYS), value_vars=list(METRICS), var_name="metric"
@@ -54,22 +46,9 @@ def summarise(tables: Iterable[pd.DataFrame]) -> pd.DataFrame:
 
 
 def read_paper_values(file: str | Path) -> pd.DataFrame:
-    """Read the paper's numbers on simulated data.
+    """Read the paper's numbers on simulated data, ``data/paper/simulations.csv``.
 
-    Parameters
-    ----------
-    file : path
-        ``data/paper/simulations.csv``.
-
-    Returns
-    -------
-    values : DataFrame
-        `PAPER_COLUMNS` and table; the bracket is NaN where none is printed.
-
-    Raises
-    ------
-    ValueError
-        If a column is missing, a value is no number, or one is given twice.
+    The columns are `PAPER_COLUMNS` and table; the bracket is NaN where none is printed.
     """
     table = pd.read_csv(file)
     missing = sorted({*PAPER_COLUMNS, "table"} - set(table.columns))

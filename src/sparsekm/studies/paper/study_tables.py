@@ -33,23 +33,7 @@ def run_repetitions(
     store: RepetitionStore,
     progress: Callable[[int, int], None],
 ) -> list[Repetition]:
-    """Run all repetitions that are not kept yet.
-
-    Parameters
-    ----------
-    setting, row, effort, root
-        As in `run_repetition`.
-    replicates : int
-        How many there should be.
-    store : RepetitionStore
-        Each repetition is kept as soon as it is done.
-    progress : callable
-        Called with the number of repetitions done and their total.
-
-    Returns
-    -------
-    repetitions : list of Repetition
-    """
+    """Run all repetitions that are not kept yet, and keep each in the store once it is done."""
     repetitions = []
     for replicate in range(replicates):
         repetition = store.load(replicate)
@@ -64,13 +48,7 @@ def run_repetitions(
 def repetition_table(
     setting: Setting, row: MethodRow, repetitions: Sequence[Repetition]
 ) -> pd.DataFrame:
-    """Tabulate the metrics: one row per repetition.
-
-    Returns
-    -------
-    table : DataFrame
-        Columns `KEYS`, replicate and `METRICS`.
-    """
+    """Tabulate the metrics: columns `KEYS`, replicate and `METRICS`, one row per repetition."""
     table = pd.DataFrame([repetition.metrics for repetition in repetitions], columns=list(METRICS))
     table[_COUNTS] = table[_COUNTS].astype(np.int64)
     table.insert(0, "replicate", range(len(table)))
@@ -80,10 +58,7 @@ def repetition_table(
 def gap_table(setting: Setting, row: MethodRow, repetitions: Sequence[Repetition]) -> pd.DataFrame:
     """Tabulate the gap curves: one row per repetition and sparsity, none where nothing is tuned.
 
-    Returns
-    -------
-    table : DataFrame
-        Columns `KEYS`, replicate, sparsity, n_selected, gap, se, chosen (0 or 1).
+    The columns are `KEYS`, replicate, sparsity, n_selected, gap, se, chosen (0 or 1).
     """
     parts = [
         pd.DataFrame(repetition.gap, columns=list(GAP_COLUMNS)).assign(replicate=replicate)
@@ -99,18 +74,9 @@ def weight_table(
 ) -> pd.DataFrame:
     """Tabulate every feature's weight over the repetitions: one row per feature.
 
-    Parameters
-    ----------
-    setting, row
-    data : SimulatedData
-        Any draw of the setting; it knows which features are relevant.
-    repetitions : sequence of Repetition
-
-    Returns
-    -------
-    table : DataFrame
-        Columns `KEYS`, feature (from 1), relevant (0 or 1), mean_weight, se and share_kept; se is
-        NaN for a single repetition.
+    `data` is any draw of the setting; it knows which features are relevant. The columns are `KEYS`,
+    feature (from 1), relevant (0 or 1), mean_weight, se and share_kept; se is NaN for a single
+    repetition.
     """
     weights = np.array([repetition.weights for repetition in repetitions])
     n = len(weights)

@@ -37,21 +37,11 @@ _CELL = ["experiment", "setting", "method", "metric"]
 
 
 def compare_rows(summary: pd.DataFrame, paper: pd.DataFrame) -> pd.DataFrame:
-    """Set every row beside the paper's value for the method that it runs.
+    """Set every row of a summary beside the paper's value for the method that it runs.
 
-    Parameters
-    ----------
-    summary : DataFrame
-        As `summarise` makes it.
-    paper : DataFrame
-        As `read_paper_values` reads it.
-
-    Returns
-    -------
-    comparison : DataFrame
-        `COLUMNS`, in the order of `summary`. Units are NaN where there is no standard error, and
-        infinite where it is 0 and the values differ. The floor row, which knows the relevant
-        features, is compared with nothing.
+    The columns are `COLUMNS`. Units are NaN where there is no standard error, and infinite where it
+    is 0 and the values differ. The floor row, which knows the relevant features, is compared with
+    nothing.
     """
     compared = [name for name, row in METHOD_ROWS.items() if row.features == "all"]
     ours = summary[summary["method"].isin(compared)].rename(columns={"method": "row"})
@@ -88,17 +78,9 @@ def difference_in_units(difference: float, se: float) -> float:
 def explain_differences(comparison: pd.DataFrame) -> pd.DataFrame:
     """Say of every main row that differs by more than `LIMIT` which other runs do not.
 
-    Parameters
-    ----------
-    comparison : DataFrame
-        As `compare_rows` makes it, with main rows and variants.
-
-    Returns
-    -------
-    explained : DataFrame
-        The main rows of `comparison` with two columns derived from the other rows of the same
-        method, setting and metric alone: explanation, empty where nothing is to be explained, and
-        n_meeting, how many other runs meet the paper's value.
+    The main rows of what `compare_rows` made get two columns from the other rows of the same
+    method, setting and metric alone: explanation, empty where nothing is to be explained, and
+    n_meeting, how many other runs meet the paper's value.
     """
     main = comparison["row"].map(lambda name: not METHOD_ROWS[name].is_variant)
     cells = dict(tuple(comparison.groupby(_CELL, sort=False)))

@@ -40,19 +40,9 @@ class LloydPartition(KMeansPartition):
 def iterate_lloyd(
     rows: np.ndarray, labels: np.ndarray, n_clusters: int, max_iter: int
 ) -> tuple[np.ndarray, int]:
-    """Iterate Lloyd's algorithm on few samples.
+    """Iterate Lloyd's algorithm on few samples with int32 labels, and count the iterations.
 
-    Parameters
-    ----------
-    rows : ndarray of shape (n_samples, n_features)
-    labels : ndarray of shape (n_samples,), int32
-    n_clusters, max_iter : int
-
-    Returns
-    -------
-    labels : ndarray of shape (n_samples,), int32
-        An empty cluster takes the sample farthest from its own centre.
-    n_rounds : int
+    An empty cluster takes the sample farthest from its own centre.
     """
     rounds = 0
     while rounds < max_iter:

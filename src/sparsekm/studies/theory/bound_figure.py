@@ -8,25 +8,16 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
-from sparsekm.figures.style import GREY, MARKERS, categorical_colors, figure_style, new_figure
+from sparsekm.figures.palette import GREY, MARKERS
+from sparsekm.figures.style import categorical_colors, figure_style, new_figure
 from sparsekm.studies.theory.level_model import three_levels
 
 
 def bound_figure(partitions: pd.DataFrame, bounds: pd.DataFrame, p_star_of_paper: int) -> Figure:
     """Draw observed rates as markers and the bound, where the theorem has one, as dashed lines.
 
-    Parameters
-    ----------
-    partitions : DataFrame
-        As `sparsekm.studies.theory.partition_consistency.simulate_partitions` returns it.
-    bounds : DataFrame
-        As `tabulate_bounds` there returns it.
-    p_star_of_paper : int
-        Relevant features in the paper's Experiment 2, marked by a line.
-
-    Returns
-    -------
-    Figure
+    The tables are those of `sparsekm.studies.theory.partition_consistency`; a line marks the number
+    of relevant features in the paper's Experiment 2.
     """
     mus = list(dict.fromkeys(partitions["mu"]))
     with figure_style():

@@ -10,7 +10,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from sparsekm.figures.style import figure_pdf, figure_svg
-from sparsekm.io.atomic import atomic_path, write_text
+from sparsekm.io.atomic import write_bytes, write_text
 from sparsekm.studies.theory.bound_figure import bound_caption, bound_figure
 from sparsekm.studies.theory.phase_captions import condition_caption, recovery_caption
 from sparsekm.studies.theory.phase_figure import condition_figure, recovery_figure
@@ -29,22 +29,11 @@ def draw_theory(
     recovery: Sequence[pd.DataFrame],
     settings: Mapping[str, Any],
 ) -> dict[str, tuple[Figure, str]]:
-    """Draw every figure.
+    """Draw every figure, and return it with its caption by name.
 
-    Parameters
-    ----------
-    scores, partitions, bounds : DataFrame
-        Tables of Theorems 1 and 2.
-    recovery : sequence of DataFrame
-        One per plane of the settings, in their order.
-    settings : mapping
-        What the tables were made with: expected_scores, partitions, support (planes, n_init) and
-        conditions (planes, cells).
-
-    Returns
-    -------
-    dict
-        Figure and caption by name.
+    `recovery` has a table per plane of the settings, in their order. `settings` are what the tables
+    were made with: expected_scores, partitions, support (planes, n_init) and conditions (planes,
+    cells).
     """
     support, chosen = settings["support"], settings["expected_scores"]
     planes = [Plane.named(name, values) for name, values in support["planes"].items()]
@@ -73,6 +62,5 @@ def draw_theory(
 def write_figure(folder: Path, name: str, figure: Figure, caption: str) -> None:
     """Write a figure as SVG and PDF, and its caption as text, each whole or not at all."""
     write_text(figure_svg(figure), folder / f"{name}.svg")
-    with atomic_path(folder / f"{name}.pdf") as temporary:
-        temporary.write_bytes(figure_pdf(figure))
+    write_bytes(figure_pdf(figure), folder / f"{name}.pdf")
     write_text(caption, folder / f"{name}.txt")

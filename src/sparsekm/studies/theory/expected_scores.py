@@ -30,19 +30,9 @@ DISTRIBUTIONS: dict[str, Callable] = {
 
 
 def expected_score(levels: np.ndarray, labels: np.ndarray, n_clusters: int) -> float:
-    """Compute the expectation of a_j under a partition.
+    """Compute the expectation of a_j under a partition without empty clusters.
 
-    Parameters
-    ----------
-    levels : ndarray of shape (n_samples,)
-        The feature's expectation in every sample.
-    labels : ndarray of shape (n_samples,), int
-        No cluster is empty.
-    n_clusters : int
-
-    Returns
-    -------
-    float
+    `levels` are the feature's expectations in every sample.
 
     Examples
     --------
@@ -59,19 +49,7 @@ def expected_score(levels: np.ndarray, labels: np.ndarray, n_clusters: int) -> f
 def mislabel(
     labels: np.ndarray, n_moved: int, n_clusters: int, rng: np.random.Generator
 ) -> np.ndarray:
-    """Move samples drawn at random each to one of the other clusters; none is left empty.
-
-    Parameters
-    ----------
-    labels : ndarray of shape (n_samples,), int
-    n_moved : int
-    n_clusters : int
-    rng : Generator
-
-    Returns
-    -------
-    ndarray of shape (n_samples,)
-    """
+    """Move samples drawn at random each to one of the other clusters; none is left empty."""
     while True:
         moved = labels.copy()
         chosen = rng.choice(len(labels), n_moved, replace=False)
@@ -92,25 +70,10 @@ def simulate_scores(
 ) -> pd.DataFrame:
     """Average the scores of relevant and noise features over random mislabellings and data.
 
-    Parameters
-    ----------
-    model : LevelModel
-    cluster_size : int
-    shares : sequence of float
-        Shares of the samples that are mislabelled.
-    n_features : int
-        Relevant ones in a data set, and as many noise features.
-    repetitions : int
-        Data sets; each is drawn anew for every share and distribution.
-    root : int
-        Root seed.
-
-    Returns
-    -------
-    DataFrame
-        Columns distribution, feature ("relevant" or "noise"), mislabelled (the share), score (the
-        mean), standard_error, expected (the theorem's value, averaged over the mislabellings) and
-        repetitions.
+    A data set has `n_features` relevant features, and as many noise features; each is drawn anew
+    for every share of mislabelled samples and distribution. The columns are distribution, feature
+    ("relevant" or "noise"), mislabelled (the share), score (the mean), standard_error, expected
+    (the theorem's value, averaged over the mislabellings) and repetitions.
     """
     rows = []
     for distribution, draw in DISTRIBUTIONS.items():

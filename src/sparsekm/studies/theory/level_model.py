@@ -11,6 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sparsekm.simulation.gaussian_clusters import SimulatedData, gaussian_clusters
+
 
 @dataclass(frozen=True)
 class LevelModel:
@@ -18,7 +20,6 @@ class LevelModel:
 
     Attributes
     ----------
-    levels : tuple of float
     shares : tuple of float
         They add up to one.
     """
@@ -72,3 +73,11 @@ class LevelModel:
 def three_levels(mu: float) -> LevelModel:
     """Make the model of Experiments 2 and 3: levels mu, -mu and 0, equal shares."""
     return LevelModel.of_equal_shares([mu, -mu, 0.0])
+
+
+def draw_three_levels(
+    mu: float, n_relevant: int, cluster_size: int, n_features: int, seed: np.random.SeedSequence
+) -> SimulatedData:
+    """Draw data of this model as the theorems have them, not standardised."""
+    means = np.outer(three_levels(mu).levels, np.ones(n_relevant))
+    return gaussian_clusters(means, cluster_size, n_features, standardise=False, random_state=seed)

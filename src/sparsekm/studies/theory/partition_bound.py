@@ -28,21 +28,9 @@ from sparsekm.studies.theory.level_model import LevelModel
 def best_impure_value(
     model: LevelModel, error: float, *, n_starts: int = 20, seed: int = 0
 ) -> float:
-    r"""Compute :math:`f(\epsilon)`.
+    r"""Compute :math:`f(\epsilon)`, climbing from `n_starts` vertices that `seed` draws.
 
-    Parameters
-    ----------
-    model : LevelModel
-    error : float
-        epsilon, between 0 and 1 - max_k pi_k, at which all that is left is chance.
-    n_starts : int, default=20
-        Vertices to climb from.
-    seed : int, default=0
-        Draws these vertices.
-
-    Returns
-    -------
-    float
+    The error epsilon lies between 0 and 1 - max_k pi_k, at which all that is left is chance.
     """
     rng = np.random.default_rng(seed)
     program = _program(model, error)
@@ -88,18 +76,8 @@ def impurity_curve(model: LevelModel, n_points: int = 41) -> ImpurityCurve:
 def ecr_bound(model: LevelModel, n_relevant: float, curve: ImpurityCurve) -> float:
     r"""Compute :math:`F(p^*)` with the proof's constants; NaN below kappa, where it says nothing.
 
-    Parameters
-    ----------
-    model : LevelModel
-    n_relevant : float
-        p*.
-    curve : ImpurityCurve
-        Of this model, whose points are joined by straight lines.
-
-    Returns
-    -------
-    float
-        Between 0 and 1 - max_k pi_k.
+    The points of the model's curve are joined by straight lines. The bound lies between 0 and 1 -
+    max_k pi_k.
     """
     if n_relevant < model.kappa:
         return float("nan")

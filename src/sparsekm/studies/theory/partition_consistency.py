@@ -9,9 +9,8 @@ import pandas as pd
 
 from sparsekm.cluster.estimators import KMeans
 from sparsekm.metrics.partition_metrics import error_clustering_rate
-from sparsekm.simulation.gaussian_clusters import gaussian_clusters
 from sparsekm.simulation.replicate_seed import replicate_seed
-from sparsekm.studies.theory.level_model import three_levels
+from sparsekm.studies.theory.level_model import draw_three_levels, three_levels
 from sparsekm.studies.theory.partition_bound import ecr_bound, impurity_curve
 
 
@@ -27,25 +26,9 @@ def simulate_partitions(
 ) -> pd.DataFrame:
     """Cluster data of the theorem's model by k-means on all features, the best of ten starts.
 
-    Parameters
-    ----------
-    mus : sequence of float
-        Levels are mu, -mu and 0.
-    n_relevant : sequence of int
-        p*.
-    cluster_size : int
-    noise_ratio : int
-        Noise features per relevant one.
-    repetitions : int
-    root : int
-        Root seed.
-    progress : callable, optional
-        Called with the number of settings done and their total.
-
-    Returns
-    -------
-    DataFrame
-        Columns mu, n_relevant, n_features, n_samples, ecr (the mean), standard_error, repetitions.
+    Levels are mu, -mu and 0; `n_relevant` are values of p*, and `noise_ratio` is the number of
+    noise features per relevant one. The columns are mu, n_relevant, n_features, n_samples, ecr (the
+    mean), standard_error, repetitions.
     """
     rows = []
     for mu in mus:
@@ -78,12 +61,9 @@ def tabulate_bounds(
 ) -> pd.DataFrame:
     """Compute the theorem's bound wherever its condition on p* holds.
 
-    Returns
-    -------
-    DataFrame
-        Columns mu, n_relevant, bound, exceedance (the 2 K^-n of the theorem), kappa (the proof's),
-        stated_kappa (without ln K) and rho. A mu whose kappa is above all p* has one row, with
-        n_relevant kappa itself.
+    The columns are mu, n_relevant, bound, exceedance (the 2 K^-n of the theorem), kappa (the
+    proof's), stated_kappa (without ln K) and rho. A mu whose kappa is above all p* has one row,
+    with n_relevant kappa itself.
     """
     rows = []
     unit = impurity_curve(three_levels(1.0), n_points)
@@ -108,12 +88,6 @@ def tabulate_bounds(
 
 def _cluster_once(setting, seed):
     data_seed, start_seed = seed.spawn(2)
-    data = gaussian_clusters(
-        np.outer(three_levels(setting["mu"]).levels, np.ones(setting["n_relevant"])),
-        setting["cluster_size"],
-        setting["n_features"],
-        standardise=False,
-        random_state=data_seed,
-    )
+    data = draw_three_levels(**setting, seed=data_seed)
     kmeans = KMeans(3, random_state=np.random.default_rng(start_seed)).fit(data.X)
     return error_clustering_rate(data.labels, kmeans.labels_)

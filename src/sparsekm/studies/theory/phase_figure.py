@@ -11,7 +11,8 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
 
-from sparsekm.figures.style import BLUE, INK, VERMILION, figure_style, new_figure
+from sparsekm.figures.palette import BLUE, INK, VERMILION
+from sparsekm.figures.style import figure_style, new_figure
 from sparsekm.studies.theory.level_model import three_levels
 from sparsekm.studies.theory.plane import SYMBOLS, Plane
 from sparsekm.studies.theory.support_recovery import oracle_recovery_probability, samples_for_growth
@@ -34,14 +35,7 @@ _NOUNS = {
 def recovery_figure(tables: Sequence[tuple[Plane, pd.DataFrame]]) -> Figure:
     """Draw a row of phase diagrams per plane, a column per fit, all on one scale.
 
-    Parameters
-    ----------
-    tables : sequence of (Plane, DataFrame)
-        Frames as `sparsekm.studies.theory.recovery_diagram.simulate_recovery` returns them.
-
-    Returns
-    -------
-    Figure
+    The tables are those of `simulate_recovery`.
     """
     with figure_style():
         figure = new_figure(8.4, 2.5 * len(tables) + 0.3, has_formulas=True)
@@ -63,16 +57,7 @@ def recovery_figure(tables: Sequence[tuple[Plane, pd.DataFrame]]) -> Figure:
 
 
 def condition_figure(planes: Sequence[Plane]) -> Figure:
-    """Draw the oracle's exact probability wide enough to hold the theorem's conditions.
-
-    Parameters
-    ----------
-    planes : sequence of Plane
-
-    Returns
-    -------
-    Figure
-    """
+    """Draw the oracle's exact probability wide enough to hold the theorem's conditions."""
     with figure_style():
         figure = new_figure(7.4, 3.0, has_formulas=True)
         row = figure.subplots(1, len(planes), squeeze=False)[0]

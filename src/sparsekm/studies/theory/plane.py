@@ -26,7 +26,6 @@ class Plane:
         Names of the settings that vary.
     xs, ys : tuple of float
         Their values, ascending.
-    fixed : mapping
     """
 
     x: str

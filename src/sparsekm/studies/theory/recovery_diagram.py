@@ -10,9 +10,9 @@ import pandas as pd
 from sparsekm.cluster.estimators import KMeans, L0KMeans
 from sparsekm.cluster.matrices.matrix import CentredMatrix
 from sparsekm.cluster.matrices.scatter import feature_scores
-from sparsekm.simulation.gaussian_clusters import SimulatedData, gaussian_clusters
+from sparsekm.simulation.gaussian_clusters import SimulatedData
 from sparsekm.simulation.replicate_seed import replicate_seed
-from sparsekm.studies.theory.level_model import three_levels
+from sparsekm.studies.theory.level_model import draw_three_levels, three_levels
 from sparsekm.studies.theory.support_recovery import (
     conditions_of_theorem_4,
     oracle_recovery_probability,
@@ -59,26 +59,12 @@ def simulate_recovery(
 ) -> pd.DataFrame:
     """Count how often each fit puts all relevant features above all noise features.
 
-    Every fit sees the same data, which are drawn as the theorems have them and not standardised.
+    Every fit sees the same data, which are drawn as the theorems have them and not standardised. A
+    setting has n_samples (a multiple of 3), n_features, n_relevant and mu.
 
-    Parameters
-    ----------
-    settings : iterable of mapping
-        n_samples (a multiple of 3), n_features, n_relevant and mu.
-    n_init : int
-        Starts of each fit.
-    repetitions : int
-    root : int
-        Root seed.
-    progress : callable, optional
-        Called with the number of settings done and their total.
-
-    Returns
-    -------
-    DataFrame
-        One row per setting and fit: the setting, fit, recovered (the share), standard_error,
-        repetitions, exact (the oracle's probability, NaN for other fits), and whether each
-        condition of Theorem 4 holds.
+    There is a row per setting and fit: the setting, fit, recovered (the share), standard_error,
+    repetitions, exact (the oracle's probability, NaN for other fits), and whether each condition of
+    Theorem 4 holds.
     """
     settings = list(settings)
     rows = []
@@ -112,12 +98,8 @@ def _recover_once(setting, n_init, seed) -> list[bool]:
     if n_samples % 3:
         raise ValueError(f"n_samples={n_samples} should be a multiple of 3: clusters are equal.")
     data_seed, start_seed = seed.spawn(2)
-    data = gaussian_clusters(
-        np.outer(three_levels(setting["mu"]).levels, np.ones(n_relevant)),
-        n_samples // 3,
-        setting["n_features"],
-        standardise=False,
-        random_state=data_seed,
+    data = draw_three_levels(
+        setting["mu"], n_relevant, n_samples // 3, setting["n_features"], data_seed
     )
     found = []
     for score in FITS.values():

@@ -5,24 +5,14 @@ from __future__ import annotations
 import pandas as pd
 from matplotlib.figure import Figure
 
-from sparsekm.figures.style import BLUE, GREY, INK, ORANGE, figure_style, new_figure
+from sparsekm.figures.palette import BLUE, GREY, INK, ORANGE
+from sparsekm.figures.style import figure_style, new_figure
 
 _LOOKS = {"normal": (BLUE, "o"), "exponential": (ORANGE, "s")}
 
 
 def score_figure(scores: pd.DataFrame, n_clusters: int) -> Figure:
-    """Draw relevant features beside noise features, simulated and in closed form.
-
-    Parameters
-    ----------
-    scores : DataFrame
-        As `sparsekm.studies.theory.expected_scores.simulate_scores` returns it.
-    n_clusters : int
-
-    Returns
-    -------
-    Figure
-    """
+    """Draw relevant features beside noise features, as `simulate_scores` and in closed form."""
     with figure_style():
         figure = new_figure(6.6, 2.7, has_formulas=True)
         for axes, feature in zip(figure.subplots(1, 2), ("relevant", "noise"), strict=True):

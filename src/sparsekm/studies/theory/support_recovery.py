@@ -21,15 +21,7 @@ def oracle_recovery_probability(
 ) -> float:
     """Compute P(min over relevant a_j > max over noise a_j) under the true partition.
 
-    Parameters
-    ----------
-    model : LevelModel
-    n_samples, n_features, n_relevant : int
-
-    Returns
-    -------
-    float
-        Accurate to about 1e-3: the distribution of the minimum is cut into `GRID` pieces.
+    It is accurate to about 1e-3: the distribution of the minimum is cut into `GRID` pieces.
     """
     if n_relevant == 0 or n_relevant == n_features:
         return 1.0

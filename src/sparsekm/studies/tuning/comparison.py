@@ -40,16 +40,7 @@ from sparsekm.tuning.stability_search import StabilitySearch
 
 @dataclass(frozen=True)
 class StudyEffort:
-    """What is spent on a data set.
-
-    Attributes
-    ----------
-    n_init : int
-    n_sparsities : int
-    n_references : int
-    n_splits : int
-    min_cluster_size : int
-    """
+    """What is spent on a data set."""
 
     n_init: int
     n_sparsities: int
@@ -91,20 +82,11 @@ YARDSTICKS = ["k-means", "best on path", "best of few"]
 def compare_rules(data: StudyData, effort: StudyEffort, *, seed: int) -> pd.DataFrame:
     """Let every rule choose on a data set.
 
-    Parameters
-    ----------
-    data : StudyData
-    effort : StudyEffort
-    seed : int
-
-    Returns
-    -------
-    pandas.DataFrame
-        A row per rule and yardstick: rule, sparsity, n_features, cer, proper_zero and
-        proper_nonzero (shares), stability (of halves), fits (paths fitted, in units of one on all
-        samples); and of the data set evidence_permutation, evidence_gaussian, evidence (by
-        the fair reference), noise_correlation and by how many standard errors it is beyond_chance.
-        What is not known is NaN.
+    There is a row per rule and yardstick: rule, sparsity, n_features, cer, proper_zero and
+    proper_nonzero (shares), stability (of halves), fits (paths fitted, in units of one on all
+    samples); and of the data set evidence_permutation, evidence_gaussian, evidence (by the fair
+    reference), noise_correlation and by how many standard errors it is beyond_chance. What is not
+    known is NaN.
     """
     estimator = _set_up(data, effort, seed)
     searches = _fit_searches(estimator, data.X, effort, seed)

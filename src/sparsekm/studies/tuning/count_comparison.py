@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import pandas as pd
 
@@ -18,62 +17,33 @@ from sparsekm.tuning.number_of_clusters import (
 )
 
 
-@dataclass(frozen=True)
-class CountEffort:
-    """What is spent on a data set.
+def compare_count_rules(
+    data: StudyData,
+    *,
+    values: Sequence[int],
+    n_init: int,
+    min_cluster_size: int,
+    n_sparsities: int,
+    seed: int,
+    **effort: int,
+) -> pd.DataFrame:
+    """Let every rule choose the number of clusters of a data set that has some.
 
-    Attributes
-    ----------
-    values : sequence of int
-        Numbers of clusters to choose from.
-    n_init : int
-    n_sparsities : int
-    n_references : int
-    n_splits : int
-    min_cluster_size : int
-    """
-
-    values: Sequence[int]
-    n_init: int
-    n_sparsities: int
-    n_references: int
-    n_splits: int
-    min_cluster_size: int
-
-
-def compare_count_rules(data: StudyData, effort: CountEffort, *, seed: int) -> pd.DataFrame:
-    """Let every rule choose the number of clusters of a data set.
-
-    Parameters
-    ----------
-    data : StudyData
-        With clusters: which rule finds none is not asked.
-    effort : CountEffort
-        Numbers that a subsample has no room for are left out.
-    seed : int
-
-    Returns
-    -------
-    pandas.DataFrame
-        A row per rule: rule, chosen, known.
-
-    Raises
-    ------
-    ValueError
-        If there are no clusters, or room for none of the numbers.
+    Those of the `values` that a subsample has no room for are left out. `effort` is
+    ``n_references`` and ``n_splits``, as in `compare_cluster_counts`. There is a row per rule:
+    rule, chosen, known.
     """
     if data.labels is None:
         raise ValueError("labels=None: the number of clusters should be known.")
     n_samples, n_features = data.X.shape
-    most = largest_count(n_samples, effort.min_cluster_size)
+    most = largest_count(n_samples, min_cluster_size)
     table = compare_cluster_counts(
-        L0KMeans(n_init=effort.n_init, min_cluster_size=effort.min_cluster_size),
+        L0KMeans(n_init=n_init, min_cluster_size=min_cluster_size),
         data.X,
-        [count for count in effort.values if count <= most],
-        sparsities=default_sparsities("l0", n_features, effort.n_sparsities),
-        n_splits=effort.n_splits,
-        n_references=effort.n_references,
+        [count for count in values if count <= most],
+        sparsities=default_sparsities("l0", n_features, n_sparsities),
         random_state=seed,
+        **effort,
     )
     chosen = [select_cluster_count(table, rule) for rule in COUNT_RULES]
     return pd.DataFrame({"rule": COUNT_RULES, "chosen": chosen, "known": data.n_clusters})
@@ -82,16 +52,9 @@ def compare_count_rules(data: StudyData, effort: CountEffort, *, seed: int) -> p
 def summarise_counts(table: pd.DataFrame) -> pd.DataFrame:
     """Count how often every rule chose the known number.
 
-    Parameters
-    ----------
-    table : DataFrame
-        Rows of `compare_count_rules` with data_set, kind and replicate.
-
-    Returns
-    -------
-    DataFrame
-        A row per data set and rule: data_set, kind, rule, known, replicates, share_known (of the
-        repetitions in which the known number was chosen), mean_chosen.
+    `table` has rows of `compare_count_rules` with data_set, kind and replicate. The result has a
+    row per data set and rule: data_set, kind, rule, known, replicates, share_known (of the
+    repetitions in which the known number was chosen), mean_chosen.
     """
     # A sample of a matrix can miss a rare class: what is known is known of a repetition.
     table = table.assign(found=table["chosen"] == table["known"])

@@ -59,23 +59,10 @@ class Discoveries:
 def fit_beside_controls(
     estimator, X: np.ndarray, sparsities: np.ndarray, *, reference: str, seed: int
 ) -> Discoveries:
-    """Fit the path to the data beside their controls.
+    """Fit the path to the data beside their controls, made by `reference`.
 
-    Parameters
-    ----------
-    estimator : estimator with `path`
-        Its own `random_state` is not used.
-    X : ndarray of shape (n_samples, n_features)
-    sparsities : ndarray of shape (n_sparsities,)
-        As many of the 2 * n_features columns are kept as else of the features alone.
-    reference : str
-        A key of `sparsekm.tuning.references.REFERENCES`: how the controls are made.
-    seed : int
-        Root seed.
-
-    Returns
-    -------
-    Discoveries
+    As many of the 2 * n_features columns are kept as else of the features alone. The `random_state`
+    of the estimator itself is not used.
     """
     both = np.hstack([X, REFERENCES[reference](X, index=0, seed=seed)])
     fitted = clone(estimator).set_params(random_state=reference_seed(seed, 0))
@@ -85,23 +72,11 @@ def fit_beside_controls(
 def select_discoveries(
     discoveries: Discoveries, n_selected: np.ndarray, level: float = LEVEL
 ) -> int:
-    """Choose a row of the path on the data alone.
+    """Choose a row of the path on the data alone, whose fits keep `n_selected` features, ascending.
 
-    Parameters
-    ----------
-    discoveries : Discoveries
-        Beside the controls, ascending in sparsity.
-    n_selected : ndarray of shape (n_sparsities,)
-        Features that the fits to the data alone keep, ascending.
-    level : float, default=LEVEL
-        Largest estimated share of false discoveries.
-
-    Returns
-    -------
-    int
-        Of the densest fit beside controls whose estimate is no larger than `level`, the features
-        kept are counted; the row is the densest that keeps no more of them. It is the first where
-        there is none, or where no estimate is so small.
+    Of the densest fit beside controls whose estimated share of false discoveries is no larger than
+    `level`, the features kept are counted; the row is the densest that keeps no more of them. It is
+    the first where there is none, or where no estimate is so small.
     """
     passing = np.flatnonzero(discoveries.false_share <= level)
     if len(passing) == 0:

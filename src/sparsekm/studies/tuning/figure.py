@@ -6,16 +6,8 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from sparsekm.figures.style import (
-    BLUE,
-    GREY,
-    INK,
-    MARKERS,
-    ORANGE,
-    VERMILION,
-    figure_style,
-    new_figure,
-)
+from sparsekm.figures.palette import BLUE, GREY, INK, MARKERS, ORANGE, VERMILION
+from sparsekm.figures.style import figure_style, new_figure
 
 # Rules that are drawn; the table has all.
 DRAWN = {
@@ -27,17 +19,7 @@ DRAWN = {
 
 
 def study_figure(summary: pd.DataFrame) -> Figure:
-    """Draw a line per data set: CER above that of k-means, and the share of features kept.
-
-    Parameters
-    ----------
-    summary : DataFrame
-        As `sparsekm.studies.tuning.summary.summarise_study` returns it.
-
-    Returns
-    -------
-    Figure
-    """
+    """Draw a line per data set: CER above that of k-means, and the share of features kept."""
     shown = summary[summary["kind"] != "no_clusters"]
     names = list(dict.fromkeys(shown["data_set"]))
     with figure_style():

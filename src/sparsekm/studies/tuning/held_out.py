@@ -32,19 +32,10 @@ _SPAWN_KEY = 4
 
 
 def excess_scores(X: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Compute how far the scores exceed those of labels unrelated to the data.
+    """Compute how far the scores exceed those of labels unrelated to the data, n >= 2.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        At least two samples.
-    labels : ndarray of shape (n_samples,)
-        Clusters without samples do not count as clusters.
-
-    Returns
-    -------
-    ndarray of shape (n_features,), float64
-        Over all orders of the labels it averages 0.
+    Clusters without samples do not count as clusters. Over all orders of the labels the excess
+    averages 0.
     """
     occurring, labels = np.unique(labels, return_inverse=True)
     matrix = CentredMatrix(X)
@@ -58,21 +49,8 @@ def held_out_separation(
 ) -> np.ndarray:
     """Fit the path to either half of the samples and measure the separation in the other.
 
-    Parameters
-    ----------
-    estimator : estimator with `path`
-        Its own `random_state` is not used.
-    X : ndarray of shape (n_samples, n_features)
-    sparsities : ndarray of shape (n_sparsities,)
-    index : int
-        Which split. Its halves depend on (`seed`, `index`) alone.
-    seed : int
-        Root seed.
-
-    Returns
-    -------
-    ndarray of shape (n_sparsities,)
-        The mean of both directions.
+    The result, for every sparsity, is the mean of both directions. The halves depend on (`seed`,
+    `index`) alone; the `random_state` of the estimator itself is not used.
     """
     rows_seed, *fit_seeds = np.random.SeedSequence(seed, spawn_key=(index, _SPAWN_KEY)).spawn(3)
     one, two = (X[rows] for rows in split_rows(len(X), "halves", np.random.default_rng(rows_seed)))
@@ -90,19 +68,7 @@ def held_out_separation(
 
 
 def separation(X: np.ndarray, labels: np.ndarray, weights: np.ndarray) -> float:
-    """Weigh the excess of the scores by weights of unit l2 norm.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-    labels : ndarray of shape (n_samples,)
-    weights : ndarray of shape (n_features,)
-        Not all 0.
-
-    Returns
-    -------
-    float
-    """
+    """Weigh the excess of the scores by weights, not all 0, of unit l2 norm."""
     support = np.flatnonzero(weights)
     kept = np.asarray(weights)[support]
     excess = excess_scores(X[:, support], labels)
@@ -110,20 +76,11 @@ def separation(X: np.ndarray, labels: np.ndarray, weights: np.ndarray) -> float:
 
 
 def select_held_out(separations: np.ndarray, rule: str = "max") -> int:
-    """Choose a row of a path.
+    """Choose a row of a path by separations (n_splits, n_sparsities), ascending in sparsity.
 
-    Parameters
-    ----------
-    separations : ndarray of shape (n_splits, n_sparsities)
-        Of at least two splits, ascending in sparsity.
-    rule : {"max", "one-se"}
-        The largest mean, the sparsest among equals; or the sparsest whose mean is within one
-        standard error, that of the largest mean, of it. Splits share samples, so the standard error
-        is that of the splitting and too small for the drawing of the samples.
-
-    Returns
-    -------
-    int
+    ``max`` is the largest mean, the sparsest among equals; ``one-se`` the sparsest whose mean is
+    within one standard error, that of the largest mean, of it. Splits share samples, so the
+    standard error is that of the splitting and too small for the drawing of the samples.
     """
     check_choice("rule", rule, HELD_OUT_RULES)
     means = np.mean(separations, axis=0)

@@ -11,11 +11,14 @@ import numpy as np
 import pandas as pd
 
 from sparsekm.io.input_error import InputError, reason_of
-from sparsekm.simulation.designs import EXPERIMENTS, replicate_seed
-from sparsekm.simulation.gaussian_clusters import gaussian_clusters
+from sparsekm.simulation.designs import (
+    EXPERIMENTS,
+    THREE_LEVELS,
+    Experiment,
+    SimulatedData,
+    replicate_seed,
+)
 from sparsekm.simulation.nuisance_designs import nuisance
-
-LEVELS = np.array([1.0, -1.0, 0.0])
 
 
 @dataclass(frozen=True)
@@ -43,38 +46,12 @@ class StudyData:
     n_available: int | None = None
 
 
-def autoregressive(
-    *,
-    rho: float,
-    random_state,
-    mu: float = 0.9,
-    n_features: int = 500,
-    n_relevant: int = 50,
-    cluster_size: int = 20,
-) -> StudyData:
-    """Draw three clusters whose features a and b correlate as rho^|a - b| within clusters.
-
-    Parameters
-    ----------
-    rho : float
-        Between -1 and 1.
-    random_state : int, SeedSequence or Generator
-    mu : float
-        Means are mu, -mu and 0 on the relevant features. With 0 there are no clusters.
-    n_features, n_relevant, cluster_size : int
-
-    Returns
-    -------
-    StudyData
-    """
-    means = np.outer(mu * LEVELS, np.ones(n_relevant))
-    drawn = gaussian_clusters(
-        means, cluster_size, n_features, correlation=rho, random_state=random_state
-    )
-    none = mu == 0
-    return StudyData(
-        drawn.X, 3, None if none else drawn.labels, None if none else np.asarray(drawn.relevant)
-    )
+autoregressive = Experiment(
+    "autoregressive",
+    THREE_LEVELS,
+    {"rho": 0.0, "mu": 0.9, "n_features": 500, "n_relevant": 50, "cluster_size": 20},
+)
+"""Three clusters whose features a and b correlate as rho^|a - b| within clusters."""
 
 
 def blocks(
@@ -86,21 +63,11 @@ def blocks(
     n_features: int = 500,
     n_relevant: int = 50,
     cluster_size: int = 20,
-) -> StudyData:
-    """Draw three clusters beside blocks of noise features that correlate by rho with each other.
+) -> SimulatedData:
+    """Draw three clusters beside blocks of noise features that correlate by rho, in [0, 1).
 
-    Parameters
-    ----------
-    rho : float
-        In [0, 1): correlation of two noise features of a block.
-    random_state, mu, n_features, n_relevant, cluster_size
-        As in `autoregressive`; relevant features are independent within clusters.
-    block : int
-        Features per block, unrelated to the clusters.
-
-    Returns
-    -------
-    StudyData
+    Means are mu, -mu and 0 on the relevant features, which are independent within clusters. The
+    blocks have `block` features and are unrelated to the clusters.
     """
     rng = np.random.default_rng(random_state)
     labels = np.repeat(np.arange(3), cluster_size)
@@ -109,10 +76,9 @@ def blocks(
         members = X[:, start : start + block]
         members *= np.sqrt(1 - rho)
         members += np.sqrt(rho) * rng.standard_normal((len(labels), 1))
-    X[:, :n_relevant] += mu * LEVELS[labels][:, None]
-    relevant = np.arange(n_features) < n_relevant
-    none = mu == 0
-    return StudyData(_z_score(X), 3, None if none else labels, None if none else relevant)
+    X[:, :n_relevant] += mu * np.array(THREE_LEVELS)[labels][:, None]
+    relevant = (np.arange(n_features) < n_relevant) & (mu != 0)
+    return SimulatedData(_z_score(X), labels, relevant, "blocks")
 
 
 def read_matrix(file: str | Path, *, max_samples: int, random_state) -> StudyData:
@@ -143,34 +109,16 @@ def read_matrix(file: str | Path, *, max_samples: int, random_state) -> StudyDat
     return StudyData(_z_score(X[rows]), len(classes), labels, None, n_available=len(X))
 
 
-DESIGNS = {"autoregressive": autoregressive, "blocks": blocks}
-# Designs of `sparsekm.simulation`.
-SIMULATED = {**EXPERIMENTS, "nuisance": nuisance}
+DESIGNS = {**EXPERIMENTS, "nuisance": nuisance, "autoregressive": autoregressive, "blocks": blocks}
 
 
 def draw_study_data(
     name: str, design: Mapping[str, Any], *, root: int, replicate: int
 ) -> StudyData:
-    """Draw a replicate of a design, or read a matrix.
+    """Draw a replicate of the design of some name, or read a matrix.
 
-    Parameters
-    ----------
-    name : str
-        The design's name in the study.
-    design : mapping
-        ``{"path": file, "max_samples": n}``, or ``{"design": name, ...}`` with arguments of that
-        function: one of `DESIGNS` or `SIMULATED`.
-    root, replicate : int
-        As in `sparsekm.simulation.designs.replicate_seed`.
-
-    Returns
-    -------
-    StudyData
-
-    Raises
-    ------
-    ValueError
-        If there is no such design.
+    A design is ``{"path": file, "max_samples": n}``, or ``{"design": name, ...}`` with arguments of
+    that function of `DESIGNS`.
     """
     settings = dict(design)
     if "path" in settings:
@@ -178,12 +126,12 @@ def draw_study_data(
         return read_matrix(settings.pop("path"), **settings, random_state=seed)
     kind = settings.pop("design")
     seed = replicate_seed(root, kind, settings, replicate)
-    if kind in DESIGNS:
-        return DESIGNS[kind](**settings, random_state=seed)
-    if kind in SIMULATED:
-        drawn = SIMULATED[kind](**settings, random_state=seed)
-        return StudyData(drawn.X, drawn.n_clusters, drawn.labels, np.asarray(drawn.relevant))
-    raise ValueError(f"design={kind!r} should be one of {[*SIMULATED, *DESIGNS]}.")
+    if kind not in DESIGNS:
+        raise ValueError(f"design={kind!r} should be one of {list(DESIGNS)}.")
+    drawn = DESIGNS[kind](**settings, random_state=seed)
+    # With mu = 0 there are no clusters.
+    known = (drawn.labels, drawn.relevant) if drawn.relevant.any() else (None, None)
+    return StudyData(drawn.X, drawn.n_clusters, *known)
 
 
 def _z_score(X: np.ndarray) -> np.ndarray:

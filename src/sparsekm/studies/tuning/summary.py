@@ -29,21 +29,13 @@ _MEANS = [
 def summarise_study(table: pd.DataFrame) -> pd.DataFrame:
     """Average the repetitions of every data set and rule.
 
-    Parameters
-    ----------
-    table : DataFrame
-        Rows of `sparsekm.studies.tuning.comparison.compare_rules` with data_set, kind
-        ("independent", "correlated", "no_clusters" or "real") and replicate.
-
-    Returns
-    -------
-    DataFrame
-        data_set, kind, rule, replicates; means of sparsity, share (of the features kept), cer,
-        cer_kmeans, cer_best and cer_permutation (the permutation gap's), proper_zero,
-        proper_nonzero, stability, fits, noise_correlation, beyond_chance; cer_se;
-        evidence_permutation, evidence_gaussian and evidence: in what share of the repetitions there
-        was evidence of clusters; meets: whether what is asked of a default is met, empty for data
-        without clusters.
+    `table` has rows of `compare_rules` with data_set, kind ("independent", "correlated",
+    "no_clusters" or "real") and replicate. The result has data_set, kind, rule, replicates; means
+    of sparsity, share (of the features kept), cer, cer_kmeans, cer_best and cer_permutation (the
+    permutation gap's), proper_zero, proper_nonzero, stability, fits, noise_correlation,
+    beyond_chance; cer_se; evidence_permutation, evidence_gaussian and evidence: in what share of
+    the repetitions there was evidence of clusters; meets: whether what is asked of a default is
+    met, empty for data without clusters.
     """
     table = table.assign(share=table["sparsity"] / table["n_features"])
     for column, rule in (
@@ -75,15 +67,7 @@ def _meets(row) -> bool | None:
 def rules_overview(summary: pd.DataFrame) -> pd.DataFrame:
     """Count, per rule and kind of data, on how many data sets it does what is asked of a default.
 
-    Parameters
-    ----------
-    summary : DataFrame
-        As `summarise_study` returns it.
-
-    Returns
-    -------
-    DataFrame
-        rule, kind, data_sets, met, cer (mean), share (mean).
+    The columns are rule, kind, data_sets, met, cer (mean), share (mean).
     """
     asked = summary[summary["kind"] != "no_clusters"]
     groups = asked.groupby(["rule", "kind"], sort=False)

@@ -8,8 +8,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from sparsekm.figures.style import GREY, figure_style, method_look, new_figure
-from sparsekm.pipeline.registry import METHODS
+from sparsekm.figures.palette import GREY, method_look
+from sparsekm.figures.style import figure_style, new_figure
 
 _BAND = "#F3F3F3"
 
@@ -17,18 +17,8 @@ _BAND = "#F3F3F3"
 def yardstick_figure(table: pd.DataFrame, summary: pd.DataFrame) -> Figure:
     """Draw a band per set: errors, and shares of the features kept, a mark per method.
 
-    Parameters
-    ----------
-    table : DataFrame
-        Rows of `sparsekm.studies.yardstick.runner.run_seeds`: lines run from the lowest to the
-        highest value of any seed.
-    summary : DataFrame
-        As `sparsekm.studies.yardstick.published.set_beside` returns it: marks are means, rings
-        published errors.
-
-    Returns
-    -------
-    Figure
+    Lines run from the lowest to the highest value of any seed; marks are means, and rings are the
+    published errors that `set_beside` added to the summary.
     """
     names = list(dict.fromkeys(summary["data_set"]))
     methods = list(dict.fromkeys(summary["method"]))
@@ -46,7 +36,7 @@ def yardstick_figure(table: pd.DataFrame, summary: pd.DataFrame) -> Figure:
             left.plot(own["published_error"], places, **_marks(method, is_ring=True))
         _label(left, right, names, summary)
         handles = [
-            Line2D([], [], label=METHODS[method].title, **_marks(method)) for method in methods
+            Line2D([], [], label=method_look(method).title, **_marks(method)) for method in methods
         ]
         if summary["published_error"].notna().any():
             handles.append(Line2D([], [], label="ring: published", **_marks("", is_ring=True)))

@@ -24,23 +24,9 @@ _SIZE = ["n_available", "n_features", "n_clusters"]
 
 
 def read_published(file: str | Path) -> pd.DataFrame:
-    """Read the published error rates.
+    """Read the published error rates, ``data/paper/real_set_errors.csv``, and check each row.
 
-    Parameters
-    ----------
-    file : path
-        ``data/paper/real_set_errors.csv``.
-
-    Returns
-    -------
-    DataFrame
-        `COLUMNS`; recomputed is NaN where the method was not run again.
-
-    Raises
-    ------
-    ValueError
-        If a column is missing, a row has no source, an error is no share, a status is unknown, a
-        row is recomputed without a value or has one otherwise, or a cell is given twice.
+    The columns are `COLUMNS`; recomputed is NaN where the method was not run again.
     """
     table = pd.read_csv(file)
     missing = [name for name in COLUMNS if name not in table]
@@ -63,22 +49,10 @@ def read_published(file: str | Path) -> pd.DataFrame:
 
 
 def set_beside(summary: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
-    """Add the published error of the same method on the same set, and its status.
+    """Add the published error of the same method on the same set, and its status, if there is one.
 
     A set is the published one if its name begins with that name, whatever the case, and samples,
-    features and classes are as many.
-
-    Parameters
-    ----------
-    summary : DataFrame
-        As `sparsekm.studies.yardstick.summary.summarise` makes it.
-    published : DataFrame
-        As `read_published` reads it.
-
-    Returns
-    -------
-    DataFrame
-        `summary` with published_error and published_status, empty where there is none.
+    features and classes are as many. The columns are published_error and published_status.
     """
     known = {
         (line.method, line.n_samples, line.n_features, line.n_clusters): line

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,50 +20,23 @@ from sparsekm.tuning.gap_search import GapSearch
 from sparsekm.tuning.grid import default_sparsities
 
 
-@dataclass(frozen=True)
-class GapEffort:
-    """What is spent on a method that is tuned by the gap.
-
-    Attributes
-    ----------
-    n_sparsities : int
-    n_references : int
-    """
-
-    n_sparsities: int
-    n_references: int
-
-
 def run_seeds(
     file: str | Path,
     method: Method,
     seeds: Sequence[int],
     *,
     max_samples: int,
-    effort: GapEffort | None,
+    effort: Mapping[str, int],
     progress: Callable[[int, int], None] | None = None,
 ) -> pd.DataFrame:
-    """Run a method on a labelled set with every seed.
+    """Run a method on a labelled set with every seed, its `random_state`.
 
-    Parameters
-    ----------
-    file : path
-        An ``.npz`` with arrays X (samples x features) and y (classes); its stem names the set.
-    method : Method
-    seeds : sequence of int
-        Values of `random_state`.
-    max_samples : int
-        From a larger set so many samples are drawn, with each seed others.
-    effort : GapEffort or None
-        None serves methods that are not tuned by the gap.
-    progress : callable, optional
-        Called with the number of seeds done and their total.
+    The file is an ``.npz`` with arrays X (samples x features) and y (classes); its stem names the
+    set. From a larger set `max_samples` are drawn, with each seed others. `effort` is
+    ``n_sparsities`` and ``n_references`` of a method that is tuned by the gap.
 
-    Returns
-    -------
-    DataFrame
-        A row per seed: data_set, method, seed, n_available (samples in the file), n_samples
-        (used), n_features (that vary), n_clusters, and what `score_method` measures.
+    There is a row per seed: data_set, method, seed, n_available (samples in the file), n_samples
+    (used), n_features (that vary), n_clusters, and what `score_method` measures.
     """
     name = Path(file).stem
     rows = []
@@ -90,15 +62,12 @@ def run_seeds(
 
 
 def score_method(
-    data: StudyData, method: Method, effort: GapEffort | None, seed: int
+    data: StudyData, method: Method, effort: Mapping[str, int], seed: int
 ) -> dict[str, Any]:
     """Fit a method to a labelled set, and compare its clusters with the classes.
 
-    Returns
-    -------
-    dict
-        error (share of samples outside their class under the best matching of clusters to
-        classes), cer, ari, n_kept (features with a weight) and seconds (wall time of the fit).
+    Measured are error (share of samples outside their class under the best matching of clusters to
+    classes), cer, ari, n_kept (features with a weight) and seconds (wall time of the fit).
     """
     estimator = set_up(method, data.n_clusters, data.X.shape[1], effort, seed)
     start = time.perf_counter()
@@ -114,7 +83,7 @@ def score_method(
 
 
 def set_up(
-    method: Method, n_clusters: int, n_features: int, effort: GapEffort | None, seed: int
+    method: Method, n_clusters: int, n_features: int, effort: Mapping[str, int], seed: int
 ) -> BaseEstimator:
     """Make the estimator, inside a search where its sparsity is tuned by the gap.
 
@@ -125,8 +94,8 @@ def set_up(
         return estimator
     return GapSearch(
         estimator,
-        sparsities=default_sparsities(method.penalty, n_features, effort.n_sparsities),
-        n_references=effort.n_references,
+        sparsities=default_sparsities(method.penalty, n_features, effort["n_sparsities"]),
+        n_references=effort["n_references"],
         rule="auto",
         random_state=seed,
     )

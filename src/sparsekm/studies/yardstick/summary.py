@@ -11,20 +11,12 @@ BASELINE = "kmeans"
 
 
 def summarise(table: pd.DataFrame) -> pd.DataFrame:
-    """Average the seeds of every set and method.
+    """Average the seeds of every set and method, which `run_seeds` tabulates.
 
-    Parameters
-    ----------
-    table : DataFrame
-        Rows of `sparsekm.studies.yardstick.runner.run_seeds`.
-
-    Returns
-    -------
-    DataFrame
-        data_set, method, seeds; n_available, n_samples, n_features and n_clusters (the largest of
-        any seed: they differ only where samples are drawn); mean and standard deviation (ddof = 1,
-        NaN for a single seed) of error, cer, ari and n_kept; seconds, the median: the first fit of
-        a job also loads or compiles code.
+    The columns are data_set, method, seeds; n_available, n_samples, n_features and n_clusters (the
+    largest of any seed: they differ only where samples are drawn); mean and standard deviation
+    (ddof = 1, NaN for a single seed) of error, cer, ari and n_kept; seconds, the median: the first
+    fit of a job also loads or compiles code.
     """
     groups = table.groupby(["data_set", "method"], sort=False)
     summary = groups[_SIZES].max()
@@ -39,17 +31,9 @@ def summarise(table: pd.DataFrame) -> pd.DataFrame:
 def count_wins(summary: pd.DataFrame) -> pd.DataFrame:
     """Average every method over the sets, and count where it beats k-means and where it loses.
 
-    Parameters
-    ----------
-    summary : DataFrame
-        As `summarise` makes it.
-
-    Returns
-    -------
-    DataFrame
-        method, sets; means of error, cer, ari, and share (of the features kept); better, same and
-        worse: on how many sets the mean error is lower than that of k-means by half a sample or
-        more, neither, or higher. Without k-means these are empty.
+    The columns are method, sets; means of error, cer, ari, and share (of the features kept);
+    better, same and worse: on how many sets the mean error is lower than that of k-means by half a
+    sample or more, neither, or higher. Without k-means these are empty.
     """
     baseline = summary[summary["method"] == BASELINE].set_index("data_set")["error"]
     half = 0.5 / summary["n_samples"]

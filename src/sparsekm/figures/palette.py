@@ -1,0 +1,58 @@
+"""Colours and markers, and how each method appears: its title, colour, marker and line style.
+
+Colours are those of Okabe and Ito (but their yellow, which is faint on white) and, for methods,
+two dark ones of Tol, told apart by readers with any of the common colour-vision deficiencies;
+methods also differ in marker and line style, so that grey print loses nothing. Nothing that
+computes imports this: a new title or colour reruns no clustering.
+
+References
+----------
+M. Okabe, K. Ito (2008), Color universal design. https://jfly.uni-koeln.de/color/
+P. Tol (2021), Colour schemes. SRON/EPS/TN/09-002. https://sronpersonalpages.nl/~pault/
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+ORANGE, SKY, GREEN, BLUE, VERMILION, PURPLE = (
+    "#E69F00",
+    "#56B4E9",
+    "#009E73",
+    "#0072B2",
+    "#D55E00",
+    "#CC79A7",
+)
+BLACK, INDIGO, WINE = "#000000", "#332288", "#661100"
+GREY = "#555555"
+DROPPED = "#B4B4B4"
+INK = "#222222"
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+
+
+@dataclass(frozen=True)
+class MethodLook:
+    """How a method appears in every table and figure; `linestyle` is one of matplotlib's."""
+
+    title: str
+    color: str
+    marker: str
+    linestyle: str | tuple
+
+
+METHOD_LOOKS = {
+    "kmeans": MethodLook("k-means", GREY, "^", ":"),
+    "pca": MethodLook("PCA-k-means", SKY, "D", "-."),
+    "pgmm": MethodLook("Penalised mixture", PURPLE, "v", (0, (5, 1, 1, 1))),
+    "ifpca": MethodLook("IF-PCA", INDIGO, "<", (0, (1, 1))),
+    "scfs": MethodLook("SC-FS", WINE, ">", (0, (3, 1))),
+    "l1": MethodLook("ℓ₁-k-means", ORANGE, "s", "--"),
+    "l0": MethodLook("ℓ₀-k-means", BLUE, "o", "-"),
+    "sparse": MethodLook("Sparse k-means", BLACK, "*", "-"),
+}
+"""The methods of `sparsekm.pipeline.registry`, by name."""
+
+
+def method_look(method: str) -> MethodLook:
+    """Give a method's look; one that the registry does not have is grey and goes by its name."""
+    return METHOD_LOOKS.get(method) or MethodLook(method, GREY, "o", "-")

@@ -1,0 +1,156 @@
+"""Reading a matrix as AnnData writes it: HDF5 (``.h5ad``), or a folder of Zarr (``.zarr``)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from anndata.io import read_elem
+from scipy import sparse
+
+from sparsekm.io.input_error import reason_of
+from sparsekm.io.readers.contained_hdf5 import open_contained
+from sparsekm.io.readers.raw_matrix import (
+    MatrixError,
+    RawMatrix,
+    check_features,
+    check_labels,
+    check_relevant,
+    check_samples,
+    check_size,
+)
+from sparsekm.io.readers.value_blocks import collect_rows
+
+_METADATA = (".zarray", ".zgroup", ".zattrs", ".zmetadata", "zarr.json")
+# Those that only move and shrink bytes. Others, pickle foremost, can run what is in them.
+_CODECS = frozenset(
+    [
+        *("blosc", "bytes", "bz2", "crc32c", "delta", "fixedscaleoffset", "gzip", "lz4"),
+        *("sharding_indexed", "shuffle", "transpose", "vlen-array", "vlen-bytes", "vlen-utf8"),
+        *("zlib", "zstd"),
+    ]
+)
+
+
+def read_h5ad(file: str | Path, labels: str | None = None, layer: str | None = None) -> RawMatrix:
+    """Read and check a matrix; parameters and errors as of `reader.read_matrix`.
+
+    Sparse values are made dense, after a check of the size that this takes.
+    """
+    file = Path(file)
+    with open_contained(file, "anndata") as opened:
+        return _read(file, opened, labels, layer)
+
+
+def read_zarr(file: str | Path, labels: str | None = None, layer: str | None = None) -> RawMatrix:
+    """Read and check a matrix; parameters and errors as of `read_h5ad`."""
+    file = Path(file)
+    if not file.is_dir():
+        raise FileNotFoundError(f"{file}: no such folder.")
+    try:
+        import zarr
+
+        _check_store(file)
+        return _read(file, zarr.open_group(file, mode="r", use_consolidated=False), labels, layer)
+    except (MatrixError, MemoryError):
+        raise
+    except ModuleNotFoundError as error:
+        raise MatrixError(
+            f'{file}: Zarr stores are read by zarr. Install it: pip install "sparsekm[zarr]".'
+        ) from error
+    # A damaged store can fail anywhere inside zarr or anndata, with almost any error.
+    except Exception as error:
+        raise MatrixError(
+            f"{file}: not a whole .zarr store ({reason_of(error)}); it should be as anndata writes "
+            "it."
+        ) from error
+
+
+def _read(file: Path, opened: Any, labels: str | None, layer: str | None) -> RawMatrix:
+    name = "X" if layer is None else f"layers/{layer}"
+    if name not in opened:
+        layers = sorted(opened["layers"].keys()) if "layers" in opened else []
+        what = "X" if layer is None else f"layer={layer!r}"
+        raise MatrixError(f"{file}: {what} is not there. Set layer to one of {layers}.")
+    obs, var = (_read_frame(file, opened, part) for part in ("obs", "var"))
+    node = opened[name]
+    shape = tuple(int(length) for length in node.attrs.get("shape", getattr(node, "shape", ())))
+    if shape != (len(obs), len(var)):
+        raise MatrixError(
+            f"{file}: {name} has shape={shape}; it should be ({len(obs)}, {len(var)}), as obs and "
+            "var have it." + (" X looks transposed." if shape == (len(var), len(obs)) else "")
+        )
+    check_size(file, *shape)
+    if labels is not None and labels not in obs:
+        raise MatrixError(
+            f"{file}: labels={labels!r} should be one of the columns of obs: {list(obs.columns)}."
+            + (" It is one of var: X looks transposed." if labels in var else "")
+        )
+    features = check_features(file, var.index)
+    samples = check_samples(file, obs.index)
+    X, offset = collect_rows(file, _source(file, node), features)
+    return RawMatrix(
+        X=X,
+        offset=offset,
+        features=features,
+        samples=samples,
+        labels=None if labels is None else check_labels(file, labels, _values(obs[labels])),
+        relevant=check_relevant(file, var["relevant"].to_numpy()) if "relevant" in var else None,
+    )
+
+
+def _read_frame(file: Path, opened: Any, name: str) -> pd.DataFrame:
+    frame = read_elem(opened[name])
+    if not isinstance(frame, pd.DataFrame):
+        raise MatrixError(f"{file}: {name} is a {type(frame).__name__}; it should be a data frame.")
+    return frame
+
+
+def _values(column: pd.Series) -> np.ndarray:
+    values = column.to_numpy(dtype=object)
+    values[column.isna().to_numpy()] = None
+    return values
+
+
+def _source(file: Path, node: Any) -> Any:
+    """Give what rows can be taken of: the array itself, or a sparse matrix read whole."""
+    source = node
+    if not hasattr(node, "dtype"):
+        stored = read_elem(node)
+        # Conversions trust the indices: out of bounds, they would write anywhere in memory.
+        stored.check_format(full_check=True)
+        source = sparse.csr_array(stored)
+    if source.dtype.kind not in "fiub":
+        raise MatrixError(f"{file}: {node.name} has dtype={source.dtype}; it should be numeric.")
+    return source
+
+
+def _check_store(file: Path) -> None:
+    """Refuse links, and codecs that do more than to move and shrink bytes."""
+    for part in file.rglob("*"):
+        if part.is_symlink():
+            raise MatrixError(f"{file}: {part.relative_to(file)} is a link; nothing should be.")
+        if part.name in _METADATA:
+            strange = set(_codecs(json.loads(part.read_text(encoding="utf-8")))) - _CODECS
+            if strange:
+                raise MatrixError(
+                    f"{file}: {part.relative_to(file)} names the codecs {sorted(strange)}; it "
+                    f"should name none but {sorted(_CODECS)}."
+                )
+
+
+def _codecs(metadata: Any, inside: bool = False) -> Iterator[str]:
+    """Yield the names of codecs, wherever in the metadata of an array they stand."""
+    if isinstance(metadata, list):
+        for part in metadata:
+            yield from _codecs(part, inside)
+    elif isinstance(metadata, dict):
+        if inside:
+            yield from (str(metadata[key]) for key in ("id", "name") if key in metadata)
+        for key, part in metadata.items():
+            is_codec = key in ("codecs", "index_codecs", "filters", "compressor")
+            yield from _codecs(part, is_codec or (inside and key == "configuration"))
