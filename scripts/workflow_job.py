@@ -17,6 +17,7 @@ from pathlib import Path
 # environments made by conda, which cannot install the package from a relative path.
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
 
+from sparsekm.command.job_name import name_job
 from sparsekm.io.file_lock import lock_file
 
 _SECONDS_BETWEEN_LINES = 5
@@ -107,7 +108,7 @@ def run(main, snakemake) -> None:
     for library in ("OMP", "OPENBLAS", "MKL", "NUMBA"):
         os.environ[f"{library}_NUM_THREADS"] = str(snakemake.threads)
     log = Path(snakemake.log[0])
-    job = " ".join([snakemake.rule, *map(str, snakemake.wildcards)])
+    job = name_job(snakemake.rule, dict(snakemake.wildcards.items()))
     # On a full disk the line below is told, and nothing of logs that cannot be written.
     logging.raiseExceptions = False
     start = time.monotonic()

@@ -1,6 +1,7 @@
 """What is published: nothing but the project's files, and enough to run alone."""
 
 import os
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -86,7 +87,7 @@ def test_the_wheel_holds_packages_and_workflow_and_nothing_else(built, tracked):
 
 
 @pytest.fixture(scope="module")
-def alone(built, tmp_path_factory):
+def alone(built, kernels, project_root, tmp_path_factory):
     """Install the wheel where there is nothing else but what it depends on."""
     place = tmp_path_factory.mktemp("alone") / "env"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", place], check=True)
@@ -97,6 +98,14 @@ def alone(built, tmp_path_factory):
     (site,) = place.glob("lib/python*/site-packages")
     # The checkout itself is not among these: its own .pth is not followed from another one.
     (site / "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    # Kernels that were compiled from the same sources, else a minute's work. Numba takes them where
+    # the sources have the same time stamps.
+    sources = project_root / "src"
+    for kept in sources.rglob("*.nb[ic]"):
+        (site / kept.relative_to(sources)).parent.mkdir(exist_ok=True)
+        shutil.copy(kept, site / kept.relative_to(sources))
+    for source in sources.rglob("*.py"):
+        shutil.copystat(source, site / source.relative_to(sources))
     return python
 
 

@@ -14,6 +14,8 @@ from statistics import fmean, median
 from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
 
+from sparsekm.command.job_name import name_job
+
 # They name what is asked for, and do nothing.
 _TARGETS = ("all", "results", "total")
 _NOTHING_TO_DO = "Nothing to be done"
@@ -45,7 +47,7 @@ class LogHandler(LogHandlerBase):
                     rule: int(count) for rule, count in record.stats.items() if rule not in _TARGETS
                 }
             case LogEvent.JOB_INFO if record.rule_name in self.planned:
-                about = _describe(record.rule_name, record.wildcards)
+                about = name_job(record.rule_name, record.wildcards)
                 self.running[record.jobid] = record.rule_name, about, self.clock()
             case LogEvent.JOB_FINISHED if record.job_id in self.running:
                 self._tell_end(*self.running.pop(record.job_id))
@@ -67,27 +69,22 @@ class LogHandler(LogHandlerBase):
         line = f"{self.n_done:3d} of {total}  {about}: done in {_duration(seconds)}"
         if self.running:
             line += f"; now {', '.join(job[1] for job in self.running.values())}"
-        if self.n_done < total:
-            line += f"; about {_duration(self._seconds_left())} left"
+        left = {rule: count - len(self.durations[rule]) for rule, count in self.planned.items()}
+        n_like_others = sum(count for rule, count in left.items() if self.durations[rule])
+        # The first jobs say nothing about the others.
+        if self.n_done < total and 2 * n_like_others >= total - self.n_done:
+            line += f"; about {_duration(self._seconds_left(left))} left"
         _tell(line)
 
-    def _seconds_left(self) -> float:
-        """Estimate the time left, by how long jobs of each rule took so far."""
-        usual = median(map(fmean, self.durations.values()))
+    def _seconds_left(self, left: dict[str, int]) -> float:
+        """Estimate the time that the jobs left of each rule take, by those that have ended."""
+        usual = median(map(fmean, filter(None, self.durations.values())))
         work = 0.0
-        for rule, count in self.planned.items():
-            taken = self.durations.get(rule, [])
-            work += (count - len(taken)) * (fmean(taken) if taken else usual)
+        for rule, count in left.items():
+            taken = self.durations[rule]
+            work += count * (fmean(taken) if taken else usual)
         work -= sum(self.clock() - begin for _, _, begin in self.running.values())
         return max(work, 0) / max(len(self.running), 1)
-
-
-def _describe(rule: str, wildcards: dict[str, str]) -> str:
-    """Name a job for people, such as "tumours, l1: cluster path"."""
-    names = ", ".join(str(value) for key, value in wildcards.items() if key != "batch")
-    batch = f" {int(wildcards['batch']) + 1}" if "batch" in wildcards else ""
-    words = rule.replace("_", " ") + batch
-    return f"{names}: {words}" if names else words
 
 
 def _duration(seconds: float) -> str:

@@ -19,12 +19,12 @@ if __name__ == "__main__":
     class Files(list):
         normalised = f"{folder}/normalised.h5ad"
 
-    class Wildcards(list):
+    class Wildcards(dict):
         dataset = "cells"
 
     snakemake = SimpleNamespace(
         rule="normalise_matrix",
-        wildcards=Wildcards(["cells"]),
+        wildcards=Wildcards(dataset="cells"),
         threads=1,
         input=SimpleNamespace(matrix=source),
         output=Files([Files.normalised]),
@@ -60,7 +60,7 @@ def test_a_file_that_hangs_its_reader_ends_in_one_line(adopt, sound, tmp_path):
     (tmp_path / "m.h5ad").write_bytes(body)
     done = adopt(tmp_path / "m.h5ad")
     assert done.returncode == 1
-    start = f"ERROR in normalise_matrix cells: {tmp_path}/m.h5ad: the process that read it took"
+    start = f"ERROR in cells: normalise matrix: {tmp_path}/m.h5ad: the process that read it took"
     assert done.stderr.startswith(start)
     assert "too long; its limits are 2048 MiB of memory and 5 s" in done.stderr
     assert done.stderr.count("\n") == 1

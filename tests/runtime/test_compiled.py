@@ -25,7 +25,7 @@ def outer(x):
 # A caller beside the inner kernel's folder, and one in another room, each called as a user would.
 CALLERS = ("cluster/search", "baselines")
 RUN = "; ".join(
-    f"from tiny.{folder.replace('/', '.')}.outer import outer; print(outer(1))"
+    f"from tiny.{folder.replace('/', '.')}.outer import outer; print(outer({{x}}))"
     for folder in CALLERS
 )
 
@@ -60,13 +60,25 @@ def run_callers(request, tmp_path):
     else:
         kept = tmp_path / "tiny"
 
-    def call():
-        done = subprocess.run(
-            [sys.executable, "-c", RUN], env=environment, capture_output=True, text=True
+    def begin(x):
+        return subprocess.Popen(
+            [sys.executable, "-c", RUN.format(x=x)],
+            env=environment | {"NUMBA_DEBUG_CACHE": "1"},
+            stdout=subprocess.PIPE,
+            text=True,
         )
-        assert done.returncode == 0, done.stderr
-        return [int(line) for line in done.stdout.split()]
 
+    def end(process):
+        lines = process.communicate()[0].splitlines()
+        assert process.returncode == 0
+        call.n_compiled += sum(line.startswith("[cache] data saved to") for line in lines)
+        return [float(line) for line in lines if not line.startswith("[cache]")]
+
+    def call(*values):
+        started = [begin(x) for x in values or (1,)]
+        return [value for process in started for value in end(process)]
+
+    call.n_compiled = 0
     call.root = tmp_path
     call.kept = lambda: {
         file.relative_to(kept): file.read_bytes() for file in kept.rglob("*.nb[ic]")
@@ -86,6 +98,14 @@ def test_kernels_of_the_same_sources_are_not_compiled_again(run_callers):
     kept = run_callers.kept()
     run_callers()
     assert run_callers.kept() == kept
+
+
+def test_processes_that_start_together_compile_each_kernel_once_and_keep_it(run_callers):
+    assert run_callers(1, 1.5, 1, 1.5) == [20, 20, 25, 25] * 2
+    # The inner kernel and two outer ones, for integers and for other numbers.
+    assert run_callers.n_compiled == 6
+    run_callers(1, 1.5)
+    assert run_callers.n_compiled == 6
 
 
 def test_kernels_of_other_sources_stay_as_they_are(run_callers):

@@ -19,7 +19,7 @@ def progress(project_root, monkeypatch, now):
     spec = importlib.util.spec_from_file_location("workflow_job_of_the_test", file)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    return module.Progress("retrieve_atlas P4", clock=lambda: now[0])
+    return module.Progress("P4: retrieve atlas", clock=lambda: now[0])
 
 
 def lines(capsys):
@@ -39,7 +39,7 @@ def test_the_time_left_follows_from_the_pace_of_the_last_minute(progress, now, c
     told = lines(capsys)
     assert 80 < len(told) < 110
     # 492 grids at half a second each, rounded up.
-    assert told[50] == "retrieve_atlas P4: 1508 of 2000 grids done, about 5 min left"
+    assert told[50] == "P4: retrieve atlas: 1508 of 2000 grids done, about 5 min left"
     assert told[-2].endswith("about a minute left")
 
 

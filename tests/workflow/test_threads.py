@@ -31,7 +31,7 @@ def test_what_a_script_calls_has_the_threads_of_its_rule(
         found.append((count_threads(None), os.environ["OMP_NUM_THREADS"]))
 
     job = SimpleNamespace(
-        threads=n_threads, log=[tmp_path / "job.log"], rule="cluster_path", wildcards=[], output=[]
+        threads=n_threads, log=[tmp_path / "job.log"], rule="cluster_path", wildcards={}, output=[]
     )
     module.run(main, job)
     assert found == [(n_threads, str(n_threads))]

@@ -149,26 +149,26 @@ def damage(root):
     cut(root / "cut.h5ad")
     return {
         "data/E11.5/expression.h5ad": (
-            f"assemble_expression E11.5: data/raw/E11.5/energy/{grid.name}: should be a complete "
+            f"E11.5: assemble expression: data/raw/E11.5/energy/{grid.name}: should be a complete "
             "zip archive (File is not a zip file). Delete data/raw/E11.5/manifest.csv and run "
             "again: the age is fetched anew."
         ),
         "results/cells/kmeans/tuned.h5": (
-            "select_fit cells kmeans: results/cells/kmeans/path.h5: truncated or damaged ("
+            "cells, kmeans: select fit: results/cells/kmeans/path.h5: truncated or damaged ("
         ),
         "data/tumours/normalised.h5ad": (
-            "normalise_matrix tumours: tumours.csv: labels 'kind' are known for 0 of 24 samples; "
+            "tumours: normalise matrix: tumours.csv: labels 'kind' are known for 0 of 24 samples; "
             "they should be for at least 2, or be left out. (log: logs/normalise_matrix/"
             "tumours.log)"
         ),
         "data/species/normalised.h5ad": (
-            "normalise_matrix species: species.csv: labels='species' should be one of its columns ["
+            "species: normalise matrix: species.csv: labels='species' should be one of its columns"
         ),
         "data/ragged/normalised.h5ad": (
-            "normalise_matrix ragged: ragged.npz: y has shape=(23,); it should be (24,), one value "
-            "for each sample."
+            "ragged: normalise matrix: ragged.npz: y has shape=(23,); it should be (24,), one "
+            "value for each sample."
         ),
-        "data/cut/normalised.h5ad": ("normalise_matrix cut: cut.h5ad: not a whole .h5ad file ("),
+        "data/cut/normalised.h5ad": ("cut: normalise matrix: cut.h5ad: not a whole .h5ad file ("),
     }
 
 

@@ -4,13 +4,16 @@ A kernel holds the code of the kernels it calls, but Numba looks only at the ker
 decide whether one kept on disk is still good. Here the files of a kept kernel are named after all
 the sources it can hold: those of its own folder, of `cluster` and of `runtime`. Edited sources look
 for other files, in whatever folder Numba keeps them, so an old kernel is never found and none is
-removed.
+removed. Processes that start together compile each kernel once: one compiles, the others wait.
 """
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Callable
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from functools import cache
 from hashlib import sha256
 from inspect import getfile
@@ -18,7 +21,14 @@ from pathlib import Path
 
 from numba import njit
 from numba.core.caching import CompileResultCacheImpl, FunctionCache
+from numba.core.compiler_lock import global_compiler_lock
 from numba.core.types import BaseNamedTuple
+
+try:
+    import fcntl
+except ImportError:
+    # Windows: nobody waits.
+    fcntl = None
 
 _SHARED_FOLDERS = tuple(Path(__file__).parents[1] / room for room in ("cluster", "runtime"))
 
@@ -58,13 +68,58 @@ class _KernelCache(FunctionCache):
         """Keep a kernel, unless it holds the code of a penalty from other folders."""
         classes = [given.instance_class for given in sig if isinstance(given, BaseNamedTuple)]
         if all(self._impl.covers(cls) for cls in classes):
-            super().save_overload(sig, data)
+            # Two processes that keep two kernels of a function at once would give both one name.
+            with self.alone(""):
+                super().save_overload(sig, data)
+
+    @contextmanager
+    def alone(self, sig) -> Iterator[None]:
+        """Wait until no other process compiles this kernel; then others wait for this one.
+
+        A kernel's lock is one byte of a file beside the kept kernels. Its caller holds another byte
+        meanwhile: since calls form no circle, and Numba compiles in one thread at a time, no two
+        processes wait for each other.
+        """
+        file = _open_locks(self.cache_path)
+        byte = zlib.crc32(f"{self._impl.filename_base} {sig}".encode())
+        _lock(file, "LOCK_EX", byte)
+        try:
+            yield
+        finally:
+            _lock(file, "LOCK_UN", byte)
+
+
+@cache
+def _open_locks(folder: str) -> int | None:
+    """Open a folder's file of locks, once: closing any opening would end all locks on it."""
+    try:
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        return os.open(f"{folder}/compiling.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    except OSError:
+        return None
+
+
+def _lock(file: int | None, kind: str, byte: int) -> None:
+    """Lock a byte or release it; where there are no locks, processes may compile the same."""
+    if file is not None and fcntl is not None:
+        with suppress(OSError):
+            fcntl.lockf(file, getattr(fcntl, kind), 1, byte)
+
+
+def _one_at_a_time(compile_signature: Callable, kept: _KernelCache) -> Callable:
+    def compile_alone(sig):
+        # Numba's own lock first, so that one thread of a process waits for other processes.
+        with global_compiler_lock, kept.alone(sig):
+            return compile_signature(sig)
+
+    return compile_alone
 
 
 def _compiler(**options) -> Callable[[Callable], Callable]:
     def compile_kernel(function: Callable) -> Callable:
         kernel = njit(nogil=True, **options)(function)
         kernel._cache = _KernelCache(function)
+        kernel.compile = _one_at_a_time(kernel.compile, kernel._cache)
         return kernel
 
     return compile_kernel

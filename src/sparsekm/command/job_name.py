@@ -1,0 +1,21 @@
+"""What a job of the workflow is called in all that people read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+
+def name_job(rule: str, wildcards: Mapping[str, str]) -> str:
+    """Name a job for people.
+
+    Examples
+    --------
+    >>> name_job("cluster_path", {"dataset": "tumours", "method": "l1"})
+    'tumours, l1: cluster path'
+    >>> name_job("resample_path", {"dataset": "tumours", "method": "sparse", "batch": "0"})
+    'tumours, sparse: resample path 1'
+    """
+    names = ", ".join(str(value) for key, value in wildcards.items() if key != "batch")
+    batch = f" {int(wildcards['batch']) + 1}" if "batch" in wildcards else ""
+    words = rule.replace("_", " ") + batch
+    return f"{names}: {words}" if names else words
