@@ -34,10 +34,6 @@ def _offer_to_empty_pools(self) -> Iterator[tuple[np.ndarray, int]]:
             yield labels, place
 
 
-def _leave(self, ends, objectives, places) -> None:
-    """Leave what was climbed to as it is."""
-
-
 def _one_sample(n_samples: int, smallest: int) -> list[int]:
     return [size for size in (smallest,) if size < n_samples] + [n_samples]
 
@@ -60,7 +56,7 @@ FEW = {
 }
 MANY = {
     "as it is": [],
-    "clusters never merge and split": [(search.Search, "_regroup", _leave)],
+    "clusters never merge and split": [(local_search, "REGROUPING_GAIN", np.inf)],
     "no fresh starts on other features": [(search, "RESTARTED", 0.0)],
     "twice as many fresh starts": [(search, "RESTARTED", 0.6)],
     "no second sample": [(path, "_sample_sizes", _one_sample)],

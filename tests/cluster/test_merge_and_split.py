@@ -2,8 +2,9 @@
 
 import numpy as np
 
+from sparsekm.cluster.kmeans.climb import climb
 from sparsekm.cluster.kmeans.exchange import between_clusters, centre, exchange_until_stable
-from sparsekm.cluster.kmeans.merge_and_split import merge_and_split, regroup, split_each
+from sparsekm.cluster.kmeans.merge_and_split import merge_and_split, split_each
 from sparsekm.cluster.kmeans.restart import restart
 from sparsekm.cluster.weight_step import TopFeatures
 
@@ -83,17 +84,17 @@ def test_clusters_too_small_for_two_halves_are_not_split():
     assert np.all(np.isfinite(split_each(X, labels, centers, sizes, 1, halves)))
 
 
-def test_clusters_are_regrouped_under_their_own_weights():
+def test_a_climb_merges_and_splits_under_the_weights_of_its_partition():
     """Features that the partition lets keep decide; loud ones that it drops do not."""
     rng = np.random.default_rng(4)
     X = blobs(rng)
     rows = np.hstack([X, 8 * rng.standard_normal((60, 3))])
     rows -= rows.mean(axis=0)
-    labels, by_hand = stuck_labels(X), stuck_labels(X)
-    regroup(rows, labels, 3, TopFeatures(2), 1)
-    merge_and_split(np.ascontiguousarray(rows[:, :2]), by_hand, 3, 1)
-    np.testing.assert_array_equal(labels, by_hand)
+    labels, exchanged = stuck_labels(X), stuck_labels(X)
+    climb(rows, labels, 3, TopFeatures(2), 1, 0.0, 0.0)
     assert are_blobs(labels)
+    climb(rows, exchanged, 3, TopFeatures(2), 1, 0.0, np.inf)
+    assert not are_blobs(exchanged)
 
 
 def test_a_restart_uses_the_features_of_the_clusters_drawn():

@@ -149,25 +149,32 @@ def _search(X, partition, weight_steps, effort, seeds, labels, progress, objecti
         larger = X if size > most_exchanged else X.take(chosen)
         # All samples hold the guard; a share of them holds its share of it.
         step = replace(partition, min_size=max(1, partition.min_size * size // X.n_samples))
-        handed_on = []
-        if search is not None:
+        first, handed_on = search is None, []
+        if not first:
             # Climbing from several costs most on all samples.
             ranks = range(1 if larger is X else HANDED_ON)
-            handed_on = [_extend_pools(search, sample, larger, step, rank) for rank in ranks]
-        climber = (BatchClimb if larger is X else ExchangeClimb)(larger, step, weight_steps)
+            handed_on = [
+                _extend_pools(search, sample, larger, step, len(weight_steps), rank)
+                for rank in ranks
+            ]
+        # The search on the smallest sample, the cheapest, goes beyond the sparsities asked for.
+        denser = weight_steps[-1].denser(X.n_features) if first and many else []
+        climber = (BatchClimb if larger is X else ExchangeClimb)(
+            larger, step, [*weight_steps, *denser]
+        )
         # The sample before, and all that was kept of it, go.
-        search, sample = Search(climber, effort.n_init, rng), larger
-        if not handed_on:
+        search, sample = Search(climber, effort.n_init, rng, first=first), larger
+        if first:
             search.start()
         for starts, places in handed_on:
             search.climb(starts, places)
         if labels is not None:
             search.climb_everywhere(labels[chosen])
         n_iter += search.evolve(effort.max_iter, report)
-        if not handed_on:
-            first = np.maximum.accumulate(search.best_objectives)
+        if first:
+            reached = np.maximum.accumulate(search.best_objectives[: len(weight_steps)])
             if many and objectives_only:
-                return [], first
+                return [], reached
     if isinstance(search.climber, BatchClimb):
         fits = [search.climber.fit(best, i, n_iter) for i, best in enumerate(search.best)]
     else:
@@ -182,7 +189,7 @@ def _search(X, partition, weight_steps, effort, seeds, labels, progress, objecti
         for fit, ended in zip(fits, search.ended, strict=True)
     ]
     fits = share_partitions(X, partition.exact, weight_steps, fits)
-    return fits, first if many else np.array([fit.objective for fit in fits])
+    return fits, reached if many else np.array([fit.objective for fit in fits])
 
 
 def _sample_sizes(n_samples: int, smallest: int) -> list[int]:
@@ -190,9 +197,9 @@ def _sample_sizes(n_samples: int, smallest: int) -> list[int]:
     return [size for size in (smallest, GROWTH * smallest) if size < n_samples] + [n_samples]
 
 
-def _extend_pools(search, sample, X, partition, rank) -> tuple[np.ndarray, np.ndarray]:
-    """Extend a partition of every pool from a sample to X; return them and their places."""
-    places = [i for i, pool in enumerate(search.pools) if len(pool) > rank]
+def _extend_pools(search, sample, X, partition, n_places, rank) -> tuple[np.ndarray, np.ndarray]:
+    """Extend a partition of the first pools from a sample to X; return them and their places."""
+    places = [i for i, pool in enumerate(search.pools[:n_places]) if len(pool) > rank]
     starts = np.empty((len(places), X.n_samples), search.dtype)
     for start, i in zip(starts, places, strict=True):
         labels = search.pools[i].ranked(rank).astype(np.int32)

@@ -20,6 +20,8 @@ from sparsekm.runtime.compiled import compiled
 # are rounding, and a threshold among them would be one too.
 TIE = 1e-9
 ROUNDING = 1e-12
+# A search that ends at few features goes on at so many times as many, and so on.
+STRIDE = 3
 
 
 class WeightStep(Protocol):
@@ -47,6 +49,13 @@ class CompiledStep:
     def keeps_all(self, n_features: int) -> bool:
         """Return whether every weight is one, whatever the scores."""
         return False
+
+    def denser(self, n_features: int) -> list[CompiledStep]:
+        """Return the same penalty at sparsities that let more and more features in.
+
+        The search for one sparsity finds better partitions along with these.
+        """
+        return []
 
     def weigh(self, scores: np.ndarray) -> np.ndarray:
         """Return the best weights, shape (n_features,), for the scores a_j >= 0."""
@@ -87,6 +96,10 @@ class TopFeatures(CompiledStep, NamedTuple("TopFeatures", [("bound", float)])):
         """Return whether there is room for every feature."""
         return self.bound >= n_features
 
+    def denser(self, n_features):
+        """Return multiples of the number of features."""
+        return [TopFeatures(bound) for bound in _multiples(self.bound, STRIDE, n_features)]
+
 
 class SoftThreshold(CompiledStep, NamedTuple("SoftThreshold", [("bound", float)])):
     r"""Unit l2 norm and l1 norm at most `bound`: the scores, soft-thresholded and scaled.
@@ -103,6 +116,20 @@ class SoftThreshold(CompiledStep, NamedTuple("SoftThreshold", [("bound", float)]
     def weigh_into(self, scores, support, values):
         """Keep the scores above the threshold."""
         return _soft_threshold(scores, self.bound, support, values)
+
+    def denser(self, n_features):
+        """Return multiples of the bound; that many features of equal weight grow by its square."""
+        largest = n_features**0.5
+        return [SoftThreshold(bound) for bound in _multiples(self.bound, STRIDE**0.5, largest)]
+
+
+def _multiples(bound, factor, largest) -> list[float]:
+    """Return `bound` times the powers of `factor` below `largest`."""
+    multiples = []
+    while bound * factor < largest:
+        bound *= factor
+        multiples.append(bound)
+    return multiples
 
 
 PENALTIES: dict[str, Callable[..., CompiledStep]] = {"l0": TopFeatures, "l1": SoftThreshold}

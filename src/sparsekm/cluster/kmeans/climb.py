@@ -1,8 +1,8 @@
 """The compiled local search on few samples: weights and partition improved together.
 
 One round takes the weight step at the current partition and then *one* sweep of exchange moves
-under those weights, instead of a whole k-means between two weight steps. Both can only raise the
-objective, so the climb ends at a partition that no single exchange improves under its own weights.
+under those weights, instead of a whole k-means between two weight steps. Where sweeps gain little,
+clusters merge and split. Nothing lowers the objective.
 """
 
 from __future__ import annotations
@@ -10,11 +10,12 @@ from __future__ import annotations
 import numpy as np
 
 from sparsekm.cluster.kmeans.exchange import centre, exchange_sweep, pack, repair_sizes
+from sparsekm.cluster.kmeans.merge_and_split import merge_and_split
 from sparsekm.runtime.compiled import compiled
 
 
 @compiled
-def climb(rows, labels, n_clusters, weight_step, min_size, gain):
+def climb(rows, labels, n_clusters, weight_step, min_size, gain, regrouping_gain):
     """Improve `labels` in place; return the objective.
 
     Parameters
@@ -26,7 +27,9 @@ def climb(rows, labels, n_clusters, weight_step, min_size, gain):
     n_clusters, min_size : int
     weight_step : CompiledStep
     gain : float
-        A round that raises the objective by no more than this share is the last.
+        Share of the objective that a round must gain for another sweep.
+    regrouping_gain : float
+        Share that must have been gained since clusters merged and split for them to do so again.
     """
     n, p = rows.shape
     scores = np.empty(p)
@@ -39,19 +42,30 @@ def climb(rows, labels, n_clusters, weight_step, min_size, gain):
     sum_rows(rows, labels, sums, sizes)
     score(sums, sizes, n, scores)
     before_round = 0.0
+    # Of two clusters none is left to split.
+    regrouped = 0.0 if n_clusters > 2 else np.inf
     while True:
         size = weight_step.weigh_into(scores, support, values)
         objective = weighted_sum(scores, support[:size], values[:size])
-        if objective <= before_round * (1.0 + gain):
+        settled = objective <= before_round * (1.0 + gain)
+        due = objective > regrouped + regrouping_gain * objective
+        if settled and not due:
             return objective
         before_round = objective
         before[:] = labels
         packed = np.empty((n, size))
-        centers = np.empty((n_clusters, size))
         pack(rows, support[:size], np.sqrt(values[:size]), packed)
-        centre(packed, labels, centers, sizes)
-        if exchange_sweep(packed, labels, centers, sizes, min_size) == 0:
-            return objective
+        if not settled:
+            centers = np.empty((n_clusters, size))
+            centre(packed, labels, centers, sizes)
+            settled = exchange_sweep(packed, labels, centers, sizes, min_size) == 0
+        if settled:
+            if not due:
+                return objective
+            regrouped = objective
+            sizes = merge_and_split(packed, labels, n_clusters, min_size)
+            if np.array_equal(labels, before):
+                return objective
         shift(rows, before, labels, sums)
         score(sums, sizes, n, scores)
 

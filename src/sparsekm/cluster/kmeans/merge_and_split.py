@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from sparsekm.cluster.kmeans.climb import fill_short_clusters, pack_kept, score, sum_rows
 from sparsekm.cluster.kmeans.exchange import (
     between_clusters,
     centre,
@@ -27,30 +26,8 @@ SMALLEST_GAIN = 1e-4
 
 
 @compiled
-def regroup(rows, labels, n_clusters, weight_step, min_size):
-    """Merge and split clusters under the weights that their partition asks for.
-
-    Parameters
-    ----------
-    rows : float64 array (n_samples, n_features)
-    labels : int32 array (n_samples,)
-        Overwritten; the same where no move gains.
-    n_clusters : int
-    weight_step : CompiledStep
-    min_size : int
-    """
-    scores = np.empty(rows.shape[1])
-    sums = np.empty((n_clusters, rows.shape[1]))
-    sizes = np.empty(n_clusters, np.int64)
-    fill_short_clusters(rows, labels, sizes, n_clusters, min_size)
-    sum_rows(rows, labels, sums, sizes)
-    score(sums, sizes, rows.shape[0], scores)
-    merge_and_split(pack_kept(rows, scores, weight_step), labels, n_clusters, min_size)
-
-
-@compiled
 def merge_and_split(packed, labels, n_clusters, min_size):
-    """Merge and split clusters while that gains; a few sweeps follow every move.
+    """Merge and split clusters while that gains, with a few sweeps after every move; return sizes.
 
     Parameters
     ----------
@@ -70,7 +47,7 @@ def merge_and_split(packed, labels, n_clusters, min_size):
         gains = split_each(packed, labels, centers, sizes, min_size, halves)
         first, second, third = best_move(centers, sizes, gains)
         if third < 0:
-            return
+            return sizes
         before[:] = labels
         for i in range(n):
             if labels[i] == second:
@@ -86,7 +63,8 @@ def merge_and_split(packed, labels, n_clusters, min_size):
         if gained <= objective * (1.0 + SMALLEST_GAIN):
             if gained < objective:
                 labels[:] = before
-            return
+                centre(packed, labels, centers, sizes)
+            return sizes
         objective = gained
 
 

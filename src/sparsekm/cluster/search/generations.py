@@ -21,6 +21,8 @@ from sparsekm.cluster.search.pool import Pool, partition_key
 # Climbs of a search with n_init = 1 are this number over the square root of n_samples * n_clusters
 # * n_features, times the fourth root of the number of sparsities: they help each other.
 EFFORT = 34_000
+# A search that goes on with more samples makes this share of so many for every sparsity.
+LATER_SHARE = 0.15
 # Smaller data get no more climbs than data of this size: more of them find nothing more.
 SMALLEST_SIZE = 10_000
 # The share of them that starts take, and the generations that suffice for all of them.
@@ -32,8 +34,6 @@ CAPACITY = 10
 MUTATION = 0.05
 # The share of children that start afresh on other features, in place of being crossed.
 RESTARTED = 0.3
-# Smallest gain of merged and split clusters, as a share of the objective, worth another move.
-REGROUPING_GAIN = 1e-3
 # A gain must be more than rounding.
 RELATIVE_GAIN = 1e-12
 
@@ -48,10 +48,17 @@ class Search:
     n_init : int
         Scales the number of climbs.
     rng : numpy.random.Generator
+    first : bool
+        Whether the search begins here, or goes on from where one on fewer samples ended.
     """
 
     def __init__(
-        self, climber: ExchangeClimb | BatchClimb, n_init: int, rng: np.random.Generator
+        self,
+        climber: ExchangeClimb | BatchClimb,
+        n_init: int,
+        rng: np.random.Generator,
+        *,
+        first: bool = True,
     ) -> None:
         self.climber = climber
         self.n_clusters = climber.partition.n_clusters
@@ -60,7 +67,8 @@ class Search:
         self.rng = rng
         n_samples, n_features, self.n_places = climber.shape
         size = max(float(n_samples) * n_features * self.n_clusters, SMALLEST_SIZE)
-        self.n_climbs = n_init * EFFORT / np.sqrt(size) * self.n_places**0.25
+        share = self.n_places**0.25 if first else LATER_SHARE * self.n_places
+        self.n_climbs = n_init * EFFORT / np.sqrt(size) * share
         self.n_children = int(np.ceil(self.n_climbs / GENERATIONS))
         self.pools = [Pool(self.n_clusters, CAPACITY) for _ in range(self.n_places)]
         self.climbed = 0
@@ -81,7 +89,6 @@ class Search:
             return
         ends, objectives = self.climber.climb(starts.astype(self.dtype, copy=False), places)
         self.climbed += len(starts)
-        self._regroup(ends, objectives, places)
         for labels, place, objective in zip(ends, places, objectives, strict=True):
             self.pools[place].add(labels, objective)
 
@@ -117,21 +124,6 @@ class Search:
     def best_objectives(self) -> np.ndarray:
         """Their objectives."""
         return np.array([pool.best_objective for pool in self.pools])
-
-    def _regroup(self, ends, objectives, places) -> None:
-        """Merge and split clusters of what is new, and climb on, as long as that gains."""
-        new = [not self.pools[i].holds(labels) for labels, i in zip(ends, places, strict=True)]
-        rest = np.flatnonzero(new)
-        while len(rest):
-            moved = self.climber.regroup(ends[rest], places[rest])
-            changed = np.any(moved != ends[rest], axis=1)
-            rest = rest[changed]
-            if not len(rest):
-                return
-            reached, values = self.climber.climb(moved[changed], places[rest])
-            better = values > objectives[rest] * (1.0 + REGROUPING_GAIN)
-            rest = rest[better]
-            ends[rest], objectives[rest] = reached[better], values[better]
 
     def _climb_pairs(self, pairs) -> None:
         pairs = list(pairs)

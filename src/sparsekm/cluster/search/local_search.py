@@ -12,7 +12,6 @@ import numpy as np
 
 from sparsekm.cluster.alternation import Fit, alternate, weigh_partition, weigh_scores
 from sparsekm.cluster.kmeans.climb import climb
-from sparsekm.cluster.kmeans.merge_and_split import regroup
 from sparsekm.cluster.kmeans.restart import restart
 from sparsekm.cluster.kmeans.seeding import seed_by_neighbourhoods
 from sparsekm.cluster.matrices.embedding import embed_samples
@@ -28,6 +27,8 @@ from sparsekm.runtime.threads import run_in_slices
 NEIGHBOURHOOD = 15
 # A round of a climb that gains no more than this share of the objective is the last.
 CLIMB_GAIN = 3e-4
+# Clusters that merge and split must gain this share of the objective to do so again.
+REGROUPING_GAIN = 1e-3
 
 
 class ExchangeClimb:
@@ -43,7 +44,6 @@ class ExchangeClimb:
     def __init__(
         self, X: CentredMatrix, partition: KMeansPartition, weight_steps: Sequence[CompiledStep]
     ) -> None:
-        self.X = X
         self.X = X
         self.rows = X.rows
         self.partition = partition
@@ -83,25 +83,15 @@ class ExchangeClimb:
 
         return self._each(work, labels, places)
 
-    def regroup(self, labels: np.ndarray, places: np.ndarray) -> np.ndarray:
-        """Return partitions with clusters merged and split, where that gains."""
-        n_clusters, min_size = self.partition.n_clusters, self.partition.min_size
-        # Of two clusters none is left to split.
-        if n_clusters == 2:
-            return labels
-
-        def work(rows, weight_step, grouped, b) -> None:
-            regroup(rows, grouped, n_clusters, weight_step, min_size)
-
-        return self._each(work, labels, places)
-
     def climb(self, starts: np.ndarray, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Climb from `starts`, each at the sparsity of its place; return labels and objectives."""
         objectives = np.empty(len(starts))
         n_clusters, min_size = self.partition.n_clusters, self.partition.min_size
 
         def work(rows, weight_step, labels, b) -> None:
-            objectives[b] = climb(rows, labels, n_clusters, weight_step, min_size, CLIMB_GAIN)
+            objectives[b] = climb(
+                rows, labels, n_clusters, weight_step, min_size, CLIMB_GAIN, REGROUPING_GAIN
+            )
 
         return self._each(work, starts, places), objectives
 
@@ -141,10 +131,6 @@ class BatchClimb:
 
     def restart(self, labels: np.ndarray, places: np.ndarray, draws: np.ndarray) -> np.ndarray:
         """Return the partitions as they are: fresh starts were made on a sample."""
-        return labels
-
-    def regroup(self, labels: np.ndarray, places: np.ndarray) -> np.ndarray:
-        """Return the partitions as they are: clusters were merged and split on a sample."""
         return labels
 
     def climb(self, starts: np.ndarray, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import insort
 from hashlib import sha256
 
 import numpy as np
@@ -27,22 +28,19 @@ class Pool:
     def __init__(self, n_clusters: int, capacity: int) -> None:
         self.n_clusters = n_clusters
         self.capacity = capacity
-        self._members: dict[bytes, tuple[float, np.ndarray]] = {}
+        # Best first, by objective and key.
+        self._ranked: list[tuple[float, bytes, np.ndarray]] = []
 
     def __len__(self) -> int:
-        return len(self._members)
+        return len(self._ranked)
 
     def add(self, labels: np.ndarray, objective: float) -> None:
         """Take a partition in, unless it is known."""
         labels = canonical_labels(labels, self.n_clusters)
-        self._members[partition_key(labels)] = (objective, labels)
-        if len(self._members) > self.capacity:
-            weakest = min(self._members, key=lambda key: (self._members[key][0], key))
-            del self._members[weakest]
-
-    def holds(self, labels: np.ndarray) -> bool:
-        """Whether a partition is among them, however its clusters are named."""
-        return partition_key(canonical_labels(labels, self.n_clusters)) in self._members
+        key = partition_key(labels)
+        if not any(key == known for _, known, _ in self._ranked):
+            insort(self._ranked, (-objective, key, labels), key=lambda member: member[:2])
+            del self._ranked[self.capacity :]
 
     def draw(self, rng: np.random.Generator) -> np.ndarray:
         """Return one of the partitions, each as likely as the others."""
@@ -56,9 +54,8 @@ class Pool:
     @property
     def best_objective(self) -> float:
         """The largest objective."""
-        return max(objective for objective, _ in self._members.values())
+        return -self._ranked[0][0]
 
     def ranked(self, rank: int) -> np.ndarray:
         """Return the best partition for rank 0, the next for 1, and so on."""
-        ranked = sorted(self._members.items(), key=lambda item: (-item[1][0], item[0]))
-        return ranked[rank][1][1]
+        return self._ranked[rank][2]
