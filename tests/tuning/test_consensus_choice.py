@@ -78,6 +78,17 @@ def test_discoveries_are_those_of_scipys_analysis_of_variance(n_clusters, scale,
     assert len(counts) == 3
 
 
+def test_of_many_samples_a_discovery_is_a_medium_effect_at_least(seed):
+    # 2,000 samples in halves: a shift by d of unit noise explains d^2 / (4 + d^2) of the variance.
+    rng = np.random.default_rng(seed)
+    labels = np.repeat([0, 1], 1000)
+    shifts = np.repeat([0.0, 0.2, 0.3, 0.7, 1.0], 20)
+    X = rng.standard_normal((2000, 100)) + shifts * labels[:, None]
+    assert oneway_count(X, labels) >= 80
+    # .3 explains 2.2 %, .7 explains 10.9 %.
+    assert count_discoveries(X, labels) == 40
+
+
 def test_noise_has_hardly_any_discovery_and_at_least_one_is_counted(seed):
     rng = np.random.default_rng(seed)
     labels = np.arange(40) % 2

@@ -53,6 +53,11 @@ LITERATURE = {
         "IEEE Transactions on Pattern Analysis and Machine Intelligence 27:835–850, 2005.",
         "10.1109/TPAMI.2005.113",
     ),
+    "vote": Reference(
+        "S. Dudoit, J. Fridlyand. Bagging to improve the accuracy of a clustering procedure. "
+        "Bioinformatics 19:1090–1099, 2003.",
+        "10.1093/bioinformatics/btg038",
+    ),
     "stability": Reference(
         "N. Meinshausen, P. Bühlmann. Stability selection. Journal of the Royal Statistical "
         "Society B 72:417–473, 2010.",

@@ -30,6 +30,9 @@ SAME_SEPARATION = 0.04
 FAR_BETTER_SEPARATION = 0.1
 # Share of features without any difference between the clusters among those that are counted.
 FALSE_DISCOVERIES = 0.1
+# Of many samples every difference is beyond chance: one that counts explains at least this share of
+# a feature's variance, a medium effect by the convention of Cohen (1988), f = .25.
+MEDIUM_EFFECT = 0.25**2 / (1 + 0.25**2)
 N_FITS = 12
 # Agreements count as equal within so many standard errors over the resamplings.
 STANDARD_ERRORS = 2
@@ -139,10 +142,12 @@ def choose_family(reproducibility: np.ndarray, separation: np.ndarray) -> int:
 
 
 def count_discoveries(X: np.ndarray, labels: np.ndarray) -> int:
-    """Count the features whose means differ between clusters, at a false discovery rate of 10 %.
+    """Count the features whose means differ between clusters, beyond chance and by enough.
 
-    One-way analysis of variance of each feature, with the thresholds of Benjamini & Hochberg
-    (1995), doi:10.1111/j.2517-6161.1995.tb02031.x.
+    One-way analysis of variance of each feature at a false discovery rate of 10 %, with the
+    thresholds of Benjamini & Hochberg (1995), doi:10.1111/j.2517-6161.1995.tb02031.x. The clusters
+    also explain at least 5.9 % of the feature's variance: a medium effect by the convention of
+    Cohen (1988, Statistical Power Analysis for the Behavioral Sciences), f = .25.
 
     Parameters
     ----------
@@ -169,6 +174,7 @@ def count_discoveries(X: np.ndarray, labels: np.ndarray) -> int:
         np.nan_to_num(ratio, nan=0.0, posinf=np.inf), n_clusters - 1, n_samples - n_clusters
     )
     found = false_discovery_control(p_values) <= FALSE_DISCOVERIES
+    found &= between >= MEDIUM_EFFECT * total
     return max(1, int(np.count_nonzero(found)))
 
 
