@@ -86,14 +86,19 @@ class Conclusion:
         )
 
     def _alternatives(self) -> str:
-        """Name the other numbers of features whose fits agree as well with the resampled ones."""
+        """Name the other numbers of features whose fits agree as well, neighbours as a range."""
         if len(self.table) == 1:
             return ""
-        as_good = set(self.table.loc[self.table["admissible"], "n_selected"])
-        others = [f"{count:,}" for count in sorted(as_good - {*self.fit.n_selected})]
-        if not others:
+        tried = self.table.groupby("n_selected")["admissible"].any()
+        tried = tried.drop(self.fit.n_selected[0])
+        if not tried.any():
             return ", and no other number that was tried does as well"
-        listed = " or ".join([", ".join(others[:-1]), others[-1]][-len(others) :])
+        # Of numbers tried one after the other, all of which do as well, the ends are enough.
+        named = []
+        for _, run in tried[tried].groupby((~tried).cumsum()[tried]):
+            counts = [f"{count:,}" for count in run.index]
+            named += counts if len(counts) < 3 else [f"{counts[0]} to {counts[-1]}"]
+        listed = " or ".join([", ".join(named[:-1]), named[-1]][-len(named) :])
         return f", and {listed} would do as well"
 
 
