@@ -47,7 +47,7 @@ for ax, (title, columns) in zip(axes, planes.items(), strict=False):
     for cluster, marker in enumerate("os^"):
         mine = found.labels_ == cluster
         ax.scatter(*plane[mine].T, marker=marker, label=f"cluster {cluster + 1}")
-    ax.set(title=title, xlabel="1st principal component", ylabel="2nd")
+    ax.set(title=title, xlabel="1st principal component", ylabel="2nd principal component")
 axes[0].legend(frameon=False)
 planted = np.arange(500) < 30
 frequency = found.selection_frequency_

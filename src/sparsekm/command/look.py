@@ -57,7 +57,8 @@ class Look:
             shown = [f"{name} {count}" for name, count in largest[:_MOST_CLASSES_SHOWN]]
             more = ["..."] if len(largest) > _MOST_CLASSES_SHOWN else []
             unknown = f"; {self.n_unknown} samples without a class" if self.n_unknown else ""
-            lines.append(f"  {len(largest)} classes: {', '.join(shown + more)}{unknown}")
+            noun = "class" if len(largest) == 1 else "classes"
+            lines.append(f"  {len(largest)} {noun}: {', '.join(shown + more)}{unknown}")
         return [*lines, *(f"  NOTE: {remark}" for remark in self.remarks)]
 
 
