@@ -95,7 +95,7 @@ def describe_job(rule: str, folder: Path) -> Named:
     return Named(
         rule=rule,
         threads=1,
-        wildcards=["made"],
+        wildcards={"dataset": "made"},
         log=[folder / f"{rule}.log"],
         params=Named(params),
         input=Named(inputs),

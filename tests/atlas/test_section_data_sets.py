@@ -107,7 +107,7 @@ def test_a_manifest_reads_back_as_written(tmp_path):
 def test_a_manifest_that_is_not_one_is_refused(tmp_path):
     path = tmp_path / "manifest.csv"
     path.write_text("role,file\nenergy,a.zip\n")
-    with pytest.raises(ValueError, match=r"columns=.* should include \['section_data_set_id', "):
+    with pytest.raises(ValueError, match=r"columns=\['role', 'file'\] should be \['role', "):
         read_manifest(path)
     write_manifest(path, [ManifestEntry("listing", "a", "u", 1, "ab", "perhaps")])
     with pytest.raises(ValueError, match="status='perhaps' should be one of ok"):

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
+from typing import Self
+
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClusterMixin, clone
 from sklearn.feature_selection import SelectorMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sparsekm.cluster.alternation import Fit
 from sparsekm.cluster.argument_types import Data
@@ -24,10 +27,47 @@ from sparsekm.runtime.threads import count_threads
 class BaselineEstimator(SelectorMixin, ClusterMixin, BaseEstimator):
     """A clustering with labels, weights and scores that has no sparsity to choose along a path.
 
-    A subclass fits, and names in `_search` what ran.
+    A subclass fits and predicts, and names in `_search` what ran.
     """
 
     _search = "alternate"
+
+    def fit(self, X: Data, y: object = None) -> Self:
+        """Cluster the samples.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Dense data. They are rescaled only where the method standardises features.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If X holds NaN or infinity, has fewer distinct samples than clusters (or fewer by the
+            components that are clustered), or every feature is constant; if a parameter is out of
+            its range.
+        """
+        return self._fit(X)
+
+    def predict(self, X: Data) -> np.ndarray:
+        """Label samples by the nearest centre, or by the likeliest component of a mixture.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), int32
+            On the training data these are `labels_`, except as with `KMeans.predict`.
+        """
+        return self._predict(self._read_new(X))
 
     def path(
         self, X: Data, sparsities: ArrayLike | None = None, *, progress: Progress | None = None
@@ -61,6 +101,18 @@ class BaselineEstimator(SelectorMixin, ClusterMixin, BaseEstimator):
             progress(1, 1)
         n_kept = np.count_nonzero(fitted.feature_weights_)
         return SparsityPath.from_fits(np.array([n_kept]), [fit], self._search)
+
+    @abstractmethod
+    def _fit(self, X: Data) -> Self:
+        """Set what `fit` sets."""
+
+    @abstractmethod
+    def _predict(self, values: np.ndarray) -> np.ndarray:
+        """Label samples, as rows of numbers that are known to be sound."""
+
+    def _read_new(self, X: Data) -> np.ndarray:
+        check_is_fitted(self)
+        return validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
 
     def _get_support_mask(self):
         check_is_fitted(self)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Self
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sparsekm.baselines.baseline_estimator import BaselineEstimator
 from sparsekm.baselines.principal_components import principal_axes, project
@@ -99,27 +98,7 @@ class PCAKMeans(BaselineEstimator):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def fit(self, X: Data, y: object = None) -> Self:
-        """Cluster the samples by their first principal components.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Dense data. They are never rescaled: standardise first where the features have different
-            units.
-        y : None
-            Ignored.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ValueError
-            If X holds NaN or infinity, has fewer distinct samples (or distinct component scores)
-            than clusters, or every feature is constant; if a parameter is out of its range.
-        """
+    def _fit(self, X: Data) -> Self:
         matrix = self._read(X, check_count("min_cluster_size", self.min_cluster_size))
         largest = min(matrix.n_samples, matrix.n_features)
         count = check_count("n_components", self.n_components)
@@ -136,19 +115,6 @@ class PCAKMeans(BaselineEstimator):
         self.feature_weights_ = np.ones(matrix.n_features)
         return self._learn_partition(matrix, kmeans)
 
-    def predict(self, X: Data) -> np.ndarray:
-        """Label samples by the nearest centre of their principal components.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples,), int32
-            On the training data these are `labels_`, except as with `KMeans.predict`.
-        """
-        check_is_fitted(self)
-        values = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
+    def _predict(self, values: np.ndarray) -> np.ndarray:
         columns = (values - self._means).astype(values.dtype).T
         return self._kmeans.predict(project(columns, self.components_))

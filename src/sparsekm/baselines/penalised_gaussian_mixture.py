@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Self
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sparsekm.baselines.baseline_estimator import BaselineEstimator
 from sparsekm.baselines.penalised_em import Mixture, MixtureFit, StandardisedData, log_joint
@@ -123,26 +122,7 @@ class PenalizedGaussianMixture(BaselineEstimator):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def fit(self, X: Data, y: object = None) -> Self:
-        """Fit the mixture.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Dense data. They are standardised inside.
-        y : None
-            Ignored.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ValueError
-            If X holds NaN or infinity, has fewer distinct samples than clusters, or every feature
-            is constant; if a parameter is out of its range.
-        """
+    def _fit(self, X: Data) -> Self:
         matrix = self._read(X)
         if matrix.n_samples == 1:
             raise ValueError("n_samples=1 should be >= 2: a single sample has no variance.")
@@ -182,23 +162,12 @@ class PenalizedGaussianMixture(BaselineEstimator):
         self._means, self._deviations = matrix.means, deviations
         return self._learn(matrix, varying, fits[chosen])
 
-    def predict(self, X: Data) -> np.ndarray:
-        """Label samples by their likeliest component.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples,), int32
-            On the training data these are `labels_`.
-        """
-        return self._log_joint(X).argmax(axis=0).astype(np.int32)
+    def _predict(self, values: np.ndarray) -> np.ndarray:
+        return self._log_joint(values).argmax(axis=0).astype(np.int32)
 
     def predict_proba(self, X: Data) -> np.ndarray:
         """Compute the probability of every component, shape (n_samples, n_clusters)."""
-        joint = self._log_joint(X)
+        joint = self._log_joint(self._read_new(X))
         shares = np.exp(joint - joint.max(axis=0))
         return (shares / shares.sum(axis=0)).T
 
@@ -220,9 +189,7 @@ class PenalizedGaussianMixture(BaselineEstimator):
         components = np.arange(n_clusters)[:, None]
         return [(labels == components).astype(np.float64) for labels in distinct.values()]
 
-    def _log_joint(self, X) -> np.ndarray:
-        check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
+    def _log_joint(self, X: np.ndarray) -> np.ndarray:
         kept = np.flatnonzero(self.feature_weights_)
         columns = np.ascontiguousarray((X[:, kept] - self._means[kept]).T, dtype=X.dtype)
         columns /= self._deviations[kept][:, None]

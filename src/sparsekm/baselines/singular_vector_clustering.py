@@ -9,7 +9,6 @@ from abc import abstractmethod
 from typing import Self
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sparsekm.baselines.baseline_estimator import BaselineEstimator
 from sparsekm.baselines.principal_components import principal_axes, project
@@ -44,26 +43,7 @@ class SingularVectorClustering(BaselineEstimator):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def fit(self, X: Data, y: object = None) -> Self:
-        """Choose features and cluster the samples.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Dense data. The features are standardised inside.
-        y : None
-            Ignored.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ValueError
-            If X holds NaN or infinity, has fewer distinct samples (also by their singular vectors)
-            than clusters, or every feature is constant; if a parameter is out of its range.
-        """
+    def _fit(self, X: Data) -> Self:
         matrix = self._read(X)
         if matrix.n_samples < 2:
             raise ValueError("n_samples=1 should be >= 2: one sample has no standard deviation.")
@@ -80,20 +60,7 @@ class SingularVectorClustering(BaselineEstimator):
         self.feature_weights_[kept] = 1.0
         return self._learn_partition(matrix, kmeans)
 
-    def predict(self, X: Data) -> np.ndarray:
-        """Label samples by the nearest centre in the space of the singular vectors.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples,), int32
-            On the training data these are `labels_`, except as with `KMeans.predict`.
-        """
-        check_is_fitted(self)
-        values = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
+    def _predict(self, values: np.ndarray) -> np.ndarray:
         kept = np.flatnonzero(self.feature_weights_)
         columns = (values[:, kept] - self._means[kept]).astype(values.dtype).T
         return self._kmeans.predict(

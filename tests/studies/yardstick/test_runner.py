@@ -50,7 +50,7 @@ def test_only_methods_tuned_by_the_gap_are_searched_with_the_rule_auto():
 
 
 def test_a_method_with_another_kind_of_tuning_fits_itself(labelled_folder):
-    itself = Method("new", "New", "KMeans", "resampling")
+    itself = Method("new", "KMeans", "resampling")
     table = run(labelled_folder / "apart.npz", itself)
     assert table["method"].tolist() == ["new", "new"]
     assert (table["n_kept"] == 11).all()

@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from sparsekm.figures.palette import METHOD_LOOKS
 from sparsekm.figures.style import figure_png, figure_svg
-from sparsekm.pipeline.registry import METHODS
 from sparsekm.studies.yardstick.figure import yardstick_figure
 from sparsekm.studies.yardstick.published import STATUSES, read_published, set_beside
 from sparsekm.studies.yardstick.summary import count_wins, summarise
@@ -149,7 +149,7 @@ def test_the_figure_has_a_mark_per_set_and_method_and_names_them():
     labels = [text.get_text() for text in left.get_yticklabels()]
     assert labels == ["first\n20 × 8, K = 2", "second\n20 × 8, K = 2"]
     said = [text.get_text() for text in figure.legends[0].get_texts()]
-    titles = [METHODS[name].title for name in ("kmeans", "l0", "scfs")]
+    titles = [METHOD_LOOKS[name].title for name in ("kmeans", "l0", "scfs")]
     assert said == [*titles, "ring: published"]
     assert "<svg" in figure_svg(figure)
     assert figure_png(figure).startswith(b"\x89PNG")
