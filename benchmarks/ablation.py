@@ -61,6 +61,7 @@ MANY = {
     "twice as many fresh starts": [(search, "RESTARTED", 0.6)],
     "no second sample": [(path, "_sample_sizes", _one_sample)],
     "one partition handed on": [(path, "HANDED_ON", 1)],
+    "a third of the climbs on larger samples": [(search, "LATER_SHARE", 0.05)],
     "no partition offered to neighbours": [(search.Search, "_offers", _offer_to_empty_pools)],
     "climbs to the end": [(local_search, "CLIMB_GAIN", 0.0)],
     "samples of 1,024": [(partition_step, "SEEDING_SAMPLE", 1024)],
@@ -70,6 +71,7 @@ MANY = {
 FOR_SAMPLES = {
     "no second sample",
     "one partition handed on",
+    "a third of the climbs on larger samples",
     "samples of 1,024",
     "samples of 4,096",
 }

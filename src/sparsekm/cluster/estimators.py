@@ -13,12 +13,7 @@ from sparsekm.cluster.kmeans.kmeans_search import run_kmeans
 from sparsekm.cluster.path import Progress
 from sparsekm.cluster.search.starts import Start
 from sparsekm.cluster.sparsity_path import SparsityPath
-from sparsekm.cluster.validation import (
-    check_l0_sparsity,
-    check_l1_sparsity,
-    check_unambiguous,
-)
-from sparsekm.cluster.weight_step import SoftThreshold, TopFeatures
+from sparsekm.cluster.weight_step import TopFeatures
 from sparsekm.runtime.random_state import seed_sequence
 
 
@@ -120,9 +115,6 @@ class KMeans(BaseSparseKMeans):
 
     def _weight_step(self, sparsity, n_features):
         return TopFeatures(n_features)
-
-    def _sparsity(self):
-        return None
 
     def _prepare(self, X):
         matrix, partition = super()._prepare(X)
@@ -252,12 +244,6 @@ class L0KMeans(_Penalised):
     # Which default grid of sparsities suits it.
     penalty = "l0"
 
-    def _sparsity(self):
-        return check_unambiguous(self.sparsity)
-
-    def _weight_step(self, sparsity, n_features):
-        return TopFeatures(check_l0_sparsity(sparsity, n_features))
-
 
 class L1KMeans(_Penalised):
     r"""Sparse k-means with the l2/l1 penalty of Witten & Tibshirani.
@@ -294,6 +280,3 @@ class L1KMeans(_Penalised):
     """
 
     penalty = "l1"
-
-    def _weight_step(self, sparsity, n_features):
-        return SoftThreshold(check_l1_sparsity(sparsity, n_features))

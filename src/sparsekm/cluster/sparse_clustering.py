@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, ClusterMixin, MetaEstimatorMixin
-from sklearn.feature_selection import SelectorMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.base import MetaEstimatorMixin
 
 from sparsekm.cluster.alternation import Fit
-from sparsekm.cluster.argument_types import Data, Seed
+from sparsekm.cluster.argument_types import Seed
 from sparsekm.cluster.clusterer_step import (
     CheckedPartition,
     ClustererPartition,
@@ -19,27 +16,18 @@ from sparsekm.cluster.clusterer_step import (
     is_random,
     is_step,
 )
-from sparsekm.cluster.fitted_state import adopt_fit, read_array, select_fit, warn_unconverged
+from sparsekm.cluster.fitted_state import read_array
 from sparsekm.cluster.matrices.centers import cluster_centers
 from sparsekm.cluster.matrices.matrix import CentredMatrix
 from sparsekm.cluster.matrices.matrix_checks import check_matrix
 from sparsekm.cluster.matrices.streamed_matrix import StreamedMatrix
-from sparsekm.cluster.path import Progress
+from sparsekm.cluster.path_estimator import PathEstimator
 from sparsekm.cluster.search.partition_sharing import share_partitions
 from sparsekm.cluster.search.restarts import restart_everywhere
-from sparsekm.cluster.sparsity_path import SparsityPath
-from sparsekm.cluster.validation import (
-    check_choice,
-    check_count,
-    check_nonnegative,
-    check_sparsity,
-    resolve_sparsities,
-)
-from sparsekm.cluster.weight_step import PENALTIES
 from sparsekm.runtime.random_state import seed_sequence
 
 
-class SparseClustering(MetaEstimatorMixin, SelectorMixin, ClusterMixin, BaseEstimator):
+class SparseClustering(MetaEstimatorMixin, PathEstimator):
     r"""Cluster with any clusterer, and keep the features that make its clusters.
 
     The generic framework of Chang, Wang, Li & Xu (2018, arXiv:1403.7890), steps i to iii: cluster
@@ -136,107 +124,6 @@ class SparseClustering(MetaEstimatorMixin, SelectorMixin, ClusterMixin, BaseEsti
         self.tol = tol
         self.random_state = random_state
 
-    def fit(self, X: Data, y: object = None) -> Self:
-        """Cluster the samples and weigh the features.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        y : None
-            Ignored.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        TypeError
-            If `clusterer` is neither a clusterer nor a partition step.
-        ValueError
-            If X holds NaN or infinity, has fewer distinct samples than clusters, or every feature
-            is constant; if a parameter is out of its range; if the clusterer has no fixed number
-            of clusters or leaves samples without one.
-        """
-        values, partition = self._prepare(X)
-        penalty = check_choice("penalty", self.penalty, PENALTIES)
-        weight_step = PENALTIES[penalty](check_sparsity(penalty, self.sparsity, values.shape[1]))
-        (fit,) = self._fit_path(values, partition, [weight_step])
-        return self._learn(X, values, fit)
-
-    def path(
-        self, X: Data, sparsities: ArrayLike | None, *, progress: Progress | None = None
-    ) -> SparsityPath:
-        """Fit all sparsities in one call, each helped by the others.
-
-        Every partition found at one sparsity is tried at all others: along a path the objective
-        never falls with the sparsity. Nothing is set on the estimator.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        sparsities : array-like of shape (n_sparsities,)
-            In any order. As the parameter `sparsity`, but every value from 1 up is a count.
-        progress : callable, optional
-            Called with the number of steps done and their total.
-
-        Returns
-        -------
-        SparsityPath
-            In the order of `sparsities`; of shares it holds the numbers that they stand for.
-        """
-        values, partition = self._prepare(X)
-        penalty = check_choice("penalty", self.penalty, PENALTIES)
-        sparsities = resolve_sparsities(penalty, sparsities, values.shape[1])
-        order = np.argsort(sparsities, kind="stable")
-        weight_steps = [PENALTIES[penalty](sparsity) for sparsity in sparsities[order].tolist()]
-        fits = self._fit_path(values, partition, weight_steps, progress)
-        ordered = [fits[place] for place in np.argsort(order)]
-        return SparsityPath.from_fits(sparsities, ordered, "alternate")
-
-    def search_objectives(self, X: Data, sparsities: ArrayLike) -> np.ndarray:
-        """Return the objectives of a path, which a gap compares.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        sparsities : array-like of shape (n_sparsities,)
-
-        Returns
-        -------
-        ndarray of shape (n_sparsities,)
-        """
-        return self.path(X, sparsities).objectives
-
-    def adopt(self, X: Data, path: SparsityPath, index: int) -> Self:
-        """Set the fitted attributes from one fit of a path, without searching again.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            The data of the path.
-        path : SparsityPath
-        index : int
-            Which of its fits.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ValueError
-            If the path is one of other data, or of more clusters.
-        """
-        values, partition = self._prepare(X)
-        return self._learn(
-            X, values, select_fit(path, index, (*values.shape, partition.n_clusters))
-        )
-
-    def _get_support_mask(self):
-        check_is_fitted(self)
-        return self.feature_weights_ > 0
-
     def _prepare(self, X) -> tuple[np.ndarray, CheckedPartition]:
         """Return the validated data and the partition step."""
         if isinstance(X, StreamedMatrix):
@@ -254,27 +141,26 @@ class SparseClustering(MetaEstimatorMixin, SelectorMixin, ClusterMixin, BaseEsti
         check_matrix(centred, n_clusters, 1)
         return values, CheckedPartition(ClustererPartition(self.clusterer, centred), n_clusters)
 
-    def _fit_path(self, X, partition, weight_steps, progress=None) -> list[Fit]:
-        n_init = check_count("n_init", self.n_init)
-        max_iter = check_count("max_iter", self.max_iter)
-        seeds = seed_sequence(self.random_state).spawn(n_init if is_random(self.clusterer) else 1)
+    def _fit_path(
+        self, values, partition, weight_steps, search, progress=None, objectives_only=False
+    ):
+        effort = self._effort()
+        n_init = effort.n_init if is_random(self.clusterer) else 1
+        seeds = seed_sequence(self.random_state).spawn(n_init)
         fits = restart_everywhere(
-            X,
+            values,
             partition,
             weight_steps,
-            X.shape[1],
+            values.shape[1],
             [np.random.default_rng(seed) for seed in seeds],
-            max_iter=max_iter,
-            tol=check_nonnegative("tol", self.tol),
+            max_iter=effort.max_iter,
+            tol=effort.tol,
             progress=progress,
         )
-        return share_partitions(X, partition, weight_steps, fits)
+        fits = share_partitions(values, partition, weight_steps, fits)
+        return fits, np.array([fit.objective for fit in fits])
 
-    def _learn(self, X, values: np.ndarray, fit: Fit):
-        if not fit.converged:
-            warn_unconverged(self, "labels and weights still changed")
-        adopt_fit(self, X, fit)
+    def _add_attributes(self, values: np.ndarray, fit: Fit, search: str) -> None:
         centers = cluster_centers(values, fit.labels, int(fit.labels.max()) + 1)
         self.cluster_centers_ = centers.astype(values.dtype)
         self.objectives_ = fit.objectives or [fit.objective]
-        return self

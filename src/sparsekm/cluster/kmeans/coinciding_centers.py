@@ -28,7 +28,7 @@ def warn_of_coinciding(centers: np.ndarray, dtype: np.dtype) -> None:
             "predict cannot tell them apart and may differ from labels_ on their samples. Keep "
             "more features (sparsity), or ask for fewer clusters (n_clusters).",
             UserWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
 
 

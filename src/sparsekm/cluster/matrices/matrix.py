@@ -61,6 +61,11 @@ class CentredMatrix:
         return self.columns.shape[0]
 
     @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of samples and features."""
+        return self.n_samples, self.n_features
+
+    @property
     def dtype(self) -> np.dtype:
         """Dtype of the data."""
         return self.columns.dtype

@@ -64,6 +64,11 @@ class StreamedMatrix:
         self.dtype = np.dtype(dtype)
         self._average()
 
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of samples and features."""
+        return self.n_samples, self.n_features
+
     def blocks(self) -> Iterator[tuple[int, np.ndarray]]:
         """Yield the first sample and the centred columns of each block of samples."""
         for start, columns in self._read():

@@ -1,0 +1,186 @@
+"""What the estimators over any partition step share: `fit`, `path` and what follows from them."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils.validation import check_is_fitted
+
+from sparsekm.cluster.alternation import Fit
+from sparsekm.cluster.argument_types import Data
+from sparsekm.cluster.fitted_state import adopt_fit, select_fit, warn_unconverged
+from sparsekm.cluster.path import Progress, SearchEffort
+from sparsekm.cluster.sparsity_path import SparsityPath
+from sparsekm.cluster.validation import (
+    check_choice,
+    check_count,
+    check_nonnegative,
+    check_sparsity,
+    resolve_sparsities,
+)
+from sparsekm.cluster.weight_step import PENALTIES, WeightStep
+
+
+class PathEstimator(SelectorMixin, ClusterMixin, BaseEstimator):
+    """What the estimators of this room share: one fit, or a path of them, and selection.
+
+    A subclass has the parameters, reads data and gives the partition step in `_prepare`, and says
+    in `_fit_path` how fits are searched for.
+    """
+
+    penalty: str
+
+    def fit(self, X: Data, y: object = None) -> Self:
+        """Cluster the samples and weigh the features.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), or StreamedMatrix
+            Dense data; float32 stays float32. They are never rescaled: standardise first where
+            the features have different units. `SparseClustering` takes no StreamedMatrix.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If X holds NaN or infinity, has fewer distinct samples than clusters, or every feature
+            is constant; if a parameter is out of its range.
+        """
+        data, partition = self._prepare(X)
+        weight_step = self._weight_step(getattr(self, "sparsity", None), data.shape[1])
+        search = self._resolve_search(data)
+        (fit,), _ = self._fit_path(data, partition, [weight_step], search)
+        return self._learn(X, data, fit, search)
+
+    def path(
+        self, X: Data, sparsities: ArrayLike | None, *, progress: Progress | None = None
+    ) -> SparsityPath:
+        """Fit all sparsities in one call, each helped by the others.
+
+        Along a path the objective never falls with the sparsity, and no fit could be bettered by
+        the labels of another: more than independent fits promise. The estimator's own `sparsity`
+        is not used and nothing is set on it. Every fit is refined to the end: its labels are a
+        fixed point of k-means under its weights, and these are best for the labels.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), or StreamedMatrix
+        sparsities : array-like of shape (n_sparsities,)
+            In any order. As the parameter `sparsity`, but every value from 1 up is a count.
+        progress : callable, optional
+            Called with the number of steps done and their total.
+
+        Returns
+        -------
+        SparsityPath
+            In the order of `sparsities`; of shares it holds the numbers that they stand for.
+        """
+        values, search, fits, first = self._search_path(X, sparsities, progress)
+        return SparsityPath.from_fits(values, fits, search, first)
+
+    def search_objectives(self, X: Data, sparsities: ArrayLike) -> np.ndarray:
+        """Return what the search comes to at every sparsity, before the fits are refined.
+
+        These are the `first_objectives` of `path`, at less cost: beyond 2,048 samples the search
+        runs on a sample of them. Data and references are compared by these.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), or StreamedMatrix
+        sparsities : array-like of shape (n_sparsities,)
+            As in `path`.
+
+        Returns
+        -------
+        ndarray of shape (n_sparsities,)
+        """
+        return self._search_path(X, sparsities, objectives_only=True)[-1]
+
+    def _search_path(self, X, sparsities, progress=None, objectives_only=False):
+        """Return sparsities, search, fits and first objectives, in the order of `sparsities`."""
+        data, partition = self._prepare(X)
+        sparsities = self._grid(sparsities, data.shape[1])
+        order = np.argsort(sparsities, kind="stable")
+        weight_steps = [self._weight_step(s, data.shape[1]) for s in sparsities[order]]
+        search = self._resolve_search(data)
+        fits, first = self._fit_path(
+            data, partition, weight_steps, search, progress, objectives_only
+        )
+        places = np.argsort(order)
+        return sparsities, search, [fits[place] for place in places if fits], first[places]
+
+    def adopt(self, X: Data, path: SparsityPath, index: int) -> Self:
+        """Set the fitted attributes from one fit of a path, without searching again.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The data of the path.
+        path : SparsityPath
+        index : int
+            Which of its fits.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If the path is one of other data, or of more clusters.
+        """
+        data, partition = self._prepare(X)
+        fit = select_fit(path, index, (*data.shape, partition.n_clusters))
+        return self._learn(X, data, fit, path.search)
+
+    def _get_support_mask(self):
+        check_is_fitted(self)
+        return self.feature_weights_ > 0
+
+    def _prepare(self, X) -> tuple[Any, Any]:
+        """Return the checked data, which have a `shape`, and the partition step."""
+        raise NotImplementedError
+
+    def _fit_path(
+        self, data, partition, weight_steps, search, progress=None, objectives_only=False
+    ) -> tuple[list[Fit], np.ndarray]:
+        """Return the fits of ascending sparsities, and the objectives that a gap compares."""
+        raise NotImplementedError
+
+    def _learn(self, X, data, fit: Fit, search: str) -> Self:
+        if not fit.converged:
+            warn_unconverged(self, "labels and weights still changed")
+        adopt_fit(self, X, fit)
+        self._add_attributes(data, fit, search)
+        return self
+
+    def _add_attributes(self, data, fit: Fit, search: str) -> None:
+        """Set the centres, and what else an estimator learns of its own."""
+        raise NotImplementedError
+
+    def _resolve_search(self, data) -> str:
+        return "alternate"
+
+    def _weight_step(self, sparsity, n_features: int) -> WeightStep:
+        penalty = check_choice("penalty", self.penalty, PENALTIES)
+        return PENALTIES[penalty](check_sparsity(penalty, sparsity, n_features))
+
+    def _grid(self, sparsities, n_features: int) -> np.ndarray:
+        penalty = check_choice("penalty", self.penalty, PENALTIES)
+        return resolve_sparsities(penalty, sparsities, n_features)
+
+    def _effort(self) -> SearchEffort:
+        return SearchEffort(
+            n_init=check_count("n_init", self.n_init),
+            max_iter=check_count("max_iter", self.max_iter),
+            tol=check_nonnegative("tol", self.tol),
+        )
