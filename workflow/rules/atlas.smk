@@ -1,33 +1,6 @@
 """From a source of the atlas' files to the normalised expression of each age."""
 
 
-def source_module():
-    """Name the module of the atlas' source, which is loaded by name."""
-    return SOURCES[ATLAS["source"]][0]
-
-
-def source_settings():
-    """Give the parameters of the atlas' source that its files depend on."""
-    if ATLAS["source"] == "allen":
-        return {name: ATLAS["allen"][name] for name in ("url", "download_url")}
-    return {name: ATLAS[name] for name in ("size", "seed")}
-
-
-def needs_network():
-    """Tell whether the atlas is fetched: here then, not on a cluster, whose nodes seldom can."""
-    return ATLAS["source"] == "allen"
-
-
-def common_genes(wildcards):
-    """Name the table of genes common to all ages, where only those are wanted."""
-    return "data/raw/common_genes.csv" if ATLAS["genes"] == "common" else []
-
-
-def assembly_memory(wildcards, attempt):
-    """Give the megabytes of an assembly: those of its matrix, which no input's size tells."""
-    return int(attempt * (500 + 5 * expected_megabytes(wildcards.age)))
-
-
 rule retrieve_ontology:
     """Fetch the tree of brain structures and the table of genes."""
     output:

@@ -1,62 +1,6 @@
 """What the kept and the dropped genes are: stability, gene sets, enrichment, ages, anatomy."""
 
 
-def gene_set_format():
-    """Name the format of the gene sets; None where there are none to read."""
-    source = ANNOTATION["gene_sets"]["source"]
-    if source == "phantom":
-        # Its terms are about its genes and no others.
-        is_used = ATLAS["source"] == "phantom" and ATLAS["ages"]
-        return "gaf" if is_used else None
-    return None if source == "none" else source
-
-
-def gene_set_file(key):
-    """Name a file that gene sets are read from; nothing where there is none."""
-    if gene_set_format() is None:
-        return []
-    if ANNOTATION["gene_sets"]["source"] == "phantom":
-        kind = {"path": "gaf", "ontology": "obo"}[key]
-        return f"data/raw/gene_sets/phantom.{kind}"
-    path = ANNOTATION["gene_sets"].get(key) or []
-    if path and is_address(path):
-        return f"data/raw/fetched/{address_name(path)}"
-    return path
-
-
-def gene_set_addresses():
-    """List the files of gene sets to fetch, with the address and format of each."""
-    if gene_set_format() is None or ANNOTATION["gene_sets"]["source"] == "phantom":
-        return {}
-    formats = {"path": gene_set_format(), "ontology": "obo"}
-    chosen = {key: ANNOTATION["gene_sets"].get(key) for key in formats}
-    return {
-        address_name(url): (url, formats[key])
-        for key, url in chosen.items()
-        if url and is_address(url)
-    }
-
-
-def gene_sets():
-    """Name the file of gene sets; nothing where there are none."""
-    return [] if gene_set_format() is None else "data/raw/gene_sets.h5"
-
-
-def has_enrichment():
-    """Tell whether terms are tested: not without choices or gene sets."""
-    return gene_set_format() is not None and bool(SELECTING)
-
-
-def ages_compared():
-    """Name what tells who enters and leaves from age to age, where there are several."""
-    if len(ATLAS["ages"]) < 2 or not SELECTING:
-        return {}
-    return {
-        "kept_by_age": "results/genes/kept_by_age.csv",
-        "changes": "results/genes/changes.csv",
-    }
-
-
 rule gene_stability:
     """Count how often half of the samples keep each feature, at the tuned sparsity."""
     input:

@@ -1,16 +1,6 @@
 """From named matrices to the normalised data sets that are clustered."""
 
 
-def matrix_file(wildcards):
-    """Name the file that holds a matrix: the user's, or the drawn one."""
-    drawn = f"data/raw/{wildcards.dataset}/matrix.npz"
-    return MATRICES[wildcards.dataset].get("path", drawn)
-
-
-# What the reader of a matrix is told about it.
-READER_SETTINGS = ("labels", "layer", "samples", "ignore", "transpose", "decimal")
-
-
 rule simulate_matrix:
     """Draw a simulated matrix of one of the paper's experiments."""
     output:

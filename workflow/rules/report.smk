@@ -1,49 +1,6 @@
 """From all results to the report."""
 
 
-def paper_tables():
-    """Name the paper's tables about the atlas, where there is a real one to compare with."""
-    if not (ATLAS["source"] == "allen" and ATLAS["ages"]):
-        return []
-    return [paper_file("atlas_statistics"), paper_file("atlas_scores")]
-
-
-def files_by_dataset():
-    """Name what the report reads of every data set, each file by what it is and whose."""
-
-    def by_method(name, methods):
-        return {method: f"results/{dataset}/{method}/{name}" for method in methods}
-
-    files = {}
-    for dataset in DATASETS:
-        files[dataset] = {
-            "normalised": f"data/{dataset}/normalised.h5ad",
-            "fits": by_method("tuned.h5", config["methods"]),
-            "paths": by_method("path.h5", TUNED + UNTUNED),
-            "scores": by_method("scores.csv", config["methods"]),
-            "gaps": by_method("gap.csv", TUNED_BY_GAP),
-            "consensus": by_method("consensus.csv", RESAMPLED),
-            "genes": f"results/{dataset}/genes.csv",
-            "contingency": f"results/{dataset}/contingency.csv",
-        }
-        if has_enrichment():
-            files[dataset]["enrichment"] = f"results/{dataset}/enrichment.csv"
-        if n_clusters(dataset) == "auto":
-            files[dataset]["counts"] = f"results/{dataset}/cluster_counts.csv"
-        if EVIDENCE_METHOD:
-            files[dataset][
-                "evidence"
-            ] = f"results/{dataset}/{EVIDENCE_METHOD[0]}/evidence.csv"
-    return files
-
-
-def list_files(named):
-    """List the files of nested mappings."""
-    if isinstance(named, dict):
-        return [file for part in named.values() for file in list_files(part)]
-    return [named]
-
-
 rule report:
     """Write one self-contained page about everything that was found."""
     input:

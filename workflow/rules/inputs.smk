@@ -1,0 +1,136 @@
+"""What the rules of atlas, matrices, genes and report read, by the configuration."""
+
+# What the reader of a matrix is told about it.
+READER_SETTINGS = ("labels", "layer", "samples", "ignore", "transpose", "decimal")
+
+
+def source_module():
+    """Name the module of the atlas' source, which is loaded by name."""
+    return SOURCES[ATLAS["source"]][0]
+
+
+def source_settings():
+    """Give the parameters of the atlas' source that its files depend on."""
+    if ATLAS["source"] == "allen":
+        return {name: ATLAS["allen"][name] for name in ("url", "download_url")}
+    return {name: ATLAS[name] for name in ("size", "seed")}
+
+
+def needs_network():
+    """Tell whether the atlas is fetched: here then, not on a cluster, whose nodes seldom can."""
+    return ATLAS["source"] == "allen"
+
+
+def common_genes(wildcards):
+    """Name the table of genes common to all ages, where only those are wanted."""
+    return "data/raw/common_genes.csv" if ATLAS["genes"] == "common" else []
+
+
+def assembly_memory(wildcards, attempt):
+    """Give the megabytes of an assembly: those of its matrix, which no input's size tells."""
+    return int(attempt * (500 + 5 * expected_megabytes(wildcards.age)))
+
+
+def matrix_file(wildcards):
+    """Name the file that holds a matrix: the user's, or the drawn one."""
+    drawn = f"data/raw/{wildcards.dataset}/matrix.npz"
+    return MATRICES[wildcards.dataset].get("path", drawn)
+
+
+def gene_set_format():
+    """Name the format of the gene sets; None where there are none to read."""
+    source = ANNOTATION["gene_sets"]["source"]
+    if source == "phantom":
+        # Its terms are about its genes and no others.
+        is_used = ATLAS["source"] == "phantom" and ATLAS["ages"]
+        return "gaf" if is_used else None
+    return None if source == "none" else source
+
+
+def gene_set_file(key):
+    """Name a file that gene sets are read from; nothing where there is none."""
+    if gene_set_format() is None:
+        return []
+    if ANNOTATION["gene_sets"]["source"] == "phantom":
+        kind = {"path": "gaf", "ontology": "obo"}[key]
+        return f"data/raw/gene_sets/phantom.{kind}"
+    path = ANNOTATION["gene_sets"].get(key) or []
+    if path and is_address(path):
+        return f"data/raw/fetched/{address_name(path)}"
+    return path
+
+
+def gene_set_addresses():
+    """List the files of gene sets to fetch, with the address and format of each."""
+    if gene_set_format() is None or ANNOTATION["gene_sets"]["source"] == "phantom":
+        return {}
+    formats = {"path": gene_set_format(), "ontology": "obo"}
+    chosen = {key: ANNOTATION["gene_sets"].get(key) for key in formats}
+    return {
+        address_name(url): (url, formats[key])
+        for key, url in chosen.items()
+        if url and is_address(url)
+    }
+
+
+def gene_sets():
+    """Name the file of gene sets; nothing where there are none."""
+    return [] if gene_set_format() is None else "data/raw/gene_sets.h5"
+
+
+def has_enrichment():
+    """Tell whether terms are tested: not without choices or gene sets."""
+    return gene_set_format() is not None and bool(SELECTING)
+
+
+def ages_compared():
+    """Name what tells who enters and leaves from age to age, where there are several."""
+    if len(ATLAS["ages"]) < 2 or not SELECTING:
+        return {}
+    return {
+        "kept_by_age": "results/genes/kept_by_age.csv",
+        "changes": "results/genes/changes.csv",
+    }
+
+
+def paper_tables():
+    """Name the paper's tables about the atlas, where there is a real one to compare with."""
+    if not (ATLAS["source"] == "allen" and ATLAS["ages"]):
+        return []
+    return [paper_file("atlas_statistics"), paper_file("atlas_scores")]
+
+
+def files_by_dataset():
+    """Name what the report reads of every data set, each file by what it is and whose."""
+
+    def by_method(name, methods):
+        return {method: f"results/{dataset}/{method}/{name}" for method in methods}
+
+    files = {}
+    for dataset in DATASETS:
+        files[dataset] = {
+            "normalised": f"data/{dataset}/normalised.h5ad",
+            "fits": by_method("tuned.h5", config["methods"]),
+            "paths": by_method("path.h5", TUNED + UNTUNED),
+            "scores": by_method("scores.csv", config["methods"]),
+            "gaps": by_method("gap.csv", TUNED_BY_GAP),
+            "consensus": by_method("consensus.csv", RESAMPLED),
+            "genes": f"results/{dataset}/genes.csv",
+            "contingency": f"results/{dataset}/contingency.csv",
+        }
+        if has_enrichment():
+            files[dataset]["enrichment"] = f"results/{dataset}/enrichment.csv"
+        if n_clusters(dataset) == "auto":
+            files[dataset]["counts"] = f"results/{dataset}/cluster_counts.csv"
+        if EVIDENCE_METHOD:
+            files[dataset][
+                "evidence"
+            ] = f"results/{dataset}/{EVIDENCE_METHOD[0]}/evidence.csv"
+    return files
+
+
+def list_files(named):
+    """List the files of nested mappings."""
+    if isinstance(named, dict):
+        return [file for part in named.values() for file in list_files(part)]
+    return [named]
