@@ -14,7 +14,7 @@ DRAWN = {
     "permutation, max": (ORANGE, MARKERS[1]),
     "permutation, auto": (BLUE, MARKERS[0]),
     "gaussian, max": (GREY, MARKERS[2]),
-    "subsample, sparse-end": (VERMILION, MARKERS[3]),
+    "consensus": (VERMILION, MARKERS[3]),
 }
 
 
