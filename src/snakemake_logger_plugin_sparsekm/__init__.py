@@ -14,8 +14,6 @@ from statistics import fmean, median
 from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
 
-from sparsekm.command.job_name import name_job
-
 # They name what is asked for, and do nothing.
 _TARGETS = ("all", "results", "total")
 _NOTHING_TO_DO = "Nothing to be done"
@@ -47,6 +45,9 @@ class LogHandler(LogHandlerBase):
                     rule: int(count) for rule, count in record.stats.items() if rule not in _TARGETS
                 }
             case LogEvent.JOB_INFO if record.rule_name in self.planned:
+                # Not before the Snakefile was read: it says which copy of the package is meant.
+                from sparsekm.command.job_name import name_job
+
                 about = name_job(record.rule_name, record.wildcards)
                 self.running[record.jobid] = record.rule_name, about, self.clock()
             case LogEvent.JOB_FINISHED if record.job_id in self.running:
