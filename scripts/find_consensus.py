@@ -13,7 +13,7 @@ def main(snakemake, progress):
     from sparsekm.io.fit_file import write_fit
     from sparsekm.io.path_file import pick_fit
     from sparsekm.io.resampling_file import Resamplings
-    from sparsekm.tuning.sparse_kmeans import conclude
+    from sparsekm.tuning.conclusion import conclude
 
     files, output = snakemake.input, snakemake.output
     problem = pose(snakemake)

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-import pandas as pd
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
@@ -15,91 +12,17 @@ from sklearn.utils.validation import check_is_fitted
 from sparsekm.cluster.argument_types import Data, Seed
 from sparsekm.cluster.estimators import L0KMeans, L1KMeans
 from sparsekm.cluster.fitted_state import read_array, remember_features
-from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.cluster.validation import check_choice, check_count
 from sparsekm.runtime.random_state import seed_sequence
 from sparsekm.runtime.threads import grant_threads
-from sparsekm.tuning.clusterability import Clusterability, association_test, separation_test
-from sparsekm.tuning.consensus import coassociation, sample_confidence
-from sparsekm.tuning.consensus_choice import (
-    Consensus,
-    count_discoveries,
-    find_consensus,
-    fit_from,
-    judge_fits,
-    try_sparsities,
-)
-from sparsekm.tuning.feature_limit import feature_limit
-from sparsekm.tuning.resampled_paths import (
-    FAMILIES,
-    ResampledPaths,
-    consensus_sparsities,
-    resample_all,
-)
+from sparsekm.tuning.conclusion import Conclusion, conclude
+from sparsekm.tuning.consensus import coassociation
+from sparsekm.tuning.resampled_paths import consensus_sparsities, resample_all
 
 ESTIMATORS = {"l0": L0KMeans, "l1": L1KMeans}
 N_RESAMPLINGS = 20
 # The co-association of all pairs is only handed out up to so many samples: 200 MB.
 MOST_PAIRED = 5000
-
-
-@dataclass(frozen=True)
-class Conclusion:
-    """Everything that was decided about a data set.
-
-    Attributes
-    ----------
-    consensus : Consensus
-    fit : SparsityPath
-        The chosen fit, alone.
-    table : pandas.DataFrame
-        Of all fits tried: see `sparsekm.tuning.consensus_choice.judge_fits`.
-    confidence : ndarray of shape (n_samples,)
-    selection_frequency : ndarray of shape (n_features,)
-    clusterability : Clusterability
-    """
-
-    consensus: Consensus
-    fit: SparsityPath
-    table: pd.DataFrame
-    confidence: np.ndarray
-    selection_frequency: np.ndarray
-    clusterability: Clusterability
-
-    def sentence(self) -> str:
-        """Say what decided, and how sure it is."""
-        family = FAMILIES.index(self.consensus.family)
-        start = {
-            "optimum": "the search for the optimum decided the start, because features on their "
-            "own say too little",
-            "kolmogorov-smirnov": "features whose distributions are far from a Gaussian "
-            "(Kolmogorov-Smirnov) decided the start",
-            "mixture": "features whose distributions look like mixtures decided the start",
-        }[self.consensus.family]
-        evidence = "Evidence" if self.clusterability.has_clusters else "No evidence"
-        return (
-            f"{evidence} of clusters: {self.clusterability.reason}; {start} (two resamplings agree "
-            f"with an adjusted Rand index of {self.consensus.reproducibility[family].mean():.2f}); "
-            f"{self.fit.n_selected[0]:,} of {self.fit.weights.shape[1]:,} features are kept"
-            f"{self._alternatives()}; a sample is in its "
-            f"cluster in {self.confidence.mean():.0%} of the resampled fits on average."
-        )
-
-    def _alternatives(self) -> str:
-        """Name the other numbers of features whose fits agree as well, neighbours as a range."""
-        if len(self.table) == 1:
-            return ""
-        tried = self.table.groupby("n_selected")["admissible"].any()
-        tried = tried.drop(self.fit.n_selected[0])
-        if not tried.any():
-            return ", and no other number that was tried does as well"
-        # Of numbers tried one after the other, all of which do as well, the ends are enough.
-        named = []
-        for _, run in tried[tried].groupby((~tried).cumsum()[tried]):
-            counts = [f"{count:,}" for count in run.index]
-            named += counts if len(counts) < 3 else [f"{counts[0]} to {counts[-1]}"]
-        listed = " or ".join([", ".join(named[:-1]), named[-1]][-len(named) :])
-        return f", and {listed} would do as well"
 
 
 class SparseKMeans(SelectorMixin, ClusterMixin, BaseEstimator):
@@ -282,59 +205,3 @@ class SparseKMeans(SelectorMixin, ClusterMixin, BaseEstimator):
         self.sample_confidence_ = found.confidence
         self.selection_frequency_ = found.selection_frequency
         return self
-
-
-def conclude(
-    estimator,
-    X: np.ndarray,
-    sparsities: np.ndarray,
-    resamplings: Sequence[ResampledPaths],
-    *,
-    seed: int,
-    sparsity: Any = None,
-    family: str | None = None,
-) -> Conclusion:
-    """Decide from resampled paths.
-
-    Parameters
-    ----------
-    estimator : L0KMeans or L1KMeans
-    X : ndarray of shape (n_samples, n_features)
-    sparsities : ndarray of shape (n_sparsities,)
-        Those of the resampled paths.
-    resamplings : sequence of ResampledPaths
-    seed : int
-    sparsity : int or float, optional
-        The only one to fit; by default it is chosen.
-    family : str, optional
-        The family of starts to use; by default it is chosen.
-
-    Returns
-    -------
-    Conclusion
-    """
-    consensus = find_consensus(resamplings, estimator.n_clusters, seed=seed, family=family)
-    n_discoveries = count_discoveries(X, consensus.labels)
-    tried = [sparsity] if sparsity is not None else try_sparsities(estimator, X, n_discoveries)
-    path = fit_from(estimator, X, consensus.labels, tried)
-    table = judge_fits(path, consensus.partitions, consensus.weights, n_discoveries)
-    chosen = int(np.flatnonzero(table["chosen"])[0])
-    fit = path.only(chosen)
-    number = FAMILIES.index(consensus.family)
-    nearest = int(np.abs(np.log(sparsities / path.sparsities[chosen])).argmin())
-    kept = np.sum([resampling.kept[number, nearest] for resampling in resamplings], axis=0)
-    drawn = np.sum([resampling.drawn for resampling in resamplings], axis=0)
-    if feature_limit(X, path).correlation.is_beyond_chance:
-        clusterability = separation_test(
-            estimator, X, sparsities, consensus.separation[number], consensus.family, seed=seed
-        )
-    else:
-        clusterability = association_test(X, resamplings, number, seed=seed)
-    return Conclusion(
-        consensus,
-        fit,
-        table,
-        sample_confidence(fit.labels[0], consensus.partitions.reshape(-1, len(X))),
-        kept / np.maximum(drawn, 1),
-        clusterability,
-    )

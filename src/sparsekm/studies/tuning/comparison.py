@@ -25,6 +25,7 @@ from sparsekm.studies.tuning.held_out import (
     select_held_out,
 )
 from sparsekm.studies.tuning.study_data import StudyData
+from sparsekm.tuning.conclusion import conclude
 from sparsekm.tuning.consensus import agreement
 from sparsekm.tuning.feature_limit import FeatureLimit, feature_limit, share_of
 from sparsekm.tuning.gap_search import GapSearch
@@ -33,7 +34,7 @@ from sparsekm.tuning.noise_correlation import fair_reference
 from sparsekm.tuning.resampled_paths import FAMILIES, consensus_sparsities, resample_paths
 from sparsekm.tuning.resampling import SUBSAMPLE
 from sparsekm.tuning.selection import RULES, select_sparsity
-from sparsekm.tuning.sparse_kmeans import N_RESAMPLINGS, conclude
+from sparsekm.tuning.sparse_kmeans import N_RESAMPLINGS
 from sparsekm.tuning.stability import STABILITY_RULES, select_stable
 from sparsekm.tuning.stability_search import StabilitySearch
 
