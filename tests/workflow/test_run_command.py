@@ -1,5 +1,7 @@
 """`sparsekm run`, from a table to a report."""
 
+import subprocess
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -23,7 +25,7 @@ def table(tmp_path, monkeypatch, seed):
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("kernels")
-def test_a_table_becomes_a_report_in_one_folder_and_nowhere_else(table, capfd):
+def test_a_table_becomes_a_report_in_one_folder_and_nowhere_else(table, project_root, capfd):
     assert command.main(["run", "tumours.csv", "--methods", "kmeans", "--cores", "2"]) == 0
     told = capfd.readouterr()
     assert {file.name for file in table.parent.iterdir()} == {"tumours.csv", "sparsekm-tumours"}
@@ -48,6 +50,18 @@ def test_a_table_becomes_a_report_in_one_folder_and_nowhere_else(table, capfd):
     # The same again has nothing to do, and in quiet it says nothing.
     assert command.main(["run", "sparsekm-tumours/config.yaml", "--quiet"]) == 0
     assert capfd.readouterr() == ("", "")
+
+    # `make run` is the same command, in the environment that `make env` made.
+    if not (project_root / ".venv" / ".installed").exists():
+        pytest.skip("`make env` was not run in this checkout")
+    words = [f"TABLE={folder / 'config.yaml'}", "ARGS=--quiet"]
+    done = subprocess.run(
+        ["make", "--no-print-directory", "-C", project_root, "run", *words],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
 def test_what_fails_later_says_where_its_messages_are(table, capfd):
