@@ -49,7 +49,27 @@ OPTIMUM, ONE, OTHER = range(3)
     ],
 )
 def test_the_family_follows_reproducibility_and_separation(reproducibility, separation, family):
-    assert choose_family(np.array(reproducibility), np.array(separation)) == family
+    # Every resampling says the same: a standard error of nearly nothing.
+    spread = 1e-6 * np.array([[-1.0, 1.0, 0.0], [1.0, 0.0, -1.0], [0.0, -1.0, 1.0]])
+    assert choose_family(np.array(reproducibility), np.array(separation) + spread) == family
+
+
+@pytest.mark.parametrize(
+    ("gains", "family"), [([0.1, 0.2, 0.3], OTHER), ([-0.2, 0.0, 0.3], ONE), ([0.3], ONE)]
+)
+def test_a_difference_in_separation_within_a_standard_error_leaves_it_to_reproducibility(
+    gains, family
+):
+    separation = np.array([[1.6, 1.4, 1.4 - gain] for gain in gains])
+    assert choose_family(np.array([0.5, 0.8, 0.6]), separation) == family
+    # A resampling whose separation is not known counts for nothing.
+    unknown = np.vstack([separation, [1.6, 1.4, np.nan]])
+    assert choose_family(np.array([0.5, 0.8, 0.6]), unknown) == family
+
+
+def test_of_two_equally_good_families_the_optimum_gives_way():
+    separation = np.full((4, 3), 1.3)
+    assert choose_family(np.array([0.9, 0.5, 0.5]), separation) == ONE
 
 
 def oneway_count(X, labels):

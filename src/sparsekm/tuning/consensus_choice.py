@@ -24,9 +24,7 @@ from sparsekm.tuning.resampled_paths import FAMILIES, ResampledPaths
 
 # Two resamplings of a screened family agree at least so well (adjusted Rand index), or it is noise.
 REPRODUCIBLE = 1 / 3
-# Margin ratios closer than this are no difference: about twice their spread between seeds.
-SAME_SEPARATION = 0.04
-# With a difference like this it does not matter which is more reproducible, if both are.
+# With a difference in margin ratios like this the less reproducible family may be the better one.
 FAR_BETTER_SEPARATION = 0.1
 # Share of features without any difference between the clusters among those that are counted.
 FALSE_DISCOVERIES = 0.1
@@ -91,9 +89,9 @@ def find_consensus(
     """
     labels = np.array([resampling.labels for resampling in resamplings])
     reproducibility = np.array([_reproducibility(labels[:, f]) for f in range(len(FAMILIES))])
-    separation = _mean_separation(resamplings)
+    separation = np.array([resampling.separation for resampling in resamplings])
     chosen = (
-        choose_family(reproducibility.mean(axis=1), separation.mean(axis=1))
+        choose_family(reproducibility.mean(axis=1), _known_mean(separation, axis=2))
         if family is None
         else FAMILIES.index(family)
     )
@@ -108,24 +106,27 @@ def find_consensus(
     ]
     as_good = _is_as_good(_agreements(candidates, partitions, weights))
     best = candidates[0 if as_good[0] else 1]
-    return Consensus(best, FAMILIES[chosen], reproducibility, separation, partitions, weights)
+    # Where nothing is known, no family is better separated than another.
+    mean_separation = np.nan_to_num(_known_mean(separation, axis=0), nan=np.pi / 2)
+    return Consensus(best, FAMILIES[chosen], reproducibility, mean_separation, partitions, weights)
 
 
 def choose_family(reproducibility: np.ndarray, separation: np.ndarray) -> int:
     """Choose between the search for the optimum and the screened starts.
 
-    The screened starts are taken where they are reproducible: where marginal distributions say
-    nothing they are not. Of two such families the better separated one is taken. The optimum is
-    preferred to it only where it is both more reproducible and better separated, or reproducible
-    and far better separated: on correlated data it can be perfectly reproducible and follow the
-    correlations instead of the clusters.
+    Screened starts are used where they are reproducible; where marginal distributions carry no
+    information they are not. The better separated of two such families is chosen, or the more
+    reproducible one if their separations differ by less than a standard error. The optimum is
+    preferred only if it is better separated and either more reproducible or far better separated:
+    on correlated data it can be perfectly reproducible and follow the correlations instead of the
+    clusters.
 
     Parameters
     ----------
     reproducibility : ndarray of shape (n_families,)
         In the order of `FAMILIES`.
-    separation : ndarray of shape (n_families,)
-        Mean margin ratios; smaller is better.
+    separation : ndarray of shape (n_resamplings, n_families)
+        Margin ratios, NaN where unknown; smaller is better.
 
     Returns
     -------
@@ -134,10 +135,13 @@ def choose_family(reproducibility: np.ndarray, separation: np.ndarray) -> int:
     screened = [f for f in range(1, len(FAMILIES)) if reproducibility[f] >= REPRODUCIBLE]
     if not screened:
         return 0
-    best = min(screened, key=lambda f: separation[f])
-    gain = separation[best] - separation[0]
+    best = max(screened, key=lambda f: reproducibility[f])
+    for other in screened:
+        if _separation_gain(separation[:, other], separation[:, best]) > 0:
+            best = other
+    gain = _separation_gain(separation[:, 0], separation[:, best])
     far = gain > FAR_BETTER_SEPARATION and reproducibility[0] >= REPRODUCIBLE
-    more = gain > SAME_SEPARATION and reproducibility[0] > reproducibility[best]
+    more = gain > 0 and reproducibility[0] > reproducibility[best]
     return 0 if far or more else best
 
 
@@ -276,10 +280,18 @@ def _reproducibility(partitions: np.ndarray) -> np.ndarray:
     )
 
 
-def _mean_separation(resamplings: Sequence[ResampledPaths]) -> np.ndarray:
-    values = np.array([resampling.separation for resampling in resamplings])
+def _separation_gain(one: np.ndarray, other: np.ndarray) -> float:
+    """Return by how much one family is better separated, 0 within a standard error."""
+    differences = (other - one)[np.isfinite(other - one)]
+    if len(differences) < 2:
+        return 0.0
+    gain = differences.mean()
+    noise = differences.std(ddof=1) / np.sqrt(len(differences))
+    return float(gain) if abs(gain) > noise else 0.0
+
+
+def _known_mean(values: np.ndarray, axis: int) -> np.ndarray:
+    """Average what is known; NaN where nothing is."""
     known = np.isfinite(values)
-    count = np.maximum(known.sum(axis=0), 1)
-    mean = np.where(known, values, 0.0).sum(axis=0) / count
-    # Where nothing is known, no family is better separated than another.
-    return np.where(known.any(axis=0), mean, np.pi / 2)
+    with np.errstate(invalid="ignore"):
+        return np.where(known, values, 0.0).sum(axis=axis) / known.sum(axis=axis)
