@@ -5,8 +5,7 @@ from workflow_job import run
 
 def main(snakemake, progress):
     """Write each feature's scores, weights, verdict and stability, where it is high, its terms."""
-    from sparsekm.annotation.feature_terms import list_terms
-    from sparsekm.annotation.gene_matching import match_features
+    from sparsekm.annotation.gene_matching import list_terms, match_features
     from sparsekm.annotation.gene_set_file import read_gene_sets_file
     from sparsekm.annotation.gene_stability_file import read_stability
     from sparsekm.annotation.gene_table import GENE_TABLE, gene_table, primary_method

@@ -16,8 +16,8 @@ def main(snakemake, progress):
 
 def collect(snakemake):
     """Read and check the source's files, write the sets, and log what was left out."""
+    from sparsekm.annotation.annotation_readers import read_gene_sets
     from sparsekm.annotation.gene_set_file import write_gene_sets
-    from sparsekm.annotation.gene_set_sources import read_gene_sets
 
     files = snakemake.input
     sets = read_gene_sets(

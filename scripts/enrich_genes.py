@@ -5,8 +5,7 @@ from workflow_job import run
 
 def main(snakemake, progress):
     """Test every term within the size limits against the genes analysed, and write all tests."""
-    from sparsekm.annotation.enrichment import find_enriched, group_features
-    from sparsekm.annotation.enrichment_file import ENRICHMENT
+    from sparsekm.annotation.enrichment import ENRICHMENT, find_enriched, group_features
     from sparsekm.annotation.gene_matching import match_features
     from sparsekm.annotation.gene_set_file import read_gene_sets_file
     from sparsekm.io.fit_file import read_fits

@@ -6,11 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sparsekm.annotation.enrichment import find_enriched, group_features
-from sparsekm.annotation.enrichment_file import ENRICHMENT
-from sparsekm.annotation.feature_terms import list_terms
-from sparsekm.annotation.gene_matching import match_features
-from sparsekm.annotation.gene_set_sources import read_gene_sets
+from sparsekm.annotation.annotation_readers import read_gene_sets
+from sparsekm.annotation.enrichment import ENRICHMENT, find_enriched, group_features
+from sparsekm.annotation.gene_matching import list_terms, match_features
 from sparsekm.annotation.gene_sets import build_gene_sets
 from sparsekm.atlas.phantom.genes import plant_genes
 from sparsekm.atlas.phantom.invented_ontology import (

@@ -5,9 +5,8 @@ import gzip
 import numpy as np
 import pytest
 
-from sparsekm.annotation.annotation_readers import read_gaf, read_gene2go
+from sparsekm.annotation.annotation_readers import read_gaf, read_gene2go, read_gene_sets
 from sparsekm.annotation.gene_set_file import read_gene_sets_file, write_gene_sets
-from sparsekm.annotation.gene_set_sources import read_gene_sets
 from sparsekm.annotation.gmt_reader import read_gmt
 from sparsekm.annotation.obo_reader import read_obo
 from sparsekm.annotation.text_lines import GeneSetError, read_lines

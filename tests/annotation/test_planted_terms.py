@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 
 from sparsekm import GapSearch, L0KMeans
+from sparsekm.annotation.annotation_readers import read_gene_sets
 from sparsekm.annotation.enrichment import find_enriched, group_features
 from sparsekm.annotation.gene_matching import match_features
-from sparsekm.annotation.gene_set_sources import read_gene_sets
 from sparsekm.atlas.phantom.energies import draw_energy, prepare_canvas
 from sparsekm.atlas.phantom.genes import plant_genes
 from sparsekm.atlas.phantom.geometry import TISSUE, build_geometry

@@ -6,8 +6,7 @@ import pandas as pd
 import pytest
 
 from sparsekm.atlas.assembly import average_energies
-from sparsekm.atlas.missing_values import fill_missing
-from sparsekm.atlas.normalisation import normalise_age
+from sparsekm.atlas.normalisation import fill_missing, normalise_age
 from sparsekm.atlas.quality_control import screen_expression
 from sparsekm.atlas.transforms import transform_energies
 

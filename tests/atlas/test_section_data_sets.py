@@ -3,9 +3,8 @@
 import pytest
 
 from sparsekm.atlas.envelope import EnvelopeError
-from sparsekm.atlas.listing import parse_listing, select_candidates
+from sparsekm.atlas.listing import choose_replicates, parse_listing, select_candidates
 from sparsekm.atlas.manifest import ManifestEntry, read_manifest, write_manifest
-from sparsekm.atlas.replicates import choose_replicates
 
 
 def test_repeated_rows_count_once(section_row):

@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from sparsekm.command.configuration import compose, name_of, place_from, write_configuration
-from sparsekm.command.errors import CommandError
+from sparsekm.command.workflow_place import CommandError
 
 ENTRY = {
     "path": "../a: 'b' #1.csv",

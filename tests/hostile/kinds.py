@@ -37,10 +37,10 @@ from validity import (
 )
 
 from sparsekm.annotation import kept_by_age
+from sparsekm.annotation.annotation_readers import read_gene_sets
 from sparsekm.annotation.cluster_overlap import OVERLAP
-from sparsekm.annotation.enrichment_file import ENRICHMENT
+from sparsekm.annotation.enrichment import ENRICHMENT
 from sparsekm.annotation.gene_set_file import read_gene_sets_file
-from sparsekm.annotation.gene_set_sources import read_gene_sets
 from sparsekm.annotation.gene_stability_file import read_stability
 from sparsekm.annotation.gene_table import GENE_TABLE
 from sparsekm.atlas.assembly import assemble_age

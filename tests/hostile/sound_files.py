@@ -14,10 +14,10 @@ import pandas as pd
 import yaml
 from scipy import sparse
 
+from sparsekm.annotation.annotation_readers import read_gene_sets
 from sparsekm.annotation.cluster_overlap import OVERLAP
-from sparsekm.annotation.enrichment_file import ENRICHMENT
+from sparsekm.annotation.enrichment import ENRICHMENT
 from sparsekm.annotation.gene_set_file import write_gene_sets
-from sparsekm.annotation.gene_set_sources import read_gene_sets
 from sparsekm.annotation.gene_table import GENE_TABLE, gene_table
 from sparsekm.annotation.kept_by_age import CHANGES, tabulate_ages, tabulate_changes
 from sparsekm.atlas.assembly import assemble_age

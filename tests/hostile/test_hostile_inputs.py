@@ -16,7 +16,7 @@ from guard import watched
 from payload import Payload
 from sound_files import DIGEST
 
-from sparsekm.annotation.gene_set_sources import read_gene_sets
+from sparsekm.annotation.annotation_readers import read_gene_sets
 from sparsekm.atlas.gene_metadata import read_genes
 from sparsekm.atlas.listing import read_listing
 from sparsekm.atlas.manifest import read_manifest

@@ -10,7 +10,7 @@ from sparsekm.atlas.phantom.structures import UPPER
 from sparsekm.figures.color_vision import VISIONS, color_distances, place_colors
 from sparsekm.figures.palette import METHOD_LOOKS
 from sparsekm.figures.style import categorical_colors, shades
-from sparsekm.reporting.age_figure import LOOKS
+from sparsekm.reporting.ages_view import LOOKS
 from sparsekm.reporting.cluster_colors import color_clusters
 from sparsekm.reporting.simulation_figures import row_look
 from sparsekm.studies.paper.method_rows import METHOD_ROWS

@@ -10,7 +10,7 @@ from sparsekm.reporting.consensus_figure import consensus_figure
 from sparsekm.reporting.figures import draw_figures
 from sparsekm.reporting.literature import Citations
 from sparsekm.reporting.methods_text import write_methods
-from sparsekm.reporting.page import view_dataset
+from sparsekm.reporting.report import view_dataset
 from sparsekm.reporting.results import load_dataset_result
 from sparsekm.reporting.summary import summarise_dataset, summarise_run
 

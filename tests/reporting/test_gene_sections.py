@@ -9,13 +9,12 @@ import pandas as pd
 import pytest
 
 from sparsekm.annotation.cluster_overlap import tabulate_overlap
-from sparsekm.annotation.enrichment_file import ENRICHMENT
+from sparsekm.annotation.enrichment import ENRICHMENT
 from sparsekm.annotation.gene_sets import build_gene_sets
 from sparsekm.annotation.kept_by_age import tabulate_ages, tabulate_changes
 from sparsekm.atlas.phantom.invented_ontology import NEEDED_EVERYWHERE
 from sparsekm.reporting import enrichment_view
-from sparsekm.reporting.age_figure import age_figure
-from sparsekm.reporting.ages_view import view_ages
+from sparsekm.reporting.ages_view import age_figure, view_ages
 from sparsekm.reporting.anatomy_view import view_anatomy
 from sparsekm.reporting.enrichment_view import MOST_TERMS, view_enrichment
 from sparsekm.reporting.expression_figure import expression_figure

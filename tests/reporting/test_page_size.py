@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from sparsekm.annotation.cluster_overlap import tabulate_overlap
-from sparsekm.annotation.enrichment_file import ENRICHMENT
+from sparsekm.annotation.enrichment import ENRICHMENT
 from sparsekm.annotation.gene_table import VERDICTS
 from sparsekm.atlas.phantom.geometry import TISSUE, build_geometry
 from sparsekm.atlas.phantom.sizes import FULL_COUNTS, get_size

@@ -4,10 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sparsekm.reporting.exclusions import excluded_counts
 from sparsekm.reporting.table_view import format_rate, view_table
 from sparsekm.reporting.tables import (
     cer_table,
+    excluded_counts,
     nw_table,
     statistics_table,
     verdict_table,

@@ -8,8 +8,7 @@ import pytest
 import yaml
 
 from sparsekm.command import main as command
-from sparsekm.command.errors import CommandError
-from sparsekm.command.workflow_place import find_workflow
+from sparsekm.command.workflow_place import CommandError, find_workflow
 
 
 @pytest.fixture

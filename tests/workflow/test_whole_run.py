@@ -9,7 +9,7 @@ import pytest
 from benchmarks.workflow_jobs import benchmark
 
 from sparsekm.annotation.cluster_overlap import OVERLAP
-from sparsekm.annotation.enrichment_file import ENRICHMENT
+from sparsekm.annotation.enrichment import ENRICHMENT
 from sparsekm.annotation.gene_table import GENE_TABLE
 from sparsekm.atlas.manifest import digest, read_manifest
 from sparsekm.io.fit_file import read_fit

@@ -6,7 +6,10 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from sparsekm.annotation.annotations import Annotation
+from sparsekm.annotation.annotations import Annotation, collect_annotations
+from sparsekm.annotation.gene_sets import GeneSets
+from sparsekm.annotation.gmt_reader import read_gmt
+from sparsekm.annotation.obo_reader import read_obo
 from sparsekm.annotation.text_lines import GeneSetError, at, read_lines
 
 MOUSE = "10090"
@@ -18,6 +21,8 @@ _GAF_COLUMNS = (15, 17)
 _GENE2GO_HEADER = ("#tax_id", "GeneID", "GO_ID", "Evidence", "Qualifier")
 _GENE2GO_COLUMNS = 8
 _MOST_DIGITS = 18
+SOURCES = ("gmt", "gene2go", "gaf")
+"""Sources that are files."""
 
 
 def read_gaf(file: str | Path) -> Iterator[Annotation]:
@@ -92,3 +97,27 @@ def _term_id(file: str | Path, number: int, column: int, cells: list[str]) -> st
             f"{at(file, number, column)}: term={cell[:40]!r} should be an id such as GO:0008150."
         )
     return cell
+
+
+def read_gene_sets(
+    source: str,
+    file: str | Path,
+    ontology: str | Path | None = None,
+    *,
+    identifier: str = "symbol",
+) -> GeneSets:
+    """Read the gene sets of a source: "gmt", or annotations of genes ("gene2go", "gaf").
+
+    Annotations need an ontology, the terms in OBO format. `identifier`, "symbol" or "entrez_id", is
+    how a GMT file names genes; each of the others names them in one way.
+    """
+    if source not in SOURCES:
+        raise ValueError(f"source={source!r} should be one of {list(SOURCES)}.")
+    if source == "gmt":
+        return read_gmt(file, identifier)
+    if ontology is None:
+        raise ValueError(f"ontology=None should be a file in OBO format for source={source!r}.")
+    tree = read_obo(ontology)
+    if source == "gaf":
+        return collect_annotations(read_gaf(file), tree, "symbol", str(file))
+    return collect_annotations(read_gene2go(file), tree, "entrez_id", str(file))

@@ -25,9 +25,30 @@ import numpy as np
 import pandas as pd
 from scipy.stats import false_discovery_control, hypergeom
 
-from sparsekm.annotation.enrichment_file import ENRICHMENT
 from sparsekm.annotation.gene_matching import MatchedFeatures
 from sparsekm.annotation.gene_sets import GeneSets
+from sparsekm.io.checked_table import NUMBER_OR_NOTHING, WHOLE, WORD
+from sparsekm.io.table_format import TableFormat
+
+ENRICHMENT = TableFormat(
+    "enrich_genes",
+    {
+        "group": WORD,
+        "term": WORD,
+        "name": WORD,
+        "n_analysed": WHOLE,
+        "n_group": WHOLE,
+        "n_term": WHOLE,
+        "n_shared": WHOLE,
+        "expected": NUMBER_OR_NOTHING,
+        "fold": NUMBER_OR_NOTHING,
+        "p_value": NUMBER_OR_NOTHING,
+        "q_value": NUMBER_OR_NOTHING,
+        "genes": WORD,
+    },
+)
+GROUPS = ("kept", "dropped", "only l1")
+"""Groups of features, in the order of tables."""
 
 
 def group_features(weights: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:

@@ -98,3 +98,18 @@ def _find_symbol(
             return synonyms[name]
     found = {name if name in place else synonyms.get(name) for name in aliases} - {None}
     return min(found) if len(found) == 1 else symbol
+
+
+def list_terms(sets: GeneSets, matched: MatchedFeatures, most: int = 5, largest: int = 500) -> list:
+    """Name the most specific terms of each feature, joined by "; ", smallest first.
+
+    At most `most` are named, of terms with at most `largest` genes.
+    """
+    by_gene: dict[int, list[str]] = {}
+    sizes = [members.size for members in sets.members]
+    for t in sorted(range(len(sets.terms)), key=lambda t: (sizes[t], sets.terms[t])):
+        if sizes[t] <= largest:
+            for gene in sets.members[t]:
+                by_gene.setdefault(int(gene), []).append(sets.names[t])
+    found = ["; ".join(by_gene.get(int(at), [])[:most]) for at in matched.positions]
+    return [found[gene] if gene >= 0 else "" for gene in matched.gene_of]

@@ -14,11 +14,16 @@ import numpy as np
 import pandas as pd
 
 from sparsekm.atlas.grid import GridError, Volume, read_annotation, read_energy
-from sparsekm.atlas.listing import Gene, SectionDataSet, read_listing, select_candidates
+from sparsekm.atlas.listing import (
+    Gene,
+    SectionDataSet,
+    choose_replicates,
+    read_listing,
+    select_candidates,
+)
 from sparsekm.atlas.manifest import STATUSES, ManifestEntry, digest, read_manifest
 from sparsekm.atlas.ontology import Ontology
 from sparsekm.atlas.regions import RegionMap, map_regions
-from sparsekm.atlas.replicates import choose_replicates
 from sparsekm.atlas.retrieval import LISTING_FILE, MANIFEST_FILE, Progress
 from sparsekm.atlas.vocabulary import NO_DATA, REGION_LEVEL, get_age
 from sparsekm.io.checked_hdf5 import DamagedFileError

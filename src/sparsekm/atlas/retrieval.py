@@ -14,19 +14,21 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
-from sparsekm.atlas.download_check import Download, download_energy
+import numpy as np
+
 from sparsekm.atlas.envelope import EnvelopeError, open_envelope, parse_json
 from sparsekm.atlas.gene_metadata import parse_genes
-from sparsekm.atlas.grid import GridError, Volume, read_annotation
+from sparsekm.atlas.grid import GridError, MissingGridError, Volume, read_annotation, read_energy
 from sparsekm.atlas.listing import Gene, parse_listing, select_candidates
 from sparsekm.atlas.manifest import ManifestEntry, digest, write_manifest
 from sparsekm.atlas.ontology import parse_ontology
 from sparsekm.atlas.sources import AtlasSource
-from sparsekm.atlas.vocabulary import get_age
+from sparsekm.atlas.vocabulary import NO_DATA, get_age
 from sparsekm.io.atomic import remove_unfinished, write_bytes
-from sparsekm.network.errors import UnavailableError
+from sparsekm.network.errors import NotFoundError, RefusedError, UnavailableError
 from sparsekm.network.prefetch import fetch_in_order
 
 LISTING_FILE = "listing.json"
@@ -204,3 +206,61 @@ def _remove_unlisted(folder: Path, entries: list[ManifestEntry]) -> None:
         # One that is not named by an id was put there by somebody else.
         if path.stem.isdigit() and f"{ENERGY_FOLDER}/{path.name}" not in listed:
             path.unlink()
+
+
+@dataclass(frozen=True)
+class Download:
+    """What became of asking for one energy grid.
+
+    Attributes
+    ----------
+    status : str
+        As in the manifest: ``ok``, ``missing``, ``no_grid``, ``rejected`` or ``not_fetched``.
+    body : bytes
+        The zip; empty where none came.
+    valid_share : float or None
+        Share of the annotated voxels that have data.
+    reason : str
+        Why it was rejected or could not be fetched.
+    """
+
+    status: str
+    body: bytes = b""
+    valid_share: float | None = None
+    reason: str = ""
+
+
+def download_energy(
+    source: AtlasSource, age: str, section_data_set_id: int, annotation: Volume
+) -> Download:
+    """Fetch and judge one energy zip, whose grid must have the dimensions of the annotation."""
+    name = f"{age}, section data set {section_data_set_id}"
+    try:
+        body = source.energy(age, section_data_set_id)
+    except NotFoundError:
+        return Download("missing")
+    except UnavailableError as error:
+        return Download("not_fetched", reason=str(error))
+    except RefusedError as error:
+        return Download("rejected", reason=str(error))
+    try:
+        share = measure_valid_share(read_energy(body, name), annotation, name)
+    except MissingGridError:
+        return Download("no_grid", body)
+    except GridError as error:
+        return Download("rejected", body, reason=str(error))
+    return Download("ok", body, share)
+
+
+def measure_valid_share(energy: Volume, annotation: Volume, name: str) -> float:
+    """Tell which share of the annotated voxels has data, to four decimals; none is an error."""
+    if energy.dims != annotation.dims:
+        raise GridError(
+            f"{name}: DimSize={energy.dims} should equal the annotation's {annotation.dims}."
+        )
+    annotated = annotation.values != 0
+    n_annotated = int(np.count_nonzero(annotated))
+    n_valid = int(np.count_nonzero(annotated & (energy.values != NO_DATA)))
+    if not n_valid:
+        raise GridError(f"{name}: n_valid=0 of {n_annotated} annotated voxels should be >= 1.")
+    return max(round(n_valid / n_annotated, 4), 0.0001)

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from sparsekm.command.errors import CommandError
+from sparsekm.command.workflow_place import CommandError
 
 METHODS = ("kmeans", "l1", "l0", "sparse")
 USUAL_CLUSTER_SIZE = 5

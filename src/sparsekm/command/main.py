@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import sparsekm
-from sparsekm.command.errors import CommandError
+from sparsekm.command.workflow_place import CommandError
 from sparsekm.pipeline.registry import METHODS
 
 # How settings of the configuration are called on the command line.

@@ -21,10 +21,9 @@ from sparsekm.command.configuration import (
     place_from,
     write_configuration,
 )
-from sparsekm.command.errors import CommandError
 from sparsekm.command.look import Look, look_at
 from sparsekm.command.outcome import describe_outcome
-from sparsekm.command.workflow_place import find_workflow
+from sparsekm.command.workflow_place import CommandError, find_workflow
 from sparsekm.pipeline.cluster_count import count_clusters
 
 _READER_OPTIONS = ("labels", "layer", "samples", "ignore", "transpose", "decimal")

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sparsekm.command.errors import CommandError
-
 PACKAGE = Path(__file__).resolve().parents[1]
 
 
@@ -30,3 +28,7 @@ def find_workflow(package: Path = PACKAGE) -> Path:
         f"no workflow in {' or '.join(map(str, places))}: install sparsekm from a wheel, or from a "
         "checkout with pip install -e."
     )
+
+
+class CommandError(Exception):
+    """The command cannot go on; the message says why and what to do."""

@@ -5,13 +5,32 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import pandas as pd
+from matplotlib.colors import BoundaryNorm, ListedColormap
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
 
-from sparsekm.reporting.age_figure import age_figure
+from sparsekm.annotation.gene_table import VERDICTS
+from sparsekm.annotation.kept_by_age import DROPPED, KEPT
+from sparsekm.figures.palette import BLUE, INK, ORANGE, SKY
+from sparsekm.figures.style import figure_style, new_figure
 from sparsekm.reporting.figures import CaptionedFigure, caption_figure
 from sparsekm.reporting.table_view import Cell, Column, TableView, name_some
 
 _NAMES_SHOWN = 15
+LOOKS = {
+    VERDICTS[0]: BLUE,
+    VERDICTS[1]: SKY,
+    VERDICTS[2]: ORANGE,
+    VERDICTS[3]: "#e4e4e4",
+    KEPT: BLUE,
+    DROPPED: "#e4e4e4",
+    "": "#ffffff",
+}
+_TITLES = {"": "not analysed", VERDICTS[1]: "only ℓ₀", VERDICTS[2]: "only ℓ₁"}
+_NAMED_ROWS = 64
+_ROW_HEIGHT = 0.125  # inches, of a row with a name
 
 
 @dataclass(frozen=True)
@@ -69,3 +88,62 @@ def _view_changes(changes: pd.DataFrame) -> TableView:
         "genes/changes.csv has all names"
     )
     return TableView(caption, columns, rows, kind="genes changes")
+
+
+def age_figure(table: pd.DataFrame, ages: Sequence[str]) -> Figure:
+    """Draw genes by ages, and beside it how many genes are kept at how many ages.
+
+    The table is that of `tabulate_ages`. Genes of which no method keeps any at any age are left
+    out.
+    """
+    ages = list(ages)
+    said = list(LOOKS)
+    shown = table[~table[ages].isin(["", VERDICTS[3], DROPPED]).all(axis=1)]
+    codes = shown[ages].apply(lambda column: column.map(said.index)).to_numpy(dtype=int)
+    if shown.empty:
+        codes = np.full((1, len(ages)), said.index(""))
+    named = 0 < len(shown) <= _NAMED_ROWS
+    height = max(2.6, _ROW_HEIGHT * len(shown)) if named else 5.5
+    with figure_style():
+        figure = new_figure(7.2, height + 1.0)
+        left, right = figure.subplots(1, 2, width_ratios=[2.2, 1])
+        left.imshow(
+            codes,
+            aspect="auto",
+            interpolation="nearest",
+            cmap=ListedColormap(list(LOOKS.values())),
+            norm=BoundaryNorm(np.arange(len(said) + 1) - 0.5, len(said)),
+        )
+        left.set_xticks(range(len(ages)), ages)
+        left.xaxis.tick_top()
+        left.tick_params(length=0)
+        left.set_xticks(np.arange(len(ages) - 1) + 0.5, minor=True)
+        left.grid(which="minor", axis="x", color="white", linewidth=1.5)
+        left.tick_params(which="minor", length=0)
+        if named:
+            left.set_yticks(range(len(shown)), shown["symbol"], fontsize=6)
+        else:
+            left.set_yticks([])
+            left.set_ylabel(f"{len(shown):,} genes, those kept at most ages on top")
+        left.spines[:].set_visible(False)
+        _draw_counts(right, table["n_kept"].to_numpy(), len(ages))
+        present = [word for word in said if (shown[ages] == word).any(axis=None)]
+        figure.legend(
+            handles=[
+                Patch(facecolor=LOOKS[w], edgecolor=INK, lw=0.4, label=_TITLES.get(w, w))
+                for w in present
+            ],
+            loc="outside lower left",
+            ncols=len(present) or 1,
+        )
+    return figure
+
+
+def _draw_counts(axes, n_kept: np.ndarray, n_ages: int) -> None:
+    numbers = np.bincount(n_kept, minlength=n_ages + 1)
+    bars = axes.barh(range(n_ages + 1), numbers, color=[LOOKS[DROPPED], *[BLUE] * n_ages])
+    axes.bar_label(bars, labels=[f"{n:,}" for n in numbers], padding=2, fontsize=7)
+    axes.set_yticks(range(n_ages + 1))
+    axes.set_ylabel("number of ages at which a gene is kept")
+    axes.set_xlabel("genes")
+    axes.margins(x=0.18)

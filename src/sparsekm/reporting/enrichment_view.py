@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from sparsekm.annotation.enrichment_file import GROUPS
+from sparsekm.annotation.enrichment import GROUPS
 from sparsekm.reporting.results import DatasetResult
 from sparsekm.reporting.table_view import Cell, Column, TableView, name_some
 from sparsekm.reporting.tables import nouns

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,25 +12,31 @@ import yaml
 from sparsekm.annotation.gene_sets import GeneSets
 from sparsekm.io.atomic import write_text
 from sparsekm.reporting.ages_view import AgesView
+from sparsekm.reporting.anatomy_view import AnatomyView, view_anatomy
 from sparsekm.reporting.atlas_versus_paper import PaperTables, compare_with_paper
-from sparsekm.reporting.figures import draw_figures
+from sparsekm.reporting.enrichment_view import EnrichmentView, view_enrichment
+from sparsekm.reporting.figures import CaptionedFigure, draw_figures
+from sparsekm.reporting.gene_view import GeneView, view_genes
 from sparsekm.reporting.genes_of_interest import choose_genes
 from sparsekm.reporting.html import render_page
 from sparsekm.reporting.literature import Citations
 from sparsekm.reporting.methods_text import write_methods
-from sparsekm.reporting.page import view_dataset
 from sparsekm.reporting.results import DatasetResult, load_dataset_result
-from sparsekm.reporting.run_facts import run_table
+from sparsekm.reporting.run_facts import data_source, run_table
 from sparsekm.reporting.simulation_results import SimulationResult
 from sparsekm.reporting.simulation_section import view_simulation
-from sparsekm.reporting.summary import summarise_run
+from sparsekm.reporting.slice_figure import region_colors
+from sparsekm.reporting.summary import summarise_dataset, summarise_run
 from sparsekm.reporting.table_view import TableView, format_count, format_rate, view_table
 from sparsekm.reporting.tables import (
     ATLAS_NOUNS,
     MATRIX_NOUNS,
     cer_table,
+    nouns,
     nw_table,
+    region_table,
     statistics_table,
+    verdict_table,
 )
 
 __all__ = ["load_dataset_result", "write_report"]
@@ -163,3 +170,49 @@ def _scores(results: Sequence[DatasetResult]) -> list[TableView]:
 
 def _origins(results: Sequence[DatasetResult]) -> dict[str, bool]:
     return {result.name: result.is_simulated for result in results}
+
+
+@dataclass(frozen=True)
+class DatasetView:
+    """One data set's part of the page."""
+
+    name: str
+    anchor: str
+    simulated: bool
+    source: str
+    sentences: list[str]
+    figures: list[CaptionedFigure]
+    verdicts: TableView | None
+    regions: TableView | None
+    anatomy: AnatomyView | None
+    genes: GeneView
+    enrichment: EnrichmentView | None
+
+
+def view_dataset(
+    result: DatasetResult, figures: Sequence[CaptionedFigure], chosen: Sequence[int] = ()
+) -> DatasetView:
+    """Prepare one data set's part of the page; `chosen` are the rows of the genes of interest."""
+    verdicts = verdict_table(result)
+    words = nouns(result)
+    return DatasetView(
+        name=result.name,
+        anchor=f"dataset-{result.name}",
+        simulated=result.is_simulated,
+        source=data_source(result),
+        sentences=summarise_dataset(result),
+        figures=list(figures),
+        verdicts=None
+        if verdicts is None
+        else view_table(
+            verdicts,
+            f"How many {words.features} each sparse method keeps",
+            write=format_count,
+            corner="verdict",
+            simulated=dict.fromkeys(verdicts.columns, result.is_simulated),
+        ),
+        regions=region_table(result, region_colors(result)) if result.is_atlas else None,
+        anatomy=view_anatomy(result, f"{result.name}/contingency.csv"),
+        genes=view_genes(result, chosen, f"{result.name}/genes.csv"),
+        enrichment=view_enrichment(result, f"{result.name}/enrichment.csv"),
+    )

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from sparsekm.annotation.cluster_overlap import OVERLAP
-from sparsekm.annotation.enrichment_file import ENRICHMENT
+from sparsekm.annotation.enrichment import ENRICHMENT
 from sparsekm.annotation.gene_table import GENE_TABLE, gene_table
 from sparsekm.figures.palette import method_look
 from sparsekm.io.anndata_parts import read_part

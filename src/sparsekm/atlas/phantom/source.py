@@ -6,13 +6,12 @@ import numpy as np
 
 from sparsekm.atlas.phantom.archives import pack_annotation, pack_energy
 from sparsekm.atlas.phantom.energies import Canvas, draw_energy, prepare_canvas
-from sparsekm.atlas.phantom.genes import plant_genes
+from sparsekm.atlas.phantom.genes import plant_genes, tabulate_truth
 from sparsekm.atlas.phantom.geometry import build_geometry
 from sparsekm.atlas.phantom.listings import genes_document, listing_document
 from sparsekm.atlas.phantom.sections import PlantedSection, plant_sections
 from sparsekm.atlas.phantom.sizes import get_size
 from sparsekm.atlas.phantom.structures import label_voxels, ontology_document
-from sparsekm.atlas.phantom.truth import tabulate_truth
 from sparsekm.atlas.vocabulary import get_age
 from sparsekm.network.errors import NotFoundError
 
