@@ -1,10 +1,10 @@
-"""Tabulate every feature of a data set under every method."""
+"""Write the table of features: scores, weights, verdict, stability, locations and terms."""
 
-from workflow_job import run
+from workflow_job import job
 
 
+@job(snakemake)
 def main(snakemake, progress):
-    """Write each feature's scores, weights, verdict and stability, where it is high, its terms."""
     from sparsekm.annotation.gene_matching import list_terms, match_features
     from sparsekm.annotation.gene_set_file import read_gene_sets_file
     from sparsekm.annotation.gene_stability_file import read_stability
@@ -28,6 +28,3 @@ def main(snakemake, progress):
         further["terms"] = list_terms(sets, match_features(var, sets), **params.terms)
     table = gene_table(var, fits, stability=stability, further=further)
     GENE_TABLE.write(snakemake.output.genes, table)
-
-
-run(main, snakemake)

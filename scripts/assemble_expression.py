@@ -1,22 +1,11 @@
-"""Assemble the files of one age into a voxel x gene matrix."""
+"""Assemble the files of an age into a voxel x gene matrix of raw energies.
+
+The files come from a server, so a child process with limits reads them.
+"""
 
 from pathlib import Path
 
-from workflow_job import run
-
-
-def main(snakemake, progress):
-    """Assemble the age in a child process with limits, since a server sent the files."""
-    from sparsekm.io.bounded_child import run_bounded
-
-    folder = Path(snakemake.input.manifest).parent
-
-    def measure():
-        from sparsekm.atlas.assembly import measure_age
-
-        return measure_age(folder, snakemake.wildcards.age)
-
-    run_bounded(folder, lambda: assemble(snakemake, folder, progress), measure)
+from workflow_job import job
 
 
 def assemble(snakemake, folder, progress):
@@ -50,4 +39,15 @@ def assemble(snakemake, folder, progress):
     write_anndata(snakemake.output.expression, data)
 
 
-run(main, snakemake)
+@job(snakemake)
+def main(snakemake, progress):
+    from sparsekm.io.bounded_child import run_bounded
+
+    folder = Path(snakemake.input.manifest).parent
+
+    def measure():
+        from sparsekm.atlas.assembly import measure_age
+
+        return measure_age(folder, snakemake.wildcards.age)
+
+    run_bounded(folder, lambda: assemble(snakemake, folder, progress), measure)

@@ -1,11 +1,11 @@
-"""Cluster a data set at every sparsity of a method's grid."""
+"""Cluster a data set at every sparsity of a method's grid, and write the path."""
 
 from posed_problem import pose
-from workflow_job import run
+from workflow_job import job
 
 
+@job(snakemake)
 def main(snakemake, progress):
-    """Fit the whole path and write it."""
     from sparsekm.io.path_file import write_path
 
     problem = pose(snakemake)
@@ -13,6 +13,3 @@ def main(snakemake, progress):
         problem.data.X, problem.sparsities, progress=progress.counting("fits")
     )
     write_path(snakemake.output.path, path, problem.attributes)
-
-
-run(main, snakemake)

@@ -1,17 +1,11 @@
-"""Read gene sets: annotations mapped to terms in use, with all ancestors."""
+"""Read gene sets, and write them mapped to current terms with all ancestors.
+
+Others made the files, so a child process with limits reads them.
+"""
 
 import logging
 
-from workflow_job import run
-
-
-def main(snakemake, progress):
-    """Collect the sets in a child process with limits, since others made the files."""
-    from sparsekm.annotation.text_lines import MOST_MEMORY
-    from sparsekm.io.bounded_child import run_bounded
-
-    file = snakemake.input.annotations
-    run_bounded(file, lambda: collect(snakemake), lambda: MOST_MEMORY)
+from workflow_job import job
 
 
 def collect(snakemake):
@@ -33,4 +27,10 @@ def collect(snakemake):
     write_gene_sets(snakemake.output.sets, sets)
 
 
-run(main, snakemake)
+@job(snakemake)
+def main(snakemake, progress):
+    from sparsekm.annotation.text_lines import MOST_MEMORY
+    from sparsekm.io.bounded_child import run_bounded
+
+    file = snakemake.input.annotations
+    run_bounded(file, lambda: collect(snakemake), lambda: MOST_MEMORY)

@@ -1,10 +1,10 @@
-"""Compare which genes are kept from age to age."""
+"""Write which genes are kept at each age, and which enter and leave between ages."""
 
-from workflow_job import run
+from workflow_job import job
 
 
+@job(snakemake)
 def main(snakemake, progress):
-    """Write what is said of every gene at every age, and who enters and leaves."""
     from sparsekm.annotation.gene_table import GENE_TABLE
     from sparsekm.annotation.kept_by_age import (
         CHANGES,
@@ -18,6 +18,3 @@ def main(snakemake, progress):
     table = tabulate_ages({age: GENE_TABLE.read(file) for age, file in files})
     KEPT_BY_AGE.write(snakemake.output.kept, table)
     CHANGES.write(snakemake.output.changes, tabulate_changes(table, ages))
-
-
-run(main, snakemake)

@@ -1,11 +1,11 @@
-"""Compare numbers of clusters, and take the one that the data suggest."""
+"""Compare numbers of clusters, write the comparison, and log which number is suggested."""
 
 from posed_problem import pose
-from workflow_job import run
+from workflow_job import job
 
 
+@job(snakemake)
 def main(snakemake, progress):
-    """Write what speaks for every number; log which one was taken, and why."""
     import logging
 
     import pandas as pd
@@ -46,6 +46,3 @@ def main(snakemake, progress):
     table["chosen"] = table["n_clusters"] == select_cluster_count(table, "excess")
     COUNTS.write(output.counts, table)
     logging.info("%s", describe_choice(table))
-
-
-run(main, snakemake)

@@ -1,10 +1,10 @@
-"""Write the phantom's invented ontology, and the annotations of its genes."""
+"""Write the phantom's invented ontology and the annotations of its genes, in the real formats."""
 
-from workflow_job import run
+from workflow_job import job
 
 
+@job(snakemake)
 def main(snakemake, progress):
-    """Write both in the formats of the real ones."""
     from sparsekm.atlas.phantom.genes import plant_genes
     from sparsekm.atlas.phantom.invented_ontology import annotation_text, ontology_text
     from sparsekm.atlas.phantom.sizes import get_size
@@ -14,6 +14,3 @@ def main(snakemake, progress):
     genes = plant_genes(get_size(size).genes, seed)
     write_text(annotation_text(genes, seed), snakemake.output.annotations)
     write_text(ontology_text(), snakemake.output.ontology)
-
-
-run(main, snakemake)

@@ -1,10 +1,10 @@
-"""Draw the theorems beside what was seen."""
+"""Draw the theorems with the simulated results: figures as SVG and PDF, captions as text."""
 
-from workflow_job import run
+from workflow_job import job
 
 
+@job(snakemake)
 def main(snakemake, progress):
-    """Write every figure as SVG and PDF, and what it shows as text."""
     from pathlib import Path
 
     from sparsekm.io.checked_table import infer_table
@@ -21,6 +21,3 @@ def main(snakemake, progress):
     folder = Path(snakemake.output[0]).parent
     for name, (figure, caption) in drawn.items():
         write_figure(folder, name, figure, caption)
-
-
-run(main, snakemake)

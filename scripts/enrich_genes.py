@@ -1,10 +1,10 @@
-"""Find terms over-represented among the genes kept, dropped, and kept by l1 alone."""
+"""Test terms for over-representation among the genes kept, dropped, and kept by l1 alone."""
 
-from workflow_job import run
+from workflow_job import job
 
 
+@job(snakemake)
 def main(snakemake, progress):
-    """Test every term within the size limits against the genes analysed, and write all tests."""
     from sparsekm.annotation.enrichment import ENRICHMENT, find_enriched, group_features
     from sparsekm.annotation.gene_matching import match_features
     from sparsekm.annotation.gene_set_file import read_gene_sets_file
@@ -21,6 +21,3 @@ def main(snakemake, progress):
         term_size=tuple(params.term_size),
     )
     ENRICHMENT.write(snakemake.output.enrichment, table)
-
-
-run(main, snakemake)

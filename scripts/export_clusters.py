@@ -1,10 +1,10 @@
-"""Gather what every method found about a data set, as a table and as AnnData."""
+"""Write what every method found about a data set, as a table of samples and as AnnData."""
 
-from workflow_job import run
+from workflow_job import job
 
 
+@job(snakemake)
 def main(snakemake, progress):
-    """Write each sample's clusters, and the data set with clusters, weights and scores."""
     from sparsekm.annotation.clusters_file import add_clusters, write_clusters
     from sparsekm.io.cluster_table import CLUSTERS, tabulate_clusters
     from sparsekm.io.fit_file import read_fits
@@ -16,6 +16,3 @@ def main(snakemake, progress):
     write_clusters(snakemake.output.data, data)
     table = tabulate_clusters(data.obs_names, data.obs.get("label"), fits)
     CLUSTERS.write(snakemake.output.table, table)
-
-
-run(main, snakemake)

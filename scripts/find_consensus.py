@@ -1,11 +1,11 @@
-"""Decide from resampled paths: family of starts, partition, number of features."""
+"""Choose partition and features from the resampled paths, and write the consensus and the fit."""
 
 from posed_problem import pose
-from workflow_job import run
+from workflow_job import job
 
 
+@job(snakemake)
 def main(snakemake, progress):
-    """Write how well every fit from the consensus agrees, and the one that was chosen."""
     from dataclasses import replace
 
     from sparsekm.cluster.matrices.centers import cluster_centers
@@ -39,6 +39,3 @@ def main(snakemake, progress):
     )
     CONSENSUS.write(output.consensus, found.table)
     write_fit(output.fit, fit)
-
-
-run(main, snakemake)

@@ -1,11 +1,11 @@
-"""Count how often half of the samples keep each feature, at the tuned sparsity."""
+"""Write how often each feature is kept in half of the samples, at the tuned sparsity."""
 
 from posed_problem import pose
-from workflow_job import run
+from workflow_job import job
 
 
+@job(snakemake)
 def main(snakemake, progress):
-    """Cluster the halves from the tuned labels on and write the share that keeps each feature."""
     from sparsekm.annotation.gene_stability_file import write_stability
     from sparsekm.annotation.stability import count_kept
     from sparsekm.cluster.validation import resolve_sparsities
@@ -26,6 +26,3 @@ def main(snakemake, progress):
         progress=progress.counting("subsamples"),
     )
     write_stability(snakemake.output.stability, problem.data.features, counts, params.subsamples)
-
-
-run(main, snakemake)

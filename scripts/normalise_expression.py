@@ -1,10 +1,10 @@
-"""Bring the expression of an age to the form that every data set is clustered in."""
+"""Screen, transform, fill and z-score the expression of an age, and write its provenance."""
 
-from workflow_job import run
+from workflow_job import job
 
 
+@job(snakemake)
 def main(snakemake, progress):
-    """Screen genes and voxels, transform, fill gaps, z-score, and write it with its provenance."""
     from sparsekm.atlas.common_genes import read_common_genes
     from sparsekm.atlas.expression_file import read_expression
     from sparsekm.atlas.normalisation import normalise_age
@@ -28,6 +28,3 @@ def main(snakemake, progress):
         obsm=data.obsm,
         uns=uns,
     )
-
-
-run(main, snakemake)

@@ -1,18 +1,9 @@
-"""Bring a user's matrix to the form that every data set is clustered in."""
+"""Read, check and normalise a user's matrix, and write it with its provenance.
 
-from workflow_job import run
+Others made the file, so a child process with limits reads it.
+"""
 
-
-def main(snakemake, progress):
-    """Adopt the matrix in a child process with limits, since others made the file."""
-    from sparsekm.io.bounded_child import run_bounded
-
-    def measure():
-        from sparsekm.io.readers.matrix_size import measure_matrix
-
-        return measure_matrix(snakemake.input.matrix, snakemake.params.parts.get("layer"))
-
-    run_bounded(snakemake.input.matrix, lambda: adopt(snakemake), measure)
+from workflow_job import job
 
 
 def adopt(snakemake):
@@ -62,4 +53,13 @@ def adopt(snakemake):
     )
 
 
-run(main, snakemake)
+@job(snakemake)
+def main(snakemake, progress):
+    from sparsekm.io.bounded_child import run_bounded
+
+    def measure():
+        from sparsekm.io.readers.matrix_size import measure_matrix
+
+        return measure_matrix(snakemake.input.matrix, snakemake.params.parts.get("layer"))
+
+    run_bounded(snakemake.input.matrix, lambda: adopt(snakemake), measure)

@@ -1,13 +1,13 @@
-"""Say what a download would take, without downloading a grid."""
+"""List the grids that are still to be downloaded, without downloading any."""
 
 import sys
 
 from atlas_source import open_atlas
-from workflow_job import run
+from workflow_job import job
 
 
+@job(snakemake)
 def main(snakemake, progress):
-    """Ask for listings and annotations, and tabulate the grids that are still to be fetched."""
     from sparsekm.atlas.allen.plan import describe_plan, plan_retrieval
     from sparsekm.io.atomic import write_table
 
@@ -15,6 +15,3 @@ def main(snakemake, progress):
     plan = plan_retrieval(source, params.ages, plane=params.plane)
     write_table(plan, snakemake.output.plan)
     print(describe_plan(plan), file=sys.stderr)
-
-
-run(main, snakemake)

@@ -1,11 +1,11 @@
-"""Cluster a batch of reference data sets at every sparsity of a method's grid."""
+"""Cluster a batch of references, one in memory at a time, and write the objectives."""
 
 from posed_problem import pose
-from workflow_job import run
+from workflow_job import job
 
 
+@job(snakemake)
 def main(snakemake, progress):
-    """Fit the path of each reference, one in memory at a time, and write the objectives."""
     import numpy as np
 
     from sparsekm.io.reference_file import References
@@ -33,6 +33,3 @@ def main(snakemake, progress):
         attributes={**problem.attributes, "reference": params.reference},
     )
     references.write(snakemake.output.references)
-
-
-run(main, snakemake)

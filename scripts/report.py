@@ -1,10 +1,10 @@
-"""Write the report about every data set and method."""
+"""Write the report about all data sets and methods."""
 
-from workflow_job import run
+from workflow_job import job
 
 
+@job(snakemake)
 def main(snakemake, progress):
-    """Gather the results data set by data set and write one page."""
     from sparsekm.annotation.gene_set_file import read_gene_sets_file
     from sparsekm.annotation.kept_by_age import CHANGES, read_ages
     from sparsekm.reporting.ages_view import view_ages
@@ -46,6 +46,3 @@ def main(snakemake, progress):
         gene_sets=read_gene_sets_file(files.gene_sets) if files.gene_sets else None,
         progress=progress.counting("data sets"),
     )
-
-
-run(main, snakemake)

@@ -1,10 +1,10 @@
-"""Write a page about the paper's experiments, and their figures."""
+"""Write the page about the paper's experiments, and its figures as SVG and PDF."""
 
-from workflow_job import run
+from workflow_job import job
 
 
+@job(snakemake)
 def main(snakemake, progress):
-    """Write report.html, and every figure as SVG and PDF."""
     from pathlib import Path
 
     from sparsekm.io.atomic import write_text
@@ -24,6 +24,3 @@ def main(snakemake, progress):
     for figure in view.figures:
         figure.write(snakemake.output.figures)
     write_text(render_simulation_page(view), snakemake.output.report)
-
-
-run(main, snakemake)

@@ -1,11 +1,11 @@
-"""Fit paths to a batch of resamplings of samples and features, from several kinds of start."""
+"""Fit paths to a batch of resamplings, from several kinds of start; write what they find."""
 
 from posed_problem import pose
-from workflow_job import run
+from workflow_job import job
 
 
+@job(snakemake)
 def main(snakemake, progress):
-    """Fit the paths of each resampling and write their partitions and features."""
     import numpy as np
 
     from sparsekm.io.resampling_file import Resamplings
@@ -26,6 +26,3 @@ def main(snakemake, progress):
     )
     found = Resamplings(np.array(params.indices), problem.sparsities, paths, problem.attributes)
     found.write(snakemake.output.resamplings)
-
-
-run(main, snakemake)

@@ -1,13 +1,13 @@
-"""Fetch the atlas' files of one age."""
+"""Download and check the atlas' files of an age; the manifest is written last."""
 
 from pathlib import Path
 
 from atlas_source import open_atlas
-from workflow_job import run
+from workflow_job import job
 
 
+@job(snakemake)
 def main(snakemake, progress):
-    """Fetch, check and store listing, annotation and energy grids; the manifest comes last."""
     from sparsekm.atlas.retrieval import retrieve_age
 
     params = snakemake.params
@@ -19,6 +19,3 @@ def main(snakemake, progress):
         max_not_fetched=params.max_not_fetched,
         progress=progress.counting("grids"),
     )
-
-
-run(main, snakemake)

@@ -1,14 +1,9 @@
-"""Fetch a file that gene sets are read from."""
+"""Download a file of gene sets, and store it if it can be read completely.
 
-from workflow_job import run
+Others made the file, so a child process with limits reads it.
+"""
 
-
-def main(snakemake, progress):
-    """Fetch the file in a child process with limits, where it is read to see whether it is one."""
-    from sparsekm.annotation.text_lines import MOST_MEMORY
-    from sparsekm.io.bounded_child import run_bounded
-
-    run_bounded(snakemake.params.url, lambda: fetch(snakemake), lambda: MOST_MEMORY)
+from workflow_job import job
 
 
 def fetch(snakemake):
@@ -30,4 +25,9 @@ def fetch(snakemake):
     )
 
 
-run(main, snakemake)
+@job(snakemake)
+def main(snakemake, progress):
+    from sparsekm.annotation.text_lines import MOST_MEMORY
+    from sparsekm.io.bounded_child import run_bounded
+
+    run_bounded(snakemake.params.url, lambda: fetch(snakemake), lambda: MOST_MEMORY)

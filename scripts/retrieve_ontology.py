@@ -1,16 +1,13 @@
-"""Fetch what the ages of the atlas have in common: its tree of brain structures, and its genes."""
+"""Download the tree of brain structures and the table of genes, and store them if they parse."""
 
 from atlas_source import open_atlas
-from workflow_job import run
+from workflow_job import job
 
 
+@job(snakemake)
 def main(snakemake, progress):
-    """Fetch the tree and the table of genes, check that they parse, and store them as they came."""
     from sparsekm.atlas.retrieval import retrieve_genes, retrieve_ontology
 
     source = open_atlas(snakemake)
     retrieve_ontology(source, snakemake.output.ontology)
     retrieve_genes(source, snakemake.output.genes)
-
-
-run(main, snakemake)

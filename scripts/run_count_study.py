@@ -1,11 +1,11 @@
-"""Let every rule choose the number of clusters on repetitions of one data set."""
+"""Apply every rule for the number of clusters to repetitions of a data set; a row for each."""
 
 from study_replicates import compare_replicates
-from workflow_job import run
+from workflow_job import job
 
 
+@job(snakemake)
 def main(snakemake, progress):
-    """Write a row per repetition and rule."""
     from sparsekm.studies.tuning.count_comparison import compare_count_rules
 
     compare_replicates(
@@ -13,6 +13,3 @@ def main(snakemake, progress):
         progress,
         lambda data, effort, seed: compare_count_rules(data, **effort, seed=seed),
     )
-
-
-run(main, snakemake)

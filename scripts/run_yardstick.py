@@ -1,10 +1,10 @@
-"""Run one method on one labelled set with every seed."""
+"""Run one method on one labelled data set with every seed; a row for each."""
 
-from workflow_job import run
+from workflow_job import job
 
 
+@job(snakemake)
 def main(snakemake, progress):
-    """Write a row per seed."""
     from sparsekm.io.atomic import write_table
     from sparsekm.pipeline.registry import get_method
     from sparsekm.studies.yardstick.runner import run_seeds
@@ -19,6 +19,3 @@ def main(snakemake, progress):
         progress=progress.counting("seeds"),
     )
     write_table(table, snakemake.output.table)
-
-
-run(main, snakemake)

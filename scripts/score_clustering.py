@@ -1,10 +1,10 @@
-"""Compare a tuned fit with what is known: classes of the samples, planted features."""
+"""Score a tuned fit against known classes and planted features; unknown truths stay empty."""
 
-from workflow_job import run
+from workflow_job import job
 
 
+@job(snakemake)
 def main(snakemake, progress):
-    """Write one row of scores; what has no known truth stays empty."""
     from sparsekm.io.fit_file import read_fit
     from sparsekm.io.known_classes import is_known
     from sparsekm.io.normalised_file import read_normalised
@@ -43,6 +43,3 @@ def main(snakemake, progress):
         "pnw": None if relevant is None else proper_nonzero_weights(relevant, fit.weights),
     }
     SCORES.write_row(snakemake.output.scores, scores)
-
-
-run(main, snakemake)

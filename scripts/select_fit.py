@@ -1,10 +1,10 @@
-"""Take the one fit of a method whose path has no sparsity to choose."""
+"""Write the single fit of a path as the tuned fit, for methods without a sparsity to choose."""
 
-from workflow_job import run
+from workflow_job import job
 
 
+@job(snakemake)
 def main(snakemake, progress):
-    """Write the path's single fit as the tuned fit."""
     import numpy as np
 
     from sparsekm.cluster.matrices.centers import cluster_centers
@@ -18,6 +18,3 @@ def main(snakemake, progress):
     # A component of a mixture can be the likeliest for no sample: it stands where all samples do.
     centers = np.where(np.isnan(centers), X.mean(axis=0, dtype=np.float64), centers)
     write_fit(snakemake.output.fit, pick_fit(path, 0, centers, attributes))
-
-
-run(main, snakemake)

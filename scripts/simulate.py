@@ -1,13 +1,13 @@
-"""Run all repetitions of one method in one setting of one of the paper's experiments."""
+"""Run all repetitions of a method in one setting of the paper; write metrics, gaps and weights."""
 
 import logging
 import time
 
-from workflow_job import run
+from workflow_job import job
 
 
+@job(snakemake)
 def main(snakemake, progress):
-    """Write the repetitions' metrics, gap curves and feature weights as tidy tables."""
     from sparsekm.io.atomic import write_table
     from sparsekm.studies.paper.method_rows import get_row
     from sparsekm.studies.paper.repetition import Effort, draw_data
@@ -52,6 +52,3 @@ def main(snakemake, progress):
     write_table(gap_table(setting, row, repetitions), output.gap)
     write_table(weight_table(setting, row, data, repetitions), output.weights)
     write_table(repetition_table(setting, row, repetitions), output.table)
-
-
-run(main, snakemake)

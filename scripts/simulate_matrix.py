@@ -1,10 +1,10 @@
-"""Draw a simulated matrix of one of the paper's experiments, with its planted truth."""
+"""Simulate a matrix of one of the paper's experiments: X, labels and the relevant features."""
 
-from workflow_job import run
+from workflow_job import job
 
 
+@job(snakemake)
 def main(snakemake, progress):
-    """Write a draw as .npz: X, labels and the relevant features."""
     import numpy as np
 
     from sparsekm.io.atomic import atomic_path
@@ -19,6 +19,3 @@ def main(snakemake, progress):
             labels=np.array([f"cluster {label + 1}" for label in data.labels]),
             relevant=data.relevant,
         )
-
-
-run(main, snakemake)

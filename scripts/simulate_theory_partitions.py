@@ -1,10 +1,10 @@
-"""Cluster by k-means as relevant features are added, and compute Theorem 2's bound."""
+"""Simulate k-means as relevant features are added, and compute the bound of Theorem 2."""
 
-from workflow_job import run
+from workflow_job import job
 
 
+@job(snakemake)
 def main(snakemake, progress):
-    """Write what was seen and what the theorem promises."""
     import numpy as np
 
     from sparsekm.io.atomic import write_table
@@ -24,6 +24,3 @@ def main(snakemake, progress):
     bounds = tabulate_bounds(settings["mu"], counts, 3 * settings["cluster_size"])
     write_table(partitions, snakemake.output.partitions)
     write_table(bounds, snakemake.output.bounds)
-
-
-run(main, snakemake)

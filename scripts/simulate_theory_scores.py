@@ -1,10 +1,10 @@
-"""Average the scores of relevant and noise features under worse and worse labels."""
+"""Simulate the scores of Theorem 1 as more samples are mislabelled."""
 
-from workflow_job import run
+from workflow_job import job
 
 
+@job(snakemake)
 def main(snakemake, progress):
-    """Write the table of Theorem 1."""
     from sparsekm.io.atomic import write_table
     from sparsekm.studies.theory.expected_scores import simulate_scores
     from sparsekm.studies.theory.level_model import three_levels
@@ -19,6 +19,3 @@ def main(snakemake, progress):
         root=snakemake.params.seed,
     )
     write_table(scores, snakemake.output.scores)
-
-
-run(main, snakemake)

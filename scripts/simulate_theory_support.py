@@ -1,10 +1,10 @@
-"""Count how often the support is recovered, over one plane of settings."""
+"""Count how often the support is recovered over a plane of settings: Theorems 3 and 4."""
 
-from workflow_job import run
+from workflow_job import job
 
 
+@job(snakemake)
 def main(snakemake, progress):
-    """Write the table of Theorems 3 and 4."""
     from sparsekm.io.atomic import write_table
     from sparsekm.studies.theory.plane import Plane
     from sparsekm.studies.theory.recovery_diagram import simulate_recovery
@@ -16,6 +16,3 @@ def main(snakemake, progress):
         progress=progress.counting("settings"),
     )
     write_table(table, snakemake.output.recovery)
-
-
-run(main, snakemake)

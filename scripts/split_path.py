@@ -1,11 +1,11 @@
-"""Cluster parts of the samples at every sparsity, and compare with the partitions of all."""
+"""Cluster subsets of the samples at every sparsity, and compare with the path of all samples."""
 
 from posed_problem import pose
-from workflow_job import run
+from workflow_job import job
 
 
+@job(snakemake)
 def main(snakemake, progress):
-    """Fit the path of each part, one in memory at a time, and write how far they agree."""
     import numpy as np
 
     from sparsekm.io.path_file import read_path
@@ -39,6 +39,3 @@ def main(snakemake, progress):
         attributes={**problem.attributes, "scheme": "subsample"},
     )
     splits.write(snakemake.output.splits)
-
-
-run(main, snakemake)

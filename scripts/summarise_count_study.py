@@ -1,10 +1,10 @@
-"""Count how often every rule chose the known number of clusters."""
+"""Count how often each rule chose the known number of clusters."""
 
-from workflow_job import run
+from workflow_job import job
 
 
+@job(snakemake)
 def main(snakemake, progress):
-    """Write a row per data set and rule."""
     import pandas as pd
 
     from sparsekm.io.atomic import write_table
@@ -13,6 +13,3 @@ def main(snakemake, progress):
 
     table = pd.concat([infer_table(file, "run_count_study") for file in snakemake.input])
     write_table(summarise_counts(table), snakemake.output.table)
-
-
-run(main, snakemake)

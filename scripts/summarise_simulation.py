@@ -1,10 +1,10 @@
-"""Average the repetitions and set them beside the paper's tables."""
+"""Average the repetitions, and compare them with the paper's tables."""
 
-from workflow_job import run
+from workflow_job import job
 
 
+@job(snakemake)
 def main(snakemake, progress):
-    """Write means with standard errors, and the comparison with the paper."""
     from sparsekm.io.atomic import write_table
     from sparsekm.io.checked_table import infer_table
     from sparsekm.studies.paper.study_summary import read_paper_values, summarise
@@ -16,6 +16,3 @@ def main(snakemake, progress):
     write_table(summary, output.summary)
     write_table(comparison, output.every_row)
     write_table(explain_differences(comparison), output.versus_paper)
-
-
-run(main, snakemake)

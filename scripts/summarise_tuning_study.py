@@ -1,10 +1,10 @@
 """Average the comparison of tuning rules, and draw it."""
 
-from workflow_job import run
+from workflow_job import job
 
 
+@job(snakemake)
 def main(snakemake, progress):
-    """Write the summary, the overview of the rules and the figure."""
     import pandas as pd
 
     from sparsekm.figures.style import figure_svg
@@ -18,6 +18,3 @@ def main(snakemake, progress):
     write_table(summary, snakemake.output.summary)
     write_table(rules_overview(summary), snakemake.output.overview)
     write_text(figure_svg(study_figure(summary)), snakemake.output.figure)
-
-
-run(main, snakemake)

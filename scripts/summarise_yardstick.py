@@ -1,10 +1,10 @@
-"""Put the methods' results on the labelled sets together, average them, and draw them."""
+"""Combine, average and draw the results of all methods on the labelled data sets."""
 
-from workflow_job import run
+from workflow_job import job
 
 
+@job(snakemake)
 def main(snakemake, progress):
-    """Write all rows, the summary, the overview and the figure."""
     import pandas as pd
 
     from sparsekm.figures.style import figure_png, figure_svg
@@ -23,6 +23,3 @@ def main(snakemake, progress):
     figure = yardstick_figure(table, summary)
     write_text(figure_svg(figure), made.svg)
     write_bytes(figure_png(figure), made.png)
-
-
-run(main, snakemake)

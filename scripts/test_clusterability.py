@@ -1,11 +1,11 @@
-"""Ask whether a data set has clusters at all."""
+"""Test whether a data set has clusters: whether it is more stable than data without clusters."""
 
 from posed_problem import pose
-from workflow_job import run
+from workflow_job import job
 
 
+@job(snakemake)
 def main(snakemake, progress):
-    """Compare halves of the samples with halves of data without clusters, and write one row."""
     from sparsekm.io.evidence_file import EVIDENCE
     from sparsekm.io.path_file import read_path
     from sparsekm.tuning.evidence import weigh_evidence
@@ -39,6 +39,3 @@ def main(snakemake, progress):
         "conclusion": evidence.sentence(),
     }
     EVIDENCE.write_row(snakemake.output.evidence, row)
-
-
-run(main, snakemake)

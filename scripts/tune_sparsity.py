@@ -1,10 +1,10 @@
-"""Choose the sparsity at which the data beat their references by most."""
+"""Choose a sparsity from the gap curve; write the curve and the chosen fit."""
 
-from workflow_job import run
+from workflow_job import job
 
 
+@job(snakemake)
 def main(snakemake, progress):
-    """Compute the gap curve, choose a row, and write the curve and the path's fit there."""
     import numpy as np
 
     from sparsekm.cluster.matrices.centers import cluster_centers
@@ -37,6 +37,3 @@ def main(snakemake, progress):
         attributes["conclusion"] = limit.sentence(gap, chosen)
     GAP.write(snakemake.output.gap, gap, chosen)
     write_fit(snakemake.output.fit, pick_fit(path, position, centers, attributes))
-
-
-run(main, snakemake)

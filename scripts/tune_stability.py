@@ -1,10 +1,10 @@
-"""Choose the sparsity whose partition comes again when samples are left out."""
+"""Choose a sparsity from the stability curve; write the curve and the chosen fit."""
 
-from workflow_job import run
+from workflow_job import job
 
 
+@job(snakemake)
 def main(snakemake, progress):
-    """Compute the stability curve, choose a row, and write the curve and the path's fit there."""
     from sparsekm.cluster.matrices.centers import cluster_centers
     from sparsekm.io.fit_file import write_fit
     from sparsekm.io.normalised_file import read_normalised
@@ -29,6 +29,3 @@ def main(snakemake, progress):
     )
     STABILITY_CURVE.write(snakemake.output.stability, curve, chosen)
     write_fit(snakemake.output.fit, pick_fit(path, chosen, centers, attributes))
-
-
-run(main, snakemake)

@@ -1,7 +1,8 @@
 """What every script shares: thread limits, a log, its turn, progress, and one line on failure.
 
-A script calls ``run(main, snakemake)`` and imports numerical libraries inside ``main`` only: thread
-limits must be set before NumPy loads, and an import that fails should be reported like any error.
+A script decorates ``main`` with ``job(snakemake)`` and imports numerical libraries only inside its
+functions: thread limits must be set before NumPy loads, and a failed import should be reported like
+any other error.
 """
 
 import logging
@@ -100,15 +101,20 @@ def peak_megabytes() -> float:
     return max(own, of_children)
 
 
+def job(snakemake):
+    """Run the decorated function at once, as `run` does."""
+    return lambda main: run(main, snakemake)
+
+
 def run(main, snakemake) -> None:
     """Run ``main(snakemake, progress)`` within the job's threads and with its log.
 
-    On failure the log gets the traceback, stderr one line, and the exit status is 1.
+    If it fails, the log gets the traceback, stderr one line, and the exit status is 1.
     """
     for library in ("OMP", "OPENBLAS", "MKL", "NUMBA"):
         os.environ[f"{library}_NUM_THREADS"] = str(snakemake.threads)
     log = Path(snakemake.log[0])
-    job = name_job(snakemake.rule, dict(snakemake.wildcards.items()))
+    name = name_job(snakemake.rule, dict(snakemake.wildcards.items()))
     # On a full disk the line below is told, and nothing of logs that cannot be written.
     logging.raiseExceptions = False
     start = time.monotonic()
@@ -116,7 +122,7 @@ def run(main, snakemake) -> None:
     early = []
     try:
         log.parent.mkdir(parents=True, exist_ok=True)
-        with take_turn(log, job, early.append):
+        with take_turn(log, name, early.append):
             logging.basicConfig(
                 filename=log, filemode="w", level=logging.INFO, format="%(asctime)s %(message)s"
             )
@@ -130,13 +136,13 @@ def run(main, snakemake) -> None:
 
             # Estimators whose `n_jobs` is None take as many.
             with parallel_config(n_jobs=snakemake.threads):
-                main(snakemake, Progress(job))
+                main(snakemake, Progress(name))
     except Exception as error:
         # Without a log the traceback would end up on stderr.
         if logging.root.handlers:
             logging.error("%s", traceback.format_exc())
         reason = " ".join(str(error).split()) or type(error).__name__
-        print(f"ERROR in {job}: {reason} (log: {log})", file=sys.stderr, flush=True)
+        print(f"ERROR in {name}: {reason} (log: {log})", file=sys.stderr, flush=True)
         sys.exit(1)
     # With the children that have ended.
     wall, cpu = time.monotonic() - start, sum(os.times()[:4])

@@ -21,7 +21,7 @@ class Files(dict):
 @pytest.fixture
 def main(monkeypatch):
     """The script's function, without the log and the thread limits of a job."""
-    job = SimpleNamespace(run=lambda main, snakemake: None)
+    job = SimpleNamespace(job=lambda snakemake: lambda main: main)
     monkeypatch.setitem(sys.modules, "workflow_job", job)
     return runpy.run_path(SCRIPTS / "report.py", {"snakemake": None})["main"]
 

@@ -44,4 +44,4 @@ def test_every_script_of_a_rule_runs_as_a_job(project_root):
     assert not scripts & NOT_RULES
     for name in sorted(scripts):
         source = (project_root / "scripts" / f"{name}.py").read_text()
-        assert source.endswith("\n\n\nrun(main, snakemake)\n"), name
+        assert "\n@job(snakemake)\ndef main(snakemake, progress):\n" in source, name
