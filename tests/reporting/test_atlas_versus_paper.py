@@ -72,7 +72,7 @@ def test_differences_are_explained_by_what_was_left_out(measured, paper):
     (text,) = compare_with_paper([measured], paper).paragraphs
     assert text.startswith("E11.5: 8 genes, -2 against the paper's 10; 120 voxels, as in the paper")
     assert "3 regions, +1 against the paper's 2." in text
-    assert "The voxels kept are those of brain." in text
+    assert "The kept voxels are those of brain." in text
     for count in (
         "5,679 voxels excluded: ventricle",
         "31 section data sets excluded: failed",
@@ -88,7 +88,7 @@ def test_regions_of_another_level_are_said_to_be_so(measured, paper):
     settings = {**measured.provenance["settings"], "level": 5}
     other = replace(measured, provenance={**measured.provenance, "settings": settings})
     (text,) = compare_with_paper([other], paper).paragraphs
-    assert "Regions here are of level 5, the paper's of level 3." in text
+    assert "Regions are those of level 5 (level 3 in the paper)." in text
 
 
 def test_the_phantom_and_matrices_are_never_compared(brain_result, matrix_result, paper, tmp_path):

@@ -1,4 +1,4 @@
-"""How many clusters a data set should be divided into."""
+"""The number of clusters of a data set."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ def count_clusters(
 ) -> int:
     """Resolve the configured number of clusters: a number, or "regions" for the known classes.
 
-    The classes are the regions of an atlas age or the labels of a matrix; samples without one do
-    not count. There must be more samples than clusters.
+    The classes are the regions of an atlas age or the labels of a matrix, ignoring samples without
+    a class. There must be more samples than clusters.
     """
     if n_clusters == "regions":
         if labels is None:
@@ -36,18 +36,18 @@ def count_clusters(
 
 
 def describe_choice(table: pd.DataFrame) -> str:
-    """Say which number of clusters was taken, and what speaks for it and for the next best."""
+    """Say which number of clusters is suggested, and how it compares with the others."""
     ranked = table.sort_values("excess", ascending=False, kind="stable")
     chosen = table[table["chosen"]].iloc[0]
     others = [row for _, row in ranked.iterrows() if row["n_clusters"] != chosen["n_clusters"]]
     text = (
         f"{chosen['n_clusters']} clusters are suggested: fits to four fifths of the samples agree "
-        f"with them at an adjusted Rand index of {chosen['stability']:.2f}, on data without "
-        f"clusters at {chosen['reference_stability']:.2f}."
+        f"with them with an adjusted Rand index of {chosen['stability']:.2f}, compared with "
+        f"{chosen['reference_stability']:.2f} on data without clusters."
     )
     if others:
         beside = "; ".join(f"{row['n_clusters']}: {row['excess']:.2f}" for row in others)
-        text += f" The difference is {chosen['excess']:.2f}; other numbers have less ({beside})."
+        text += f" The difference is {chosen['excess']:.2f}; other numbers do worse ({beside})."
     if chosen["excess"] <= 0:
-        text += " No number does better than data without clusters."
+        text += " No number of clusters does better than on data without clusters."
     return text

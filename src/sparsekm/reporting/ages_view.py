@@ -35,7 +35,7 @@ _ROW_HEIGHT = 0.125  # inches, of a row with a name
 
 @dataclass(frozen=True)
 class AgesView:
-    """The heat map, who enters and leaves, and the genes kept at every age."""
+    """The heat map, the genes that enter and leave, and those kept at every age."""
 
     sentence: str
     figure: CaptionedFigure
@@ -46,7 +46,7 @@ class AgesView:
 def view_ages(
     kept: pd.DataFrame, ages: Sequence[str], changes: pd.DataFrame, *, simulated: bool
 ) -> AgesView:
-    """Prepare what is kept from age to age, as `sparsekm.annotation.kept_by_age` reads it."""
+    """Prepare the section from the tables of `sparsekm.annotation.kept_by_age`."""
     everywhere = int(((kept["n_kept"] == len(ages)) & (kept["n_analysed"] == len(ages))).sum())
     analysed = int((kept["n_analysed"] == len(ages)).sum())
     never = int((kept["n_kept"] == 0).sum())
@@ -54,15 +54,16 @@ def view_ages(
         "kept_by_age",
         "Which genes are kept at which ages",
         ("Simulated data. " if simulated else "")
-        + "Left: a row per gene that some method keeps at some age, coloured by the sparse methods "
-        "that keep it there; genes kept at most ages stand on top, of these those kept earliest. "
-        "Right: how many genes are kept at how many ages (by ℓ₀, or by ℓ₁ where ℓ₀ was not run).",
+        + "Left: each row is a gene that some method keeps at some age, coloured by the sparse "
+        "methods that keep it; genes are sorted by the number of ages at which they are kept, then "
+        "by the first of these. Right: number of genes by the number of ages at which they are "
+        "kept (by ℓ₀, or by ℓ₁ if ℓ₀ was not run).",
         age_figure(kept, ages),
     )
     return AgesView(
         sentence=(
             f"Of {analysed:,} genes analysed at all {len(ages)} ages, {everywhere:,} are kept at "
-            f"every one; {never:,} of all {len(kept):,} genes are kept at none."
+            f"every age; {never:,} of all {len(kept):,} genes are kept at none."
         ),
         figure=figure,
         changes=_view_changes(changes),
@@ -71,7 +72,7 @@ def view_ages(
 
 
 def _view_changes(changes: pd.DataFrame) -> TableView:
-    """Make a row of each pair of ages: for those that enter, leave and stay number and names."""
+    """Make a row for each pair of ages: number and names of genes that enter, leave and stay."""
     kinds = ("enter", "leave", "stay")
     rows = []
     for row in changes.to_dict("records"):
@@ -84,17 +85,16 @@ def _view_changes(changes: pd.DataFrame) -> TableView:
     for kind in kinds:
         columns += [Column(kind, kind="text"), Column("which", kind="wide")]
     caption = (
-        "Who enters and leaves from one age to the next, among the genes analysed at both; "
-        "genes/changes.csv has all names"
+        "Genes that enter, leave and stay from one age to the next, among those analysed at both; "
+        "genes/changes.csv lists all of them"
     )
     return TableView(caption, columns, rows, kind="genes changes")
 
 
 def age_figure(table: pd.DataFrame, ages: Sequence[str]) -> Figure:
-    """Draw genes by ages, and beside it how many genes are kept at how many ages.
+    """Draw a heat map of genes by ages, and the number of genes by number of ages.
 
-    The table is that of `tabulate_ages`. Genes of which no method keeps any at any age are left
-    out.
+    The table is that of `tabulate_ages`. Genes that no method keeps at any age are left out.
     """
     ages = list(ages)
     said = list(LOOKS)
@@ -124,7 +124,9 @@ def age_figure(table: pd.DataFrame, ages: Sequence[str]) -> Figure:
             left.set_yticks(range(len(shown)), shown["symbol"], fontsize=6)
         else:
             left.set_yticks([])
-            left.set_ylabel(f"{len(shown):,} genes, those kept at most ages on top")
+            left.set_ylabel(
+                f"{len(shown):,} genes, sorted by the number of ages at which they are kept"
+            )
         left.spines[:].set_visible(False)
         _draw_counts(right, table["n_kept"].to_numpy(), len(ages))
         present = [word for word in said if (shown[ages] == word).any(axis=None)]

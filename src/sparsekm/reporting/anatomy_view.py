@@ -15,6 +15,7 @@ from sparsekm.reporting.table_view import Cell, Column, TableView
 from sparsekm.reporting.tables import Nouns, nouns
 
 _OTHERS_NAMED = 3
+_SINGULAR = {"regions": "region", "classes": "class"}
 
 
 @dataclass(frozen=True)
@@ -24,9 +25,9 @@ class AnatomyView:
     Attributes
     ----------
     clusters : TableView
-        A row per cluster: its size, its best class, and the next ones.
+        A row per cluster: its size, its majority class, and the next ones.
     contingency : TableView
-        How many samples clusters and classes share.
+        Samples of each cluster in each class.
     """
 
     method: str
@@ -39,9 +40,9 @@ class AnatomyView:
 
 
 def view_anatomy(result: DatasetResult, file: str) -> AnatomyView | None:
-    """Prepare clusters against known classes, if any, for the method that the genes are judged by.
+    """Compare clusters with known classes, if any, for the method that ranks the genes.
 
-    `file` is where all methods stand.
+    `file` contains the comparison for all methods.
     """
     if result.contingency is None or result.contingency.empty:
         return None
@@ -66,7 +67,7 @@ def view_anatomy(result: DatasetResult, file: str) -> AnatomyView | None:
 def _view_clusters(
     table: pd.DataFrame, colors: Mapping[str, str], words: Nouns, simulated: bool
 ) -> TableView:
-    """Make a row of each cluster."""
+    """Make a row for each cluster."""
     rows = []
     for cluster, group in table.groupby("cluster"):
         best = group[group["is_best"]].iloc[0]
@@ -83,11 +84,11 @@ def _view_clusters(
             ]
         )
     caption = (
-        f"Each cluster, the one of the {words.labels} that holds most of it, the share of the "
-        "cluster in it (purity) and the share of it in the cluster (covered)"
+        f"Each cluster with its majority {_SINGULAR[words.labels]}, the share of the cluster that "
+        "belongs to it (purity) and the share of it that the cluster covers (covered)"
     )
     columns = [Column("cluster"), Column(words.samples)]
-    columns += [Column("best", kind="text"), Column("name", kind="text")]
+    columns += [Column("majority", kind="text"), Column("name", kind="text")]
     columns += [Column("purity"), Column("covered"), Column("next", kind="text")]
     return TableView(caption, columns, rows, simulated)
 
@@ -100,7 +101,7 @@ def _class_cell(row: pd.Series, colors: Mapping[str, str], share: bool = False) 
 def _view_contingency(
     table: pd.DataFrame, order: list[str], colors: Mapping[str, str], words: Nouns, simulated: bool
 ) -> TableView:
-    """Count the samples of each cluster in each class, shaded by their share of the cluster."""
+    """Count the samples of each cluster in each class, shaded by share of the cluster."""
     names = dict(zip(table["label"], table["name"], strict=True))
     rows = []
     for cluster, group in table.groupby("cluster"):
@@ -109,8 +110,8 @@ def _view_contingency(
         cells = [Cell(f"{n:,}" if n else "", shade=round(100 * n / whole)) for n in counts]
         rows.append([Cell(str(cluster)), *cells])
     caption = (
-        f"{words.samples.capitalize()} that clusters (rows) and {words.labels} (columns) share; "
-        "the darker, the larger the share of the cluster"
+        f"{words.samples.capitalize()} of each cluster (row) in each {_SINGULAR[words.labels]} "
+        "(column); darker cells are larger shares of the cluster"
     )
     heads = [Column(label, color=colors.get(label, ""), hover=names[label]) for label in order]
     return TableView(
@@ -119,16 +120,16 @@ def _view_contingency(
 
 
 def _summarise(table: pd.DataFrame, order: list[str], samples: str, labels: str) -> str:
-    label = {"regions": "region", "classes": "class"}[labels]
+    label = _SINGULAR[labels]
     best = table[table["is_best"]]
     share = best["n_shared"].sum() / table["n_shared"].sum()
     matched = set(best["label"])
     unmatched = [label for label in order if label not in matched]
     text = (
         f"{share:.0%} of the {samples} belong to the majority {label} of their cluster; "
-        f"{len(matched)} of {len(order)} {labels} are the majority of some cluster"
+        f"{len(matched)} of {len(order)} {labels} are the majority {label} of at least one cluster"
     )
-    return f"{text}, {', '.join(unmatched)} of none." if unmatched else f"{text}."
+    return f"{text} (not {', '.join(unmatched)})." if unmatched else f"{text}."
 
 
 def _tell_unlabelled(number: int, samples: str) -> str:

@@ -1,7 +1,7 @@
-"""Our numbers for the real atlas beside those the paper printed.
+"""Comparison of our results on the real atlas with those printed in the paper.
 
-Nothing is adjusted to match. The paper does not say how it chose its genes and voxels; so beside
-each difference stands what was left out here, counted. A simulated atlas is never compared.
+No setting was tuned to match. The paper does not say how it chose its genes and voxels, so each
+difference comes with counts of what was left out here. A simulated atlas is never compared.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _SCORE_COLUMNS = ("age", "method", "metric", "value")
 
 @dataclass(frozen=True)
 class PaperTables:
-    """What the paper printed about the atlas.
+    """The paper's tables about the atlas.
 
     `statistics` has the columns age, statistic ("n_genes", "n_voxels", "n_regions") and value,
     `scores` age, method, metric ("cer", "nw") and value.
@@ -60,7 +60,7 @@ def read_paper_tables(statistics: str | Path, scores: str | Path) -> PaperTables
 def compare_with_paper(
     results: Sequence[DatasetResult], paper: PaperTables
 ) -> AtlasComparison | None:
-    """Set our numbers for the real atlas, if any, beside the paper's."""
+    """Compare our results on the real atlas, if any, with the paper's."""
     ages = [result for result in results if is_measured_atlas(result)]
     if not ages:
         return None
@@ -147,23 +147,23 @@ def _only(rows: pd.DataFrame) -> float:
 
 
 def _explain(result: DatasetResult, paper: PaperTables) -> str:
-    """Say how an age differs from the paper's, and what was left out of it here."""
+    """Describe how the data of an age differ from the paper's, and what was left out here."""
     parts = []
     for statistic, noun in STATISTICS.items():
         ours, theirs = _size(result, statistic), _printed(paper, result.name, statistic)
         if np.isnan(theirs):
-            parts.append(f"{ours:,} {noun} (the paper prints none)")
+            parts.append(f"{ours:,} {noun} (the paper gives no number)")
         elif ours == theirs:
             parts.append(f"{ours:,} {noun}, as in the paper")
         else:
             parts.append(
-                f"{ours:,} {noun}, {ours - theirs:+,.0f} against the paper's {theirs:,.0f}"
+                f"{ours:,} {noun}, {ours - theirs:+,.0f} compared with {theirs:,.0f} in the paper"
             )
     settings = result.provenance.get("settings", {})
     tissue = joined(str(name).replace("_", " ") for name in settings.get("tissue", ()))
     level = int(settings.get("level", PAPER_LEVEL))
-    kept = f" The voxels kept are those of {tissue}." if tissue else ""
+    kept = f" The kept voxels are those of {tissue}." if tissue else ""
     if level != PAPER_LEVEL:
-        kept += f" Regions here are of level {level}, the paper's of level {PAPER_LEVEL}."
+        kept += f" Regions are those of level {level} (level {PAPER_LEVEL} in the paper)."
     left_out = [f"{n:,} {what}" for what, n in excluded_counts(result.provenance).items() if n]
     return f"{result.name}: {'; '.join(parts)}.{kept} Left out: {joined(left_out) or 'nothing'}."

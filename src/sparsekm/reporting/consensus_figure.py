@@ -1,4 +1,4 @@
-"""Agreement curves: how the number of kept features follows from resampled fits."""
+"""Agreement curves, which show how resampled fits determine the number of kept features."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from sparsekm.reporting.tables import nouns
 
 
 def consensus_figure(result: DatasetResult) -> Figure | None:
-    """Draw how well each fit from a consensus, if any, agrees with the resampled ones."""
+    """Draw the agreement of each fit from a consensus, if any, with the resampled fits."""
     feature_noun = nouns(result).features
     methods = [method for method in result.methods.values() if method.consensus is not None]
     if not methods:

@@ -26,10 +26,7 @@ _GENES_DRAWN = 6
 
 @dataclass(frozen=True)
 class CaptionedFigure:
-    """A figure as SVG text, ready for the page and for a file, and as PDF for a paper.
-
-    Its name, part of the files' names, is what it shows in one word.
-    """
+    """A figure as SVG text for the page and as PDF; `name` is part of the names of its files."""
 
     name: str
     title: str
@@ -39,7 +36,7 @@ class CaptionedFigure:
 
     @property
     def data_uri(self) -> str:
-        """The figure as an address that needs no file beside the page."""
+        """The figure as a data URI, so that the page needs no other file."""
         return f"data:image/svg+xml;base64,{base64.b64encode(self.svg.encode()).decode()}"
 
     def write(self, folder: str | Path, prefix: str = "") -> None:
@@ -56,16 +53,16 @@ def caption_figure(name: str, title: str, caption: str, figure: Figure) -> Capti
 def draw_figures(result: DatasetResult, chosen: Sequence[int] = ()) -> list[CaptionedFigure]:
     """Draw every figure of a data set; `chosen` are the rows of ``result.genes`` of interest.
 
-    These are slices for an atlas age, or principal components for a matrix; gap curves where a
-    method was tuned, and agreement where one resamples; sorted scores; the expression of single
-    genes of an atlas age.
+    These are slices for an atlas age or principal components for a matrix; gap curves of tuned
+    methods and agreement curves of resampling methods; sorted scores; and, for an atlas age, the
+    expression of single genes.
     """
     origin, features = "Simulated data. " if result.is_simulated else "", nouns(result).features
-    scores = (f"Scores of the {features}, and the cut", _score_caption(result))
+    scores = (f"Scores of the {features}", _score_caption(result))
     curves = {
         "gap": (f"How many {features} to keep", _gap_caption(result), gap_figure(result)),
         "consensus": (
-            f"How many {features} resampled fits support",
+            f"Number of {features} supported by resampled fits",
             _consensus_caption(result),
             consensus_figure(result),
         ),
@@ -93,16 +90,15 @@ def _draw_expression(
     notes = ["chosen" if verdicts is None else verdicts.iloc[row] for row in chosen]
     notes += [f"rank {place}" for place in range(1, len(top) + 1)]
     if top and chosen:
-        title = "Expression of the chosen genes and of the top kept ones"
+        title = "Expression of the chosen genes and of the highest-ranked kept genes"
     else:
         title = "Expression of single genes"
     return caption_figure(
         "expression",
         title,
-        f"{origin}The slices of the first figure, in the same three directions. Under the symbol "
-        "of a chosen gene is its verdict, under the others their rank among the kept genes, by "
-        "score. Colours are standard deviations from the mean over all voxels; lines are the "
-        "borders of regions.",
+        f"{origin}The same slices as in the first figure. Below the symbol of a chosen gene is its "
+        "verdict; below the others is their rank by score among the kept genes. Colours show "
+        "standard deviations from the mean over all voxels; lines are the borders of regions.",
         expression_figure(result, [*chosen, *top], notes),
     )
 
@@ -112,17 +108,18 @@ def _draw_clusters(result: DatasetResult, origin: str) -> CaptionedFigure:
         return caption_figure(
             "slices",
             "Clusters in the brain",
-            f"{origin}Slices coloured by region (left) and by the clusters of each method. In each "
-            "direction the slice that shows the most regions is drawn, all at one scale; rows name "
-            "direction and position. A cluster has the colour of the region it overlaps most, in "
-            "shades where several clusters share a region, and its name where there is room; thin "
-            "lines are the atlas' borders, also on the clusters. Where colours or names differ "
-            "from the left panel, cluster and region differ.",
+            f"{origin}Slices coloured by region (left) and by the clusters of each method. Each "
+            "row shows the slice with the most regions in one direction, all at the same scale. A "
+            "cluster has the colour and, where there is room, the name of the region it overlaps "
+            "most; clusters that share a region have different shades of its colour. Thin lines "
+            "are the borders of the atlas regions. Where colours or names differ from the left "
+            "panel, cluster and region differ.",
             slice_figure(result),
         )
     labelled = (
-        "above by their known labels, below by the clusters found. A cluster has the colour and "
-        "marker of the label it overlaps most, in shades where several clusters share a label."
+        "by their known labels (top) and by the clusters found (bottom). A cluster has the colour "
+        "and marker of the label it overlaps most; clusters that share a label have different "
+        "shades of its colour."
         if result.labels is not None
         else "by the clusters found."
     )
@@ -130,8 +127,8 @@ def _draw_clusters(result: DatasetResult, origin: str) -> CaptionedFigure:
     return caption_figure(
         "components",
         "Clusters in the kept features",
-        f"{origin}Samples in the first two principal components of the features each method keeps "
-        f"(scaled by the square root of their weights), coloured {labelled}{grey}",
+        f"{origin}Samples on the first two principal components of the features that each method "
+        f"keeps (scaled by the square root of their weights), coloured {labelled}{grey}",
         component_figure(result),
     )
 
@@ -139,15 +136,14 @@ def _draw_clusters(result: DatasetResult, origin: str) -> CaptionedFigure:
 def _gap_caption(result: DatasetResult) -> str:
     features = nouns(result).features
     text = (
-        f"The gap is how far the objective lies above that of reference data without clusters, for "
-        f"each sparsity s; the numbers on top are the {features} kept. The "
-        "filled marker and the dashed line show the choice; the band is one standard error to "
-        "either side."
+        "The gap at each sparsity s is the log objective minus its mean over reference data without "
+        f"clusters; the top axis shows the number of {features} kept. The filled marker and the "
+        "dashed line mark the chosen sparsity; the band is ± one standard error."
     )
     if result.labels is not None and any(m.path is not None for m in result.methods.values()):
         text += (
-            " Below: the classification error rate (lower is better) that each choice would have "
-            "given; the dotted line is that of k-means. The choice does not use these labels."
+            " Bottom: the classification error rate at each sparsity (lower is better); the dotted "
+            "line is that of k-means. The labels are not used to choose the sparsity."
         )
     return text
 
@@ -155,24 +151,24 @@ def _gap_caption(result: DatasetResult) -> str:
 def _consensus_caption(result: DatasetResult) -> str:
     features = nouns(result).features
     return (
-        f"For each number s of {features}: how well the fit agrees with fits to parts of the "
-        "data (mean adjusted Rand index; bars are one standard error to either side). Filled "
-        "markers are fits that agree as well as the best one; the choice among them is the fit "
-        f"that keeps about as many {features} as differ between the clusters."
+        f"Agreement of the fit at each number s of {features} with fits to resampled data "
+        "(mean adjusted Rand index; bars are ± one standard error). Filled markers are fits that agree "
+        "as well as the best one; among them, the chosen fit is the one that keeps about as many "
+        f"{features} as differ between the clusters."
     )
 
 
 def _score_caption(result: DatasetResult) -> str:
     features = nouns(result).features
     text = (
-        f"All {features} from the highest to the lowest score aⱼ, the between-cluster sum of "
-        "squares under each method's own clusters. Coloured: kept. Grey: dropped. The dashed line "
-        "is the cut; the dotted line is K − 1, the score to expect of pure noise under a partition "
-        f"fixed in advance. {features.capitalize()} far below it are drawn at the bottom."
+        f"All {features} sorted by score aⱼ, the between-cluster sum of squares for each method's "
+        "own clusters. Coloured: kept; grey: dropped. The dashed line separates kept from dropped; "
+        "the dotted line is K − 1, the expected score of noise under a fixed partition. "
+        f"{features.capitalize()} with far lower scores are drawn at the bottom."
     )
     if result.planted is not None:
         text += (
-            " The strip marks the ranks of the planted ones: long coloured ticks are kept, short "
-            "dark ones dropped."
+            f" The strip shows the ranks of the planted {features}: long coloured ticks are kept, "
+            "short dark ticks dropped."
         )
     return text

@@ -1,4 +1,4 @@
-"""Gap curves: how the number of kept features was chosen."""
+"""Gap curves, which show how the number of kept features was chosen."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CHOICE_LINE = {"color": INK, "linewidth": 0.8, "linestyle": (0, (4, 2))}
 
 
 def curve_marks(look: MethodLook) -> dict[str, Any]:
-    """Give how a curve is drawn: hollow markers in the method's colour."""
+    """Return the style of a curve: hollow markers in the method's colour."""
     marks = {"color": look.color, "marker": look.marker, "linestyle": look.linestyle}
     return {**marks, "markersize": 4, "markerfacecolor": "white"}
 
@@ -36,8 +36,7 @@ def _choice_marks(look: MethodLook) -> dict[str, Any]:
 def gap_figure(result: DatasetResult) -> Figure | None:
     """Draw the gap curve of every tuned method, if any, and below it the CER along the path.
 
-    The CER is drawn where labels and paths are known: it shows what each other choice would have
-    given, though the choice never saw it.
+    The CER is drawn if labels and paths are known. It is not used to choose the sparsity.
     """
     feature_noun = nouns(result).features
     tuned = [method for method in result.methods.values() if method.gap is not None]
@@ -54,15 +53,15 @@ def gap_figure(result: DatasetResult) -> Figure | None:
             if with_cer:
                 _draw_cer(grid[1, column], method, result)
             grid[-1, column].set_xlabel(sparsity_label(method.name, feature_noun))
-        grid[0, 0].set_ylabel("gap: log objective\nabove chance")
+        grid[0, 0].set_ylabel("gap: log objective\nabove reference")
         if with_cer:
-            grid[1, 0].set_ylabel("CER (not seen\nby the choice)")
+            grid[1, 0].set_ylabel("CER (not used\nfor the choice)")
             _name_plain_rate(grid[1, -1], result)
     return figure
 
 
 def sparsity_label(method: str, feature_noun: str) -> str:
-    """Say what the sparsity of a method is."""
+    """Write the axis label for the sparsity of a method."""
     penalty = METHODS[method].penalty if method in METHODS else None
     if penalty == "l0":
         return f"{feature_noun} to keep, s (log scale)"
@@ -109,7 +108,7 @@ def _draw_gap(axes: Axes, method: MethodResult, feature_noun: str) -> None:
 
 
 def add_legend(axes: Axes) -> None:
-    """Put the legend where it hides least; the line of the choice stays behind it."""
+    """Put the legend where it hides least, in front of the line that marks the choice."""
     legend = axes.legend(
         loc="best", handlelength=1.6, frameon=True, framealpha=0.85, edgecolor="none"
     )
@@ -117,14 +116,14 @@ def add_legend(axes: Axes) -> None:
 
 
 def _thinned(gap: pd.DataFrame) -> pd.DataFrame:
-    """Keep so few rows that their tick labels do not touch, and the chosen row among them."""
+    """Keep few enough rows that their tick labels do not overlap, including the chosen row."""
     chosen = int(np.flatnonzero(gap["chosen"].astype(bool))[0])
     step = -(-len(gap) // _MAX_TICKS)
     return gap.iloc[chosen % step :: step]
 
 
 def label_sparsities(axes: Axes, curve: pd.DataFrame) -> None:
-    """Put the ticks where the curve has its sparsities."""
+    """Put the ticks at the sparsities of the curve."""
     shown = _thinned(curve)["sparsity"]
     axes.xaxis.set_major_locator(FixedLocator(shown))
     axes.xaxis.set_minor_locator(NullLocator())
@@ -133,7 +132,7 @@ def label_sparsities(axes: Axes, curve: pd.DataFrame) -> None:
 
 
 def _add_kept_axis(axes: Axes, gap: pd.DataFrame, feature_noun: str) -> None:
-    """Say above the curve how many features each s keeps: an l1 bound alone tells nobody."""
+    """Show above the curve how many features each s keeps: an l1 bound does not tell."""
     shown = _thinned(gap)
     top = axes.secondary_xaxis("top")
     top.xaxis.set_minor_locator(NullLocator())
@@ -172,7 +171,7 @@ def _plain_rate(result: DatasetResult) -> float | None:
 
 
 def _name_plain_rate(axes: Axes, result: DatasetResult) -> None:
-    """Say beside the last panel, where no curve runs, what the dotted line is."""
+    """Label the dotted line to the right of the last panel, where no curve runs."""
     rate = _plain_rate(result)
     if rate is not None:
         axes.annotate(

@@ -1,4 +1,4 @@
-"""The table of genes as the page shows it: which columns, under which titles, with which links."""
+"""The table of genes on the page: its columns, titles and links."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sparsekm.reporting.tables import nouns
 
 TOP_GENES = 25
 LONGEST_TEXT = 72
-"""Letters of a name, or of terms, that a cell shows; the search and the file have them all."""
+"""Characters of a name, or of terms, shown in a cell; the search and the file use all of them."""
 LINKS = "links"
 _PAGES = {
     "Allen": ("gene_id", "https://developingmouse.brain-map.org/gene/show/{}"),
@@ -41,11 +41,11 @@ class GeneView:
     Attributes
     ----------
     noun : str
-        What genes are called, in the plural.
+        The word for genes, in the plural.
     top : TableView
-        The first rows.
+        The highest-ranked genes.
     chosen : TableView
-        Those of the genes of interest.
+        The genes of interest.
     data : dict
         All columns and rows, for the script of the page.
     """
@@ -89,9 +89,9 @@ def view_genes(result: DatasetResult, chosen: Sequence[int], file: str) -> GeneV
         noun=noun,
         top=view(
             top,
-            f"The first {len(top)} {noun} by rank. Score: between-cluster sum of squares; "
-            "stability: share of half-samples that keep it again; effect: Cohen’s d. "
-            f"{file} has all columns; all rows are below.",
+            f"The {len(top)} highest-ranked {noun}. Score: between-cluster sum of squares; "
+            "stability: share of half-samples in which it is kept; effect: Cohen’s d. "
+            f"{file} has all columns; the table below has all rows.",
         ),
         chosen=view([rows[at] for at in chosen], f"The chosen {noun}"),
         data={
@@ -111,7 +111,7 @@ def view_genes(result: DatasetResult, chosen: Sequence[int], file: str) -> GeneV
 
 
 def _pages(result: DatasetResult) -> dict[str, tuple[str, str]]:
-    """Say which pages there are about these genes: invented ones have none."""
+    """List the web pages about these genes; invented genes have none."""
     if result.is_simulated:
         return {}
     pages = {title: page for title, page in _PAGES.items() if page[0] in result.genes}
@@ -121,7 +121,7 @@ def _pages(result: DatasetResult) -> dict[str, tuple[str, str]]:
 
 
 def _shown(result: DatasetResult) -> list[str]:
-    """Choose the columns that a reader looks for, few enough for a page's width."""
+    """Choose the columns to show, few enough for the width of a page."""
     genes = result.genes
     primary = primary_method(result.methods)
     wanted = ["symbol", "name", "verdict", f"rank_{primary}", f"score_{primary}"]
@@ -129,7 +129,7 @@ def _shown(result: DatasetResult) -> list[str]:
     wanted += [f"stability_{method}" for method in ("l0", "l1")]
     wanted += ["selection_frequency_sparse"]
     wanted += ["highest_cluster", "effect_cluster", "highest_label", "effect_label", "terms"]
-    # The kind tells more than whether.
+    # The kind says more than a flag.
     wanted.append("planted_kind" if "planted_kind" in genes else "relevant")
     if "weight_l0" not in genes and "weight_l1" not in genes:
         wanted.insert(5, f"weight_{primary}")
@@ -150,7 +150,7 @@ def _title(column: str, result: DatasetResult) -> str:
 
 
 def _plain(value: Any) -> str | float | int | None:
-    """Turn a value into one that JSON knows; floats keep six digits."""
+    """Convert a value to a JSON type; floats keep six digits."""
     if isinstance(value, (bool, np.bool_)):
         return "yes" if value else "no"
     if pd.isna(value):

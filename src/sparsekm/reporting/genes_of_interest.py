@@ -11,16 +11,17 @@ from sparsekm.atlas.phantom.invented_ontology import NEEDED_EVERYWHERE
 from sparsekm.reporting.results import DatasetResult
 
 ATLAS_GENES = ("Scn4b", "Neurog1")
-"""The paper's examples: a channel subunit needed everywhere, and a marker."""
+"""The paper's examples: a channel subunit needed everywhere and a marker."""
 _PHANTOM_KINDS = ("housekeeping", "marker")
 
 
 def choose_genes(result: DatasetResult, wanted: Sequence[str] | str = "auto") -> list[int]:
     """Find the rows of ``result.genes`` of the genes of interest, in the order wanted.
 
-    Missing symbols are skipped, and the asterisk that the atlas gives some may be left out. "auto"
-    are the paper's examples in the real atlas, and of the phantom the first housekeeping gene that
-    its terms call needed everywhere (or the first of all) and the first marker of its catalogue.
+    Missing symbols are skipped, and the asterisk at the end of some symbols of the atlas may be
+    omitted. "auto" means the paper's examples in the real atlas; in the phantom, the first
+    housekeeping gene with the term for genes needed everywhere (or else the first housekeeping
+    gene) and the first marker.
     """
     genes = result.genes
     if wanted == "auto":
@@ -44,10 +45,10 @@ def _first_of_kinds(genes: pd.DataFrame) -> list[str]:
     for kind in _PHANTOM_KINDS:
         group = genes[genes["planted_kind"] == kind]
         if kind == "marker" and "relevant" in genes:
-            # A marker of other ages is none here.
+            # It may be a marker at other ages only.
             group = group[group["relevant"].astype(str) == "True"]
         elif kind == "housekeeping" and "terms" in genes:
-            # Some follow the pattern of the whole tissue: those are not needed everywhere alike.
+            # Some follow the pattern of the whole tissue and so are not equally high everywhere.
             even = group[group["terms"].str.contains(NEEDED_EVERYWHERE, regex=False)]
             group = group if even.empty else even
         chosen += sorted(group["symbol"].astype(str))[:1]

@@ -26,42 +26,43 @@ NORMALISATIONS = {
 
 
 METHODS_DESCRIBED = {
-    "l0": "ℓ₀-k-means {l0} seeks the partition into K clusters and the s features for which the "
-    "sum of the between-cluster sums of squares aⱼ of the s features is largest; each kept feature"
-    " has weight 1.",
-    "l1": "ℓ₁-k-means {l1} seeks weights of unit ℓ₂ norm, with an ℓ₁ norm of at most s, and the "
-    "partition for which the weighted sum of the aⱼ is largest.",
+    "l0": "ℓ₀-k-means {l0} looks for the partition into K clusters and the s features that maximise"
+    " the sum of the between-cluster sums of squares aⱼ of these features; each kept feature has "
+    "weight 1.",
+    "l1": "ℓ₁-k-means {l1} looks for the partition, and weights with unit ℓ₂ norm and an ℓ₁ norm of"
+    " at most s, that maximise the weighted sum of the aⱼ.",
     "sparse": "Sparse k-means fits {drawn} paths of ℓ₀-k-means to four fifths of the samples, or "
-    "to all samples and half of the features, from starts of three kinds: the optimum, and k-means"
-    " on the features whose distributions are farthest from a Gaussian {ifpca}, by two statistics."
-    " ℓ₀-k-means then starts from the partition that the resampled ones stand for, found by "
-    "clustering the shares of them in which two samples are together {coassociation}, or by their "
-    "vote {vote} where it agrees with them clearly better. Among the fits that agree with the "
-    "resampled ones as well as the best, up to two standard errors, the fit chosen keeps the "
-    "number of features nearest to the number of features whose means differ between the clusters "
-    "at a false discovery rate of 10 % {fdr} and by a medium effect, 5.9 % of the variance.",
+    "to all samples and half of the features, from three kinds of start: the optimum, and k-means "
+    "on the features whose distributions are farthest from a Gaussian {ifpca}, by two statistics. "
+    "ℓ₀-k-means then starts from a consensus of the resampled partitions. The consensus is found by"
+    " clustering the shares of partitions in which two samples are together {coassociation}, or by "
+    "a vote of the partitions {vote} if the vote agrees with them clearly better. Among the fits "
+    "whose agreement with the resampled partitions is within two standard errors of the best, the "
+    "chosen fit has the number of features closest to the number whose means differ between the "
+    "clusters at a false discovery rate of 10 % {fdr} with at least a medium effect, 5.9 % of the "
+    "variance.",
     "kmeans": "k-means weights all features equally.",
     "pca": "PCA-k-means is k-means on the first principal component.",
     "pgmm": "The penalised mixture is a Gaussian mixture with common diagonal covariance and an ℓ₁"
     " penalty on the means of the standardised features, its penalty chosen by the modified BIC "
     "{pgmm}; a feature whose means are all zero is dropped.",
     "ifpca": "IF-PCA {ifpca} keeps the features whose distributions are farthest from a Gaussian, "
-    "their number set by Higher Criticism, and runs k-means on their K − 1 leading left singular "
+    "as many as Higher Criticism selects, and runs k-means on their K − 1 leading left singular "
     "vectors.",
     "scfs": "SC-FS {scfs} runs k-means on the K leading left singular vectors of all features, "
     "keeps the features that these clusters explain, and clusters the kept features in the same "
     "way.",
 }
-"""What each method does; names in braces are works of `sparsekm.reporting.literature`."""
+"""What each method does; names in braces are keys of `sparsekm.reporting.literature`."""
 _OBSOLETE_NAMED = 10
 
 
 def write_methods(
     results: Sequence[DatasetResult], citations: Citations, sets: GeneSets | None = None
 ) -> list[str]:
-    """Write how the results were made, one paragraph for data, methods, tuning and measures.
+    """Write the methods section: a paragraph each for data, methods, tuning, measures and so on.
 
-    Only what the files say is told: a parameter that no file names is left out.
+    It states only what the files record; a parameter that no file contains is left out.
     """
     every = fits(results)
     tuned = [method for method in every if method.gap is not None]
@@ -115,7 +116,7 @@ def _normalisation(result: DatasetResult) -> str | None:
 
 
 class _Citing(dict):
-    """Numbers of the works that a sentence cites, in the order in which it does."""
+    """The numbers of the works that a sentence cites, assigned in the order of citation."""
 
     def __init__(self, citations: Citations, **further: str) -> None:
         super().__init__(further)
@@ -134,15 +135,15 @@ def _write_clustering(methods: Sequence[MethodResult], citations: Citations) -> 
         if name in names
     ]
     sentences.append(
-        "For standardised features, a feature without any cluster structure has an expected "
-        "score of K − 1 under a partition fixed in advance."
+        "Under a fixed partition, a standardised feature without cluster structure has an expected "
+        "score of K − 1."
     )
     searches = attribute(methods, "search")
     if searches:
         sentences.append(f"Search: {joined(SEARCHES.get(name, name) for name in searches)}.")
     starts, sizes = attribute(methods, "n_init"), attribute(methods, "min_cluster_size")
     if starts:
-        sentences.append(f"Starts: {joined(starts)}.")
+        sentences.append(f"Number of starts: {joined(starts)}.")
     if sizes:
         sentences.append(f"Smallest cluster allowed: {joined(sizes)}.")
     return " ".join(sentences)
@@ -168,14 +169,14 @@ def _write_measures(results: Sequence[DatasetResult], citations: Citations) -> s
         return ""
     text = (
         f"The classification error rate (CER) {citations.cite('cer')} is the share of pairs of "
-        "samples on which two partitions disagree (together in one, apart in the other), that is "
-        "1 minus the Rand index: 0 is perfect agreement. NW is the number of features with a "
-        "weight other than 0. The search never sees the labels; only their number may set K."
+        "samples on which two partitions disagree (together in one, apart in the other), that is, "
+        "1 minus the Rand index: 0 is perfect agreement. NW is the number of features with nonzero "
+        "weight. The search does not use the labels; only the number of classes may set K."
     )
     if any(result.n_unlabelled for result in results):
-        text += " Samples without a known label are clustered and left out of the CER."
+        text += " Samples without a known label are clustered but excluded from the CER."
     if any(_fills_by_region(result) for result in results):
-        text += " Missing values were filled with means over regions, which uses the labels."
+        text += " Missing values were filled with regional means, which uses the labels."
     return text
 
 
@@ -197,23 +198,24 @@ def _write_software(results: Sequence[DatasetResult], citations: Citations) -> s
 def write_annotation(
     results: Sequence[DatasetResult], citations: Citations, sets: GeneSets | None = None
 ) -> str:
-    """Write how stability, places, and over-represented terms were found; nothing where none was.
+    """Describe how stability, locations and over-represented terms were computed, if they were.
 
-    The gene sets tell what was left out of them.
+    The gene sets list what was left out of them.
     """
     columns = set().union(*(result.genes.columns for result in results))
     sentences = []
     if any(column.startswith("stability_") for column in columns):
         sentences.append(
             "The stability of a feature is the share of random halves of the samples, drawn "
-            "without replacement, that keep it again at the tuned sparsity "
-            f"{citations.cite('stability')}; every half starts from the tuned clusters."
+            "without replacement, in which it is kept at the tuned sparsity "
+            f"{citations.cite('stability')}; the clustering of each half starts from the tuned "
+            "clusters."
         )
     if "effect_cluster" in columns:
         sentences.append(
             "A feature is highest in the cluster with its largest mean; the effect there is "
-            "Cohen’s d against all other samples, with the pooled standard deviation. It describes "
-            "the clusters: they were found in the same data."
+            "Cohen’s d against all other samples, with the pooled standard deviation. It is only "
+            "descriptive, since the clusters were found in the same data."
         )
     if any(result.enrichment is not None and len(result.enrichment) for result in results):
         sentences.append(_write_enrichment(results, citations))
@@ -230,7 +232,7 @@ def _write_enrichment(results: Sequence[DatasetResult], citations: Citations) ->
     terms = f"terms of the Gene Ontology {citations.cite('go')}" if is_go else "terms"
     return (
         f"Over-representation of {terms} was tested with a one-sided hypergeometric test against "
-        "the features analysed, for terms that hold "
+        "the features analysed, for terms that contain "
         f"{min(sizes)} to {max(largest)} of them; q-values are those of Benjamini and Hochberg "
         f"{citations.cite('fdr')} over the terms tested in each group."
     )
@@ -238,7 +240,7 @@ def _write_enrichment(results: Sequence[DatasetResult], citations: Citations) ->
 
 def _write_sets(sets: GeneSets) -> str:
     """Say how many terms and genes the sets have, and what their reader left out or mapped."""
-    whole = f"The gene sets hold {len(sets.terms):,} terms and {len(sets.genes):,} genes"
+    whole = f"The gene sets contain {len(sets.terms):,} terms and {len(sets.genes):,} genes"
     notes = "; ".join(f"{what}: {number:,}" for what, number in sets.notes.items())
     text = f"{whole} ({notes})." if notes else f"{whole}."
     if sets.obsolete:

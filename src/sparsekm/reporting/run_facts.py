@@ -1,4 +1,4 @@
-"""Facts about how the fits were made, read from the attributes of their files."""
+"""How the fits were made, according to the attributes of their files."""
 
 from __future__ import annotations
 
@@ -16,17 +16,14 @@ RULES = {
     "max": "the largest gap",
     "one-se": "the smallest sparsity within one standard error of the largest gap",
     "auto": (
-        "the largest gap or, where the features dropped correlate with each other, the largest "
-        "among the sparsities that keep at most a quarter of the features"
+        "the largest gap or, if the dropped features correlate with each other, the largest among "
+        "the sparsities that keep at most a quarter of the features"
     ),
 }
 REFERENCES = {
-    "permutation": "every column permuted on its own",
-    "gaussian": "draws from a single Gaussian with the data's correlations",
-    "shrunk": (
-        "draws from a single Gaussian with the data's correlations, shrunk by Ledoit and Wolf's "
-        "intensity"
-    ),
+    "permutation": "every feature permuted separately",
+    "gaussian": "samples from a single Gaussian with the correlations of the data",
+    "shrunk": "samples from a single Gaussian with Ledoit-Wolf shrunk correlations of the data",
 }
 
 
@@ -41,7 +38,7 @@ def distinct(values: Iterable[Any]) -> list[Any]:
 
 
 def attribute(methods: Iterable[MethodResult], name: str) -> list[Any]:
-    """List the distinct values of an attribute, or of a parameter, over fits."""
+    """List the distinct values of an attribute or parameter over fits."""
     return distinct(
         method.attributes.get(name, dict(method.attributes.get("parameters", {})).get(name))
         for method in methods
@@ -55,10 +52,7 @@ def joined(values: Iterable[Any]) -> str:
 
 
 def package_versions(results: Sequence[DatasetResult]) -> dict[str, str]:
-    """Give the versions of the packages that made the fits.
-
-    Where fits were made by different versions, all are named.
-    """
+    """Return the versions of the packages that made the fits, all if there are several."""
     names = distinct(
         name for method in fits(results) for name in dict(method.attributes.get("versions", {}))
     )
@@ -71,7 +65,7 @@ def package_versions(results: Sequence[DatasetResult]) -> dict[str, str]:
 
 
 def data_source(result: DatasetResult) -> str:
-    """Say in words where a data set comes from."""
+    """Describe where a data set comes from."""
     source = str(result.provenance.get("source", "matrix"))
     if source == "phantom":
         return "simulated phantom of the Allen Developing Mouse Brain Atlas"
@@ -81,12 +75,7 @@ def data_source(result: DatasetResult) -> str:
 
 
 def run_table(results: Sequence[DatasetResult]) -> list[tuple[str, str]]:
-    """List what was run as pairs of a name and a value.
-
-    Returns
-    -------
-    pairs : list of (str, str)
-    """
+    """List the settings of the run as pairs of name and value."""
     every = fits(results)
     tuned = [method for method in every if method.gap is not None]
     by_source = {
@@ -119,7 +108,7 @@ def run_table(results: Sequence[DatasetResult]) -> list[tuple[str, str]]:
 
 
 def _describe_searches(methods: Sequence[MethodResult]) -> str:
-    """Name the search that ran, with its methods where they differ."""
+    """Name the searches that ran, with their methods if there are several."""
     titles: dict[str, list[str]] = {}
     for method in methods:
         for name in attribute([method], "search"):

@@ -1,4 +1,4 @@
-"""What was found, in plain words and with its numbers."""
+"""The summary of the results, in sentences."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from sparsekm.reporting.tables import nouns
 
 
 def summarise_run(results: Sequence[DatasetResult]) -> list[str]:
-    """Say in a few sentences what the whole run found."""
+    """Summarise the results of the whole run in a few sentences."""
     methods = list(
         {m.name: m.title for result in results for m in result.methods.values()}.values()
     )
     sentences = [
         f"{_describe_data(results)} clustered with {joined(methods)}. Sparse methods group the "
-        "samples and, at the same time, keep only the features that tell the groups apart."
+        "samples and, at the same time, keep only the features that separate the groups."
     ]
     sentences += _simulation_warning(results)
     sentences += _missing_evidence(results)
@@ -62,10 +62,10 @@ def _simulation_warning(results: Sequence[DatasetResult]) -> list[str]:
         return []
     if len(simulated) == len(results):
         return [
-            "All numbers in this report come from simulated data: they show how well planted "
-            "structure is recovered, and tell nothing about a real brain or tissue."
+            "All results in this report come from simulated data: they show how well planted "
+            "structure is recovered, and say nothing about real brains or tissues."
         ]
-    return [f"The numbers of {joined(simulated)} come from simulated data."]
+    return [f"The results for {joined(simulated)} come from simulated data."]
 
 
 def _missing_evidence(results: Sequence[DatasetResult]) -> list[str]:
@@ -73,13 +73,13 @@ def _missing_evidence(results: Sequence[DatasetResult]) -> list[str]:
     if not without:
         return []
     return [
-        f"No evidence of clusters was found in {joined(without)}: every method returns the number "
-        "of clusters that it is asked for, whether or not the data have any."
+        f"No evidence of clusters was found in {joined(without)}: every method returns the "
+        "requested number of clusters, whether or not the data have any."
     ]
 
 
 def _lacks_evidence(result: DatasetResult) -> bool:
-    """Say what was asked of l0's path; where it was not, what a resampled method says."""
+    """Tell the result of the test on l0's path or, without it, of the resampling method."""
     if result.evidence:
         return result.evidence["strength"] <= 1
     return any(
@@ -97,7 +97,7 @@ def _kept_range(results: Sequence[DatasetResult], name: str) -> list[str]:
         method, n_features = runs[0]
         return [f"{title} keeps {method.n_kept:,} of {n_features:,} ({shares[0]:.0%})."]
     if min(shares) == 1:
-        reason = ": the gap selected nothing" if runs[0][0].gap is not None else ""
+        reason = ": the gap made no selection" if runs[0][0].gap is not None else ""
         return [f"{title} keeps every feature of every data set{reason}."]
     least, most = f"{min(shares):.0%}", f"{max(shares):.0%}"
     if least == most:
@@ -110,7 +110,7 @@ def _compare_rates(results: Sequence[DatasetResult]) -> list[str]:
     if not compared:
         return []
     return [
-        "Compared with the known labels, which no method sees, the classification error rate "
+        "Compared with the known labels, which no method uses, the classification error rate "
         f"{'; that '.join(compared)}."
     ]
 
@@ -145,9 +145,9 @@ def _summarise_planted(results: Sequence[DatasetResult]) -> list[str]:
 
 
 def summarise_dataset(result: DatasetResult) -> list[str]:
-    """Say in a few sentences what was found in one data set."""
+    """Summarise the results for one data set in a few sentences."""
     words = nouns(result)
-    sentences = [f"While reading: {remark}" for remark in result.provenance.get("remarks", ())]
+    sentences = [f"Input file: {remark}" for remark in result.provenance.get("remarks", ())]
     sentences += [] if result.counts is None else [describe_choice(result.counts)]
     sentences += [result.evidence["conclusion"]] if result.evidence else []
     sentences += [_summarise_method(method, result) for method in result.methods.values()]
@@ -173,7 +173,7 @@ def _summarise_method(method: MethodResult, result: DatasetResult) -> str:
         if result.planted is not None:
             found = int((method.weights[result.planted] != 0).sum())
             text += (
-                f", among them {found:,} of the {int(result.planted.sum()):,} planted as relevant"
+                f", including {found:,} of the {int(result.planted.sum()):,} planted as relevant"
             )
     else:
         text = f"{method.title} uses all {result.n_features:,} {words.features}"
