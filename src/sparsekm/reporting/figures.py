@@ -137,8 +137,8 @@ def _gap_caption(result: DatasetResult) -> str:
     features = nouns(result).features
     text = (
         "The gap at each sparsity s is the log objective minus its mean over reference data "
-        f"without clusters; the top axis shows the number of {features} kept. The filled marker and "
-        "the dashed line mark the chosen sparsity; the band is ± one standard error."
+        f"without clusters; the top axis shows the number of {features} kept. The filled marker "
+        "and the dashed line mark the chosen sparsity; the band is ± one standard error."
     )
     if result.labels is not None and any(m.path is not None for m in result.methods.values()):
         text += (
@@ -151,9 +151,9 @@ def _gap_caption(result: DatasetResult) -> str:
 def _consensus_caption(result: DatasetResult) -> str:
     features = nouns(result).features
     return (
-        f"Agreement of the fit at each number s of {features} with fits to resampled data "
-        "(mean adjusted Rand index; bars are ± one standard error). Filled markers are fits that "
-        "agree as well as the best one; among them, the chosen fit is the one that keeps about as many "
+        f"Agreement of the fit at each number s of {features} with fits to resampled data (mean "
+        "adjusted Rand index; bars are ± one standard error). Filled markers are fits that agree "
+        "as well as the best one; among them, the chosen fit is the one that keeps about as many "
         f"{features} as differ between the clusters."
     )
 
