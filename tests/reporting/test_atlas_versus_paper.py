@@ -70,7 +70,9 @@ def test_sizes_and_scores_stand_beside_the_printed_ones(measured, paper):
 
 def test_differences_are_explained_by_what_was_left_out(measured, paper):
     (text,) = compare_with_paper([measured], paper).paragraphs
-    assert text.startswith("E11.5: 8 genes, -2 against the paper's 10; 120 voxels, as in the paper")
+    assert text.startswith(
+        "E11.5: 8 genes, -2 compared with 10 in the paper; 120 voxels, as in the paper"
+    )
     assert "3 regions, +1 against the paper's 2." in text
     assert "The kept voxels are those of brain." in text
     for count in (
