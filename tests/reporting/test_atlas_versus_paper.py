@@ -73,7 +73,7 @@ def test_differences_are_explained_by_what_was_left_out(measured, paper):
     assert text.startswith(
         "E11.5: 8 genes, -2 compared with 10 in the paper; 120 voxels, as in the paper"
     )
-    assert "3 regions, +1 against the paper's 2." in text
+    assert "3 regions, +1 compared with 2 in the paper." in text
     assert "The kept voxels are those of brain." in text
     for count in (
         "5,679 voxels excluded: ventricle",
