@@ -78,7 +78,7 @@ def test_guesses_are_said_aloud_and_quiet_says_nothing(here, capsys):
     frame.columns = [f"s{i}" for i in range(6)]
     frame.to_csv("t.csv")
     assert run("t.csv", "--clusters", "2") == 0
-    assert "NOTE: the names of its lines, such as 'gene0', look like" in capsys.readouterr().out
+    assert "NOTE: the line names, such as 'gene0', look like" in capsys.readouterr().out
     assert run("t.csv", "--clusters", "2", "--quiet") == 0
     assert capsys.readouterr() == ("", "")
 

@@ -110,7 +110,7 @@ REFUSED = {
         "m.csv",
         lambda: b"a," * 1_500_000 + b"\n1,2\n",
         adopt,
-        "columns=1500001 should be <= 1000000; wider matrices are read from .npz",
+        "columns=1500001 should be <= 1000000; use .npz",
     ),
     "gene sets with a line of 50 MB": (
         "sets.gmt.gz",

@@ -228,7 +228,7 @@ def test_every_section_stands_on_the_page_and_its_figures_in_the_folder(page):
     assert 'id="ages"' in html
     assert 'href="#ages"' in html
     assert "Benjamini" in html
-    assert "hold 1 terms and 1 genes (left out: NOT: 1,234). Obsolete terms: T:90." in html
+    assert "contain 1 terms and 1 genes (left out: NOT: 1,234). Obsolete terms: T:90." in html
     names = {file.name for file in (page.parent / "figures").iterdir()}
     assert {"genes_kept_by_age.svg", "genes_kept_by_age.pdf", "E11.5_expression.pdf"} <= names
     data = json.loads(re.findall(r'<script type="application/json">(.*?)</script>', html)[0])

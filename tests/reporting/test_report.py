@@ -134,7 +134,7 @@ def test_simulated_data_are_called_so_and_others_not(page):
     assert "Simulated data." in parts[1]
     assert "Simulated data." not in parts[2]
     assert parts[2].startswith("matrix given by the user")
-    assert "The numbers of E11.5 come from simulated data." in page.text
+    assert "The results for E11.5 come from simulated data." in page.text
 
 
 def test_run_is_described_by_versions_seed_and_configuration(page):

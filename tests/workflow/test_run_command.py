@@ -36,7 +36,7 @@ def test_a_table_becomes_a_report_in_one_folder_and_nowhere_else(table, project_
     assert counts["n_clusters"][counts["chosen"]].tolist() == [2]
     report = (folder / "results" / "report.html").read_text()
     assert "2 clusters are suggested" in report
-    assert "lines are taken for features and columns for samples" in report
+    assert "lines are read as features and columns as samples" in report
     lines = told.out.splitlines()
     assert lines[-2:] == [
         "Report: sparsekm-tumours/results/report.html",

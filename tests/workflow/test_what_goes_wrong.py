@@ -158,7 +158,7 @@ def damage(root):
         ),
         "data/tumours/normalised.h5ad": (
             "tumours: normalise matrix: tumours.csv: labels 'kind' are known for 0 of 24 samples; "
-            "they should be for at least 2, or be left out. (log: logs/normalise_matrix/"
+            "they should be known for at least 2, or be left out. (log: logs/normalise_matrix/"
             "tumours.log)"
         ),
         "data/species/normalised.h5ad": (

@@ -1,1 +1,1 @@
-"""Every file format once: readers of users' matrices, the workflow's files, whole or not at all."""
+"""File formats: readers for users' matrices, and the workflow's own files, written atomically."""

@@ -13,7 +13,7 @@ from sparsekm.io.input_error import reason_of
 
 
 def read_part(opened: h5py.File, name: str, rule: str, kind: type = object) -> Any:
-    """Read a part of an AnnData file, such as ``uns/provenance``, that should be of a kind."""
+    """Read a part of an AnnData file, such as ``uns/provenance``, and check its type."""
     file = opened.filename
     try:
         part = read_elem(opened[name])
@@ -23,12 +23,12 @@ def read_part(opened: h5py.File, name: str, rule: str, kind: type = object) -> A
         ) from error
     if not isinstance(part, kind):
         raise DamagedFileError(
-            file, f"{name} is a {type(part).__name__}, should be a {kind.__name__}", rule
+            file, f"{name} is a {type(part).__name__}; it should be a {kind.__name__}", rule
         )
     return part
 
 
 def read_parts(opened: h5py.File, rule: str) -> dict[str, Any]:
-    """Read all of an AnnData file but its matrix."""
+    """Read everything in an AnnData file except its matrix."""
     kinds = {"obs": pd.DataFrame, "var": pd.DataFrame, "obsm": dict, "uns": dict}
     return {name: read_part(opened, name, rule, kind) for name, kind in kinds.items()}

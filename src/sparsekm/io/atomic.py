@@ -1,4 +1,4 @@
-"""Writing files whole or not at all."""
+"""Atomic writing: a file is written completely or not at all."""
 
 from __future__ import annotations
 
@@ -12,22 +12,23 @@ from pathlib import Path
 import pandas as pd
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
-# For what a file holds beside its largest array.
+# For everything in a file except its largest array.
 _MARGIN = 2**20
 
 
 @contextmanager
 def atomic_path(file: str | Path, n_bytes: int = 0) -> Iterator[Path]:
-    """Give a temporary name in the same folder, which becomes `file` when the block succeeds.
+    """Yield a temporary path in the same folder, which is renamed to `file` if the block succeeds.
 
-    Renaming within a folder is atomic, so nobody ever sees a half-written file. When the block
-    raises, the temporary file is removed and a file that was there before stays as it was. The name
-    ends in the same suffix as `file`, since some writers look at it; the folder is made if it does
-    not exist.
+    Renaming within a folder is atomic, so nobody ever sees a half-written file. If the block raises
+    an error, the temporary file is removed and an existing `file` is left unchanged. The temporary
+    path has the same suffix as `file`, since some writers depend on it; the folder is created if
+    it does not exist.
 
-    `n_bytes` is the size of what will be written, for writers such as HDF5 that fail badly when the
-    disk fills up: without that much space nothing is begun. Where a device or a quota is full, the
-    error is an OSError with ``errno.ENOSPC`` and the file's name, whatever the library raised.
+    `n_bytes` is the expected size of the file, for writers such as HDF5 that fail badly when the
+    disk fills up: without that much free space, writing does not start. If the disk or a quota is
+    full, the error is an OSError with ``errno.ENOSPC`` and the name of the file, whatever error the
+    library raised.
     """
     file = Path(file)
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -49,9 +50,9 @@ def atomic_path(file: str | Path, n_bytes: int = 0) -> Iterator[Path]:
 
 
 def remove_unfinished(folder: str | Path, name: str = "*") -> None:
-    """Remove what killed writers left half-written in a folder, which need not exist.
+    """Remove the half-written files that killed processes left in a folder, which need not exist.
 
-    Only the one process that may be writing files of this name should call it.
+    Call it only in the one process that may be writing files of this name.
     """
     for left in Path(folder).glob(f".*.partial.{name}"):
         left.unlink(missing_ok=True)
@@ -62,9 +63,9 @@ def _no_space(file: Path) -> OSError:
 
 
 def _is_full(error: BaseException | None) -> bool:
-    """Tell whether an error, or one that it came from, is about a device without space.
+    """Tell whether an error, or one of its causes, means that the disk or quota is full.
 
-    HDF5 hides the number of the error in its text.
+    HDF5 gives the error number only as part of its message.
     """
     while error is not None:
         if getattr(error, "errno", None) in _FULL:
@@ -76,17 +77,17 @@ def _is_full(error: BaseException | None) -> bool:
 
 
 def write_table(table: pd.DataFrame, file: str | Path) -> None:
-    """Write a table as UTF-8 CSV without its index, whole or not at all."""
+    """Write a table atomically as UTF-8 CSV without its index."""
     with atomic_path(file) as temporary:
         table.to_csv(temporary, index=False)
 
 
 def write_bytes(body: bytes | memoryview, file: str | Path) -> None:
-    """Write bytes, whole or not at all."""
+    """Write bytes atomically."""
     with atomic_path(file) as temporary:
         temporary.write_bytes(body)
 
 
 def write_text(text: str, file: str | Path) -> None:
-    """Write a text as UTF-8, whole or not at all."""
+    """Write a text atomically as UTF-8."""
     write_bytes(text.encode(), file)

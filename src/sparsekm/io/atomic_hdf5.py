@@ -1,4 +1,4 @@
-"""Writing HDF5 files whole or not at all."""
+"""Atomic writing of HDF5 files."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ if TYPE_CHECKING:
 
 @contextmanager
 def atomic_hdf5(file: str | Path) -> Iterator[h5py.File]:
-    """Give an HDF5 file to fill, which becomes `file` when the block succeeds; see `atomic_path`.
+    """Yield an HDF5 file to fill, which becomes `file` if the block succeeds; see `atomic_path`.
 
-    It is put together in memory. Were it written piece by piece, a full disk would leave HDF5 with
-    objects that it can neither write nor drop: pages of errors, and a crash at the end.
+    The file is assembled in memory. If it were written piece by piece and the disk filled up, HDF5
+    would be left with objects that it can neither write nor discard, print pages of errors and
+    crash at the end.
     """
     image = io.BytesIO()
     with h5py.File(image, "w") as opened:
@@ -30,9 +31,9 @@ def atomic_hdf5(file: str | Path) -> Iterator[h5py.File]:
 
 
 def write_anndata(file: str | Path, data: anndata.AnnData, **options: Any) -> None:
-    """Write annotated data with a dense X as .h5ad, whole or not at all; options of ``write_h5ad``.
+    """Write AnnData with a dense X atomically as .h5ad, with the options of ``write_h5ad``.
 
-    It is written piece by piece, since a second copy of the matrix in memory would cost too much.
+    It is written piece by piece, since a second copy of the matrix would take too much memory.
     """
     with atomic_path(file, data.X.nbytes) as temporary:
         data.write_h5ad(temporary, **options)

@@ -1,4 +1,4 @@
-"""What every path, reference and fit file says about itself."""
+"""The attributes of every path, reference and fit file."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ def write_attributes(group: h5py.Group, kind: str, attributes: Mapping[str, Any]
     """
     missing = [name for name in REQUIRED if name not in attributes]
     if missing:
-        raise ValueError(f"attributes={sorted(attributes)} should hold {missing} too.")
+        raise ValueError(f"attributes={sorted(attributes)} should include {missing} too.")
     group.attrs["kind"] = kind
     for name, value in attributes.items():
         group.attrs[name] = json.dumps(value, sort_keys=True) if name in _JSON else value
 
 
 def read_attributes(group: h5py.Group, kind: str, rule: str) -> dict[str, Any]:
-    """Read what `write_attributes` wrote, as plain Python values, if the kind is as expected."""
+    """Read the output of `write_attributes` as Python values, and check the kind."""
     file = group.file.filename
     found = group.attrs.get("kind")
     if found != kind:
@@ -64,7 +64,7 @@ def read_attributes(group: h5py.Group, kind: str, rule: str) -> dict[str, Any]:
         wanted = dict if name in _JSON else int if name in _WHOLE else str
         value = attributes[name]
         if not isinstance(value, wanted) or (wanted is int and not 0 <= value < 2**63):
-            raise DamagedFileError(file, f"attribute {name}={value!r} cannot be", rule)
+            raise DamagedFileError(file, f"attribute {name}={value!r} is not valid", rule)
     return attributes
 
 

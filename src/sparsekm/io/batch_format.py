@@ -1,7 +1,7 @@
-"""What files of references, splits and resamplings share: numbered rows, a grid of sparsities.
+"""The common format of the files of references, splits and resamplings.
 
-All hold a batch of repetitions of a path, which one job computed: ``index``, the repetitions'
-numbers, which seed them, and ``sparsity``.
+Each holds a batch of repetitions of a path, computed by one job: ``index``, the numbers of the
+repetitions, from which their seeds are derived, and ``sparsity``.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from sparsekm.io.checked_hdf5 import DamagedFileError
 from sparsekm.io.hdf5_format import Array, Hdf5Format
 
 ROWS, SPARSITIES = "n_rows", "n_sparsities"
-"""Names of the lengths: how many repetitions, and at how many sparsities."""
+"""Names of the lengths: number of repetitions and number of sparsities."""
 NUMBERS = {
     "indices": Array("index", np.int64, (ROWS,)),
     "sparsities": Array("sparsity", np.float64, (SPARSITIES,)),
@@ -27,13 +27,13 @@ NUMBERS = {
 
 @dataclass(frozen=True)
 class BatchFormat(Hdf5Format):
-    """A kind of batch file; `kind` is the plural noun for its rows."""
+    """A kind of batch file; `kind` is a plural noun for its rows."""
 
     def read_all(self, files: Iterable[str | Path]) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Read at least one batch as one, in the order of the rows' numbers.
+        """Read one or more batches and join them in the order of their row numbers.
 
         Arrays without rows are counts, which are added. The attributes are those of the first file.
-        Batches must have the same sparsities and lengths, and share no row.
+        All batches must have the same sparsities and lengths, and no row may occur twice.
         """
         files = list(files)
         batches = []
@@ -67,7 +67,7 @@ class BatchFormat(Hdf5Format):
             )
 
     def _compare(self, file, found, model, first) -> None:
-        """Refuse a batch that does not fit the first one."""
+        """Refuse a batch that does not match the first one."""
         self.check_grid(file, found["sparsities"], model["sparsities"], f"as in {first}")
         for name, array in self.arrays.items():
             shapes = zip(array.shape, np.shape(found[name]), np.shape(model[name]), strict=True)
@@ -89,15 +89,15 @@ class Batch:
     def check_grid(
         self, file: str | Path, sparsities: np.ndarray, whose: str = "the path's"
     ) -> None:
-        """Refuse a batch, read from `file`, of other sparsities than a path's."""
+        """Refuse a batch, read from `file`, whose sparsities differ from those of a path."""
         self.format.check_grid(file, self.sparsities, sparsities, whose)
 
     def write(self, file: str | Path) -> None:
-        """Write it whole or not at all."""
+        """Write the batch atomically."""
         self.format.write(file, vars(self), self.attributes)
 
     @classmethod
     def read(cls, files: Iterable[str | Path]):
-        """Read files of batches, checking everything, as one in the order of the rows' numbers."""
+        """Read and check files of batches, and join them in the order of their row numbers."""
         arrays, attributes = cls.format.read_all(files)
         return cls(**arrays, attributes=attributes)

@@ -1,12 +1,12 @@
-"""Read a stranger's file in a child process whose memory and time are capped.
+"""Read a file from someone else in a child process with limits on memory and time.
 
-The libraries that parse such a file can crash, hang or fill the memory on a few damaged bytes, and
-no check of ours foresees all the ways. So a child reads it, checks what was read, and writes the
-file that everything else reads; back come an exit code and one line of text. Whatever becomes of
-the child, the parent raises one line that names the file.
+A few damaged bytes can make the libraries that parse such a file crash, hang or fill the memory, in
+more ways than checks can anticipate. A child process therefore reads the file, checks the content
+and writes the file that all other jobs read; it returns an exit code and one line of text. Whatever
+happens to the child, the parent raises a one-line error that names the file.
 
-The caps are the kernel's: address space (not on macOS, which does not keep that limit) and
-processor time, which on a busy machine does not run out sooner.
+The kernel enforces the limits: address space (not on macOS, which does not enforce this limit) and
+processor time, which unlike wall time does not run out sooner on a busy machine.
 """
 
 from __future__ import annotations
@@ -25,25 +25,26 @@ from typing import NoReturn
 from sparsekm.io.input_error import InputError, reason_of
 
 BASE_BYTES = 2 * 2**30
-"""Address space for what the libraries map and for whatever is small."""
+"""Address space for the libraries and small objects."""
 BASE_SECONDS = 60
-"""Processor time for whatever is small."""
+"""Processor time for a small file."""
 BYTES_PER_SECOND = 10 * 2**20
-"""How slowly what takes memory may be read and written at least."""
+"""The slowest rate at which a large file may be read and written."""
 
 
 class LimitError(InputError):
-    """A file that ended the process that read it."""
+    """A file that crashed the process reading it, or exceeded its limits."""
 
 
 def run_bounded(
     file: str | Path, work: Callable[[], object], measure: Callable[[], int] | None = None
 ) -> None:
-    """Do something with a stranger's file in a child process with limits.
+    """Process a file from someone else in a child process with limits.
 
-    `work` writes its result to files. `measure` gives how many bytes it may take, from what the
-    file declares; it is called in the child too, within the limits for what is small. What the
-    child raises becomes an `InputError` with the same message; a crash, or a limit, a `LimitError`.
+    `work` writes its result to files. `measure` returns how many bytes `work` may take, according
+    to what the file declares; it is also called in the child, within the limits for small files. An
+    error in the child becomes an `InputError` with the same message; a crash or an exceeded limit
+    becomes a `LimitError`.
     """
     told, tell = os.pipe()
     for stream in (sys.stdout, sys.stderr):
@@ -68,15 +69,15 @@ def run_bounded(
 
 
 _ADVICE = (
-    "The file is damaged, or holds more than it declares: write it anew; or the machine has too "
-    "little memory for it."
+    "The file is damaged or contains more than it declares (write it again), or the machine has "
+    "too little memory for it."
 )
 _OUT_OF_MEMORY = 3
 
 
 def _be_child(tell: int, work: Callable[[], object], measure: Callable[[], int] | None) -> NoReturn:
-    """Work within limits, tell the last one, or what went wrong, and end; never return."""
-    # What cannot even be told is for lack of memory.
+    """Work within limits, report the limits or the error, and exit; never return."""
+    # If not even the error can be reported, there is no memory left.
     code, limits = _OUT_OF_MEMORY, ""
     try:
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -95,7 +96,7 @@ def _be_child(tell: int, work: Callable[[], object], measure: Callable[[], int] 
         _write_line(tell, str(error) or type(error).__name__)
         code = 1
     finally:
-        # Nothing that the parent would do at its end, such as flushing, is done twice.
+        # Skip what the parent will do when it exits, such as flushing.
         os._exit(code)
 
 
@@ -104,7 +105,7 @@ def _write_line(tell: int, text: str) -> None:
 
 
 def _set_limits(n_bytes: int) -> str:
-    """Set this process's limits for work that takes so many bytes, and put them in words."""
+    """Set the limits of this process for work that takes `n_bytes`, and describe them."""
     machine = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     n_bytes = min(n_bytes, machine)
     seconds = BASE_SECONDS + n_bytes // BYTES_PER_SECOND
@@ -115,7 +116,7 @@ def _set_limits(n_bytes: int) -> str:
 
 
 def _lower(kind: int, wanted: int) -> None:
-    """Set a soft limit, as far as the hard one allows it."""
+    """Set a soft limit, at most the hard limit."""
     _, hard = resource.getrlimit(kind)
     # macOS refuses to limit the address space.
     with contextlib.suppress(ValueError, OSError):
@@ -123,7 +124,7 @@ def _lower(kind: int, wanted: int) -> None:
 
 
 def _address_space() -> int:
-    """Give what this process has mapped; where that cannot be known, nothing."""
+    """Return the address space in use, or 0 if it is not known."""
     try:
         pages = Path("/proc/self/statm").read_text().split()[0]
     except OSError:

@@ -1,7 +1,7 @@
-"""Opening and reading HDF5 files with every expectation checked.
+"""Opening and reading the workflow's HDF5 files, with checks.
 
-A reader that finds something else than its writer would have left raises `DamagedFileError`,
-which names the file, what is wrong with it, and the rule that makes it again.
+If a file differs from what its writer would have written, the reader raises `DamagedFileError`,
+which names the file, the problem, and the rule that makes the file.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from sparsekm.io.input_error import InputError, reason_of
 
 
 class DamagedFileError(InputError):
-    """A file of the workflow is truncated or holds what its writer never writes."""
+    """A file of the workflow is truncated, or contains something that its writer never writes."""
 
     def __init__(self, file: str | Path, problem: str, rule: str) -> None:
         super().__init__(
-            f"{file}: {problem}. It should be a whole file as rule {rule} writes it: "
+            f"{file}: {problem}. It should be a complete file written by rule {rule}: "
             "delete it and run again."
         )
 
 
 @contextmanager
 def open_checked(file: str | Path, rule: str) -> Iterator[h5py.File]:
-    """Open an HDF5 file that `rule` writes; what is unreadable raises `DamagedFileError`."""
+    """Open an HDF5 file written by `rule`; if it cannot be read, raise `DamagedFileError`."""
     file = Path(file)
     if not file.is_file():
         raise FileNotFoundError(f"{file}: no such file; rule {rule} writes it.")
@@ -37,8 +37,8 @@ def open_checked(file: str | Path, rule: str) -> Iterator[h5py.File]:
             yield opened
     except (InputError, MemoryError):
         raise
-    # HDF5 reports a truncated file on opening, or only when a block is read; and damage can fail
-    # anywhere inside HDF5, h5py or anndata, with almost any error.
+    # HDF5 reports a truncated file when it is opened or only when a block is read, and damage can
+    # cause almost any error anywhere inside HDF5, h5py or anndata.
     except Exception as error:
         raise DamagedFileError(file, f"truncated or damaged ({reason_of(error)})", rule) from error
 
@@ -46,7 +46,7 @@ def open_checked(file: str | Path, rule: str) -> Iterator[h5py.File]:
 def find_array(
     group: h5py.Group, name: str, *, kind: str, shape: Sequence[int | None], rule: str
 ) -> h5py.Dataset:
-    """Find a numeric array, unread, after checking its presence, kind, shape and layout.
+    """Return a numeric array, not yet read, after checking its presence, kind, shape and layout.
 
     `kind` is "f" for floating point or "i" for integer; None in `shape` stands for any length.
     """
@@ -63,7 +63,7 @@ def find_array(
     ):
         wanted = tuple("any" if length is None else length for length in shape)
         raise DamagedFileError(file, f"{name}: shape={dataset.shape} should be {wanted}", rule)
-    # The writers leave plain arrays. Any other layout could claim terabytes, or point elsewhere.
+    # Writers write plain arrays. Any other layout could claim terabytes or refer to other files.
     stored = dataset.id.get_storage_size()
     if dataset.chunks or dataset.is_virtual or dataset.external or stored != dataset.nbytes:
         raise DamagedFileError(file, f"{name}: values are missing", rule)
@@ -80,7 +80,7 @@ def read_array(
     dtype: type | str | None = None,
     finite: bool = True,
 ) -> np.ndarray:
-    """Read a numeric array after checking what `find_array` checks, and that it is finite."""
+    """Read a numeric array after the checks of `find_array`, and check that it is finite."""
     file = group.file.filename
     dataset = find_array(group, name, kind=kind, shape=shape, rule=rule)
     values = dataset[()]
@@ -92,5 +92,5 @@ def read_array(
     with np.errstate(over="ignore"):
         converted = np.asarray(values).astype(target, copy=False)
     if kind == "f" and finite and not np.isfinite(converted).all():
-        raise DamagedFileError(file, f"{name}: holds NaN or infinity", rule)
+        raise DamagedFileError(file, f"{name}: contains NaN or infinity", rule)
     return converted

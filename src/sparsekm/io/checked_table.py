@@ -1,6 +1,6 @@
 """Reading the workflow's tables (CSV) with every cell checked.
 
-As for HDF5 files, whatever a writer would not have left raises `DamagedFileError`.
+As for HDF5 files, anything that the writer would not have written raises `DamagedFileError`.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from sparsekm.io.checked_hdf5 import DamagedFileError
 from sparsekm.io.input_error import reason_of
 
 WORD, WHOLE, NUMBER, FLAG = "word", "whole", "number", "flag"
-"""What the cells of a column are: text; an integer; a finite number; True or False."""
+"""Kinds of columns: text; an integer; a finite number; True or False."""
 IDENTIFIER = "identifier"
-"""Integers or nothing (Int64) where all cells are such, else text."""
+"""Integers or empty cells (Int64) if all cells are such, otherwise text."""
 WHOLE_OR_NOTHING, NUMBER_OR_NOTHING = "whole or nothing", "number or nothing"
 """The same, or empty."""
 
@@ -36,10 +36,10 @@ _DTYPES = {WHOLE: np.int64, WHOLE_OR_NOTHING: object, FLAG: bool}
 
 
 def read_words(file: str | Path, rule: str) -> pd.DataFrame:
-    """Read a table as the text that stands in it: "NA" or "1" stay what they are.
+    """Read a table as text: cells such as "NA" or "1" are not converted.
 
-    The file must be a table in UTF-8, with the header's number of cells in each line and different
-    names of columns.
+    The file must be a UTF-8 table in which each line has as many cells as the header, and the
+    column names must differ.
     """
     body = _read_bytes(file, rule)
     try:
@@ -47,9 +47,9 @@ def read_words(file: str | Path, rule: str) -> pd.DataFrame:
             BytesIO(body), header=None, dtype=str, na_filter=False, encoding="utf-8"
         )
     except Exception as error:
-        raise DamagedFileError(file, f"no table ({reason_of(error)})", rule) from error
+        raise DamagedFileError(file, f"not a table ({reason_of(error)})", rule) from error
     header, rows = cells.iloc[0].tolist(), cells.iloc[1:]
-    # pandas fills lines that are too short, even where it was told that nothing is missing.
+    # pandas pads lines that are too short, even with na_filter=False.
     short = rows.isna().any(axis=1)
     if short.any():
         line = int(np.argmax(short.to_numpy())) + 2
@@ -62,7 +62,7 @@ def read_words(file: str | Path, rule: str) -> pd.DataFrame:
 def convert_columns(
     file: str | Path, table: pd.DataFrame, kinds: Mapping[str, str], rule: str
 ) -> pd.DataFrame:
-    """Turn columns of words into what they should be; columns not named stay words."""
+    """Convert columns of text to their kinds; columns without a kind stay text."""
     converted = {
         name: _convert(file, name, table[name].tolist(), kinds.get(name, WORD), rule)
         for name in table.columns
@@ -71,12 +71,12 @@ def convert_columns(
 
 
 def infer_table(file: str | Path, rule: str) -> pd.DataFrame:
-    """Read a table whose columns depend on what ran; numbers are read to their last bit."""
+    """Read a table whose columns depend on the run; numbers are read to the last bit."""
     body = _read_bytes(file, rule)
     try:
         return pd.read_csv(BytesIO(body), float_precision="round_trip", encoding="utf-8")
     except Exception as error:
-        raise DamagedFileError(file, f"no table ({reason_of(error)})", rule) from error
+        raise DamagedFileError(file, f"not a table ({reason_of(error)})", rule) from error
 
 
 def require_columns(
@@ -94,7 +94,7 @@ def _read_bytes(file: str | Path, rule: str) -> bytes:
         raise FileNotFoundError(f"{file}: no such file; rule {rule} writes it.")
     body = file.read_bytes()
     if b"\0" in body:
-        raise DamagedFileError(file, f"byte {body.index(0)} is NUL, which no text has", rule)
+        raise DamagedFileError(file, f"byte {body.index(0)} is NUL; the file is not text", rule)
     return body
 
 

@@ -1,8 +1,8 @@
 """The file ``clusters.csv``: every sample's known class and its cluster by each method.
 
-Columns: ``sample``, ``label`` (empty where none is known), and ``cluster_m`` for each
-method m, a number counted from 0 as in ``tuned.h5``; behind it ``confidence_m``, the share of
-resampled fits that agree, where m resamples. Rows stand in the order of the matrix.
+Columns: ``sample``, ``label`` (empty if unknown), and ``cluster_m`` for each method m, counted from
+0 as in ``tuned.h5``; if m resamples, it is followed by ``confidence_m``, the share of resampled
+fits that agree. Rows are in the order of the matrix.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The file ``consensus.csv``: how well the fits from a consensus agree with resampled ones."""
+"""The file ``consensus.csv``: agreement of the fits from a consensus with resampled fits."""
 
 from __future__ import annotations
 

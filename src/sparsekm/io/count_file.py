@@ -1,4 +1,4 @@
-"""The file ``cluster_counts.csv``: what speaks for each number of clusters, and which was taken."""
+"""The file ``cluster_counts.csv``: the comparison of numbers of clusters, and the one chosen."""
 
 from __future__ import annotations
 

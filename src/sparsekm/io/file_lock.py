@@ -1,7 +1,7 @@
-"""Locks that processes of one machine hold on open files, and let go of when they end.
+"""Locks that processes on one machine hold on open files, and release when they end.
 
-Some network file systems have none. There nobody waits for anybody: the work is done without the
-lock, and a line in the log says so.
+Some network file systems do not support locks. There processes do not wait for each other: the work
+is done without the lock, and a line in the log says so.
 """
 
 from __future__ import annotations
@@ -31,11 +31,10 @@ def is_supported() -> bool:
 def lock_file(
     opened: IO | int, *, wait: bool = True, tell: Callable[[str], object] | None = None
 ) -> bool:
-    """Lock a file that is open for writing for this process, until the file is closed.
+    """Lock a file that this process has opened for writing, until the file is closed.
 
-    The result is False only where another process holds the lock and `wait` is false. On a file
-    system without locks it is True, and `tell` is called with a line; by default it is logged,
-    once.
+    Returns False only if another process holds the lock and `wait` is false. On a file system
+    without locks it returns True and calls `tell` with a line, which by default is logged once.
     """
     if fcntl is None:
         raise OSError(errno.ENOSYS, SUPPORTED)
@@ -47,13 +46,13 @@ def lock_file(
         if error.errno not in _WITHOUT_LOCKS:
             raise
         (tell or _log_once)(
-            f"This file system has no locks ({error.strerror}): jobs do not wait for each other, "
-            "and limits on requests hold for each job by itself."
+            f"This file system does not support locks ({error.strerror}): jobs do not wait for "
+            "each other, and limits on requests apply to each job separately."
         )
     return True
 
 
 @cache
 def _log_once(line: str) -> None:
-    # By a logger of its own: the functions of `logging` would set up the root one.
+    # Through its own logger: the functions of `logging` would configure the root logger.
     logging.getLogger(__name__).warning("%s", line)

@@ -1,7 +1,8 @@
-"""The file ``tuned.h5``: the one fit of a path that the tuning chose.
+"""The file ``tuned.h5``: the fit of a path that the tuning chose.
 
-Attributes: see `sparsekm.io.attributes`, and ``rule``, ``reference`` and ``n_references``, by which
-the fit was chosen; or ``conclusion``, ``has_clusters``, ``family`` and ``n_resamplings``.
+Attributes: those of `sparsekm.io.attributes`, and ``rule``, ``reference`` and ``n_references``,
+which describe how the fit was chosen; or ``conclusion``, ``has_clusters``, ``family`` and
+``n_resamplings``.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ class Fit:
 
 
 def write_fit(file: str | Path, fit: Fit) -> None:
-    """Write a fit whole or not at all."""
+    """Write a fit atomically."""
     _FORMAT.write(file, vars(fit), fit.attributes)
 
 

@@ -1,4 +1,4 @@
-"""The file ``gap.csv``: the gap curve of a path, ascending in sparsity, and the row chosen."""
+"""The file ``gap.csv``: the gap curve of a path, ascending in sparsity, and the chosen row."""
 
 from __future__ import annotations
 

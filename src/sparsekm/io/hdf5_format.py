@@ -1,7 +1,7 @@
-"""The one way the workflow's own HDF5 files are written and read: a format is a list of arrays.
+"""How the workflow's own HDF5 files are written and read: a format is a list of arrays.
 
-The lengths of arrays have names. In one file a name stands for one length, at least 1, wherever it
-occurs; ``n_clusters`` is that of the file's attribute.
+The lengths of arrays have names. Within a file a name always means the same length, at least 1;
+``n_clusters`` is the attribute of the file.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ class Array:
     name : str
         In the file.
     shape : tuple of str or int
-        Names of lengths, or lengths; empty for a single number.
+        Lengths or their names; empty for a single number.
     most : int, optional
-        Values lie between 0 and this.
+        Largest value allowed; the smallest is then 0.
     labels : bool
-        Values are numbers of clusters, counted from 0.
+        Whether the values are cluster labels, counted from 0.
     finite : bool
         Whether NaN and infinity are refused.
     optional : bool
-        Whether a file may lack it; then it is None.
+        Whether the array may be missing; it is then None.
     """
 
     name: str
@@ -48,12 +48,12 @@ class Array:
     optional: bool = False
 
     def write(self, opened: h5py.File, values: Any) -> None:
-        """Write it; nothing where there is none and none is needed."""
+        """Write the array, unless it is optional and None."""
         if values is not None or not self.optional:
             opened[self.name] = np.asarray(values, dtype=self.dtype)
 
     def read(self, opened: h5py.File, lengths: dict[str, int], rule: str) -> Any:
-        """Read and check it; lengths that had no value yet get theirs."""
+        """Read and check the array; lengths that had no value yet are added to `lengths`."""
         if self.optional and self.name not in opened:
             return None
         values = read_array(
@@ -77,16 +77,16 @@ class Array:
 
 @dataclass(frozen=True)
 class SparseRows:
-    """One or several rows of mostly zero weights, in compressed form (CSR) in a group of this name.
+    """One or several rows of mostly zero weights, in compressed form (CSR) in a group.
 
-    The lengths are those of arrays before it.
+    The lengths must be those of preceding arrays.
     """
 
     name: str
     shape: tuple[str, ...]
 
     def write(self, opened: h5py.File, values: np.ndarray) -> None:
-        """Write what is not zero."""
+        """Write the nonzero weights."""
         rows = np.atleast_2d(np.asarray(values, dtype=np.float64))
         row_of, column_of = np.nonzero(rows)
         group = opened.create_group(self.name)
@@ -95,7 +95,7 @@ class SparseRows:
         group["weights"] = rows[row_of, column_of]
 
     def read(self, opened: h5py.File, lengths: dict[str, int], rule: str) -> np.ndarray:
-        """Read the rows as a dense array, after checking that the indices can be true."""
+        """Read the rows as a dense array, after checking the indices."""
         file, name = opened.filename, self.name
         shape = tuple(lengths[length] for length in self.shape)
         n_rows, n_columns = (1, *shape)[-2:]
@@ -118,7 +118,7 @@ class SparseRows:
 
 @dataclass(frozen=True)
 class Hdf5Format:
-    """A kind of file: its arrays in the order of writing, by their names in memory."""
+    """A kind of file: its arrays by their names in memory, in the order of writing."""
 
     kind: str
     rule: str
@@ -127,14 +127,14 @@ class Hdf5Format:
     def write(
         self, file: str | Path, values: Mapping[str, Any], attributes: Mapping[str, Any]
     ) -> None:
-        """Write a file whole or not at all."""
+        """Write a file atomically."""
         with atomic_hdf5(file) as opened:
             for name, array in self.arrays.items():
                 array.write(opened, values[name])
             write_attributes(opened, self.kind, attributes)
 
     def read(self, file: str | Path) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Read a file's arrays and attributes, checking everything."""
+        """Read and check the arrays and attributes of a file."""
         with open_checked(file, self.rule) as opened:
             attributes = read_attributes(opened, self.kind, self.rule)
             lengths = {"n_clusters": attributes["n_clusters"]}

@@ -1,16 +1,16 @@
-"""What every reader raises about a file that it cannot use."""
+"""The error that every reader raises for a file that it cannot use."""
 
 from __future__ import annotations
 
 MOST_CHARACTERS = 1000
-"""Length of a message: a value that is quoted in it may have any length."""
+"""Maximum length of a message, since it may quote a value of any length."""
 
 
 class InputError(ValueError):
-    """A file that cannot be used; the message names the file, what is wrong, and the rule.
+    """A file that cannot be used; the message names the file, the problem and the rule.
 
-    Whatever was quoted from the file, the message is one line of at most `MOST_CHARACTERS`
-    printable characters: it goes to terminals and logs.
+    Whatever the message quotes from the file, it is one line of at most `MOST_CHARACTERS` printable
+    characters, since it goes to terminals and logs.
     """
 
     def __init__(self, message: str) -> None:
@@ -18,7 +18,7 @@ class InputError(ValueError):
 
 
 def reason_of(error: BaseException) -> str:
-    """Give the first line of an error's message, or its type where it says nothing."""
+    """Return the first line of an error's message, or its type if the message is empty."""
     # A KeyError's message is the key in quotation marks.
     text = str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)
     lines = text.strip().splitlines()
@@ -26,7 +26,7 @@ def reason_of(error: BaseException) -> str:
 
 
 def is_storable(text: str) -> bool:
-    """Say whether files can hold a text: no NUL, and no half of a surrogate pair.
+    """Tell whether a text can be stored in files: no NUL and no half of a surrogate pair.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The matrix of a ``normalised.h5ad`` that is never held whole: rows are read when asked for."""
+"""The matrix of a ``normalised.h5ad``, read row by row on demand and never held completely."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from sparsekm.io.checked_hdf5 import find_array, open_checked
 
 RULE = "normalise_expression (of an age) or normalise_matrix"
 NUMBERS_AT_ONCE = 2**22
-"""How many numbers of a matrix are worked on together: 32 MB in double precision."""
+"""How many numbers of a matrix are processed together: 32 MB in double precision."""
 
 
 class RowSource(Protocol):
-    """An array of shape (n, p), in memory or not: it gives an array for ``source[start:stop]``."""
+    """An array of shape (n, p), in memory or not: ``source[start:stop]`` returns an array."""
 
     shape: tuple[int, int]
 
@@ -24,10 +24,10 @@ class RowSource(Protocol):
 
 
 def row_blocks(source: RowSource) -> Iterator[tuple[slice, np.ndarray]]:
-    """Yield a matrix block by block: the rows, and a copy of their values as float64.
+    """Yield a matrix in blocks: the rows, and a copy of their values as float64.
 
-    Blocks depend on the number of features alone, so that sums over them have the same bits
-    wherever the matrix is.
+    The blocks depend only on the number of features, so that sums over them are identical to the
+    last bit whether or not the matrix is in memory.
     """
     n_samples, n_features = source.shape
     height = max(1, NUMBERS_AT_ONCE // max(n_features, 1))
@@ -58,7 +58,7 @@ class MatrixFile:
         return values
 
     def select(self, columns: np.ndarray) -> RowSource:
-        """Give some columns: in memory where they are few enough, else where they are."""
+        """Select columns, in memory if they are small enough, otherwise as another `MatrixFile`."""
         chosen = object.__new__(MatrixFile)
         chosen.__dict__.update(self.__dict__)
         chosen._columns = np.asarray(columns, dtype=np.intp)

@@ -1,9 +1,9 @@
-"""The file ``normalised.h5ad``: where every data set, atlas age or matrix, enters the clustering.
+"""The file ``normalised.h5ad``, the input of the clustering for every atlas age and matrix.
 
-An AnnData file that any scverse tool opens. X is dense float32, samples x features; obs has
-``label`` (category of strings, missing for a sample without one) where classes are known; var has
-``relevant`` (bool) where the truth was planted; ``uns["provenance"]`` tells where it comes from and
-what was done to it.
+An AnnData file that any scverse tool can open. X is dense float32, samples x features; obs has
+``label`` (category of strings, missing for a sample without one) if classes are known; var has
+``relevant`` (bool) if a truth was planted; ``uns["provenance"]`` records the source of the data and
+their processing.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _REGION_COLUMNS = ("acronym", "name", "id", "color")
 
 @dataclass(frozen=True)
 class NormalisedData:
-    """What the clustering needs of a data set.
+    """The parts of a data set that the clustering uses.
 
     Attributes
     ----------
@@ -56,10 +56,10 @@ def write_normalised(
     obsm: Mapping[str, np.ndarray] | None = None,
     uns: Mapping[str, Any] | None = None,
 ) -> None:
-    """Write a data set of n samples and p features whole or not at all.
+    """Write a data set of n samples and p features atomically.
 
-    The indices of `obs` and `var` are the names; ``obs["label"]`` is made a category of strings.
-    `obsm` and `uns` are further entries, such as ``obsm["spatial"]`` of an atlas age.
+    The indices of `obs` and `var` are the names; ``obs["label"]`` is converted to a category of
+    strings. `obsm` and `uns` are further entries, such as ``obsm["spatial"]`` of an atlas age.
     """
     obs, var = obs.copy(), var.copy()
     obs.index, var.index = obs.index.astype(str), var.index.astype(str)
@@ -76,7 +76,7 @@ def write_normalised(
 
 
 def read_normalised(file: str | Path) -> NormalisedData:
-    """Read what the clustering needs, checking everything."""
+    """Read and check the parts of a data set that the clustering uses."""
     with open_checked(file, RULE) as opened:
         obs, var = (read_part(opened, name, RULE, pd.DataFrame) for name in ("obs", "var"))
         provenance = read_part(opened, "uns/provenance", RULE, dict)
@@ -91,7 +91,7 @@ def read_normalised(file: str | Path) -> NormalisedData:
 
 
 def read_anndata(file: str | Path) -> anndata.AnnData:
-    """Read the whole data set, with everything that its writer kept about samples and features."""
+    """Read the whole data set, with everything recorded about samples and features."""
     with open_checked(file, RULE) as opened:
         parts = read_parts(opened, RULE)
         X = _read_matrix(opened, len(parts["obs"]), len(parts["var"]))
@@ -99,7 +99,7 @@ def read_anndata(file: str | Path) -> anndata.AnnData:
 
 
 def read_features(file: str | Path) -> pd.DataFrame:
-    """Read the table of the features alone: what stands in ``var``, p rows."""
+    """Read only the table of features, ``var``, p rows."""
     with open_checked(file, RULE) as opened:
         return read_part(opened, "var", RULE, pd.DataFrame)
 

@@ -1,4 +1,4 @@
-"""The file ``path.h5``: a method's fits at all sparsities, as `SparsityPath` describes them."""
+"""The file ``path.h5``: a method's fits at all sparsities, see `SparsityPath`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _FORMAT = Hdf5Format(
 
 
 def write_path(file: str | Path, path: SparsityPath, attributes: Mapping[str, Any]) -> None:
-    """Write a path whole or not at all; it knows the attribute ``search`` itself."""
+    """Write a path atomically; the attribute ``search`` is that of the path."""
     _FORMAT.write(file, vars(path), {**attributes, "search": path.search})
 
 
@@ -42,9 +42,9 @@ def read_path(file: str | Path) -> tuple[SparsityPath, dict[str, Any]]:
 def pick_fit(
     path: SparsityPath, position: int, centers: np.ndarray, attributes: Mapping[str, Any]
 ) -> Fit:
-    """Take one fit out of a path, with the means (K, p) of its clusters.
+    """Select one fit of a path; `centers` (K, p) are the means of its clusters.
 
-    The attributes are those of the path's file, and how the fit was chosen.
+    The attributes are those of the file of the path and those that describe the choice.
     """
     return Fit(
         sparsity=float(path.sparsities[position]),

@@ -1,8 +1,8 @@
 """The files ``resamplings/{batch}.h5``: partitions and features of paths on parts of the data.
 
-Arrays are those of `sparsekm.tuning.resampled_paths`, with the b resamplings before their own axes:
+The arrays are those of `sparsekm.tuning.resampled_paths`, with the b resamplings as the first axis:
 ``labels (b, f, m, n)``, ``drawn (b, p)`` (0 or 1), ``kept (b, f, m, ceil(p / 8))``, eight features
-to a byte as NumPy packs them, and ``separation (b, f, m)``, NaN where no sample was left out.
+per byte as packed by NumPy, and ``separation (b, f, m)``, NaN if no sample was left out.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ _PATHS = (ROWS, len(FAMILIES), SPARSITIES)
 
 @dataclass(frozen=True)
 class _ResamplingFormat(BatchFormat):
-    """A batch whose features kept are among those drawn."""
+    """A batch in which the kept features are among those drawn."""
 
     def read(self, file: str | Path) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Read a batch, and check what its arrays say of each other."""
+        """Read a batch, and check that its arrays agree with each other."""
         found, attributes = super().read(file)
         drawn = np.packbits(found["drawn"], axis=-1)
         kept, separation = found["kept"], found["separation"]
@@ -46,7 +46,7 @@ class _ResamplingFormat(BatchFormat):
 
 @dataclass(frozen=True)
 class Resamplings(Batch):
-    """What each of b resamplings found at m sparsities."""
+    """The results of b resamplings at m sparsities."""
 
     paths: Sequence[ResampledPaths]
     attributes: Mapping[str, Any] = field(default_factory=dict)
@@ -66,15 +66,15 @@ class Resamplings(Batch):
     def check_problem(
         self, file: str | Path, shape: tuple[int, int], sparsities: np.ndarray
     ) -> None:
-        """Refuse resamplings, read from `file`, of other data or other sparsities."""
+        """Refuse resamplings, read from `file`, of different data or sparsities."""
         self.check_grid(file, sparsities, "the problem's")
         found = (self.paths[0].labels.shape[-1], self.paths[0].drawn.size)
         if found != shape:
-            problem = f"(n_samples, n_features)={found} should be {shape}, as the data have it"
+            problem = f"(n_samples, n_features)={found} should be {shape}, the shape of the data"
             raise DamagedFileError(file, problem, self.format.rule)
 
     def write(self, file: str | Path) -> None:
-        """Write a batch whole or not at all."""
+        """Write a batch atomically."""
         names = ("labels", "kept", "drawn", "separation")
         arrays = {name: np.array([getattr(path, name) for path in self.paths]) for name in names}
         arrays["kept"] = np.packbits(arrays["kept"], axis=-1)
@@ -82,7 +82,7 @@ class Resamplings(Batch):
 
     @classmethod
     def read(cls, files: Iterable[str | Path]) -> Resamplings:
-        """Read files of batches, checking everything, as one in the order of the numbers."""
+        """Read and check files of batches, and join them in the order of their row numbers."""
         found, attributes = cls.format.read_all(files)
         drawn = found["drawn"].astype(bool)
         kept = np.unpackbits(found["kept"], axis=-1, count=drawn.shape[1]).astype(bool)

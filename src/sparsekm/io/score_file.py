@@ -1,4 +1,4 @@
-"""The file ``scores.csv``: one row on how good a tuned fit is; empty where a truth is not known."""
+"""The file ``scores.csv``: one row with the scores of a tuned fit; empty where truth is unknown."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SCORES = TableFormat(
         "sparsity": NUMBER_OR_NOTHING,
         "n_nonzero_weights": NUMBER_OR_NOTHING,
         "objective": NUMBER_OR_NOTHING,
-        # These need a known truth.
+        # These require a known truth.
         "cer": NUMBER_OR_NOTHING,
         "ecr": NUMBER_OR_NOTHING,
         "pzw": NUMBER_OR_NOTHING,

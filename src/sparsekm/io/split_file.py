@@ -1,4 +1,4 @@
-"""The files ``splits/{batch}.h5``: what paths on parts of the samples have in common."""
+"""The files ``splits/{batch}.h5``: agreement of paths on subsets of the samples."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sparsekm.io.hdf5_format import Array
 
 @dataclass(frozen=True)
 class Splits(Batch):
-    """What b splits say at m sparsities; an attribute is ``scheme``.
+    """The results of b splits at m sparsities; ``scheme`` is an attribute.
 
     `agreements`, of shape (b, m), are adjusted Rand indices; `selections`, of shape (m, p), count
     how many of the ``n_fits`` paths on parts keep a feature.

@@ -1,4 +1,4 @@
-"""The file ``stability_curve.csv``: the stability curve of a path, and the row that was chosen."""
+"""The file ``stability_curve.csv``: the stability curve of a path, and the chosen row."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The one way the workflow's tables (CSV) are written and read: a format is a list of columns."""
+"""How the workflow's tables (CSV) are written and read: a format is a list of columns."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from sparsekm.io.checked_table import convert_columns, read_words, require_colum
 
 @dataclass(frozen=True)
 class TableFormat:
-    """A kind of table; of one with a column ``chosen`` exactly one row is chosen.
+    """A kind of table; if it has a column ``chosen``, exactly one row is chosen.
 
     Attributes
     ----------
     columns : mapping of column to kind
-        Those that every such table has, each with a kind of `sparsekm.io.checked_table`.
+        The required columns, each with a kind of `sparsekm.io.checked_table`.
     others : mapping of str to kind, optional
-        Kinds of further columns, by how their names begin. With it columns may stand in any order;
-        without it a table has `columns` in their order, and no others.
+        Kinds of further columns, by the beginning of their names. If given, columns may be in any
+        order; otherwise a table has exactly `columns`, in their order.
     """
 
     rule: str
@@ -32,13 +32,13 @@ class TableFormat:
     others: Mapping[str, str] | None = None
 
     def write(self, file: str | Path, table: pd.DataFrame, chosen: int | None = None) -> None:
-        """Write the columns whole or not at all; `chosen` is the position of the row to mark."""
+        """Write the table atomically; `chosen` is the position of the row to mark."""
         if chosen is not None:
             table = table.assign(chosen=np.arange(len(table)) == chosen)
         write_table(table if self.others else table[list(self.columns)], file)
 
     def read(self, file: str | Path) -> pd.DataFrame:
-        """Read the table, checking every cell: str, int64, float64 (NaN for nothing) and bool."""
+        """Read the table and check every cell: str, int64, float64 (NaN if empty) and bool."""
         table = read_words(file, self.rule)
         found = list(table.columns)
         if self.others:
@@ -64,13 +64,13 @@ class TableFormat:
         )
 
     def write_row(self, file: str | Path, values: Mapping[str, object]) -> None:
-        """Write a table of one row; None where something is not known."""
+        """Write a table of one row; unknown values are None."""
         if set(values) != set(self.columns):
             raise ValueError(f"columns={sorted(values)} should be exactly {list(self.columns)}.")
         self.write(file, pd.DataFrame([values]))
 
     def read_row(self, file: str | Path) -> pd.Series:
-        """Read a table of one row; what is not known is NaN."""
+        """Read a table of one row; unknown values are NaN."""
         table = self.read(file)
         if len(table) != 1:
             raise DamagedFileError(file, f"rows={len(table)} should be 1", self.rule)

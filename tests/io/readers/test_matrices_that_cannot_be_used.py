@@ -84,7 +84,7 @@ def test_features_in_rows_are_suspected_where_something_fits_the_other_axis(npz,
     with h5py.File(file, "r+") as opened:
         del opened["X"]
         opened["X"] = X.T
-    refused(file, "It is one of var: X looks transposed", labels="kind")
+    refused(file, "It is a column of var: X looks transposed", labels="kind")
     # Another wrong length is no sign of anything.
     with pytest.raises(MatrixError) as error:
         read_matrix(npz(y=np.array(["a", "b"])))
@@ -104,7 +104,7 @@ def test_labels_must_be_there_one_for_each_sample(npz, text, h5ad, frame):
     refused(
         npz(), r"labels='kind' should be one of its arrays \['X', 'genes', 'y'\]", labels="kind"
     )
-    too_few = "are known for 1 of 6 samples; they should be for at least 2, or be left out"
+    too_few = "are known for 1 of 6 samples; they should be known for at least 2, or be left out"
     refused(npz(y=np.array(["a", "", "NA", "", "", " "])), f"labels 'y' {too_few}")
     refused(npz(y=np.array([np.nan, 2, np.nan, np.nan, np.nan, np.nan])), f"labels 'y' {too_few}")
     refused(text("a,b\n1,2\n3,4\n5,6\n"), r"labels='c' should be one of its columns", labels="c")
@@ -176,7 +176,7 @@ def test_a_layer_that_is_not_there_is_refused(h5ad, X):
 @pytest.mark.parametrize("name", ["id", "Sample", "cell_id", "names", "row", "Unnamed: 0"])
 def test_a_column_of_numbers_called_like_an_id_is_no_feature_without_a_word(text, name):
     rows = f",a\n{10**9 + 3},0.5\n{10**9 + 1},2\n{10**9 + 2},4\n"
-    refused(text(name + rows), f"column {name!r} looks like the samples' numbers")
+    refused(text(name + rows), f"column {name!r} looks like sample numbers")
     assert read_matrix(text(rows)).samples == [str(10**9 + i) for i in (3, 1, 2)]
     assert read_matrix(text(f"midnight{rows}")).features == ["midnight", "a"]
     # Measured, or the same for two samples: a feature, whatever it is called.
@@ -189,10 +189,10 @@ def test_a_column_of_numbers_called_like_an_id_is_no_feature_without_a_word(text
 def test_text_that_is_no_table_is_refused(text, tmp_path):
     refused(text(""), "lines=0; there should be a header and samples")
     refused(text("a,b\n"), "lines=1; there should be a header and samples")
-    refused(text("1,2\n3,4\n5,6\n"), "the first line holds numbers only")
+    refused(text("1,2\n3,4\n5,6\n"), "the first line contains only numbers")
     refused(
         text("a,b\n1,2,3,4\n"),
-        "cells in the header: 2, in most lines below it: 4; they should agree",
+        "the header has 2 cells, but most lines below it have 4; the numbers should agree",
     )
     refused(text("a,b\n1,2\n3,4\n5,6,7\n"), r"Every line should have 2 cells")
     refused(text("a,b\n1,2\n3\n5,6\n"), "1 missing values, the first at sample 2, feature 'b'")

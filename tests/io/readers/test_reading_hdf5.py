@@ -116,9 +116,9 @@ def test_values_other_than_numbers_and_strings_are_refused(h5, X):
 def test_files_of_other_layouts_are_recognised(h5, X):
     file = h5(X=sparse.csr_array(X).data, obs=[1], var=[2])
     refused(file, "X has shape")
-    refused(h5(X=None, obs=[1], var=[2]), "looks like an AnnData file: give it the ending .h5ad")
+    refused(h5(X=None, obs=[1], var=[2]), "looks like an AnnData file: rename it to end in .h5ad")
     arrays = {"X": None, "genes": None, "matrix/indptr": [0], "matrix/data": [1]}
-    refused(h5(**arrays), "looks like counts in 10x Genomics' layout: normalise them first")
+    refused(h5(**arrays), "looks like 10x Genomics counts: normalise them first")
 
 
 def test_nothing_outside_the_file_is_read(h5, h5ad, tmp_path, X):
@@ -142,7 +142,7 @@ def test_nothing_outside_the_file_is_read(h5, h5ad, tmp_path, X):
 
     for write, layer in ((h5, {}), (h5ad, {"layers": {"raw": X}})):
         for add, message in (
-            (add_link, r"links to the file '.*other.h5'"),
+            (add_link, r"is a link to the file '.*other.h5'"),
             (add_view, "the values of .* are in other files"),
             (add_raw, "the values of .* are in other files"),
         ):

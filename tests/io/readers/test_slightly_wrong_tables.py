@@ -47,21 +47,24 @@ def test_a_line_of_totals_is_read_with_a_remark(read):
     raw = read(TABLE + "Mean,," + ",".join(map(str, X.mean(axis=0))) + "\n")
     assert raw.X.shape == (13, 4)
     (remark,) = raw.remarks
-    assert remark.startswith("samples [Mean]: by the name a summary of the others.")
+    assert remark.startswith("samples [Mean] seem to summarise the others.")
 
 
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("Table S3\n" + TABLE, "in the header: 1, in most lines below it: 6.* Remove what stands"),
-        ("# by X\n# in 2020\n" + TABLE, "in the header: 3, .* Remove what stands above"),
+        (
+            "Table S3\n" + TABLE,
+            "the header has 1 cells, but most lines below it have 6.* above the names, remove",
+        ),
+        ("# by X\n# in 2020\n" + TABLE, "the header has 3 cells, .* above the names, remove"),
         (
             TABLE.replace(LINES[0], ",,log2,log2,log2,log2\n" + LINES[0]),
-            "first such value is 'log2' in column 'GA', sample 1. Remove what belongs to no sample",
+            "first such value is 'log2' in column 'GA', sample 1. Remove entry 1",
         ),
         (
             TABLE.replace(f",{X[3, 1]}", ",n.d."),
-            r"value is 'n.d.' in column 'GB', sample 4. Write numbers there, or set ignore: \[GB\]",
+            r"value is 'n.d.' in column 'GB', sample 4. Replace these values by numbers, or set ignore: \[GB\]",
         ),
         (TABLE.replace(f",{X[3, 3]}\n", "\n"), r"1 missing values, .* 4, feature 'GD'.*\[GD\]"),
         (TABLE.replace("\ns5", "\ns4"), "1 sample names are not unique"),
@@ -69,10 +72,10 @@ def test_a_line_of_totals_is_read_with_a_remark(read):
         (TABLE.replace("kind", "Kind"), "Do you mean labels: Kind"),
         (TABLE.replace("kind", "K\xe4nd").encode("latin-1"), "Save it as UTF-8"),
         (TABLE.encode("utf-16"), "Save it as UTF-8"),
-        (gzip.compress(TABLE.encode()), "not text, but compressed by gzip. Add .gz to its ending"),
+        (gzip.compress(TABLE.encode()), "not text, but compressed by gzip. Add .gz to its name"),
         (b"PK\x03\x04\xff\xfe", "not text, but a workbook of Excel.* ending .xlsx"),
-        (b"\xd0\xcf\x11\xe0\xa1", "an old workbook of Excel. Save it as .xlsx"),
-        (b"\x89HDF\r\n", "not text, but HDF5. Give it the ending .h5ad"),
+        (b"\xd0\xcf\x11\xe0\xa1", "an old Excel workbook. Save it as .xlsx"),
+        (b"\x89HDF\r\n", "not text, but HDF5. Rename it to end in .h5ad"),
         (HEADER + "\n", "lines=1; there should be a header and samples"),
     ],
 )

@@ -32,7 +32,7 @@ class TestGenesInLines:
     )
     def test_ids_of_many_kinds_tell_them(self, save, table, names):
         table.columns = [names.format(at) for at in range(4)]
-        assert_read(read_matrix(save(table.T)), table, "look like features")
+        assert_read(read_matrix(save(table.T)), table, "look like feature names")
 
     @pytest.mark.parametrize("heading", ["gene_id", "Hugo_Symbol", "ID_REF", "Entrez ID", "probes"])
     def test_a_column_called_so_tells_them_even_by_numbers(self, save, table, heading):
@@ -43,7 +43,7 @@ class TestGenesInLines:
         table.columns = ["w", "x", "y", "z"]
         with_kinds = table.assign(kind=KINDS).T.loc[["w", "kind", "x", "y", "z"]]
         raw = read_matrix(save(with_kinds), labels="kind")
-        assert_read(raw, table, "labels name a line, 'kind'")
+        assert_read(raw, table, "labels names a line, 'kind'")
         assert raw.labels.tolist() == KINDS
 
     def test_the_setting_needs_no_sign_and_makes_no_remark(self, save, table):
@@ -92,7 +92,7 @@ class TestGenesInLines:
         tall = pd.DataFrame(values, index=names, columns=["u", "v", "w"])
         message = refusal(save(tall))
         assert "60 lines and 3 columns" in message
-        assert "Set transpose: true if a line holds a feature" in last_sentence(message)
+        assert "Set transpose: true if each line is a feature" in last_sentence(message)
         assert read_matrix(save(tall), transpose=False).X.shape == (60, 3)
         assert read_matrix(save(tall), transpose=True).X.shape == (3, 60)
 
@@ -117,7 +117,7 @@ class TestAnIdColumn:
         plain = table.assign(patient_id=range(100, 106)).reset_index(drop=True)
         file = save(plain, index=False)
         message = refusal(file)
-        assert "'patient_id' looks like the samples' numbers" in message
+        assert "'patient_id' looks like sample numbers" in message
         assert "Set samples: patient_id, or ignore: [patient_id]" in message
         raw = read_matrix(file, samples="patient_id")
         assert_read(raw, table)
@@ -145,7 +145,7 @@ class TestColumnsThatAreNoFeatures:
     def test_the_few_that_hold_whole_numbers_only_are_read_with_a_remark(self, save, table):
         coded = table.assign(er=[0, 1] * 3)
         raw = read_matrix(save(coded))
-        assert_read(raw, coded, "whole numbers only, unlike the other features: [er].")
+        assert_read(raw, coded, "features [er] contain only whole numbers, unlike the others.")
         assert "labels: er" in raw.remarks[0]
         # Where many are whole numbers, so are the measurements.
         assert read_matrix(save((table * 3).round())).remarks == []
@@ -161,7 +161,7 @@ class TestColumnsThatAreNoFeatures:
         lines = file.read_text().splitlines()
         file.write_text("\n".join([lines[0], "unit" + ",log2" * 4, *lines[1:]]))
         cure = last_sentence(refusal(file))
-        assert cure == "Remove what belongs to no sample: number 1"
+        assert cure == "Remove entry 1, which does not seem to be a sample"
 
     def test_empty_columns_without_a_name_are_left_out_with_a_remark(self, save, table):
         for frame in (table, table.T):
@@ -192,14 +192,14 @@ class TestColumnsThatAreNoFeatures:
         message = refusal(save(table))
         assert "the first such value is '<LOD' in column 'MYC', sample 4" in message
         assert last_sentence(message) == (
-            "Write numbers there, or set ignore: [MYC] to leave it out"
+            "Replace these values by numbers, or set ignore: [MYC] to leave it out"
         )
 
 
 class TestNumbersAsHeaders:
     def test_entrez_ids_are_read_with_a_remark(self, save, table):
         table.columns = ["7157", "672", "4609", "5460"]
-        assert_read(read_matrix(save(table)), table, "taken for ids, such as Entrez's")
+        assert_read(read_matrix(save(table)), table, "used as ids, such as Entrez ids")
 
     def test_without_names_of_samples_they_are_told_from_values(self, save, table, text):
         table.columns = ["7157", "672", "4609", "5460"]
@@ -210,8 +210,8 @@ class TestNumbersAsHeaders:
             "s0,0.1,2\ns1,1,2\ns2,3,4\ns3,4,5\n",
         ):
             message = refusal(text(content))
-            assert "the first line holds numbers only" in message
-            assert last_sentence(message) == "Write a line of names above it"
+            assert "the first line contains only numbers" in message
+            assert last_sentence(message) == "Add a line of names above it"
 
 
 class TestDecimalCommas:

@@ -46,7 +46,7 @@ class TestWorkbooks:
     def test_what_is_no_workbook_is_refused(self, tmp_path):
         file = tmp_path / "m.xlsx"
         file.write_bytes(b"no workbook")
-        assert "not a whole .xlsx file" in refusal(file)
+        assert "not a complete .xlsx file" in refusal(file)
 
 
 class TestZarr:
@@ -88,7 +88,7 @@ class TestZarr:
         key = "filters" if metadata.name == ".zarray" else "codecs"
         content[key] = [{"id": "pickle", "name": "numcodecs.pickle"}]
         metadata.write_text(json.dumps(content))
-        assert "names the codecs" in refusal(file)
+        assert "uses the codecs" in refusal(file)
 
     def test_links_and_damage_are_refused(self, store):
         file = store()
@@ -98,4 +98,4 @@ class TestZarr:
         for part in (file / "obs").rglob("*"):
             if part.name in (".zattrs", "zarr.json"):
                 part.write_text("{")
-        assert "not a whole .zarr store" in refusal(file)
+        assert "not a complete .zarr store" in refusal(file)

@@ -1,1 +1,1 @@
-"""Matrices of users, in whatever format they come."""
+"""Readers for users' matrices in all supported formats."""

@@ -1,4 +1,4 @@
-"""Reading a matrix as AnnData writes it: HDF5 (``.h5ad``), or a folder of Zarr (``.zarr``)."""
+"""Reading a matrix written by AnnData: HDF5 (``.h5ad``) or a Zarr store (``.zarr``)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from sparsekm.io.readers.raw_matrix import (
 from sparsekm.io.readers.value_blocks import collect_rows
 
 _METADATA = (".zarray", ".zgroup", ".zattrs", ".zmetadata", "zarr.json")
-# Those that only move and shrink bytes. Others, pickle foremost, can run what is in them.
+# Codecs that only move and compress bytes. Others, such as pickle, can run code from the file.
 _CODECS = frozenset(
     [
         *("blosc", "bytes", "bz2", "crc32c", "delta", "fixedscaleoffset", "gzip", "lz4"),
@@ -37,9 +37,9 @@ _CODECS = frozenset(
 
 
 def read_h5ad(file: str | Path, labels: str | None = None, layer: str | None = None) -> RawMatrix:
-    """Read and check a matrix; parameters and errors as of `reader.read_matrix`.
+    """Read and check a matrix; see `reader.read_matrix` for parameters and errors.
 
-    Sparse values are made dense, after a check of the size that this takes.
+    A sparse matrix is made dense after its dense size has been checked.
     """
     file = Path(file)
     with open_contained(file, "anndata") as opened:
@@ -47,7 +47,7 @@ def read_h5ad(file: str | Path, labels: str | None = None, layer: str | None = N
 
 
 def read_zarr(file: str | Path, labels: str | None = None, layer: str | None = None) -> RawMatrix:
-    """Read and check a matrix; parameters and errors as of `read_h5ad`."""
+    """Read and check a matrix; see `read_h5ad`."""
     file = Path(file)
     if not file.is_dir():
         raise FileNotFoundError(f"{file}: no such folder.")
@@ -60,13 +60,13 @@ def read_zarr(file: str | Path, labels: str | None = None, layer: str | None = N
         raise
     except ModuleNotFoundError as error:
         raise MatrixError(
-            f'{file}: Zarr stores are read by zarr. Install it: pip install "sparsekm[zarr]".'
+            f'{file}: reading Zarr stores requires zarr. Install it: pip install "sparsekm[zarr]".'
         ) from error
-    # A damaged store can fail anywhere inside zarr or anndata, with almost any error.
+    # A damaged store can cause almost any error anywhere inside zarr or anndata.
     except Exception as error:
         raise MatrixError(
-            f"{file}: not a whole .zarr store ({reason_of(error)}); it should be as anndata writes "
-            "it."
+            f"{file}: not a complete .zarr store ({reason_of(error)}); it should be written by "
+            "anndata."
         ) from error
 
 
@@ -75,20 +75,20 @@ def _read(file: Path, opened: Any, labels: str | None, layer: str | None) -> Raw
     if name not in opened:
         layers = sorted(opened["layers"].keys()) if "layers" in opened else []
         what = "X" if layer is None else f"layer={layer!r}"
-        raise MatrixError(f"{file}: {what} is not there. Set layer to one of {layers}.")
+        raise MatrixError(f"{file}: there is no {what}. Set layer to one of {layers}.")
     obs, var = (_read_frame(file, opened, part) for part in ("obs", "var"))
     node = opened[name]
     shape = tuple(int(length) for length in node.attrs.get("shape", getattr(node, "shape", ())))
     if shape != (len(obs), len(var)):
         raise MatrixError(
-            f"{file}: {name} has shape={shape}; it should be ({len(obs)}, {len(var)}), as obs and "
-            "var have it." + (" X looks transposed." if shape == (len(var), len(obs)) else "")
+            f"{file}: {name} has shape={shape}; it should be ({len(obs)}, {len(var)}), the lengths "
+            "of obs and var." + (" X looks transposed." if shape == (len(var), len(obs)) else "")
         )
     check_size(file, *shape)
     if labels is not None and labels not in obs:
         raise MatrixError(
             f"{file}: labels={labels!r} should be one of the columns of obs: {list(obs.columns)}."
-            + (" It is one of var: X looks transposed." if labels in var else "")
+            + (" It is a column of var: X looks transposed." if labels in var else "")
         )
     features = check_features(file, var.index)
     samples = check_samples(file, obs.index)
@@ -117,11 +117,11 @@ def _values(column: pd.Series) -> np.ndarray:
 
 
 def _source(file: Path, node: Any) -> Any:
-    """Give what rows can be taken of: the array itself, or a sparse matrix read whole."""
+    """Return an object with rows: the array itself, or a sparse matrix read completely."""
     source = node
     if not hasattr(node, "dtype"):
         stored = read_elem(node)
-        # Conversions trust the indices: out of bounds, they would write anywhere in memory.
+        # Conversions trust the indices; if out of bounds, they would write anywhere in memory.
         stored.check_format(full_check=True)
         source = sparse.csr_array(stored)
     if source.dtype.kind not in "fiub":
@@ -130,21 +130,21 @@ def _source(file: Path, node: Any) -> Any:
 
 
 def _check_store(file: Path) -> None:
-    """Refuse links, and codecs that do more than to move and shrink bytes."""
+    """Refuse links, and codecs that do more than move and compress bytes."""
     for part in file.rglob("*"):
         if part.is_symlink():
-            raise MatrixError(f"{file}: {part.relative_to(file)} is a link; nothing should be.")
+            raise MatrixError(f"{file}: {part.relative_to(file)} is a link; links are not allowed.")
         if part.name in _METADATA:
             strange = set(_codecs(json.loads(part.read_text(encoding="utf-8")))) - _CODECS
             if strange:
                 raise MatrixError(
-                    f"{file}: {part.relative_to(file)} names the codecs {sorted(strange)}; it "
-                    f"should name none but {sorted(_CODECS)}."
+                    f"{file}: {part.relative_to(file)} uses the codecs {sorted(strange)}; only "
+                    f"{sorted(_CODECS)} are allowed."
                 )
 
 
 def _codecs(metadata: Any, inside: bool = False) -> Iterator[str]:
-    """Yield the names of codecs, wherever in the metadata of an array they stand."""
+    """Yield the names of codecs anywhere in the metadata of an array."""
     if isinstance(metadata, list):
         for part in metadata:
             yield from _codecs(part, inside)

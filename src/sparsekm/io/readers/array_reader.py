@@ -1,8 +1,8 @@
 """Reading a matrix from a file of named arrays: a NumPy archive (``.npz``) or plain HDF5 (``.h5``).
 
 Arrays: ``X`` (n, p); optional ``y`` or ``labels`` (n,), ``genes`` or ``features`` (p,),
-``samples`` (n,), ``relevant`` (p,) bool. HDF5 may be chunked and compressed, and its arrays may
-stand in groups. Arrays of Python objects are refused, since loading them would run code.
+``samples`` (n,), ``relevant`` (p,) bool. HDF5 may be chunked and compressed, and its arrays may be
+in groups. Arrays of Python objects are refused, since loading them would run code.
 """
 
 from __future__ import annotations
@@ -32,23 +32,23 @@ from sparsekm.io.readers.value_blocks import collect_rows
 
 
 def read_npz(file: str | Path, labels: str | None = None) -> RawMatrix:
-    """Read and check a matrix; parameters and errors as of `reader.read_matrix`."""
+    """Read and check a matrix; see `reader.read_matrix` for parameters and errors."""
     file = Path(file)
     try:
         with file.open("rb") as opened, np.load(opened, allow_pickle=False) as archive:
             return _read(file, archive, sorted(archive), labels, "X")
     except (MatrixError, MemoryError, FileNotFoundError):
         raise
-    # A damaged file can fail anywhere inside zipfile or NumPy, with almost any error.
+    # A damaged file can cause almost any error anywhere inside zipfile or NumPy.
     except Exception as error:
         raise MatrixError(
-            f"{file}: not a whole .npz archive ({reason_of(error)}); it should be as numpy.savez "
-            "writes it."
+            f"{file}: not a complete .npz archive ({reason_of(error)}); it should be written by "
+            "numpy.savez."
         ) from error
 
 
 def read_h5(file: str | Path, labels: str | None = None, layer: str | None = None) -> RawMatrix:
-    """Read and check a matrix; parameters and errors as of `reader.read_matrix`."""
+    """Read and check a matrix; see `reader.read_matrix` for parameters and errors."""
     file = Path(file)
     with open_contained(file, "h5py") as opened:
         found = set(opened)
@@ -62,7 +62,7 @@ def read_h5(file: str | Path, labels: str | None = None, layer: str | None = Non
 def _read(
     file: Path, arrays: Mapping[str, Any], names: list[str], labels: str | None, name: str
 ) -> RawMatrix:
-    """Read from what gives, for a name, an array or a data set."""
+    """Read a matrix from a mapping of names to arrays or data sets."""
     shown = [*names[:10], *(["..."] if len(names) > 10 else [])]
     if name not in names:
         raise MatrixError(
@@ -95,25 +95,22 @@ def _read(
 
 def _advise(arrays: Mapping[str, Any]) -> str:
     if "obs" in arrays and "var" in arrays:
-        return " It looks like an AnnData file: give it the ending .h5ad."
+        return " It looks like an AnnData file: rename it to end in .h5ad."
     if "matrix/indptr" in arrays:
-        return (
-            " It looks like counts in 10x Genomics' layout: normalise them first, and save them "
-            "as .h5ad."
-        )
+        return " It looks like 10x Genomics counts: normalise them first, and save them as .h5ad."
     return ""
 
 
 def _take(file: Path, arrays: Mapping[str, Any], name: str) -> np.ndarray | h5py.Dataset:
     try:
         array = arrays[name]
-        # NumPy gives the bytes of a member that is no array.
+        # NumPy returns bytes for a member that is not an array.
         return np.asarray(array) if isinstance(array, bytes) else array
     except MemoryError:
         raise
     except Exception as error:
         raise MatrixError(
-            f"{file}: array {name!r} cannot be read ({reason_of(error)}); it should be a whole "
+            f"{file}: array {name!r} cannot be read ({reason_of(error)}); it should be a complete "
             "array of plain numbers or strings."
         ) from error
 
@@ -130,8 +127,7 @@ def _check_matrix(
     check_size(file, *matrix.shape)
     if isinstance(matrix, h5py.Dataset) and matrix.id.get_storage_size() == 0:
         raise MatrixError(
-            f"{file}: {name} with shape={matrix.shape} holds no values; they should have been "
-            "written."
+            f"{file}: {name} with shape={matrix.shape} contains no values; they were not written."
         )
     return matrix
 
@@ -151,6 +147,6 @@ def _vector(
         return node.asstr()[()]
     if node.dtype.kind not in "fiubUS":
         raise MatrixError(
-            f"{file}: {name} has dtype={node.dtype}; it should hold plain numbers or strings."
+            f"{file}: {name} has dtype={node.dtype}; it should contain plain numbers or strings."
         )
     return np.char.decode(node, "utf-8") if node.dtype.kind == "S" else node[()]

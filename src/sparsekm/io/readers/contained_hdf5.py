@@ -1,4 +1,4 @@
-"""Opening a user's HDF5 file, of which every part must lie in the file itself."""
+"""Opening a user's HDF5 file that contains all of its data, without links to other files."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from sparsekm.io.readers.raw_matrix import MatrixError
 
 @contextmanager
 def open_contained(file: str | Path, written_by: str) -> Iterator[h5py.File]:
-    """Open a file for reading; whatever goes wrong inside becomes a `MatrixError`.
+    """Open a file for reading; any error inside the block becomes a `MatrixError`.
 
     Links to other files, and data sets whose values are in other files, are refused: the digest of
-    the file would not cover them, and a file from elsewhere has no business to read others.
-    `written_by` names what writes such files, for messages.
+    the file would not cover them, and a file from someone else should not make the job read others.
+    `written_by` names the library that writes such files, for messages.
     """
     file = Path(file)
     if not file.is_file():
@@ -34,17 +34,17 @@ def open_contained(file: str | Path, written_by: str) -> Iterator[h5py.File]:
             yield opened
     except (MatrixError, MemoryError):
         raise
-    # A damaged file can fail anywhere inside HDF5 or anndata, with almost any error.
+    # A damaged file can cause almost any error anywhere inside HDF5 or anndata.
     except Exception as error:
         raise MatrixError(
-            f"{file}: not a whole {file.suffix} file ({reason_of(error)}); it should be as "
-            f"{written_by} writes it."
+            f"{file}: not a complete {file.suffix} file ({reason_of(error)}); it should be written "
+            f"by {written_by}."
         ) from error
 
 
 def _find_way_out(opened: h5py.File, name: str, link: object) -> str | None:
     if isinstance(link, h5py.ExternalLink):
-        return f"{name} links to the file {link.filename!r}"
+        return f"{name} is a link to the file {link.filename!r}"
     if isinstance(link, h5py.HardLink):
         node = opened[name]
         if isinstance(node, h5py.Dataset) and (node.is_virtual or node.external):

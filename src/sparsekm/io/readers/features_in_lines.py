@@ -1,4 +1,4 @@
-"""Reading a table of text whose lines hold features, and its columns samples."""
+"""Reading a text table whose lines hold features and whose columns hold samples."""
 
 from __future__ import annotations
 
@@ -23,10 +23,9 @@ from sparsekm.io.readers.wrong_cells import WrongCells
 
 
 def read_features_in_lines(table: TextTable, parts: TableParts) -> RawMatrix:
-    """Read a matrix, line by line a feature; parameters and errors as of `read_text`.
+    """Read a matrix with one feature per line; see `read_text` for parameters and errors.
 
-    The first column that is not ignored holds the features' names. `labels` and `samples` name
-    lines.
+    The first column that is not ignored holds the feature names. `labels` and `samples` name lines.
     """
     file, header = table.file, table.header
     left_out = {*table.empty, *(at for at, name in enumerate(header) if name in parts.ignore)}
@@ -49,7 +48,7 @@ def read_features_in_lines(table: TextTable, parts: TableParts) -> RawMatrix:
 def _read_names(
     table: TextTable, parts: TableParts, edge: int, columns: list[int]
 ) -> tuple[dict[int, str], dict[str, list[str]], list[int]]:
-    """Read the features' names by their lines, the cells of other lines, and which these are."""
+    """Read the feature names by line number, the cells of the other lines, and their numbers."""
     names: dict[int, str] = {}
     cells: dict[str, list[str]] = {}
     left_out: list[int] = []
@@ -77,7 +76,7 @@ def _read_numbers(
     names: dict[int, str],
     left_out: list[int],
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Read the values of the features' lines: X, shape (samples, features), and the offset."""
+    """Read the values of the feature lines: X, shape (samples, features), and the offset."""
     features = list(names.values())
     by_feature = np.empty((len(features), len(columns)), dtype=np.float32)
     offset = np.zeros(len(features))
@@ -101,7 +100,7 @@ def _read_numbers(
 def _explain(
     table: TextTable, parts: TableParts, columns: list[int], features: dict[int, str]
 ) -> None:
-    """Name the lines, or the columns, that hold something else than numbers."""
+    """Raise an error that names the lines or columns with values other than numbers."""
     wrong = WrongCells(table)
     by_column: Counter[int] = Counter()
     for at, line in enumerate(table.lines()):
@@ -112,8 +111,8 @@ def _explain(
     text = [table.header[at] for at in columns if 2 * by_column[at] > len(features)]
     if text:
         raise MatrixError(
-            f"{table.file}: columns {listed(text)} hold text; beside the first one every column "
-            f"should be a sample's numbers. Set ignore: {listed(text)}, or transpose: false if "
-            "lines hold samples."
+            f"{table.file}: columns {listed(text)} contain text; every column after the first "
+            f"should be numeric. Set ignore: {listed(text)}, or transpose: false if lines hold "
+            "samples."
         )
     wrong.check("lines", list(features.values()), parts)

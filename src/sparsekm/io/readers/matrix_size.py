@@ -1,4 +1,4 @@
-"""How much memory a matrix may take, from what its file declares."""
+"""The memory that reading a matrix may take, estimated from what its file declares."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from sparsekm.io.readers.contained_hdf5 import open_contained
 from sparsekm.io.readers.raw_matrix import check_size
 
 COPIES = 3
-"""Dense float32 matrices that reading, normalising and writing hold at a time."""
+"""Dense float32 matrices in memory at the same time while reading, normalising and writing."""
 OBJECT_BYTES = 32
-"""Memory for a byte of names, labels and columns of text: each becomes an object of Python."""
+"""Memory per byte of names, labels and text columns, which become Python objects."""
 TEXT_BYTES = 16
-"""Memory for a byte of a text table: its shortest cells, and samples' names."""
+"""Memory per byte of a text table, for the shortest cells and the sample names."""
 MOST_INFLATION = 1032
-"""Times that gzip can shrink a text at most."""
+"""Largest compression ratio of gzip."""
 MOST_BYTES = 2**36
 
 
 def measure_matrix(file: str | Path, layer: str | None = None) -> int:
-    """Give the bytes that a matrix may take while it is read and normalised.
+    """Return the number of bytes that a matrix may take while it is read and normalised.
 
-    They are 0 where the file does not even say; reading it says what is wrong. A matrix that is
-    declared larger than any that is read is refused.
+    It is 0 if the file does not declare a size; reading it will then report the problem. A matrix
+    above the size limit is refused.
     """
     file = Path(file)
     name = file.name.lower()
@@ -52,7 +52,7 @@ def measure_matrix(file: str | Path, layer: str | None = None) -> int:
 
 
 def _declared_by_hdf5(file: Path, layer: str | None) -> tuple[tuple[int, int], int, int]:
-    """Give the shape of the matrix, its bytes in the file's own type, and those of all else."""
+    """Return the shape of the matrix, its bytes in the type of the file, and all other bytes."""
     is_anndata = file.name.lower().endswith(".h5ad")
     name = (f"layers/{layer}" if is_anndata else layer) if layer else "X"
     with open_contained(file, "h5py") as opened:
@@ -78,7 +78,7 @@ def _nbytes(node: h5py.HLObject) -> int:
 def _declared_by_npz(file: Path) -> tuple[tuple[int, int], int, int]:
     with zipfile.ZipFile(file) as archive, archive.open("X.npy") as member:
         version = np.lib.format.read_magic(member)
-        # Version 3 differs from 2 only in the letters that names of fields may have.
+        # Version 3 differs from version 2 only in the characters allowed in field names.
         read = "read_array_header_1_0" if version == (1, 0) else "read_array_header_2_0"
         (n, p), _, dtype = getattr(np.lib.format, read)(member)
         others = sum(item.file_size for item in archive.infolist() if item.filename != "X.npy")

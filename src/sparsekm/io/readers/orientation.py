@@ -1,8 +1,9 @@
-"""Telling which way round a table is: whether its lines hold samples or features.
+"""Detecting the orientation of a table: whether its lines hold samples or features.
 
-Most tables of expression that come with a paper hold one gene per line. Clustered as they stand,
-genes would be taken for samples, and nothing in the result would say so. So names are looked at:
-those of genes, probes, proteins and alike are told by their form, or as a few very common symbols.
+Most published expression tables have one gene per line. If such a table were clustered as it is,
+genes would be treated as samples without any sign of it in the result. The orientation is therefore
+detected from the names: names of genes, probes, proteins and the like are recognised by their form,
+or as a few very common symbols.
 """
 
 from __future__ import annotations
@@ -12,9 +13,9 @@ from collections import Counter
 from collections.abc import Sequence
 
 TALL = 10
-"""With so many times more lines than columns, and nothing else to go by, somebody has to say."""
+"""Ratio of lines to columns from which the user has to decide, if the names tell nothing."""
 
-# Names of the column of genes, and stems of numbered ones.
+# Headings of a column of gene names, and stems of numbered gene names.
 _FEATURE_WORD = (
     r"(gene|feature|probe|probeset|protein|transcript|marker|entrez|ensembl|symbol|refseq|hugo|hgnc"
     r"|uniprot|peptide|metabolite|cpg|snp|otu|taxon|mirna|ncbi)s?"
@@ -32,7 +33,7 @@ _SAMPLE_NAME = re.compile(
     r"|(?i:(sample|cell|patient|subject|donor|tumou?r|case|control|mouse|rat|well|individual"
     r"|replicate|array|normal|id|pt|participant|plate|spot)s?[ _.-]?[A-Z]?\d+.*)"
 )
-# On nearly every platform, and called the same in man and mouse but for case.
+# Genes on nearly every platform, with the same symbol in human and mouse except for case.
 _SYMBOL = re.compile(
     "ACTB|ALB|B2M|BCL2|BRAF|BRCA1|BRCA2|CCNB1|CCND1|CCR7|CD14|CD19|CD3D|CD3E|CD4|CD44|CD68|CD79A"
     "|CD8A|CD8B|CDH1|CDK1|CDKN1A|CDKN2A|COL1A1|COL3A1|CXCL8|EEF1A1|EGFR|EPCAM|ERBB2|ESR1|FN1|FOXA1"
@@ -45,7 +46,7 @@ _FEWEST_SYMBOLS = 3
 
 
 def names_features(heading: str) -> bool:
-    """Tell whether a column of this name holds the names of features.
+    """Tell whether a column with this heading holds feature names.
 
     Examples
     --------
@@ -56,7 +57,7 @@ def names_features(heading: str) -> bool:
 
 
 def look_like_features(names: Sequence[str]) -> bool:
-    """Tell whether most names have the form of a feature's, or some are well-known genes.
+    """Tell whether most names look like feature names, or some are well-known genes.
 
     Examples
     --------
@@ -72,7 +73,7 @@ def look_like_features(names: Sequence[str]) -> bool:
 
 
 def look_like_samples(names: Sequence[str]) -> bool:
-    """Tell whether most names have the form of a sample's, or one stem and different numbers.
+    """Tell whether most names look like sample names, or have one stem and different numbers.
 
     Examples
     --------
@@ -90,17 +91,17 @@ def look_like_samples(names: Sequence[str]) -> bool:
 def find_orientation(
     heading: str, columns: Sequence[str], lines: Sequence[str], n_lines: int
 ) -> tuple[bool, str] | None:
-    """Tell by the names alone whether lines hold features, and by what sign.
+    """Decide from the names whether lines hold features, and say by which sign.
 
-    `heading` is above the names of the lines, and may be empty; of the lines the first names will
-    do. The sign is an empty text where nothing speaks against samples in lines. The result is None
-    where names tell nothing and the table is so tall that it may be transposed.
+    `heading` is the heading of the column of line names and may be empty; `lines` may be only the
+    first names. The sign is empty if lines hold samples. The result is None if the names tell
+    nothing and the table is so tall that it may be transposed.
     """
     above, below = look_like_features(columns), look_like_features(lines)
     if names_features(heading) and not above:
         return True, f"the first column is called {heading!r}"
     if below and not above:
-        return True, f"the names of its lines, such as {lines[0]!r}, look like features"
+        return True, f"the line names, such as {lines[0]!r}, look like feature names"
     if above or look_like_samples(lines) or n_lines < TALL * len(columns):
         return False, ""
     return None

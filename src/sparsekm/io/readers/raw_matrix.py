@@ -1,4 +1,4 @@
-"""A matrix as its file holds it, before any normalisation."""
+"""A matrix as read from its file, before normalisation."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ from sparsekm.io.input_error import InputError, is_storable
 from sparsekm.io.known_classes import UNKNOWN
 
 DENSE_LIMIT = 16 * 2**30
-"""Bytes of the largest float32 matrix that is read; whatever claims more is refused unread."""
+"""Bytes of the largest float32 matrix that is read; a larger one is refused without reading it."""
 
 MIN_SAMPLES = 3
-"""Two samples leave nothing to cluster."""
+"""Smallest number of samples that can be clustered."""
 
 MIN_LABELS = 2
-"""Samples whose class is known: without a pair of them there is nothing to compare."""
+"""Smallest number of samples with a known class: the comparison needs a pair."""
 
 MISSING = ("", "NA", "NaN", "nan", "N/A", "n/a", "#N/A", "NULL", "null")
-"""Text that stands for no value, or no class; so do None and numbers that are none."""
+"""Text that means a missing value or class, as do None and NaN."""
 
 MOST_LISTED = 10
-"""Names of columns that a message lists."""
+"""Largest number of names listed in a message."""
 
 FEATURE_ARRAYS = ("genes", "features")
-"""Arrays of a file of arrays that may hold the features' names."""
+"""Names of arrays that may hold the feature names."""
 
 LABEL_ARRAYS = ("y", "labels")
-"""Arrays of a file of arrays that may hold the known classes, unless another is named."""
+"""Names of arrays that hold the known classes by default."""
 
 
 class MatrixError(InputError):
-    """A user's matrix cannot be used; the message says what is wrong, where, and the rule."""
+    """A user's matrix cannot be used; the message gives the problem, its place and the rule."""
 
 
 @dataclass
@@ -44,16 +44,16 @@ class RawMatrix:
     Attributes
     ----------
     X : float32 array of shape (n, p)
-        Values less `offset`.
+        The values minus `offset`.
     offset : float64 array of shape (p,)
-        What was subtracted before rounding to float32, so that a feature such as 1e9 + noise
-        keeps its noise. Zero where the file holds float32.
+        Subtracted before rounding to float32, so that a feature such as 1e9 + noise keeps its
+        noise. Zero if the file contains float32.
     labels : object array of str, shape (n,), or None
         As `sparsekm.io.known_classes` describes them.
     relevant : bool array of shape (p,) or None
         The planted truth of a simulation.
     remarks : list of str
-        What was guessed and what looks odd, with the setting that says otherwise: to be said aloud.
+        Remarks for the user on what was guessed or looks odd, with the setting that overrides it.
     """
 
     X: np.ndarray
@@ -66,7 +66,7 @@ class RawMatrix:
 
 
 def listed(names: Iterable[str]) -> str:
-    """Write names as a setting that holds a list, the first `MOST_LISTED` of many.
+    """Write names as a list in a setting, at most the first `MOST_LISTED`.
 
     Examples
     --------
@@ -87,22 +87,24 @@ def check_size(file: object, n_samples: int, n_features: int) -> None:
     if n_bytes > DENSE_LIMIT:
         raise MatrixError(
             f"{file}: {n_samples} x {n_features} takes {n_bytes / 2**30:.1f} GiB as dense float32; "
-            f"at most {DENSE_LIMIT / 2**30:.0f} GiB are read."
+            f"the limit is {DENSE_LIMIT / 2**30:.0f} GiB."
         )
 
 
 def check_features(
     file: object, features: Iterable[object], *, can_ignore: bool = False
 ) -> list[str]:
-    """Check that feature names are there and differ, and return them as strings."""
+    """Check that feature names are present and unique, and return them as strings."""
     return _check_names(file, features, "feature", "rename them or merge their values", can_ignore)
 
 
 def check_samples(file: object, samples: Iterable[object], source: str = "") -> list[str]:
-    """Check that sample names, from `source`, are there and differ, and return them as strings."""
-    advice = "name them apart"
+    """Check that sample names, from column `source`, are unique, and return them as strings."""
+    advice = "rename them"
     if source:
-        advice += f". Or set what {source!r} is, labels: {source} or ignore: [{source}]"
+        advice += (
+            f". Or, if {source!r} is something else, set labels: {source} or ignore: [{source}]"
+        )
     return _check_names(file, samples, "sample", advice)
 
 
@@ -112,11 +114,11 @@ def _check_names(
     names = [str(value) for value in values]
     unnamed = sum(not name.strip() for name in names)
     if unnamed:
-        raise MatrixError(f"{file}: {unnamed} {kind}s have no name; every one should: {advice}.")
+        raise MatrixError(f"{file}: {unnamed} {kind}s have no name; each needs one: {advice}.")
     odd = next((name for name in names if not is_storable(name)), None)
     if odd is not None:
         raise MatrixError(
-            f"{file}: {kind} name {odd!r} should be text without NUL or half a surrogate pair."
+            f"{file}: {kind} name {odd!r} should be text without NUL or unpaired surrogates."
         )
     seen: set[str] = set()
     repeated = sorted({name for name in names if name in seen or seen.add(name)})
@@ -125,7 +127,7 @@ def _check_names(
         if can_ignore:
             advice += f". Or set ignore: {listed(repeated)} to leave them out"
         raise MatrixError(
-            f"{file}: {len(repeated)} {kind} names are not unique ({shown}); each should stand "
+            f"{file}: {len(repeated)} {kind} names are not unique ({shown}); each should occur "
             f"once: {advice}."
         )
     return names
@@ -134,11 +136,11 @@ def _check_names(
 def hint_at_transposition(
     what: str, shape: tuple[int, ...] | None, length: int, other: int | None
 ) -> str:
-    """Give a sentence for a message where `what` fits the matrix' other axis, else nothing."""
+    """Return a sentence for a message if `what` fits the other axis of the matrix, else ""."""
     if shape != (other,) or other == length:
         return ""
     return (
-        f" X looks transposed, since {what} would fit its other axis: rows should be samples, "
+        f" X looks transposed, since {what} fits its other axis: rows should be samples and "
         "columns features."
     )
 
@@ -146,7 +148,7 @@ def hint_at_transposition(
 def check_labels(file: object, name: str, values: np.ndarray) -> np.ndarray:
     """Check known classes and return them as strings, `UNKNOWN` for a sample without a class.
 
-    Whole numbers read as floats become whole numbers again: the label 3.0 is "3". -1 is a class.
+    Integers that were read as floats become integers again: the label 3.0 is "3". -1 is a class.
     """
     values = [None if _is_missing(value) else value for value in values.tolist()]
     numbers = [value for value in values if isinstance(value, float | np.floating)]
@@ -156,19 +158,18 @@ def check_labels(file: object, name: str, values: np.ndarray) -> np.ndarray:
     if n_known < MIN_LABELS:
         raise MatrixError(
             f"{file}: labels {name!r} are known for {n_known} of {len(labels)} samples; they "
-            f"should be for at least {MIN_LABELS}, or be left out."
+            f"should be known for at least {MIN_LABELS}, or be left out."
         )
     odd = next((label for label in labels if not is_storable(label)), None)
     if odd is not None:
         raise MatrixError(
-            f"{file}: label {odd!r} of {name!r} should be text without NUL or half a surrogate "
-            "pair."
+            f"{file}: label {odd!r} of {name!r} should be text without NUL or unpaired surrogates."
         )
     return np.array(labels, dtype=object)
 
 
 def check_relevant(file: object, values: np.ndarray) -> np.ndarray:
-    """Check a planted truth and return it as bool; 0 and 1 will do."""
+    """Check a planted truth, bool or 0 and 1, and return it as bool."""
     if values.dtype.kind not in "biuf" or not np.isin(values, (0, 1)).all():
         raise MatrixError(f"{file}: relevant should be True or False, or 1 or 0, for each feature.")
     return values.astype(bool)
@@ -183,5 +184,5 @@ def _is_missing(value: object) -> bool:
 def _name(value: object, whole: bool) -> str:
     if isinstance(value, float | np.floating):
         return str(int(value)) if whole else repr(float(value))
-    # Blanks around it would make another class of the same word.
+    # Otherwise surrounding blanks would make a different class of the same word.
     return str(value).strip()

@@ -1,4 +1,4 @@
-"""Reading a user's matrix, whatever its format."""
+"""Reading a user's matrix in any supported format."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from sparsekm.io.readers.spreadsheet import read_spreadsheet
 from sparsekm.io.readers.text_reader import read_text
 
 TABLE_SUFFIXES = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz", ".xlsx")
-"""Endings of tables, whose parts settings name."""
+"""File name extensions of tables, whose columns can be named in settings."""
 
 SUFFIXES = (".npz", *TABLE_SUFFIXES, ".h5ad", ".h5", ".zarr")
-"""Endings of the files that can be read."""
+"""Supported file name extensions."""
 
 _LAYERED = {".h5ad": read_h5ad, ".h5": read_h5, ".zarr": read_zarr}
 
@@ -28,20 +28,20 @@ def read_matrix(
     Parameters
     ----------
     file : path
-        Ends in one of `SUFFIXES`.
+        Must end in one of `SUFFIXES`.
     labels : str, optional
-        What holds the known classes: an array of an ``.npz`` or ``.h5`` (``y`` or ``labels`` are
-        found without it), a column of text, or a column of ``obs``.
+        The array of an ``.npz`` or ``.h5`` that holds the known classes (by default ``y`` or
+        ``labels``), or the column of a table or of ``obs``.
     layer : str, optional
-        Layer of an ``.h5ad`` or ``.zarr``, or array of an ``.h5``, to read in place of X; sheet of
-        an ``.xlsx``, to read in place of the first.
+        Layer of an ``.h5ad`` or ``.zarr``, or array of an ``.h5``, to read instead of X; sheet of
+        an ``.xlsx``, to read instead of the first.
     **settings
-        Of a table, see `sparsekm.io.readers.text_reader.read_text`.
+        For tables, see `sparsekm.io.readers.text_reader.read_text`.
 
     Raises
     ------
     MatrixError
-        Naming the file, the value and the rule that it breaks.
+        If the file cannot be used; the message names the file, the value and the rule.
     """
     file = Path(file)
     suffix = next((end for end in SUFFIXES if file.name.lower().endswith(end)), None)
@@ -55,8 +55,8 @@ def read_matrix(
         return read_spreadsheet(file, labels, layer, **settings)
     if layer is not None:
         raise MatrixError(
-            f"{file}: layer={layer!r} should be left out, as only {', '.join(_LAYERED)} and .xlsx "
-            "have any."
+            f"{file}: layer={layer!r} should be left out: only {', '.join(_LAYERED)} and .xlsx "
+            "have layers."
         )
     return read_npz(file, labels) if suffix == ".npz" else read_text(file, labels, **settings)
 
@@ -66,6 +66,6 @@ def _refuse_settings(file: Path, settings: dict[str, object]) -> None:
     given = [name for name, value in settings.items() if (value or usual[name]) != usual[name]]
     if given:
         raise MatrixError(
-            f"{file}: only tables ({', '.join(TABLE_SUFFIXES)}) have {given[0]}. Leave out "
+            f"{file}: {given[0]} applies only to tables ({', '.join(TABLE_SUFFIXES)}). Leave out "
             f"{given[0]}: {settings[given[0]]}."
         )

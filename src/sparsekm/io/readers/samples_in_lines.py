@@ -1,4 +1,4 @@
-"""Reading a table of text whose lines hold samples."""
+"""Reading a text table whose lines hold samples."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from sparsekm.io.readers.text_table import UNREADABLE, TextTable
 from sparsekm.io.readers.value_blocks import BlockCollector
 from sparsekm.io.readers.wrong_cells import WrongCells
 
-# Names of a column that numbers the samples; the last is what pandas calls one without a name.
+# Headings of a column that numbers the samples; the last is pandas' name for an unnamed column.
 _NUMBERING = re.compile(
     r"((sample|cell|row|subject|patient)s?[ _.-]?)?(id|name|index|number)s?"
     r"|(sample|cell|row|subject|patient)s?|unnamed: 0",
@@ -32,7 +32,7 @@ _NUMBERING = re.compile(
 
 
 def read_samples_in_lines(table: TextTable, parts: TableParts) -> RawMatrix:
-    """Read a matrix, line by line a sample; parameters and errors as of `read_text`."""
+    """Read a matrix with one sample per line; see `read_text` for parameters and errors."""
     file, header = table.file, table.header
     first = next(filter(None, table.lines()))
     parts.check(file, header, "columns", _hint_at_lines(table, parts))
@@ -73,7 +73,7 @@ def read_samples_in_lines(table: TextTable, parts: TableParts) -> RawMatrix:
 
 
 def _sample_column(table: TextTable, parts: TableParts) -> int | None:
-    """Tell which column holds the samples' names, if any does."""
+    """Return the number of the column with the sample names, if there is one."""
     name = table.header[0]
     if parts.samples is not None:
         return table.header.index(parts.samples)
@@ -86,15 +86,15 @@ def _sample_column(table: TextTable, parts: TableParts) -> int | None:
 def _check_names(
     table: TextTable, features: list[str], others: list[str], first: list[str]
 ) -> None:
-    """Check the names of features; numbers will do where they cannot be a sample's values."""
+    """Check the feature names; they may be numbers if these cannot be the values of a sample."""
     file = table.file
     are_numbers = bool(features) and not any(map(table.is_text, features))
     are_ids = len(set(features)) == len(features) and all(name.isdecimal() for name in features)
     are_apart = others or not all(cell.strip().lstrip("-").isdecimal() for cell in first)
     if are_numbers and all(features) and not (are_ids and are_apart):
         raise MatrixError(
-            f"{file}: the first line holds numbers only, {listed(features[:3])}; it should hold "
-            "the features' names. Write a line of names above it."
+            f"{file}: the first line contains only numbers, {listed(features[:3])}; it should "
+            "contain the feature names. Add a line of names above it."
         )
     named = [*features, *filter(None, others)]
     if len(set(named)) != len(named) or not all(features):
@@ -102,22 +102,22 @@ def _check_names(
     if not are_numbers:
         return
     table.remarks.append(
-        f"features are called by numbers, {listed(features[:3])} and so on: taken for ids, such "
-        "as Entrez's."
+        f"feature names are numbers, {listed(features[:3])} and so on: they are used as ids, such "
+        "as Entrez ids."
     )
 
 
 def _hint_at_lines(table: TextTable, parts: TableParts) -> str:
-    """Say so where a setting names a line: features that stand in lines are a common mistake."""
+    """Return a hint if a setting names a line: the table may have features in lines."""
     wanted = {parts.labels, parts.samples, *parts.ignore} - {None, *table.header}
     found = wanted and next(
         (line[0] for line in table.lines() if line and line[0].strip() in wanted), None
     )
-    return f" A line is called {found!r}. Set transpose: true." if found else ""
+    return f" A line has the name {found!r}. Set transpose: true." if found else ""
 
 
 def _check_no_numbering(file: Path, features: list[str], X: np.ndarray, offset: np.ndarray) -> None:
-    """Refuse a column that is called, and counts, as one that numbers the samples."""
+    """Refuse a column that numbers the samples, judging by its heading and values."""
     for column, name in enumerate(features):
         if not _NUMBERING.fullmatch(name):
             continue
@@ -125,14 +125,14 @@ def _check_no_numbering(file: Path, features: list[str], X: np.ndarray, offset: 
         distinct = np.unique(values)
         if len(distinct) == len(values) and (distinct == np.round(distinct)).all():
             raise MatrixError(
-                f"{file}: column {name!r} looks like the samples' numbers, not a feature: it holds "
+                f"{file}: column {name!r} looks like sample numbers, not a feature: it contains "
                 f"{len(values)} different whole numbers. Set samples: {name}, or ignore: [{name}]; "
-                "rename it to have it as a feature."
+                "to use it as a feature, rename it."
             )
 
 
 def _explain(table: TextTable, parts: TableParts, columns: list[int]) -> None:
-    """Name the columns that hold something else than numbers, if that was the trouble."""
+    """Raise an error that names the columns with values other than numbers, if there are any."""
     wrong = WrongCells(table)
     try:
         for sample, line in enumerate(filter(None, table.lines()), 1):

@@ -16,7 +16,7 @@ from sparsekm.io.readers.text_reader import read_text
 def read_spreadsheet(
     file: str | Path, labels: str | None = None, sheet: str | None = None, **settings: Any
 ) -> RawMatrix:
-    """Read and check a sheet, by default the first, as `read_text` reads a table of text."""
+    """Read and check a sheet, by default the first, as `read_text` reads a text table."""
     file = Path(file)
     if not file.is_file():
         raise FileNotFoundError(f"{file}: no such file.")
@@ -24,7 +24,7 @@ def read_spreadsheet(
         import openpyxl
     except ModuleNotFoundError as error:
         raise MatrixError(
-            f"{file}: Excel workbooks are read by openpyxl. Install it: pip install "
+            f"{file}: reading Excel workbooks requires openpyxl. Install it: pip install "
             '"sparsekm[excel]".'
         ) from error
     with tempfile.TemporaryDirectory() as folder:
@@ -37,11 +37,11 @@ def read_spreadsheet(
                 book.close()
         except (MatrixError, MemoryError):
             raise
-        # A damaged workbook can fail anywhere inside openpyxl, with almost any error.
+        # A damaged workbook can cause almost any error anywhere inside openpyxl.
         except Exception as error:
             raise MatrixError(
-                f"{file}: not a whole .xlsx file ({reason_of(error)}); it should be as Excel "
-                "writes it. Save it anew, or as 'CSV UTF-8'."
+                f"{file}: not a complete .xlsx file ({reason_of(error)}); it should be written by "
+                "Excel. Save it again, or as 'CSV UTF-8'."
             ) from error
         try:
             raw = read_text(text, labels, **settings)
@@ -52,7 +52,7 @@ def read_spreadsheet(
 
 
 def _write_text(file: Path, book: Any, sheet: str | None, text: Path) -> list[str]:
-    """Write a sheet as text, and say which one where there are several."""
+    """Write a sheet as text, and return a remark on which one if there are several."""
     names = [page.title for page in book.worksheets]
     if sheet is not None and sheet not in names:
         raise MatrixError(f"{file}: layer={sheet!r} should be one of its sheets {listed(names)}.")
@@ -62,14 +62,14 @@ def _write_text(file: Path, book: Any, sheet: str | None, text: Path) -> list[st
         width = 0
         for row in book[chosen].iter_rows(values_only=True):
             cells = [_as_text(value) for value in row]
-            # Rows end anywhere behind their last value.
+            # Rows may have empty cells after their last value.
             n_cells = max((at for at, cell in enumerate(cells, 1) if cell), default=0)
             width = width or n_cells
             if n_cells:
                 cells += [""] * (width - len(cells))
                 writer.writerow(cells[: max(width, n_cells)])
     if sheet is None and len(names) > 1:
-        return [f"sheet {chosen!r} of {listed(names)} is read. Set layer to another's name."]
+        return [f"reading sheet {chosen!r} of {listed(names)}. Set layer to read another sheet."]
     return []
 
 
@@ -79,6 +79,6 @@ def _as_text(value: object) -> str:
     if isinstance(value, datetime.datetime):
         return value.date().isoformat()
     if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
-        # Excel knows no whole numbers: 5460.0 is an id.
+        # Excel has no integers: 5460.0 may be an id.
         return str(int(value))
     return str(value)

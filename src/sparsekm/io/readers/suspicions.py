@@ -1,4 +1,4 @@
-"""What looks odd about a table although it can be read, each with the setting that cures it."""
+"""Remarks on what looks odd in a table that can be read, each with a setting to correct it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from sparsekm.io.known_classes import distinct_classes
 from sparsekm.io.readers.raw_matrix import RawMatrix, listed
 
-# Words that describe samples; none is a gene's symbol.
+# Words that describe samples; none of them is a gene symbol.
 _DESCRIPTION = re.compile(
     r"(patient|sample|tumou?r|clinical|donor|cell|disease|tissue|overall|survival|os|dfs|rfs|pfs)?"
     r"[ _.-]?"
@@ -32,7 +32,7 @@ _CELLS_AT_ONCE = 2**22
 
 
 def list_suspicions(raw: RawMatrix, labels: str | None) -> list[str]:
-    """List all remarks on a matrix, whose known classes are called `labels`."""
+    """List all remarks on a matrix; `labels` is the name of its known classes."""
     return [
         *([] if raw.labels is None else suspect_labels(labels, raw.labels)),
         *suspect_samples(raw.samples or []),
@@ -42,38 +42,38 @@ def list_suspicions(raw: RawMatrix, labels: str | None) -> list[str]:
 
 
 def suspect_features(features: Sequence[str]) -> list[str]:
-    """List remarks on names that are rather a description of the samples, or dates.
+    """List remarks on feature names that look like descriptions of the samples, or dates.
 
     Examples
     --------
     >>> suspect_features(["TP53", "age"])
-    ['feature [age]: by the name a description of the samples. Set ignore: [age] to leave it out.']
+    ['feature [age] seems to describe the samples. Set ignore: [age] to leave it out.']
     """
     remarks = []
     described = [name for name in features if _DESCRIPTION.fullmatch(name)]
     if described:
         many = len(described) > 1
         remarks.append(
-            f"{'features' if many else 'feature'} {listed(described)}: by the name a description "
-            f"of the samples. Set ignore: {listed(described)} to leave {'them' if many else 'it'} "
-            "out."
+            f"{'features' if many else 'feature'} {listed(described)} "
+            f"{'seem' if many else 'seems'} to describe the samples. Set ignore: "
+            f"{listed(described)} to leave {'them' if many else 'it'} out."
         )
     dates = [name for name in features if _DATE.fullmatch(name)]
     if dates:
         remarks.append(
-            f"{len(dates)} feature names are dates, such as {dates[0]!r}: a spreadsheet takes gene "
-            "symbols such as SEPT2 or MARCH1 for them. Mend the names in the file, or set ignore: "
-            f"{listed(dates)}."
+            f"{len(dates)} feature names are dates, such as {dates[0]!r}: spreadsheets convert "
+            "gene symbols such as SEPT2 or MARCH1 to dates. Correct the names in the file, or "
+            f"set ignore: {listed(dates)}."
         )
     return remarks
 
 
 def suspect_values(features: Sequence[str], X: np.ndarray, offset: np.ndarray) -> list[str]:
-    """List remarks on the few features that hold whole numbers where the others are measured."""
+    """List remarks on features with whole numbers, if there are few and the others are measured."""
     is_whole, varies = np.ones(len(offset), dtype=bool), np.zeros(len(offset), dtype=bool)
     height = max(1, _CELLS_AT_ONCE // len(offset))
     for start in range(0, len(X), height):
-        # As the file has them, but for the rounding to single precision.
+        # The values in the file, up to the rounding to single precision.
         values = np.round(X[start : start + height].astype(np.float64) + offset, 4)
         is_whole &= (values == np.rint(values)).all(axis=0)
         varies |= (X[start : start + height] != X[0]).any(axis=0)
@@ -83,34 +83,34 @@ def suspect_values(features: Sequence[str], X: np.ndarray, offset: np.ndarray) -
         return []
     names = [features[at] for at in whole]
     return [
-        f"whole numbers only, unlike the other features: {listed(names)}. Set ignore: "
-        f"{listed(names)} to leave out what is no feature, or labels: {names[0]} for known classes."
+        f"features {listed(names)} contain only whole numbers, unlike the others. If they are not "
+        f"features, set ignore: {listed(names)}, or labels: {names[0]} for known classes."
     ]
 
 
 def suspect_samples(samples: Sequence[str]) -> list[str]:
-    """List remarks on samples that are rather a summary of the others.
+    """List remarks on samples that look like a summary of the others.
 
     Examples
     --------
     >>> suspect_samples(["ann", "bob", "Total"])
-    ['samples [Total]: by the name a summary of the others. Delete them if they are no samples.']
+    ['samples [Total] seem to summarise the others. Delete them if they are not samples.']
     """
     summaries = [name for name in samples if _SUMMARY.fullmatch(name.strip())]
     if not summaries:
         return []
     return [
-        f"samples {listed(summaries)}: by the name a summary of the others. Delete them if they "
-        "are no samples."
+        f"samples {listed(summaries)} seem to summarise the others. Delete them if they are not "
+        "samples."
     ]
 
 
 def suspect_labels(name: str, labels: np.ndarray) -> list[str]:
-    """List remarks on labels of which there are too many kinds to be classes."""
+    """List remarks on labels with too many distinct values to be classes."""
     n_classes = len(distinct_classes(labels))
     if n_classes <= max(_FEW_DISTINCT, len(labels) // 5):
         return []
     return [
-        f"labels {name!r} hold {n_classes} classes for {len(labels)} samples, which is how many "
-        "clusters are looked for. Set n_clusters, or labels to something else."
+        f"labels {name!r} have {n_classes} classes for {len(labels)} samples, and so many clusters "
+        "will be sought. Set n_clusters, or choose other labels."
     ]

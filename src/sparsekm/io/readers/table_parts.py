@@ -1,4 +1,4 @@
-"""What a table of text holds beside its features, as its settings name it."""
+"""The parts of a text table other than its features, as named in the settings."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from sparsekm.io.readers.raw_matrix import MatrixError, listed
 
 @dataclass(frozen=True)
 class TableParts:
-    """Names of columns, or of lines where these hold the features.
+    """Names of columns, or of lines if lines hold the features.
 
-    They hold the known classes and the samples' names, or are left out. Without `samples`, the
+    They hold the known classes and the sample names, or are left out. Without `samples`, the sample
     names are at the edge of the table.
     """
 
@@ -23,7 +23,7 @@ class TableParts:
     ignore: tuple[str, ...] = ()
 
     def check(self, file: Path, names: Sequence[str], kind: str, hint: str = "") -> None:
-        """Refuse a name that is not among `names`, which are those of `kind`."""
+        """Refuse a name that is not among `names`, the names of the lines or columns (`kind`)."""
         for key in ("labels", "samples"):
             name = getattr(self, key)
             if name is not None and name not in names:
@@ -33,8 +33,8 @@ class TableParts:
                 )
             if name is not None and name in self.ignore:
                 raise MatrixError(
-                    f"{file}: {key}={name!r} should not be among those to ignore as well. Set "
-                    f"either {key} or ignore."
+                    f"{file}: {key}={name!r} should not also be ignored. Set either {key} or "
+                    "ignore."
                 )
         missing = [name for name in self.ignore if name not in names]
         if missing:

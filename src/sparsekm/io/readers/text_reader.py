@@ -1,9 +1,8 @@
-"""Reading a matrix from a table of text.
+"""Reading a matrix from a text table.
 
-Usually a line holds a sample and a column a feature, below a header with the features' names. A
-first column without a name, or with text in it, holds the samples' names. Where lines hold features
-(`transpose`), all is the other way round: the header names the samples, the first column the
-features.
+Usually each line is a sample and each column a feature, below a header with the feature names. If
+the first column has no name or contains text, it holds the sample names. If lines are features
+(`transpose`), the header holds the sample names and the first column the feature names.
 """
 
 from __future__ import annotations
@@ -19,13 +18,12 @@ from sparsekm.io.readers.samples_in_lines import read_samples_in_lines
 from sparsekm.io.readers.table_parts import TableParts
 from sparsekm.io.readers.text_table import UNREADABLE, TextTable, open_table
 
-# Lines whose names are looked at.
+# Number of lines whose names are examined.
 _LINES_LOOKED_AT = 5000
 _FEATURES_IN_LINES = (
-    "lines are taken for features and columns for samples. Set transpose: false if lines hold "
-    "samples."
+    "lines are read as features and columns as samples. Set transpose: false if lines hold samples."
 )
-_SAMPLES_IN_LINES = "lines are taken for samples. Set transpose: true if they hold features."
+_SAMPLES_IN_LINES = "lines are read as samples. Set transpose: true if they hold features."
 
 
 def read_text(
@@ -42,19 +40,19 @@ def read_text(
     Parameters
     ----------
     file : path
-        Ends in ``.csv`` (cells separated by commas), ``.tsv`` or ``.txt`` (tabs); another separator
-        is found. May be compressed with a further ``.gz``.
+        Ends in ``.csv`` (cells separated by commas), ``.tsv`` or ``.txt`` (tabs); other separators
+        are detected. May be compressed, with the additional ending ``.gz``.
     labels : str, optional
         Name of the column of known classes.
     samples : str, optional
-        Name of the column of the samples' names.
+        Name of the column of sample names.
     ignore : sequence of str
-        Columns to leave out. With features in lines, columns or lines.
+        Columns to leave out; if lines hold features, columns or lines.
     transpose : {"auto", True, False}
-        Whether lines hold features. "auto" asks the names, see `find_orientation`, and what
-        `labels` and `samples` name.
+        Whether lines hold features. "auto" decides from the names, see `find_orientation`, and from
+        what `labels` and `samples` name.
     decimal : {"auto", ".", ","}
-        What stands before the decimals.
+        The decimal separator.
 
     Returns
     -------
@@ -64,7 +62,8 @@ def read_text(
     Raises
     ------
     MatrixError
-        Naming the file, the value, the rule that it breaks, and last the setting that cures it.
+        If the table cannot be used; the message names the file, the value, the rule and the setting
+        that helps.
     """
     table = open_table(file, decimal)
     parts = TableParts(labels, samples, tuple(map(str, ignore)))
@@ -83,7 +82,7 @@ def read_text(
 
 
 def _find_orientation(table: TextTable, parts: TableParts) -> tuple[bool, list[str]]:
-    """Tell whether lines hold features, and what is to be said about that."""
+    """Decide whether lines hold features, and return remarks on the decision."""
     file, header = table.file, table.header
     edge = next((at for at, name in enumerate(header) if name not in parts.ignore), 0)
     heading, columns = header[edge], header[edge + 1 :]
@@ -93,18 +92,18 @@ def _find_orientation(table: TextTable, parts: TableParts) -> tuple[bool, list[s
     wanted = {"labels": parts.labels, "samples": parts.samples}
     for key, name in wanted.items():
         if name is not None and name not in header and _has_line(table, edge, name):
-            return True, [f"{key} name a line, {name!r}: {_FEATURES_IN_LINES}"]
+            return True, [f"{key} names a line, {name!r}: {_FEATURES_IN_LINES}"]
     n_lines = len(names) if len(names) < _LINES_LOOKED_AT else sum(map(bool, table.lines()))
     found = find_orientation(heading, columns, names, n_lines)
     named = next((key for key, name in wanted.items() if name in header), None)
     if named:
-        odd = f"{found[1]}, but {named} name a column: {_SAMPLES_IN_LINES}" if found else ""
+        odd = f"{found[1]}, but {named} names a column: {_SAMPLES_IN_LINES}" if found else ""
         return False, [odd] if found and found[0] else []
     if found is None:
         raise MatrixError(
-            f"{file}: {n_lines} lines and {len(columns)} columns, whose names do not tell which of "
-            "them are the samples. Set transpose: true if a line holds a feature (such as a gene), "
-            "transpose: false if it holds a sample."
+            f"{file}: {n_lines} lines and {len(columns)} columns, and their names do not show "
+            "which are the samples. Set transpose: true if each line is a feature (such as a "
+            "gene), transpose: false if each line is a sample."
         )
     transpose, sign = found
     return transpose, [f"{sign}: {_FEATURES_IN_LINES}"] if transpose else []

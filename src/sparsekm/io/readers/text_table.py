@@ -1,6 +1,6 @@
-"""A table of text as lines of cells: how its cells are separated, and its numbers written.
+"""A text table as lines of cells: its separator and its number format.
 
-Nothing in here knows what a line or a column means.
+This module does not know what a line or a column means.
 """
 
 from __future__ import annotations
@@ -23,40 +23,40 @@ import pandas as pd
 from sparsekm.io.readers.raw_matrix import MISSING, MatrixError
 
 MOST_COLUMNS = 1_000_000
-# What text that is none, or a damaged .gz, can raise.
+# Errors raised by binary data, or by a damaged .gz.
 UNREADABLE = (ValueError, csv.Error, EOFError, OSError, zlib.error)
 
 _CELLS_AT_ONCE = 2**20
-# Lines that are looked at to see how numbers are written.
+# Number of lines from which the number format is detected.
 _LINES_LOOKED_AT = 100
 _SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars", " ": "blanks"}
-# First bytes of files that are often given the ending of a table of text.
+# First bytes of files that are often named like a text table.
 _OTHERS = {
-    b"PK\x03\x04": "a workbook of Excel or a zip archive. Give a workbook the ending .xlsx",
-    b"\xd0\xcf\x11\xe0": "an old workbook of Excel. Save it as .xlsx",
-    b"\x1f\x8b": "compressed by gzip. Add .gz to its ending",
-    b"\x89HDF": "HDF5. Give it the ending .h5ad, or .h5",
+    b"PK\x03\x04": "an Excel workbook or a zip archive. Rename a workbook to end in .xlsx",
+    b"\xd0\xcf\x11\xe0": "an old Excel workbook. Save it as .xlsx",
+    b"\x1f\x8b": "compressed by gzip. Add .gz to its name",
+    b"\x89HDF": "HDF5. Rename it to end in .h5ad or .h5",
 }
 _WITH_COMMA = re.compile(r"[+-]?(\d*,\d+([eE][+-]?\d+)?|\d{1,3}(,\d{3})+)")
 _WITH_POINT = re.compile(r"[+-]?\d*\.\d+([eE][+-]?\d+)?")
-# 1,234 is one number in English and another one in German.
+# 1,234 means different numbers in English and in German.
 _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+")
 
 
 @dataclass(frozen=True)
 class TextTable:
-    """A file of text, with what its first lines tell about how to read it.
+    """A text file, with the format detected from its first lines.
 
     Attributes
     ----------
     header : list of str
-        Cells of the first line, with an empty one in front where the other lines have one cell
-        more, as R writes it.
+        Cells of the first line, with an empty cell added in front if the other lines have one cell
+        more, as written by R.
     decimal : {".", ","}
     empty : frozenset of int
-        Columns without a name and, as far as was looked, without cells: spreadsheets leave such.
+        Columns without a name and, in the lines examined, without values, as left by spreadsheets.
     remarks : list of str
-        What was guessed, to be said aloud.
+        Remarks for the user on what was guessed.
     """
 
     file: Path
@@ -72,7 +72,7 @@ class TextTable:
         return len(self.header)
 
     def lines(self) -> Iterator[list[str]]:
-        """Yield the cells of each line below the header, none for an empty one."""
+        """Yield the cells of each line below the header; an empty line has none."""
         with _open_lines(self.file) as opened:
             reader = csv.reader(opened, delimiter=self.separator)
             try:
@@ -85,7 +85,7 @@ class TextTable:
                 ) from error
 
     def is_number(self, cell: str) -> bool:
-        """Tell whether a cell holds a number."""
+        """Tell whether a cell contains a number."""
         try:
             float(cell.replace(",", ".") if self.decimal == "," else cell)
         except ValueError:
@@ -93,18 +93,18 @@ class TextTable:
         return True
 
     def is_text(self, cell: str) -> bool:
-        """Tell whether a cell holds neither a number nor what stands for a missing one."""
+        """Tell whether a cell contains text other than a missing value."""
         return cell.strip() not in MISSING and not self.is_number(cell)
 
     def chunks(
         self, numeric: Iterable[int], text: Iterable[int], skip: Iterable[int] = ()
     ) -> Iterator[tuple[np.ndarray, pd.DataFrame]]:
-        """Yield some lines at a time: columns as a float64 array, and others as a table of str.
+        """Yield blocks of lines: some columns as a float64 array, others as a table of str.
 
-        Columns and the lines to skip are counted from 0, lines from the first one below the header.
+        Columns and lines are counted from 0, lines from the first one below the header.
         """
         numeric, text = list(numeric), list(text)
-        # All columns are read, also what nobody asks for: else a line with a cell too many passes.
+        # All columns are read, needed or not: otherwise a line with too many cells would pass.
         types = dict.fromkeys(range(self.n_columns), str) | dict.fromkeys(numeric, np.float64)
         with _open(self.file) as opened:
             for chunk in pd.read_csv(
@@ -124,11 +124,11 @@ class TextTable:
 
 
 def open_table(file: str | Path, decimal: str = "auto") -> TextTable:
-    """Look at the first lines of a file, and tell how it is to be read.
+    """Detect the format of a file from its first lines.
 
-    The ending tells how cells should be separated: ``.csv`` by commas, others by tabs. Where the
-    header says otherwise that is believed, and said. With `decimal` "auto" the decimals follow a
-    comma where numbers hold one and none holds a point.
+    By default cells are separated by commas in ``.csv`` and by tabs in other files. If the header
+    suggests another separator, it is used, with a remark. With `decimal` "auto" the separator is a
+    comma if some numbers contain a comma and none contains a point.
     """
     file = Path(file)
     first = _first_lines(file)
@@ -139,23 +139,23 @@ def open_table(file: str | Path, decimal: str = "auto") -> TextTable:
     except csv.Error as error:
         raise MatrixError(
             f"{file}: its first lines cannot be split into cells ({error}); it should be a table "
-            "with a line per sample, or per feature."
+            "with one line per sample or per feature."
         ) from error
     header = [name.strip() for name in names]
     if not any(header):
-        raise MatrixError(f"{file}: the first line is empty; it should hold names.")
+        raise MatrixError(f"{file}: the first line is empty; it should contain names.")
     if len(header) > MOST_COLUMNS:
         raise MatrixError(
-            f"{file}: columns={len(header)} should be <= {MOST_COLUMNS}; wider matrices are read "
-            "from .npz, .h5 and .h5ad."
+            f"{file}: columns={len(header)} should be <= {MOST_COLUMNS}; use .npz, .h5 or .h5ad "
+            "for wider matrices."
         )
     width = mode(map(len, lines))
     if width == len(header) + 1:
         header = ["", *header]
     if width != len(header):
         raise MatrixError(
-            f"{file}: cells in the header: {len(header)}, in most lines below it: {width}; they "
-            "should agree. Remove what stands above the names, if anything does."
+            f"{file}: the header has {len(header)} cells, but most lines below it have {width}; "
+            "the numbers should agree. If there are lines above the names, remove them."
         )
     table = TextTable(file, separator, header)
     if separator != usual:
@@ -173,7 +173,7 @@ def open_table(file: str | Path, decimal: str = "auto") -> TextTable:
 
 
 def _first_lines(file: Path) -> list[str]:
-    """Read the lines of text that are looked at."""
+    """Read the lines from which the format is detected."""
     try:
         with _open_lines(file) as opened:
             lines = list(islice(opened, _LINES_LOOKED_AT))
@@ -206,13 +206,13 @@ def _open(file: Path) -> IO[bytes]:
 
 
 def _split(lines: list[str], separator: str) -> list[list[str]]:
-    """Split lines into cells; empty lines count only as the first."""
+    """Split lines into cells; empty lines after the first are skipped."""
     cells = list(csv.reader(lines, delimiter=separator))
     return [*cells[:1], *filter(None, cells[1:])]
 
 
 def _find_separator(first: list[str], usual: str) -> str:
-    """Take what the file's ending says where it divides header and lines alike, else another."""
+    """Return the usual separator if it splits header and lines alike, otherwise another one."""
     widths = {}
     for separator in _SEPARATORS:
         try:
@@ -229,19 +229,19 @@ def _find_separator(first: list[str], usual: str) -> str:
 
 
 def _find_decimal(table: TextTable, cells: list[str]) -> str:
-    """Find the decimal comma where some numbers hold one comma, and none a point."""
+    """Return a comma if some numbers contain one and none contains a point."""
     commas = [cell for cell in cells if "," in cell and _WITH_COMMA.fullmatch(cell)]
     if not commas or any(_WITH_POINT.fullmatch(cell) for cell in cells):
         return "."
     example = commas[0]
     if all(_THOUSANDS.fullmatch(cell) for cell in commas):
         raise MatrixError(
-            f"{table.file}: {example!r} may be {example.replace(',', '.')} or "
-            f"{example.replace(',', '')}. Set decimal: ',' for the former; for the latter write "
+            f"{table.file}: {example!r} may mean {example.replace(',', '.')} or "
+            f"{example.replace(',', '')}. Set decimal: ',' for the former; for the latter, write "
             "numbers without commas."
         )
     table.remarks.append(
-        f"numbers have a decimal comma: {example!r} is {example.replace(',', '.')}; "
-        "decimal: '.' takes them for text."
+        f"numbers have a decimal comma: {example!r} is read as {example.replace(',', '.')}. Set "
+        "decimal: '.' to read them as text."
     )
     return ","

@@ -1,4 +1,4 @@
-"""Values read block by block, as float32, and where they are missing."""
+"""Reading values in blocks, as float32, and recording missing ones."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _LARGEST_CHUNKS_CELLS = 2**25
 
 
 class BlockCollector:
-    """Gathers blocks of rows as float32 and remembers what is missing.
+    """Converts blocks of rows to float32 and records missing values.
 
-    Blocks keep the peak of memory near one float32 matrix, whatever type the file holds.
+    Blocks keep the peak memory close to one float32 matrix, whatever the type in the file.
     """
 
     def __init__(self, file: object, features: Sequence[str]) -> None:
@@ -29,7 +29,7 @@ class BlockCollector:
         self._gaps = Gaps(file)
 
     def convert(self, block: np.ndarray) -> np.ndarray:
-        """Round a block of rows to float32, less the first row unless it is float32 already."""
+        """Convert a block of rows to float32, minus the first row unless already float32."""
         if self.offset is None:
             self.offset = np.zeros(block.shape[1])
             if block.dtype != np.float32 and len(block):
@@ -42,23 +42,23 @@ class BlockCollector:
         return block
 
     def finish(self, *, can_ignore: bool = False) -> np.ndarray:
-        """Check that every value was finite and return the offset, shape (p,).
+        """Check that all values were finite and return the offset, shape (p,).
 
-        `can_ignore` says whether columns can be left out by the setting `ignore`.
+        `can_ignore` tells whether the setting `ignore` can leave out columns.
         """
         self._gaps.check(self.features, can_ignore=can_ignore)
         return np.zeros(len(self.features)) if self.offset is None else self.offset
 
 
 class Gaps:
-    """Counts the values that are missing or infinite, block by block, and where they are."""
+    """Counts missing and infinite values block by block, and records where they are."""
 
     def __init__(self, file: object) -> None:
         self.file = file
         self._found = {"missing": _Found(), "infinite": _Found()}
 
     def count(self, block: np.ndarray, first_sample: int = 0, first_feature: int = 0) -> None:
-        """Look at a block, shape (samples, features), that begins there in the matrix."""
+        """Examine a block, shape (samples, features), at this position in the matrix."""
         if np.isfinite(block).all():
             return
         for kind, bad in (("missing", np.isnan(block)), ("infinite", np.isinf(block))):
@@ -70,7 +70,7 @@ class Gaps:
                 found.features.update((first_feature + np.flatnonzero(bad.any(axis=0))).tolist())
 
     def check(self, features: Sequence[str], *, can_ignore: bool = False) -> None:
-        """Refuse a matrix with gaps, naming the first one and what cures it."""
+        """Refuse a matrix with missing values; the message gives the first one and a remedy."""
         for kind, found in self._found.items():
             if found.first is None:
                 continue
@@ -99,7 +99,7 @@ class _Found:
 def collect_rows(
     file: object, source: Any, features: Sequence[str]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Read a matrix block by block into float32, and give it with what was subtracted.
+    """Read a matrix block by block as float32, and return it with the subtracted offset.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ def _rows_at_once(source: Any) -> int:
     chunks = getattr(source, "chunks", None)
     if chunks is None:
         return n_at_once
-    # Whole chunks, since each one that is cut is read and inflated twice.
+    # Whole chunks, since a chunk that is cut would be read and decompressed twice.
     in_chunk = min(chunks[0], source.shape[0])
     whole = -(-n_at_once // in_chunk) * in_chunk
     return whole if whole * source.shape[1] <= _LARGEST_CHUNKS_CELLS else n_at_once

@@ -1,4 +1,4 @@
-"""Cells that should hold numbers and do not: where they are, and what to write about them."""
+"""Cells that should contain numbers but do not, and the error message about them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sparsekm.io.readers.text_table import TextTable
 
 
 class WrongCells:
-    """Gathers, by feature, the cells that are neither numbers nor missing."""
+    """Collects, by feature, the cells that are neither numbers nor missing."""
 
     def __init__(self, table: TextTable) -> None:
         self.table = table
@@ -20,14 +20,14 @@ class WrongCells:
         self.n_samples = 0
 
     def look_at(self, cell: str, feature: str, sample: int) -> None:
-        """Look at the cell of a feature and of a sample, counted from 1."""
+        """Examine the cell of a feature and a sample, counted from 1."""
         self.n_samples = max(self.n_samples, sample)
         if self.table.is_text(cell):
             self.first.setdefault(feature, (sample, cell.strip()))
             self.cells[feature].append(cell)
 
     def check(self, kind: str, names: Sequence[str], parts: TableParts) -> None:
-        """Refuse the table if there are such cells, in `kind` in the order of `names`."""
+        """Refuse the table if there are such cells; `names` are those of the lines or columns."""
         wrong = [name for name in names if name in self.first]
         if not wrong:
             return
@@ -40,7 +40,7 @@ class WrongCells:
         )
 
     def _cure(self, wrong: Sequence[str], names: Sequence[str], parts: TableParts) -> str:
-        """Say what to write, by how many cells are wrong and how they differ."""
+        """Suggest a setting, depending on how many cells are wrong and how they differ."""
         them = "it" if len(wrong) == 1 else "them"
         leave_out = f"et ignore: {listed(wrong)} to leave {them} out"
         text = [name for name in wrong if 2 * len(self.cells[name]) > self.n_samples]
@@ -54,5 +54,5 @@ class WrongCells:
                 cure += f", or labels: {classes[0]} if it holds known classes"
             return cure
         if 2 * len(wrong) > len(names) and len({self.first[name][0] for name in wrong}) == 1:
-            return f"Remove what belongs to no sample: number {self.first[wrong[0]][0]}"
-        return f"Write numbers there, or s{leave_out}"
+            return f"Remove entry {self.first[wrong[0]][0]}, which does not seem to be a sample"
+        return f"Replace these values by numbers, or s{leave_out}"
