@@ -182,7 +182,7 @@ def test_a_table_that_is_a_part_of_itself_is_refused(tmp_path):
         loop.attrs["encoding-type"], loop.attrs["encoding-version"] = "dict", "0.1.0"
         loop["left"] = loop["right"] = loop
         opened["obs"].attrs["column-order"] = ["a"]
-    assert "m.h5ad: not a whole .h5ad file" in tell(tmp_path, adopt, tmp_path / "m.h5ad")
+    assert "m.h5ad: not a complete .h5ad file" in tell(tmp_path, adopt, tmp_path / "m.h5ad")
 
 
 def test_pickles_are_left_alone_wherever_they_stand(tmp_path):

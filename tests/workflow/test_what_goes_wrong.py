@@ -168,7 +168,9 @@ def damage(root):
             "ragged: normalise matrix: ragged.npz: y has shape=(23,); it should be (24,), one "
             "value for each sample."
         ),
-        "data/cut/normalised.h5ad": ("cut: normalise matrix: cut.h5ad: not a whole .h5ad file ("),
+        "data/cut/normalised.h5ad": (
+            "cut: normalise matrix: cut.h5ad: not a complete .h5ad file ("
+        ),
     }
 
 

@@ -62,7 +62,7 @@ def test_repeated_sample_names_are_refused_with_what_to_do(npz, text, h5ad):
     refused(file, r"not unique \(cell0\)")
     refused(
         text("s,a\nx,1\nx,2\ny,3\n"),
-        r"not unique \(x\).* Or set what 's' is, labels: s or ignore: \[s\]\.$",
+        r"not unique \(x\).* Or, if 's' is something else, set labels: s or ignore: \[s\]\.$",
     )
     refused(text(",a\nx,1\nx,2\ny,3\n"), r"not unique \(x\).*: name them apart\.$")
 
@@ -96,7 +96,7 @@ def test_sparse_values_that_point_outside_are_refused(h5ad, X):
         file = h5ad(kind(X))
         with h5py.File(file, "r+") as opened:
             opened["X/indices"][3] = 10**6
-        refused(file, "not a whole .h5ad file")
+        refused(file, "not a complete .h5ad file")
 
 
 def test_labels_must_be_there_one_for_each_sample(npz, text, h5ad, frame):
@@ -141,7 +141,7 @@ def test_truncated_archives_are_refused(npz, h5ad, share):
     for file in (npz(), h5ad()):
         content = file.read_bytes()
         file.write_bytes(content[: int(share * len(content))])
-        refused(file, "not a whole")
+        refused(file, "not a complete")
 
 
 def test_an_array_that_is_shorter_than_it_claims_is_refused(npz):

@@ -201,4 +201,4 @@ def test_truncated_files_are_refused(h5, share):
     file = h5(X=np.random.default_rng(0).normal(size=(600, 4)))
     content = file.read_bytes()
     file.write_bytes(content[: int(share * len(content))])
-    refused(file, "not a whole .h5 file")
+    refused(file, "not a complete .h5 file")
