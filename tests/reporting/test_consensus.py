@@ -56,7 +56,7 @@ def test_the_figure_shows_agreement_which_are_admissible_and_the_choice(result):
     labels = axes.get_legend_handles_labels()[1]
     assert "chosen: 3 features kept" in labels
     assert [figure.name for figure in draw_figures(result)] == [
-        *("components", "gap", "consensus", "scores")
+        *("components", "gap", "consensus", "scores", "markers")
     ]
 
 

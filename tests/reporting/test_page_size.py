@@ -55,6 +55,7 @@ def atlas_age(brain_result):
             scores=scores,
             weights=(np.arange(N_GENES) < n_kept) * rng.random(N_GENES),
             sparsity=float(n_kept),
+            centers=rng.normal(size=(len(names), N_GENES)),
             gap=gap,
             path=None
             if gap is None

@@ -165,13 +165,13 @@ def test_references_have_a_doi_and_are_cited_by_number(page):
 
 def test_figures_are_on_the_page_and_in_the_folder(page, report):
     images = [attrs["src"] for tag, attrs in page.tags if tag == "img"]
-    assert len(images) == 7
+    assert len(images) == 9
     assert all(source.startswith("data:image/svg+xml;base64,") for source in images)
     assert sorted(file.name for file in (report / "figures").iterdir()) == [
         f"{dataset}_{figure}.{suffix}"
         for dataset, figures in (
-            ("E11.5", ("expression", "gap", "scores", "slices")),
-            ("toy", ("components", "gap", "scores")),
+            ("E11.5", ("expression", "gap", "markers", "scores", "slices")),
+            ("toy", ("components", "gap", "markers", "scores")),
         )
         for figure in figures
         for suffix in ("pdf", "svg")

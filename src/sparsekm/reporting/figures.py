@@ -9,6 +9,7 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
+from sparsekm.annotation.gene_table import primary_method
 from sparsekm.figures.style import figure_pdf, figure_svg
 from sparsekm.io.atomic import write_bytes, write_text
 from sparsekm.reporting.component_figure import component_figure
@@ -16,6 +17,7 @@ from sparsekm.reporting.consensus_figure import consensus_figure
 from sparsekm.reporting.expression_figure import expression_figure
 from sparsekm.reporting.gap_figure import gap_figure
 from sparsekm.reporting.genes_of_interest import top_kept
+from sparsekm.reporting.marker_figure import marker_figure
 from sparsekm.reporting.results import DatasetResult
 from sparsekm.reporting.score_figure import score_figure
 from sparsekm.reporting.slice_figure import slice_figure
@@ -67,6 +69,11 @@ def draw_figures(result: DatasetResult, chosen: Sequence[int] = ()) -> list[Capt
             consensus_figure(result),
         ),
         "scores": (*scores, score_figure(result)),
+        "markers": (
+            f"{features.capitalize()} that mark the clusters",
+            _marker_caption(result),
+            marker_figure(result),
+        ),
     }
     figures = [
         _draw_clusters(result, origin),
@@ -156,6 +163,20 @@ def _consensus_caption(result: DatasetResult) -> str:
         "as well as the best one; among them, the chosen fit is the one that keeps about as many "
         f"{features} as differ between the clusters."
     )
+
+
+def _marker_caption(result: DatasetResult) -> str:
+    words = nouns(result)
+    title = result.methods[primary_method(result.methods)].title
+    text = (
+        f"Means of {words.features} in each cluster of {title}, as differences from their means "
+        f"over all {words.samples}, in units of the normalised data. Shown are the kept "
+        f"{words.features} that mark each cluster best: their mean there exceeds that in every "
+        "other cluster by most."
+    )
+    if result.labels is not None:
+        text += f" Beside each cluster: the one of the {words.labels} that it overlaps most."
+    return text
 
 
 def _score_caption(result: DatasetResult) -> str:

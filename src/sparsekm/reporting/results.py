@@ -55,6 +55,7 @@ class MethodResult:
     gap: pd.DataFrame | None = None
     consensus: pd.DataFrame | None = None
     path: MethodPath | None = None
+    centers: np.ndarray | None = None
     metrics: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -251,5 +252,6 @@ def _load_method(
         gap=GAP.read(others["gap"]) if "gap" in others else None,
         consensus=CONSENSUS.read(others["consensus"]) if "consensus" in others else None,
         path=path,
+        centers=fit.centers,
         metrics=SCORES.read_row(others["scores"]).to_dict() if "scores" in others else {},
     )

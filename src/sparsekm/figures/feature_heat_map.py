@@ -1,0 +1,76 @@
+"""Means of the features that mark the clusters, as a heat map."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from sparsekm.figures.style import figure_style, new_figure
+
+MOST_FEATURES = 60
+_MOST_OF_A_CLUSTER = 8
+_LEAST_LIMIT = 0.5
+
+
+def choose_markers(centers: np.ndarray, weights: np.ndarray) -> list[tuple[int, int]]:
+    """Choose, of the kept features, those that mark each cluster best.
+
+    A feature marks the cluster with its highest mean, by as much as that exceeds the second
+    highest. All clusters may have as many markers; ties go to the lowest index.
+
+    Parameters
+    ----------
+    centers : ndarray of shape (n_clusters, n_features)
+        At least two clusters.
+    weights : ndarray of shape (n_features,)
+
+    Returns
+    -------
+    list of (cluster, feature)
+        Cluster after cluster, the best marker first; about `MOST_FEATURES` at most.
+    """
+    number = max(1, min(_MOST_OF_A_CLUSTER, MOST_FEATURES // len(centers)))
+    kept = np.flatnonzero(weights)
+    highest = centers[:, kept].argmax(axis=0)
+    second, first = np.sort(centers[:, kept], axis=0)[-2:]
+    order = np.argsort(second - first, kind="stable")
+    return [
+        (cluster, int(kept[place]))
+        for cluster in range(len(centers))
+        for place in order[highest[order] == cluster][:number]
+    ]
+
+
+def feature_heat_map(
+    values: np.ndarray, clusters: Sequence[str], features: Sequence[str], marked: Sequence[int]
+) -> Figure:
+    """Draw one row for each cluster and one column for each feature.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_clusters, n_features)
+        Differences from the mean over all samples.
+    clusters, features : sequence of str
+        Their names.
+    marked : sequence of int
+        The cluster that each feature marks; features of one cluster follow each other.
+    """
+    limit = max(_LEAST_LIMIT, float(np.quantile(np.abs(values), 0.98)))
+    longest = [max(len(name) for name in names) for names in (clusters, features)]
+    with figure_style():
+        width = 1.6 + 0.06 * longest[0] + 0.125 * len(features)
+        figure = new_figure(max(width, 3.6), 0.7 + 0.055 * longest[1] + 0.17 * len(clusters))
+        axes = figure.subplots()
+        image = axes.imshow(values, cmap="RdBu_r", vmin=-limit, vmax=limit, aspect="auto")
+        axes.set_yticks(range(len(clusters)), clusters)
+        axes.set_xticks(range(len(features)), features, rotation=90, fontsize=6.5)
+        axes.tick_params(length=0)
+        axes.spines[:].set_visible(False)
+        for border in np.flatnonzero(np.diff(marked)) + 0.5:
+            axes.axvline(border, color="white", linewidth=1.2)
+        bar = figure.colorbar(image, ax=axes, extend="both", pad=0.01, fraction=0.03)
+        bar.set_label("difference from\nthe overall mean")
+        bar.outline.set_linewidth(0.4)
+    return figure
