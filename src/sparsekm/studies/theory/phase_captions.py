@@ -19,9 +19,10 @@ def recovery_caption(planes: Sequence[Plane], table: pd.DataFrame, n_init: int) 
         f"({table['repetitions'].iloc[0]} data sets a cell, the same for every column; three equal "
         "clusters at levels μ, −μ and 0, unit variance, not standardised). Columns: scores of the "
         f"true labels; of k-means on all p features, the best of {n_init} starts (the partition of "
-        f"Theorem 4); of l0-k-means at s = p* by the paper's Algorithm 1 with {n_init} restarts "
-        "(Theorem 5); and by the global search. The dark line is where the exact probability for "
-        "the true labels, min noncentral chi-square > max chi-square, is one half. In vermilion, "
+        f"Theorem 4); of l0-k-means at s = p* by Algorithm 1, made monotone, with {n_init} "
+        "restarts (Theorem 5); and by the global search. The dark line is where the exact "
+        "probability for the true labels, min noncentral chi-square > max chi-square, is one half. "
+        "In vermilion, "
         "where it crosses a panel: p = p* n (dashed; the theorem asks for fewer features), p* = κ "
         f"(solid) and p = exp(ρ n) (dotted or solid). {_outside(planes)}\n"
     )
@@ -41,13 +42,11 @@ def condition_caption(planes: Sequence[Plane]) -> str:
 
 def _unstated_condition(planes: Sequence[Plane]) -> str:
     """Say what p >= M asks for, for the strongest signal of the planes."""
-    mu = max(
-        mu for plane in planes for mu in ([plane.fixed["mu"]] if "mu" in plane.fixed else plane.ys)
-    )
+    mu = max(max(plane.ys) if plane.y == "mu" else plane.fixed["mu"] for plane in planes)
+    least = least_features(three_levels(mu))
     return (
         "No panel reaches p ≥ M, which Theorem 4 states without a value for M and Theorem 5 needs "
-        f"without saying so: their proof goes through from M = {least_features(three_levels(mu)):.0e} "
-        f"on, even at μ = {mu:g}."
+        f"without saying so: their proof goes through from M = {least:.0e} on, even at μ = {mu:g}."
     )
 
 
