@@ -21,6 +21,7 @@ def main(snakemake, progress):
             repetitions=files.repetitions,
             summary=files.simulation_summary,
             versus_paper=files.versus_paper,
+            claims=files.claims,
             gaps=files.simulated_gaps,
             weights=files.simulated_weights,
             is_preview=True,

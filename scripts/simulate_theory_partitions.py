@@ -1,4 +1,4 @@
-"""Simulate k-means as relevant features are added, and compute the bound of Theorem 2."""
+"""Simulate k-means as relevant features are added, and compute the bound of Theorem 3."""
 
 from workflow_job import job
 

@@ -1,4 +1,4 @@
-"""Count how often the support is recovered over a plane of settings: Theorems 3 and 4."""
+"""Count how often the support is recovered over a plane of settings: Theorems 4 and 5."""
 
 from workflow_job import job
 

@@ -7,13 +7,14 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.metrics import rand_score
+from sklearn.metrics import adjusted_rand_score, rand_score
 
 from sparsekm.metrics import (
     classification_error_rate,
     error_clustering_rate,
     matching_error_rate,
 )
+from sparsekm.metrics.partition_metrics import chance_error_rate
 
 RATES = [classification_error_rate, error_clustering_rate, matching_error_rate]
 
@@ -179,3 +180,12 @@ def test_wrong_labels_are_refused(rate, labels_true, labels_pred, message):
 def test_cer_of_one_sample_is_refused_for_it_has_no_pair():
     with pytest.raises(ValueError, match="n_samples=1 should be >= 2"):
         classification_error_rate([0], [0])
+
+
+def test_the_rate_of_chance_is_the_mean_over_all_orders_of_the_labels():
+    truth, found = [0, 0, 0, 1, 1], [0, 1, 1, 2, 2]
+    rates = [classification_error_rate(truth, order) for order in permutations(found)]
+    assert chance_error_rate(truth, found) == pytest.approx(np.mean(rates))
+    # With it the CER becomes scikit-learn's adjusted Rand index.
+    ratio = classification_error_rate(truth, found) / chance_error_rate(truth, found)
+    assert 1 - ratio == pytest.approx(adjusted_rand_score(truth, found))

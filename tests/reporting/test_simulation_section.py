@@ -1,23 +1,24 @@
 """The simulations' part of a page, from tables made by hand."""
 
-import dataclasses
-
+import numpy as np
 import pandas as pd
 import pytest
 
 from sparsekm.figures.palette import METHOD_LOOKS
+from sparsekm.reporting.claims_view import write_value
 from sparsekm.reporting.simulation_figures import row_look
 from sparsekm.reporting.simulation_results import SimulationResult
-from sparsekm.reporting.simulation_section import (
-    render_simulation_page,
-    view_simulation,
-    write_mean,
-)
+from sparsekm.reporting.simulation_section import render_simulation_page, view_simulation
+from sparsekm.studies.paper.claim_verdicts import judge_claims
+from sparsekm.studies.paper.paper_claims import PaperClaim
+from sparsekm.studies.paper.repetition import METRICS
+from sparsekm.studies.paper.settings import select_settings
 from sparsekm.studies.paper.study_summary import summarise
-from sparsekm.studies.paper.versus_paper import compare_rows, explain_differences
+from sparsekm.studies.paper.versus_paper import compare_rows
 
 PAPER = pd.DataFrame(
     {
+        "table": 2,
         "experiment": "experiment_3",
         "setting": "p25",
         "method": ["l0", "l0", "kmeans"],
@@ -28,23 +29,18 @@ PAPER = pd.DataFrame(
 )
 
 
-def repetitions(experiment, setting, row, cer, pzw=10):
-    n = len(cer)
-    return pd.DataFrame(
-        {
-            "experiment": experiment,
-            "setting": setting,
-            "method": row,
-            "replicate": range(n),
-            "cer": cer,
-            "ecr": cer,
-            "nw": 7,
-            "pzw": pzw,
-            "pnw": 5,
-            "sparsity": 7.0,
-            "objective": 1.0,
-        }
-    )
+EXPERIMENT_3 = tuple(select_settings(["experiment_3/p25"]))
+CLAIMS = [
+    PaperClaim("a", "Text", "A is better", "order", EXPERIMENT_3, "cer", "l0", "below", "kmeans"),
+    PaperClaim("b", "Section 3.2", "Genes", "atlas"),
+]
+
+
+def repetitions(experiment, setting, row, cer, pzw=10.0, n=10):
+    """Let CER and PZW take their values in turn."""
+    keys = {"experiment": experiment, "setting": setting, "method": row, "replicate": range(n)}
+    values = {**dict.fromkeys(METRICS, 5.0), "cer": np.resize(cer, n), "pzw": np.resize(pzw, n)}
+    return pd.DataFrame({**keys, **values, "cer_chance": 0.4})
 
 
 def overview(column, values):
@@ -54,6 +50,10 @@ def overview(column, values):
 
 @pytest.fixture(scope="module")
 def result():
+    return study(10)
+
+
+def study(n):
     tables = [
         repetitions("experiment_3", "p25", "l0_alternate", [0.10, 0.14], pzw=[16, 18]),
         repetitions("experiment_3", "p25", "l0_carried", [0.2, 0.4], pzw=[9, 12]),
@@ -70,7 +70,9 @@ def result():
             for row in ("kmeans", "l0_global")
         ),
     ]
-    summary = summarise(tables)
+    ran = pd.concat(tables, ignore_index=True)
+    ran = ran[ran["replicate"] < n]
+    summary = summarise(ran)
     gap = overview(
         {"replicate": [0] * 3, "sparsity": [5.0, 20.0, 80.0]},
         {"n_selected": [5, 20, 80], "gap": [0.1, 0.3, 0.2], "se": 0.05, "chosen": [0, 1, 0]},
@@ -79,49 +81,55 @@ def result():
         {"feature": [1, 2, 3, 4], "relevant": [1, 1, 0, 0]},
         {"mean_weight": [1.0, 0.5, 0.0, 0.0], "se": 0.0, "share_kept": [1.0, 0.5, 0, 0]},
     )
-    compared = explain_differences(compare_rows(summary, PAPER))
-    return SimulationResult(
-        pd.concat(tables, ignore_index=True), summary, compared, [gap], [weights]
-    )
+    compared = compare_rows(summary, PAPER)
+    claims = judge_claims(CLAIMS, ran, PAPER, compared)
+    return SimulationResult(ran, summary, compared, claims, [gap], [weights], is_preview=n < 10)
 
 
-def test_the_page_sets_the_papers_value_below_ours_and_marks_what_is_far(result):
+def test_the_page_sets_the_papers_value_below_ours_and_marks_what_is_not_reproduced(result):
     page = render_simulation_page(view_simulation(result))
-    assert "0.120 ± 0.020<br><small><b>paper 0.3 (0.002)</b></small>" in page
-    assert "0.150 ± 0.050<br><small>paper 0.15 (0.001)</small>" in page
+    assert "0.120 ± 0.007<br><small>sd 0.021, chance 0.400</small>" in page
+    assert "<small><b>paper 0.3 (0.002)</b></small>" in page
+    assert "<small>paper 0.15 (0.001)</small>" in page
     assert 'src="http' not in page
 
 
-def test_the_floor_has_a_cer_and_no_counts(result):
+def test_the_floor_has_rates_and_no_counts(result):
     (third,) = [e for e in view_simulation(result).experiments if e.title == "Experiment 3"]
-    (table,) = third.tables
-    floor = {name.text: cells for name, *cells in table.rows}[
-        "floor: k-means, relevant features only"
-    ]
-    assert [cell.text for cell in floor] == ["0.100 ± 0.000", "–", "–"]
+    rates, counts = (
+        {name.text: cells for name, *cells in table.rows}["floor: k-means, relevant features only"]
+        for table in third.tables
+    )
+    assert [cell.text for cell in rates] == ["0.100 ± 0.000", "5.000 ± 0.000", "5.000 ± 0.000"]
+    assert [cell.text for cell in counts] == ["–", "–"]
 
 
 def test_only_main_rows_stand_in_tables_and_variants_explain(result):
     view = view_simulation(result)
     titles = [row[0].text for e in view.experiments for t in e.tables for row in t.rows]
     assert not any("carried" in title for title in titles)
-    # CER: (0.12 - 0.3) / (sqrt(2) 0.02) = -6.4 units; PZW: (17 - 10.65) / sqrt(2) = 4.5.
-    assert [row[-2].text for row in view.differences.rows] == ["−6.4", "+4.5"]
-    assert all("labels carried up the grid" in row[-1].text for row in view.differences.rows)
+    _, far = view.claims
+    # CER 0.12 against 0.3 and PZW 17 against 10.65, the means; the brackets of both CERs are small.
+    reasons = {row[0].text: row[-1].text for row in far.rows}
+    assert len(reasons) == 4
+    assert (
+        "labels carried up the grid" in reasons["Mean PZW of ℓ₀-k-means, Algorithm 1 made monotone"]
+    )
+    assert "As a variance the bracket agrees" in reasons["Standard deviation of the CER of k-means"]
 
 
-def test_differences_are_counted_from_the_table(result):
-    text = " ".join(view_simulation(result).closing)
-    assert "Of 3 comparisons with the paper's tables, 2 differ by more than 2 units" in text
-    assert "In 2 of these" in text
-    # Our deviations are 0.028 and 0.071, variances 0.0008 and 0.005: both nearer to the brackets.
-    assert "in 2 of 2 rows they are closer to our variance" in text
-
-
-def test_counts_do_not_hang_on_the_words_of_an_explanation(result):
-    reworded = result.versus_paper.assign(explanation="Another run gives that value.")
-    closing = view_simulation(dataclasses.replace(result, versus_paper=reworded)).closing
-    assert closing == view_simulation(result).closing
+def test_claims_are_counted_and_each_stands_with_its_verdict(result):
+    view = view_simulation(result)
+    text = " ".join(view.verdicts)
+    assert "Reproduced: 1 of 3 printed means, 0 of 2 standard deviations in brackets" in text
+    # The CERs differ by 0 and -0.06 in turn.
+    assert "1 of 1 statements of the text" in text
+    assert "without the data of the atlas: 1." in text
+    claims, _ = view.claims
+    assert [[cell.text for cell in row[:4]] for row in claims.rows] == [
+        ["A is better", "Text", "3: μ = 1, p = 25", "reproduced"],
+        ["Genes", "Section 3.2", "", "cannot be tested here"],
+    ]
 
 
 def test_a_method_looks_the_same_in_the_simulations_as_in_all_other_figures():
@@ -134,19 +142,16 @@ def test_a_method_looks_the_same_in_the_simulations_as_in_all_other_figures():
         assert len(pairs) == len(looks) + 2
 
 
-def test_a_preview_says_so_and_how_many_repetitions_there_are(result):
-    preview = SimulationResult(
-        result.repetitions[result.repetitions["replicate"] < 2],
-        result.summary,
-        result.versus_paper,
-        result.gaps,
-        result.weights,
-        is_preview=True,
-    )
-    text = " ".join(view_simulation(preview).sentences)
+def test_a_preview_says_so_and_flags_nothing(result):
+    preview = view_simulation(study(2))
+    text = " ".join(preview.sentences)
     assert "from 2 repetitions" in text
     assert "This is a preview" in text
     assert "preview" not in " ".join(view_simulation(result).sentences)
+    page = render_simulation_page(preview)
+    assert "paper 0.3 (0.002)" in page
+    assert "<b>paper" not in page
+    assert (preview.verdicts, preview.claims) == ([], [])
 
 
 def test_figures_are_drawn_for_experiments_1_2_and_4_the_same_each_time(result):
@@ -168,4 +173,4 @@ def test_figures_are_drawn_for_experiments_1_2_and_4_the_same_each_time(result):
     ],
 )
 def test_means_are_written_with_their_standard_error(metric, mean, se, text):
-    assert write_mean(metric, mean, se) == text
+    assert write_value(metric, mean, se) == text

@@ -85,15 +85,16 @@ def test_few_repetitions_never_take_the_place_of_many(simulated):
     assert many.startswith(few)
 
 
-def test_variants_run_where_the_paper_prints_a_number_and_explain(simulated):
+def test_variants_run_where_the_paper_prints_a_number(simulated):
     results = simulated.root / "results" / "simulation"
     names = {file.stem for file in (results / CELL).glob("*.csv")}
     assert names == {*ROWS, "l0_carried", "pca_two"}
-    compared = pd.read_csv(results / "versus_paper_every_row.csv")
-    assert {"l0_carried", "pca_two", "kmeans"} <= set(compared["row"])
-    main = pd.read_csv(results / "versus_paper.csv")
-    assert set(main["row"]) == {"kmeans", "l0_alternate"}
-    assert (main["explanation"].notna() == main["exceeds"]).all()
+    compared = pd.read_csv(results / "versus_paper.csv")
+    assert set(compared["row"]) == {"kmeans", "l0_alternate", "l0_carried", "pca_two"}
+    # Three repetitions are too few to judge: only the atlas has a verdict.
+    for study in (results, results / "preview"):
+        claims = pd.read_csv(study / "claims.csv")
+        assert set(claims["verdict"]) == {"not judged", "cannot be tested here"}
 
 
 def test_both_pages_tell_how_many_repetitions_there_were(simulated):

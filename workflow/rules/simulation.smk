@@ -52,14 +52,15 @@ use rule simulate as simulate_large with:
 
 
 rule summarise_simulation:
-    """Average the repetitions, and set them beside the paper's tables."""
+    """Average the repetitions, set them beside the paper's tables, and judge its claims."""
     input:
         tables=lambda wildcards: simulated_files(wildcards.study),
         paper=ancient(PAPER_VALUES),
+        claims=ancient(PAPER_CLAIMS),
     output:
         summary="results/{study}/summary.csv",
         versus_paper="results/{study}/versus_paper.csv",
-        every_row="results/{study}/versus_paper_every_row.csv",
+        claims="results/{study}/claims.csv",
     log:
         "logs/summarise_simulation/{study}.log",
     conda:
@@ -70,6 +71,7 @@ rule summarise_simulation:
         runtime=minutes(5),
     params:
         paper=file_digest(PAPER_VALUES),
+        claims=file_digest(PAPER_CLAIMS),
         code=lambda wildcards: code("summarise_simulation"),
     script:
         "../../scripts/summarise_simulation.py"
@@ -102,3 +104,4 @@ rule paper:
         "results/simulation/report.html",
         "results/simulation/summary.csv",
         "results/simulation/versus_paper.csv",
+        "results/simulation/claims.csv",

@@ -5,6 +5,7 @@ import csv
 SIMULATION = config["simulation"]
 STUDIES = {"simulation": SIMULATION, "simulation/preview": SIMULATION["preview"]}
 PAPER_VALUES = paper_file("simulations")
+PAPER_CLAIMS = paper_file("claims")
 
 
 def simulation_effort():
@@ -75,6 +76,7 @@ def simulation_results(study):
         "simulated_weights": files["weights"],
         "simulation_summary": f"results/{study}/summary.csv",
         "versus_paper": f"results/{study}/versus_paper.csv",
+        "claims": f"results/{study}/claims.csv",
     }
 
 

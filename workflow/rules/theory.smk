@@ -32,7 +32,7 @@ rule simulate_theory_scores:
 
 
 rule simulate_theory_partitions:
-    """Cluster by k-means as relevant features are added, and compute Theorem 2's bound."""
+    """Cluster by k-means as relevant features are added, and compute Theorem 3's bound."""
     output:
         partitions="results/theory/partition_consistency.csv",
         bounds="results/theory/partition_bound.csv",

@@ -81,7 +81,7 @@ def _weigh_into(step, scores, support, values):
 class TopFeatures(CompiledStep, NamedTuple("TopFeatures", [("bound", float)])):
     """Keep the `bound` features of largest score: l-infinity norm <= 1, l0 norm <= bound.
 
-    Theorem 1 of the paper (hard thresholding): floor(bound) weights are one, the others zero. Ties
+    Theorem 2 of the paper (hard thresholding): floor(bound) weights are one, the others zero. Ties
     go to the lowest index.
     """
 

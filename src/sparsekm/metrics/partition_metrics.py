@@ -60,6 +60,25 @@ def classification_error_rate(labels_true: ArrayLike, labels_pred: ArrayLike) ->
     return n_disagreeing / (n_samples * (n_samples - 1))
 
 
+def chance_error_rate(labels_true: ArrayLike, labels_pred: ArrayLike) -> float:
+    """Compute the mean CER of all partitions with the cluster sizes of `labels_pred`.
+
+    The adjusted Rand index is one minus the CER divided by this.
+
+    Examples
+    --------
+    >>> round(chance_error_rate(["a", "a", "b", "b"], [0, 0, 0, 1]), 6)
+    0.5
+    """
+    true_codes, pred_codes = _paired_codes(labels_true, labels_pred, min_samples=2)
+    n_samples = len(true_codes)
+    together = [
+        (_sum_of_squares(np.bincount(codes)) - n_samples) / (n_samples * (n_samples - 1))
+        for codes in (true_codes, pred_codes)
+    ]
+    return float(sum(together) - 2 * np.prod(together))
+
+
 def error_clustering_rate(labels_true: ArrayLike, labels_pred: ArrayLike) -> float:
     """Compute one minus the purity of a partition (ECR).
 

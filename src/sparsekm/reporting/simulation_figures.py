@@ -28,6 +28,7 @@ _LOOKS = {
     # The workflow's own l0; the search that is not the workflow's; and the floor.
     "l0_global": METHOD_LOOKS["l0"],
     "l0_alternate": MethodLook("", VERMILION, "X", "--"),
+    "l0_printed": MethodLook("", INK, "d", "-."),
     "relevant": MethodLook("", GREEN, "P", ":"),
 }
 _FEWEST_FOR_A_BOX = 5

@@ -1,4 +1,4 @@
-"""The simulations' part of a page: figures, tables beside the paper's values, differences."""
+"""The simulations' part of a page: figures, tables, and the paper claim by claim."""
 
 from __future__ import annotations
 
@@ -9,20 +9,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from sparsekm.reporting.claims_view import describe_claims, view_claims, write_value
 from sparsekm.reporting.figures import CaptionedFigure, caption_figure
 from sparsekm.reporting.html import render_page
 from sparsekm.reporting.simulation_figures import overview_figure, rate_figure
 from sparsekm.reporting.simulation_results import SimulationResult
-from sparsekm.reporting.simulation_text import (
-    DESIGNS,
-    METRIC_NAMES,
-    describe_brackets,
-    describe_differences,
-    introduce,
-)
+from sparsekm.reporting.simulation_text import DESIGNS, METRIC_GROUPS, METRIC_NAMES, introduce
 from sparsekm.reporting.table_view import MISSING, Cell, Column, TableView
+from sparsekm.studies.paper.claim_verdicts import NOT_REPRODUCED
 from sparsekm.studies.paper.method_rows import METHOD_ROWS
 from sparsekm.studies.paper.settings import get_setting
+from sparsekm.studies.paper.versus_paper import stand_ins
 
 
 @dataclass(frozen=True)
@@ -41,8 +38,8 @@ class SimulationView:
 
     sentences: list[str]
     experiments: list[ExperimentView]
-    differences: TableView
-    closing: list[str]
+    verdicts: list[str]
+    claims: list[TableView]
     preview: bool
 
     @property
@@ -54,12 +51,12 @@ class SimulationView:
 def view_simulation(result: SimulationResult) -> SimulationView:
     """Prepare the part: draw the figures, write the tables."""
     experiments = list(dict.fromkeys(result.summary["experiment"]))
-    far = result.versus_paper[result.versus_paper["exceeds"]]
+    verdicts = describe_claims(result.claims)
     return SimulationView(
         introduce(result),
         [_view_experiment(result, name) for name in experiments],
-        _view_differences(far),
-        [*describe_differences(result.versus_paper), *describe_brackets(result.versus_paper)],
+        verdicts,
+        view_claims(result.claims) if verdicts else [],
         result.is_preview,
     )
 
@@ -102,23 +99,22 @@ def _view_experiment(result: SimulationResult, name: str) -> ExperimentView:
 
 
 def _tables(result: SimulationResult, name: str, summary: pd.DataFrame) -> list[TableView]:
-    """Make one table per metric where there are many settings, else one for all metrics."""
+    """Make one table per metric where there are many settings, else one of rates, one of counts."""
     settings = list(dict.fromkeys(summary["setting"]))
-    metrics = ["cer", "pzw", "pnw"]
-    groups = [[metric] for metric in metrics] if len(settings) > 2 else [metrics]
+    groups = [[metric] for metric in METRIC_NAMES] if len(settings) > 2 else METRIC_GROUPS
     tables = []
     for group in groups:
         cells = [(setting, metric) for setting in settings for metric in group]
         caption = (
             f"{'; '.join(METRIC_NAMES[metric] for metric in group)}. Mean ± standard error; below "
-            "it the paper's value where it prints one, bold where the two differ by more than 2 "
-            "units."
+            "it the standard deviation over the repetitions (sd) and, where the paper prints one, "
+            "its value for the method, bold where it is not reproduced."
         )
         heads = [
             _column(name, setting, metric if len(group) > 1 else "", len(settings) > 1)
             for setting, metric in cells
         ]
-        rows = _rows(result.versus_paper, summary, cells)
+        rows = _rows(result, summary, cells)
         columns = [Column("method"), *map(Column, heads)]
         tables.append(TableView(caption, columns, rows, kind="numbers study"))
     return tables
@@ -130,75 +126,50 @@ def _column(experiment: str, setting: str, metric: str, named: bool) -> str:
 
 
 def _rows(
-    versus: pd.DataFrame, summary: pd.DataFrame, cells: Sequence[tuple[str, str]]
-) -> list[list[Cell]]:
-    ours = {(s.setting, s.metric, s.method): s for s in summary.itertuples()}
+    result: SimulationResult, summary: pd.DataFrame, cells: Sequence[tuple[str, str]]
+) -> list[list[Cell | list[Cell]]]:
     experiment = summary["experiment"].iloc[0]
-    theirs = {
-        (line.setting, line.metric, line.row): line
-        for line in versus[versus["experiment"] == experiment].itertuples()
-    }
+    ours = {(s.setting, s.metric, s.method): s for s in summary.itertuples()}
+    paper = result.versus_paper[result.versus_paper["experiment"] == experiment]
+    theirs = {(line.setting, line.metric, line.row): line for line in paper.itertuples()}
+    claims = result.claims
+    missed = claims[(claims["kind"] == "number") & (claims["verdict"] == NOT_REPRODUCED)]
+    missed = missed[missed["experiment"] == experiment]
+    far = set(zip(missed["setting"], missed["metric"], missed["method"], strict=True))
     present = set(summary["method"])
+    judged = set(stand_ins(present).values())
     rows = []
     for name, row in METHOD_ROWS.items():
         if name not in present or row.is_variant:
             continue
-        knows = row.features == "relevant"
-        written = [
-            Cell(MISSING)
-            if knows and metric != "cer"
-            else _cell(ours.get((setting, metric, name)), theirs.get((setting, metric, name)))
-            for setting, metric in cells
-        ]
-        if any(cell.text != MISSING for cell in written):
-            rows.append([Cell(row.title), *written])
+        written = []
+        for setting, metric in cells:
+            if row.features == "relevant" and metric in ("pzw", "pnw"):
+                written.append(Cell(MISSING))
+                continue
+            chance = ours.get((setting, "cer_chance", name)) if metric == "cer" else None
+            printed = theirs.get((setting, metric, name)) if name in judged else None
+            written.append(
+                _cell(
+                    ours.get((setting, metric, name)),
+                    chance,
+                    printed,
+                    far=(setting, metric, row.method) in far,
+                )
+            )
+        rows.append([Cell(row.title), *written])
     return rows
 
 
-def _cell(ours: Any, theirs: Any) -> Cell:
-    """Write our value with its standard error and, where there is one, the paper's below it."""
+def _cell(ours: Any, chance: Any, theirs: Any, *, far: bool) -> Cell | list[Cell]:
+    """Write our value, below it its spread and the CER of chance, and then the paper's value."""
     if ours is None:
         return Cell(MISSING)
-    text = write_mean(ours.metric, ours.mean, ours.se)
+    spread = [] if np.isnan(ours.sd) else [f"sd {write_value(ours.metric, ours.sd)}"]
+    if chance is not None:
+        spread.append(f"chance {write_value('cer', chance.mean)}")
+    own = Cell(write_value(ours.metric, ours.mean, ours.se), note=", ".join(spread))
     if theirs is None:
-        return Cell(text)
+        return own
     bracket = "" if np.isnan(theirs.paper_bracket) else f" ({theirs.paper_bracket:g})"
-    return Cell(text, note=f"paper {theirs.paper:g}{bracket}", note_bold=bool(theirs.exceeds))
-
-
-def write_mean(metric: str, mean: float, se: float) -> str:
-    """Write a mean with its standard error: rates to three decimals, counts to one.
-
-    Examples
-    --------
-    >>> write_mean("cer", 0.3117, 0.0123)
-    '0.312 ± 0.012'
-    """
-    digits = 3 if metric in ("cer", "ecr") else 1
-    error = "" if np.isnan(se) else f" ± {se:.{digits}f}"
-    return f"{mean:,.{digits}f}{error}"
-
-
-def _view_differences(far: pd.DataFrame) -> TableView:
-    rows = []
-    for line in far.itertuples():
-        units = f"{line.units:+.1f}".replace("-", "−").replace("inf", "∞")
-        texts = (
-            line.experiment.removeprefix("experiment_"),
-            get_setting(line.experiment, line.setting).title,
-            METHOD_ROWS[line.row].title,
-            line.metric.upper(),
-            f"{line.paper:g}",
-            write_mean(line.metric, line.mean, line.se),
-            units,
-            line.explanation,
-        )
-        rows.append([Cell(text) for text in texts])
-    caption = (
-        "Differences of more than 2 units, and what accounts for them: other runs of the same "
-        "method on the same data, in square brackets what they change"
-    )
-    columns = [Column("experiment"), Column("setting", kind="text"), Column("method", kind="text")]
-    columns += [Column(head) for head in ("measure", "paper", "ours", "units")]
-    columns.append(Column("what differs", kind="text"))
-    return TableView(caption, columns, rows, kind="numbers differences")
+    return [own, Cell("", note=f"paper {theirs.paper:g}{bracket}", note_bold=far)]

@@ -1,4 +1,4 @@
-"""Theorem 2: its constants, f by brute force and in closed form, F as its inverse."""
+"""Theorem 3: its constants, f by brute force and in closed form, F as its inverse."""
 
 import numpy as np
 import pytest

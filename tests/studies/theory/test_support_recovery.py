@@ -1,15 +1,18 @@
-"""Theorems 3 and 4: the oracle's exact probability, the conditions, and fits that recover."""
+"""Theorems 4 and 5: the oracle's exact probability, the conditions, and fits that recover."""
 
 import numpy as np
 import pytest
 
 from sparsekm.studies.theory.level_model import LevelModel, three_levels
+from sparsekm.studies.theory.partition_bound import best_impure_value
 from sparsekm.studies.theory.plane import Plane
 from sparsekm.studies.theory.recovery_diagram import FITS, simulate_recovery
 from sparsekm.studies.theory.support_recovery import (
-    conditions_of_theorem_4,
+    conditions_of_theorem_5,
+    least_features,
     oracle_recovery_probability,
     samples_for_growth,
+    tolerated_error,
 )
 
 
@@ -46,16 +49,34 @@ def test_recovery_grows_with_samples_and_level_and_falls_with_features():
 
 def test_the_conditions_are_read_as_the_theorem_states_them():
     model = three_levels(3.0)
-    assert conditions_of_theorem_4(model, 10, 400, 40) == {
+    assert conditions_of_theorem_5(model, 10, 400, 40) == {
         "features_per_sample": True,
         "relevant_features": True,
         "growth": False,
+        "least_features": False,
     }
-    assert not conditions_of_theorem_4(model, 10, 401, 40)["features_per_sample"]
-    assert not conditions_of_theorem_4(model, 10, 100, 35)["relevant_features"]
+    assert not conditions_of_theorem_5(model, 10, 401, 40)["features_per_sample"]
+    assert not conditions_of_theorem_5(model, 10, 100, 35)["relevant_features"]
     n_needed = samples_for_growth(model, 400)
-    assert conditions_of_theorem_4(model, int(n_needed) + 1, 400, 40)["growth"]
-    assert not conditions_of_theorem_4(model, int(n_needed), 400, 40)["growth"]
+    assert conditions_of_theorem_5(model, int(n_needed) + 1, 400, 40)["growth"]
+    assert not conditions_of_theorem_5(model, int(n_needed), 400, 40)["growth"]
+
+
+def test_the_tolerated_error_meets_the_proofs_inequality_exactly():
+    model = three_levels(3.0)
+    error = tolerated_error(model)
+    spent = -error * np.log(error) - (1 - error) * np.log(1 - error) + error * np.log(2)
+    assert spent == pytest.approx(6 * (1 / 257 - 1 / 258), rel=1e-6)
+    # With signals strong beyond measure any error up to one half would do.
+    assert tolerated_error(three_levels(1000.0)) == 0.5
+
+
+def test_the_least_number_of_features_takes_a_small_error_to_cost_its_nearest_levels():
+    model, error = LevelModel.of_equal_shares([2.0, -1.0, 0.5]), 0.002
+    lost = best_impure_value(model, 0.0) - best_impure_value(model, error)
+    assert lost == pytest.approx(error * 1.5**2, rel=0.02)
+    # At mu = 3 it is some 10^11, so no setting of the study meets it.
+    assert 1e10 < least_features(three_levels(3.0)) < 1e12
 
 
 def test_a_plane_lists_its_grid_and_leaves_out_what_has_no_noise():

@@ -58,6 +58,12 @@ def test_the_bounds_caption_says_where_the_theorem_is_vacuous(drawn):
     assert "factor ln K" in caption
 
 
+def test_the_condition_that_theorem_5_leaves_out_is_stated(drawn):
+    caption = drawn["recovery_conditions"][1]
+    assert "p ≥ M, which Theorem 4 states without a value for M" in caption
+    assert "even at μ = 3" in caption
+
+
 def test_a_line_marks_kappa_where_it_crosses_the_panel(drawn):
     figure = drawn["support_recovery"][0]
     # At n_relevant from 2 to 50 and mu from 0.5 to 3 kappa = 35 at mu = 3 lies in the panel.

@@ -135,7 +135,14 @@ _ROWS = [
     MethodRow("ifpca", "IF-PCA", "ifpca"),
     MethodRow("scfs", "SC-FS", "scfs"),
     MethodRow("l1", "ℓ₁-k-means", "l1", options=_ALTERNATE),
-    MethodRow("l0_alternate", "ℓ₀-k-means, Algorithm 1", "l0", options=_ALTERNATE),
+    MethodRow(
+        "l0_printed",
+        "ℓ₀-k-means, Algorithm 1 as printed",
+        "l0",
+        options=_ONE_START,
+        searcher="PrintedL0KMeans",
+    ),
+    MethodRow("l0_alternate", "ℓ₀-k-means, Algorithm 1 made monotone", "l0", options=_ALTERNATE),
     MethodRow("l0_global", "ℓ₀-k-means, global search", "l0", options={"search": "global"}),
     MethodRow("kmeans_one_start", "k-means, one start", "kmeans", "starts", {"n_init": 1}),
     MethodRow("kmeans_lloyd", "Lloyd's k-means", "kmeans", "k-means", searcher="LloydKMeans"),
@@ -161,6 +168,23 @@ _ROWS = [
     ),
     *_sparse_variants("l1"),
     *_sparse_variants("l0"),
+    MethodRow(
+        "l0_overwritten",
+        "ℓ₀, Algorithm 1 as printed, dissimilarities overwritten",
+        "l0",
+        "reading of step 2",
+        _ONE_START,
+        searcher="OverwritingL0KMeans",
+    ),
+    MethodRow(
+        "l0_printed_unscaled",
+        "ℓ₀, Algorithm 1 as printed, data not z-scored",
+        "l0",
+        "scaling",
+        _ONE_START,
+        searcher="PrintedL0KMeans",
+        standardise=False,
+    ),
 ]
 
 METHOD_ROWS = {row.name: row for row in _ROWS}

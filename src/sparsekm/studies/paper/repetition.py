@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from sklearn.metrics import adjusted_mutual_info_score, adjusted_rand_score
 
 from sparsekm.metrics.partition_metrics import (
+    chance_error_rate,
     classification_error_rate,
     error_clustering_rate,
 )
@@ -24,7 +26,10 @@ from sparsekm.studies.paper.settings import Setting
 from sparsekm.tuning.gap_search import GapSearch
 from sparsekm.tuning.grid import default_sparsities
 
-METRICS = ("cer", "ecr", "nw", "pzw", "pnw", "sparsity", "objective")
+METRICS = (
+    *("cer", "cer_chance", "ari", "ami", "ecr"),
+    *("nw", "pzw", "pnw", "sparsity", "objective", "rounds"),
+)
 """What is told of every repetition."""
 
 GAP_COLUMNS = ("sparsity", "n_selected", "gap", "se", "chosen")
@@ -54,8 +59,10 @@ class Repetition:
     Attributes
     ----------
     metrics : dict of str to float
-        A value for each of `METRICS`. The sparsity is the one that was chosen, NaN where the
-        method has none; the objective is what the method maximises, in its own units.
+        A value for each of `METRICS`. The CER of chance is what clusters of these sizes would have
+        on average if samples fell into them at random. The sparsity is the one that was chosen, NaN
+        where the method has none; the objective is what the method maximises, in its own units;
+        rounds are those of the search that ended in the fit.
     weights : ndarray of shape (n_features,)
         Of all features; those that a row does not see have weight 0.
     gap : ndarray of shape (n_sparsities, 5)
@@ -93,12 +100,16 @@ def run_repetition(
     sparsity = best.get_params().get("sparsity")
     metrics = {
         "cer": classification_error_rate(data.labels, fitted.labels_),
+        "cer_chance": chance_error_rate(data.labels, fitted.labels_),
+        "ari": adjusted_rand_score(data.labels, fitted.labels_),
+        "ami": adjusted_mutual_info_score(data.labels, fitted.labels_),
         "ecr": error_clustering_rate(data.labels, fitted.labels_),
         "nw": n_nonzero_weights(weights),
         "pzw": proper_zero_weights(data.relevant, weights),
         "pnw": proper_nonzero_weights(data.relevant, weights),
         "sparsity": np.nan if sparsity is None else sparsity,
         "objective": best.objective_,
+        "rounds": best.n_iter_,
     }
     return Repetition({name: float(metrics[name]) for name in METRICS}, weights, _gap(fitted))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -16,16 +15,14 @@ from sparsekm.studies.paper.study_tables import KEYS
 PAPER_COLUMNS = ("experiment", "setting", "method", "metric", "value", "bracket")
 
 
-def summarise(tables: Iterable[pd.DataFrame]) -> pd.DataFrame:
+def summarise(repetitions: pd.DataFrame) -> pd.DataFrame:
     """Average every metric over the repetitions of every setting and row.
 
-    The columns are `KEYS`, metric, n, mean, sd (ddof = 1) and se = sd / sqrt(n), in the order of
-    the paper's settings and the rows; sd and se are NaN for a single repetition. A metric that a
-    row does not have is left out.
+    `repetitions` are all tables of `repetition_table` together. The columns are `KEYS`, metric, n,
+    mean, sd (ddof = 1) and se = sd / sqrt(n), in the order of the paper's settings and the rows; sd
+    and se are NaN for a single repetition. A metric that a row does not have is left out.
     """
-    long = pd.concat(list(tables), ignore_index=True).melt(
-        id_vars=list(KEYS), value_vars=list(METRICS), var_name="metric"
-    )
+    long = repetitions.melt(id_vars=list(KEYS), value_vars=list(METRICS), var_name="metric")
     grouped = long.dropna(subset="value").groupby([*KEYS, "metric"])["value"]
     summary = grouped.agg(n="count", mean="mean", sd="std").reset_index()
     summary["se"] = summary["sd"] / np.sqrt(summary["n"])

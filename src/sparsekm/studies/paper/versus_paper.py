@@ -1,4 +1,4 @@
-r"""Our results against the paper's, and which variant accounts for a difference.
+r"""Our means beside the paper's printed ones, and which other runs meet a value that we miss.
 
 A difference is told in units of :math:`\sqrt 2` times our standard error: the paper's mean over as
 many repetitions has a standard error of its own, which is not printed and is taken to equal ours.
@@ -9,53 +9,48 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from sparsekm.pipeline.registry import METHODS
 from sparsekm.studies.paper.method_rows import METHOD_ROWS, MethodRow
 
+FEWEST = 10
+"""Repetitions below which nothing is judged: a standard error of fewer is too rough."""
+
 LIMIT = 2.0
-"""A larger difference, in units, is to be explained."""
+"""A run within so many units meets the paper's value."""
 
 N_NAMED = 3
 """So many runs at most are named that meet the paper's value, the nearest first."""
 
 COLUMNS = (
-    "experiment",
-    "setting",
-    "method",
-    "metric",
-    "paper",
-    "paper_bracket",
-    "row",
-    "n",
-    "mean",
-    "sd",
-    "se",
-    "difference",
-    "units",
-    "exceeds",
+    *("table", "experiment", "setting", "method", "metric", "paper", "paper_bracket"),
+    *("row", "n", "mean", "sd", "se", "difference", "units"),
 )
-_CELL = ["experiment", "setting", "method", "metric"]
+CELL = ["experiment", "setting", "method", "metric"]
 
 
 def compare_rows(summary: pd.DataFrame, paper: pd.DataFrame) -> pd.DataFrame:
     """Set every row of a summary beside the paper's value for the method that it runs.
 
-    The columns are `COLUMNS`. Units are NaN where there is no standard error, and infinite where it
-    is 0 and the values differ. The floor row, which knows the relevant features, is compared with
-    nothing.
+    The columns are `COLUMNS`. Units are NaN for fewer than `FEWEST` repetitions, and infinite where
+    the standard error is 0 and the values differ. Left out is what could not differ, the numbers of
+    features that a method keeps which drops none, and the floor row, which knows the relevant ones.
     """
     compared = [name for name, row in METHOD_ROWS.items() if row.features == "all"]
     ours = summary[summary["method"].isin(compared)].rename(columns={"method": "row"})
     ours = ours.assign(method=ours["row"].map(lambda name: METHOD_ROWS[name].method))
-    both = ours.merge(
-        paper.rename(columns={"value": "paper", "bracket": "paper_bracket"}), on=_CELL
-    )
+    theirs = paper.rename(columns={"value": "paper", "bracket": "paper_bracket"})
+    both = ours.merge(theirs[_could_differ(theirs)], on=CELL)
     both["difference"] = both["mean"] - both["paper"]
     both["units"] = [
-        difference_in_units(difference, se)
-        for difference, se in zip(both["difference"], both["se"], strict=True)
+        difference_in_units(difference, se) if n >= FEWEST else np.nan
+        for difference, se, n in zip(both["difference"], both["se"], both["n"], strict=True)
     ]
-    both["exceeds"] = both["units"].abs() > LIMIT
     return both[list(COLUMNS)]
+
+
+def _could_differ(paper: pd.DataFrame) -> pd.Series:
+    drops_none = paper["method"].map(lambda method: METHODS[method].tuning == "none")
+    return (paper["metric"] == "cer") | ~drops_none
 
 
 def difference_in_units(difference: float, se: float) -> float:
@@ -75,41 +70,26 @@ def difference_in_units(difference: float, se: float) -> float:
     return float(difference / (np.sqrt(2.0) * se))
 
 
-def explain_differences(comparison: pd.DataFrame) -> pd.DataFrame:
-    """Say of every main row that differs by more than `LIMIT` which other runs do not.
+def stand_ins(rows: set[str]) -> dict[str, str]:
+    """Name, of the main rows that ran, the one that stands for each of the paper's methods.
 
-    The main rows of what `compare_rows` made get two columns from the other rows of the same
-    method, setting and metric alone: explanation, empty where nothing is to be explained, and
-    n_meeting, how many other runs meet the paper's value.
+    It is the first in the order of the tables: of l0-k-means Algorithm 1 as it is printed.
     """
-    main = comparison["row"].map(lambda name: not METHOD_ROWS[name].is_variant)
-    cells = dict(tuple(comparison.groupby(_CELL, sort=False)))
-    explained = comparison[main].reset_index(drop=True)
-    others = [
-        _order_others(line, cells[tuple(getattr(line, key) for key in _CELL)])
-        for line in explained.itertuples()
-    ]
-    explained["n_meeting"] = [int((~runs["exceeds"]).sum()) for runs in others]
-    explained["explanation"] = [
-        _explain(line, runs) for line, runs in zip(explained.itertuples(), others, strict=True)
-    ]
-    return explained
+    found: dict[str, str] = {}
+    for name, row in METHOD_ROWS.items():
+        if name in rows and not row.is_variant and row.features == "all":
+            found.setdefault(row.method, name)
+    return found
 
 
-def _order_others(line, cell: pd.DataFrame) -> pd.DataFrame:
-    """Give the other runs that can be judged, those nearest to the paper's value first."""
-    others = cell[(cell["row"] != line.row) & cell["units"].notna()]
-    distances = others.assign(units=others["units"].abs(), difference=others["difference"].abs())
-    # Where nothing varies every difference is infinite in units.
-    return others.loc[distances.sort_values(["units", "difference"], kind="stable").index]
+def explain_difference(line, comparison: pd.DataFrame) -> str:
+    """Say which other runs of the same method on the same data meet the paper's value.
 
-
-def _explain(line, others: pd.DataFrame) -> str:
-    if np.isnan(line.units):
-        return "too few repetitions to judge"
-    if not line.exceeds:
-        return ""
-    within = others[~others["exceeds"]]
+    `line` is a row of what `compare_rows` made, as `itertuples` gives it.
+    """
+    cell = comparison[(comparison[CELL] == [getattr(line, key) for key in CELL]).all(axis=1)]
+    others = _order_others(line, cell)
+    within = others[others["units"].abs() <= LIMIT]
     same = _say_that_nothing_varies(line, others)
     if len(within):
         named = within.head(N_NAMED)
@@ -123,6 +103,14 @@ def _explain(line, others: pd.DataFrame) -> str:
             f"{_describe(METHOD_ROWS[nearest.row], nearest)}"
         )
     return f"{same}no other run of this method to compare with"
+
+
+def _order_others(line, cell: pd.DataFrame) -> pd.DataFrame:
+    """Give the other runs that can be judged, those nearest to the paper's value first."""
+    others = cell[(cell["row"] != line.row) & cell["units"].notna()]
+    distances = others.assign(units=others["units"].abs(), difference=others["difference"].abs())
+    # Where nothing varies every difference is infinite in units.
+    return others.loc[distances.sort_values(["units", "difference"], kind="stable").index]
 
 
 def _say_that_nothing_varies(line, others: pd.DataFrame) -> str:

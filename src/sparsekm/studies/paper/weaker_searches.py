@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sparsekm.cluster.alternation import alternate, weigh_partition
+from sparsekm.cluster.alternation import Fit, alternate, weigh_partition
 from sparsekm.cluster.estimators import KMeans, L0KMeans, L1KMeans
 from sparsekm.cluster.kmeans.seeding import nearest_seeds
 from sparsekm.cluster.partition_step import ROUGH_SWEEPS, KMeansPartition
@@ -70,6 +70,30 @@ def _weighted_rows(X, weights):
     return np.ascontiguousarray(X.columns[support].T * np.sqrt(weights[support]), np.float64)
 
 
+def run_as_printed(X, partition, weight_step, rng, *, max_iter, tol, overwrite=False) -> Fit:
+    """Run the paper's Algorithm 1 word for word, with `partition.start` for "standard k-means".
+
+    Every round finds its clusters afresh, under dissimilarities w_j d, and forgets the last ones;
+    the objective may fall. Step 2 reads "transform d <- w_j d", of the data's own dissimilarities,
+    as in step iii of the paper's framework. With `overwrite` it transforms what the last round
+    left: then a feature that was dropped once never returns.
+
+    The paper has no limit of the rounds: `max_iter` is ours, and the last clusters are kept.
+    """
+    weights = np.full(X.n_features, 1.0 / np.sqrt(X.n_features))
+    scale = np.ones(X.n_features)
+    n_iter, settled = 0, False
+    while not settled and n_iter < max_iter:
+        n_iter, old = n_iter + 1, weights
+        if overwrite:
+            scale = scale * old
+        labels = partition.start(X, scale if overwrite else old, rng)
+        scores = partition.scores(X, labels)
+        weights = weight_step.weigh(scale * scores)
+        settled = np.abs(weights - old).sum() < tol * old.sum()
+    return Fit(labels, weights, scores, float(weights @ scores), n_iter)
+
+
 class _WithLloyd:
     """Replace the partition step of an estimator by Lloyd's iteration."""
 
@@ -120,6 +144,37 @@ class _Unshared:
         return fits, np.array([fit.objective for fit in fits])
 
 
+class _AsPrinted(_WithLloyd):
+    """Fit every sparsity of a path by Algorithm 1 as it is printed, and by nothing else.
+
+    The paper does not say how often it is started: of `n_init` runs the best is kept.
+    """
+
+    _overwrites = False
+
+    def _fit_path(
+        self, matrix, partition, weight_steps, search, progress=None, objectives_only=False
+    ):
+        effort, seeds = self._effort(), seed_sequence(self.random_state)
+        fits = []
+        for weight_step in weight_steps:
+            rng = np.random.default_rng(seeds)
+            runs = [
+                run_as_printed(
+                    matrix,
+                    partition,
+                    weight_step,
+                    rng,
+                    max_iter=effort.max_iter,
+                    tol=effort.tol,
+                    overwrite=self._overwrites,
+                )
+                for _ in range(effort.n_init)
+            ]
+            fits.append(max(runs, key=lambda run: run.objective))
+        return fits, np.array([fit.objective for fit in fits])
+
+
 class LloydKMeans(_WithLloyd, KMeans):
     """k-means by Lloyd's iteration from k-means++ starts; parameters as in `KMeans`."""
 
@@ -150,3 +205,13 @@ class LloydL0KMeans(_WithLloyd, UnsharedL0KMeans):
 
 class LloydL1KMeans(_WithLloyd, UnsharedL1KMeans):
     """`UnsharedL1KMeans` with Lloyd's iteration."""
+
+
+class PrintedL0KMeans(_AsPrinted, L0KMeans):
+    """l0-k-means by Algorithm 1 as it is printed; parameters as in `L0KMeans`."""
+
+
+class OverwritingL0KMeans(PrintedL0KMeans):
+    """`PrintedL0KMeans` whose dissimilarities are overwritten from round to round."""
+
+    _overwrites = True

@@ -1,4 +1,4 @@
-"""Theorem 2 drawn: the error clustering rate of k-means beside its bound."""
+"""Theorem 3 drawn: the error clustering rate of k-means beside its bound."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def bound_caption(partitions: pd.DataFrame, bounds: pd.DataFrame, p_star_of_pape
     )
     exceedance = bounds["exceedance"].iloc[0]
     return (
-        f"Theorem 2. Error clustering rate (one minus purity) of k-means, the best of 10 starts, "
+        f"Theorem 3. Error clustering rate (one minus purity) of k-means, the best of 10 starts, "
         f"against the number p* of relevant features: {n_samples} samples, three equal clusters at "
         f"levels μ, −μ and 0, p = {ratio:g} p* (p ≤ p* n holds). Markers: mean over "
         f"{partitions['repetitions'].iloc[0]} data sets, bars two standard errors. Dashed: the "

@@ -49,7 +49,7 @@ class LevelModel:
 
     @property
     def stated_kappa(self) -> float:
-        r"""Give the least :math:`p^*` of Theorem 2 as it is stated.
+        r"""Give the least :math:`p^*` of Theorem 3 as it is stated.
 
         .. math:: 128 (K + \sum_k \pi_k \mu_k^2)
                   / (\sum_k \pi_k \mu_k^2 - (\sum_k \pi_k \mu_k)^2)^2
@@ -58,7 +58,7 @@ class LevelModel:
 
     @property
     def kappa(self) -> float:
-        r"""Give the least :math:`p^*` that the proof of Theorem 2 needs: :math:`\ln K` times more.
+        r"""Give the least :math:`p^*` that the proof of Theorem 3 needs: :math:`\ln K` times more.
 
         The statement leaves the factor out; the proof's last display carries it.
         """
@@ -66,7 +66,7 @@ class LevelModel:
 
     @property
     def rho(self) -> float:
-        r"""Give the rate of Theorems 3 and 4, :math:`\sum_k \pi_k \mu_k^2 / 258`."""
+        r"""Give the rate of Theorems 4 and 5, :math:`\sum_k \pi_k \mu_k^2 / 258`."""
         return self.second_moment / 258
 
 

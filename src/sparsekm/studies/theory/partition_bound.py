@@ -1,4 +1,4 @@
-r"""Theorem 2: the bound on the error clustering rate of the best partition.
+r"""Theorem 3: the bound on the error clustering rate of the best partition.
 
 With :math:`p \le p^* n` and :math:`p^* \ge \kappa`, the partition of largest between-cluster sum of
 squares has ECR at least :math:`F(p^*)` with probability at most :math:`2 K^{-n}`. The proof defines
@@ -113,7 +113,7 @@ def _extreme_shares(program, slopes):
     costs = np.concatenate([-slopes.ravel(), np.zeros(count)])
     result = linprog(costs, **program)
     if result.status != 0:
-        raise RuntimeError(f"The linear program of Theorem 2 failed: {result.message}")
+        raise RuntimeError(f"The linear program of Theorem 3 failed: {result.message}")
     return np.maximum(result.x[: count**2], 0).reshape(count, count)
 
 

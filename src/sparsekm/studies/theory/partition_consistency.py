@@ -1,4 +1,4 @@
-"""Theorem 2 observed: the error clustering rate of k-means as relevant features are added."""
+"""Theorem 3 observed: the error clustering rate of k-means as relevant features are added."""
 
 from __future__ import annotations
 

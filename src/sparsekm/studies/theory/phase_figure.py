@@ -1,4 +1,4 @@
-"""Theorems 3 and 4 drawn: how often the support is recovered, over two planes of settings."""
+"""Theorems 4 and 5 drawn: how often the support is recovered, over two planes of settings."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from sparsekm.studies.theory.support_recovery import oracle_recovery_probability
 _SHADES = LinearSegmentedColormap.from_list("recovery", ["#FFFFFF", "#9CC8E5", BLUE, "#00304F"])
 FIT_TITLES = {
     "oracle": "true labels, top $p^*$",
-    "kmeans": "k-means, top $p^*$ (Thm 3)",
-    "alternate": "Algorithm 1 (Thm 4)",
-    "global": "global search (Thm 4)",
+    "kmeans": "k-means, top $p^*$ (Thm 4)",
+    "alternate": "Algorithm 1 (Thm 5)",
+    "global": "global search (Thm 5)",
 }
 _NOUNS = {
     "n_samples": "samples",
@@ -129,7 +129,7 @@ def _oracle(plane: Plane, x: float, y: float) -> float:
 
 
 def _draw_conditions(axes: Axes, plane: Plane, *, label: bool = False) -> None:
-    """Draw where each condition of Theorem 4 begins to hold, as far as it lies in the panel."""
+    """Draw where each condition of Theorem 5 begins to hold, as far as it lies in the panel."""
     left, right = axes.get_xlim()
     low, high = axes.get_ylim()
     for name, style, xs, ys in _condition_lines(plane, (left, right), (low, high)):

@@ -1,4 +1,4 @@
-"""Theorems 3 and 4 observed: how often fits recover the support, over a grid of settings."""
+"""Theorems 4 and 5 observed: how often fits recover the support, over a grid of settings."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sparsekm.simulation.gaussian_clusters import SimulatedData
 from sparsekm.simulation.replicate_seed import replicate_seed
 from sparsekm.studies.theory.level_model import draw_three_levels, three_levels
 from sparsekm.studies.theory.support_recovery import (
-    conditions_of_theorem_4,
+    conditions_of_theorem_5,
     oracle_recovery_probability,
 )
 
@@ -43,8 +43,8 @@ def _score_by_l0(search):
 # What is fitted, always with K = 3 and, where it is asked for, s = p*.
 FITS: dict[str, Callable] = {
     "oracle": _score_by_truth,  # the labels are known
-    "kmeans": _score_by_kmeans,  # Theorem 3: the best partition on all features
-    "alternate": _score_by_l0("alternate"),  # Theorem 4: the paper's Algorithm 1, restarted
+    "kmeans": _score_by_kmeans,  # Theorem 4: the best partition on all features
+    "alternate": _score_by_l0("alternate"),  # Theorem 5: the paper's Algorithm 1, restarted
     "global": _score_by_l0("global"),  # the optimum that Algorithm 1 seeks
 }
 
@@ -64,7 +64,7 @@ def simulate_recovery(
 
     There is a row per setting and fit: the setting, fit, recovered (the share), standard_error,
     repetitions, exact (the oracle's probability, NaN for other fits), and whether each condition of
-    Theorem 4 holds.
+    Theorem 5 holds.
     """
     settings = list(settings)
     rows = []
@@ -84,7 +84,7 @@ def simulate_recovery(
                     "standard_error": np.sqrt(share * (1 - share) / repetitions),
                     "repetitions": repetitions,
                     "exact": exact,
-                    **conditions_of_theorem_4(model, *sizes),
+                    **conditions_of_theorem_5(model, *sizes),
                 }
             )
         if progress is not None:

@@ -1,0 +1,125 @@
+"""The verdicts on the paper's claims as tables and sentences of the simulations' page."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from sparsekm.reporting.table_view import MISSING, Cell, Column, TableView
+from sparsekm.studies.paper.claim_verdicts import (
+    CANNOT_BE_TESTED,
+    DIFFERENCE_KINDS,
+    NOT_REPRODUCED,
+    REPRODUCED,
+)
+from sparsekm.studies.paper.settings import get_setting
+
+_PRINTED = ("number", "spread")
+
+
+def write_value(metric: str, value: float, se: float = np.nan) -> str:
+    """Write a value with its standard error, if any: rates to three decimals, counts to one.
+
+    Examples
+    --------
+    >>> write_value("cer", 0.3117, 0.0123)
+    '0.312 ± 0.012'
+    """
+    if np.isnan(value):
+        return MISSING
+    digits = 3 if metric in ("cer", "cer_chance", "ari", "ami", "ecr") else 1
+    error = "" if np.isnan(se) else f" ± {se:.{digits}f}"
+    return f"{value:,.{digits}f}{error}".replace("-", "−")
+
+
+def view_claims(claims: pd.DataFrame) -> list[TableView]:
+    """Write a table of the text's claims, and one of the printed numbers that differ."""
+    printed = claims["kind"].isin(_PRINTED)
+    missed = claims[printed & (claims["verdict"] == NOT_REPRODUCED)]
+    told = [
+        row
+        for _, lines in claims[~printed].groupby("claim", sort=False)
+        for row in _view_claim(lines)
+    ]
+    far = [
+        [Cell(line.statement), Cell(line.where), _setting(line), *_numbers(line)]
+        for line in missed.itertuples()
+    ]
+    return [
+        TableView(
+            "The claims of the text, in every setting that they speak of. Ours is a mean ± "
+            "standard error; where one method is said to be below another, it is the mean "
+            "difference over the same data sets. Theirs is the paper's own number, if any",
+            _columns("claim", "where", "setting", "verdict"),
+            told,
+            kind="numbers differences",
+        ),
+        TableView(
+            "The paper's printed numbers that are not reproduced, with the other runs of the same "
+            "method on the same data that meet them; in square brackets what these change",
+            _columns("printed", "where", "setting"),
+            far,
+            kind="numbers differences",
+        ),
+    ]
+
+
+def _columns(*texts: str) -> list[Column]:
+    return [
+        *(Column(head, kind="text") for head in texts),
+        *map(Column, ("theirs", "ours", "p")),
+        Column("reason", kind="text"),
+    ]
+
+
+def describe_claims(claims: pd.DataFrame) -> list[str]:
+    """Say how many claims are reproduced, counting only comparisons that could fail."""
+    tested = claims[claims["p_value"].notna()]
+    if tested.empty:
+        return []
+    parts = []
+    for noun, lines in (
+        ("printed means", tested[tested["kind"] == "number"]),
+        ("standard deviations in brackets", tested[tested["kind"] == "spread"]),
+        ("statements of the text", tested[~tested["kind"].isin(_PRINTED)]),
+    ):
+        parts.append(f"{int((lines['verdict'] == REPRODUCED).sum())} of {len(lines)} {noun}")
+    untested = int((claims["verdict"] == CANNOT_BE_TESTED).sum())
+    n_against = int(tested["kind"].isin(DIFFERENCE_KINDS).sum())
+    return [
+        f"Reproduced: {', '.join(parts)} (counted in every setting that they speak of). Not to be "
+        f"tested without the data of the atlas: {untested}.",
+        "Numbers of features that a method keeps which drops none are not counted: they could not "
+        f"differ. The {n_against} tests for differences are held to an error of 5 % as a whole "
+        f"(Holm), and so are the {len(tested) - n_against} tests for orders. The paper's means "
+        "have errors of their own, taken to equal ours. No setting was tuned to match.",
+    ]
+
+
+def _view_claim(lines: pd.DataFrame) -> list[list[Cell]]:
+    """Write a line per setting; the claim stands in the first alone."""
+    rows = []
+    for place, line in enumerate(lines.itertuples()):
+        told = ("", "") if place else (line.statement, line.where)
+        rows.append([*map(Cell, told), _setting(line), Cell(line.verdict), *_numbers(line)])
+    return rows
+
+
+def _setting(line) -> Cell:
+    if pd.isna(line.setting) or not line.setting:
+        return Cell("")
+    number = line.experiment.removeprefix("experiment_")
+    return Cell(f"{number}: {get_setting(line.experiment, line.setting).title}")
+
+
+def _numbers(line) -> list[Cell]:
+    """Write theirs, ours, the p-value and the reason."""
+    if np.isnan(line.p_value):
+        chance = MISSING
+    else:
+        chance = f"{line.p_value:.2g}" if line.p_value >= 1e-4 else "< 0.0001"
+    # A bracket as it is printed: it may have fewer digits than its kind of value.
+    small = line.kind == "spread"
+    theirs = f"{line.theirs:g}" if small else write_value(line.metric, line.theirs)
+    ours = write_value(line.metric, line.ours, line.se)
+    return [Cell(text) for text in (theirs, ours, chance, line.reason)]
