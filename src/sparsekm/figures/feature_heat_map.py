@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from sparsekm.figures.style import figure_style, new_figure
 
-MOST_FEATURES = 60
+MOST_FEATURES = 40
 _MOST_OF_A_CLUSTER = 8
 _LEAST_LIMIT = 0.5
 
@@ -63,7 +63,9 @@ def feature_heat_map(
         width = 1.6 + 0.06 * longest[0] + 0.125 * len(features)
         figure = new_figure(max(width, 3.6), 0.7 + 0.055 * longest[1] + 0.17 * len(clusters))
         axes = figure.subplots()
-        image = axes.imshow(values, cmap="RdBu_r", vmin=-limit, vmax=limit, aspect="auto")
+        # One pixel for each value: small files, and sharp at any size.
+        look = {"cmap": "RdBu_r", "aspect": "auto", "interpolation": "none"}
+        image = axes.imshow(values, vmin=-limit, vmax=limit, **look)
         axes.set_yticks(range(len(clusters)), clusters)
         axes.set_xticks(range(len(features)), features, rotation=90, fontsize=6.5)
         axes.tick_params(length=0)
