@@ -1,7 +1,7 @@
 """Colours and markers, and how each method appears: its title, colour, marker and line style.
 
 Colours are those of Okabe and Ito (but their yellow, which is faint on white) and, for methods,
-two dark ones of Tol, told apart by readers with any of the common colour-vision deficiencies;
+three others of Tol, told apart by readers with any of the common colour-vision deficiencies;
 methods also differ in marker and line style, so that grey print loses nothing. Nothing that
 computes imports this: a new title or colour reruns no clustering.
 
@@ -23,7 +23,7 @@ ORANGE, SKY, GREEN, BLUE, VERMILION, PURPLE = (
     "#D55E00",
     "#CC79A7",
 )
-BLACK, INDIGO, WINE = "#000000", "#332288", "#661100"
+BLACK, INDIGO, PLUM, WINE = "#000000", "#332288", "#AA4499", "#661100"
 GREY = "#555555"
 DROPPED = "#B4B4B4"
 INK = "#222222"

@@ -15,6 +15,7 @@ from sparsekm.figures.palette import (
     GREEN,
     INK,
     METHOD_LOOKS,
+    PLUM,
     VERMILION,
     MethodLook,
     method_look,
@@ -28,7 +29,7 @@ _LOOKS = {
     # The workflow's own l0; the search that is not the workflow's; and the floor.
     "l0_global": METHOD_LOOKS["l0"],
     "l0_alternate": MethodLook("", VERMILION, "X", "--"),
-    "l0_printed": MethodLook("", INK, "d", "-."),
+    "l0_printed": MethodLook("", PLUM, "d", "-."),
     "relevant": MethodLook("", GREEN, "P", ":"),
 }
 _FEWEST_FOR_A_BOX = 5
