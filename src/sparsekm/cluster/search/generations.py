@@ -30,8 +30,6 @@ START_SHARE = 0.15
 GENERATIONS = 20
 # Partitions kept at every sparsity.
 CAPACITY = 10
-# The share of samples that a child has relabelled at random.
-MUTATION = 0.05
 # The share of children that start afresh on other features, in place of being crossed.
 RESTARTED = 0.3
 # A gain must be more than rounding.
@@ -141,7 +139,7 @@ class Search:
         for child, place, other in zip(children, places, others, strict=True):
             mother, father = self.pools[place].draw(self.rng), self.pools[other].draw(self.rng)
             draws = self.rng.random(len(child) + self.n_clusters)
-            cross(mother, father, self.n_clusters, MUTATION, draws, child)
+            cross(mother, father, self.n_clusters, draws, child)
         chosen = np.flatnonzero(self.rng.random(len(places)) < RESTARTED)
         for child in chosen:
             children[child] = self.pools[others[child]].draw(self.rng)
