@@ -73,7 +73,7 @@ class Search:
         self._offered: dict[tuple[int, int], bytes] = {}
 
     def start(self) -> None:
-        """Climb from k-means++ on few features, and offer the ends along the path."""
+        """Climb from k-means++ seeds, and offer the ends along the path."""
         starts = self.climber.draw_starts(max(2, round(START_SHARE * self.n_climbs)), self.rng)
         # Spread over the path; where they are fewer than sparsities, evenly.
         places = np.arange(len(starts)) * max(1, self.n_places // len(starts)) % self.n_places

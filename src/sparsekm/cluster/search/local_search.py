@@ -13,7 +13,7 @@ import numpy as np
 from sparsekm.cluster.alternation import Fit, alternate, weigh_partition, weigh_scores
 from sparsekm.cluster.kmeans.climb import climb
 from sparsekm.cluster.kmeans.restart import restart
-from sparsekm.cluster.kmeans.seeding import seed_by_neighbourhoods
+from sparsekm.cluster.kmeans.seeding import nearest_seeds
 from sparsekm.cluster.matrices.embedding import embed_samples
 from sparsekm.cluster.matrices.matrix import CentredMatrix
 from sparsekm.cluster.matrices.scatter import Matrix
@@ -23,8 +23,6 @@ from sparsekm.cluster.search.pool import partition_key
 from sparsekm.cluster.weight_step import CompiledStep, TopFeatures, WeightStep
 from sparsekm.runtime.threads import run_in_slices
 
-# A start is k-means++ on this many features, those most correlated with one of them.
-NEIGHBOURHOOD = 15
 # A round of a climb that gains no more than this share of the objective is the last.
 CLIMB_GAIN = 3e-4
 # Clusters that merge and split must gain this share of the objective to do so again.
@@ -60,15 +58,12 @@ class ExchangeClimb:
         ]
 
     def draw_starts(self, n_starts: int, rng: np.random.Generator) -> np.ndarray:
-        """Return partitions by k-means++ on the features most correlated with one of them."""
+        """Return partitions by k-means++ on all features."""
         n_clusters = self.partition.n_clusters
-        features = rng.integers(self.rows.shape[1], size=n_starts)
         draws = rng.random((n_starts, n_clusters))
         starts = np.empty((n_starts, len(self.rows)), np.int32)
-        run_in_slices(
-            lambda first, last: seed_by_neighbourhoods(
-                self.rows, features, NEIGHBOURHOOD, n_clusters, draws, first, last, starts
-            ),
+        _take_turns(
+            lambda b: nearest_seeds(self.rows, n_clusters, draws[b], starts[b]),
             n_starts,
             self.partition.n_threads,
         )
