@@ -17,16 +17,11 @@ from sparsekm.cluster.kmeans.seeding import nearest_seeds
 from sparsekm.cluster.matrices.embedding import embed_samples
 from sparsekm.cluster.matrices.matrix import CentredMatrix
 from sparsekm.cluster.matrices.scatter import Matrix
-from sparsekm.cluster.partition_step import KMeansPartition
+from sparsekm.cluster.partition_step import SMALL_GAIN, KMeansPartition
 from sparsekm.cluster.search.crossover import canonical_labels
 from sparsekm.cluster.search.pool import partition_key
 from sparsekm.cluster.weight_step import CompiledStep, TopFeatures, WeightStep
 from sparsekm.runtime.threads import run_in_slices
-
-# A round of a climb that gains no more than this share of the objective is the last.
-CLIMB_GAIN = 3e-4
-# Clusters that merge and split must gain this share of the objective to do so again.
-REGROUPING_GAIN = 1e-3
 
 
 class ExchangeClimb:
@@ -84,9 +79,7 @@ class ExchangeClimb:
         n_clusters, min_size = self.partition.n_clusters, self.partition.min_size
 
         def work(rows, weight_step, labels, b) -> None:
-            objectives[b] = climb(
-                rows, labels, n_clusters, weight_step, min_size, CLIMB_GAIN, REGROUPING_GAIN
-            )
+            objectives[b] = climb(rows, labels, n_clusters, weight_step, min_size, SMALL_GAIN)
 
         return self._each(work, starts, places), objectives
 
@@ -163,7 +156,7 @@ class BatchClimb:
             self.X.n_features,
             start=start,
             restart=False,
-            gain=CLIMB_GAIN,
+            gain=SMALL_GAIN,
         )
 
 
