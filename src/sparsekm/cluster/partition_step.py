@@ -13,7 +13,7 @@ import numpy as np
 
 from sparsekm.cluster.kmeans.assignment import WeightedFeatures, nearest_centers
 from sparsekm.cluster.kmeans.batch_exchange import exchange_in_batches, fill_clusters
-from sparsekm.cluster.kmeans.exchange import exchange_until_stable, pack
+from sparsekm.cluster.kmeans.exchange import FEW_SWEEPS, exchange_until_stable, pack
 from sparsekm.cluster.kmeans.seeding import nearest_seeds
 from sparsekm.cluster.matrices.matrix import CentredMatrix
 from sparsekm.cluster.matrices.scatter import Matrix, cluster_sizes, feature_scores, matrix_sums
@@ -23,13 +23,10 @@ from sparsekm.cluster.search.crossover import canonical_labels
 EXCHANGE_LIMIT = 1000
 SEEDING_SAMPLE = 2048
 SEEDING_PER_CLUSTER = 2
-# Sweeps, one sample at a time, that spread a sample of the data over the clusters.
-SEEDING_SWEEPS = 4
-# Sweeps of one refinement: a bound that data do not reach, and one for searches on the way.
+# Sweeps of one refinement: a bound that data do not reach.
 MAX_SWEEPS = 10_000
-ROUGH_SWEEPS = 300
-# A round of a search that gains no more than this share of the objective is the last.
-SMALL_GAIN = 1e-4
+# In a search, what gains no more than this share of the objective is not tried again.
+SMALL_GAIN = 3e-4
 
 
 class PartitionStep(Protocol):
@@ -68,8 +65,7 @@ class KMeansPartition:
     tol : float
         Smallest gain of a sweep, as a share of the objective, worth another one.
     roughness : float
-        The same for batches alone, where a search is on the way and need not go to the end: then
-        there are `ROUGH_SWEEPS` of them at most.
+        The same for batches alone, where a search is on the way and need not go to the end.
     n_threads : int
     """
 
@@ -114,7 +110,7 @@ class KMeansPartition:
         labels = np.zeros(X.n_samples, np.int32)
         packed = np.ascontiguousarray(packed)
         nearest_seeds(packed, self.n_clusters, draws, labels)
-        exchange_until_stable(packed, labels, self.n_clusters, 1, SEEDING_SWEEPS, 0.0)
+        exchange_until_stable(packed, labels, self.n_clusters, 1, FEW_SWEEPS, 0.0)
         return labels
 
     def refine(self, X: Matrix, weights: np.ndarray, labels: np.ndarray) -> np.ndarray:
@@ -127,14 +123,13 @@ class KMeansPartition:
         """Run k-means as `refine` does; return the labels and the number of sweeps."""
         features = WeightedFeatures.from_dense(weights)
         if X.n_samples > EXCHANGE_LIMIT:
-            rough = self.roughness > 0
             labels, sweeps = exchange_in_batches(
                 X,
                 features,
                 labels,
                 self.n_clusters,
                 min_size=self.min_size,
-                max_sweeps=min(self.max_iter, ROUGH_SWEEPS) if rough else self.max_iter,
+                max_sweeps=self.max_iter,
                 tol=max(self.tol, self.roughness),
                 n_threads=self.n_threads,
             )

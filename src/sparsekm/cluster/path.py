@@ -20,7 +20,7 @@ from sparsekm.cluster.alternation import (
 )
 from sparsekm.cluster.matrices.scatter import Matrix
 from sparsekm.cluster.partition_step import KMeansPartition, draw_samples
-from sparsekm.cluster.search.generations import Search
+from sparsekm.cluster.search.generations import CAPACITY, Search
 from sparsekm.cluster.search.local_search import BatchClimb, ExchangeClimb
 from sparsekm.cluster.search.partition_sharing import best_fit, share_partitions
 from sparsekm.cluster.search.restarts import restart_everywhere
@@ -29,10 +29,8 @@ from sparsekm.cluster.weight_step import WeightStep
 
 Progress = Callable[[int, int], None]
 
-# Of many samples, so many times the smallest sample are searched before all are, going on from so
-# many partitions of every pool.
+# Of many samples, so many times the smallest sample are searched before all are.
 GROWTH = 2
-HANDED_ON = 3
 
 
 @dataclass(frozen=True)
@@ -152,7 +150,7 @@ def _search(X, partition, weight_steps, effort, seeds, labels, progress, objecti
         first, handed_on = search is None, []
         if not first:
             # Climbing from several costs most on all samples.
-            ranks = range(1 if larger is X else HANDED_ON)
+            ranks = range(1 if larger is X else CAPACITY)
             handed_on = [
                 _extend_pools(search, sample, larger, step, len(weight_steps), rank)
                 for rank in ranks

@@ -15,7 +15,7 @@ from sparsekm.runtime.compiled import compiled
 
 
 @compiled
-def climb(rows, labels, n_clusters, weight_step, min_size, gain, regrouping_gain):
+def climb(rows, labels, n_clusters, weight_step, min_size, gain):
     """Improve `labels` in place; return the objective.
 
     Parameters
@@ -27,9 +27,8 @@ def climb(rows, labels, n_clusters, weight_step, min_size, gain, regrouping_gain
     n_clusters, min_size : int
     weight_step : CompiledStep
     gain : float
-        Share of the objective that a round must gain for another sweep.
-    regrouping_gain : float
-        Share that must have been gained since clusters merged and split for them to do so again.
+        Share of the objective that a round must gain for another sweep, that must have been gained
+        since clusters merged and split for them to do so again, and that each such move must gain.
     """
     n, p = rows.shape
     scores = np.empty(p)
@@ -48,7 +47,7 @@ def climb(rows, labels, n_clusters, weight_step, min_size, gain, regrouping_gain
         size = weight_step.weigh_into(scores, support, values)
         objective = weighted_sum(scores, support[:size], values[:size])
         settled = objective <= before_round * (1.0 + gain)
-        due = objective > regrouped + regrouping_gain * objective
+        due = objective > regrouped + gain * objective
         if settled and not due:
             return objective
         before_round = objective
@@ -63,7 +62,7 @@ def climb(rows, labels, n_clusters, weight_step, min_size, gain, regrouping_gain
             if not due:
                 return objective
             regrouped = objective
-            sizes = merge_and_split(packed, labels, n_clusters, min_size)
+            sizes = merge_and_split(packed, labels, n_clusters, min_size, gain)
             if np.array_equal(labels, before):
                 return objective
         shift(rows, before, labels, sums)

@@ -17,6 +17,8 @@ from sparsekm.runtime.compiled import compiled, compiled_loosely
 
 # A move must gain this share of what it takes away: rounding must not make samples wander.
 RELATIVE_GAIN = 1e-10
+# Sweeps of a partition that is on the way to a better one, not an end.
+FEW_SWEEPS = 4
 # Samples whose distances are taken at once.
 BLOCK = 16
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from sparsekm.cluster.kmeans.exchange import (
+    FEW_SWEEPS,
     between_clusters,
     centre,
     exchange_sweep,
@@ -18,15 +19,9 @@ from sparsekm.cluster.kmeans.exchange import (
 )
 from sparsekm.runtime.compiled import compiled
 
-# Rounds of the k-means that halves a cluster, and sweeps that follow a move before it is judged.
-HALVING_ROUNDS = 6
-SWEEPS_AFTER = 3
-# A gain below this share of the objective is not worth another move.
-SMALLEST_GAIN = 1e-4
-
 
 @compiled
-def merge_and_split(packed, labels, n_clusters, min_size):
+def merge_and_split(packed, labels, n_clusters, min_size, gain):
     """Merge and split clusters while that gains, with a few sweeps after every move; return sizes.
 
     Parameters
@@ -35,6 +30,8 @@ def merge_and_split(packed, labels, n_clusters, min_size):
     labels : int32 array (n_samples,)
         Overwritten. No cluster may be empty.
     n_clusters, min_size : int
+    gain : float
+        Share of the objective that a move must gain for another one.
     """
     n, s = packed.shape
     centers = np.empty((n_clusters, s))
@@ -54,13 +51,13 @@ def merge_and_split(packed, labels, n_clusters, min_size):
                 labels[i] = first
             elif labels[i] == third and halves[i] == 1:
                 labels[i] = second
-        for _ in range(SWEEPS_AFTER):
+        for _ in range(FEW_SWEEPS):
             centre(packed, labels, centers, sizes)
             if exchange_sweep(packed, labels, centers, sizes, min_size) == 0:
                 break
         centre(packed, labels, centers, sizes)
         gained = between_clusters(centers, sizes)
-        if gained <= objective * (1.0 + SMALLEST_GAIN):
+        if gained <= objective * (1.0 + gain):
             if gained < objective:
                 labels[:] = before
                 centre(packed, labels, centers, sizes)
@@ -90,7 +87,7 @@ def split_each(packed, labels, centers, sizes, min_size, halves):
         members = order[start:stop]
         pair[0] = packed[farthest(packed, members, centers[k])]
         pair[1] = packed[farthest(packed, members, pair[0])]
-        for _ in range(HALVING_ROUNDS):
+        for _ in range(FEW_SWEEPS):
             sums[:] = 0.0
             counts[:] = 0
             changed = 0

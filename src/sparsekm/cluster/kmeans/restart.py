@@ -1,26 +1,22 @@
 """Start afresh on other features than those kept.
 
 Rounds of climbing rarely leave the features they keep: the partition is the best for these, and
-these are the best for the partition. The features that tell a few of the clusters apart are others.
+these are the best for the partition. The features that tell two of the clusters apart are others.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from sparsekm.cluster.kmeans.climb import fill_short_clusters, pack_kept, score, sum_rows
-from sparsekm.cluster.kmeans.exchange import exchange_until_stable
+from sparsekm.cluster.kmeans.climb import fill_short_clusters, pack_kept, sum_rows
+from sparsekm.cluster.kmeans.exchange import FEW_SWEEPS, exchange_until_stable
 from sparsekm.cluster.kmeans.seeding import nearest_seeds
 from sparsekm.runtime.compiled import compiled
-
-# The share of the clusters, and the sweeps of the k-means on the features that tell them apart.
-SHARE_OF_CLUSTERS = 1 / 3
-SWEEPS = 4
 
 
 @compiled
 def restart(rows, labels, n_clusters, weight_step, min_size, draws):
-    """Run k-means on the features that tell a random third of the clusters apart.
+    """Run k-means on the features that tell two random clusters apart.
 
     Parameters
     ----------
@@ -39,14 +35,10 @@ def restart(rows, labels, n_clusters, weight_step, min_size, draws):
     sizes = np.empty(n_clusters, np.int64)
     fill_short_clusters(rows, labels, sizes, n_clusters, min_size)
     sum_rows(rows, labels, sums, sizes)
-    n_drawn = max(2, int(np.rint(SHARE_OF_CLUSTERS * n_clusters)))
-    drawn = np.argsort(draws[:n_clusters])[:n_drawn]
-    sums = sums[drawn]
-    sizes = sizes[drawn]
-    mean = sums.sum(axis=0) / sizes.sum()
-    for k in range(n_drawn):
-        sums[k] -= sizes[k] * mean
-    score(sums, sizes, sizes.sum(), scores)
+    order = np.argsort(draws[:n_clusters])
+    a, b = order[0], order[min(1, n_clusters - 1)]
+    for j in range(p):
+        scores[j] = (sums[a, j] / sizes[a] - sums[b, j] / sizes[b]) ** 2
     packed = pack_kept(rows, scores, weight_step)
     nearest_seeds(packed, n_clusters, draws[n_clusters:], labels)
-    exchange_until_stable(packed, labels, n_clusters, min_size, SWEEPS, 0.0)
+    exchange_until_stable(packed, labels, n_clusters, min_size, FEW_SWEEPS, 0.0)

@@ -1,4 +1,4 @@
-"""Where searches start: k-means++ centres, and partitions by the neighbourhood of one feature."""
+"""Where searches start: k-means++ seeds."""
 
 from __future__ import annotations
 
@@ -6,23 +6,6 @@ import numpy as np
 
 from sparsekm.cluster.kmeans.exchange import square_distance
 from sparsekm.runtime.compiled import compiled
-
-
-@compiled
-def neighbouring_features(rows, feature, size):
-    """Return the `size` features of largest absolute correlation with `feature`."""
-    n, p = rows.shape
-    inner = np.zeros(p)
-    squares = np.zeros(p)
-    for i in range(n):
-        x = rows[i, feature]
-        row = rows[i]
-        for j in range(p):
-            inner[j] += x * row[j]
-            squares[j] += row[j] * row[j]
-    for j in range(p):
-        inner[j] = inner[j] * inner[j] / squares[j] if squares[j] > 0.0 else 0.0
-    return np.argsort(-inner)[:size]
 
 
 @compiled
@@ -56,12 +39,3 @@ def nearest_seeds(packed, n_clusters, draws, labels):
             if d < distances[i]:
                 distances[i] = d
                 labels[i] = k
-
-
-@compiled
-def seed_by_neighbourhoods(rows, features, size, n_clusters, draws, first, last, starts):
-    """Write the starts first to last: k-means++ on the features most correlated with one."""
-    for b in range(first, last):
-        kept = neighbouring_features(rows, features[b], size)
-        packed = np.ascontiguousarray(rows[:, kept])
-        nearest_seeds(packed, n_clusters, draws[b], starts[b])

@@ -1,4 +1,4 @@
-"""Partitions as genotypes: canonical form, matching of clusters, inheritance, mutation.
+"""Partitions as genotypes: canonical form, matching of clusters, inheritance.
 
 A child takes each cluster whole from one of its parents, after the clusters of the two have been
 matched by their overlap: the inheritance of centres of HG-means (Gribel & Vidal 2019,
@@ -48,18 +48,16 @@ def match_clusters(labels, other, n_clusters):
 
 
 @compiled
-def cross(mother, father, n_clusters, mutation, draws, child):
+def cross(mother, father, n_clusters, draws, child):
     """Write a child of two partitions.
 
     Samples on whose cluster the parents agree keep it; the others go to the cluster that is
     inherited from the parent which puts them there, or, where both or neither claim them, by lot.
-    A share `mutation` of the samples is relabelled at random.
 
     Parameters
     ----------
     mother, father : int arrays (n_samples,)
     n_clusters : int
-    mutation : float
     draws : float array (n_samples + n_clusters,)
         Uniform numbers in [0, 1): all the chance there is.
     child : int array (n_samples,)
@@ -75,7 +73,5 @@ def cross(mother, father, n_clusters, mutation, draws, child):
         claimed_by_father = not from_mother[b]
         take_a = claimed_by_mother
         if claimed_by_mother == claimed_by_father:
-            take_a = draws[i] < 0.5 * (1.0 + mutation)
+            take_a = draws[i] < 0.5
         child[i] = a if take_a else b
-        if draws[i] < mutation:
-            child[i] = min(int(draws[i] / mutation * n_clusters), n_clusters - 1)

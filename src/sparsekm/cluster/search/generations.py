@@ -21,19 +21,15 @@ from sparsekm.cluster.search.pool import Pool, partition_key
 # Climbs of a search with n_init = 1 are this number over the square root of n_samples * n_clusters
 # * n_features, times the fourth root of the number of sparsities: they help each other.
 EFFORT = 34_000
-# A search that goes on with more samples makes this share of so many for every sparsity.
-LATER_SHARE = 0.15
 # Smaller data get no more climbs than data of this size: more of them find nothing more.
 SMALLEST_SIZE = 10_000
-# The share of them that starts take, and the generations that suffice for all of them.
-START_SHARE = 0.15
+# The generations they are divided into; the starts are as many climbs as one. A search that goes on
+# with more samples takes in whole pools, and makes a generation for each partition of a pool.
 GENERATIONS = 20
 # Partitions kept at every sparsity.
-CAPACITY = 10
-# The share of samples that a child has relabelled at random.
-MUTATION = 0.05
+CAPACITY = 3
 # The share of children that start afresh on other features, in place of being crossed.
-RESTARTED = 0.3
+RESTARTED = 0.5
 # A gain must be more than rounding.
 RELATIVE_GAIN = 1e-12
 
@@ -67,7 +63,7 @@ class Search:
         self.rng = rng
         n_samples, n_features, self.n_places = climber.shape
         size = max(float(n_samples) * n_features * self.n_clusters, SMALLEST_SIZE)
-        share = self.n_places**0.25 if first else LATER_SHARE * self.n_places
+        share = self.n_places**0.25 if first else self.n_places * CAPACITY / GENERATIONS
         self.n_climbs = n_init * EFFORT / np.sqrt(size) * share
         self.n_children = int(np.ceil(self.n_climbs / GENERATIONS))
         self.pools = [Pool(self.n_clusters, CAPACITY) for _ in range(self.n_places)]
@@ -75,8 +71,8 @@ class Search:
         self._offered: dict[tuple[int, int], bytes] = {}
 
     def start(self) -> None:
-        """Climb from k-means++ on few features, and offer the ends along the path."""
-        starts = self.climber.draw_starts(max(2, round(START_SHARE * self.n_climbs)), self.rng)
+        """Climb from k-means++ seeds, and offer the ends along the path."""
+        starts = self.climber.draw_starts(max(2, self.n_children), self.rng)
         # Spread over the path; where they are fewer than sparsities, evenly.
         places = np.arange(len(starts)) * max(1, self.n_places // len(starts)) % self.n_places
         self.climb(starts, places)
@@ -141,7 +137,7 @@ class Search:
         for child, place, other in zip(children, places, others, strict=True):
             mother, father = self.pools[place].draw(self.rng), self.pools[other].draw(self.rng)
             draws = self.rng.random(len(child) + self.n_clusters)
-            cross(mother, father, self.n_clusters, MUTATION, draws, child)
+            cross(mother, father, self.n_clusters, draws, child)
         chosen = np.flatnonzero(self.rng.random(len(places)) < RESTARTED)
         for child in chosen:
             children[child] = self.pools[others[child]].draw(self.rng)

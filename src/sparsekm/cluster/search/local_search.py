@@ -13,22 +13,15 @@ import numpy as np
 from sparsekm.cluster.alternation import Fit, alternate, weigh_partition, weigh_scores
 from sparsekm.cluster.kmeans.climb import climb
 from sparsekm.cluster.kmeans.restart import restart
-from sparsekm.cluster.kmeans.seeding import seed_by_neighbourhoods
+from sparsekm.cluster.kmeans.seeding import nearest_seeds
 from sparsekm.cluster.matrices.embedding import embed_samples
 from sparsekm.cluster.matrices.matrix import CentredMatrix
 from sparsekm.cluster.matrices.scatter import Matrix
-from sparsekm.cluster.partition_step import KMeansPartition
+from sparsekm.cluster.partition_step import SMALL_GAIN, KMeansPartition
 from sparsekm.cluster.search.crossover import canonical_labels
 from sparsekm.cluster.search.pool import partition_key
 from sparsekm.cluster.weight_step import CompiledStep, TopFeatures, WeightStep
 from sparsekm.runtime.threads import run_in_slices
-
-# A start is k-means++ on this many features, those most correlated with one of them.
-NEIGHBOURHOOD = 15
-# A round of a climb that gains no more than this share of the objective is the last.
-CLIMB_GAIN = 3e-4
-# Clusters that merge and split must gain this share of the objective to do so again.
-REGROUPING_GAIN = 1e-3
 
 
 class ExchangeClimb:
@@ -60,15 +53,12 @@ class ExchangeClimb:
         ]
 
     def draw_starts(self, n_starts: int, rng: np.random.Generator) -> np.ndarray:
-        """Return partitions by k-means++ on the features most correlated with one of them."""
+        """Return partitions by k-means++ on all features."""
         n_clusters = self.partition.n_clusters
-        features = rng.integers(self.rows.shape[1], size=n_starts)
         draws = rng.random((n_starts, n_clusters))
         starts = np.empty((n_starts, len(self.rows)), np.int32)
-        run_in_slices(
-            lambda first, last: seed_by_neighbourhoods(
-                self.rows, features, NEIGHBOURHOOD, n_clusters, draws, first, last, starts
-            ),
+        _take_turns(
+            lambda b: nearest_seeds(self.rows, n_clusters, draws[b], starts[b]),
             n_starts,
             self.partition.n_threads,
         )
@@ -89,9 +79,7 @@ class ExchangeClimb:
         n_clusters, min_size = self.partition.n_clusters, self.partition.min_size
 
         def work(rows, weight_step, labels, b) -> None:
-            objectives[b] = climb(
-                rows, labels, n_clusters, weight_step, min_size, CLIMB_GAIN, REGROUPING_GAIN
-            )
+            objectives[b] = climb(rows, labels, n_clusters, weight_step, min_size, SMALL_GAIN)
 
         return self._each(work, starts, places), objectives
 
@@ -168,7 +156,7 @@ class BatchClimb:
             self.X.n_features,
             start=start,
             restart=False,
-            gain=CLIMB_GAIN,
+            gain=SMALL_GAIN,
         )
 
 

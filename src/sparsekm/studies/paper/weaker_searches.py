@@ -13,7 +13,7 @@ import numpy as np
 from sparsekm.cluster.alternation import Fit, alternate, weigh_partition
 from sparsekm.cluster.estimators import KMeans, L0KMeans, L1KMeans
 from sparsekm.cluster.kmeans.seeding import nearest_seeds
-from sparsekm.cluster.partition_step import ROUGH_SWEEPS, KMeansPartition
+from sparsekm.cluster.partition_step import KMeansPartition
 from sparsekm.cluster.search.crossover import canonical_labels
 from sparsekm.runtime.one_blas_thread import one_blas_thread
 from sparsekm.runtime.random_state import seed_sequence
@@ -102,7 +102,7 @@ class _WithLloyd:
         return matrix, LloydPartition(
             partition.n_clusters,
             partition.min_size,
-            max_iter=min(partition.max_iter, ROUGH_SWEEPS),
+            max_iter=partition.max_iter,
             n_threads=partition.n_threads,
         )
 
