@@ -19,6 +19,7 @@ NAMES = [
     "path_quality",
     "scaling",
     "larger_than_memory",
+    "million",
     "report_memory",
     "smallest_cluster",
     "workflow_jobs",

@@ -6,6 +6,7 @@ import sys
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -220,3 +221,9 @@ def test_threads_of_the_libraries_do_not_change_a_bit():
     ]
     assert len(digests[0]) == 64
     assert digests[0] == digests[1]
+
+
+@pytest.mark.parametrize("Estimator", [IFPCA, SCFS, PenalizedGaussianMixture])
+def test_methods_that_standardise_features_refuse_sparse_data_and_name_the_way_out(Estimator):
+    with pytest.raises(TypeError, match=r"dense data is required. Use '.toarray\(\)'"):
+        Estimator(2).fit(csr_array(np.eye(6)))

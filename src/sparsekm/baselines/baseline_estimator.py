@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClusterMixin, clone
 from sklearn.feature_selection import SelectorMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from sparsekm.cluster.alternation import Fit
 from sparsekm.cluster.argument_types import Data
 from sparsekm.cluster.estimators import KMeans
-from sparsekm.cluster.fitted_state import read_array
-from sparsekm.cluster.matrices.matrix import CentredMatrix
+from sparsekm.cluster.fitted_state import read_data, read_new
 from sparsekm.cluster.matrices.matrix_checks import check_matrix
-from sparsekm.cluster.matrices.scatter import cluster_sizes, cluster_sums, scores_from_sums
+from sparsekm.cluster.matrices.scatter import Matrix, cluster_sizes, matrix_sums, scores_from_sums
+from sparsekm.cluster.matrices.sparse_matrix import as_matrix
 from sparsekm.cluster.path import Progress
 from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.cluster.validation import check_count
@@ -31,6 +31,7 @@ class BaselineEstimator(SelectorMixin, ClusterMixin, BaseEstimator):
     """
 
     _search = "alternate"
+    _reads_sparse = False
 
     def fit(self, X: Data, y: object = None) -> Self:
         """Cluster the samples.
@@ -38,7 +39,8 @@ class BaselineEstimator(SelectorMixin, ClusterMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Dense data. They are rescaled only where the method standardises features.
+            Dense, or for `PCAKMeans` sparse. Data are rescaled only where the method standardises
+            features.
         y : None
             Ignored.
 
@@ -112,14 +114,19 @@ class BaselineEstimator(SelectorMixin, ClusterMixin, BaseEstimator):
 
     def _read_new(self, X: Data) -> np.ndarray:
         check_is_fitted(self)
-        return validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
+        return read_new(self, X, sparse=self._reads_sparse)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self._reads_sparse
+        return tags
 
     def _get_support_mask(self):
         check_is_fitted(self)
         return self.feature_weights_ > 0
 
-    def _read(self, X, min_cluster_size: int = 1) -> CentredMatrix:
-        matrix = CentredMatrix(read_array(self, X))
+    def _read(self, X, min_cluster_size: int = 1) -> Any:
+        matrix = as_matrix(read_data(self, X, sparse=self._reads_sparse))
         check_matrix(matrix, check_count("n_clusters", self.n_clusters), min_cluster_size)
         return matrix
 
@@ -128,13 +135,13 @@ class BaselineEstimator(SelectorMixin, ClusterMixin, BaseEstimator):
         kmeans, own = KMeans(), self.get_params()
         return kmeans.set_params(**{name: own[name] for name in kmeans.get_params() if name in own})
 
-    def _learn_partition(self, matrix: CentredMatrix, kmeans: KMeans):
+    def _learn_partition(self, matrix: Matrix, kmeans: KMeans):
         """Take over what k-means found on features made from those of the matrix."""
         labels, n_clusters = kmeans.labels_, int(self.n_clusters)
         sizes = cluster_sizes(labels, n_clusters)
-        sums = cluster_sums(matrix.columns, labels, n_clusters, count_threads(self.n_jobs))
+        sums = matrix_sums(matrix, labels, n_clusters, count_threads(self.n_jobs))
         self.labels_ = labels
-        self.cluster_centers_ = ((sums / sizes).T + matrix.means).astype(matrix.columns.dtype)
+        self.cluster_centers_ = ((sums / sizes).T + matrix.means).astype(matrix.dtype)
         self.feature_scores_ = scores_from_sums(sums, sizes)
         self.objective_ = kmeans.objective_
         self.n_iter_ = kmeans.n_iter_

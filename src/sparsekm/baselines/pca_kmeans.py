@@ -10,6 +10,7 @@ from sparsekm.baselines.baseline_estimator import BaselineEstimator
 from sparsekm.baselines.principal_components import principal_axes, project
 from sparsekm.cluster.argument_types import Data, Seed
 from sparsekm.cluster.fitted_state import remember_features
+from sparsekm.cluster.matrices.sparse_matrix import SparseMatrix, centred_block
 from sparsekm.cluster.validation import check_count
 
 
@@ -98,6 +99,8 @@ class PCAKMeans(BaselineEstimator):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
+    _reads_sparse = True
+
     def _fit(self, X: Data) -> Self:
         matrix = self._read(X, check_count("min_cluster_size", self.min_cluster_size))
         largest = min(matrix.n_samples, matrix.n_features)
@@ -106,8 +109,9 @@ class PCAKMeans(BaselineEstimator):
             raise ValueError(
                 f"n_components={count} should be <= min(n_samples, n_features)={largest}."
             )
-        components = principal_axes(matrix.columns, count)
-        kmeans = self._make_kmeans().fit(project(matrix.columns, components))
+        data = matrix.block if isinstance(matrix, SparseMatrix) else matrix.columns
+        components = principal_axes(data, count)
+        kmeans = self._make_kmeans().fit(project(data, components))
         remember_features(self, X)
         self._means = matrix.means
         self.components_ = components
@@ -116,5 +120,5 @@ class PCAKMeans(BaselineEstimator):
         return self._learn_partition(matrix, kmeans)
 
     def _predict(self, values: np.ndarray) -> np.ndarray:
-        columns = (values - self._means).astype(values.dtype).T
+        columns = centred_block(values, self._means)
         return self._kmeans.predict(project(columns, self.components_))

@@ -7,10 +7,10 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, clone
 
-from sparsekm.cluster.matrices.matrix import CentredMatrix
-from sparsekm.cluster.matrices.scatter import feature_scores
+from sparsekm.cluster.matrices.scatter import Matrix, feature_scores
 from sparsekm.cluster.partition_step import PartitionStep
 from sparsekm.cluster.validation import check_count
 
@@ -26,12 +26,12 @@ class ClustererPartition:
     ----------
     clusterer : estimator with `fit_predict`
         It is cloned; its `random_state`, where it has one, is drawn for every start.
-    centred : CentredMatrix
+    centred : Matrix
         The data, for the scores.
     """
 
     clusterer: BaseEstimator
-    centred: CentredMatrix
+    centred: Matrix
 
     def start(self, X: np.ndarray, weights: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Cluster the kept features, scaled so that the largest weight is one."""
@@ -40,7 +40,9 @@ class ClustererPartition:
         clusterer = clone(self.clusterer)
         if is_random(clusterer):
             clusterer.set_params(random_state=int(rng.integers(2**31 - 1)))
-        return clusterer.fit_predict(X[:, kept] * scale)
+        chosen = X[:, kept]
+        scaled = chosen.multiply(scale).tocsr() if issparse(chosen) else chosen * scale
+        return clusterer.fit_predict(scaled)
 
     def refine(self, X: np.ndarray, weights: np.ndarray, labels: np.ndarray) -> np.ndarray:
         """Return `labels`: a clusterer has no start but its own."""
@@ -90,15 +92,15 @@ class CheckedPartition:
 
     def _check_labels(self, X, labels: Any) -> np.ndarray:
         labels = np.asarray(labels)
-        if labels.shape != (len(X),) or labels.dtype.kind not in "iu":
+        if labels.shape != X.shape[:1] or labels.dtype.kind not in "iu":
             raise ValueError(
-                f"labels of {self._name} should be n_samples={len(X)} integers; they are of shape "
-                f"{labels.shape} and dtype {labels.dtype}."
+                f"labels of {self._name} should be n_samples={X.shape[0]} integers; they are of "
+                f"shape {labels.shape} and dtype {labels.dtype}."
             )
         n_noise = np.count_nonzero(labels < 0)
         if n_noise:
             raise ValueError(
-                f"{self._name} left {n_noise} of n_samples={len(X)} samples without a cluster "
+                f"{self._name} left {n_noise} of n_samples={X.shape[0]} samples without a cluster "
                 "(label < 0, noise); SparseClustering should have a partition: a cluster for "
                 "every sample."
             )

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from sparsekm.cluster.alternation import Fit
 from sparsekm.cluster.argument_types import Data
-from sparsekm.cluster.fitted_state import read_array
+from sparsekm.cluster.fitted_state import read_data, read_new
 from sparsekm.cluster.kmeans.assignment import WeightedFeatures, nearest_centers
 from sparsekm.cluster.kmeans.coinciding_centers import warn_of_coinciding
 from sparsekm.cluster.matrices.matrix import CentredMatrix
 from sparsekm.cluster.matrices.matrix_checks import check_matrix
 from sparsekm.cluster.matrices.scatter import Matrix, cluster_sizes, matrix_sums
+from sparsekm.cluster.matrices.sparse_matrix import SparseMatrix, as_matrix, centred_block
 from sparsekm.cluster.matrices.streamed_matrix import StreamedMatrix
 from sparsekm.cluster.partition_step import SEEDING_SAMPLE, SMALL_GAIN, KMeansPartition
 from sparsekm.cluster.path import fit_path
@@ -31,7 +32,7 @@ class BaseSparseKMeans(PathEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like or sparse matrix of shape (n_samples, n_features)
         """
         matrix, partition = self._prepare(X)
         self._effort()
@@ -43,7 +44,7 @@ class BaseSparseKMeans(PathEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like or sparse matrix of shape (n_samples, n_features)
 
         Returns
         -------
@@ -53,10 +54,9 @@ class BaseSparseKMeans(PathEstimator):
             ``min_cluster_size > 1`` keeps samples in a cluster whose centre is not the nearest.
         """
         check_is_fitted(self)
-        values = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
+        values = read_new(self, X)
         features = WeightedFeatures.from_dense(self.feature_weights_)
-        shift = self._means[features.support]
-        kept = np.ascontiguousarray((values[:, features.support] - shift).T, dtype=values.dtype)
+        kept = centred_block(values[:, features.support], self._means[features.support])
         centers = self._centred_centers[:, features.support].T
         everyone = np.zeros(values.shape[0], np.int32)
         features = WeightedFeatures(np.arange(len(features.support)), features.values)
@@ -83,11 +83,11 @@ class BaseSparseKMeans(PathEstimator):
         return matrix, partition
 
     def _read(self, X) -> Matrix:
-        if isinstance(X, CentredMatrix | StreamedMatrix):
-            # A search starts from a sample of this size anyway: so few samples are read once.
-            few = isinstance(X, StreamedMatrix) and X.n_samples <= SEEDING_SAMPLE
-            return X.take(np.arange(X.n_samples)) if few else X
-        return CentredMatrix(read_array(self, X))
+        known = isinstance(X, CentredMatrix | SparseMatrix | StreamedMatrix)
+        matrix = X if known else as_matrix(read_data(self, X))
+        # A search starts from a sample of this size anyway: so few samples are read once.
+        few = not isinstance(matrix, CentredMatrix) and matrix.n_samples <= SEEDING_SAMPLE
+        return matrix.take(np.arange(matrix.n_samples)) if few else matrix
 
     def _fit_path(
         self, matrix, partition, weight_steps, search, progress=None, objectives_only=False

@@ -5,25 +5,41 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
+from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_array, validate_data
 
 from sparsekm.cluster.alternation import Fit
 from sparsekm.cluster.matrices.matrix import CentredMatrix
+from sparsekm.cluster.matrices.sparse_checks import check_indices, in_canonical_format
+from sparsekm.cluster.matrices.sparse_matrix import SparseMatrix
 from sparsekm.cluster.matrices.streamed_matrix import StreamedMatrix
 from sparsekm.cluster.sparsity_path import SparsityPath
 
+FLOATS = [np.float64, np.float32]
+SPARSE_FORMATS = ["csr", "csc"]
 
-def read_array(estimator: BaseEstimator, X) -> np.ndarray:
-    """Validate data without setting anything on the estimator, fitted or not."""
-    return check_array(
-        X,
-        dtype=[np.float64, np.float32],
-        accept_large_sparse=False,
-        estimator=estimator,
-        input_name="X",
+
+def read_data(estimator: BaseEstimator, X, *, sparse: bool = True) -> np.ndarray | csr_array:
+    """Validate data without setting anything on the estimator, fitted or not.
+
+    A sparse matrix, where the estimator reads it, becomes a csr_array in canonical format.
+    """
+    check_indices(X)
+    formats = SPARSE_FORMATS if sparse else False
+    values = check_array(
+        X, accept_sparse=formats, dtype=FLOATS, estimator=estimator, input_name="X"
     )
+    return in_canonical_format(values)
+
+
+def read_new(estimator: BaseEstimator, X, *, sparse: bool = True) -> np.ndarray | csr_array:
+    """Validate data for a fitted estimator, as `read_data` does."""
+    check_indices(X)
+    formats = SPARSE_FORMATS if sparse else False
+    values = validate_data(estimator, X, reset=False, accept_sparse=formats, dtype=FLOATS)
+    return in_canonical_format(values)
 
 
 def adopt_fit(estimator, X, fit: Fit) -> None:
@@ -38,7 +54,7 @@ def adopt_fit(estimator, X, fit: Fit) -> None:
 
 def remember_features(estimator: BaseEstimator, X) -> None:
     """Set the number of features and, where X has them, their names, at the end of a fit."""
-    if isinstance(X, CentredMatrix | StreamedMatrix):
+    if isinstance(X, CentredMatrix | SparseMatrix | StreamedMatrix):
         X = np.empty((0, X.n_features))
     validate_data(estimator, X, skip_check_array=True)
 

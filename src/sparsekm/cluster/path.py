@@ -68,7 +68,7 @@ def fit_path(
 
     Parameters
     ----------
-    X : CentredMatrix or StreamedMatrix
+    X : Matrix
     partition : KMeansPartition
     weight_steps : sequence of WeightStep
         In ascending order of sparsity.

@@ -39,9 +39,10 @@ class PathEstimator(SelectorMixin, ClusterMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features), or StreamedMatrix
-            Dense data; float32 stays float32. They are never rescaled: standardise first where
-            the features have different units. `SparseClustering` takes no StreamedMatrix.
+        X : array-like or sparse matrix of shape (n_samples, n_features), or StreamedMatrix
+            CSR and CSC matrices are not made dense; float32 stays float32. Data are never
+            rescaled: standardise first where the features have different units.
+            `SparseClustering` takes no StreamedMatrix.
         y : None
             Ignored.
 
@@ -53,7 +54,8 @@ class PathEstimator(SelectorMixin, ClusterMixin, BaseEstimator):
         ------
         ValueError
             If X holds NaN or infinity, has fewer distinct samples than clusters, or every feature
-            is constant; if a parameter is out of its range.
+            is constant; if indices of a sparse X lie outside its shape; if a parameter is out of
+            its range.
         """
         data, partition = self._prepare(X)
         weight_step = self._weight_step(getattr(self, "sparsity", None), data.shape[1])
@@ -73,7 +75,7 @@ class PathEstimator(SelectorMixin, ClusterMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features), or StreamedMatrix
+        X : array-like or sparse matrix of shape (n_samples, n_features), or StreamedMatrix
         sparsities : array-like of shape (n_sparsities,)
             In any order. As the parameter `sparsity`, but every value from 1 up is a count.
         progress : callable, optional
@@ -95,7 +97,7 @@ class PathEstimator(SelectorMixin, ClusterMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features), or StreamedMatrix
+        X : array-like or sparse matrix of shape (n_samples, n_features), or StreamedMatrix
         sparsities : array-like of shape (n_sparsities,)
             As in `path`.
 
@@ -123,7 +125,7 @@ class PathEstimator(SelectorMixin, ClusterMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like or sparse matrix of shape (n_samples, n_features)
             The data of the path.
         path : SparsityPath
         index : int
@@ -141,6 +143,11 @@ class PathEstimator(SelectorMixin, ClusterMixin, BaseEstimator):
         data, partition = self._prepare(X)
         fit = select_fit(path, index, (*data.shape, partition.n_clusters))
         return self._learn(X, data, fit, path.search)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
 
     def _get_support_mask(self):
         check_is_fitted(self)

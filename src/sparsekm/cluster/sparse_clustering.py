@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
 from sklearn.base import MetaEstimatorMixin
 
 from sparsekm.cluster.alternation import Fit
@@ -16,10 +17,12 @@ from sparsekm.cluster.clusterer_step import (
     is_random,
     is_step,
 )
-from sparsekm.cluster.fitted_state import read_array
+from sparsekm.cluster.fitted_state import read_data
 from sparsekm.cluster.matrices.centers import cluster_centers
 from sparsekm.cluster.matrices.matrix import CentredMatrix
 from sparsekm.cluster.matrices.matrix_checks import check_matrix
+from sparsekm.cluster.matrices.scatter import Matrix
+from sparsekm.cluster.matrices.sparse_matrix import SparseMatrix, as_matrix
 from sparsekm.cluster.matrices.streamed_matrix import StreamedMatrix
 from sparsekm.cluster.path_estimator import PathEstimator
 from sparsekm.cluster.search.partition_sharing import share_partitions
@@ -43,7 +46,8 @@ class SparseClustering(MetaEstimatorMixin, PathEstimator):
         fitted to the kept columns of X, each multiplied by the square root of its weight (the
         largest weight being one). Or an object with the methods `start`, `refine` and `scores` of
         `sparsekm.cluster.partition_step.PartitionStep`, called with X as an array: a clustering
-        with a criterion of its own that is a sum over features.
+        with a criterion of its own that is a sum over features. Either is given a csr_array where
+        X is sparse.
     penalty : {"l0", "l1"}, default="l0"
         "l0" keeps the features of largest score, all alike, as `L0KMeans`; "l1" thresholds the
         scores, as `L1KMeans`.
@@ -124,19 +128,22 @@ class SparseClustering(MetaEstimatorMixin, PathEstimator):
         self.tol = tol
         self.random_state = random_state
 
-    def _prepare(self, X) -> tuple[np.ndarray, CheckedPartition]:
+    def _prepare(self, X) -> tuple[np.ndarray | csr_array, CheckedPartition]:
         """Return the validated data and the partition step."""
         if isinstance(X, StreamedMatrix):
             raise TypeError("X should be an array in memory: a clusterer is fitted to all of it.")
+        centred: Matrix
         if isinstance(X, CentredMatrix):
             # References of a gap come centred: the clusterer sees the units of the data.
             values, centred = (X.columns.T + X.means).astype(X.dtype), X
+        elif isinstance(X, SparseMatrix):
+            values, centred = X.block.rows, X
         else:
-            values = read_array(self, X)
-            centred = CentredMatrix(values)
+            values = read_data(self, X)
+            centred = as_matrix(values)
         if is_step(self.clusterer):
             check_matrix(centred, 1, 1)
-            return values, CheckedPartition(self.clusterer, len(values))
+            return values, CheckedPartition(self.clusterer, values.shape[0])
         n_clusters = fixed_number_of_clusters(self.clusterer)
         check_matrix(centred, n_clusters, 1)
         return values, CheckedPartition(ClustererPartition(self.clusterer, centred), n_clusters)
@@ -160,7 +167,7 @@ class SparseClustering(MetaEstimatorMixin, PathEstimator):
         fits = share_partitions(values, partition, weight_steps, fits)
         return fits, np.array([fit.objective for fit in fits])
 
-    def _add_attributes(self, values: np.ndarray, fit: Fit, search: str) -> None:
+    def _add_attributes(self, values: np.ndarray | csr_array, fit: Fit, search: str) -> None:
         centers = cluster_centers(values, fit.labels, int(fit.labels.max()) + 1)
         self.cluster_centers_ = centers.astype(values.dtype)
         self.objectives_ = fit.objectives or [fit.objective]

@@ -17,6 +17,7 @@ import numpy as np
 from scipy.stats import rankdata
 from scipy.stats import t as student
 
+from sparsekm.cluster.matrices.dense_parts import as_dense
 from sparsekm.runtime.one_blas_thread import one_blas_thread
 from sparsekm.tuning.references import gaussian_reference
 from sparsekm.tuning.resampled_paths import ResampledPaths, resample_paths
@@ -71,10 +72,12 @@ def association_test(
     Clusterability
     """
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(0, 7)))
-    rows = _thin(np.arange(len(X)), MOST_SAMPLES)
+    rows = _thin(np.arange(X.shape[0]), MOST_SAMPLES)
     p_values = [
         _permutation_p(
-            X[np.ix_(rows, _thin(held_out, MOST_FEATURES))], drawn.labels[family][:, rows], rng
+            as_dense(X[np.ix_(rows, _thin(held_out, MOST_FEATURES))]),
+            drawn.labels[family][:, rows],
+            rng,
         )
         for drawn in resamplings
         if len(held_out := np.flatnonzero(~drawn.drawn))
@@ -125,15 +128,16 @@ def separation_test(
             f"samples that were left out have a margin ratio of {own:.2f} where it is smallest; a "
             f"cloud without a gap has 1.33, and below {LARGEST_RATIO} is evidence",
         )
-    rows = _thin(np.arange(len(X)), MOST_SAMPLES)
-    if len(rows) < len(X):
+    rows = _thin(np.arange(X.shape[0]), MOST_SAMPLES)
+    sample = as_dense(X[rows])
+    if len(rows) < X.shape[0]:
         # With fewer samples clusters fit them more closely: data and references have equally many.
-        own = _separation(estimator, X[rows], sparsities, family, seed)
+        own = _separation(estimator, sample, sparsities, family, seed)
     references = np.array(
         [
             _separation(
                 estimator,
-                copula_reference(X[rows], index=index, seed=seed),
+                copula_reference(sample, index=index, seed=seed),
                 sparsities,
                 family,
                 seed + 1 + index,

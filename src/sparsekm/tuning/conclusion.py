@@ -98,7 +98,7 @@ def conclude(
     Parameters
     ----------
     estimator : L0KMeans or L1KMeans
-    X : ndarray of shape (n_samples, n_features)
+    X : ndarray or csr_array of shape (n_samples, n_features)
     sparsities : ndarray of shape (n_sparsities,)
         Those of the resampled paths.
     resamplings : sequence of ResampledPaths
@@ -133,7 +133,7 @@ def conclude(
         consensus,
         fit,
         table,
-        sample_confidence(fit.labels[0], consensus.partitions.reshape(-1, len(X))),
+        sample_confidence(fit.labels[0], consensus.partitions.reshape(-1, X.shape[0])),
         kept / np.maximum(drawn, 1),
         clusterability,
     )

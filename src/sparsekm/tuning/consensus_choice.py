@@ -12,6 +12,11 @@ from scipy.stats import false_discovery_control
 from sklearn.base import clone
 
 from sparsekm.cluster.matrices.centers import cluster_centers
+from sparsekm.cluster.matrices.dense_parts import (
+    feature_means,
+    feature_variances,
+    varying_features,
+)
 from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.tuning.consensus import (
     agreement,
@@ -163,14 +168,14 @@ def count_discoveries(X: np.ndarray, labels: np.ndarray) -> int:
     int
         At least 1.
     """
-    n_samples, n_clusters = len(X), int(labels.max()) + 1
+    n_samples, n_clusters = X.shape[0], int(labels.max()) + 1
     if n_clusters < 2 or n_samples <= n_clusters:
         return X.shape[1]
-    centers = cluster_centers(X, labels, n_clusters) - X.mean(axis=0, dtype=np.float64)
+    centers = cluster_centers(X, labels, n_clusters) - feature_means(X)
     between = (np.bincount(labels, minlength=n_clusters)[:, None] * centers**2).sum(axis=0)
-    total = X.var(axis=0, dtype=np.float64) * n_samples
+    total = feature_variances(X) * n_samples
     # A constant feature's sums of squares are rounding, and their ratio can be anything.
-    between[np.ptp(X, axis=0) == 0] = 0.0
+    between[~varying_features(X)] = 0.0
     within = np.maximum(total - between, 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = (between / (n_clusters - 1)) / (within / (n_samples - n_clusters))

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import t as student
 
+from sparsekm.cluster.matrices.dense_parts import as_dense
 from sparsekm.runtime.threads import grant_threads, run_side_by_side
 from sparsekm.tuning.references import REFERENCES, reference_seed
 from sparsekm.tuning.resampling import resample
@@ -181,10 +182,10 @@ def weigh_evidence(
 
 
 def _draw_samples(X: np.ndarray, most: int, seed: int) -> np.ndarray:
-    if len(X) <= most:
-        return X
+    if X.shape[0] <= most:
+        return as_dense(X)
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(0, 5)))
-    return X[np.sort(rng.choice(len(X), most, replace=False))]
+    return as_dense(X[np.sort(rng.choice(X.shape[0], most, replace=False))])
 
 
 def _fewest(estimator) -> int:

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from sparsekm.cluster.argument_types import Data, Seed
+from sparsekm.cluster.matrices.dense_parts import stored_bytes
 from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.cluster.validation import check_choice, check_count
 from sparsekm.runtime.threads import run_side_by_side
@@ -112,7 +113,8 @@ class GapSearch(SparsitySearch):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Of a sparse one only permuted references can be made.
         y : None
             Ignored.
 
@@ -157,7 +159,7 @@ class GapSearch(SparsitySearch):
             return objectives
 
         data_first = [None, *range(self.n_references)]
-        path, *references = run_side_by_side(fit, data_first, self.n_jobs, X.nbytes)
+        path, *references = run_side_by_side(fit, data_first, self.n_jobs, stored_bytes(X))
         return path, np.array(references)
 
     def _report(self, what: str, number: int) -> None:

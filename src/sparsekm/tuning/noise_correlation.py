@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.sparse import csr_array, issparse
 
 from sparsekm.cluster.matrices.centers import cluster_centers
 from sparsekm.runtime.one_blas_thread import one_blas_thread
@@ -50,12 +51,14 @@ class NoiseCorrelation:
         return self.standard_errors > BEYOND_CHANCE
 
 
-def noise_correlation(X: np.ndarray, labels: np.ndarray, weights: np.ndarray) -> NoiseCorrelation:
+def noise_correlation(
+    X: np.ndarray | csr_array, labels: np.ndarray, weights: np.ndarray
+) -> NoiseCorrelation:
     """Compare the correlations of dropped features, within clusters, with chance's.
 
     Parameters
     ----------
-    X : ndarray of shape (n_samples, n_features)
+    X : ndarray or csr_array of shape (n_samples, n_features)
     labels : ndarray of shape (n_samples,), int32
     weights : ndarray of shape (n_features,)
         Features with weight 0 are dropped. Where fewer than two are, all features are used.
@@ -70,20 +73,40 @@ def noise_correlation(X: np.ndarray, labels: np.ndarray, weights: np.ndarray) ->
     if len(used) > MOST_FEATURES:
         used = used[np.linspace(0, len(used) - 1, MOST_FEATURES).round().astype(int)]
     n_clusters = int(labels.max()) + 1
-    columns = X[:, used].astype(np.float64)
-    columns -= cluster_centers(columns, labels, n_clusters)[labels]
-    norms = np.sqrt(np.einsum("ij,ij->j", columns, columns))
-    # What is constant within clusters correlates with nothing.
-    varies = norms > 1e-9 * max(norms.max(), 1e-300)
-    columns = columns[:, varies] / norms[varies]
-    count = columns.shape[1]
+    correlate = _correlate_stored if issparse(X) else _correlate
+    correlations = correlate(X[:, used].astype(np.float64), labels, n_clusters)
+    count = len(correlations)
     if count < 2:
         return NoiseCorrelation(1.0, 0)
-    with one_blas_thread:
-        correlations = columns.T @ columns
     total = np.square(correlations).sum() - count
     mean = float(total / (count * (count - 1)) * (len(labels) - n_clusters))
     return NoiseCorrelation(mean, count * (count - 1) // 2)
+
+
+@one_blas_thread
+def _correlate(columns: np.ndarray, labels: np.ndarray, n_clusters: int) -> np.ndarray:
+    """Return the correlations within clusters of the features that vary there."""
+    columns -= cluster_centers(columns, labels, n_clusters)[labels]
+    norms = np.sqrt(np.einsum("ij,ij->j", columns, columns))
+    # What is constant within clusters correlates with nothing.
+    varies = norms > 1e-9 * max(norms.max(initial=0.0), 1e-300)
+    columns = columns[:, varies] / norms[varies]
+    return columns.T @ columns
+
+
+@one_blas_thread
+def _correlate_stored(rows: csr_array, labels: np.ndarray, n_clusters: int) -> np.ndarray:
+    """Return the same from the products of the stored values, without a dense matrix."""
+    sizes = np.bincount(labels, minlength=n_clusters)
+    centers = np.nan_to_num(cluster_centers(rows, labels, n_clusters))
+    products = (rows.T @ rows).toarray()
+    squares = products.diagonal().copy()
+    products -= centers.T @ (centers * sizes[:, None])
+    # Sums of squares this small beside those about 0 are rounding.
+    varies = products.diagonal() > 1e-12 * squares
+    products = products[np.ix_(varies, varies)]
+    norms = np.sqrt(products.diagonal())
+    return products / np.outer(norms, norms)
 
 
 def fair_reference(correlation: NoiseCorrelation, reference: str = "auto") -> str:

@@ -5,19 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+from scipy.sparse import csc_array, csr_array, issparse
 from sklearn.base import clone
 
-from sparsekm.cluster.matrices.matrix import CentredMatrix
+from sparsekm.cluster.matrices.sparse_matrix import as_matrix
 from sparsekm.tuning.correlation_shrinkage import correlation_shrinkage
 from sparsekm.tuning.gaussian_mixing import mix_rows
 
 
-def permuted_reference(X: np.ndarray, *, index: int, seed: int) -> np.ndarray:
+def permuted_reference(
+    X: np.ndarray | csr_array, *, index: int, seed: int
+) -> np.ndarray | csr_array:
     """Permute every column on its own: the margins stay, all dependence between features goes.
 
     Parameters
     ----------
-    X : ndarray of shape (n_samples, n_features)
+    X : ndarray or csr_array of shape (n_samples, n_features)
+        Of a sparse matrix the stored values of each column go to random rows.
     index : int
         Which reference. It depends on (`seed`, `index`) and `X` alone, so any batch of references
         can be made anywhere in any order.
@@ -26,9 +30,11 @@ def permuted_reference(X: np.ndarray, *, index: int, seed: int) -> np.ndarray:
 
     Returns
     -------
-    ndarray of shape (n_samples, n_features), in the dtype of `X`
+    ndarray or csr_array of shape (n_samples, n_features), in the dtype of `X`
     """
     rng = _reference_generator(seed, index)
+    if issparse(X):
+        return _permute_stored(X, rng)
     # Columns are shuffled as contiguous rows of the transpose; the result is its view.
     columns = np.ascontiguousarray(X.T)
     if np.shares_memory(columns, X):
@@ -89,7 +95,7 @@ def reference_seed(seed: int, index: int) -> int:
 
 def reference_objectives(
     estimator,
-    X: np.ndarray,
+    X: np.ndarray | csr_array,
     sparsities: np.ndarray,
     *,
     index: int,
@@ -102,7 +108,8 @@ def reference_objectives(
     ----------
     estimator : estimator with `search_objectives`
         Its own `random_state` is not used.
-    X : ndarray of shape (n_samples, n_features)
+    X : ndarray or csr_array of shape (n_samples, n_features)
+        Only a permutation can be made of a sparse one.
     sparsities : ndarray of shape (n_sparsities,)
     index : int
         Which reference.
@@ -115,10 +122,23 @@ def reference_objectives(
     -------
     ndarray of shape (n_sparsities,)
     """
+    if issparse(X) and reference != "permutation":
+        raise ValueError(
+            f"reference={reference!r} makes a dense matrix of a sparse X: should be "
+            "'permutation', or X.toarray() where it fits into memory."
+        )
     # The reference is nobody else's: it is centred where it is, without another copy.
-    data = CentredMatrix(REFERENCES[reference](X, index=index, seed=seed), copy=False)
+    data = as_matrix(REFERENCES[reference](X, index=index, seed=seed), copy=False)
     fitted = clone(estimator).set_params(random_state=reference_seed(seed, index))
     return fitted.search_objectives(data, sparsities)
+
+
+def _permute_stored(X: csr_array, rng: np.random.Generator) -> csr_array:
+    columns = csc_array(X)
+    rows = np.empty_like(columns.indices)
+    for start, stop in zip(columns.indptr[:-1], columns.indptr[1:], strict=True):
+        rows[start:stop] = rng.choice(X.shape[0], stop - start, replace=False)
+    return csc_array((columns.data, rows, columns.indptr), X.shape).tocsr()
 
 
 def _reference_generator(seed: int, index: int) -> np.random.Generator:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.base import clone
 
+from sparsekm.cluster.matrices.dense_parts import as_dense, stored_bytes
 from sparsekm.cluster.matrices.matrix import CentredMatrix
 from sparsekm.cluster.matrices.matrix_checks import count_distinct
 from sparsekm.cluster.screening import marginal_scores
@@ -109,18 +110,19 @@ def resample_paths(
     ResampledPaths
     """
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(index, 6)))
+    n_samples = X.shape[0]
     rows, features = draw_part(X, index, rng, estimator.n_clusters)
     share = len(features) / X.shape[1]
     everyone = X[:, features] if share < 1 else X
-    part = everyone[rows]
-    left_out = everyone[np.setdiff1d(np.arange(len(X)), rows)[:MOST_SAMPLES]]
+    part = as_dense(everyone[rows])
+    left_out = as_dense(everyone[np.setdiff1d(np.arange(n_samples), rows)[:MOST_SAMPLES]])
     scaled = _scale_sparsities(estimator.penalty, sparsities, share, len(features))
-    guard = _smallest_cluster(estimator, len(X)) * len(rows) // len(X)
+    guard = _smallest_cluster(estimator, n_samples) * len(rows) // n_samples
     estimator = clone(estimator).set_params(
         n_init=N_INIT, min_cluster_size=max(1, guard), n_jobs=None, verbose=0
     )
     seeds = [int(state) for state in rng.integers(2**31, size=len(FAMILIES))]
-    labels = np.empty((len(families), len(sparsities), len(X)), np.int16)
+    labels = np.empty((len(families), len(sparsities), n_samples), np.int16)
     kept = np.zeros((len(families), len(sparsities), X.shape[1]), bool)
     separation = np.full((len(families), len(sparsities)), np.nan)
     for f, family in enumerate(families):
@@ -165,7 +167,10 @@ def resample_all(
         return resample_paths(estimator, X, sparsities, index=index, seed=seed)
 
     found: list[ResampledPaths] = []
-    for resampled in run_side_by_side(work, indices, estimator.n_jobs, X.nbytes):
+    # The part that is fitted is dense.
+    dense_bytes = min(X.shape[0], MOST_SAMPLES) * X.shape[1] * X.dtype.itemsize
+    copy_bytes = max(stored_bytes(X), dense_bytes)
+    for resampled in run_side_by_side(work, indices, estimator.n_jobs, copy_bytes):
         found.append(resampled)
         if progress is not None:
             progress(len(found), len(indices))
@@ -186,12 +191,12 @@ def draw_part(
     by_samples = index % 2 == 0
     size = int(np.ceil(SAMPLE_SHARE * n_samples)) if by_samples else n_samples
     drawn = np.sort(rng.permutation(n_samples)[: min(size, MOST_SAMPLES)])
-    if count_distinct(CentredMatrix(X[drawn]), enough) >= enough:
+    if count_distinct(CentredMatrix(as_dense(X[drawn])), enough) >= enough:
         rows = drawn
     if not by_samples:
         share = 1 - (1 - FEATURE_SHARE) * len(rows) / n_samples
         drawn = np.sort(rng.permutation(n_features)[: max(1, round(share * n_features))])
-        part = X[np.ix_(rows, drawn)]
+        part = as_dense(X[np.ix_(rows, drawn)])
         varies = np.count_nonzero(np.ptp(part, axis=0))
         if varies >= 2 and count_distinct(CentredMatrix(part), enough) >= enough:
             features = drawn

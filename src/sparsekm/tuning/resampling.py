@@ -15,11 +15,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
 
 from sparsekm.cluster.kmeans.assignment import WeightedFeatures, nearest_centers
 from sparsekm.cluster.matrices.centers import cluster_centers
+from sparsekm.cluster.matrices.dense_parts import feature_means
+from sparsekm.cluster.matrices.sparse_matrix import centred_block
 
 SCHEMES = ["subsample", "halves"]
 # The share of the samples in a subsample: enough for the fit to be nearly the whole's.
@@ -69,7 +72,7 @@ def split_rows(n_samples: int, scheme: str, rng: np.random.Generator) -> list[np
 
 def resample(
     estimator,
-    X: np.ndarray,
+    X: np.ndarray | csr_array,
     sparsities: np.ndarray,
     *,
     scheme: str,
@@ -83,7 +86,7 @@ def resample(
     ----------
     estimator : estimator with `path` and `n_clusters`
         Its own `random_state` is not used.
-    X : ndarray of shape (n_samples, n_features)
+    X : ndarray or csr_array of shape (n_samples, n_features)
     sparsities : ndarray of shape (n_sparsities,)
     scheme : {"subsample", "halves"}
     index : int
@@ -126,14 +129,17 @@ def gather_resamplings(resamplings: Sequence[Resampling]) -> tuple[np.ndarray, n
 
 
 def label_everyone(
-    X: np.ndarray, part: np.ndarray, labels: np.ndarray, weights: np.ndarray
+    X: np.ndarray | csr_array,
+    part: np.ndarray | csr_array,
+    labels: np.ndarray,
+    weights: np.ndarray,
 ) -> np.ndarray:
     """Label all samples by the nearest centre of a partition of a part, in its kept features.
 
     Parameters
     ----------
-    X : ndarray of shape (n_samples, n_features)
-    part : ndarray of shape (n_part, n_features)
+    X : ndarray or csr_array of shape (n_samples, n_features)
+    part : ndarray or csr_array of shape (n_part, n_features)
     labels : ndarray of shape (n_part,), int32
         Every label from 0 to the largest occurs.
     weights : ndarray of shape (n_features,)
@@ -143,10 +149,11 @@ def label_everyone(
     ndarray of shape (n_samples,), int32
     """
     support = np.flatnonzero(weights)
-    centers = cluster_centers(part[:, support], labels, int(labels.max()) + 1)
+    kept = part[:, support]
+    centers = cluster_centers(kept, labels, int(labels.max()) + 1)
     # Centred at the part's own means: distances do not change, and rounding stays small.
-    shift = part[:, support].mean(axis=0, dtype=np.float64)
-    columns = np.ascontiguousarray((X[:, support] - shift).T, dtype=X.dtype)
+    shift = feature_means(kept)
+    columns = centred_block(X[:, support], shift)
     features = WeightedFeatures(np.arange(len(support)), np.asarray(weights)[support])
     return nearest_centers(
         columns, features, (centers - shift).T, np.zeros(X.shape[0], dtype=np.int32)

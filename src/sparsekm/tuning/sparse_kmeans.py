@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sparsekm.cluster.argument_types import Data, Seed
 from sparsekm.cluster.estimators import L0KMeans, L1KMeans
-from sparsekm.cluster.fitted_state import read_array, remember_features
+from sparsekm.cluster.fitted_state import read_data, remember_features
 from sparsekm.cluster.validation import check_choice, check_count
 from sparsekm.runtime.random_state import seed_sequence
 from sparsekm.runtime.threads import grant_threads
@@ -122,7 +122,7 @@ class SparseKMeans(SelectorMixin, ClusterMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like or sparse matrix of shape (n_samples, n_features)
         y : None
             Ignored.
 
@@ -135,7 +135,7 @@ class SparseKMeans(SelectorMixin, ClusterMixin, BaseEstimator):
         ValueError
             As `L0KMeans.fit`.
         """
-        given, X = X, read_array(self, X)
+        given, X = X, read_data(self, X)
         if self.sparsity is None or (isinstance(self.sparsity, str) and self.sparsity != "auto"):
             raise ValueError(f"sparsity={self.sparsity!r} should be 'auto' or a number.")
         estimator = self.make_estimator()
@@ -160,7 +160,7 @@ class SparseKMeans(SelectorMixin, ClusterMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like or sparse matrix of shape (n_samples, n_features)
 
         Returns
         -------
@@ -168,6 +168,11 @@ class SparseKMeans(SelectorMixin, ClusterMixin, BaseEstimator):
         """
         check_is_fitted(self)
         return self.best_estimator_.predict(X)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
 
     def _get_support_mask(self):
         check_is_fitted(self)

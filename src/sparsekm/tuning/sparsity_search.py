@@ -9,7 +9,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from sparsekm.cluster.argument_types import Data
-from sparsekm.cluster.fitted_state import read_array, remember_features
+from sparsekm.cluster.fitted_state import read_data, remember_features
 from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.cluster.validation import resolve_sparsities
 from sparsekm.runtime.random_state import seed_sequence
@@ -31,6 +31,11 @@ class SparsitySearch(MetaEstimatorMixin, SelectorMixin, ClusterMixin, BaseEstima
         with grant_threads(self.n_jobs):
             return self.best_estimator_.predict(X)
 
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
     def _get_support_mask(self):
         check_is_fitted(self)
         return self.feature_weights_ > 0
@@ -43,7 +48,7 @@ class SparsitySearch(MetaEstimatorMixin, SelectorMixin, ClusterMixin, BaseEstima
 
     def _prepare(self, X):
         """Return the validated data, the seeded estimator, the grid and the seed."""
-        X = read_array(self, X)
+        X = read_data(self, X)
         seed = int(seed_sequence(self.random_state).generate_state(1)[0])
         estimator = clone(self.estimator).set_params(random_state=seed)
         return X, estimator, self._grid(X.shape[1]), seed

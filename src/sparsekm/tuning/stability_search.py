@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sparsekm.cluster.matrices.dense_parts import stored_bytes
 from sparsekm.cluster.validation import check_choice, check_count
 from sparsekm.runtime.threads import grant_threads, run_side_by_side
 from sparsekm.tuning.evidence import Evidence, weigh_evidence
@@ -115,7 +116,7 @@ class StabilitySearch(SparsitySearch):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like or sparse matrix of shape (n_samples, n_features)
         y : None
             Ignored.
 
@@ -176,14 +177,14 @@ class StabilitySearch(SparsitySearch):
             self._report("split", index + 1, self.n_splits)
             return resampling
 
-        return list(run_side_by_side(work, range(self.n_splits), self.n_jobs, X.nbytes))
+        return list(run_side_by_side(work, range(self.n_splits), self.n_jobs, stored_bytes(X)))
 
     def weigh_evidence(self, X, *, reference: str, n_references: int) -> Evidence:
         """Compare the data with references of a kind; `fit` does so with those asked for.
 
         Parameters
         ----------
-        X : ndarray of shape (n_samples, n_features)
+        X : ndarray or csr_array of shape (n_samples, n_features)
             The data that were fitted.
         reference : str
             A key of `sparsekm.tuning.references.REFERENCES`.

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sparsekm.cluster.matrices.scatter import Block
+from sparsekm.cluster.matrices.sparse_matrix import SparseBlock
 from sparsekm.runtime.compiled import compiled
 from sparsekm.runtime.threads import run_in_slices, worth_a_thread
 
@@ -33,7 +35,7 @@ class WeightedFeatures:
 
 
 def nearest_centers(
-    columns: np.ndarray,
+    columns: Block,
     features: WeightedFeatures,
     centers: np.ndarray,
     labels: np.ndarray,
@@ -43,7 +45,7 @@ def nearest_centers(
 
     Parameters
     ----------
-    columns : ndarray of shape (n_features, n_samples)
+    columns : ndarray of shape (n_features, n_samples), or SparseBlock
         Data, feature after feature.
     features : WeightedFeatures
     centers : ndarray of shape (n_kept, n_clusters), float64
@@ -65,7 +67,7 @@ def nearest_centers(
 
 
 def cheapest_centers(
-    columns: np.ndarray,
+    columns: Block,
     features: WeightedFeatures,
     centers: np.ndarray,
     labels: np.ndarray,
@@ -91,9 +93,35 @@ def cheapest_centers(
     ndarray of shape (n_samples,), int32
     """
     weighted = centers * features.values[:, None]
-    offsets = (weighted * centers).sum(axis=0).astype(columns.dtype)
-    slopes = (-2.0 * weighted).astype(columns.dtype)
+    offsets = (weighted * centers).sum(axis=0)
+    slopes = -2.0 * weighted
     cheapest = np.empty(columns.shape[1], np.int32)
+    if isinstance(columns, SparseBlock):
+        # The products with the means are alike for all samples; a dropped feature adds nothing.
+        offsets -= columns.means[features.support] @ slopes
+        every_slope = np.zeros((columns.shape[0], centers.shape[1]))
+        every_slope[features.support] = slopes
+        run_in_slices(
+            lambda start, stop: _assign_stored(
+                columns.data,
+                columns.indices,
+                columns.indptr,
+                every_slope,
+                offsets,
+                labels,
+                squares,
+                stay,
+                join,
+                start,
+                stop,
+                cheapest,
+            ),
+            columns.shape[1],
+            n_threads,
+            worth_a_thread(centers.shape[1] * columns.stored_per_sample),
+        )
+        return cheapest
+    offsets, slopes = offsets.astype(columns.dtype), slopes.astype(columns.dtype)
     run_in_slices(
         lambda start, stop: _assign(
             columns,
@@ -142,6 +170,29 @@ def _assign(columns, support, slopes, offsets, labels, squares, stay, join, star
                 cheaper = cost < least[i]
                 least[i] = cost if cheaper else least[i]
                 chosen[i] = k if cheaper else chosen[i]
+
+
+@compiled
+def _assign_stored(
+    data, indices, indptr, slopes, offsets, labels, squares, stay, join, start, stop, cheapest
+):
+    n_clusters = slopes.shape[1]
+    block = np.empty(n_clusters)
+    for i in range(start, stop):
+        block[:] = offsets
+        for q in range(indptr[i], indptr[i + 1]):
+            x = np.float64(data[q])
+            row = slopes[indices[q]]
+            for k in range(n_clusters):
+                block[k] += x * row[k]
+        own = labels[i]
+        least = (squares[i] + block[own]) * stay[own]
+        cheapest[i] = own
+        for k in range(n_clusters):
+            cost = (squares[i] + block[k]) * join[k]
+            if k != own and cost < least:
+                least = cost
+                cheapest[i] = k
 
 
 @compiled

@@ -24,6 +24,7 @@ from sparsekm.cluster.matrices.scatter import (
     move_between_sums,
     scores_from_sums,
 )
+from sparsekm.cluster.matrices.sparse_matrix import SparseBlock
 from sparsekm.runtime.compiled import compiled
 
 
@@ -46,7 +47,7 @@ def exchange_in_batches(
 
     Parameters
     ----------
-    matrix : CentredMatrix or StreamedMatrix
+    matrix : Matrix
     features : WeightedFeatures
     labels : ndarray of shape (n_samples,), int32
         Not changed.
@@ -139,7 +140,11 @@ def _between(features, sums, sizes) -> float:
 def _square_norms(kept, features) -> np.ndarray:
     squares = np.zeros(kept.n_samples)
     for start, columns in kept.blocks():
-        _add_squares(columns, features.values, squares[start : start + columns.shape[1]])
+        here = squares[start : start + columns.shape[1]]
+        if isinstance(columns, SparseBlock):
+            columns.add_squares(features.values, here)
+        else:
+            _add_squares(columns, features.values, here)
     return squares
 
 
@@ -169,6 +174,7 @@ def fill_clusters(
     distances = np.zeros(matrix.n_samples)
     for start, columns in matrix.blocks():
         here = slice(start, start + columns.shape[1])
+        columns = np.asarray(columns)
         for j, value in zip(features.support, features.values, strict=True):
             distances[here] += value * (columns[j] - centers[j][labels[here]]) ** 2
     order = iter(np.argsort(-distances, kind="stable"))

@@ -24,7 +24,7 @@ def run_kmeans(
 
     Parameters
     ----------
-    X : CentredMatrix or StreamedMatrix
+    X : Matrix
     partition : KMeansPartition
         Its `max_iter` and `tol` end the last refinement.
     n_init : int

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from sparsekm.cluster.matrices.matrix import CentredMatrix
-from sparsekm.cluster.matrices.streamed_matrix import StreamedMatrix
+from sparsekm.cluster.matrices.scatter import Matrix
 
 
-def check_matrix(X: CentredMatrix | StreamedMatrix, n_clusters: int, min_cluster_size: int) -> None:
+def check_matrix(X: Matrix, n_clusters: int, min_cluster_size: int) -> None:
     """Check that a finite matrix can be split into the clusters asked for.
 
     Raises
@@ -37,11 +36,11 @@ def check_matrix(X: CentredMatrix | StreamedMatrix, n_clusters: int, min_cluster
         )
 
 
-def count_distinct(X: CentredMatrix | StreamedMatrix, enough: int) -> int:
+def count_distinct(X: Matrix, enough: int) -> int:
     """Count distinct samples, but stop at `enough`."""
     seen: set[bytes] = set()
     for _, columns in X.blocks():
-        for row in columns.T:
+        for row in np.asarray(columns).T:
             # Adding 0.0 makes the two zeros one.
             seen.add((row + 0.0).tobytes())
             if len(seen) >= enough:

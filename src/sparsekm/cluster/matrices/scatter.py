@@ -15,21 +15,23 @@ from __future__ import annotations
 import numpy as np
 
 from sparsekm.cluster.matrices.matrix import CentredMatrix
+from sparsekm.cluster.matrices.sparse_matrix import SparseBlock, SparseMatrix
 from sparsekm.cluster.matrices.streamed_matrix import StreamedMatrix
 from sparsekm.runtime.compiled import compiled
 from sparsekm.runtime.threads import run_in_slices, worth_a_thread
 
-Matrix = CentredMatrix | StreamedMatrix
+Matrix = CentredMatrix | SparseMatrix | StreamedMatrix
+Block = np.ndarray | SparseBlock
 
 
 def cluster_sums(
-    columns: np.ndarray, labels: np.ndarray, n_clusters: int, n_threads: int = 1
+    columns: Block, labels: np.ndarray, n_clusters: int, n_threads: int = 1
 ) -> np.ndarray:
     """Sum every feature over every cluster.
 
     Parameters
     ----------
-    columns : ndarray of shape (n_features, n_samples)
+    columns : ndarray of shape (n_features, n_samples), or SparseBlock
         Data, feature after feature.
     labels : ndarray of shape (n_samples,), int32
         Labels in ``range(n_clusters)``.
@@ -61,7 +63,7 @@ def matrix_sums(
 
 
 def move_between_sums(
-    columns: np.ndarray,
+    columns: Block,
     movers: np.ndarray,
     before: np.ndarray,
     after: np.ndarray,
@@ -72,7 +74,7 @@ def move_between_sums(
 
     Parameters
     ----------
-    columns : ndarray of shape (n_features, n_samples)
+    columns : ndarray of shape (n_features, n_samples), or SparseBlock
     movers : ndarray of shape (n_movers,)
         Samples, ascending.
     before, after : ndarray of shape (n_samples,), int32
@@ -80,6 +82,9 @@ def move_between_sums(
     sums : ndarray of shape (n_features, n_clusters), float64
     n_threads : int
     """
+    if isinstance(columns, SparseBlock):
+        columns.move_between_sums(movers, before, after, sums)
+        return
     run_in_slices(
         lambda start, stop: _move_columns(columns, movers, before, after, start, stop, sums),
         columns.shape[0],
@@ -112,6 +117,9 @@ def feature_scores(
 
 
 def _add_to_sums(columns, labels, sums, n_threads):
+    if isinstance(columns, SparseBlock):
+        columns.add_to_sums(labels, sums)
+        return
     run_in_slices(
         lambda start, stop: _sum_columns(columns, labels, start, stop, sums),
         columns.shape[0],

@@ -101,7 +101,7 @@ class BatchClimb:
 
     Parameters
     ----------
-    X : CentredMatrix or StreamedMatrix
+    X : Matrix
     partition : KMeansPartition
     weight_steps : sequence of WeightStep
     """

@@ -92,7 +92,7 @@ def screen(X: Matrix, statistic: str, rng: np.random.Generator, n_threads: int =
 
     Parameters
     ----------
-    X : CentredMatrix or StreamedMatrix
+    X : Matrix
     statistic : str
         As in `sparsekm.cluster.screening.marginal_scores`.
     rng : numpy.random.Generator

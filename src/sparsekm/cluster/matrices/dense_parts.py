@@ -1,0 +1,37 @@
+"""Parts of checked data, dense or sparse, that are small enough to be dense; and their moments."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.sparse import csr_array, issparse
+from sklearn.utils.sparsefuncs import mean_variance_axis, min_max_axis
+
+
+def as_dense(part: np.ndarray | csr_array) -> np.ndarray:
+    """Return a few samples, or a few features, as an array."""
+    return part.toarray() if issparse(part) else part
+
+
+def stored_bytes(X: np.ndarray | csr_array) -> int:
+    """Return the memory of the data."""
+    return X.data.nbytes + X.indices.nbytes if issparse(X) else X.nbytes
+
+
+def feature_means(X: np.ndarray | csr_array) -> np.ndarray:
+    """Return the mean of every feature, shape (n_features,), float64."""
+    return np.asarray(X.mean(axis=0, dtype=np.float64))
+
+
+def feature_variances(X: np.ndarray | csr_array) -> np.ndarray:
+    """Return the variance of every feature (ddof = 0), shape (n_features,), float64."""
+    if issparse(X):
+        return mean_variance_axis(X.astype(np.float64, copy=False), axis=0)[1]
+    return X.var(axis=0, dtype=np.float64)
+
+
+def varying_features(X: np.ndarray | csr_array) -> np.ndarray:
+    """Return which features take more than one value, shape (n_features,), bool."""
+    if issparse(X):
+        lowest, highest = min_max_axis(X, axis=0)
+        return lowest != highest
+    return np.ptp(X, axis=0) != 0

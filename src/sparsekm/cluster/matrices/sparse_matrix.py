@@ -1,0 +1,204 @@
+"""A sparse matrix, centred without being made dense.
+
+Only stored values are read. What centring adds is the same for all samples of a cluster, so that
+sums, norms and distances are those of the stored values and a correction by the feature means.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from scipy.sparse import csr_array, issparse
+
+from sparsekm.cluster.matrices.matrix import CentredMatrix
+from sparsekm.cluster.matrices.sparse_kernels import (
+    add_squares,
+    fill_columns,
+    move_samples,
+    sum_samples,
+    summarise_columns,
+)
+
+# Values in a block of samples where it is made dense: 32 MB of float64.
+BLOCK_VALUES = 2**22
+# Features with at least this share of stored values are faster to read dense.
+DENSE_SHARE = 0.4
+
+
+class SparseBlock:
+    """Some samples of a sparse matrix, centred implicitly.
+
+    Where the engine takes a block it takes this as well as an array (n_features, n_samples), which
+    ``numpy.asarray`` makes of it.
+
+    Parameters
+    ----------
+    rows : csr_array of shape (n_samples, n_features)
+    means : ndarray of shape (n_features,), float64
+        What is subtracted from every sample.
+    """
+
+    def __init__(self, rows: csr_array, means: np.ndarray) -> None:
+        self.data, self.indices, self.indptr = rows.data, rows.indices, rows.indptr
+        self.means = means
+        self.dtype = rows.dtype
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of features and samples."""
+        return len(self.means), len(self.indptr) - 1
+
+    @property
+    def rows(self) -> csr_array:
+        """The samples as they are stored."""
+        first, last = self.indptr[0], self.indptr[-1]
+        stored = self.data[first:last], self.indices[first:last], self.indptr - first
+        return csr_array(stored, self.shape[::-1])
+
+    @property
+    def stored_per_sample(self) -> int:
+        """Mean number of stored values."""
+        return int(self.indptr[-1] - self.indptr[0]) // max(1, len(self.indptr) - 1)
+
+    def cut(self, start: int, stop: int) -> SparseBlock:
+        """Return the block of consecutive samples, without a copy."""
+        block = object.__new__(SparseBlock)
+        block.__dict__.update(self.__dict__)
+        block.indptr = self.indptr[start : stop + 1]
+        return block
+
+    def __array__(self, dtype=None, copy=None) -> np.ndarray:
+        columns = np.empty(self.shape, self.dtype)
+        columns[:] = 0.0 - self.means[:, None]
+        places = np.arange(self.shape[0])
+        fill_columns(self.data, self.indices, self.indptr, self.means, places, columns)
+        return columns if dtype is None else columns.astype(dtype, copy=False)
+
+    def add_to_sums(self, labels: np.ndarray, sums: np.ndarray) -> None:
+        """Add every sample to the sums (n_features, n_clusters) of its cluster, in place."""
+        sum_samples(self.data, self.indices, self.indptr, labels, sums)
+        sums -= self.means[:, None] * np.bincount(labels, minlength=sums.shape[1])
+
+    def move_between_sums(
+        self, movers: np.ndarray, before: np.ndarray, after: np.ndarray, sums: np.ndarray
+    ) -> None:
+        """Move samples from the sums of one cluster to those of another, in place."""
+        move_samples(self.data, self.indices, self.indptr, movers, before, after, sums)
+        n_clusters = sums.shape[1]
+        gained = np.bincount(after[movers], minlength=n_clusters)
+        gained -= np.bincount(before[movers], minlength=n_clusters)
+        sums -= self.means[:, None] * gained
+
+    def add_squares(self, values: np.ndarray, squares: np.ndarray) -> None:
+        """Add to `squares` the weighted squared norms of the samples, in place."""
+        squares += np.sum(values * self.means**2)
+        add_squares(self.data, self.indices, self.indptr, self.means, values, squares)
+
+
+class SparseMatrix:
+    """A sparse data matrix with its feature means removed implicitly.
+
+    It answers as `CentredMatrix` does. Samples, and features of which many values are stored, are
+    handed out dense and have the bits of those of the dense matrix.
+
+    Parameters
+    ----------
+    X : csr_array of shape (n_samples, n_features), float32 or float64
+        In canonical format; not changed.
+
+    Attributes
+    ----------
+    means : ndarray of shape (n_features,), float64
+        The feature means.
+    is_constant : bool
+        Whether every feature is constant.
+    largest : float
+        No value is farther from the mean of its feature.
+    """
+
+    def __init__(self, X: csr_array) -> None:
+        self.n_samples, self.n_features = X.shape
+        self.dtype = X.dtype
+        totals, first = np.zeros((2, self.n_features))
+        self._counts = np.zeros(self.n_features, np.int64)
+        same = np.ones(self.n_features, np.bool_)
+        largest = summarise_columns(X.data, X.indices, X.indptr, totals, self._counts, first, same)
+        full = self._counts == self.n_samples
+        constant = same & (full | (first == 0))
+        # The mean of a constant feature is that constant and not a rounded quotient.
+        self.means = np.where(constant, first, totals / self.n_samples)
+        self.largest = 2.0 * largest
+        self.is_constant = bool(constant.all())
+        if first[constant].any():
+            # Its scores are exactly zero where it is stored as centred.
+            X = csr_array((X.data.copy(), X.indices, X.indptr), X.shape)
+            X.data[constant[X.indices]] = 0
+        self._rows = X
+        self._shift = np.where(constant, 0.0, self.means)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of samples and features."""
+        return self.n_samples, self.n_features
+
+    @property
+    def block(self) -> SparseBlock:
+        """All samples; features that are constant are 0 there."""
+        return SparseBlock(self._rows, self._shift)
+
+    def blocks(self) -> Iterator[tuple[int, SparseBlock]]:
+        """Yield the first sample and the block of so many samples as may be made dense."""
+        size = max(1, BLOCK_VALUES // self.n_features)
+        for start in range(0, self.n_samples, size):
+            yield start, self.block.cut(start, min(start + size, self.n_samples))
+
+    def select(self, features: np.ndarray) -> CentredMatrix | SparseMatrix:
+        """Return the matrix of some features, ascending.
+
+        It is dense where that is faster and takes no more memory than this matrix.
+        """
+        n_values = self.n_samples * len(features)
+        stored = self._counts[features].sum()
+        if len(features) == self.n_features:
+            return self
+        means = self.means[features]
+        if stored >= DENSE_SHARE * n_values and n_values * self.dtype.itemsize <= self._nbytes:
+            return CentredMatrix.from_columns(self._fill(self._rows, features), means)
+        chosen = object.__new__(SparseMatrix)
+        chosen.__dict__.update(self.__dict__)
+        chosen._rows = self._rows[:, features]
+        chosen._shift = self._shift[features]
+        chosen._counts = self._counts[features]
+        chosen.means = means
+        chosen.n_features = len(features)
+        return chosen
+
+    def take(self, samples: np.ndarray) -> CentredMatrix:
+        """Return the dense matrix of some samples, centred as they are."""
+        columns = self._fill(self._rows[samples], np.arange(self.n_features))
+        return CentredMatrix.from_columns(columns, self.means)
+
+    @property
+    def _nbytes(self) -> int:
+        return sum(part.nbytes for part in (self._rows.data, self._rows.indices))
+
+    def _fill(self, rows: csr_array, features: np.ndarray) -> np.ndarray:
+        columns = np.empty((len(features), rows.shape[0]), self.dtype)
+        columns[:] = 0.0 - self._shift[features][:, None]
+        places = np.full(self.n_features, -1)
+        places[features] = np.arange(len(features))
+        fill_columns(rows.data, rows.indices, rows.indptr, self._shift, places, columns)
+        return columns
+
+
+def as_matrix(X: np.ndarray | csr_array, *, copy: bool = True) -> CentredMatrix | SparseMatrix:
+    """Return checked data as the engine wants them; `copy` as in `CentredMatrix`."""
+    return SparseMatrix(X) if issparse(X) else CentredMatrix(X, copy=copy)
+
+
+def centred_block(X: np.ndarray | csr_array, means: np.ndarray) -> np.ndarray | SparseBlock:
+    """Return checked data as one block, less the means of their features."""
+    if issparse(X):
+        return SparseBlock(X, means)
+    return np.ascontiguousarray((X - means).T, dtype=X.dtype)

@@ -1,0 +1,212 @@
+"""Sparse data are clustered as the same data dense are, without being made dense."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from sparsekm import KMeans, L0KMeans, L1KMeans, PCAKMeans, SparseClustering
+from sparsekm.cluster.matrices.matrix import CentredMatrix
+from sparsekm.cluster.matrices.scatter import feature_scores, matrix_sums
+from sparsekm.cluster.matrices.sparse_matrix import SparseMatrix
+
+KINDS = [sparse.csr_array, sparse.csc_array, sparse.csr_matrix, sparse.csc_matrix]
+N_CLUSTERS = 4
+FITTED = ["feature_weights_", "feature_scores_", "cluster_centers_", "objective_"]
+
+
+def draw(n=3000, p=40, dtype=np.float64):
+    """Draw mostly zeros: markers, an empty row, an empty column, constants, a full column."""
+    rng = np.random.default_rng(3)
+    labels = rng.integers(N_CLUSTERS, size=n)
+    X = np.where(rng.random((n, p)) < 0.15, rng.exponential(1.0, (n, p)), 0.0)
+    for j in range(8):
+        own = np.flatnonzero(labels == j % N_CLUSTERS)
+        X[own, j] = np.where(rng.random(len(own)) < 0.8, 2 + 0.4 * rng.normal(size=len(own)), 0)
+    X[:, 20] = 0
+    X[:, 21] = 0.1
+    X[:, 22] = 50 + rng.normal(size=n) * 0.1
+    X[5] = 0
+    X[5, 21:23] = 0.1, 50
+    return X.astype(dtype)
+
+
+ESTIMATORS = [
+    KMeans(N_CLUSTERS, n_init=2, random_state=0),
+    L0KMeans(N_CLUSTERS, sparsity=8, n_init=2, random_state=0),
+    L0KMeans(N_CLUSTERS, sparsity=30, search="alternate", n_init=2, random_state=0),
+    L0KMeans(N_CLUSTERS, sparsity=8, init="screened", n_init=2, random_state=0),
+    L1KMeans(N_CLUSTERS, sparsity=3, n_init=2, random_state=0),
+    PCAKMeans(N_CLUSTERS, n_components=3, n_init=2, random_state=0),
+    SparseClustering(KMeans(N_CLUSTERS, n_init=1), sparsity=8, n_init=2, random_state=0),
+]
+
+
+def name_of(estimator):
+    parts = [
+        type(estimator).__name__,
+        getattr(estimator, "search", ""),
+        estimator.get_params().get("init"),
+    ]
+    return "-".join(str(part) for part in parts if part)
+
+
+def learned(estimator):
+    return {name: np.copy(getattr(estimator, name)) for name in FITTED}
+
+
+@pytest.mark.parametrize("n", [700, 3000, 6000])
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=name_of)
+def test_a_fit_is_that_of_the_dense_data(estimator, n):
+    X = draw(n)
+    labels = estimator.fit(X).labels_.copy()
+    expected = learned(estimator)
+    estimator.fit(sparse.csr_array(X))
+    np.testing.assert_array_equal(estimator.labels_, labels)
+    for name, value in learned(estimator).items():
+        np.testing.assert_allclose(value, expected[name], rtol=1e-9, atol=1e-9)
+    assert estimator.feature_scores_[[20, 21]].tolist() == [0.0, 0.0]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("indices", [np.int32, np.int64])
+def test_formats_dtypes_and_widths_of_indices_make_no_difference(kind, dtype, indices):
+    X = draw(dtype=dtype)
+    estimator = L0KMeans(N_CLUSTERS, sparsity=8, n_init=1, random_state=0)
+    expected = estimator.fit(X).labels_.copy()
+    given = kind(X)
+    given.indices, given.indptr = given.indices.astype(indices), given.indptr.astype(indices)
+    before = given.copy()
+    estimator.fit(given)
+    np.testing.assert_array_equal(estimator.labels_, expected)
+    np.testing.assert_array_equal(estimator.predict(given), expected)
+    np.testing.assert_array_equal(estimator.predict(X), expected)
+    assert estimator.cluster_centers_.dtype == dtype
+    assert sparse.issparse(estimator.transform(given))
+    assert estimator.transform(given).shape == (3000, 8)
+    for part in ("data", "indices", "indptr"):
+        np.testing.assert_array_equal(getattr(given, part), getattr(before, part))
+
+
+def test_explicit_zeros_duplicates_and_unsorted_indices_are_what_they_add_up_to():
+    X = draw()
+    estimator = L0KMeans(N_CLUSTERS, sparsity=8, n_init=1, random_state=0)
+    expected = estimator.fit(X).labels_.copy()
+    rows, columns = np.nonzero(X)
+    rng = np.random.default_rng(0)
+    zeros = rng.integers(3000, size=500), rng.integers(40, size=500)
+    values = np.concatenate([X[rows, columns] / 4, X[rows, columns] * 3 / 4, np.zeros(500)])
+    rows = np.concatenate([rows, rows, zeros[0]])
+    columns = np.concatenate([columns, columns, zeros[1]])
+    shuffled = rng.permutation(len(rows))
+    order = shuffled[np.argsort(rows[shuffled], kind="stable")]
+    starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=3000))])
+    given = sparse.csr_array((values[order], columns[order], starts), shape=X.shape)
+    n_stored = given.nnz
+    estimator.fit(given)
+    np.testing.assert_array_equal(estimator.labels_, expected)
+    np.testing.assert_allclose(estimator.feature_scores_, estimator.fit(X).feature_scores_)
+    assert given.nnz == n_stored
+
+
+@pytest.mark.parametrize(("Estimator", "grid"), [(L0KMeans, [3, 8, 39]), (L1KMeans, [1.5, 3, 6])])
+def test_a_path_is_that_of_the_dense_data(Estimator, grid):
+    X = draw(5000)
+    estimator = Estimator(N_CLUSTERS, n_init=2, random_state=0)
+    expected, found = estimator.path(X, grid), estimator.path(sparse.csr_array(X), grid)
+    np.testing.assert_allclose(found.objectives, expected.objectives, rtol=1e-9)
+    np.testing.assert_array_equal(found.labels, expected.labels)
+    np.testing.assert_allclose(found.weights, expected.weights, atol=1e-9)
+
+
+def test_results_do_not_depend_on_the_number_of_threads():
+    X = sparse.csr_array(draw(9000))
+    fits = [KMeans(N_CLUSTERS, n_init=1, random_state=0, n_jobs=n).fit(X) for n in (1, 2)]
+    assert fits[0].objective_ == fits[1].objective_
+    np.testing.assert_array_equal(fits[0].labels_, fits[1].labels_)
+
+
+def test_sums_scores_and_parts_are_those_of_the_centred_matrix():
+    X = draw(500)
+    labels = np.random.default_rng(0).integers(3, size=500).astype(np.int32)
+    dense, matrix = CentredMatrix(X), SparseMatrix(sparse.csr_array(X))
+    np.testing.assert_array_equal(matrix.means, dense.means)
+    np.testing.assert_array_equal(matrix.take(np.arange(500)).columns, dense.columns)
+    np.testing.assert_allclose(
+        matrix_sums(matrix, labels, 3), matrix_sums(dense, labels, 3), atol=1e-9
+    )
+    np.testing.assert_allclose(
+        feature_scores(matrix, labels, 3), feature_scores(dense, labels, 3), atol=1e-9
+    )
+    for features in (np.array([21, 22]), np.array([0, 3, 20, 21])):
+        chosen = matrix.select(features)
+        blocks = np.concatenate([np.asarray(block) for _, block in chosen.blocks()], axis=1)
+        np.testing.assert_array_equal(blocks, dense.columns[features])
+    assert isinstance(matrix.select(np.array([21, 22])), CentredMatrix)
+    assert isinstance(matrix.select(np.array([10, 11, 12])), SparseMatrix)
+
+
+def test_a_guard_fills_clusters_as_with_dense_data():
+    X = draw(2500)
+    init = np.zeros(2500, int)
+    init[:3] = [1, 2, 3]
+    estimator = L0KMeans(4, sparsity=10, init=init, min_cluster_size=60, random_state=0)
+    expected = estimator.fit(X).labels_.copy()
+    assert np.bincount(expected).min() >= 60
+    np.testing.assert_array_equal(estimator.fit(sparse.csr_array(X)).labels_, expected)
+
+
+def test_nothing_of_the_size_of_the_dense_matrix_is_made():
+    n, p = 30_000, 400
+    rng = np.random.default_rng(0)
+    X = sparse.random_array((n, p), density=0.02, format="csr", rng=rng)
+    estimator = L0KMeans(3, sparsity=40, n_init=1, random_state=0)
+    estimator.fit(X[:5000])
+    tracemalloc.start()
+    try:
+        estimator.fit(X)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    # The search holds dense samples of 4,096 rows, with copies of them.
+    assert peak < n * p * 8 / 2
+
+
+@pytest.mark.parametrize(
+    ("kind", "bound"), [(sparse.csr_array, "n_features=40"), (sparse.csc_array, "n_samples=3000")]
+)
+@pytest.mark.parametrize("wrong", [-1, 3000])
+def test_indices_out_of_range_are_named(kind, bound, wrong):
+    X = kind(draw())
+    X.indices[17] = wrong
+    message = rf"X.indices holds {wrong}; should be >= 0 and < {bound}"
+    estimator = L0KMeans(N_CLUSTERS, sparsity=8, n_init=1, random_state=0)
+    with pytest.raises(ValueError, match=message):
+        estimator.fit(X)
+    with pytest.raises(ValueError, match=message):
+        estimator.fit(draw(100)).predict(X)
+
+
+def test_pointers_that_do_not_rise_are_named():
+    X = sparse.csr_array(draw())
+    X.indptr[3] = X.indptr[-1] + 5
+    with pytest.raises(ValueError, match=r"X.indptr should rise from 0 to at most .* CSR"):
+        KMeans(2).fit(X)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_values_that_are_not_finite_are_refused(value):
+    X = sparse.csr_array(draw())
+    X.data[100] = value
+    with pytest.raises(ValueError, match="contains (NaN|infinity)"):
+        KMeans(2).fit(X)
+
+
+def test_what_cannot_be_clustered_is_refused_as_dense_data_are():
+    with pytest.raises(ValueError, match="features are constant"):
+        KMeans(2).fit(sparse.csr_array((3000, 5)))
+    few = sparse.csr_array(np.repeat(np.eye(3), 1000, axis=0))
+    with pytest.raises(ValueError, match="number of distinct samples, 3"):
+        KMeans(4).fit(few)

@@ -1,0 +1,85 @@
+"""Tuning on sparse data: the choice is that on the same data dense, references stay sparse."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from sparsekm import GapSearch, L0KMeans, SparseKMeans
+from sparsekm.tuning.consensus_choice import count_discoveries
+from sparsekm.tuning.noise_correlation import noise_correlation
+from sparsekm.tuning.references import permuted_reference
+from sparsekm.tuning.resampling import resample
+from sparsekm.tuning.stability_search import StabilitySearch
+
+
+def draw(n=90, p=24):
+    rng = np.random.default_rng(1)
+    X = np.where(rng.random((n, p)) < 0.2, rng.exponential(1.0, (n, p)), 0.0)
+    X[: n // 2, :6] = 3 + 0.3 * rng.normal(size=(n // 2, 6))
+    X[:, 20] = 0
+    X[:, 21] = 1.5
+    return X, np.repeat([0, 1], [n // 2, n - n // 2]).astype(np.int32)
+
+
+SEARCHES = [
+    GapSearch(L0KMeans(2, n_init=1), sparsities=[2, 6, 24], n_references=2, random_state=0),
+    GapSearch(
+        L0KMeans(2, n_init=1), sparsities=[2, 6, 24], n_references=2, rule="auto", random_state=0
+    ),
+    StabilitySearch(
+        L0KMeans(2, n_init=1), sparsities=[2, 6], n_splits=2, n_references=2, random_state=0
+    ),
+    SparseKMeans(2, sparsity=6, random_state=0),
+]
+
+
+@pytest.mark.parametrize("search", SEARCHES, ids=lambda search: type(search).__name__)
+def test_a_search_finds_what_it_finds_in_the_dense_data(search):
+    X, labels = draw()
+    expected = search.fit(X).feature_weights_.copy()
+    given = sparse.csc_matrix(X)
+    search.fit(given)
+    np.testing.assert_array_equal(search.feature_weights_, expected)
+    np.testing.assert_array_equal(search.labels_, labels)
+    np.testing.assert_array_equal(search.predict(given), labels)
+    assert sparse.issparse(search.transform(given))
+
+
+def test_a_permuted_reference_has_the_stored_values_of_every_column_in_random_rows():
+    X = sparse.csr_array(draw(400)[0])
+    first, again, other = (permuted_reference(X, index=index, seed=3) for index in (0, 0, 1))
+    assert sparse.issparse(first)
+    np.testing.assert_array_equal(first.toarray(), again.toarray())
+    assert (first != other).nnz > 0
+    assert (first != X).nnz > 0
+    dense = np.sort(first.toarray(), axis=0)
+    np.testing.assert_array_equal(dense, np.sort(X.toarray(), axis=0))
+
+
+@pytest.mark.parametrize("reference", ["gaussian", "shrunk"])
+def test_references_that_would_be_dense_are_refused(reference):
+    X = sparse.csr_array(draw()[0])
+    search = GapSearch(L0KMeans(2, n_init=1), reference=reference, random_state=0)
+    with pytest.raises(ValueError, match=f"reference='{reference}' .* should be 'permutation'"):
+        search.fit(X)
+
+
+def test_what_is_measured_of_features_is_as_with_dense_data():
+    X, labels = draw()
+    X[:, 8] = X[:, 7] + 0.1 * X[:, 9]
+    given, weights = sparse.csr_array(X), (np.arange(24) < 6).astype(float)
+    expected, found = (noise_correlation(data, labels, weights) for data in (X, given))
+    assert found.mean == pytest.approx(expected.mean, rel=1e-9)
+    assert found.n_pairs == expected.n_pairs
+    assert count_discoveries(given, labels) == count_discoveries(X, labels)
+
+
+def test_a_resampling_is_that_of_the_dense_data():
+    X, labels = draw(2800)
+    settings = {"scheme": "subsample", "index": 0, "seed": 1, "labels": np.array([labels])}
+    estimator = L0KMeans(2, n_init=1)
+    dense, stored = (
+        resample(estimator, data, np.array([6]), **settings) for data in (X, sparse.csr_array(X))
+    )
+    np.testing.assert_array_equal(stored.agreement, dense.agreement)
+    np.testing.assert_array_equal(stored.selections, dense.selections)
