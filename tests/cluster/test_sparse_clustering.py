@@ -101,7 +101,7 @@ def test_the_clusterer_sees_kept_columns_times_the_root_of_their_weights(faint_d
             seen.append(np.array(X))
             return super().fit_predict(X)
 
-    fit = SparseClustering(Seen(3), penalty="l1", sparsity=2.0, tol=0.0).fit(faint_data.X)
+    fit = SparseClustering(Seen(3), penalty="l1", sparsity=2.0, n_init=1, tol=0.0).fit(faint_data.X)
     weights = fit.feature_weights_[fit.get_support()]
     last = fit.transform(faint_data.X) * np.sqrt(weights / weights.max())
     np.testing.assert_allclose(seen[-1], last, rtol=1e-12)
@@ -186,20 +186,31 @@ def test_order_shift_and_scale_do_not_matter_to_wards_tree(faint_data):
     assert moved.objective_ == pytest.approx(49 * fit.objective_, rel=1e-9)
 
 
-def test_clusterers_without_chance_run_once_and_others_restart(faint_data):
+def test_clusterers_without_chance_start_from_all_features_once_and_others_restart(faint_data):
     def count_first_fits(kind, **parameters):
         first = []
 
         class Counted(kind):
             def fit_predict(self, X, y=None):
-                first.append(X.shape[1] == 25)
+                first.append(X.shape[1])
                 return super().fit_predict(X)
 
         SparseClustering(Counted(3, **parameters), sparsity=5, n_init=4).fit(faint_data.X)
-        return sum(first)
+        assert set(first) == {5, 25}
+        return first.count(25)
 
     assert count_first_fits(AgglomerativeClustering) == 1
     assert count_first_fits(ReferenceKMeans, n_init=1) == 4
+
+
+def test_fresh_starts_find_more_where_the_tree_on_all_features_is_far_off(faint_data):
+    objectives = [
+        SparseClustering(AgglomerativeClustering(3), sparsity=5, n_init=n, random_state=0)
+        .fit(faint_data.X)
+        .objective_
+        for n in (1, 10)
+    ]
+    assert objectives[1] > objectives[0]
 
 
 def test_a_seed_decides_all_and_the_clusterers_own_is_not_used(faint_data):

@@ -54,8 +54,10 @@ class SparseClustering(MetaEstimatorMixin, PathEstimator):
     sparsity : None, int or float, default=None
         As in `L0KMeans` or `L1KMeans`.
     n_init : int, default=10
-        Restarts of the whole algorithm, the best of which is kept, where the clusterer is random:
-        where it has a `random_state`, or is a partition step. Another runs once.
+        Runs of the whole algorithm from clusters by all features, where the clusterer is random: it
+        has a `random_state`, or is a partition step. Another runs once. Then, for every clusterer,
+        ``n_init - 1`` runs from clusters by few features, by turns those that tell two clusters of
+        the best run so far apart, and those that correlate with one feature. The best is kept.
     max_iter : int, default=20
         Rounds of one run. Where a partition step's `refine` still moves samples after them, a
         ConvergenceWarning says so.
@@ -162,6 +164,7 @@ class SparseClustering(MetaEstimatorMixin, PathEstimator):
             [np.random.default_rng(seed) for seed in seeds],
             max_iter=effort.max_iter,
             tol=effort.tol,
+            n_fresh=effort.n_init - 1,
             progress=progress,
         )
         fits = share_partitions(values, partition, weight_steps, fits)

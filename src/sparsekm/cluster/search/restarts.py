@@ -22,6 +22,7 @@ def restart_everywhere(
     *,
     max_iter: int,
     tol: float,
+    n_fresh: int = 0,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[Fit]:
     """Run Algorithm 1 at every sparsity, from the largest down, each also from the last one's end.
@@ -42,6 +43,9 @@ def restart_everywhere(
         One per restart.
     max_iter, tol
         As in `alternate`.
+    n_fresh : int
+        Runs that follow at every sparsity, each from a partition step on other features: see
+        `draw_scores`. X is then an array.
     progress : callable, optional
         Called with the number of sparsities done and their total.
 
@@ -54,23 +58,47 @@ def restart_everywhere(
     starts = [partition.start(X, equal, rng) for rng in generators]
     fits: list[Fit] = []
     for done, weight_step in enumerate(reversed(weight_steps), start=1):
-        weighed = [weigh_partition(X, partition, weight_step, labels) for labels in starts]
-        if fits:
-            weighed.append(weigh_scores(weight_step, fits[-1].labels, fits[-1].scores))
-        tried = [
-            alternate(
+
+        def run(start, rng, weight_step=weight_step) -> Fit:
+            return alternate(
                 X,
                 partition,
                 weight_step,
                 n_features,
-                rng=generators[r % len(generators)],
+                rng=rng,
                 start=start,
                 max_iter=max_iter,
                 tol=tol,
             )
-            for r, start in enumerate(weighed)
-        ]
-        fits.append(best_fit(tried))
+
+        weighed = [weigh_partition(X, partition, weight_step, labels) for labels in starts]
+        if fits:
+            weighed.append(weigh_scores(weight_step, fits[-1].labels, fits[-1].scores))
+        best = best_fit(
+            [run(start, generators[r % len(generators)]) for r, start in enumerate(weighed)]
+        )
+        rng = generators[0]
+        for fresh in range(n_fresh):
+            scores = draw_scores(X, best.labels, rng, among_clusters=fresh % 2 == 0)
+            labels = partition.start(X, weight_step.weigh(scores), rng)
+            best = best_fit([best, run(weigh_partition(X, partition, weight_step, labels), rng)])
+        fits.append(best)
         if progress is not None:
             progress(done, len(weight_steps))
     return fits[::-1]
+
+
+def draw_scores(
+    X: np.ndarray, labels: np.ndarray, rng: np.random.Generator, *, among_clusters: bool
+) -> np.ndarray:
+    """Score features afresh: by how far they tell two clusters, drawn at random, apart.
+
+    Or, where not `among_clusters`, by how strongly they correlate with one drawn at random.
+    """
+    n_clusters = int(labels.max()) + 1
+    if among_clusters and n_clusters > 2:
+        a, b = rng.choice(n_clusters, 2, replace=False)
+        return (X[labels == a].mean(axis=0) - X[labels == b].mean(axis=0)) ** 2
+    centred = X - X.mean(axis=0)
+    inner = centred.T @ centred[:, rng.integers(X.shape[1])]
+    return inner**2 / np.maximum((centred**2).sum(axis=0), np.finfo(X.dtype).tiny)
