@@ -20,7 +20,7 @@ from sparsekm.cluster.alternation import (
 )
 from sparsekm.cluster.matrices.scatter import Matrix
 from sparsekm.cluster.partition_step import KMeansPartition, draw_samples
-from sparsekm.cluster.search.generations import CAPACITY, Search
+from sparsekm.cluster.search.generations import HANDED_ON, Search
 from sparsekm.cluster.search.local_search import BatchClimb, ExchangeClimb
 from sparsekm.cluster.search.partition_sharing import best_fit, share_partitions
 from sparsekm.cluster.search.restarts import restart_everywhere
@@ -150,7 +150,7 @@ def _search(X, partition, weight_steps, effort, seeds, labels, progress, objecti
         first, handed_on = search is None, []
         if not first:
             # Climbing from several costs most on all samples.
-            ranks = range(1 if larger is X else CAPACITY)
+            ranks = range(1 if larger is X else HANDED_ON)
             handed_on = [
                 _extend_pools(search, sample, larger, step, len(weight_steps), rank)
                 for rank in ranks

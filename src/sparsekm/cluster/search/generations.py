@@ -23,11 +23,13 @@ from sparsekm.cluster.search.pool import Pool, partition_key
 EFFORT = 34_000
 # Smaller data get no more climbs than data of this size: more of them find nothing more.
 SMALLEST_SIZE = 10_000
-# The generations they are divided into; the starts are as many climbs as one. A search that goes on
-# with more samples takes in whole pools, and makes a generation for each partition of a pool.
+# The generations they are divided into; the starts are as many climbs as one.
 GENERATIONS = 20
 # Partitions kept at every sparsity.
-CAPACITY = 3
+CAPACITY = 5
+# A search that goes on with more samples takes in the better half of every pool, and makes a
+# generation for each partition of it.
+HANDED_ON = (CAPACITY + 1) // 2
 # The share of children that start afresh on other features, in place of being crossed.
 RESTARTED = 0.5
 # A gain must be more than rounding.
@@ -63,7 +65,7 @@ class Search:
         self.rng = rng
         n_samples, n_features, self.n_places = climber.shape
         size = max(float(n_samples) * n_features * self.n_clusters, SMALLEST_SIZE)
-        share = self.n_places**0.25 if first else self.n_places * CAPACITY / GENERATIONS
+        share = self.n_places**0.25 if first else self.n_places * HANDED_ON / GENERATIONS
         self.n_climbs = n_init * EFFORT / np.sqrt(size) * share
         self.n_children = int(np.ceil(self.n_climbs / GENERATIONS))
         self.pools = [Pool(self.n_clusters, CAPACITY) for _ in range(self.n_places)]
