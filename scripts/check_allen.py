@@ -15,10 +15,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
 def main() -> int:
     """Ask, compare, print."""
     from sparsekm.atlas.allen.client import Client
-    from sparsekm.atlas.allen.live_check import check_servers, write_findings
+    from sparsekm.atlas.allen.live_check import check_servers, format_findings
     from sparsekm.atlas.allen.source import DOWNLOAD_URL, URL
     from sparsekm.network.gate import RequestGate
-    from sparsekm.network.retry import Patience
+    from sparsekm.network.retry import RetryPolicy
     from sparsekm.network.transport import Transport
 
     parser = argparse.ArgumentParser(description=__doc__)
@@ -29,9 +29,9 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         transport = Transport(RequestGate(folder), arguments.contact)
         # One try each: what fails now is what the table should tell.
-        client = Client(transport, Patience(tries=1))
+        client = Client(transport, RetryPolicy(tries=1))
         findings = check_servers(client, arguments.url, arguments.download_url)
-    print(write_findings(findings))
+    print(format_findings(findings))
     return 0 if all(finding.agrees for finding in findings) else 1
 
 

@@ -64,7 +64,7 @@ class Progress:
         return lambda done, total: self(done, total, what)
 
 
-def take_turn(log: Path, job: str, tell=None):
+def wait_for_turn(log: Path, job: str, tell=None):
     """Wait until nobody else does this job, and give what holds the turn until it is closed.
 
     A job outlives a Snakemake that was killed. Were it to finish after the job that was started
@@ -122,7 +122,7 @@ def run(main, snakemake) -> None:
     early = []
     try:
         log.parent.mkdir(parents=True, exist_ok=True)
-        with take_turn(log, name, early.append):
+        with wait_for_turn(log, name, early.append):
             logging.basicConfig(
                 filename=log, filemode="w", level=logging.INFO, format="%(asctime)s %(message)s"
             )

@@ -115,7 +115,7 @@ def test_a_server_that_is_down_is_left_alone_after_a_few_grids(server, fetch):
 
 def test_no_connection_at_all_is_one_clear_error(fetch):
     # The discard port, on which nothing listens here.
-    with pytest.raises(UnavailableError, match="not to be had in 2 tries .*ConnectionError"):
+    with pytest.raises(UnavailableError, match="failed after 2 attempts .*ConnectionError"):
         fetch(url="http://127.0.0.1:9", download_url="http://127.0.0.1:9", tries=2)
 
 

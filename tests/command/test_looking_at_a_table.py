@@ -104,13 +104,13 @@ def test_what_is_wrong_is_one_line_and_the_options_that_cure_it(
     assert message in first
     assert len(others) == (options is not None)
     if options:
-        assert others[0].startswith(f"  As options of this command: {options}")
+        assert others[0].startswith(f"  Command line options for this: {options}")
 
 
 def test_a_path_that_snakemake_would_misread_is_refused(table, here, capsys):
     (here / table).rename(here / "a{b}.csv")
     assert run("a{b}.csv", "--labels", "kind") == 2
-    assert "a path with braces" in capsys.readouterr().err
+    assert "the path contains braces" in capsys.readouterr().err
 
 
 def test_an_edited_configuration_stays_and_can_be_run(table, capsys):

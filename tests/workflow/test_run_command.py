@@ -72,5 +72,5 @@ def test_what_fails_later_says_where_its_messages_are(table, capfd):
 
 
 def test_a_package_without_a_workflow_says_so(tmp_path):
-    with pytest.raises(CommandError, match="no workflow in .* install sparsekm from a wheel"):
+    with pytest.raises(CommandError, match="no workflow found in .* install sparsekm from a wheel"):
         find_workflow(tmp_path / "src" / "sparsekm")

@@ -49,7 +49,7 @@ def test_a_job_waits_for_the_same_one_of_an_earlier_run(workflow_job, tmp_path, 
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as left:
         assert left.stdout.readline() == "held\n"
         start = time.monotonic()
-        with workflow_job.take_turn(log, "P4, l0: a rule"):
+        with workflow_job.wait_for_turn(log, "P4, l0: a rule"):
             assert time.monotonic() - start > 0.5
             assert log.read_text() == "the last word of the job that was left behind"
     line = f"P4, l0: a rule: waits for the same job of an earlier run, which still writes {log}\n"
@@ -58,7 +58,7 @@ def test_a_job_waits_for_the_same_one_of_an_earlier_run(workflow_job, tmp_path, 
 
 def test_without_another_nobody_waits_and_a_turn_ends(workflow_job, tmp_path, capsys):
     for _ in range(2):
-        with workflow_job.take_turn(tmp_path / "job.log", "P4, l0: a rule"):
+        with workflow_job.wait_for_turn(tmp_path / "job.log", "P4, l0: a rule"):
             pass
     assert capsys.readouterr().err == ""
 
@@ -71,10 +71,10 @@ def test_a_job_on_a_file_system_without_locks_runs_and_says_so_in_its_log(
 
     monkeypatch.setattr(file_lock.fcntl, "flock", flock)
     told = []
-    with workflow_job.take_turn(tmp_path / "job.log", "P4, l0: a rule", told.append):
+    with workflow_job.wait_for_turn(tmp_path / "job.log", "P4, l0: a rule", told.append):
         pass
     assert [line.split(":")[0] for line in told] == [
-        "This file system has no locks (Operation not supported)"
+        "This file system does not support locks (Operation not supported)"
     ]
     assert capsys.readouterr().err == ""
 

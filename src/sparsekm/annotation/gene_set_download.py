@@ -20,7 +20,7 @@ from sparsekm.io.atomic import atomic_path
 from sparsekm.network.cache import BodyCache
 from sparsekm.network.errors import RefusedError
 from sparsekm.network.gate import RequestGate
-from sparsekm.network.retry import Patience
+from sparsekm.network.retry import RetryPolicy
 from sparsekm.network.transport import Transport
 
 MOST_BYTES = 2 * 1024**3
@@ -43,7 +43,7 @@ def fetch_gene_sets(
     cache: str | Path,
     requests_per_second: float = 2.0,
     contact: str = "",
-    patience: Patience | None = None,
+    policy: RetryPolicy | None = None,
     **timeouts: float,
 ) -> None:
     """Fetch a file from the cache or from its address, whole and readable or not at all.
@@ -59,7 +59,7 @@ def fetch_gene_sets(
     if is_new:
         gate = RequestGate(Path(cache) / "limits", per_second=requests_per_second, at_once=1)
         transport = Transport(gate, contact, **timeouts)
-        body = (patience or Patience()).call(lambda: transport.get(url, most=MOST_BYTES), url)
+        body = (policy or RetryPolicy()).call(lambda: transport.get(url, most=MOST_BYTES), url)
     with atomic_path(file) as temporary:
         temporary.write_bytes(body)
         try:

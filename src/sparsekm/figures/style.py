@@ -16,7 +16,7 @@ from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 
 from sparsekm.figures.color_vision import color_distances, place_colors
-from sparsekm.figures.literal_text import take_literally
+from sparsekm.figures.formulas import disable_formulas
 from sparsekm.figures.palette import BLUE, GREEN, GREY, INK, ORANGE, PURPLE, SKY, VERMILION
 
 _RASTER_DPI = 200
@@ -105,7 +105,7 @@ def _save(figure: Figure, stream: IO, kind: str, metadata: dict[str, None]) -> N
     """Save a figure; what the first format laid out, the second takes over."""
     with figure_style():
         if figure.get_layout_engine() is not None and not getattr(figure, "has_formulas", False):
-            take_literally(figure)
+            disable_formulas(figure)
         figure.savefig(stream, format=kind, metadata=metadata)
         figure.set_layout_engine(None)
 

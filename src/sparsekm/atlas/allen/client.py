@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from sparsekm.atlas.envelope import EnvelopeError, open_envelope, parse_json
 from sparsekm.atlas.grid import DamagedArchiveError, GridError, Volume
-from sparsekm.network.retry import Patience
+from sparsekm.network.retry import RetryPolicy
 from sparsekm.network.transport import TransientError, Transport
 
 MAX_ARCHIVE_BYTES = 64 * 1024 * 1024
@@ -21,9 +21,9 @@ _SYNTAX_ERROR = re.compile(r"line \d+, column \d+")
 class Client:
     """Fetches bodies that are whole."""
 
-    def __init__(self, transport: Transport, patience: Patience):
+    def __init__(self, transport: Transport, policy: RetryPolicy):
         self._transport = transport
-        self._patience = patience
+        self._policy = policy
 
     def fetch_archive(
         self, url: str, read: Callable[[bytes, str], Volume], *, judge: bool = True
@@ -45,7 +45,7 @@ class Client:
                     raise
             return body
 
-        return self._patience.call(attempt, url)
+        return self._policy.call(attempt, url)
 
     def fetch_answer(self, url: str) -> tuple[bytes, dict]:
         """Fetch JSON in the servers' envelope, which reports no failure, else `EnvelopeError`."""
@@ -63,4 +63,4 @@ class Client:
                 raise TransientError(str(error)) from error
             return body, envelope
 
-        return self._patience.call(attempt, url)
+        return self._policy.call(attempt, url)

@@ -110,7 +110,7 @@ def check_servers(
     return check.findings
 
 
-def write_findings(findings: list[Finding]) -> str:
+def format_findings(findings: list[Finding]) -> str:
     """Write findings as a table."""
     rows = [("fact", "expected", "found", "")]
     rows += [(f.fact, f.expected, f.found, "" if f.agrees else "DIFFERS") for f in findings]

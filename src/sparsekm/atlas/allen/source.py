@@ -24,7 +24,7 @@ from sparsekm.atlas.vocabulary import get_age
 from sparsekm.network.cache import BodyCache
 from sparsekm.network.errors import NotFoundError, UnavailableError
 from sparsekm.network.gate import RequestGate
-from sparsekm.network.retry import Patience
+from sparsekm.network.retry import RetryPolicy
 from sparsekm.network.transport import Transport
 
 URL = "https://api.brain-map.org"
@@ -88,7 +88,7 @@ class AllenSource:
             sleep=sleep,
         )
         transport = Transport(gate, contact, **timeouts)
-        self._client = Client(transport, Patience(tries=tries, sleep=sleep))
+        self._client = Client(transport, RetryPolicy(tries=tries, sleep=sleep))
 
     def ontology(self) -> bytes:
         """Return the structure tree."""

@@ -31,7 +31,7 @@ def assign_with_sizes(costs: np.ndarray, sizes: np.ndarray) -> np.ndarray:
     if sizes.sum() != len(costs):
         raise ValueError(f"sizes.sum()={sizes.sum()} should equal n_voxels={len(costs)}.")
     labels = np.argmin(costs - _balance(costs, sizes), axis=1)
-    return _settle(costs, sizes, labels)
+    return _correct_sizes(costs, sizes, labels)
 
 
 def _balance(costs: np.ndarray, sizes: np.ndarray) -> np.ndarray:
@@ -84,7 +84,7 @@ def _descend(
     return bonus, value, _soften(costs, sizes, bonus, temperature)[1]
 
 
-def _settle(costs: np.ndarray, sizes: np.ndarray, labels: np.ndarray) -> np.ndarray:
+def _correct_sizes(costs: np.ndarray, sizes: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """Push single voxels from too large to too small regions, cheapest chain first."""
     n_regions = len(sizes)
     price = np.full((n_regions, n_regions), np.inf)

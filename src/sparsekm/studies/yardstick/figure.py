@@ -18,7 +18,7 @@ def yardstick_figure(table: pd.DataFrame, summary: pd.DataFrame) -> Figure:
     """Draw a band per set: errors, and shares of the features kept, a mark per method.
 
     Lines run from the lowest to the highest value of any seed; marks are means, and rings are the
-    published errors that `set_beside` added to the summary.
+    published errors that `add_published` added to the summary.
     """
     names = list(dict.fromkeys(summary["data_set"]))
     methods = list(dict.fromkeys(summary["method"]))

@@ -48,7 +48,7 @@ def read_published(file: str | Path) -> pd.DataFrame:
     return table[list(COLUMNS)]
 
 
-def set_beside(summary: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
+def add_published(summary: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
     """Add the published error of the same method on the same set, and its status, if there is one.
 
     A set is the published one if its name begins with that name, whatever the case, and samples,

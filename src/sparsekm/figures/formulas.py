@@ -12,7 +12,7 @@ from matplotlib.text import Text
 from matplotlib.ticker import FixedFormatter
 
 
-def take_literally(figure: Figure) -> None:
+def disable_formulas(figure: Figure) -> None:
     """Keep matplotlib from setting formulas in a figure, except in the numbers along axes."""
     numbers = {id(label) for axis in figure.findobj(Axis) for label in _number_labels(axis)}
     for text in figure.findobj(Text):
