@@ -108,7 +108,7 @@ def test_a_server_that_says_nothing_ends_at_the_read_timeout(server, fetch, plan
 
 def test_a_server_that_is_down_is_left_alone_after_a_few_grids(server, fetch):
     server.fail("/grid_data/", faults.status(500))
-    with pytest.raises(UnavailableError, match="5 grids in a row could not be fetched, after 0"):
+    with pytest.raises(UnavailableError, match="5 consecutive downloads failed, after 0"):
         fetch(tries=2)
     assert len(server.asked("/grid_data/")) < 2 * 9
 

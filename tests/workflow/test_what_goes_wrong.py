@@ -151,7 +151,7 @@ def damage(root):
         "data/E11.5/expression.h5ad": (
             f"E11.5: assemble expression: data/raw/E11.5/energy/{grid.name}: should be a complete "
             "zip archive (File is not a zip file). Delete data/raw/E11.5/manifest.csv and run "
-            "again: the age is fetched anew."
+            "again to download the age again."
         ),
         "results/cells/kmeans/tuned.h5": (
             "cells, kmeans: select fit: results/cells/kmeans/path.h5: truncated or damaged ("

@@ -1,8 +1,8 @@
-"""Fetch files of gene sets, keep what was fetched, and store nothing that cannot be read.
+"""Download files of gene sets into the cache, and store only what can be read.
 
-A body is tried again where the connection fails, is as long as the server announced, and counts
-only after it has been read from its first line to its last as the format that it should have: an
-error page sent as a file is refused. The cache keeps address, length and SHA-256 beside each file.
+A download is retried if the connection fails, must be as long as the server announced, and is
+stored only after it has been read completely in the expected format, so that an error page sent as
+a file is refused. The cache keeps address, length and SHA-256 of each file.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from sparsekm.network.retry import RetryPolicy
 from sparsekm.network.transport import Transport
 
 MOST_BYTES = 2 * 1024**3
-"""Largest file accepted, as it is sent."""
+"""Largest download accepted, in bytes."""
 
-# Reading annotations to their end without keeping them.
+# These read annotations to the end without keeping them.
 _READERS: dict[str, Callable[[Path], object]] = {
     "gmt": read_gmt,
     "obo": read_obo,
@@ -46,9 +46,9 @@ def fetch_gene_sets(
     policy: RetryPolicy | None = None,
     **timeouts: float,
 ) -> None:
-    """Fetch a file from the cache or from its address, whole and readable or not at all.
+    """Get a file from the cache or download it, and store it if it can be read.
 
-    A body without the format `kind` is refused (`RefusedError`); `timeouts` are those of
+    A download that is not in the format `kind` is refused (`RefusedError`); `timeouts` are those of
     `Transport`.
     """
     if kind not in _READERS:
