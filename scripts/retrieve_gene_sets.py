@@ -11,7 +11,7 @@ def fetch(snakemake):
     from sparsekm.annotation.gene_set_download import fetch_gene_sets
     from sparsekm.network.retry import RetryPolicy
 
-    # No parameters of the rule: how requests are made changes no file, and need rerun nothing.
+    # Not parameters of the rule, since the settings of requests do not affect the file.
     http = snakemake.config["atlas"]["allen"]["http"]
     names = ("cache", "requests_per_second", "contact")
     timeouts = {name: value for name, value in http.items() if name.endswith("_timeout")}

@@ -40,8 +40,8 @@ def test_every_mistake_against_the_schema_is_told_in_one_line(fresh):
         "atlas.normalisation.fill='median': 'median' is not one of ['none', 'zero', ",
         "tuning: unknown keys ['refrences']; known ones are ['n_sparsities', ",
         "seed='x': 'x' is not of type 'integer'.",
-        "matrices: 'raw' should match ^[A-Za-z0-9_.-]+$ and be neither an age's name nor a reserv",
-        "matrices: 'P28' should match ^[A-Za-z0-9_.-]+$ and be neither an age's name nor a reserv",
+        "matrices: 'raw' should match ^[A-Za-z0-9_.-]+$ and not be the name of an age or a reserv",
+        "matrices: 'P28' should match ^[A-Za-z0-9_.-]+$ and not be the name of an age or a reserv",
         "tuning.references=1: 1 is less than the minimum of 2.",
         "tuning.sparsities.l1=[0.5] should be auto; or array (0.5 is less than the minimum of 1).",
     ):
@@ -56,7 +56,7 @@ def test_names_of_things_that_are_not_there_are_told(fresh):
     fresh.configure(change)
     done = fresh.snakemake("--dry-run")
     assert done.returncode != 0
-    assert "\nmatrices.new should have either a path or draw." in done.stdout
+    assert "\nmatrices.new should have either path or draw." in done.stdout
     known = "['ifpca', 'kmeans', 'l0', 'l1', 'pca', 'pgmm', 'scfs', 'sparse']"
     assert f"\nmethods: 'l7' should be one of {known}." in done.stdout
 
@@ -76,11 +76,11 @@ def test_matrices_that_cannot_come_from_where_they_are_said_to_are_told(fresh):
     done = fresh.snakemake("--dry-run")
     assert done.returncode != 0
     for line in (
-        "own.path='./data/own/normalised.h5ad' should not be what the workflow makes of it.",
-        "found.path='results/found/clusters.h5ad' should not be what the workflow makes of it.",
-        "braced.path='a{b}.csv' should have no braces, which Snakemake takes for wildcards.",
-        "remote.path='https://example.org/a.csv' should be a file here: download it first.",
-        "drawn.labels='y' should be left out of a matrix that is drawn.",
+        "own.path='./data/own/normalised.h5ad' should not be an output of the workflow.",
+        "found.path='results/found/clusters.h5ad' should not be an output of the workflow.",
+        "braced.path='a{b}.csv' should have no braces, which Snakemake treats as wildcards.",
+        "remote.path='https://example.org/a.csv' should be a local file: download it first.",
+        "drawn.labels='y' should be left out for a simulated matrix.",
         "drawn.draw: 'mo' should be one of ['mu', 'n_features', ",
     ):
         assert done.stdout.count(f"\nmatrices.{line}") == 1, line
@@ -97,7 +97,7 @@ def test_names_that_only_their_case_tells_apart_are_told(fresh):
     done = fresh.snakemake("--dry-run")
     assert done.returncode != 0
     for pair in ("'Cells' and 'cells'", "'figures' and 'Figures'", "'P28' and 'p28'"):
-        assert done.stdout.count(f"\nmatrices: {pair} differ in case alone") == 1, pair
+        assert done.stdout.count(f"\nmatrices: {pair} differ only in case") == 1, pair
     assert "'left'" not in done.stdout
 
 
@@ -109,9 +109,9 @@ def test_gene_sets_without_their_files_are_told(fresh):
     done = fresh.snakemake("--dry-run")
     assert done.returncode != 0
     for line in (
-        "annotation.gene_sets: source='gaf' should come with path.",
-        "annotation.gene_sets: source='gaf' should come with ontology.",
-        "annotation.term_size=[9, 5] should be smallest, largest.",
+        "annotation.gene_sets: source='gaf' requires path.",
+        "annotation.gene_sets: source='gaf' requires ontology.",
+        "annotation.term_size=[9, 5] should be ascending.",
     ):
         assert done.stdout.count("\n" + line) == 1, line
 
