@@ -69,7 +69,7 @@ def test_depth_is_capped():
         node = {"id": number, "children": [node]}
     with pytest.raises(OntologyError, match=r"depth=101 .* should be <= 100"):
         parse_ontology([node])
-    with pytest.raises(EnvelopeError, match="nests too deep"):
+    with pytest.raises(EnvelopeError, match="nested too deeply"):
         parse_json("[" * 200_000, "tree.json")
 
 

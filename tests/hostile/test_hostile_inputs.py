@@ -86,7 +86,7 @@ REFUSED = {
         "m.npz",
         lambda: claim((10**7, 10**5)),
         adopt,
-        "10000000 x 100000 takes 3725.3 GiB as dense float32; at most 16 GiB are read",
+        "10000000 x 100000 takes 3725.3 GiB as dense float32; the limit is 16 GiB",
     ),
     "an array that is a header alone": (
         "m.npz",

@@ -197,7 +197,7 @@ def test_each_damaged_input_gives_one_line_and_leaves_nothing(copied):
         assert not (root / target).exists(), target
     assert len(errors) == len(expected)
     assert not list(root.glob("**/*partial*"))
-    assert "as rule cluster_path writes it" in done.stdout
+    assert "written by rule cluster_path" in done.stdout
     assert "Traceback" in (root / "logs" / "normalise_matrix" / "tumours.log").read_text()
 
 

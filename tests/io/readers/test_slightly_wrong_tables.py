@@ -73,7 +73,7 @@ def test_a_line_of_totals_is_read_with_a_remark(read):
         (TABLE.replace("kind", "K\xe4nd").encode("latin-1"), "Save it as UTF-8"),
         (TABLE.encode("utf-16"), "Save it as UTF-8"),
         (gzip.compress(TABLE.encode()), "not text, but compressed by gzip. Add .gz to its name"),
-        (b"PK\x03\x04\xff\xfe", "not text, but a workbook of Excel.* ending .xlsx"),
+        (b"PK\x03\x04\xff\xfe", "not text, but an Excel workbook.* end in .xlsx"),
         (b"\xd0\xcf\x11\xe0\xa1", "an old Excel workbook. Save it as .xlsx"),
         (b"\x89HDF\r\n", "not text, but HDF5. Rename it to end in .h5ad"),
         (HEADER + "\n", "lines=1; there should be a header and samples"),
