@@ -1,7 +1,7 @@
 """Colours and markers, and the appearance of each method: title, colour, marker and line style.
 
 The colours are those of Okabe and Ito (except their yellow, which is faint on white) and, for
-methods, two dark ones of Tol. Readers with any of the common colour-vision deficiencies can
+methods, three others of Tol. Readers with any of the common colour-vision deficiencies can
 distinguish them; methods also differ in marker and line style for printing in grey. No computation
 imports this module, so a new title or colour reruns no clustering.
 
@@ -23,7 +23,7 @@ ORANGE, SKY, GREEN, BLUE, VERMILION, PURPLE = (
     "#D55E00",
     "#CC79A7",
 )
-BLACK, INDIGO, WINE = "#000000", "#332288", "#661100"
+BLACK, INDIGO, PLUM, WINE = "#000000", "#332288", "#AA4499", "#661100"
 GREY = "#555555"
 DROPPED = "#B4B4B4"
 INK = "#222222"

@@ -20,7 +20,8 @@ from sparsekm.figures.formulas import disable_formulas
 from sparsekm.figures.palette import BLUE, GREEN, GREY, INK, ORANGE, PURPLE, SKY, VERMILION
 
 _RASTER_DPI = 200
-_PATHS = re.compile(r' d="[^"]*"')
+_PLACES = re.compile(r' d="[^"]*"|translate\([^)]*\)')
+_INDENTATION = re.compile(r"\n\s+")
 _DECIMALS = re.compile(r"(\.\d\d)\d+")
 _KINSHIP = 0.3  # penalty for a shade far from its colour
 _SETTINGS = {
@@ -77,12 +78,13 @@ def new_figure(width: float, height: float, *, has_formulas: bool = False) -> Fi
 def figure_svg(figure: Figure) -> str:
     """Render a figure as SVG text, with equal bytes for equal figures.
 
-    Paths are rounded to a hundredth of a point: on slices, whose borders have thousands of corners,
-    further decimals would be a third of the file.
+    Paths and positions are rounded to a hundredth of a point: on slices, whose borders have
+    thousands of corners, further decimals would be a third of the file. Lines are not indented.
     """
     stream = io.StringIO()
     _save(figure, stream, "svg", {"Date": None, "Creator": None})
-    return _PATHS.sub(lambda path: _DECIMALS.sub(r"\1", path[0]), stream.getvalue())
+    text = _PLACES.sub(lambda place: _DECIMALS.sub(r"\1", place[0]), stream.getvalue())
+    return _INDENTATION.sub("\n", text)
 
 
 def figure_pdf(figure: Figure) -> bytes:
