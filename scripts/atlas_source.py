@@ -1,11 +1,11 @@
-"""What the scripts that fetch the atlas share: opening its source as the configuration says."""
+"""Shared by the scripts that download the atlas: the source given by the configuration."""
 
 
 def open_atlas(snakemake):
-    """Open the source with the rule's settings, and with those of its requests.
+    """Open the source with the settings of the rule and of its requests.
 
-    How requests are made changes no file, so these settings are read from the configuration:
-    were they parameters, the rule would rerun when they change. The phantom has none.
+    The settings of requests do not affect the files, so they are read from the configuration: as
+    parameters they would rerun the rule when they change. The phantom has none.
     """
     from sparsekm.atlas.sources import open_source
 

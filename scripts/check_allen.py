@@ -1,7 +1,7 @@
-"""Check on a networked machine that the atlas' servers still answer as expected: make check-allen.
+"""Check that the servers of the atlas still answer as expected: make check-allen.
 
-At most forty requests, two a second; nothing is kept. Prints a table, and exits with 1 where
-something differs.
+This takes at most forty requests, two per second, and keeps nothing. It prints a table, and exits
+with status 1 if anything differs.
 """
 
 import argparse
@@ -13,12 +13,12 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
 
 
 def main() -> int:
-    """Ask, compare, print."""
+    """Run the checks and print the table."""
     from sparsekm.atlas.allen.client import Client
-    from sparsekm.atlas.allen.live_check import check_servers, write_findings
+    from sparsekm.atlas.allen.live_check import check_servers, format_findings
     from sparsekm.atlas.allen.source import DOWNLOAD_URL, URL
     from sparsekm.network.gate import RequestGate
-    from sparsekm.network.retry import Patience
+    from sparsekm.network.retry import RetryPolicy
     from sparsekm.network.transport import Transport
 
     parser = argparse.ArgumentParser(description=__doc__)
@@ -28,10 +28,10 @@ def main() -> int:
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         transport = Transport(RequestGate(folder), arguments.contact)
-        # One try each: what fails now is what the table should tell.
-        client = Client(transport, Patience(tries=1))
+        # One attempt each, since the table should show failures.
+        client = Client(transport, RetryPolicy(tries=1))
         findings = check_servers(client, arguments.url, arguments.download_url)
-    print(write_findings(findings))
+    print(format_findings(findings))
     return 0 if all(finding.agrees for finding in findings) else 1
 
 

@@ -1,14 +1,14 @@
-"""What the scripts that fit a method to a data set share: posing the problem as their rule says."""
+"""Shared by the scripts that fit a method to a data set: the problem defined by their rule."""
 
 
 def pose(snakemake, **settings):
-    """Pose the problem of the rule's data set and method, with further settings where given."""
+    """Return the problem of the rule's data set and method, with further settings if given."""
     from sparsekm.io.count_file import COUNTS
     from sparsekm.pipeline.problem import pose_problem
 
     params, wildcards = snakemake.params, snakemake.wildcards
     if snakemake.input.get("counts"):
-        # K was left to the data.
+        # The data determine K.
         table = COUNTS.read(snakemake.input.counts)
         settings["n_clusters"] = int(table["n_clusters"][table["chosen"]].item())
     return pose_problem(

@@ -1,7 +1,7 @@
-"""Remove what the workflow made in data, results and logs, and nothing else, for `make clean`.
+"""Remove the files that the workflow made in data, results and logs, for `make clean`.
 
-A file is the workflow's where its name fits one that a rule writes, or one of `UNDECLARED`.
-Whatever else stands there is the user's and stays; folders go when that leaves them empty.
+A file belongs to the workflow if its path matches the output of a rule or one of `UNDECLARED`. All
+other files belong to the user and are kept; folders that become empty are removed.
 """
 
 import os
@@ -12,27 +12,27 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDERS = ("data", "results", "logs")
-# What the retrieval of an age stores beside its manifest.
+# Files of an age that are stored with its manifest.
 UNDECLARED = (
     "data/raw/{age}/listing.json",
     "data/raw/{age}/truth.csv",
     "data/raw/{age}/{grid}_gridAnnotation.zip",
     "data/raw/{age}/energy/{id}.zip",
 )
-# Those that hold for all rules.
+# The constraints for all rules.
 _CONSTRAINTS = re.compile(r"^wildcard_constraints:\n((?:  +\w+=.*\n)+)", re.M)
 _MOST_NAMED = 20
 
 
 def read_patterns(rules: Iterable[Path]) -> re.Pattern:
-    """Compile the names of files that rules write, with the constraints on their wildcards."""
+    """Compile a pattern of the files that rules write, with the constraints on wildcards."""
     text = "\n".join(file.read_text(encoding="utf-8") for file in rules)
     constraints = {"id": r"\d+"} | {
         name: rule
         for block in _CONSTRAINTS.findall(text)
         for name, rule in re.findall(r'^ +(\w+)=r?"(.+)",$', block, re.M)
     }
-    # The braces of an f-string hold no wildcards, of which any name would do.
+    # Braces in f-strings are not wildcards.
     named = re.findall(rf'(?<!f)"((?:{"|".join(FOLDERS)})/[^"\n]+)"', text)
 
     def one(pattern: str) -> str:
@@ -41,17 +41,17 @@ def read_patterns(rules: Iterable[Path]) -> re.Pattern:
         parts[1::2] = (f"(?:{constraints.get(name, '[^/]+')})" for name in parts[1::2])
         return "".join(parts)
 
-    # Below a name there are files where a rule writes a whole folder.
+    # If a rule writes a folder, its output includes all files below.
     return re.compile(f"(?:{'|'.join(map(one, sorted({*named, *UNDECLARED})))})(?:/.*)?")
 
 
 def is_made(file: str, patterns: re.Pattern) -> bool:
-    """Tell whether a file is the workflow's: written, or left half-written by a killed job."""
+    """Tell whether the workflow made a file, or a killed job left it half-written."""
     return patterns.fullmatch(re.sub(r"/\.\d+\.partial\.([^/]+)$", r"/\1", file)) is not None
 
 
 def remove_made(patterns: re.Pattern) -> list[str]:
-    """Remove the workflow's files below the present folder, and list those that are not."""
+    """Remove the workflow's files below the current folder, and list all other files."""
     others = []
     for folder in FOLDERS:
         for place, _, files in os.walk(folder, topdown=False):
@@ -66,11 +66,11 @@ def remove_made(patterns: re.Pattern) -> list[str]:
 
 
 def main() -> None:
-    """Remove, and name what is left."""
+    """Remove the files, and print which are left."""
     others = remove_made(read_patterns(sorted((ROOT / "workflow" / "rules").glob("*.smk"))))
     if others:
         shown = ", ".join(others[:_MOST_NAMED]) + (", ..." if len(others) > _MOST_NAMED else "")
-        print(f"Not made by the workflow, and kept: {shown}")
+        print(f"Kept, not made by the workflow: {shown}")
 
 
 if __name__ == "__main__":

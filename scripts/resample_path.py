@@ -14,7 +14,7 @@ def main(snakemake, progress):
     params = snakemake.params
     problem = pose(snakemake)
     X, estimator = problem.data.X, problem.estimator
-    # Refuses what cannot be clustered before anything is resampled.
+    # Refuse data that cannot be clustered before resampling.
     estimator.check(X)
     paths = resample_all(
         estimator,

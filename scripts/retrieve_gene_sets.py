@@ -9,9 +9,9 @@ from workflow_job import job
 def fetch(snakemake):
     """Fetch it from the cache or its address, and store it once it has been read whole."""
     from sparsekm.annotation.gene_set_download import fetch_gene_sets
-    from sparsekm.network.retry import Patience
+    from sparsekm.network.retry import RetryPolicy
 
-    # No parameters of the rule: how requests are made changes no file, and need rerun nothing.
+    # Not parameters of the rule, since the settings of requests do not affect the file.
     http = snakemake.config["atlas"]["allen"]["http"]
     names = ("cache", "requests_per_second", "contact")
     timeouts = {name: value for name, value in http.items() if name.endswith("_timeout")}
@@ -19,7 +19,7 @@ def fetch(snakemake):
         snakemake.params.url,
         snakemake.output[0],
         snakemake.params.kind,
-        patience=Patience(tries=http["tries"]),
+        policy=RetryPolicy(tries=http["tries"]),
         **{name: http[name] for name in names},
         **timeouts,
     )

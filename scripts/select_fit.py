@@ -15,6 +15,6 @@ def main(snakemake, progress):
     path, attributes = read_path(snakemake.input.path)
     X = read_normalised(snakemake.input.normalised).X
     centers = cluster_centers(X, path.labels[0], attributes["n_clusters"])
-    # A component of a mixture can be the likeliest for no sample: it stands where all samples do.
+    # A mixture component may have no samples; its centre is then the mean of all samples.
     centers = np.where(np.isnan(centers), X.mean(axis=0, dtype=np.float64), centers)
     write_fit(snakemake.output.fit, pick_fit(path, 0, centers, attributes))

@@ -1,8 +1,8 @@
-"""What the scripts of the tuning study share: the repetitions of a data set in turn."""
+"""Shared by the scripts of the tuning study: a loop over the repetitions of a data set."""
 
 
 def compare_replicates(snakemake, progress, compare):
-    """Write the tables of `compare`, called with data, effort and seed, of every repetition."""
+    """Call `compare` with data, effort and seed for every repetition, and write the tables."""
     import pandas as pd
 
     from sparsekm.io.atomic import write_table

@@ -11,12 +11,12 @@ def main(snakemake, progress):
     from sparsekm.io.atomic import write_bytes, write_table, write_text
     from sparsekm.io.checked_table import infer_table
     from sparsekm.studies.yardstick.figure import yardstick_figure
-    from sparsekm.studies.yardstick.published import read_published, set_beside
+    from sparsekm.studies.yardstick.published import add_published, read_published
     from sparsekm.studies.yardstick.summary import count_wins, summarise
 
     given, made = snakemake.input, snakemake.output
     table = pd.concat([infer_table(file, "run_yardstick") for file in given.tables])
-    summary = set_beside(summarise(table), read_published(given.published))
+    summary = add_published(summarise(table), read_published(given.published))
     write_table(table, made.table)
     write_table(summary, made.summary)
     write_table(count_wins(summary), made.overview)

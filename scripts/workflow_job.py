@@ -14,8 +14,8 @@ import traceback
 from collections import deque
 from pathlib import Path
 
-# The sources beside the scripts are the ones whose digest the rules know. This also serves
-# environments made by conda, which cannot install the package from a relative path.
+# Use the sources next to the scripts, which the rules digest. This also serves conda environments,
+# which cannot install the package from a relative path.
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
 
 from sparsekm.command.job_name import name_job
@@ -26,10 +26,10 @@ _SECONDS_OF_PACE = 60
 
 
 class Progress:
-    """Tells how far a job is: every step in its log, and now and then on stderr.
+    """Reports the progress of a job: every step in its log, and from time to time on stderr.
 
-    The time left is estimated from the pace of the last minute: steps that an earlier run had
-    done take no time, and say nothing about those to come.
+    The time left is estimated from the pace of the last minute, since steps that an earlier run had
+    finished take no time and do not predict the others.
     """
 
     def __init__(self, job: str, clock=time.monotonic) -> None:
@@ -39,7 +39,7 @@ class Progress:
         self._marks = deque([(self._last, 0)])
 
     def __call__(self, done: int, total: int, what: str = "steps") -> None:
-        """Tell that `done` of `total` steps are done."""
+        """Report that `done` of `total` steps are done."""
         logging.info("%d of %d %s done", done, total, what)
         now = self._clock()
         self._marks.append((now, done))
@@ -60,26 +60,26 @@ class Progress:
         return f", about {left} left"
 
     def counting(self, what: str):
-        """Give a callable of (done, total) that counts `what`."""
+        """Return a callable of (done, total) that reports the number of `what`."""
         return lambda done, total: self(done, total, what)
 
 
-def take_turn(log: Path, job: str, tell=None):
-    """Wait until nobody else does this job, and give what holds the turn until it is closed.
+def wait_for_turn(log: Path, job: str, tell=None):
+    """Wait until no other process runs this job, and return the lock, to be closed at the end.
 
-    A job outlives a Snakemake that was killed. Were it to finish after the job that was started
-    in its place, perhaps with other settings, its files would pass for those of the new one.
+    A job outlives a Snakemake that was killed. If it finished after the job that replaced it,
+    perhaps with other settings, its files would be taken for those of the new job.
     """
     turn = log.open("a")
     if not lock_file(turn, wait=False, tell=tell):
-        line = f"{job}: waits for the same job of an earlier run, which still writes {log}"
+        line = f"{job}: waiting for the same job of an earlier run, which still writes {log}"
         print(line, file=sys.stderr, flush=True)
         lock_file(turn)
     return turn
 
 
 def clear_unfinished(outputs) -> None:
-    """Remove what killed jobs left half-written of these files; only with this job's turn."""
+    """Remove half-written copies of these files left by killed jobs; requires the job's lock."""
     from sparsekm.io.atomic import remove_unfinished
 
     for output in map(Path, outputs):
@@ -87,14 +87,14 @@ def clear_unfinished(outputs) -> None:
 
 
 def peak_megabytes() -> float:
-    """Return the most memory that this process, or a child of it, has had resident."""
+    """Return the peak resident memory of this process or a child of it."""
     import resource
 
     unit = 2**20 if sys.platform == "darwin" else 2**10
     of_children = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / unit
     status = Path("/proc/self/status")
     if status.exists():
-        # Unlike ru_maxrss this leaves out what the parent had before this process began.
+        # Unlike ru_maxrss this excludes the memory of the parent before this process started.
         own = int(re.search(r"VmHWM:\s*(\d+) kB", status.read_text())[1]) / 1024
     else:
         own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
@@ -115,18 +115,18 @@ def run(main, snakemake) -> None:
         os.environ[f"{library}_NUM_THREADS"] = str(snakemake.threads)
     log = Path(snakemake.log[0])
     name = name_job(snakemake.rule, dict(snakemake.wildcards.items()))
-    # On a full disk the line below is told, and nothing of logs that cannot be written.
+    # On a full disk, print only the line below and no errors about the log.
     logging.raiseExceptions = False
     start = time.monotonic()
-    # Lines that come before the log is this job's.
+    # Lines logged before this job has the lock of its log.
     early = []
     try:
         log.parent.mkdir(parents=True, exist_ok=True)
-        with take_turn(log, name, early.append):
+        with wait_for_turn(log, name, early.append):
             logging.basicConfig(
                 filename=log, filemode="w", level=logging.INFO, format="%(asctime)s %(message)s"
             )
-            # What a PDF leaves out of its fonts would be hundreds of lines.
+            # Otherwise each PDF would log hundreds of lines about its fonts.
             logging.getLogger("fontTools").setLevel(logging.WARNING)
             logging.captureWarnings(True)
             for line in early:
@@ -134,7 +134,7 @@ def run(main, snakemake) -> None:
             clear_unfinished(snakemake.output)
             from joblib import parallel_config
 
-            # Estimators whose `n_jobs` is None take as many.
+            # Estimators with `n_jobs=None` use this many.
             with parallel_config(n_jobs=snakemake.threads):
                 main(snakemake, Progress(name))
     except Exception as error:
@@ -144,6 +144,6 @@ def run(main, snakemake) -> None:
         reason = " ".join(str(error).split()) or type(error).__name__
         print(f"ERROR in {name}: {reason} (log: {log})", file=sys.stderr, flush=True)
         sys.exit(1)
-    # With the children that have ended.
+    # Including child processes that have ended.
     wall, cpu = time.monotonic() - start, sum(os.times()[:4])
     logging.info("done in %.1f s, with %.1f s of CPU and %.0f MB", wall, cpu, peak_megabytes())

@@ -1,7 +1,7 @@
-"""What is wrong with a configuration, in one line each: key, value, rule.
+"""Checks of the configuration; each error is one line with key, value and rule.
 
-Nothing in here knows Snakemake, so that the checks can be tested by themselves; nor does anything
-need what Snakemake does not bring, since jobs may run in environments of their own.
+This module does not use Snakemake, so that the checks can be tested separately. It only needs
+packages that Snakemake installs, since jobs may run in their own environments.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ SCHEMA_FILE = Path(__file__).parent / "schemas" / "config.schema.yaml"
 MOST_VALUES = 100_000
 MOST_DEPTH = 50
 MOST_CHARACTERS = 400
-"""Length of a message: a value that it quotes may be long."""
+"""Maximum length of a message, since it may quote a long value."""
 
 
 def structure_errors(config: Mapping[str, Any]) -> list[str]:
-    """List what no schema may see: loops, aliases that multiply, numbers that are none.
+    """List errors to find before validating the schema: loops, multiplying aliases, NaN.
 
-    Values are counted as they would be written out, without writing them out: ten aliases of ten
+    Values are counted as if all aliases were expanded, without expanding them: ten aliases of ten
     aliases, ten times over, are ten billion values in a few lines of YAML.
     """
     counts: dict[int, int] = {}
@@ -42,11 +42,11 @@ def structure_errors(config: Mapping[str, Any]) -> list[str]:
         if isinstance(value, float) and not math.isfinite(value):
             errors.append(f"{where}={value}: a number should be finite.")
         if isinstance(value, str) and not is_storable(value):
-            errors.append(f"{where}={value!r}: text should be without NUL or half a pair.")
+            errors.append(f"{where}={value!r}: text should not have NUL or unpaired surrogates.")
         if not isinstance(value, Mapping | list):
             return 1
         if id(value) in above or len(place) > MOST_DEPTH:
-            errors.append(f"{where}: should not nest in itself, nor deeper than {MOST_DEPTH}.")
+            errors.append(f"{where}: should not contain itself, nor nest deeper than {MOST_DEPTH}.")
             return 1
         if id(value) not in counts:
             if isinstance(value, Mapping):
@@ -65,9 +65,9 @@ def structure_errors(config: Mapping[str, Any]) -> list[str]:
 
 
 def schema_errors(config: Mapping[str, Any]) -> list[str]:
-    """List what breaks the schema, in alphabetical order."""
+    """List violations of the schema, in alphabetical order."""
     schema = yaml.safe_load(SCHEMA_FILE.read_text(encoding="utf-8"))
-    # To JSON Schema 3.0 is an integer, and to Python it is none.
+    # In JSON Schema 3.0 is an integer, in Python it is not.
     checker = jsonschema.Draft202012Validator.TYPE_CHECKER.redefine(
         "integer", lambda _, value: isinstance(value, int) and not isinstance(value, bool)
     )
@@ -76,7 +76,7 @@ def schema_errors(config: Mapping[str, Any]) -> list[str]:
 
 
 def explain(error: jsonschema.ValidationError) -> str:
-    """Say in one line what is wrong with a configuration: key, value, rule."""
+    """Describe a violation of the schema in one line: key, value and rule."""
     place = ".".join(map(str, error.absolute_path)) or "configuration"
     allowed = list(error.schema.get("properties", {}))
     match error.validator:
@@ -90,7 +90,7 @@ def explain(error: jsonschema.ValidationError) -> str:
         case "pattern" | "not" if "pattern" in error.schema:
             return (
                 f"{place}: {error.instance!r} should match {error.schema['pattern']}"
-                " and be neither an age's name nor a reserved one."
+                " and not be the name of an age or a reserved name."
             )
         case "anyOf":
             rules = "; or ".join(
@@ -104,7 +104,7 @@ def explain(error: jsonschema.ValidationError) -> str:
 
 
 def meaning_errors(config: Mapping[str, Any]) -> list[str]:
-    """List what a configuration with its defaults names that there is not."""
+    """List unknown names and contradictions in a configuration with its defaults."""
     errors = _unknown("methods", config["methods"], sorted(METHODS))
     errors += _unknown("yardstick.methods", config["yardstick"]["methods"], sorted(METHODS))
     matrices = {name: entry for name, entry in config["matrices"].items() if entry is not None}
@@ -114,25 +114,25 @@ def meaning_errors(config: Mapping[str, Any]) -> list[str]:
     errors += [*_simulation_errors(config["simulation"]), *_gene_set_errors(config["annotation"])]
     if not config["atlas"]["ages"] and not any(config["matrices"].values()):
         errors.append(
-            f"atlas.ages=[] and matrices={config['matrices']}: there should be at least"
-            " one age or matrix."
+            f"atlas.ages=[] and matrices={config['matrices']}: there should be at least one age or"
+            " matrix."
         )
     return [_shorten(error) for error in errors]
 
 
 def _matrix_errors(name: str, entry: Mapping[str, Any]) -> list[str]:
-    """List what is wrong with where a matrix comes from."""
+    """List errors in the source of a matrix."""
     if ("path" in entry) == ("draw" in entry):
-        return [f"matrices.{name} should have either a path or draw."]
+        return [f"matrices.{name} should have either path or draw."]
     if "draw" in entry:
         return _draw_errors(name, entry)
     path = entry["path"]
     place = PurePosixPath(os.path.normpath(path))
     own = (PurePosixPath("data", name, "normalised.h5ad"), PurePosixPath("results", name))
     rules = {
-        "be a file here: download it first": is_address(path),
-        "have no braces, which Snakemake takes for wildcards": "{" in path or "}" in path,
-        "not be what the workflow makes of it": place == own[0] or own[1] in place.parents,
+        "be a local file: download it first": is_address(path),
+        "have no braces, which Snakemake treats as wildcards": "{" in path or "}" in path,
+        "not be an output of the workflow": place == own[0] or own[1] in place.parents,
     }
     return [
         f"matrices.{name}.path={path!r} should {rule}." for rule, broken in rules.items() if broken
@@ -140,9 +140,9 @@ def _matrix_errors(name: str, entry: Mapping[str, Any]) -> list[str]:
 
 
 def _draw_errors(name: str, entry: Mapping[str, Any]) -> list[str]:
-    """List settings that an experiment does not have, and what a drawn matrix has no use for."""
+    """List unknown settings of an experiment, and settings that apply only to files."""
     errors = [
-        f"matrices.{name}.{key}={entry[key]!r} should be left out of a matrix that is drawn."
+        f"matrices.{name}.{key}={entry[key]!r} should be left out for a simulated matrix."
         for key in ("labels", "layer", "samples", "ignore", "transpose", "decimal")
         if entry.get(key) is not None
     ]
@@ -152,7 +152,7 @@ def _draw_errors(name: str, entry: Mapping[str, Any]) -> list[str]:
 
 
 def _name_errors(names: Sequence[str]) -> list[str]:
-    """List names of matrices that only their case tells from each other or from a taken name."""
+    """List names of matrices that differ from each other or from a reserved name only in case."""
     schema = yaml.safe_load(SCHEMA_FILE.read_text(encoding="utf-8"))
     taken = [
         name
@@ -163,20 +163,20 @@ def _name_errors(names: Sequence[str]) -> list[str]:
     for position, name in enumerate(names):
         same = [other for other in (*taken, *names[:position]) if other.lower() == name.lower()]
         errors += [
-            f"matrices: {other!r} and {name!r} differ in case alone, and so would their folders,"
-            " which some file systems take for one; rename the matrix."
+            f"matrices: {other!r} and {name!r} differ only in case, as would their folders, which"
+            " are the same on some file systems; rename the matrix."
             for other in same[:1]
         ]
     return errors
 
 
 def _gene_set_errors(annotation: Mapping[str, Any]) -> list[str]:
-    """List what is missing, or out of order, in what is said about gene sets."""
+    """List missing or contradictory settings of gene sets."""
     chosen, (smallest, largest) = annotation["gene_sets"], annotation["term_size"]
     needed = {"gmt": ["path"], "gene2go": ["path", "ontology"]}
     needed["gaf"] = needed["gene2go"]
     errors = [
-        f"annotation.gene_sets: source={chosen['source']!r} should come with {key}."
+        f"annotation.gene_sets: source={chosen['source']!r} requires {key}."
         for key in needed.get(chosen["source"], [])
         if not chosen.get(key)
     ]
@@ -187,12 +187,12 @@ def _gene_set_errors(annotation: Mapping[str, Any]) -> list[str]:
         except ValueError as error:
             errors.append(f"annotation.gene_sets.{key}: {error}")
     if smallest > largest:
-        errors.append(f"annotation.term_size={[smallest, largest]} should be smallest, largest.")
+        errors.append(f"annotation.term_size={[smallest, largest]} should be ascending.")
     return errors
 
 
 def _simulation_errors(simulation: Mapping[str, Any]) -> list[str]:
-    """List what is wrong with the names of experiments and methods of the simulations."""
+    """List unknown experiments and methods of the simulations."""
     errors = []
     for key, study in (("simulation", simulation), ("simulation.preview", simulation["preview"])):
         try:

@@ -1,6 +1,6 @@
-"""What a run tells, for Snakemake's ``--logger sparsekm``: a line for every job that ends.
+"""The progress output of a run, for Snakemake's ``--logger sparsekm``: one line per finished job.
 
-Snakemake finds the plugin by the name of this package, which has to stand beside `sparsekm`.
+Snakemake finds the plugin by the name of this package, which has to be next to `sparsekm`.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from statistics import fmean, median
 from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
 
-# They name what is asked for, and do nothing.
+# Rules that only name targets and do nothing.
 _TARGETS = ("all", "results", "total")
 _NOTHING_TO_DO = "Nothing to be done"
 
 
 class LogHandler(LogHandlerBase):
-    """Writes to stderr what ended, what is still under way, and for how long."""
+    """Prints to stderr which job finished, which are running, and the time left."""
 
     writes_to_stream = True
     writes_to_file = False
@@ -29,23 +29,23 @@ class LogHandler(LogHandlerBase):
     needs_rulegraph = False
 
     def __post_init__(self) -> None:
-        """Begin with no jobs."""
+        """Start with no jobs."""
         self.clock = time.monotonic
-        # Of each job by its number: rule, what it is about, when it began.
+        # For each job id: rule, readable name, start time.
         self.running: dict[int, tuple[str, str, float]] = {}
         self.durations: dict[str, list[float]] = defaultdict(list)
         self.planned: dict[str, int] = {}
         self.n_done = 0
 
     def emit(self, record: LogRecord) -> None:
-        """Tell one event, if it concerns a reader."""
+        """Print an event if it matters to the user."""
         match getattr(record, "event", None):
             case LogEvent.RUN_INFO if not self.planned:
                 self.planned = {
                     rule: int(count) for rule, count in record.stats.items() if rule not in _TARGETS
                 }
             case LogEvent.JOB_INFO if record.rule_name in self.planned:
-                # Not before the Snakefile was read: it says which copy of the package is meant.
+                # Only after the Snakefile was read, which selects the copy of the package.
                 from sparsekm.command.job_name import name_job
 
                 about = name_job(record.rule_name, record.wildcards)
@@ -54,15 +54,15 @@ class LogHandler(LogHandlerBase):
                 self._tell_end(*self.running.pop(record.job_id))
             case LogEvent.JOB_ERROR if record.jobid in self.running:
                 _, about, _ = self.running.pop(record.jobid)
-                _tell(f"FAILED: {about}; its log: {', '.join(map(str, record.log or ()))}")
-            # Of a failed job its own line tells more.
+                _tell(f"FAILED: {about}; log: {', '.join(map(str, record.log or ()))}")
+            # A failed job prints its own, more informative line.
             case LogEvent.ERROR if record.exception != "RuleException":
                 _tell(record.getMessage())
             case None if record.getMessage().startswith(_NOTHING_TO_DO):
-                _tell("Everything is there already.")
+                _tell("Everything is up to date.")
 
     def _tell_end(self, rule: str, about: str, begin: float) -> None:
-        """Tell that a job ended, what goes on, and the time left."""
+        """Print that a job finished, which jobs are running, and the time left."""
         seconds = self.clock() - begin
         self.durations[rule].append(seconds)
         self.n_done += 1
@@ -72,13 +72,13 @@ class LogHandler(LogHandlerBase):
             line += f"; now {', '.join(job[1] for job in self.running.values())}"
         left = {rule: count - len(self.durations[rule]) for rule, count in self.planned.items()}
         n_like_others = sum(count for rule, count in left.items() if self.durations[rule])
-        # The first jobs say nothing about the others.
+        # The first jobs do not predict the duration of the others.
         if self.n_done < total and 2 * n_like_others >= total - self.n_done:
             line += f"; about {_duration(self._seconds_left(left))} left"
         _tell(line)
 
     def _seconds_left(self, left: dict[str, int]) -> float:
-        """Estimate the time that the jobs left of each rule take, by those that have ended."""
+        """Estimate the time for the remaining jobs of each rule from the finished jobs."""
         usual = median(map(fmean, filter(None, self.durations.values())))
         work = 0.0
         for rule, count in left.items():
@@ -89,7 +89,7 @@ class LogHandler(LogHandlerBase):
 
 
 def _duration(seconds: float) -> str:
-    """Write a time as people do: seconds below two minutes, minutes below two hours."""
+    """Format a duration: seconds below two minutes, minutes below two hours."""
     if seconds < 120:
         return f"{max(round(seconds), 1)} s"
     return f"{round(seconds / 60)} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"

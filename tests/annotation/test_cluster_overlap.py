@@ -60,5 +60,5 @@ def test_table_survives_its_file(tmp_path, table):
         OVERLAP.read(tmp_path / "contingency.csv"), table, check_dtype=False
     )
     (tmp_path / "contingency.csv").write_text("x\n")
-    with pytest.raises(ValueError, match="as rule match_clusters writes it"):
+    with pytest.raises(ValueError, match="written by rule match_clusters"):
         OVERLAP.read(tmp_path / "contingency.csv")

@@ -153,7 +153,7 @@ def test_table_survives_its_file(tmp_path, sets):
     read = ENRICHMENT.read(tmp_path / "enrichment.csv")
     pd.testing.assert_frame_equal(read, table, check_dtype=False)
     (tmp_path / "enrichment.csv").write_text("term\n")
-    with pytest.raises(ValueError, match="as rule enrich_genes writes it"):
+    with pytest.raises(ValueError, match="written by rule enrich_genes"):
         ENRICHMENT.read(tmp_path / "enrichment.csv")
 
 

@@ -9,7 +9,7 @@ import pytest
 from sparsekm.annotation.addresses import address_name
 from sparsekm.annotation.gene_set_download import fetch_gene_sets
 from sparsekm.network.errors import NotFoundError, RefusedError, UnavailableError
-from sparsekm.network.retry import Patience
+from sparsekm.network.retry import RetryPolicy
 
 GMT = gzip.compress(b"T1\tname\tA\tB\nT2\tname\tB\n")
 
@@ -43,14 +43,14 @@ def server():
 @pytest.fixture
 def fetch(server, tmp_path):
     def fetch(kind="gmt", tries=3):
-        patience = Patience(tries=tries, sleep=lambda seconds: None)
+        policy = RetryPolicy(tries=tries, sleep=lambda seconds: None)
         fetch_gene_sets(
             server.url,
             tmp_path / "out" / "sets.gz",
             kind,
             cache=tmp_path / "cache",
             requests_per_second=1000,
-            patience=patience,
+            policy=policy,
         )
         return (tmp_path / "out" / "sets.gz").read_bytes()
 

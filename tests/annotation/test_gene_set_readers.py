@@ -143,7 +143,7 @@ def test_a_diamond_is_no_circle_and_depth_is_no_limit(written):
     ("change", "message"),
     [
         (("format-version: 1.2", "version: 1"), r"line 1: 'version: 1' should be an OBO"),
-        (("id: GO:0000004", "id: GO:0000003"), r"line 22: id='GO:0000003' has been there before"),
+        (("id: GO:0000004", "id: GO:0000003"), r"line 22: id='GO:0000003' occurs twice"),
         (("id: GO:0000004\n", ""), r"line 21: the term should have an id"),
         (("part_of GO:0000002", "part_of GO:0000009"), r"line 18: parent 'GO:0000009' .* no term"),
         (("part_of GO:0000002", "part_of GO:0000005"), r"line 18: parent .* is obsolete"),

@@ -71,5 +71,5 @@ def test_tables_survive_their_files(tmp_path, table):
     pd.testing.assert_frame_equal(CHANGES.read(tmp_path / "changes.csv"), changes)
     (tmp_path / "changes.csv").write_text("x\n")
     for reader in (read_ages, CHANGES.read):
-        with pytest.raises(ValueError, match="as rule compare_ages writes it"):
+        with pytest.raises(ValueError, match="written by rule compare_ages"):
             reader(tmp_path / "changes.csv")

@@ -88,7 +88,7 @@ def test_shares_survive_their_file_and_another_data_sets_file_is_refused(tmp_pat
     file = tmp_path / "stability.csv"
     write_stability(file, ["NA", "1", "x"], np.array([0, 5, 20]), 20)
     assert list(read_stability(file, ["NA", "1", "x"])) == [0, 0.25, 1]
-    with pytest.raises(ValueError, match="as rule gene_stability writes it"):
+    with pytest.raises(ValueError, match="written by rule gene_stability"):
         read_stability(file, ["NA", "x", "1"])
     write_stability(file, ["NA"], np.array([3]), 2)
     with pytest.raises(ValueError, match="between 0 and subsamples"):

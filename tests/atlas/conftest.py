@@ -187,6 +187,12 @@ def few_sections(tiny_phantom):
     return FewSections(tiny_phantom, ("E11.5", "P14"), n_genes=8)
 
 
+def _without_faults(server):
+    server.work_well()
+    yield server
+    server.work_well()
+
+
 @pytest.fixture(scope="session")
 def _server(few_sections):
     with StandInServer(few_sections, ("E11.5", "P14")) as server:
@@ -196,9 +202,7 @@ def _server(few_sections):
 @pytest.fixture
 def server(_server):
     """A stand-in for the servers, without faults at first."""
-    _server.work_well()
-    yield _server
-    _server.work_well()
+    yield from _without_faults(_server)
 
 
 @pytest.fixture(scope="session")
@@ -211,9 +215,7 @@ def _server_of_all_ages(tiny_phantom):
 @pytest.fixture
 def all_ages(_server_of_all_ages):
     """A stand-in that knows all ages, without faults at first."""
-    _server_of_all_ages.work_well()
-    yield _server_of_all_ages
-    _server_of_all_ages.work_well()
+    yield from _without_faults(_server_of_all_ages)
 
 
 @pytest.fixture

@@ -48,7 +48,7 @@ def test_a_server_that_repeats_its_first_page_is_found_out(server, fetch):
     server.fail("query.json", lambda reply: first_page)
     first_page = server.reply("/api/v2/data/query.json?criteria=model::SectionDataSet,"
                               "rma::options[order$eq'data_sets.id'][num_rows$eq4]")  # fmt: skip
-    with pytest.raises(UnavailableError, match="passes over the pages should agree"):
+    with pytest.raises(UnavailableError, match="passes over the pages agree"):
         fetch(page_rows=4)
 
 
@@ -76,7 +76,7 @@ ANNOTATION_STAYS = {
         faults.with_members(lambda m: {n.replace("gridAnnotation", "energy"): c
                                        for n, c in m.items()}),
         GridError,
-        "should hold a member named gridAnnotation.mhd",
+        "should contain a member named gridAnnotation.mhd",
     ),
     "floats": (
         faults.with_header(lambda header: header.replace(b"MET_UINT", b"MET_FLOAT")),

@@ -108,14 +108,14 @@ def test_a_server_that_says_nothing_ends_at_the_read_timeout(server, fetch, plan
 
 def test_a_server_that_is_down_is_left_alone_after_a_few_grids(server, fetch):
     server.fail("/grid_data/", faults.status(500))
-    with pytest.raises(UnavailableError, match="5 grids in a row could not be fetched, after 0"):
+    with pytest.raises(UnavailableError, match="5 consecutive downloads failed, after 0"):
         fetch(tries=2)
     assert len(server.asked("/grid_data/")) < 2 * 9
 
 
 def test_no_connection_at_all_is_one_clear_error(fetch):
     # The discard port, on which nothing listens here.
-    with pytest.raises(UnavailableError, match="not to be had in 2 tries .*ConnectionError"):
+    with pytest.raises(UnavailableError, match="failed after 2 attempts .*ConnectionError"):
         fetch(url="http://127.0.0.1:9", download_url="http://127.0.0.1:9", tries=2)
 
 

@@ -14,7 +14,7 @@ from stand_in_server import StandInServer
 
 from sparsekm.atlas.allen import live_check
 from sparsekm.atlas.allen.client import Client
-from sparsekm.atlas.allen.live_check import Expectations, Grid, check_servers, write_findings
+from sparsekm.atlas.allen.live_check import Expectations, Grid, check_servers, format_findings
 from sparsekm.atlas.allen.plan import describe_plan, plan_retrieval
 from sparsekm.atlas.manifest import read_manifest
 from sparsekm.atlas.retrieval import retrieve_age, retrieve_genes, retrieve_ontology
@@ -24,7 +24,7 @@ from sparsekm.io.atomic import write_table
 from sparsekm.network.errors import UnavailableError
 from sparsekm.network.gate import RequestGate
 from sparsekm.network.prefetch import fetch_in_order
-from sparsekm.network.retry import Patience
+from sparsekm.network.retry import RetryPolicy
 from sparsekm.network.transport import Transport
 
 AGE = "E11.5"
@@ -222,7 +222,7 @@ def expectations(tiny_phantom):
 def check(all_ages, tmp_path, expectations):
     def run():
         transport = Transport(RequestGate(tmp_path, per_second=1e6), "test")
-        client = Client(transport, Patience(tries=1))
+        client = Client(transport, RetryPolicy(tries=1))
         return check_servers(client, all_ages.url, all_ages.url, expectations)
 
     return run
@@ -271,7 +271,7 @@ def test_what_differs_is_a_finding_and_no_end_to_the_check(all_ages, check, patt
     assert not findings[fact].agrees
     assert sum(finding.agrees for finding in findings.values()) >= 3
     assert len(all_ages.requests) <= 40
-    assert "DIFFERS" in write_findings(list(findings.values()))
+    assert "DIFFERS" in format_findings(list(findings.values()))
 
 
 def test_the_script_prints_a_table_and_fails_on_servers_that_differ(
@@ -304,5 +304,5 @@ def test_ages_are_fetched_to_where_they_belong(server, open_client, tmp_path):
     assert np.array_equal(
         sorted(path.name for path in (tmp_path / "cache").iterdir()), ["E11pt5", "P14", "limits"]
     )
-    with pytest.raises(UnavailableError, match="not to be had"):
+    with pytest.raises(UnavailableError, match="failed after"):
         open_client(url="http://127.0.0.1:9", tries=1).listing("P28")

@@ -156,7 +156,7 @@ def test_regions_that_lose_all_voxels_leave_the_table(expression):
 
 def test_fill_none_accepts_only_complete_data(expression):
     with pytest.raises(
-        ValueError, match="n_missing=2 values, should be 0; the first is of gene Phm0"
+        ValueError, match="n_missing=2 values; it should be 0. The first is that of gene Phm0"
     ):
         normalise_age(expression, fill="none")
     data = normalise_age(expression, fill="none", max_missing_per_gene=0.01)

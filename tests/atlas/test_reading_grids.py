@@ -106,7 +106,7 @@ def test_an_array_that_does_not_fit_the_header_is_refused(energy_zip, indexed_vo
 
 
 def test_a_sound_archive_without_a_grid_is_told_from_a_broken_one(make_zip, make_header):
-    with pytest.raises(MissingGridError, match=r"should hold a member named energy\.mhd"):
+    with pytest.raises(MissingGridError, match=r"should contain a member named energy\.mhd"):
         read_energy(make_zip({"data_set.xml": "<x/>"}))
     with pytest.raises(MissingGridError, match=r"energy.raw"):
         read_energy(make_zip({"energy.mhd": make_header()}))

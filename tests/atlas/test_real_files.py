@@ -45,7 +45,7 @@ def test_a_genuine_annotation_keeps_ids_beyond_two_to_the_24(test_data):
 
 def test_the_adult_annotation_means_nothing_in_the_developing_tree(test_data, ontology):
     volume = read_annotation(test_data / "adult_grid" / "P56_Mouse_gridAnnotation.zip")
-    with pytest.raises(ValueError, match="annotation holds no voxel of tissue=brain, spinal_cord"):
+    with pytest.raises(ValueError, match="annotation has no voxel of tissue=brain, spinal_cord"):
         map_regions(volume.values, ontology)
 
 

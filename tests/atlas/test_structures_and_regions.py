@@ -69,7 +69,7 @@ def test_depth_is_capped():
         node = {"id": number, "children": [node]}
     with pytest.raises(OntologyError, match=r"depth=101 .* should be <= 100"):
         parse_ontology([node])
-    with pytest.raises(EnvelopeError, match="nests too deep"):
+    with pytest.raises(EnvelopeError, match="nested too deeply"):
         parse_json("[" * 200_000, "tree.json")
 
 
@@ -167,7 +167,7 @@ def test_tissue_chooses_the_rows(tree, annotation):
         map_regions(annotation, ontology, tissue=["skull"])
     with pytest.raises(ValueError, match="should name at least one"):
         map_regions(annotation, ontology, tissue=[])
-    with pytest.raises(ValueError, match="holds no voxel of tissue=brain"):
+    with pytest.raises(ValueError, match="has no voxel of tissue=brain"):
         map_regions(np.zeros((1, 1, 2), np.uint32), ontology, tissue=["brain"])
 
 

@@ -6,7 +6,7 @@ import jsonschema
 import pytest
 import yaml
 
-from sparsekm.command.configuration import compose, name_of, place_from, write_configuration
+from sparsekm.command.configuration import compose, dataset_name, table_path, write_configuration
 from sparsekm.command.workflow_place import CommandError
 
 ENTRY = {
@@ -61,7 +61,7 @@ def test_a_configuration_is_written_anew_unless_it_was_edited(tmp_path, text):
     edited = other.replace("4", "5")
     file.write_text(edited)
     with pytest.raises(
-        CommandError, match=r"was edited.* Run it as it is: sparsekm run .*--output"
+        CommandError, match=r"was edited.* To run it as it is: sparsekm run .*--output"
     ):
         write_configuration(file, text)
     assert file.read_text() == edited
@@ -75,9 +75,9 @@ def test_somebody_elses_configuration_counts_as_edited(tmp_path, text):
 
 def test_names_of_data_sets_come_from_files_and_are_never_taken():
     names = {"a b.csv": "a_b", "x.tsv.gz": "x", "ä.xlsx": "table", "Raw.csv": "Raw_table"}
-    assert {file: name_of(Path(file), {"raw"}) for file in names} == names
+    assert {file: dataset_name(Path(file), {"raw"}) for file in names} == names
 
 
 def test_a_table_nearby_is_named_relatively_so_that_both_can_move(tmp_path):
-    assert place_from(tmp_path / "out", tmp_path / "t.csv") == "../t.csv"
-    assert place_from(tmp_path / "deep" / "out", tmp_path / "t.csv") == f"{tmp_path}/t.csv"
+    assert table_path(tmp_path / "out", tmp_path / "t.csv") == "../t.csv"
+    assert table_path(tmp_path / "deep" / "out", tmp_path / "t.csv") == f"{tmp_path}/t.csv"

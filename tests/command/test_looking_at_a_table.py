@@ -63,13 +63,13 @@ def test_every_option_about_the_table_becomes_a_setting(table):
 
 def test_without_classes_and_a_number_k_is_left_to_the_data(table, capsys):
     assert run(table, "--ignore", "kind") == 0
-    assert "a number of clusters is suggested" in capsys.readouterr().out
+    assert "the run will suggest a number of clusters" in capsys.readouterr().out
     assert written()["matrices"]["tumours"]["n_clusters"] == "auto"
 
 
 def test_few_samples_lower_the_smallest_cluster_with_a_word(table, capsys):
     assert run(table, "--labels", "kind") == 0
-    assert "min_cluster_size is 3" in capsys.readouterr().out
+    assert "min_cluster_size is set to 3" in capsys.readouterr().out
     assert written()["min_cluster_size"] == 3
 
 
@@ -104,13 +104,13 @@ def test_what_is_wrong_is_one_line_and_the_options_that_cure_it(
     assert message in first
     assert len(others) == (options is not None)
     if options:
-        assert others[0].startswith(f"  As options of this command: {options}")
+        assert others[0].startswith(f"  Command line options for this: {options}")
 
 
 def test_a_path_that_snakemake_would_misread_is_refused(table, here, capsys):
     (here / table).rename(here / "a{b}.csv")
     assert run("a{b}.csv", "--labels", "kind") == 2
-    assert "a path with braces" in capsys.readouterr().err
+    assert "the path contains braces" in capsys.readouterr().err
 
 
 def test_an_edited_configuration_stays_and_can_be_run(table, capsys):

@@ -55,12 +55,12 @@ def test_errors_are_told_and_what_concerns_snakemake_alone_is_not(tell):
     tell(event=LogEvent.RUN_INFO, stats={"cluster_path": 1, "total": 1})
     begin(tell, 0, 7, "cluster_path", dataset="a", method="l0")
     assert tell(event=LogEvent.JOB_ERROR, jobid=7, rule_name="cluster_path", log=["b.log"]) == [
-        "FAILED: a, l0: cluster path; its log: b.log"
+        "FAILED: a, l0: cluster path; log: b.log"
     ]
     wrong = {"event": LogEvent.ERROR, "exception": "WorkflowError"}
     assert tell(message="no such rule", **wrong) == ["no such rule"]
     assert tell(message="...", event=LogEvent.ERROR, exception="RuleException") == []
     assert tell(message="Building DAG of jobs...") == []
     assert tell(message="Nothing to be done (all requested files are present).") == [
-        "Everything is there already."
+        "Everything is up to date."
     ]

@@ -21,8 +21,11 @@ ESCAPED = "matrices: {../../escaped: {path: a.csv}}\n"
 SETS = "{source: gmt, path: 'https://example.org/'}"
 REFUSED = [
     (BOMB, "configuration: values=1234567900 should be <= 100000."),
-    (ESCAPED, "matrices: '../../escaped' should match ^[A-Za-z0-9_.-]+$ and be neither an age's"),
-    ("methods: &m [l0, *m]\n", "methods.1: should not nest in itself, nor deeper than 50."),
+    (
+        ESCAPED,
+        "matrices: '../../escaped' should match ^[A-Za-z0-9_.-]+$ and not be the name of an age",
+    ),
+    ("methods: &m [l0, *m]\n", "methods.1: should not contain itself, nor nest deeper than 50."),
     (
         "tuning: {sparsities: {l1: [.nan, 2]}}\n",
         "tuning.sparsities.l1.0=nan: a number should be finite.",

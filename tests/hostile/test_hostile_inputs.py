@@ -86,7 +86,7 @@ REFUSED = {
         "m.npz",
         lambda: claim((10**7, 10**5)),
         adopt,
-        "10000000 x 100000 takes 3725.3 GiB as dense float32; at most 16 GiB are read",
+        "10000000 x 100000 takes 3725.3 GiB as dense float32; the limit is 16 GiB",
     ),
     "an array that is a header alone": (
         "m.npz",
@@ -142,11 +142,11 @@ REFUSED = {
         read_ontology,
         "structure 1: color_hex_triplet='red;}</style>' should be six hexadecimal digits",
     ),
-    "half a surrogate pair": (
+    "unpaired surrogates": (
         "listing.json",
         lambda: json.dumps([{"id": 7, "genes": [{"id": 1, "acronym": "\ud800"}]}]).encode(),
         read_listing,
-        "section data set 7: acronym='\\ud800' should be text of <= 10000 letters, without NUL",
+        "section data set 7: acronym='\\ud800' should be text of <= 10000 characters, without NUL",
     ),
 }
 

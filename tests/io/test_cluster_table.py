@@ -38,5 +38,5 @@ def test_confidence_stands_beside_the_clusters_of_a_method_that_resamples(tmp_pa
 
 def test_another_table_is_refused(tmp_path):
     (tmp_path / "c.csv").write_text("sample,label,l0\na,,0\n")
-    with pytest.raises(ValueError, match="should be .* as rule export_clusters writes it"):
+    with pytest.raises(ValueError, match="should be .* written by rule export_clusters"):
         CLUSTERS.read(tmp_path / "c.csv")

@@ -46,7 +46,7 @@ def test_a_file_system_without_locks_is_told_of_once(tmp_path, without_locks, ca
         for _ in range(3):
             assert lock_file(opened, wait=False)
     assert len(caplog.records) == 1
-    assert f"no locks ({os.strerror(number)})" in caplog.text
+    assert f"does not support locks ({os.strerror(number)})" in caplog.text
 
 
 def test_another_failure_is_an_error(tmp_path, without_locks):

@@ -131,7 +131,7 @@ def replace(name, value):
         (lambda opened: opened.pop("scores"), "'scores' is missing"),
         (lambda opened: opened.pop("selected"), "'selected' is missing"),
         (replace("objective", np.ones(2)), r"objective: shape=\(2,\) should be \(3,\)"),
-        (replace("objective", [1.0, np.nan, 2.0]), "objective: holds NaN"),
+        (replace("objective", [1.0, np.nan, 2.0]), "objective: contains NaN"),
         (replace("labels", np.ones((3, 4))), "labels: dtype=float64 should be integer"),
         (replace("labels", np.full((3, 4), 2)), r"labels should lie in \[0, 2\)"),
         (replace("labels", np.full((3, 4), -1)), r"labels should lie in \[0, 2\)"),
@@ -160,6 +160,6 @@ def test_an_array_that_was_never_written_is_not_read(path_file):
 
 def test_a_missing_attribute_is_refused_before_anything_is_written(tmp_path, path, attributes):
     del attributes["seed"]
-    with pytest.raises(ValueError, match=r"should hold \['seed'\] too"):
+    with pytest.raises(ValueError, match=r"should include \['seed'\] too"):
         write_path(tmp_path / "path.h5", path, attributes)
     assert list(tmp_path.iterdir()) == []

@@ -39,7 +39,9 @@ def test_batches_are_read_as_one_in_the_order_of_their_numbers(tmp_path, attribu
     found.check_problem(files[0], (N, 11), np.array([2.0, 5.0]))
     with pytest.raises(DamagedFileError, match=r"b.h5: sparsity=.* should be the problem's"):
         found.check_problem(files[0], (N, 11), np.array([2.0, 6.0]))
-    with pytest.raises(DamagedFileError, match=r"=\(7, 11\) should be \(8, 11\), as the data"):
+    with pytest.raises(
+        DamagedFileError, match=r"=\(7, 11\) should be \(8, 11\), the shape of the data"
+    ):
         found.check_problem(files[0], (8, 11), np.array([2.0, 5.0]))
 
 

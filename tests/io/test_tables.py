@@ -22,7 +22,7 @@ def test_scores_of_other_columns_are_refused(tmp_path):
     with pytest.raises(ValueError, match="should be exactly"):
         SCORES.write_row(tmp_path / "scores.csv", {"cer": 1})
     (tmp_path / "scores.csv").write_text("cer\n1\n")
-    with pytest.raises(ValueError, match="as rule score_clustering writes it"):
+    with pytest.raises(ValueError, match="written by rule score_clustering"):
         SCORES.read_row(tmp_path / "scores.csv")
     SCORES.write_row(tmp_path / "scores.csv", ROW)
     header, row = (tmp_path / "scores.csv").read_text().splitlines()

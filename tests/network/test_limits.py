@@ -13,7 +13,7 @@ import pytest
 from sparsekm.io import file_lock
 from sparsekm.network.errors import UnavailableError
 from sparsekm.network.gate import LONGEST_PAUSE, RequestGate
-from sparsekm.network.retry import Patience
+from sparsekm.network.retry import RetryPolicy
 from sparsekm.network.transport import TransientError, parse_retry_after
 
 
@@ -165,8 +165,8 @@ def fail(*errors):
 
 
 def test_pauses_double_with_jitter_in_their_upper_half_up_to_the_longest(fake):
-    patience = Patience(tries=8, first_wait=1, longest_wait=20, sleep=fake.sleep)
-    assert patience.call(fail(*[TransientError("no")] * 7), "url") == 8
+    policy = RetryPolicy(tries=8, first_wait=1, longest_wait=20, sleep=fake.sleep)
+    assert policy.call(fail(*[TransientError("no")] * 7), "url") == 8
     for pause, longest in zip(fake.slept, [1, 2, 4, 8, 16, 20, 20], strict=True):
         assert longest / 2 <= pause <= longest
     assert len(set(fake.slept)) == 7
@@ -176,36 +176,36 @@ def test_clients_that_failed_together_do_not_come_back_together():
     pauses = set()
     for seed in range(5):
         slept = []
-        patience = Patience(sleep=slept.append, jitter=random.Random(seed))
-        patience.call(fail(TransientError("no")), "url")
+        policy = RetryPolicy(sleep=slept.append, jitter=random.Random(seed))
+        policy.call(fail(TransientError("no")), "url")
         pauses.add(slept[0])
     assert len(pauses) == 5
 
 
 def test_retry_after_is_the_least_pause(fake):
-    patience = Patience(sleep=fake.sleep)
-    patience.call(fail(TransientError("busy", 40.0), TransientError("busy", 0.1)), "url")
+    policy = RetryPolicy(sleep=fake.sleep)
+    policy.call(fail(TransientError("busy", 40.0), TransientError("busy", 0.1)), "url")
     assert fake.slept[0] == 40
     assert 1 <= fake.slept[1] <= 2
 
 
 def test_after_the_last_try_the_error_names_address_and_reason(fake):
-    with pytest.raises(UnavailableError, match=r"url/x: not to be had in 3 tries \(busy\)"):
-        Patience(tries=3, sleep=fake.sleep).call(fail(*[TransientError("busy")] * 9), "url/x")
+    with pytest.raises(UnavailableError, match=r"url/x: failed after 3 attempts \(busy\)"):
+        RetryPolicy(tries=3, sleep=fake.sleep).call(fail(*[TransientError("busy")] * 9), "url/x")
     assert len(fake.slept) == 2
 
 
 def test_a_pause_beyond_the_longest_is_not_waited_for(fake):
-    with pytest.raises(UnavailableError, match="not to be had in 1 try"):
-        Patience(sleep=fake.sleep).call(fail(TransientError("busy", 86_400.0)), "url")
+    with pytest.raises(UnavailableError, match="failed after 1 attempt"):
+        RetryPolicy(sleep=fake.sleep).call(fail(TransientError("busy", 86_400.0)), "url")
     assert fake.slept == []
 
 
 def test_other_errors_are_not_tried_again(fake):
     with pytest.raises(KeyError):
-        Patience(sleep=fake.sleep).call(fail(KeyError("a bug")), "url")
+        RetryPolicy(sleep=fake.sleep).call(fail(KeyError("a bug")), "url")
     with pytest.raises(ValueError, match="tries=0 should be >= 1"):
-        Patience(tries=0)
+        RetryPolicy(tries=0)
 
 
 @pytest.mark.parametrize(

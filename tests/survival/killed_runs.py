@@ -135,7 +135,7 @@ def clear_lock(project) -> subprocess.CompletedProcess:
 def unlock(project) -> None:
     """Remove the lock that a killed Snakemake left, in the way that this machine needs."""
     done = clear_lock(project)
-    if "others may share this folder" in done.stdout:
+    if "other machines may share this folder" in done.stdout:
         # As it says.
         done = project.snakemake("--unlock")
     assert done.returncode == 0, done.stdout
@@ -166,7 +166,7 @@ def make_results(project, source: Path) -> subprocess.CompletedProcess:
         )
 
     done = make()
-    if "others may share this folder" in done.stdout:
+    if "other machines may share this folder" in done.stdout:
         unlock(project)
         done = make()
     return done

@@ -47,7 +47,7 @@ def test_kills_of_snakemake_of_a_job_and_while_hdf5_is_written_do_no_harm(
     job = run.wait_for_a_job("cluster_path")
     refused = clear_lock(undone)
     assert refused.returncode == 1
-    assert f"process {run.process.pid} may be at work" in refused.stdout
+    assert f"process {run.process.pid} may be running here" in refused.stdout
     run.kill_snakemake()
     assert job.is_running()
     assert any((undone.root / ".snakemake" / "locks").iterdir())

@@ -65,14 +65,18 @@ def test_the_sentence_says_whether_data_or_limit_decided():
     assert free.endswith("keeps 100 of 100 features.")
 
 
+def search_by_both_rules(estimator, X, seed):
+    return [
+        GapSearch(estimator, n_references=3, rule=rule, random_state=seed).fit(X)
+        for rule in ("max", "auto")
+    ]
+
+
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("estimator", [L0KMeans(3, n_init=3), L1KMeans(3, n_init=3)])
 def test_on_independent_features_auto_is_the_papers_rule(estimator, seed):
     X = independent_features(seed)
-    paper, auto = (
-        GapSearch(estimator, n_references=3, rule=rule, random_state=seed).fit(X)
-        for rule in ("max", "auto")
-    )
+    paper, auto = search_by_both_rules(estimator, X, seed)
     assert paper.best_sparsity_ == auto.best_sparsity_
     np.testing.assert_array_equal(paper.labels_, auto.labels_)
     assert auto.limit_.most == 120
@@ -86,10 +90,7 @@ def test_on_independent_features_auto_is_the_papers_rule(estimator, seed):
 @pytest.mark.parametrize("estimator", [L0KMeans(2, n_init=3), L1KMeans(2, n_init=3)])
 def test_of_correlated_features_at_most_a_quarter_is_kept(estimator, seed):
     X = correlated_features(seed)
-    paper, auto = (
-        GapSearch(estimator, n_references=3, rule=rule, random_state=seed).fit(X)
-        for rule in ("max", "auto")
-    )
+    paper, auto = search_by_both_rules(estimator, X, seed)
     # Without the limit everything would be kept.
     assert paper.get_support().all()
     assert auto.limit_.most == 30

@@ -104,7 +104,7 @@ def test_a_workflow_without_its_scripts_says_that_it_has_to_be_cloned(project_ro
     (tmp_path / "config.yaml").write_text(yaml.safe_dump(SETTINGS))
     done = run_snakemake(tmp_path, "--dry-run", "--cores", "1")
     assert done.returncode != 0
-    assert f"{tmp_path}/scripts should be a folder of this machine" in done.stdout
+    assert f"{tmp_path}/scripts should be a local folder" in done.stdout
 
 
 @pytest.mark.slow

@@ -68,9 +68,9 @@ def test_what_fails_later_says_where_its_messages_are(table, capfd):
     assert command.main(["run", "config.yaml", "--quiet"]) == 2
     told = capfd.readouterr().err
     assert "unknown keys ['method']" in told
-    assert "Mend config.yaml, then: sparsekm run config.yaml" in told
+    assert "Correct config.yaml, then: sparsekm run config.yaml" in told
 
 
 def test_a_package_without_a_workflow_says_so(tmp_path):
-    with pytest.raises(CommandError, match="no workflow in .* install sparsekm from a wheel"):
+    with pytest.raises(CommandError, match="no workflow found in .* install sparsekm from a wheel"):
         find_workflow(tmp_path / "src" / "sparsekm")

@@ -49,16 +49,16 @@ def test_a_job_waits_for_the_same_one_of_an_earlier_run(workflow_job, tmp_path, 
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as left:
         assert left.stdout.readline() == "held\n"
         start = time.monotonic()
-        with workflow_job.take_turn(log, "P4, l0: a rule"):
+        with workflow_job.wait_for_turn(log, "P4, l0: a rule"):
             assert time.monotonic() - start > 0.5
             assert log.read_text() == "the last word of the job that was left behind"
-    line = f"P4, l0: a rule: waits for the same job of an earlier run, which still writes {log}\n"
+    line = f"P4, l0: a rule: waiting for the same job of an earlier run, which still writes {log}\n"
     assert capsys.readouterr().err == line
 
 
 def test_without_another_nobody_waits_and_a_turn_ends(workflow_job, tmp_path, capsys):
     for _ in range(2):
-        with workflow_job.take_turn(tmp_path / "job.log", "P4, l0: a rule"):
+        with workflow_job.wait_for_turn(tmp_path / "job.log", "P4, l0: a rule"):
             pass
     assert capsys.readouterr().err == ""
 
@@ -71,10 +71,10 @@ def test_a_job_on_a_file_system_without_locks_runs_and_says_so_in_its_log(
 
     monkeypatch.setattr(file_lock.fcntl, "flock", flock)
     told = []
-    with workflow_job.take_turn(tmp_path / "job.log", "P4, l0: a rule", told.append):
+    with workflow_job.wait_for_turn(tmp_path / "job.log", "P4, l0: a rule", told.append):
         pass
     assert [line.split(":")[0] for line in told] == [
-        "This file system has no locks (Operation not supported)"
+        "This file system does not support locks (Operation not supported)"
     ]
     assert capsys.readouterr().err == ""
 
@@ -92,7 +92,9 @@ def test_where_other_machines_may_see_the_folder_the_command_is_named(
     stale_lock, tmp_path, monkeypatch, kind
 ):
     monkeypatch.setattr(stale_lock, "file_system", lambda folder: kind)
-    with pytest.raises(SystemExit, match=r"others may share .* run: \.venv/bin/snakemake --unlock"):
+    with pytest.raises(
+        SystemExit, match=r"other machines may share .* run: \.venv/bin/snakemake --unlock"
+    ):
         stale_lock.main()
     assert any((tmp_path / ".snakemake" / "locks").iterdir())
 
@@ -101,7 +103,7 @@ def test_while_a_snakemake_works_in_the_folder_it_keeps_its_lock(stale_lock, tmp
     (tmp_path / "snakemake").write_text("import time; time.sleep(60)")
     with subprocess.Popen([sys.executable, "snakemake"], cwd=tmp_path) as working:
         try:
-            with pytest.raises(SystemExit, match=f"process {working.pid} may be at work"):
+            with pytest.raises(SystemExit, match=f"process {working.pid} may be running here"):
                 stale_lock.main()
         finally:
             working.kill()

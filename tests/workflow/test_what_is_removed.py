@@ -65,7 +65,7 @@ def test_cleaning_removes_what_was_made_and_leaves_a_users_files(folder):
     assert not (folder / "logs").exists()
     assert not (folder / "data" / "E11.5").exists()
     kept = ", ".join(sorted({*OWN} - {"data/paper/simulations.csv"}))
-    assert f"Not made by the workflow, and kept: {kept}\n" in done.stdout
+    assert f"Kept, not made by the workflow: {kept}\n" in done.stdout
 
 
 def test_git_hides_what_was_made_and_shows_a_users_data(folder):

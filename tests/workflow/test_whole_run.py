@@ -194,8 +194,12 @@ def test_snakemakes_own_report_can_be_made_and_has_the_captions(finished):
             for name in archive.namelist()
             if name.endswith((".html", ".js"))
         )
-    for words in ("Terms tested for over-representation", "at how many ages", "no other file"):
-        assert (words in text) == (words != "at how many ages"), words
+    for words in (
+        "Terms tested for over-representation",
+        "number of ages at which",
+        "no other file",
+    ):
+        assert (words in text) == (words != "number of ages at which"), words
 
 
 def test_the_gene_table_has_every_feature(finished):

@@ -49,7 +49,7 @@ def test_a_set_whose_name_no_path_should_have_is_named(with_sets):
     (with_sets.root / "labelled" / "one.npz").rename(with_sets.root / "labelled" / "a b.npz")
     run = with_sets.snakemake("yardstick", "--dry-run", "--cores", "1")
     assert run.returncode != 0
-    assert "names of sets ['a b'] should consist of letters" in run.stdout
+    assert "the names ['a b'] should consist of letters" in run.stdout
 
 
 def test_an_unknown_method_of_the_yardstick_is_refused(fresh):

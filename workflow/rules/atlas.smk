@@ -1,8 +1,8 @@
-"""From a source of the atlas' files to the normalised expression of each age."""
+"""From a source of the atlas's files to the normalised expression of each age."""
 
 
 rule retrieve_ontology:
-    """Fetch the tree of brain structures and the table of genes."""
+    """Download the tree of brain structures and the table of genes."""
     output:
         ontology="data/raw/ontology.json",
         genes="data/raw/genes.json",
@@ -24,7 +24,7 @@ rule retrieve_ontology:
 
 
 rule retrieve_atlas:
-    """Fetch listing, annotation and energy grids of an age; the manifest is written last."""
+    """Download listing, annotation and energy grids of an age; the manifest is written last."""
     output:
         manifest="data/raw/{age}/manifest.csv",
     log:
@@ -49,7 +49,7 @@ rule retrieve_atlas:
 
 
 rule plan_retrieval:
-    """Say how many files and gigabytes there are to fetch, fetching no grid (make plan-allen)."""
+    """List the files and gigabytes to download, without downloading a grid (make plan-allen)."""
     output:
         plan="data/raw/plan.csv",
     log:
@@ -123,7 +123,7 @@ rule find_common_genes:
 
 
 rule normalise_expression:
-    """Drop genes and voxels with too much missing, fill gaps, and z-score an age."""
+    """Drop genes and voxels with many missing values, fill the rest, and z-score an age."""
     input:
         expression="data/{age}/expression.h5ad",
         common_genes=common_genes,

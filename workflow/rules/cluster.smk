@@ -2,7 +2,7 @@
 
 
 rule compare_cluster_counts:
-    """Compare numbers of clusters, and take the one that the data suggest."""
+    """Compare numbers of clusters, and choose the one that the data suggest."""
     input:
         normalised="data/{dataset}/normalised.h5ad",
     output:
@@ -81,7 +81,7 @@ rule reference_path:
 
 
 rule tune_sparsity:
-    """Compute the gap curve and take the path's fit at the chosen sparsity."""
+    """Compute the gap curve, and select the fit at the chosen sparsity."""
     input:
         normalised="data/{dataset}/normalised.h5ad",
         path="results/{dataset}/{method}/path.h5",
@@ -137,7 +137,7 @@ rule resample_path:
 
 
 rule find_consensus:
-    """Decide from all resamplings: partition, features, and whether there are clusters at all."""
+    """Determine from all resamplings the partition, the features, and whether there are clusters."""
     input:
         normalised="data/{dataset}/normalised.h5ad",
         counts=counts_file,
@@ -168,7 +168,7 @@ rule find_consensus:
 
 
 rule select_fit:
-    """Take the one fit of a method that has no sparsity to choose."""
+    """Select the only fit of a method that has no sparsity to choose."""
     input:
         normalised="data/{dataset}/normalised.h5ad",
         path="results/{dataset}/{method}/path.h5",
@@ -212,7 +212,7 @@ rule score_clustering:
 
 
 rule export_clusters:
-    """Gather what every method found about a data set, as a table and as AnnData."""
+    """Collect the results of every method for a data set, as a table and as AnnData."""
     input:
         normalised="data/{dataset}/normalised.h5ad",
         fits=expand("results/{{dataset}}/{method}/tuned.h5", method=config["methods"]),

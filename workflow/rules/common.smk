@@ -1,4 +1,4 @@
-"""Checks of the configuration, names of files, and what the rules' parameters are made of."""
+"""Checks of the configuration, names of files, and common parameters of the rules."""
 
 import os
 import re
@@ -9,14 +9,14 @@ from pathlib import Path
 from snakemake.exceptions import WorkflowError
 from snakemake.utils import validate
 
-# Of the project, wherever the Snakefile is that includes this file or takes it as a module.
+# The project folder, wherever the Snakefile that includes this file or uses it as a module.
 ROOT = Path(str(workflow.current_basedir)).parents[1]
 if not (ROOT / "scripts" / "workflow_job.py").is_file():
     raise WorkflowError(
-        f"{ROOT}/scripts should be a folder of this machine: its scripts share files. Clone the"
-        " project, and name workflow/Snakefile of the clone."
+        f"{ROOT}/scripts should be a local folder, since its scripts share files. Clone the project"
+        " and use workflow/Snakefile in the clone."
     )
-# The sources beside the workflow are the ones that the rules run and digest.
+# The rules run and digest the sources next to the workflow.
 sys.path[:0] = [str(ROOT / "src"), str(ROOT / "workflow")]
 
 from configuration_check import meaning_errors, schema_errors, structure_errors
@@ -35,11 +35,11 @@ if not is_supported():
 
 
 def check_configuration():
-    """Refuse a configuration that breaks the schema, or names what there is not."""
+    """Refuse a configuration that violates the schema or has unknown names."""
     wrong = structure_errors(config)
     if not wrong:
         for section in ("atlas", "matrices", "simulation", "annotation"):
-            # An empty section is one without entries.
+            # Treat an empty section as one without entries.
             if config.get(section) is None:
                 config[section] = {}
         wrong = schema_errors(config)
@@ -69,18 +69,18 @@ UNTUNED = [
     for method in config["methods"]
     if METHODS[method].tuning not in ("gap", "resampling")
 ]
-# All that choose features by a sparsity.
+# Methods that select features by a sparsity.
 SELECTING = [method for method in config["methods"] if METHODS[method].penalty]
-# Those whose paths are fitted to all samples, whether or not they run by default.
+# Methods whose paths are fitted to all samples, whether or not they run by default.
 FITTED = [method for method in METHODS if METHODS[method].tuning != "resampling"]
 
 ANNOTATION = config["annotation"]
-# Whether a data set has clusters is asked with one method: l0, where that is among them.
+# The method for testing whether a data set has clusters: l0, if it is one of the methods.
 EVIDENCE_METHOD = sorted(TUNED, key=lambda method: method != "l0")[:1]
 
 
 def any_of(names):
-    """Give a wildcard's constraint that lets these names through and nothing else."""
+    """Return a wildcard constraint that matches exactly these names."""
     return "|".join(re.escape(name) for name in names) or "(?!)"
 
 
@@ -92,7 +92,7 @@ wildcard_constraints:
 
 
 def targets():
-    """List the files that a whole run ends in."""
+    """List the final files of a run."""
     return [
         "results/report.html",
         *expand(
@@ -105,15 +105,15 @@ def targets():
 def code(script, *modules):
     """Digest a script and the package code it uses: a parameter, so that edits rerun its jobs.
 
-    Modules that the script loads by name count where they are named here.
+    `modules` are those that the script loads by name.
     """
     return source_digest(ROOT / "scripts" / f"{script}.py", modules=modules)
 
 
 def paper_file(name):
-    """Name a table of the paper's, from where Snakemake works.
+    """Return the path of a table of the paper, relative to where Snakemake runs.
 
-    An absolute name would be another input in another copy of the project. Its rules take it as
-    ancient, and its digest as a parameter: a fresh checkout has new time stamps.
+    An absolute path would be a different input in another copy of the project. The rules treat the
+    file as ancient and use its digest as a parameter, since a fresh checkout has new time stamps.
     """
     return os.path.relpath(ROOT / "data" / "paper" / f"{name}.csv")

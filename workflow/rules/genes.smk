@@ -1,8 +1,8 @@
-"""What the kept and the dropped genes are: stability, gene sets, enrichment, ages, anatomy."""
+"""Annotation of the kept and the dropped genes: stability, gene sets, enrichment, ages, anatomy."""
 
 
 rule gene_stability:
-    """Count how often half of the samples keep each feature, at the tuned sparsity."""
+    """Count how often each feature is kept in half of the samples, at the tuned sparsity."""
     input:
         normalised="data/{dataset}/normalised.h5ad",
         fit="results/{dataset}/{method}/tuned.h5",
@@ -49,14 +49,14 @@ rule draw_gene_sets:
 
 
 rule retrieve_gene_sets:
-    """Fetch a file of gene sets, annotations or terms from its address."""
+    """Download a file of gene sets, annotations or terms."""
     output:
         "data/raw/fetched/{file}",
     log:
         "logs/retrieve_gene_sets/{file}.log",
     wildcard_constraints:
         file=any_of(gene_set_addresses()),
-    # Here, not on a cluster: its nodes seldom reach the network.
+    # Locally, since cluster nodes often have no network access.
     localrule: True
     conda:
         "../../envs/sparsekm.yaml"
@@ -73,7 +73,7 @@ rule retrieve_gene_sets:
 
 
 rule collect_gene_sets:
-    """Read gene sets from their source: annotations mapped to terms in use, with all ancestors."""
+    """Read gene sets: annotations mapped to current terms, with all ancestors."""
     input:
         annotations=gene_set_file("path"),
         ontology=gene_set_file("ontology"),
@@ -98,7 +98,7 @@ rule collect_gene_sets:
 
 
 rule annotate_genes:
-    """Tabulate every feature of a data set: what each method says of it, and where it is high."""
+    """Tabulate every feature of a data set: its results under each method, and where it is high."""
     input:
         normalised="data/{dataset}/normalised.h5ad",
         fits=expand("results/{{dataset}}/{method}/tuned.h5", method=config["methods"]),
@@ -161,7 +161,7 @@ rule enrich_genes:
 
 
 rule match_clusters:
-    """Count the samples that clusters and known classes share, for every method."""
+    """Count the samples of each cluster in each known class, for every method."""
     input:
         normalised="data/{dataset}/normalised.h5ad",
         fits=expand("results/{{dataset}}/{method}/tuned.h5", method=config["methods"]),
@@ -188,7 +188,7 @@ rule match_clusters:
 
 
 rule compare_ages:
-    """Compare which genes are kept from age to age, and list who enters and leaves."""
+    """Compare which genes are kept at each age, and list those that enter and leave."""
     input:
         genes=expand("results/{age}/genes.csv", age=ATLAS["ages"]),
     output:
@@ -202,7 +202,7 @@ rule compare_ages:
             "results/genes/changes.csv",
             caption="../report/changes.rst",
             category="Genes",
-            labels={"data set": "all ages", "table": "who enters and leaves"},
+            labels={"data set": "all ages", "table": "genes that enter and leave"},
         ),
     log:
         "logs/compare_ages.log",

@@ -1,54 +1,54 @@
-"""What the rules of atlas, matrices, genes and report read, by the configuration."""
+"""The inputs of the rules for atlas, matrices, genes and report, according to the configuration."""
 
-# What the reader of a matrix is told about it.
+# Settings of a matrix that are passed to its reader.
 READER_SETTINGS = ("labels", "layer", "samples", "ignore", "transpose", "decimal")
 
 
 def source_module():
-    """Name the module of the atlas' source, which is loaded by name."""
+    """Return the module of the atlas's source, which is loaded by name."""
     return SOURCES[ATLAS["source"]][0]
 
 
 def source_settings():
-    """Give the parameters of the atlas' source that its files depend on."""
+    """Return the parameters of the atlas's source on which its files depend."""
     if ATLAS["source"] == "allen":
         return {name: ATLAS["allen"][name] for name in ("url", "download_url")}
     return {name: ATLAS[name] for name in ("size", "seed")}
 
 
 def needs_network():
-    """Tell whether the atlas is fetched: here then, not on a cluster, whose nodes seldom can."""
+    """Tell whether the atlas is downloaded, and so must run locally: cluster nodes often cannot."""
     return ATLAS["source"] == "allen"
 
 
 def common_genes(wildcards):
-    """Name the table of genes common to all ages, where only those are wanted."""
+    """Return the table of genes common to all ages, if only those are used."""
     return "data/raw/common_genes.csv" if ATLAS["genes"] == "common" else []
 
 
 def assembly_memory(wildcards, attempt):
-    """Give the megabytes of an assembly: those of its matrix, which no input's size tells."""
+    """Return the megabytes of an assembly: its matrix, whose size the inputs do not show."""
     return int(attempt * (500 + 5 * expected_megabytes(wildcards.age)))
 
 
 def matrix_file(wildcards):
-    """Name the file that holds a matrix: the user's, or the drawn one."""
+    """Return the file of a matrix: the user's or the simulated one."""
     drawn = f"data/raw/{wildcards.dataset}/matrix.npz"
     return MATRICES[wildcards.dataset].get("path", drawn)
 
 
 def gene_set_format():
-    """Name the format of the gene sets; None where there are none to read."""
+    """Return the format of the gene sets, or None if there are none."""
     source = ANNOTATION["gene_sets"]["source"]
     if source == "phantom":
-        # Its terms are about its genes and no others.
+        # The phantom's terms apply only to its genes.
         is_used = ATLAS["source"] == "phantom" and ATLAS["ages"]
         return "gaf" if is_used else None
     return None if source == "none" else source
 
 
 def gene_set_file(key):
-    """Name a file that gene sets are read from; nothing where there is none."""
+    """Return a file from which gene sets are read, if any."""
     if gene_set_format() is None:
         return []
     if ANNOTATION["gene_sets"]["source"] == "phantom":
@@ -61,7 +61,7 @@ def gene_set_file(key):
 
 
 def gene_set_addresses():
-    """List the files of gene sets to fetch, with the address and format of each."""
+    """List the files of gene sets to download, with the address and format of each."""
     if gene_set_format() is None or ANNOTATION["gene_sets"]["source"] == "phantom":
         return {}
     formats = {"path": gene_set_format(), "ontology": "obo"}
@@ -74,17 +74,17 @@ def gene_set_addresses():
 
 
 def gene_sets():
-    """Name the file of gene sets; nothing where there are none."""
+    """Return the file of gene sets, if any."""
     return [] if gene_set_format() is None else "data/raw/gene_sets.h5"
 
 
 def has_enrichment():
-    """Tell whether terms are tested: not without choices or gene sets."""
+    """Tell whether terms are tested, which requires gene sets and a sparse method."""
     return gene_set_format() is not None and bool(SELECTING)
 
 
 def ages_compared():
-    """Name what tells who enters and leaves from age to age, where there are several."""
+    """Return the tables that compare ages, if there are several."""
     if len(ATLAS["ages"]) < 2 or not SELECTING:
         return {}
     return {
@@ -94,14 +94,14 @@ def ages_compared():
 
 
 def paper_tables():
-    """Name the paper's tables about the atlas, where there is a real one to compare with."""
+    """Return the paper's tables about the atlas, if the real atlas is used."""
     if not (ATLAS["source"] == "allen" and ATLAS["ages"]):
         return []
     return [paper_file("atlas_statistics"), paper_file("atlas_scores")]
 
 
 def files_by_dataset():
-    """Name what the report reads of every data set, each file by what it is and whose."""
+    """Return the files that the report reads, by data set and kind."""
 
     def by_method(name, methods):
         return {method: f"results/{dataset}/{method}/{name}" for method in methods}
@@ -130,7 +130,7 @@ def files_by_dataset():
 
 
 def list_files(named):
-    """List the files of nested mappings."""
+    """List all files in nested mappings."""
     if isinstance(named, dict):
         return [file for part in named.values() for file in list_files(part)]
     return [named]

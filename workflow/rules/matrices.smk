@@ -1,8 +1,8 @@
-"""From named matrices to the normalised data sets that are clustered."""
+"""From the user's matrices to normalised data sets."""
 
 
 rule simulate_matrix:
-    """Draw a simulated matrix of one of the paper's experiments."""
+    """Simulate a matrix of one of the paper's experiments."""
     output:
         matrix="data/raw/{dataset}/matrix.npz",
     log:
@@ -29,7 +29,7 @@ rule simulate_matrix:
 
 
 rule normalise_matrix:
-    """Read and check a matrix and bring its features to one scale."""
+    """Read and check a matrix, and normalise its features."""
     input:
         matrix=matrix_file,
     output:

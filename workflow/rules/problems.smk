@@ -1,14 +1,14 @@
 """The clustering problem of each data set and method, and its batches, as parameters of rules."""
 
-# Parameters of the search; each method takes those that it knows.
+# Parameters of the search; a method ignores those that it does not have.
 SEARCH = {name: config[name] for name in ("min_cluster_size", "search", "n_init")}
 
 
 def n_clusters(dataset):
-    """Give K of a data set, as far as the configuration tells it.
+    """Return K of a data set, as far as the configuration determines it.
 
-    Arrays may hold labels that nobody named; without any in other files there are no classes to
-    count, and the data have to suggest a number.
+    Files of arrays may contain labels that are not named in the configuration. Other files without
+    named labels have no classes to count, so the data have to suggest a number.
     """
     own = MATRICES.get(dataset, {})
     asked = own.get("n_clusters", config["n_clusters"])
@@ -18,18 +18,18 @@ def n_clusters(dataset):
 
 
 def counts_file(wildcards):
-    """Name the comparison of numbers of clusters, where K is left to the data."""
+    """Return the comparison of numbers of clusters, if the data determine K."""
     if n_clusters(wildcards.dataset) == "auto":
         return "results/{dataset}/cluster_counts.csv"
     return []
 
 
-# What a comparison of numbers of clusters spends on each; n_init holds for its searches.
+# The effort per number of clusters in their comparison, in addition to n_init of its searches.
 COUNT_EFFORT = {"n_splits": 4, "n_references": 3}
 
 
 def count_problem():
-    """Give the problem whose K is sought: l0 on a short grid; any K will do to pose it."""
+    """Return the problem for which K is sought: l0 on a short grid; its K is a placeholder."""
     return {
         "seed": config["seed"],
         "n_clusters": 2,
@@ -42,10 +42,10 @@ def count_problem():
 
 
 def problem(wildcards):
-    """Give the problem that a data set and a method pose, see pose_problem of the package.
+    """Return the problem of a data set and a method, see pose_problem of the package.
 
-    As one parameter: Snakemake compares the values of a rule's parameters as a set, without their
-    names, so that numbers that change places, or that occur twice, would pass unseen.
+    It is one parameter because Snakemake compares the values of a rule's parameters as a set,
+    without their names, and would not notice if two numbers were swapped or one occurred twice.
     """
     return {
         "seed": config["seed"],
@@ -56,7 +56,7 @@ def problem(wildcards):
 
 
 def grid(wildcards):
-    """Give a method's grid of sparsities, and its length only where that matters."""
+    """Return a method's grid of sparsities, with its length only if it is automatic."""
     penalty = METHODS[wildcards.method].penalty
     if penalty is None or wildcards.method in RESAMPLED:
         return {}
@@ -70,14 +70,14 @@ def grid(wildcards):
 def batches(kind):
     """Number the batches of references, splits or resamplings.
 
-    A batch's number never changes with their count.
+    The number of a batch does not depend on how many there are.
     """
     tuning = config["tuning"]
     return range(-(-tuning[kind] // tuning["references_per_job"]))
 
 
 def indices(kind):
-    """List the references, splits or resamplings of a batch; only the last can be short."""
+    """List the references, splits or resamplings of a batch; only the last can be incomplete."""
     size, total = config["tuning"]["references_per_job"], config["tuning"][kind]
     return lambda wildcards: list(
         range(

@@ -2,7 +2,7 @@
 
 
 rule report:
-    """Write one self-contained page about everything that was found."""
+    """Write one self-contained page with all results."""
     input:
         **simulation_results("simulation/preview"),
         **ages_compared(),

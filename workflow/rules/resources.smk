@@ -1,8 +1,8 @@
-"""What jobs ask for: memory, time and threads, by the sizes of their inputs."""
+"""The resources of jobs: memory, time and threads, according to the sizes of their inputs."""
 
 @cache
 def expected_megabytes(dataset):
-    """Estimate the size of a data set's matrix, which may not be there yet."""
+    """Estimate the size of a data set's matrix, which may not exist yet."""
     if dataset in ATLAS["ages"]:
         # The real atlas is as large as its phantom at full size.
         size = get_size("full" if ATLAS["source"] == "allen" else ATLAS["size"])
@@ -12,14 +12,14 @@ def expected_megabytes(dataset):
 
 
 def bytes_of(path):
-    """Give the bytes of a file, or of all in a folder: a Zarr store is one."""
+    """Return the bytes of a file, or of all files in a folder such as a Zarr store."""
     return sum(part.stat().st_size for part in (path, *path.rglob("*")))
 
 
 def megabytes(wildcards, input):
-    """Give the size of a job's inputs, or of its data sets where these are still to be made.
+    """Return the size of a job's inputs, or of its data sets if the inputs do not exist yet.
 
-    The latter happens within a group of jobs, which is submitted before its first job has run.
+    The latter happens in a group of jobs, which is submitted before its first job has run.
     """
     files = [Path(file) for file in input]
     if all(file.exists() for file in files):
@@ -29,7 +29,7 @@ def megabytes(wildcards, input):
 
 
 def growing(base, per_megabyte=0):
-    """Give the megabytes, or minutes, of a job that grows with its inputs, and with every retry."""
+    """Return the megabytes or minutes of a job, which grow with its inputs and with every retry."""
     return lambda wildcards, input, attempt: int(
         attempt * (base + per_megabyte * megabytes(wildcards, input))
     )
@@ -39,5 +39,5 @@ memory = minutes = growing
 
 
 def fit_threads(wildcards, input):
-    """Give the threads of a job that fits: one more for every 100 MB, up to four."""
+    """Return the threads of a fitting job: one, and one more for every 100 MB, up to four."""
     return min(4, 1 + int(megabytes(wildcards, input) // 100))

@@ -1,8 +1,8 @@
-"""Choosing the sparsity by stability, where `tuning: criterion` says so; evidence of clusters."""
+"""Choosing the sparsity by stability, if `tuning.criterion` is stability; evidence of clusters."""
 
 
 rule split_path:
-    """Cluster parts of the samples at every sparsity, and compare with the path of all."""
+    """Cluster subsets of the samples at every sparsity, and compare with the path of all samples."""
     input:
         normalised="data/{dataset}/normalised.h5ad",
         path="results/{dataset}/{method}/path.h5",
@@ -30,7 +30,7 @@ rule split_path:
 
 
 rule tune_stability:
-    """Compute the stability curve and take the path's fit at the chosen sparsity."""
+    """Compute the stability curve, and select the fit at the chosen sparsity."""
     input:
         normalised="data/{dataset}/normalised.h5ad",
         path="results/{dataset}/{method}/path.h5",
@@ -59,7 +59,7 @@ rule tune_stability:
 
 
 rule test_clusterability:
-    """Ask whether a data set has clusters at all."""
+    """Test whether a data set has clusters at all."""
     input:
         normalised="data/{dataset}/normalised.h5ad",
         path="results/{dataset}/{method}/path.h5",

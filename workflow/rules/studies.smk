@@ -1,4 +1,4 @@
-"""The studies of the paper's experiments: which settings and methods each runs, and its files."""
+"""The studies: the settings, methods and files of each."""
 
 import csv
 
@@ -9,7 +9,7 @@ PAPER_CLAIMS = paper_file("claims")
 
 
 def simulation_effort():
-    """Give what the simulated methods spend on a search, where they do not say so themselves."""
+    """Return the effort of the simulated methods, unless a method defines its own."""
     return {
         "n_init": SIMULATION["n_init"],
         "n_sparsities": SIMULATION["n_sparsities"],
@@ -21,7 +21,7 @@ def simulation_effort():
 def printed_methods():
     """List (experiment, setting, method) for which the paper prints a number that can differ.
 
-    How many features a method keeps that keeps all cannot.
+    The number of features of a method that always keeps all features cannot.
     """
     with open(PAPER_VALUES, newline="") as table:
         return {
@@ -32,7 +32,7 @@ def printed_methods():
 
 
 def simulated_cells(study):
-    """List (setting, row) of a study: variants only where there is a number to explain."""
+    """List (setting, row) of a study, with variants only if there is a number to explain."""
     chosen = STUDIES[study]
     cells = []
     for setting in select_settings(chosen["experiments"]):
@@ -53,11 +53,11 @@ def simulated_files(study):
 
 
 def simulation_results(study):
-    """Name what a page about a study is written from; nothing where it has no experiments."""
+    """Return the inputs of the page about a study, if it has experiments."""
     cells = simulated_cells(study)
     if not cells:
         return {}
-    # The first figure shows how l0 was tuned and which features it found.
+    # The first figure shows the tuning of l0 and the features found.
     shown = [
         (setting, row)
         for setting, row in cells
@@ -81,18 +81,18 @@ def simulation_results(study):
 
 
 TUNING_STUDY = config["tuning_study"]
-# A design that is set to null is left out.
+# Designs set to null are left out.
 STUDY_DESIGNS = {
     name: design for name, design in TUNING_STUDY["designs"].items() if design
 }
-# Where there are no clusters their number is no question.
+# Without clusters there is no number of clusters to choose.
 COUNTED_DESIGNS = [
     name for name, design in STUDY_DESIGNS.items() if design["kind"] != "no_clusters"
 ]
 
 
 def study_settings(wildcards):
-    """Give what a data set of the study is drawn from, or where it is read."""
+    """Return the settings or the file of a data set of the study."""
     design = STUDY_DESIGNS[wildcards.design]
     settings = {key: value for key, value in design.items() if key != "kind"}
     if "path" in settings:
@@ -101,7 +101,7 @@ def study_settings(wildcards):
 
 
 def count_effort():
-    """Give what the comparison of numbers of clusters spends on a data set."""
+    """Return the effort of the comparison of numbers of clusters on a data set."""
     shared = {
         key: TUNING_STUDY["effort"][key] for key in ("n_init", "min_cluster_size")
     }
@@ -113,7 +113,7 @@ PUBLISHED_ERRORS = paper_file("real_set_errors")
 
 
 def labelled_sets():
-    """Name the yardstick's sets with their files; there are none without a folder."""
+    """Return the yardstick's data sets with their files; without a folder there are none."""
     folder = YARDSTICK["folder"]
     files = sorted(Path(folder).glob("*.npz")) if folder else []
     return {file.stem: str(file) for file in files}
@@ -123,18 +123,18 @@ YARDSTICK_SETS = labelled_sets()
 
 
 def yardstick_tables(wildcards):
-    """List the tables of the yardstick; without labelled sets there is nothing to run."""
+    """List the tables of the yardstick; without labelled data sets it is an error."""
     if not YARDSTICK_SETS:
         raise WorkflowError(
             f"yardstick.folder={YARDSTICK['folder'] or 'null'} should be a folder of labelled sets"
-            " (.npz with X and y): name one in the configuration."
+            " (.npz with X and y): set it in the configuration."
         )
     strange = [
         name for name in YARDSTICK_SETS if not re.fullmatch(r"[A-Za-z0-9_.-]+", name)
     ]
     if strange:
         raise WorkflowError(
-            f"yardstick.folder={YARDSTICK['folder']}: names of sets {strange} should consist of"
+            f"yardstick.folder={YARDSTICK['folder']}: the names {strange} should consist of"
             " letters, digits, '_', '.' and '-': rename their files."
         )
     return expand(
@@ -145,5 +145,5 @@ def yardstick_tables(wildcards):
 
 
 def yardstick_effort(wildcards):
-    """Give what a method that is tuned by the gap spends on it; nothing for others."""
+    """Return the effort of a method that is tuned by the gap; empty for other methods."""
     return YARDSTICK["gap"] if METHODS[wildcards.method].tuning == "gap" else {}

@@ -1,4 +1,4 @@
-"""The paper's theorems made visible: `snakemake theory` makes results/theory."""
+"""Illustrations of the paper's theorems: `snakemake theory` makes results/theory."""
 
 THEORY = config["theory"]
 THEORY_FIGURES = [
@@ -10,7 +10,7 @@ THEORY_FIGURES = [
 
 
 rule simulate_theory_scores:
-    """Average the scores of relevant and noise features under worse and worse labels."""
+    """Average the scores of relevant and noise features as more samples are mislabelled."""
     output:
         scores="results/theory/expected_scores.csv",
     log:
@@ -83,7 +83,7 @@ rule simulate_theory_support:
 
 
 rule draw_theory:
-    """Draw the theorems beside what was seen; a text beside each figure says what it shows."""
+    """Draw the theorems with the simulated results; each figure comes with a caption as text."""
     input:
         scores="results/theory/expected_scores.csv",
         partitions="results/theory/partition_consistency.csv",

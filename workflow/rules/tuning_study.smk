@@ -1,8 +1,8 @@
-"""The rules for choosing sparsity and number of clusters compared: `snakemake tuning_study`."""
+"""Comparison of rules for the sparsity and the number of clusters: `snakemake tuning_study`."""
 
 
 rule run_tuning_study:
-    """Let every tuning rule choose on repetitions of one data set."""
+    """Apply every tuning rule to repetitions of one data set."""
     input:
         lambda wildcards: STUDY_DESIGNS[wildcards.design].get("path", []),
     output:
@@ -52,7 +52,7 @@ rule summarise_tuning_study:
 
 
 rule run_count_study:
-    """Let every rule choose the number of clusters on repetitions of one data set."""
+    """Apply every rule for the number of clusters to repetitions of one data set."""
     input:
         lambda wildcards: STUDY_DESIGNS[wildcards.design].get("path", []),
     output:

@@ -1,8 +1,8 @@
-"""All methods on labelled real sets, beside published error rates: `snakemake yardstick`."""
+"""All methods on labelled real data, compared with published error rates: `snakemake yardstick`."""
 
 
 rule run_yardstick:
-    """Run one method on one labelled set with every seed."""
+    """Run one method on one labelled data set with every seed."""
     input:
         labelled=lambda wildcards: YARDSTICK_SETS[wildcards.labelled_set],
     output:
@@ -29,7 +29,7 @@ rule run_yardstick:
 
 
 rule summarise_yardstick:
-    """Put the methods' results together, average them, and draw them."""
+    """Combine, average and draw the results of all methods."""
     input:
         tables=yardstick_tables,
         published=ancient(PUBLISHED_ERRORS),
@@ -55,6 +55,6 @@ rule summarise_yardstick:
 
 
 rule yardstick:
-    """Compare all methods on the labelled sets of a folder, in results/yardstick."""
+    """Compare all methods on the labelled data sets of a folder, in results/yardstick."""
     input:
         rules.summarise_yardstick.output,

@@ -1,1 +1,1 @@
-"""What the kept and the dropped features are."""
+"""Annotation of the kept and the dropped features."""

@@ -1,4 +1,4 @@
-"""Addresses of files on the network, told from paths."""
+"""Network addresses of files, as distinct from paths."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from urllib.parse import unquote, urlsplit
 
 
 def address_name(url: str) -> str:
-    """Give the file name that an address ends in.
+    """Return the file name at the end of an address.
 
     Examples
     --------
@@ -21,5 +21,5 @@ def address_name(url: str) -> str:
 
 
 def is_address(path: str) -> bool:
-    """Say whether a path is an address on the network."""
+    """Tell whether a path is a network address."""
     return path.startswith(("http://", "https://"))

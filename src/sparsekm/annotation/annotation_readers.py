@@ -1,4 +1,4 @@
-"""Annotations of genes with terms of the Gene Ontology, as GAF (MGI) and as gene2go (NCBI)."""
+"""Reading gene sets from GMT, GAF (MGI) and gene2go (NCBI) files."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sparsekm.annotation.obo_reader import read_obo
 from sparsekm.annotation.text_lines import GeneSetError, at, read_lines
 
 MOUSE = "10090"
-"""NCBI's number of the mouse."""
+"""NCBI's taxonomy id of the mouse."""
 
 _TERM = re.compile(r"[A-Za-z]{2,12}:[0-9]{4,10}", re.ASCII)
 _GAF_VERSION = re.compile(r"!\s*gaf-version:\s*2\.\d", re.ASCII)
@@ -22,11 +22,11 @@ _GENE2GO_HEADER = ("#tax_id", "GeneID", "GO_ID", "Evidence", "Qualifier")
 _GENE2GO_COLUMNS = 8
 _MOST_DIGITS = 18
 SOURCES = ("gmt", "gene2go", "gaf")
-"""Sources that are files."""
+"""Formats of gene sets."""
 
 
 def read_gaf(file: str | Path) -> Iterator[Annotation]:
-    """Read a GAF 2 file, compressed by gzip or not; genes go by their symbol."""
+    """Read a GAF 2 file, compressed by gzip or not; genes are named by symbol."""
     has_version = False
     for number, line in read_lines(file):
         if line.startswith("!"):
@@ -52,7 +52,7 @@ def read_gaf(file: str | Path) -> Iterator[Annotation]:
 
 
 def read_gene2go(file: str | Path, tax_id: str = MOUSE) -> Iterator[Annotation]:
-    """Read NCBI's gene2go of one organism, compressed or not; genes go by their Entrez id."""
+    """Read NCBI's gene2go for one organism, compressed or not; genes are named by Entrez id."""
     for number, line in read_lines(file):
         cells = line.split("\t")
         if number == 1:
@@ -108,8 +108,8 @@ def read_gene_sets(
 ) -> GeneSets:
     """Read the gene sets of a source: "gmt", or annotations of genes ("gene2go", "gaf").
 
-    Annotations need an ontology, the terms in OBO format. `identifier`, "symbol" or "entrez_id", is
-    how a GMT file names genes; each of the others names them in one way.
+    Annotations require an ontology, the terms in OBO format. `identifier`, "symbol" or "entrez_id",
+    is how a GMT file names genes; the other formats each use one identifier.
     """
     if source not in SOURCES:
         raise ValueError(f"source={source!r} should be one of {list(SOURCES)}.")

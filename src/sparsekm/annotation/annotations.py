@@ -1,8 +1,8 @@
-"""From single annotations of genes with terms to gene sets with all ancestors.
+"""From annotations of genes with terms to gene sets that include all ancestors.
 
-Left out, and counted: annotations that say NOT (the gene does not do this), those with the
-evidence ND (nobody knows), and those with terms that are obsolete or that the ontology does not
-have. Other ids of a term count as the term. Every ancestor of a term has the term's genes, once.
+Annotations with the qualifier NOT or the evidence ND (no data), and those with obsolete or unknown
+terms, are left out and counted. Alternative ids of a term are mapped to the term. Every ancestor of
+a term gets the genes of the term, once.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _NO_DATA = "ND"
 
 @dataclass(frozen=True)
 class Annotation:
-    """One line of a source: a gene does, or does not, what a term says."""
+    """One line of a source: a gene has, or does not have, the function of a term."""
 
     gene: str
     term: str
@@ -32,7 +32,7 @@ class Annotation:
 def collect_annotations(
     annotations: Iterable[Annotation], tree: TermTree, identifier: str, source: str = "annotations"
 ) -> GeneSets:
-    """Gather annotations into sets of genes named by `identifier`; at least one must be left."""
+    """Collect annotations into sets of genes named by `identifier`; at least one must remain."""
     direct: dict[str, set[str]] = {}
     claims: list[tuple[str, str]] = []
     counts: Counter[str] = Counter()

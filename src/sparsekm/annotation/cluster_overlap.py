@@ -1,8 +1,8 @@
-"""Clusters against known classes (the regions of an atlas): who shares how many samples with whom.
+"""Overlap of clusters with known classes (or the regions of an atlas).
 
-This module defines the file ``contingency.csv``: a row for each method, cluster and class that
-share samples, with the columns of `OVERLAP`. Samples without a known class are left out, also of
-``n_cluster``.
+This module defines the file ``contingency.csv``: a row for each method, cluster and class that have
+samples in common, with the columns of `OVERLAP`. Samples without a known class are left out,
+including from ``n_cluster``.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ OVERLAP = TableFormat(
 class ClusterOverlap:
     """Clusters (rows, by label) against regions (columns).
 
-    `counts` are the samples that both share; a cluster without a sample of a known region has no
-    row. `best_region` holds most of the cluster's samples; ties go to the first region.
+    `counts` are the samples in both; a cluster without samples of a known region has no row.
+    `best_region` is the region with most of the cluster's samples; ties go to the first region.
     """
 
     counts: pd.DataFrame
@@ -48,9 +48,9 @@ class ClusterOverlap:
 
 
 def overlap_clusters(labels: np.ndarray, regions: np.ndarray, order: list[str]) -> ClusterOverlap:
-    """Count the samples, of shape (n,), that each cluster shares with each region.
+    """Count the samples of each cluster in each region.
 
-    `order` gives the regions in the order of the columns, which decides ties.
+    `order` lists the regions in the order of the columns, which decides ties.
     """
     known = is_known(regions)
     counts = pd.crosstab(
@@ -67,10 +67,10 @@ def tabulate_overlap(
 ) -> pd.DataFrame:
     """Tabulate clusters against known classes, for every method, with the columns of `OVERLAP`.
 
-    `regions` has the columns acronym, name and color, and its order decides ties; classes that it
-    lacks follow in alphabetical order, without name and colour. Rows are ordered by method, cluster
-    and falling ``n_shared``; ``is_best`` marks one row of each cluster, whose ``share_of_cluster``
-    is the cluster's purity. Without known classes there are no rows.
+    `regions` has the columns acronym, name and color, and its order decides ties; other classes
+    follow in alphabetical order, without name and colour. Rows are sorted by method, cluster and
+    descending ``n_shared``; ``is_best`` marks one row of each cluster, whose ``share_of_cluster``
+    is the purity of the cluster. Without known classes there are no rows.
     """
     parts = (
         []

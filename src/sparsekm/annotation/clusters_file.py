@@ -1,17 +1,17 @@
-"""The file ``clusters.h5ad``: a data set with everything that was found about it.
+"""The file ``clusters.h5ad``: a data set with the results of all methods.
 
-The AnnData of ``normalised.h5ad`` (so with X as it was clustered, the known classes in
+The AnnData of ``normalised.h5ad`` (with X as it was clustered, the known classes in
 ``obs["label"]``, the coordinates of an atlas age in ``obsm["spatial"]``), and for each method m
 
 * ``obs["cluster_m"]``: category of the clusters' numbers, counted from 0 as in ``tuned.h5``;
 * ``var["score_m"]`` (the between-cluster sum of squares a_j), ``var["rank_m"]``,
   ``var["weight_m"]``, and ``var["kept_m"]`` (bool), whether the weight is not zero;
-* ``varm["centers_m"]`` (p, K): the clusters' means;
-* where m resamples, ``obs["confidence_m"]`` and ``var["selection_frequency_m"]``: shares of the
+* ``varm["centers_m"]`` (p, K): the cluster means;
+* if m resamples, ``obs["confidence_m"]`` and ``var["selection_frequency_m"]``: shares of the
   resampled fits that put a sample into its cluster, and that keep a feature;
 * ``uns["sparsekm"][m]``: sparsity, objective, seed, parameters, versions and digests.
 
-``var["verdict"]`` stands where both l0 and l1 ran. Any scverse tool opens the file.
+``var["verdict"]`` is present if both l0 and l1 ran. Any scverse tool can open the file.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from sparsekm.io.fit_file import Fit
 
 
 def add_clusters(data: anndata.AnnData, fits: Mapping[str, Fit]) -> None:
-    """Add what each method found to a data set, in place."""
+    """Add the results of each method to a data set, in place."""
     found: dict[str, Any] = {}
     for method, fit in fits.items():
         if (len(fit.labels), len(fit.weights)) != data.shape:
             raise ValueError(
                 f"{method}: n_samples={len(fit.labels)} and n_features={len(fit.weights)} should "
-                f"be {data.n_obs} and {data.n_vars}, as the data have them."
+                f"be {data.n_obs} and {data.n_vars}, as in the data."
             )
         data.obs[f"cluster_{method}"] = cluster_categories(fit)
         data.var[f"score_{method}"] = fit.scores
@@ -57,18 +57,18 @@ def add_clusters(data: anndata.AnnData, fits: Mapping[str, Fit]) -> None:
 
 
 def cluster_categories(fit: Fit) -> pd.Categorical:
-    """Give a fit's labels as a category of strings, in the order of their numbers."""
+    """Return the labels of a fit as categories of strings, in numerical order."""
     numbers = [str(k) for k in range(int(fit.attributes["n_clusters"]))]
     return pd.Categorical.from_codes(fit.labels, categories=numbers)
 
 
 def write_clusters(file: str | Path, data: anndata.AnnData) -> None:
-    """Write a data set with its clusters, compressed, whole or not at all."""
+    """Write a data set with its clusters atomically, compressed."""
     write_anndata(file, data, compression="gzip", compression_opts=1)
 
 
 def _describe(fit: Fit) -> dict[str, Any]:
-    """Tell how a fit came about; nested settings, which HDF5 has no type for, as JSON."""
+    """Return how a fit was made; nested settings are JSON, since HDF5 has no type for them."""
     return {
         "sparsity": fit.sparsity,
         "objective": fit.objective,

@@ -1,16 +1,14 @@
-r"""Terms over-represented among some of the genes analysed.
+r"""Terms that are over-represented in a group of the genes analysed.
 
-Of N genes analysed, n are in the group, K carry the term, and k do both. If the group were drawn
-without regard to the term, k would be hypergeometric; the p-value is
+Of N genes analysed, n are in the group, K have the term, and k are in the group and have the term.
+If the group were drawn independently of the term, k would be hypergeometric; the p-value is
 
 .. math:: P(X \ge k), \qquad X \sim \mathrm{Hypergeometric}(N, K, n),
 
-that of Fisher's exact test to one side. q-values are Benjamini and Hochberg's over all terms
-tested in the group [1]_: those whose K lies within the size limits, also where k is 0. N counts
-the genes of the data set, never those of the genome: the atlas chose its genes, and terms common
-among them would otherwise pass for a finding.
-
-Both steps are SciPy's.
+that of the one-sided Fisher's exact test. q-values are those of Benjamini and Hochberg [1]_ over
+all terms tested in the group: those whose K is within the size limits, including those with k = 0.
+N counts the genes of the data set, not of the genome: the atlas selected its genes, so terms that
+are common among them would otherwise look enriched.
 
 References
 ----------
@@ -54,9 +52,8 @@ GROUPS = ("kept", "dropped", "only l1")
 def group_features(weights: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     """Group features, as masks of shape (p,), by the weights that the sparse methods give them.
 
-    ``"kept"`` and ``"dropped"`` are by l0, or by l1 where l0 did not run, or by sparse where
-    neither did; ``"only l1"`` is there where l0 and l1 ran. Without any of them there are no
-    groups.
+    ``"kept"`` and ``"dropped"`` refer to l0, or to l1 if l0 did not run, or to sparse if neither
+    did; ``"only l1"`` exists if l0 and l1 ran. Without any of these methods there are no groups.
     """
     kept = {
         method: np.asarray(weights[method]) != 0
@@ -81,9 +78,8 @@ def find_enriched(
 ) -> pd.DataFrame:
     """Test every term within the size limits in every group; columns are those of `ENRICHMENT`.
 
-    A gene is in a group with any of its features, but not among the dropped if it is among the
-    kept. `term_size` is the smallest and the largest number of the genes analysed that a term may
-    have.
+    A gene is in a group if any of its features is, but not in "dropped" if it is in "kept".
+    `term_size` is the smallest and largest number of analysed genes of a term that is tested.
     """
     low, high = term_size
     if not 1 <= low <= high:
@@ -103,7 +99,7 @@ def find_enriched(
 
 
 def _members_analysed(sets: GeneSets, matched: MatchedFeatures) -> list[np.ndarray]:
-    """List, for each term, which of the genes analysed carry it."""
+    """List, for each term, the analysed genes that have it."""
     number = np.full(len(sets.genes) + 1, -1, dtype=np.int64)
     known = np.flatnonzero(matched.positions >= 0)
     number[matched.positions[known]] = known
@@ -141,5 +137,5 @@ def _test_group(
         },
         columns=list(ENRICHMENT.columns),
     )
-    # Ties, as among terms with the same genes, go by size and identifier.
+    # Ties, such as among terms with the same genes, are broken by size and identifier.
     return table.sort_values(["p_value", "n_term", "term"], kind="stable", ignore_index=True)

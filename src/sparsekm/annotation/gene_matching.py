@@ -1,8 +1,8 @@
-"""Which gene of the gene sets a feature of a data set is.
+"""Matching of the features of a data set to the genes of gene sets.
 
-Symbols change over the years, and those of the Allen atlas are of about 2009. A feature is looked
-up by its symbol as it stands; without the asterisk that the atlas gives some; among the synonyms
-of the gene sets; and by its own aliases, where these lead to one gene only.
+Symbols change over the years, and those of the Allen atlas date from about 2009. A feature is
+looked up by its symbol; by its symbol without the asterisk at the end of some symbols of the atlas;
+among the synonyms of the gene sets; and by its own aliases, if these lead to only one gene.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ class MatchedFeatures:
     Attributes
     ----------
     gene_of : int64 array of shape (p,)
-        Number of each feature's gene among `keys`; -1 where the feature lacks the identifier.
+        Index of each feature's gene in `keys`; -1 if the feature has no identifier.
     keys : list of str
         The genes analysed, in the order of their first feature.
     symbols : list of str
         The symbol of the first feature of each gene.
     positions : int64 array of shape (n_genes,)
-        Positions among the genes of the gene sets; -1 where these do not have the gene.
+        Positions among the genes of the gene sets; -1 if these do not contain the gene.
     """
 
     gene_of: np.ndarray
@@ -39,11 +39,11 @@ class MatchedFeatures:
 
     @property
     def n_annotated(self) -> int:
-        """How many of the genes analysed the gene sets have."""
+        """Number of analysed genes that the gene sets contain."""
         return int((self.positions >= 0).sum())
 
     def any_of(self, features: np.ndarray) -> np.ndarray:
-        """Say for each gene whether any of its features is among these (bool of shape (p,))."""
+        """Tell for each gene whether any of its features is among these, a mask of shape (p,)."""
         chosen = np.zeros(len(self.keys), dtype=bool)
         numbers = self.gene_of[np.asarray(features, dtype=bool)]
         chosen[numbers[numbers >= 0]] = True
@@ -51,10 +51,10 @@ class MatchedFeatures:
 
 
 def match_features(var: pd.DataFrame, sets: GeneSets) -> MatchedFeatures:
-    """Look the features of a data set up among the genes of gene sets.
+    """Match the features of a data set to the genes of gene sets.
 
-    The index of `var` holds symbols; its columns ``entrez_id`` and ``aliases`` (joined by ``;``)
-    are used where present.
+    The index of `var` contains symbols; its columns ``entrez_id`` and ``aliases`` (joined by ``;``)
+    are used if present.
     """
     place = {gene: at for at, gene in enumerate(sets.genes)}
     symbols = [str(symbol) for symbol in var.index]
@@ -90,7 +90,7 @@ def _entrez_ids(var: pd.DataFrame) -> list[str | None]:
 def _find_symbol(
     symbol: str, aliases: list[str], place: Mapping[str, int], synonyms: Mapping[str, str]
 ) -> str:
-    """Return the gene's name in the gene sets, else the symbol itself."""
+    """Return the name of the gene in the gene sets, or else the symbol itself."""
     for name in (symbol, symbol.rstrip("*")):
         if name in place:
             return name
@@ -101,9 +101,9 @@ def _find_symbol(
 
 
 def list_terms(sets: GeneSets, matched: MatchedFeatures, most: int = 5, largest: int = 500) -> list:
-    """Name the most specific terms of each feature, joined by "; ", smallest first.
+    """List the most specific terms of each feature, joined by "; ", smallest first.
 
-    At most `most` are named, of terms with at most `largest` genes.
+    At most `most` terms are listed, each with at most `largest` genes.
     """
     by_gene: dict[int, list[str]] = {}
     sizes = [members.size for members in sets.members]

@@ -1,8 +1,8 @@
-"""Fetch files of gene sets, keep what was fetched, and store nothing that cannot be read.
+"""Download files of gene sets into the cache, and store only what can be read.
 
-A body is tried again where the connection fails, is as long as the server announced, and counts
-only after it has been read from its first line to its last as the format that it should have: an
-error page sent as a file is refused. The cache keeps address, length and SHA-256 beside each file.
+A download is retried if the connection fails, must be as long as the server announced, and is
+stored only after it has been read completely in the expected format, so that an error page sent as
+a file is refused. The cache keeps address, length and SHA-256 of each file.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from sparsekm.io.atomic import atomic_path
 from sparsekm.network.cache import BodyCache
 from sparsekm.network.errors import RefusedError
 from sparsekm.network.gate import RequestGate
-from sparsekm.network.retry import Patience
+from sparsekm.network.retry import RetryPolicy
 from sparsekm.network.transport import Transport
 
 MOST_BYTES = 2 * 1024**3
-"""Largest file accepted, as it is sent."""
+"""Largest download accepted, in bytes."""
 
-# Reading annotations to their end without keeping them.
+# These read annotations to the end without keeping them.
 _READERS: dict[str, Callable[[Path], object]] = {
     "gmt": read_gmt,
     "obo": read_obo,
@@ -43,12 +43,12 @@ def fetch_gene_sets(
     cache: str | Path,
     requests_per_second: float = 2.0,
     contact: str = "",
-    patience: Patience | None = None,
+    policy: RetryPolicy | None = None,
     **timeouts: float,
 ) -> None:
-    """Fetch a file from the cache or from its address, whole and readable or not at all.
+    """Get a file from the cache or download it, and store it if it can be read.
 
-    A body without the format `kind` is refused (`RefusedError`); `timeouts` are those of
+    A download that is not in the format `kind` is refused (`RefusedError`); `timeouts` are those of
     `Transport`.
     """
     if kind not in _READERS:
@@ -59,7 +59,7 @@ def fetch_gene_sets(
     if is_new:
         gate = RequestGate(Path(cache) / "limits", per_second=requests_per_second, at_once=1)
         transport = Transport(gate, contact, **timeouts)
-        body = (patience or Patience()).call(lambda: transport.get(url, most=MOST_BYTES), url)
+        body = (policy or RetryPolicy()).call(lambda: transport.get(url, most=MOST_BYTES), url)
     with atomic_path(file) as temporary:
         temporary.write_bytes(body)
         try:

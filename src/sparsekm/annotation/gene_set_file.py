@@ -1,4 +1,4 @@
-"""The file ``gene_sets.h5``: gene sets as they were read, mapped and propagated once for all.
+"""The file ``gene_sets.h5``: gene sets after reading, mapping and propagation to ancestors.
 
 Arrays of UTF-8 strings ``genes``, ``terms``, ``names``, ``synonyms/names``, ``obsolete``; the
 members of term t are ``members/genes[members/indptr[t] : members/indptr[t + 1]]``, and
@@ -24,7 +24,7 @@ _RULE = "collect_gene_sets"
 
 
 def write_gene_sets(file: str | Path, sets: GeneSets) -> None:
-    """Write gene sets whole or not at all."""
+    """Write gene sets atomically."""
     place = {gene: at for at, gene in enumerate(sets.genes)}
     sizes = [len(found) for found in sets.members]
     flat = np.concatenate([*sets.members, np.empty(0, np.int64)]).astype(np.int32)
@@ -42,7 +42,7 @@ def write_gene_sets(file: str | Path, sets: GeneSets) -> None:
 
 
 def read_gene_sets_file(file: str | Path) -> GeneSets:
-    """Read gene sets, checking everything."""
+    """Read and check gene sets."""
     with open_checked(file, _RULE) as opened:
         try:
             identifier = str(opened.attrs["identifier"])
@@ -56,7 +56,7 @@ def read_gene_sets_file(file: str | Path) -> GeneSets:
                 file, f"a part is missing or damaged ({reason_of(error)})", _RULE
             ) from error
         if identifier not in IDENTIFIERS or not isinstance(notes, dict):
-            raise DamagedFileError(file, f"identifier={identifier!r} or notes cannot be", _RULE)
+            raise DamagedFileError(file, f"identifier={identifier!r} or notes are not valid", _RULE)
         n_terms, n_genes = len(words["terms"]), len(words["genes"])
         ends = read_array(opened, "members/indptr", kind="i", shape=(n_terms + 1,), rule=_RULE)
         flat = read_array(opened, "members/genes", kind="i", shape=(None,), rule=_RULE)

@@ -1,4 +1,4 @@
-"""Sets of genes by term, as every source of them is read into."""
+"""Gene sets: the genes of each term, from any source."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ class GeneSets:
     members : tuple of int arrays
         Positions in `genes`, ascending, of each term.
     synonyms : mapping of str to str
-        Other names of genes, where they are unambiguous.
+        Unambiguous other names of genes.
     notes : mapping of str to int
-        How much was read, mapped and left out.
+        Counts of what was read, mapped and left out.
     obsolete : tuple of str
-        Obsolete terms that genes were annotated with; left out.
+        Obsolete terms in the annotations, which were left out.
     """
 
     identifier: str
@@ -48,7 +48,7 @@ def build_gene_sets(
     notes: Mapping[str, int] | None = None,
     obsolete: Iterable[str] = (),
 ) -> GeneSets:
-    """Put terms and genes into their order; a term without a name goes by its id."""
+    """Build gene sets with sorted terms and genes; the id replaces a missing name of a term."""
     if identifier not in IDENTIFIERS:
         raise ValueError(f"identifier={identifier!r} should be one of {list(IDENTIFIERS)}.")
     terms = tuple(sorted(members))
@@ -70,9 +70,9 @@ def build_gene_sets(
 
 
 def unique_synonyms(claims: Iterable[tuple[str, str]], symbols: set[str]) -> dict[str, str]:
-    """Map synonyms to symbols: those that mean one gene and are not themselves a symbol.
+    """Map each synonym that means exactly one gene, and is not itself a symbol, to its symbol.
 
-    Claims are pairs of a synonym and the symbol that it may mean.
+    `claims` are pairs of a synonym and a symbol that it may mean.
     """
     meant: dict[str, set[str]] = {}
     for synonym, symbol in claims:

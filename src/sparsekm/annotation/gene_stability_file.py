@@ -1,6 +1,6 @@
-"""The file ``stability.csv``: how often each feature is kept again.
+"""The file ``stability.csv``: how often each feature is kept in subsamples.
 
-A row per feature in the order of the matrix, with the columns ``symbol``, ``kept`` and
+One row per feature in the order of the matrix, with the columns ``symbol``, ``kept`` and
 ``subsamples`` (counts) and ``stability``, their ratio.
 """
 
@@ -25,7 +25,7 @@ _FORMAT = TableFormat(
 def write_stability(
     file: str | Path, symbols: Sequence[str], counts: np.ndarray, n_subsamples: int
 ) -> None:
-    """Write how often each feature is kept, whole or not at all."""
+    """Write how often each feature is kept, atomically."""
     counts = np.asarray(counts, dtype=np.int64)
     table = pd.DataFrame(
         {
@@ -39,7 +39,7 @@ def write_stability(
 
 
 def read_stability(file: str | Path, symbols: Sequence[str]) -> np.ndarray:
-    """Read the share of subsamples, in [0, 1], that keep each of these features in their order."""
+    """Read the share of subsamples, in [0, 1], that keep each feature; check the symbols."""
     table = _FORMAT.read(file)
     if list(table["symbol"]) != [str(s) for s in symbols]:
         raise DamagedFileError(

@@ -1,11 +1,12 @@
 """The table of features: score, rank, weight and verdict of each one.
 
-The table has one row per feature and, for each method ``m`` among ``l0``, ``l1``, ``kmeans``, ...
-the columns ``score_m`` (the between-cluster sum of squares a_j), ``rank_m`` and ``weight_m``; where
-it was counted, ``stability_m``, the share of half-samples that keep it; where paths were resampled,
-``selection_frequency_m``, the share of the resamplings that keep it; the cluster and the known
-class in which it is highest, with the effect size (`sparsekm.annotation.locations`); and ``terms``,
-names of gene sets that it is in. This module defines the file ``genes.csv``.
+The table has one row per feature. For each method ``m`` among ``l0``, ``l1``, ``kmeans``, ... it
+has the columns ``score_m`` (the between-cluster sum of squares a_j), ``rank_m`` and ``weight_m``;
+if available, ``stability_m``, the share of half-samples that keep the feature, and
+``selection_frequency_m``, the share of resamplings that keep it. Further columns are the cluster
+and the known class in which the feature is highest, with the effect size
+(`sparsekm.annotation.locations`), and ``terms``, the names of its gene sets. This module defines
+the file ``genes.csv``.
 """
 
 from __future__ import annotations
@@ -27,14 +28,14 @@ from sparsekm.io.checked_table import (
 from sparsekm.io.table_format import TableFormat
 
 VERDICTS = ("kept by both", "only l0", "only l1", "neither")
-"""What l0 and l1 together say about a feature, in the order of tables."""
+"""Which of l0 and l1 keep a feature, in the order of tables."""
 
 _PREFERRED_ORDER = ("l0", "l1", "sparse", "kmeans")
 _IDENTIFIERS = ("entrez_id", "gene_id")
 _DESCRIPTIVE_COLUMNS = ("name", *_IDENTIFIERS, "relevant", "planted_kind", "planted_regions")
 GENE_TABLE = TableFormat(
     "annotate_genes",
-    # A gene may be called "NA", "nan" or "1": symbols and names stay the strings they are.
+    # A gene may be called "NA", "nan" or "1", so symbols and names stay strings.
     {"symbol": WORD},
     others={
         **dict.fromkeys(_IDENTIFIERS, IDENTIFIER),
@@ -42,7 +43,7 @@ GENE_TABLE = TableFormat(
         "rank_": WHOLE,
         **dict.fromkeys(("score_", "weight_", "stability_", "selection_frequency_"), NUMBER),
         "highest_cluster": WHOLE,
-        # No spread, no effect size: an empty cell among numbers.
+        # Without spread there is no effect size, and the cell is empty.
         "effect_": NUMBER_OR_NOTHING,
         "": WORD,
     },
@@ -50,7 +51,7 @@ GENE_TABLE = TableFormat(
 
 
 class FeatureFit(Protocol):
-    """The two arrays of a fit that the table needs: ``scores`` and ``weights``, both (p,)."""
+    """The arrays of a fit that the table uses: ``scores`` and ``weights``, both (p,)."""
 
     scores: np.ndarray
     weights: np.ndarray
@@ -59,8 +60,8 @@ class FeatureFit(Protocol):
 def rank_scores(scores: np.ndarray) -> np.ndarray:
     """Rank features by descending score, the highest being 1.
 
-    Ties go to the lowest index, as they do when the features are chosen; so the s features kept by
-    l0 are those of rank 1 to s.
+    Ties go to the lowest index, as in the selection of features; therefore the s features kept by
+    l0 are those with ranks 1 to s.
 
     Examples
     --------
@@ -75,7 +76,7 @@ def rank_scores(scores: np.ndarray) -> np.ndarray:
 
 
 def judge_features(l0_weights: np.ndarray, l1_weights: np.ndarray) -> np.ndarray:
-    """Say for each feature, by one of `VERDICTS`, which method gives it a weight."""
+    """Return for each feature which methods give it a weight, one of `VERDICTS`."""
     l0_keeps = np.asarray(l0_weights) != 0
     l1_keeps = np.asarray(l1_weights) != 0
     return np.select(
@@ -97,24 +98,24 @@ def gene_table(
     var : DataFrame of p rows
         The index holds the features' symbols. Of the columns, ``name``, ``entrez_id``,
         ``gene_id`` and the planted truth (``relevant``, ``planted_kind``, ``planted_regions``)
-        are taken over where present.
+        are copied if present.
     fits : mapping of method name to fit
         Each fit has ``scores`` and ``weights`` of shape (p,), and may have ``selection_frequency``.
     stability : mapping of method name to array of shape (p,), optional
-        Shares of subsamples that keep each feature, of some of these methods.
+        Shares of subsamples that keep each feature, for some of these methods.
     further : DataFrame of p rows, optional
-        In the order of ``var``; its columns stand at the end.
+        Additional columns, in the order of ``var``.
 
     Returns
     -------
     table : DataFrame of p rows
-        Ordered by rank under l0 (else l1, sparse, k-means, the first method). The column
-        ``verdict`` stands where both l0 and l1 are present; it is one of ``VERDICTS``.
+        Sorted by rank under l0 (or else l1, sparse, k-means, the first method). It has the column
+        ``verdict``, one of ``VERDICTS``, if both l0 and l1 are present.
 
     Raises
     ------
     ValueError
-        When there is no fit, or a fit has another number of features than ``var``.
+        If there is no fit, or a fit has a different number of features than ``var``.
 
     Examples
     --------
@@ -158,14 +159,14 @@ def gene_table(
 
 
 def _as_identifiers(column: pd.Series) -> pd.Series:
-    """Undo the floats that missing values make of integer identifiers (123.0 is 123)."""
+    """Convert integer identifiers back from float, caused by missing values (123.0 is 123)."""
     if column.name in _IDENTIFIERS and pd.api.types.is_float_dtype(column):
         return column.astype("Int64")
     return column
 
 
 def primary_method(methods: Iterable[str]) -> str:
-    """Name the method whose clusters and choice of features a table speaks of: l0 if it ran."""
+    """Return the method whose clusters and features a table describes: l0 if it ran."""
     methods = list(methods)
     if not methods:
         raise ValueError(f"methods={methods} should hold at least one method.")

@@ -1,6 +1,6 @@
-"""Gene sets as GMT: a line per term with its identifier, a description, and genes, tab-separated.
+"""Reading gene sets from GMT: each line has a term, a description and genes, separated by tabs.
 
-Ancestors are as the file has them: GMT knows no ontology.
+Ancestors are as in the file, since GMT has no ontology.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ _NO_NAMES = ("", "na", "n/a", "none")
 def read_gmt(file: str | Path, identifier: str = "symbol") -> GeneSets:
     """Read a GMT file, compressed by gzip or not, that names genes by `identifier`.
 
-    A description that says nothing, or is an address, does not count as a name.
+    An empty description, or an address, is not used as a name.
     """
     members: dict[str, set[str]] = {}
     names: dict[str, str] = {}
     first_line: dict[str, int] = {}
-    # One string for each gene, however many terms name it.
+    # One string object per gene, however many terms contain it.
     genes: dict[str, str] = {}
     for number, line in read_lines(file):
         if not line.strip():

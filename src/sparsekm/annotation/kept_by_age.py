@@ -1,10 +1,10 @@
-"""Which genes are kept at how many ages, and who enters and leaves from one age to the next.
+"""Which genes are kept at which ages, and which enter and leave from one age to the next.
 
-This module defines two files. ``kept_by_age.csv`` has a row per gene: ``symbol``, what is said of
-it at each age (a verdict, or "kept" and "dropped" where one sparse method ran; empty where it was
-not analysed), ``n_analysed``, ``n_kept``, and the first and the last age that keep it.
-``changes.csv`` has a row per pair of neighbouring ages: ``earlier``, ``later``, and the genes that
-``enter``, ``leave`` and ``stay``, among those analysed at both, counted and by name.
+This module defines two files. ``kept_by_age.csv`` has a row per gene: ``symbol``, its verdict at
+each age ("kept" or "dropped" if only one sparse method ran; empty if it was not analysed),
+``n_analysed``, ``n_kept``, and the first and last age at which it is kept. ``changes.csv`` has a
+row per pair of consecutive ages: ``earlier``, ``later``, and the numbers and names of genes that
+``enter``, ``leave`` and ``stay``, among those analysed at both.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from sparsekm.io.table_format import TableFormat
 
 KEPT, DROPPED = "kept", "dropped"
 KEEPING = (VERDICTS[0], VERDICTS[1], KEPT)
-"""What may be said of a gene that the method in question keeps."""
+"""The verdicts on a gene that is kept."""
 
 _RULE = "compare_ages"
 KEPT_BY_AGE = TableFormat(
@@ -44,10 +44,10 @@ CHANGES = TableFormat(
 
 
 def tabulate_ages(genes: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """Say of every gene at every age whether it is kept, from the tables of genes by age.
+    """Tabulate whether each gene is kept at each age, from the tables of genes by age.
 
-    A gene is kept by l0, or by l1 where l0 did not run, or by sparse where neither did. Genes kept
-    at most ages come first, and of these those kept earliest.
+    "Kept" refers to l0, or to l1 if l0 did not run, or to sparse if neither did. Genes are sorted
+    by the number of ages at which they are kept, then by the first of these ages.
     """
     said = {age: _judge(table) for age, table in genes.items()}
     symbols = sorted(set().union(*(words.index for words in said.values())))
@@ -62,7 +62,7 @@ def tabulate_ages(genes: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     table["first"] = names[np.where(kept.any(axis=1), kept.argmax(axis=1), -1)]
     last = len(ages) - 1 - kept[:, ::-1].argmax(axis=1)
     table["last"] = names[np.where(kept.any(axis=1), last, -1)]
-    # Kept at E11.5 before kept at E13.5, and so on: the pattern read as a number.
+    # Sort by the pattern of ages, read as a number: kept at E11.5 before kept at E13.5, and so on.
     pattern = kept @ (2 ** np.arange(len(ages))[::-1])
     order = np.lexsort((table["symbol"], -pattern, -table["n_kept"]))
     return table.iloc[order].reset_index(drop=True)
@@ -75,15 +75,15 @@ def _judge(genes: pd.DataFrame) -> pd.Series:
         selecting = ("l0", "l1", "sparse")
         weights = next((f"weight_{m}" for m in selecting if f"weight_{m}" in genes), None)
         if weights is None:
-            raise ValueError(f"genes: columns should hold a weight of one of {selecting}.")
+            raise ValueError(f"genes: columns should include a weight of one of {selecting}.")
         words = np.where(genes[weights] != 0, KEPT, DROPPED).astype(object)
     said = pd.Series(words, index=genes["symbol"].astype(str))
-    # Tables are in order of rank: of several features of one gene the best speaks for it.
+    # Tables are sorted by rank: if a gene has several features, the best one represents it.
     return said[~said.index.duplicated()]
 
 
 def tabulate_changes(table: pd.DataFrame, ages: Sequence[str]) -> pd.DataFrame:
-    """List which genes enter, leave and stay between neighbouring ages of `tabulate_ages`."""
+    """List the genes that enter, leave and stay between consecutive ages of `tabulate_ages`."""
     rows = []
     for earlier, later in pairwise(ages):
         both = table[(table[earlier] != "") & (table[later] != "")]
@@ -107,5 +107,5 @@ def read_ages(file: str | Path) -> tuple[pd.DataFrame, list[str]]:
     ages = [column for column in table.columns if column not in KEPT_BY_AGE.columns]
     said = {"", KEPT, DROPPED, *VERDICTS}
     if not table[ages].isin(said).all(axis=None):
-        raise DamagedFileError(file, f"of a gene should be said one of {sorted(said)}", _RULE)
+        raise DamagedFileError(file, f"each verdict should be one of {sorted(said)}", _RULE)
     return table, ages

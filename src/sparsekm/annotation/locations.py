@@ -1,4 +1,4 @@
-"""Where a feature is highest: the group of samples with the largest mean, and by how much.
+"""Where a feature is highest: the group of samples with the largest mean, and the effect size.
 
 The effect size is Cohen's d of the group against all other samples: the difference of the two
 means in units of their pooled standard deviation.
@@ -18,11 +18,11 @@ from sparsekm.io.matrix_file import RowSource, row_blocks
 def find_highest(X: RowSource, codes: np.ndarray, n_groups: int) -> tuple[np.ndarray, np.ndarray]:
     """Find the group in which each feature has its largest mean, and its effect size there.
 
-    `X`, of shape (n, p), is read twice, a block of samples at a time. `codes` are groups in
-    ``range(n_groups)``, of which one may have no samples; samples of -1 are left out. Ties go to
-    the lowest group. The effect is Cohen's d, at least 0, or NaN where no spread is left to compare
-    with: all samples are in one group, or the feature is constant in both parts. A constant feature
-    is highest in the first group.
+    `X`, of shape (n, p), is read twice, in blocks of samples. `codes` are groups in
+    ``range(n_groups)``, which may be empty; samples with code -1 are left out. Ties go to the
+    lowest group. The effect is Cohen's d, at least 0, or NaN if the pooled standard deviation is
+    not defined: all samples are in one group, or the feature is constant in both parts. A constant
+    feature is highest in the first group.
 
     Examples
     --------
@@ -46,7 +46,7 @@ def find_highest(X: RowSource, codes: np.ndarray, n_groups: int) -> tuple[np.nda
         squares = _sum_squares(X, codes, best, inside, outside)
         pooled = np.sqrt(squares / (sizes.sum() - 2))
         effect = (inside - outside) / pooled
-    # Of a constant, rounding leaves something to divide by.
+    # For a constant feature, rounding can leave a small nonzero divisor.
     effect[~(pooled > 1e-12 * np.maximum(scale, np.finfo(float).tiny))] = np.nan
     return best, effect
 
@@ -63,7 +63,7 @@ def _sum_squares(
 
 
 def _grouped_blocks(X: RowSource, codes: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield block by block the groups of the samples that have one, and their values."""
+    """Yield the groups and values of the samples that have a group, block by block."""
     for rows, block in row_blocks(X):
         grouped = codes[rows] >= 0
         if grouped.all():
@@ -75,7 +75,7 @@ def _grouped_blocks(X: RowSource, codes: np.ndarray) -> Iterator[tuple[np.ndarra
 def locate_features(
     X: RowSource, clusters: np.ndarray, labels: np.ndarray | None = None
 ) -> pd.DataFrame:
-    """Tabulate in which cluster, and in which known class, each feature is highest, and how much.
+    """Tabulate the cluster and the known class in which each feature is highest, with effect sizes.
 
     Clusters are numbers in ``range(K)``; samples without a known class are left out of the classes.
     """

@@ -1,4 +1,4 @@
-"""The terms of an ontology in OBO format (go-basic.obo): names, ancestors, what is obsolete."""
+"""Reading an ontology in OBO format (go-basic.obo): names, ancestors and obsolete terms."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sparsekm.annotation.text_lines import GeneSetError, at, read_lines
 
 @dataclass
 class Term:
-    """A term as it stands in the file; ``parents`` maps each to the line that names it."""
+    """A term of the file; ``parents`` maps each parent to the line that names it."""
 
     id: str
     name: str = ""
@@ -22,9 +22,9 @@ class Term:
 
 @dataclass(frozen=True)
 class TermTree:
-    """Terms by id, obsolete ones included; of each that is not obsolete all ancestors and itself.
+    """Terms by id, including obsolete ones, and the ancestors of each current term with itself.
 
-    `alternatives` map other ids of a term to its id.
+    `alternatives` maps other ids of a term to its id.
     """
 
     terms: dict[str, Term]
@@ -32,31 +32,32 @@ class TermTree:
     alternatives: dict[str, str]
 
     def resolve(self, term: str) -> Term | None:
-        """Find a term by its id or another one of it; None where there is none."""
+        """Find a term by its id or an alternative id; None if there is none."""
         return self.terms.get(self.alternatives.get(term, term))
 
 
 def read_obo(file: str | Path, *, relations: tuple[str, ...] = ("part_of",)) -> TermTree:
     """Read an ontology, compressed by gzip or not.
 
-    `relations` lead to ancestors besides ``is_a``: a gene that serves a part serves the whole; one
-    that regulates a process need not be part of it.
+    `relations`, in addition to ``is_a``, lead to ancestors: a gene involved in a part is involved
+    in the whole, but a gene that regulates a process need not be part of it.
     """
     terms = {}
     for term, number in _read_terms(file, relations):
         if term.id in terms:
-            raise GeneSetError(f"{at(file, number)}: id={term.id!r} has been there before.")
+            raise GeneSetError(f"{at(file, number)}: id={term.id!r} occurs twice.")
         terms[term.id] = term
     if not terms:
         raise GeneSetError(f"{file}: terms=0 should be >= 1.")
     alternatives = {}
     for term in terms.values():
         for other, number in term.alternatives.items():
-            # A term that was merged into another may stand in the file still, as obsolete.
+            # A term that was merged into another may still be in the file, as obsolete.
             taken = other in terms and not terms[other].is_obsolete
             if taken or alternatives.get(other, term.id) != term.id:
                 raise GeneSetError(
-                    f"{at(file, number)}: alt_id={other!r} of {term.id} is another term's too."
+                    f"{at(file, number)}: alt_id={other!r} of {term.id} also belongs to another "
+                    "term."
                 )
             alternatives[other] = term.id
     return TermTree(terms, _find_ancestors(file, terms), alternatives)
@@ -91,7 +92,7 @@ def _checked(file: str | Path, term: Term, number: int) -> Term:
 
 
 def _take(term: Term, tag: str, value: str, number: int, relations: tuple[str, ...]) -> None:
-    # What follows " !" is a comment; a name may hold one.
+    # Text after " !" is a comment, except in a name.
     bare = value.partition(" !")[0].partition(" {")[0].strip()
     if tag == "id":
         term.id = bare

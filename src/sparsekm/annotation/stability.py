@@ -1,9 +1,9 @@
-"""How stably features are kept: the share of half-samples in which each one is chosen again.
+"""Stability of the kept features: the share of half-samples in which each feature is kept.
 
-Half of the samples are drawn without replacement, again and again, and clustered at the tuned
-sparsity [1]_. Each fit starts from the tuned labels of its half: the question is whether the
-features that make these clusters are the same in other samples, not whether a search finds the
-clusters again.
+Random halves of the samples, drawn without replacement, are clustered at the tuned sparsity [1]_.
+Each fit starts from the tuned labels of its half: the question is whether the features that
+separate these clusters are the same in other samples, not whether a search finds the clusters
+again.
 
 References
 ----------
@@ -22,10 +22,10 @@ from sparsekm.pipeline.seeds import derive_seed
 
 
 def draw_half(n_samples: int, index: int, seed: int) -> np.ndarray:
-    """Draw half of the samples, rounded up, without replacement; rows ascend.
+    """Draw half of the samples, rounded up, without replacement; rows are ascending.
 
-    The number of the subsample and the seed alone decide: more subsamples leave the first ones as
-    they are, and all methods see the same ones.
+    The draw depends only on the number of the subsample and the seed. Therefore additional
+    subsamples leave the first ones unchanged, and all methods use the same ones.
     """
     rng = np.random.default_rng(derive_seed(seed, "half", index))
     return np.sort(rng.permutation(n_samples)[: (n_samples + 1) // 2])
@@ -43,8 +43,8 @@ def count_kept(
     """Count in how many half-samples each feature is kept.
 
     The estimator, `L0KMeans` or `L1KMeans` with its sparsity set, is cloned, and its alternation
-    starts from the tuned labels alone. A cluster without samples in a half is one cluster less
-    there, and the smallest cluster allowed is half of what it is for all samples.
+    starts only from the tuned labels. If a cluster has no samples in a half, K is smaller by one
+    there; the smallest cluster allowed is half of that for all samples.
     """
     if n_subsamples < 1:
         raise ValueError(f"n_subsamples={n_subsamples} should be >= 1.")
@@ -65,7 +65,7 @@ def _keeps(X: np.ndarray, estimator: Any, labels: np.ndarray, seed: int) -> np.n
     fit = clone(estimator).set_params(
         n_clusters=n_clusters,
         init=labels,
-        # The global search would start from much else besides.
+        # The global search would also use other starts.
         search="alternate",
         min_cluster_size=max(1, min(smallest, len(X) // n_clusters)),
         random_state=seed,

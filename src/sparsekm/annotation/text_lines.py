@@ -1,4 +1,4 @@
-"""Lines of text files that others made, with errors that name the place."""
+"""Reading text files from others, with errors that give the line."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class GeneSetError(InputError):
 
 
 def at(file: str | Path, line: int, column: int | None = None) -> str:
-    """Name a place in a file, counted from 1, as messages begin."""
+    """Format a position in a file, counted from 1, for the beginning of a message."""
     return f"{file}, line {line}" + ("" if column is None else f", column {column}")
 
 
@@ -47,8 +47,8 @@ def _decode(file: Path, number: int, line: bytes) -> str:
         text = line.decode("utf-8")
     except UnicodeDecodeError as error:
         raise GeneSetError(
-            f"{at(file, number, error.start + 1)}: byte {line[error.start]:#04x} is no UTF-8."
+            f"{at(file, number, error.start + 1)}: byte {line[error.start]:#04x} is not UTF-8."
         ) from error
     if "\0" in text:
-        raise GeneSetError(f"{at(file, number, text.index(chr(0)) + 1)}: a NUL is no text.")
+        raise GeneSetError(f"{at(file, number, text.index(chr(0)) + 1)}: NUL is not allowed.")
     return text.rstrip("\r\n")

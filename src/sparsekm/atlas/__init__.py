@@ -1,1 +1,1 @@
-"""The Allen Developing Mouse Brain Atlas: from the servers' files to voxel x gene matrices."""
+"""The Allen Developing Mouse Brain Atlas: from server files to voxel x gene matrices."""

@@ -1,7 +1,7 @@
 """From the stored files of one age to its voxel x gene matrix.
 
-Only annotated voxels of the wanted tissue become rows, so one grid at a time is in memory beside
-the matrix itself.
+Only annotated voxels of the selected tissue become rows; besides the matrix, one grid at a time is
+in memory.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ GENE_COUNTS = (
     "without_delegate",
     "with_several_delegates",
 )
-"""What is counted of genes; the last three are among those taken."""
+"""Counts of genes; the last three are subsets of the first."""
 
 
 @dataclass(frozen=True)
@@ -59,8 +59,8 @@ class AgeMatrix:
     spacing : tuple of float
         Micrometres along x, y, z.
     counts : dict
-        Of ``voxels`` per class, ``section_data_sets`` left out per reason or status in the
-        manifest, and ``genes``.
+        Counts of ``voxels`` per class, of ``section_data_sets`` left out per reason or status in
+        the manifest, and of ``genes``.
     """
 
     X: np.ndarray
@@ -85,12 +85,12 @@ def assemble_age(
 ) -> AgeMatrix:
     """Read the files of one age, which `retrieve_age` wrote to `folder`, into a matrix.
 
-    Voxels are kept whose class is in `tissue`, of ``brain, spinal_cord, ventricle, tract``, and
-    belong to the region above them at `level`, its ``st_level``. `replicates` is the rule of
+    Voxels are kept if their class is in `tissue`, of ``brain, spinal_cord, ventricle, tract``; they
+    belong to their ancestor region at `level`, its ``st_level``. `replicates` is the rule of
     `choose_replicates` for a gene that has several data sets.
 
-    A file that is damaged, differs from the manifest, or has other dimensions than the annotation
-    is a `GridError` or an `EnvelopeError`.
+    If a file is damaged, differs from the manifest, or has different dimensions from the
+    annotation, raise a `GridError` or an `EnvelopeError`.
     """
     folder = Path(folder)
     files = _Files(folder, read_manifest(folder / MANIFEST_FILE))
@@ -99,7 +99,7 @@ def assemble_age(
     candidates, excluded = select_candidates(read_listing(folder / LISTING_FILE), age, plane=plane)
     chosen, gene_counts = _choose(candidates, files, replicates)
     if not chosen:
-        raise InputError(f"{folder}: n_genes=0 with a usable grid should be >= 1.")
+        raise InputError(f"{folder}: n_genes=0 with a usable grid; it should be >= 1.")
     X = np.empty((len(voxels.index), len(chosen)), dtype=np.float32)
     for column, items in enumerate(chosen.values()):
         read = [files.read_energy(item.id, annotation.dims) for item in items]
@@ -122,7 +122,7 @@ def assemble_age(
 
 
 def measure_age(folder: str | Path, age: str) -> int:
-    """Give the bytes that assembling an age may take: its matrix, thrice, by what is declared."""
+    """Return the bytes that assembling an age may take: three times its declared matrix."""
     entries = read_manifest(Path(folder) / MANIFEST_FILE)
     annotation = _Files(Path(folder), entries).read_annotation(get_age(age).annotation_file)
     n_grids = sum(entry.role == "energy" and entry.status == "ok" for entry in entries)
@@ -132,7 +132,7 @@ def measure_age(folder: str | Path, age: str) -> int:
 def average_energies(energies: list[np.ndarray]) -> np.ndarray:
     """Average replicates (n_voxels,) voxel by voxel over those that have data.
 
-    No data is -1 in the energies, and NaN in the mean where none has data.
+    Missing data is -1 in the energies; the mean is NaN if no replicate has data.
     """
     total = np.zeros(len(energies[0]))
     measured = np.zeros(len(total), dtype=np.int64)
@@ -199,7 +199,7 @@ class _Files:
 
     def _read(self, entry: ManifestEntry, reader: Callable[[bytes, str], Volume]) -> Volume:
         path, manifest = self._folder / entry.file, self._folder / MANIFEST_FILE
-        remedy = f"Delete {manifest} and run again: the age is fetched anew."
+        remedy = f"Delete {manifest} and run again to download the age again."
         try:
             body = path.read_bytes()
             volume = reader(body, str(path))
@@ -237,7 +237,7 @@ def _choose(
 def _tabulate_genes(chosen: dict[Gene, list[SectionDataSet]]) -> pd.DataFrame:
     genes = list(chosen)
     symbols = pd.Series([gene.symbol for gene in genes], dtype=object)
-    # Symbols need not be unique, the index of var should be.
+    # Symbols need not be unique, but the index of var should be.
     twice = symbols.duplicated(keep=False)
     index = symbols.where(~twice, [f"{gene.symbol} ({gene.id})" for gene in genes])
     used = [";".join(str(item.id) for item in items) for items in chosen.values()]

@@ -1,7 +1,7 @@
-"""The genes that can be analysed at every one of several ages.
+"""The genes that can be analysed at all ages.
 
-A gene is common when at each age it has a grid and passes quality control there: enough data, and
-not constant. So the matrices of all ages end up with the same columns.
+A gene is common if at every age it has a grid and passes quality control: enough data, and not
+constant. The matrices of all ages then have the same columns.
 """
 
 from __future__ import annotations
@@ -28,12 +28,11 @@ def find_common_genes(
     max_missing_per_gene: float = 0.3,
     max_missing_per_voxel: float = 0.3,
 ) -> pd.DataFrame:
-    """Tabulate which genes are common to some ages, and what is wrong with the others.
+    """Tabulate which genes are common to several ages, and why the others are not.
 
-    One age of the files ``expression.h5ad`` is in memory at a time; shares are as in
-    `screen_expression`. Each gene of any age has a row, in the order of ids: gene_id, gene
-    (symbol), common (bool), and for each age "absent", "missing", "constant" or "" where nothing is
-    wrong.
+    The files ``expression.h5ad`` are read one age at a time; the thresholds are those of
+    `screen_expression`. Each gene of any age has a row, sorted by id: gene_id, gene (symbol),
+    common (bool), and for each age "absent", "missing", "constant", or "" if the gene passes.
     """
     if not expressions:
         raise ValueError("n_ages=0 should be >= 1.")

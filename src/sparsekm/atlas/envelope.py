@@ -1,7 +1,7 @@
-"""Open the JSON envelope in which the servers wrap every answer.
+"""Reading the JSON envelope in which the servers wrap every answer.
 
-A failed query comes back with HTTP status 200, ``"success": false`` and the reason as a string in
-``"msg"``; only the envelope tells it from an answer.
+A failed query has HTTP status 200, ``"success": false`` and the reason as a string in ``"msg"``, so
+only the envelope shows that it failed.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from pathlib import Path
 from sparsekm.io.input_error import InputError, is_storable
 
 MOST_JSON_BYTES = 256 * 1024**2
-"""Largest answer that is parsed; the atlas' largest listing has some 20 MB."""
+"""Largest answer that is parsed; the largest listing of the atlas has about 20 MB."""
 MOST_TEXT = 10_000
-"""Letters of a name or of the aliases of a gene."""
+"""Maximum characters of a name or of the aliases of a gene."""
 
 
 class EnvelopeError(InputError):
-    """An answer that is not the JSON asked for, or that reports a failure."""
+    """An answer that is not the expected JSON, or that reports a failure."""
 
 
 def read_json(path: str | Path) -> object:
-    """Read a stored answer, if it is not too large; see `parse_json`."""
+    """Read a stored answer after checking its size; see `parse_json`."""
     path = Path(path)
     size = path.stat().st_size
     if size > MOST_JSON_BYTES:
@@ -31,20 +31,20 @@ def read_json(path: str | Path) -> object:
 
 
 def parse_json(body: str | bytes, source: str) -> object:
-    """Parse JSON that does not nest too deep; messages name the source."""
+    """Parse JSON that is not nested too deeply; messages name the source."""
     try:
         return json.loads(body)
     except RecursionError:
-        raise EnvelopeError(f"{source}: the JSON nests too deep.") from None
+        raise EnvelopeError(f"{source}: the JSON is nested too deeply.") from None
     except ValueError as error:
         start = body[:40]
         raise EnvelopeError(f"{source}: should be JSON, begins {start!r} ({error}).") from None
 
 
 def open_envelope(document: object, source: str) -> list[dict]:
-    """Return the rows of an answer: parsed JSON, an envelope or a bare list of rows.
+    """Return the rows of an answer: parsed JSON, either an envelope or a bare list of rows.
 
-    A failure that the server reports is an `EnvelopeError`, like rows that are not objects.
+    A failure reported by the server is an `EnvelopeError`, as are rows that are not objects.
     """
     rows = document
     if isinstance(document, dict):
@@ -79,10 +79,10 @@ def require_id(value: object, key: str, source: str) -> int:
 
 
 def read_text(row: dict, key: str, source: str) -> str:
-    """Return a text of a row, empty where it has none.
+    """Return a text field of a row, empty if it is missing.
 
-    What is neither text nor a whole number is an `EnvelopeError`, like text that is too long or
-    that files cannot hold.
+    A value that is neither text nor an integer is an `EnvelopeError`, as is text that is too long
+    or cannot be stored.
     """
     value = row.get(key)
     if value is None:
@@ -93,8 +93,8 @@ def read_text(row: dict, key: str, source: str) -> str:
         raise EnvelopeError(f"{source}: {key} should be text, not {_kind(value)}.")
     if len(value) > MOST_TEXT or not is_storable(value):
         raise EnvelopeError(
-            f"{source}: {key}={value[:60]!r} should be text of <= {MOST_TEXT} letters, without NUL "
-            "or half a surrogate pair."
+            f"{source}: {key}={value[:60]!r} should be text of <= {MOST_TEXT} characters, without "
+            "NUL or unpaired surrogates."
         )
     return value
 

@@ -2,8 +2,8 @@
 
 X is float32 energy, NaN where no section covers the voxel; obs, var and ``uns["regions"]`` as in
 `sparsekm.atlas.assembly.AgeMatrix`; ``obsm["spatial"]`` is in millimetres along x, y, z;
-``uns["provenance"]`` tells source, age, grid and everything that was left out. For simulated data,
-var has what was planted: ``relevant``, ``planted_kind``, ``planted_regions``.
+``uns["provenance"]`` records source, age, grid and everything that was left out. For simulated
+data, var contains the planted truth: ``relevant``, ``planted_kind``, ``planted_regions``.
 """
 
 from __future__ import annotations
@@ -61,18 +61,18 @@ def describe_expression(
 
 
 def add_truth(data: anndata.AnnData, truth_file: str | Path) -> None:
-    """Add what was planted to var, if the file of the planted truth exists."""
+    """Add the planted truth to var, if its file exists."""
     path = Path(truth_file)
     if not path.is_file():
         return
     truth = _TRUTH.read(path)
     if truth["gene_id"].duplicated().any():
-        raise DamagedFileError(path, "each gene_id should stand there once", _TRUTH.rule)
+        raise DamagedFileError(path, "each gene_id should occur once", _TRUTH.rule)
     truth = truth.set_index("gene_id")
     absent = ~data.var["gene_id"].isin(truth.index)
     if absent.any():
         gene_id = data.var["gene_id"][absent].iloc[0]
-        raise DamagedFileError(path, f"should hold gene_id={gene_id}", _TRUTH.rule)
+        raise DamagedFileError(path, f"should contain gene_id={gene_id}", _TRUTH.rule)
     rows = truth.loc[data.var["gene_id"]]
     data.var["relevant"] = rows["relevant"].to_numpy()
     data.var["planted_kind"] = rows["kind"].to_numpy(dtype=object)
@@ -80,7 +80,7 @@ def add_truth(data: anndata.AnnData, truth_file: str | Path) -> None:
 
 
 def read_expression(path: str | Path) -> anndata.AnnData:
-    """Read the expression of an age from a file that rule assemble_expression wrote."""
+    """Read the expression of an age from a file written by rule assemble_expression."""
     with open_checked(path, _RULE) as opened:
         parts = read_parts(opened, _RULE)
         for part, names in _COLUMNS.items():

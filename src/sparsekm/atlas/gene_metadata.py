@@ -1,6 +1,6 @@
-"""What the atlas knows about its genes beyond a listing: Entrez and Ensembl ids, aliases.
+"""Gene metadata that the listings lack: Entrez and Ensembl ids, and aliases.
 
-Symbols are frozen at about 2009: later names are found by Entrez id, else among the aliases.
+Symbols date from about 2009; newer names are found by Entrez id, or else among the aliases.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def parse_genes(rows: list[dict], source: str = "genes") -> pd.DataFrame:
     """Tabulate genes, the first row for each id.
 
     The index is gene_id (int64), the columns are entrez_id (nullable integer), ensembl_id and
-    aliases (joined by ``;``), empty where unknown.
+    aliases (joined by ``;``), empty if unknown.
     """
     genes: dict[int, tuple] = {}
     for row in rows:
@@ -40,10 +40,9 @@ def parse_genes(rows: list[dict], source: str = "genes") -> pd.DataFrame:
 
 
 def add_genes(var: pd.DataFrame, genes: pd.DataFrame) -> pd.DataFrame:
-    """Add Ensembl ids and aliases to a copy of `var`, and Entrez ids where they are missing.
+    """Add Ensembl ids, aliases and missing Entrez ids to a copy of `var`.
 
-    `var` has the columns gene_id and entrez_id; a gene that `parse_genes` did not find gets
-    nothing.
+    `var` has the columns gene_id and entrez_id; a gene that is not in `genes` gets nothing.
     """
     found = genes.reindex(var["gene_id"].to_numpy()).set_axis(var.index)
     return var.assign(

@@ -1,8 +1,8 @@
-"""Read one volume from the zip archive a server sent: an .mhd header and a .raw array.
+"""Reading a volume from a zip archive sent by a server: an .mhd header and a .raw array.
 
-The array comes back as (nz, ny, nx): x runs fastest in the file, so voxel (x, y, z) has the linear
-position x + nx * (y + ny * z), counted from 0. Nothing is written to disk, and no member is
-inflated before its size is known to be small and right; zipfile checks its CRC.
+The array has shape (nz, ny, nx): x varies fastest in the file, so voxel (x, y, z) has the linear
+position x + nx * (y + ny * z), counted from 0. Nothing is written to disk, and a member is only
+decompressed after its size has been checked; zipfile checks its CRC.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from sparsekm.io.input_error import reason_of
 
 MAX_HEADER_BYTES = 64 * 1024
 MAX_VOLUME_BYTES = 64 * 1024 * 1024
-"""Largest array accepted; the atlas' largest grid has 3.2 MB."""
+"""Largest array accepted; the largest grid of the atlas has 3.2 MB."""
 
 
 class DamagedArchiveError(GridError):
-    """Bytes that are no whole zip archive: what arrived is not what was sent."""
+    """An incomplete zip archive: what arrived is not what was sent."""
 
 
 class MissingGridError(GridError):
-    """A sound archive that holds no volume of the wanted name."""
+    """An intact archive without a volume of the expected name."""
 
 
 @dataclass(frozen=True)
@@ -60,18 +60,18 @@ class Volume:
 
 
 def read_energy(archive: str | Path | bytes, source: str | None = None) -> Volume:
-    """Read an expression energy grid: float32, -1 where no section covers the voxel.
+    """Read an expression energy grid: float32, -1 if no section covers the voxel.
 
-    The archive is the zip as the server sent it; `source` names it in messages.
+    The archive is the zip as sent by the server; `source` names it in messages.
 
     Raises
     ------
     DamagedArchiveError
-        If the bytes are no whole zip archive.
+        If the zip archive is incomplete.
     MissingGridError
-        If the archive is sound but has no energy grid.
+        If the archive is intact but has no energy grid.
     GridError
-        If the header or the values break the format.
+        If the header or the values are invalid.
     """
     source = source or _describe(archive)
     volume = read_volume(archive, ENERGY_MEMBER, ENERGY_DTYPE, source)
@@ -97,7 +97,7 @@ def read_energy(archive: str | Path | bytes, source: str | None = None) -> Volum
 def read_annotation(archive: str | Path | bytes, source: str | None = None) -> Volume:
     """Read a structure annotation grid, uint32 ids with 0 for unannotated; see `read_energy`.
 
-    Ids never pass through floats: those above 2**24 would not survive.
+    Ids are never converted to floats, which cannot represent ids above 2**24.
     """
     return read_volume(archive, ANNOTATION_MEMBER, ANNOTATION_DTYPE, source)
 
@@ -113,7 +113,7 @@ def read_volume(
             return _read_members(opened, stem, np.dtype(dtype), source)
     except GridError:
         raise
-    # A damaged archive can fail anywhere inside zipfile, with almost any error.
+    # A damaged archive can cause almost any error anywhere inside zipfile.
     except Exception as error:
         raise DamagedArchiveError(
             f"{source}: should be a complete zip archive ({reason_of(error)})."
@@ -150,7 +150,7 @@ def _read_members(opened: zipfile.ZipFile, stem: str, dtype: np.dtype, source: s
 
 
 def _find_member(opened: zipfile.ZipFile, name: str, source: str) -> zipfile.ZipInfo:
-    """Find a member by base name, whatever folder it is in."""
+    """Find a member by base name, in any folder."""
     found = [
         member
         for member in opened.infolist()
@@ -158,7 +158,7 @@ def _find_member(opened: zipfile.ZipFile, name: str, source: str) -> zipfile.Zip
         and PurePosixPath(member.filename.replace("\\", "/")).name.lower() == name.lower()
     ]
     if not found:
-        raise MissingGridError(f"{source}: the archive should hold a member named {name}.")
+        raise MissingGridError(f"{source}: the archive should contain a member named {name}.")
     if len(found) > 1:
         names = ", ".join(member.filename for member in found)
         raise GridError(f"{source}: {name} should be one member, found {len(found)}: {names}.")
@@ -176,7 +176,7 @@ def _check_raw_size(header: VolumeHeader, member: zipfile.ZipInfo, source: str) 
 
 
 def _read_capped(opened: zipfile.ZipFile, member: zipfile.ZipInfo, most: int, source: str) -> bytes:
-    """Inflate a member whose declared size is within bounds; reading it all checks its CRC."""
+    """Read a member if its declared size is within bounds; reading it all checks its CRC."""
     if member.file_size > most:
         raise GridError(
             f"{source}: {member.filename} declares {member.file_size} bytes, should be <= {most}."

@@ -1,4 +1,7 @@
-"""Section data sets (one gene, one brain, one series of sections) from a listing of the servers."""
+"""Section data sets (one gene, one brain, one series of sections) from the servers' listings.
+
+If a gene has several at one age, `choose_replicates` chooses among them.
+"""
 
 from __future__ import annotations
 
@@ -21,9 +24,9 @@ class Gene:
     Attributes
     ----------
     id : int
-        The atlas' own id.
+        The id in the atlas.
     symbol, name : str
-        Frozen at about 2009; some symbols end in ``*``.
+        As of about 2009; some symbols end in ``*``.
     """
 
     id: int
@@ -39,13 +42,13 @@ class SectionDataSet:
     Attributes
     ----------
     failed, delegate : bool
-        Whether it failed the atlas' quality control; whether it is flagged to represent its gene.
+        Whether it failed quality control; whether the atlas flags it to represent its gene.
     plane : str or None
         ``"sagittal"`` or ``"coronal"``.
     qc_date : datetime or None
-        When its quality was judged.
+        The date of its quality control.
     treatments : tuple of str
-        Empty where the listing does not say.
+        Empty if not listed.
     """
 
     id: int
@@ -67,7 +70,7 @@ def read_listing(path: str | Path) -> list[SectionDataSet]:
 def parse_listing(rows: list[dict], source: str = "listing") -> list[SectionDataSet]:
     """Build section data sets from rows of an answer, in ascending order of id.
 
-    Joins repeat rows, so the same id may come several times; the first one counts.
+    Joins repeat rows, so an id may occur several times; the first row is used.
     """
     by_id: dict[int, SectionDataSet] = {}
     for row in rows:
@@ -81,8 +84,8 @@ def select_candidates(
 ) -> tuple[dict[Gene, list[SectionDataSet]], dict[str, int]]:
     """Group the usable section data sets of one age by gene, and count the others by reason.
 
-    Genes are ordered by symbol, then gene id, and data sets by id. The first reason that applies
-    counts.
+    Genes are sorted by symbol, then gene id, and data sets by id. Only the first applicable reason
+    is counted.
     """
     excluded = Counter(dict.fromkeys(EXCLUSION_REASONS, 0))
     by_gene: dict[int, tuple[Gene, list[SectionDataSet]]] = {}
@@ -146,7 +149,7 @@ def _parse_row(row: dict, source: str) -> SectionDataSet:
 
 
 def _parse_genes(row: dict, where: str) -> tuple[Gene, ...]:
-    """Take the genes of a row, or of its probes where it names none itself."""
+    """Return the genes of a row or, if it has none, of its probes."""
     found = _list(row, "genes", where) or [
         _nested(probe, "gene") for probe in _list(row, "probes", where) if probe.get("gene")
     ]
@@ -203,11 +206,11 @@ def _parse_date(value: object, where: str) -> datetime | None:
 def choose_replicates(
     candidates: list[SectionDataSet], rule: str = "delegate"
 ) -> list[SectionDataSet]:
-    """Choose of one gene's usable data sets, at least one, those whose energies make its column.
+    """Choose one or more of the usable data sets of a gene for its column.
 
-    ``delegate`` takes the one flagged to represent the gene; where none or several are flagged, the
-    latest of those. ``latest`` takes the latest ``qc_date``, then the smallest id. ``mean`` takes
-    all, to be averaged voxel by voxel over those that have data.
+    ``delegate`` chooses the one flagged to represent the gene; if several are flagged, the latest
+    of these, and if none is, the latest of all. ``latest`` chooses the latest ``qc_date``, then the
+    smallest id. ``mean`` chooses all, to be averaged voxel by voxel over those that have data.
     """
     if rule not in REPLICATE_RULES:
         raise ValueError(f"replicates={rule!r} should be one of {', '.join(REPLICATE_RULES)}.")

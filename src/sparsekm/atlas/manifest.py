@@ -1,14 +1,14 @@
-"""The manifest of an age: every file that was asked for, and what became of it.
+"""The manifest of an age: every requested file and its status.
 
 One CSV per age. ``status`` is
 
 * ``ok``: checked and stored;
 * ``missing``: the source has no such file;
-* ``no_grid``: a sound archive without a volume;
-* ``rejected``: a sound archive whose volume is not one of this age, or holds what is no energy;
-* ``not_fetched``: the source could not give it, and the run was allowed to do without.
+* ``no_grid``: an intact archive without a volume;
+* ``rejected``: an intact archive whose volume does not belong to this age or has invalid energies;
+* ``not_fetched``: the download failed, and the settings allow it to be missing.
 
-Only the last is asked for again.
+Only the last are downloaded again.
 """
 
 from __future__ import annotations
@@ -51,15 +51,15 @@ class ManifestEntry:
     role : str
         ``"listing"``, ``"annotation"`` or ``"energy"``.
     file : str
-        Name relative to the age's folder; empty where nothing was stored.
+        Name relative to the age's folder; empty if nothing was stored.
     url : str
-        Where the file comes from.
+        The origin of the file.
     gene : str
         Symbol.
     valid_share : float or None
-        Of an energy grid: the share of the annotated voxels that have data.
+        For an energy grid, the share of annotated voxels that have data.
     reason : str
-        Why a volume was rejected or could not be fetched.
+        Why a volume was rejected or could not be downloaded.
     """
 
     role: str
@@ -76,18 +76,18 @@ class ManifestEntry:
 
 
 def digest(body: bytes) -> str:
-    """Give the SHA-256 of a body in hexadecimal."""
+    """Return the SHA-256 of a file's content in hexadecimal."""
     return hashlib.sha256(body).hexdigest()
 
 
 def write_manifest(path: str | Path, entries: list[ManifestEntry]) -> None:
-    """Write a manifest, whole or not at all."""
+    """Write a manifest atomically."""
     table = pd.DataFrame([asdict(entry) for entry in entries], columns=list(_FORMAT.columns))
     _FORMAT.write(path, table.astype({"section_data_set_id": "Int64", "gene_id": "Int64"}))
 
 
 def read_manifest(path: str | Path) -> list[ManifestEntry]:
-    """Read a manifest, whose statuses are known and whose files lie in the age's folder."""
+    """Read a manifest, and check that statuses are known and files are in the age's folder."""
     table = _FORMAT.read(path)
     for status in table["status"].unique():
         if status not in STATUSES:

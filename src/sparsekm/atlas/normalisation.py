@@ -1,8 +1,9 @@
 """From the raw energies of an age to the matrix that is clustered.
 
-In order: genes and voxels with too much missing are dropped, and constant genes; energies are
-transformed; gaps are filled; each gene is z-scored (ddof = 1). Filling comes after the transform,
-so that a gap filled with the gene's mean has a z-score of exactly 0 and pulls no cluster anywhere.
+The steps are: drop genes and voxels with too many missing values, and constant genes; transform the
+energies; fill the remaining missing values; z-score each gene (ddof = 1). Filling comes after the
+transform, so that a value filled with the gene's mean has a z-score of exactly 0 and favours no
+cluster.
 """
 
 from __future__ import annotations
@@ -38,14 +39,14 @@ def normalise_age(
 ) -> anndata.AnnData:
     """Screen, transform, fill and z-score the expression of an age.
 
-    At most about twice the memory of the raw matrix is in use, and `data` is left as it is. Shares
-    are as in `screen_expression`, `fill` as in `fill_missing` (``none`` accepts only data without
-    gaps), `transform` as in `transform_energies`. `genes` are the ids of those that may stay, for
-    instance those common to all ages.
+    This uses about twice the memory of the raw matrix and leaves `data` unchanged. The thresholds
+    are those of `screen_expression`, `fill` is that of `fill_missing` (``none`` requires data
+    without missing values), and `transform` that of `transform_energies`. `genes` are the ids of
+    the genes that may be kept, for instance those common to all ages.
 
-    X is float32; obs has ``label``, the region; ``uns["regions"]`` the remaining voxels per region;
-    ``uns["dropped_genes"]`` gene, gene_id, reason and missing share; ``uns["provenance"]`` is
-    extended by settings and counts.
+    In the result X is float32; obs has ``label``, the region; ``uns["regions"]`` has the remaining
+    voxels per region; ``uns["dropped_genes"]`` has gene, gene_id, reason and missing share; and
+    ``uns["provenance"]`` also has settings and counts.
     """
     screening = screen_expression(
         data.X,
@@ -88,7 +89,7 @@ def normalise_age(
 
 
 def _restrict(screening: Screening, wanted: np.ndarray) -> Screening:
-    """Keep only wanted genes; what is missing or constant stays so whether wanted or not."""
+    """Keep only wanted genes; the flags for missing and constant genes do not change."""
     genes = screening.genes & wanted
     if not genes.any():
         raise ValueError("n_genes=0 of the common genes after quality control should be >= 1.")
@@ -98,13 +99,13 @@ def _restrict(screening: Screening, wanted: np.ndarray) -> Screening:
 def _refuse_gaps(X: np.ndarray, names: pd.Index, n_missing: int) -> None:
     row, column = np.argwhere(np.isnan(X))[0]
     raise ValueError(
-        f"fill='none' leaves n_missing={n_missing} values, should be 0; the first is of gene "
-        f"{names[column]} at row {row}. Fill them, or lower max_missing_per_gene."
+        f"fill='none' leaves n_missing={n_missing} values; it should be 0. The first is that of "
+        f"gene {names[column]} at row {row}. Fill them, or lower max_missing_per_gene."
     )
 
 
 def _drop_further(screening: Screening, constant: np.ndarray) -> Screening:
-    """Mark genes that only rounding keeps from being constant."""
+    """Mark genes that are constant except for rounding."""
     flagged = screening.constant.copy()
     flagged[np.flatnonzero(screening.genes)[constant]] = True
     return replace(screening, genes=screening.genes & ~flagged, constant=flagged)
@@ -113,7 +114,7 @@ def _drop_further(screening: Screening, constant: np.ndarray) -> Screening:
 def _tabulate_dropped(data: anndata.AnnData, screening: Screening) -> pd.DataFrame:
     dropped = ~screening.genes
     reasons = screening.reasons()
-    # A gene of which nothing is wrong here is one that some other age lacks.
+    # A gene that passes at this age is missing at another age.
     reasons[dropped & (reasons == "")] = "not_common"
     return pd.DataFrame(
         {
@@ -158,11 +159,12 @@ def _recount(regions: pd.DataFrame, kept: pd.Series) -> pd.DataFrame:
 
 
 def fill_missing(X: np.ndarray, method: str, regions: np.ndarray) -> int:
-    """Fill the NaN of X (n_voxels, n_genes; float32) in place, and tell how many there were.
+    """Fill the NaN in X (n_voxels, n_genes; float32) in place, and return their number.
 
-    ``none`` leaves them, ``zero`` and ``gene_mean`` are what they say. ``region_mean`` is the
-    gene's mean over the voxels of the same region that have data, and its mean over all where the
-    region has none. `regions`, of shape (n_voxels,), may be of any type that compares.
+    ``none`` leaves them; ``zero`` and ``gene_mean`` fill with these values. ``region_mean`` is the
+    mean of the gene over the voxels of the same region that have data or, if there are none, over
+    all voxels. Missing values never enter a mean. `regions`, of shape (n_voxels,), may have any
+    sortable type.
     """
     if method not in FILLS:
         raise ValueError(f"fill={method!r} should be one of {', '.join(FILLS)}.")
@@ -185,7 +187,7 @@ def fill_missing(X: np.ndarray, method: str, regions: np.ndarray) -> int:
 
 
 def _group_means(X: np.ndarray, code: np.ndarray) -> np.ndarray:
-    """Means over measured values, of shape (n_groups, n_genes)."""
+    """Return the means of the measured values, of shape (n_groups, n_genes)."""
     n_groups = int(code.max()) + 1
     total = np.zeros((n_groups, X.shape[1]))
     measured = np.zeros((n_groups, X.shape[1]), dtype=np.int64)

@@ -1,6 +1,6 @@
-"""The tree of brain structures, as `structure_graph_download` sends it.
+"""The tree of brain structures, as sent by `structure_graph_download`.
 
-Parsing walks with a stack of its own, so that a deep or hostile tree cannot exhaust Python's.
+Parsing uses its own stack, so that a deep or malicious tree cannot exhaust Python's.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _COLOR = re.compile(r"[0-9A-Fa-f]{6}")
 
 
 class OntologyError(InputError):
-    """A structure tree that is not one."""
+    """An invalid structure tree."""
 
 
 @dataclass(frozen=True)
@@ -34,13 +34,13 @@ class Structure:
     Attributes
     ----------
     st_level : int or None
-        Level of the structure in the atlas' own scheme; levels are skipped all over the tree.
+        Level of the structure in the atlas's own scheme; many branches skip levels.
     parent_id : int or None
         None for a root.
     color : str
         Six hexadecimal digits, without ``#``.
     order : int
-        Position in the atlas' canonical order.
+        Position in the canonical order of the atlas.
     """
 
     id: int
@@ -53,17 +53,9 @@ class Structure:
 
 
 class Ontology:
-    """Structures by id, with a way up the tree.
+    """Structures by id, with paths to the root.
 
-    Parameters
-    ----------
-    structures : dict of int to Structure
-        Parents, where present, are keys too.
-
-    Raises
-    ------
-    OntologyError
-        If following the parents runs in a circle.
+    All parents of `structures` must be keys too. A cycle of parents is an `OntologyError`.
     """
 
     def __init__(self, structures: dict[int, Structure], source: str = "ontology"):
@@ -101,9 +93,9 @@ def read_ontology(path: str | Path) -> Ontology:
 def parse_ontology(document: object, source: str = "ontology") -> Ontology:
     """Build the tree from the servers' envelope or from a bare list of roots.
 
-    Structures stand in their parent's ``children``, or flat with ``parent_structure_id``, or both.
-    The two must not contradict each other, nor may an id occur twice, the tree nest deeper than
-    `MAX_DEPTH`, or parents run in a circle (`OntologyError`).
+    Structures are nested in their parent's ``children``, or flat with ``parent_structure_id``, or
+    both. It is an `OntologyError` if the two contradict each other, an id occurs twice, the tree is
+    deeper than `MAX_DEPTH`, or parents form a cycle.
     """
     waiting = [(row, None, 1) for row in reversed(open_envelope(document, source))]
     if not waiting:
@@ -138,7 +130,7 @@ def _parse_structure(row: dict, nested_in: int | None, order: int, source: str) 
     if nested_in is not None and parent_id not in (None, nested_in):
         raise OntologyError(
             f"{source}: parent_structure_id={parent_id} of id={structure_id} should be "
-            f"{nested_in}, in whose children it stands."
+            f"{nested_in}, since it is one of its children."
         )
     level = row.get("st_level")
     if level is not None and (isinstance(level, bool) or not isinstance(level, int)):
@@ -164,7 +156,7 @@ def _parse_structure(row: dict, nested_in: int | None, order: int, source: str) 
 
 
 def _cut_loose_roots(structures: dict[int, Structure]) -> dict[int, Structure]:
-    """Forget parents that are not in the file: those nodes are its roots."""
+    """Remove parents that are not in the file; their children become roots."""
     return {
         key: node if node.parent_id in structures else replace(node, parent_id=None)
         for key, node in structures.items()

@@ -1,7 +1,7 @@
-"""Which genes and voxels have enough data to be kept.
+"""Quality control: which genes and voxels have enough data to be kept.
 
-Both shares of missing values are computed on the same, unpruned matrix, so that the answer does
-not depend on which is dropped first.
+Both shares of missing values are computed on the full matrix, so that the result does not depend on
+which is dropped first.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _CELLS_AT_ONCE = 2**19
 
 @dataclass(frozen=True)
 class Screening:
-    """Outcome of the screening.
+    """Result of the screening.
 
     Attributes
     ----------
@@ -24,7 +24,7 @@ class Screening:
     genes : ndarray of bool of shape (n_genes,)
         Kept columns: enough data, and not constant.
     constant : ndarray of bool of shape (n_genes,)
-        Genes with enough data that never vary over the kept voxels where they were measured.
+        Genes with enough data whose measured values do not vary over the kept voxels.
     voxel_missing : ndarray of shape (n_voxels,)
         Share of genes without data.
     gene_missing : ndarray of shape (n_genes,)
@@ -41,7 +41,7 @@ class Screening:
     max_missing_per_gene: float
 
     def reasons(self) -> np.ndarray:
-        """Say why each gene is not kept: "missing", "constant", or "" where nothing is wrong."""
+        """Return why each gene is not kept: "missing", "constant", or "" if it passes."""
         missing = self.gene_missing >= self.max_missing_per_gene
         return np.select([missing, self.constant], ["missing", "constant"], "").astype(object)
 
@@ -49,10 +49,10 @@ class Screening:
 def screen_expression(
     X: np.ndarray, *, max_missing_per_gene: float = 0.3, max_missing_per_voxel: float = 0.3
 ) -> Screening:
-    """Find the genes and voxels whose share of missing values lies below the thresholds.
+    """Find the genes and voxels whose share of missing values is below the thresholds.
 
-    X has shape (n_voxels, n_genes), and NaN is missing. Thresholds lie in (0, 1]; a share equal to
-    the threshold is too much.
+    X has shape (n_voxels, n_genes), with NaN for missing values. Thresholds are in (0, 1]; a share
+    equal to the threshold is too large.
     """
     for name, value in (
         ("max_missing_per_gene", max_missing_per_gene),
@@ -82,14 +82,14 @@ def screen_expression(
 
 
 def row_blocks(shape: tuple[int, int]) -> list[slice]:
-    """Cut the rows of a matrix into blocks that bound the memory of a step."""
+    """Divide the rows of a matrix into blocks that limit the memory of a step."""
     n_rows, n_columns = shape
     step = max(1, _CELLS_AT_ONCE // max(1, n_columns))
     return [slice(start, min(start + step, n_rows)) for start in range(0, n_rows, step)]
 
 
 def take_submatrix(X: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    """Copy the kept rows and columns as float32, with no other copy in between."""
+    """Copy the kept rows and columns as float32, without an intermediate copy."""
     row_index, column_index = np.flatnonzero(rows), np.flatnonzero(columns)
     taken = np.empty((len(row_index), len(column_index)), dtype=np.float32)
     for block in row_blocks(taken.shape):
@@ -98,13 +98,13 @@ def take_submatrix(X: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.n
 
 
 def drop_columns(X: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    """Drop columns of a C-contiguous matrix within its own memory, which the result goes on using.
+    """Drop columns of a C-contiguous matrix in place, and return the result, which shares memory.
 
-    `X` is worthless afterwards. `columns` is true for those to drop.
+    `X` must not be used afterwards. `columns` is true for the columns to drop.
     """
     n_kept = int(np.count_nonzero(~columns))
     flat = X.reshape(-1)
-    # Rows move towards the front, never past what is still to be read.
+    # Rows move towards the front and never overwrite rows that are still to be read.
     for rows in row_blocks(X.shape):
         kept = X[rows][:, ~columns]
         flat[rows.start * n_kept : rows.stop * n_kept] = kept.ravel()
@@ -112,7 +112,7 @@ def drop_columns(X: np.ndarray, columns: np.ndarray) -> np.ndarray:
 
 
 def _varies(X: np.ndarray, voxels: np.ndarray) -> np.ndarray:
-    """Whether each gene takes two different values among the kept voxels."""
+    """Return whether each gene has two different values among the kept voxels."""
     low = np.full(X.shape[1], np.inf)
     high = np.full(X.shape[1], -np.inf)
     for rows in row_blocks(X.shape):

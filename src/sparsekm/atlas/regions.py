@@ -1,8 +1,8 @@
-"""Roll structures up to regions of one level, and say what kind of tissue each is.
+"""Mapping of structures to regions of one level, and to kinds of tissue.
 
-A structure belongs to its ancestor (or to itself) at the wanted ``st_level``. Depth in the tree is
-no substitute: level-3 nodes sit at two depths. Where parent and child share the level, the one
-nearer to the root is taken, so that regions never nest.
+A structure belongs to its ancestor (or itself) at the given ``st_level``. Depth in the tree cannot
+be used instead, since level-3 nodes are at two depths. If a parent and its child have the same
+level, the parent is used, so that regions are never nested.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ UNANNOTATED = "unannotated"
 
 @dataclass(frozen=True)
 class Region:
-    """Where a structure belongs.
+    """The tissue and region of a structure.
 
     Attributes
     ----------
@@ -44,11 +44,11 @@ class Region:
 
 
 def assign_region(ontology: Ontology, structure_id: int, level: int = REGION_LEVEL) -> Region:
-    """Find the region of one structure, whose ``st_level`` is `level`.
+    """Find the region of a structure, with ``st_level`` equal to `level`.
 
-    Under the neural plate it is the ancestor at that level. Without one, spinal cord is its own
-    region and anything else is unassigned, as is an id the ontology does not know. Ventricles and
-    tracts fall back to the top of their own trees.
+    Under the neural plate it is the ancestor at that level. If there is none, the spinal cord is
+    its own region and other structures are unassigned, as are unknown ids. Ventricles and tracts
+    without such an ancestor belong to the top of their trees.
     """
     if structure_id not in ontology:
         return Region(UNASSIGNED, None)
@@ -69,20 +69,20 @@ def assign_region(ontology: Ontology, structure_id: int, level: int = REGION_LEV
 
 @dataclass(frozen=True)
 class RegionMap:
-    """The annotated voxels of the wanted tissue, and the count of everything else.
+    """The annotated voxels of the selected tissue, and counts of all others.
 
     Attributes
     ----------
     index : ndarray of int64 of shape (n_voxels,)
         Linear positions in the file, ascending.
     region : ndarray of int of shape (n_voxels,)
-        Row of `table` each voxel belongs to.
+        The row of `table` to which each voxel belongs.
     table : DataFrame
         One row per region present, in the ontology's order: acronym, name, id, color
         (``"#RRGGBB"``), tissue, n_voxels.
     counts : dict of str to int
         Voxels per tissue class, with ``"unassigned"``, ``"unannotated"`` and ``"unknown_ids"``
-        (voxels whose id the ontology lacks, a part of the unassigned).
+        (voxels with ids that are not in the ontology, a subset of the unassigned).
     """
 
     index: np.ndarray
@@ -98,7 +98,7 @@ def map_regions(
     level: int = REGION_LEVEL,
     tissue: Iterable[str] = ("brain", "spinal_cord"),
 ) -> RegionMap:
-    """Roll an annotation volume, structure ids with 0 for unannotated, up to regions.
+    """Map an annotation volume, structure ids with 0 for unannotated, to regions.
 
     `tissue` are the classes to keep, of ``brain, spinal_cord, ventricle, tract``.
     """
@@ -112,7 +112,7 @@ def map_regions(
     assigned = [None if i == 0 else assign_region(ontology, int(i), level) for i in ids]
     kept = [region is not None and region.tissue in wanted for region in assigned]
     if not any(kept):
-        raise ValueError(f"annotation holds no voxel of tissue={', '.join(wanted)}.")
+        raise ValueError(f"the annotation has no voxel of tissue={', '.join(wanted)}.")
     table, row_of = _tabulate([r for r, keep in zip(assigned, kept, strict=True) if keep])
     row = np.array(
         [row_of[r.structure.id] if keep else -1 for r, keep in zip(assigned, kept, strict=True)]

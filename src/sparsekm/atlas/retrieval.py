@@ -1,10 +1,10 @@
-"""Fetch the files of an age from a source, check each one, and store it with a manifest.
+"""Downloading the files of an age from a source, checking them, and storing them with a manifest.
 
-A body counts only after it has been read as what it should be: an archive that is whole, with a
-header that fits its array and the dimensions of that age's annotation. One grid that is not what
-it should be costs its gene's replicate, not the run; it is recorded with the reason, and where
-many are wrong, so is something else, and the run stops. Nothing here remembers an earlier run: a
-source that is slow to ask keeps a cache of its own.
+A file is accepted only after it has been read in the expected format: a complete archive, with a
+header that matches its array and the dimensions of the age's annotation. If a grid is invalid, only
+this replicate of its gene is lost, and the manifest records the reason; if many are invalid,
+something else is wrong, and the run stops. This module keeps nothing from earlier runs; a slow
+source has its own cache.
 
 Files of an age, in ``{root}/{age}/``: ``listing.json``, the annotation zip under its server name,
 ``energy/{section data set id}.zip``, ``manifest.csv``, and for simulated data ``truth.csv``.
@@ -37,22 +37,22 @@ TRUTH_FILE = "truth.csv"
 ENERGY_FOLDER = "energy"
 
 MAX_REJECTED_SHARE = 0.1
-"""A larger share of rejected grids is no matter of single grids."""
+"""Largest share of rejected grids; more indicate a general problem."""
 MAX_FAILURES_IN_A_ROW = 5
-"""After so many the source is taken to be down."""
+"""Number of consecutive failures after which the source is considered down."""
 
 Progress = Callable[[int, int], None]
 
 
 def retrieve_ontology(source: AtlasSource, path: str | Path) -> None:
-    """Fetch the structure tree, check that it parses, and store it."""
+    """Download the structure tree, check that it parses, and store it."""
     body = source.ontology()
     parse_ontology(parse_json(body, "ontology"), "ontology")
     write_bytes(body, path)
 
 
 def retrieve_genes(source: AtlasSource, path: str | Path) -> None:
-    """Fetch what the atlas knows about its genes, check that it parses, and store it."""
+    """Download the table of genes, check that it parses, and store it."""
     body = source.genes()
     parse_genes(open_envelope(parse_json(body, "genes"), "genes"), "genes")
     write_bytes(body, path)
@@ -67,28 +67,27 @@ def retrieve_age(
     max_not_fetched: int = 0,
     progress: Progress | None = None,
 ) -> list[ManifestEntry]:
-    """Fetch all files of one age into its own folder, and list what ``manifest.csv`` there lists.
+    """Download all files of one age into its folder, and return the entries of ``manifest.csv``.
 
-    These are listing, annotation, then one entry for each usable section data set of the plane. The
-    age may do without `max_not_fetched` grids that the source cannot give.
+    The entries are the listing, the annotation, and each usable section data set of the plane. Up
+    to `max_not_fetched` grids may be missing because a download failed.
 
     Raises
     ------
     GridError, EnvelopeError
-        If the listing or the annotation is not what it should be, or more than
-        `MAX_REJECTED_SHARE` of the grids are not. There then is no manifest, only the files
-        before it.
+        If the listing, the annotation or more than `MAX_REJECTED_SHARE` of the grids are invalid.
+        Then no manifest is written.
     NotFoundError, RefusedError
         If the source has no annotation or listing for the age, or refuses.
     UnavailableError
-        If the source could not give listing, annotation or more than `max_not_fetched` grids.
+        If the listing, the annotation or more than `max_not_fetched` grids cannot be downloaded.
     """
     folder = Path(folder)
     listing, body = source.listing(age), source.annotation(age)
     annotation = read_annotation(body, f"{age}: {get_age(age).annotation_file}")
     wanted = list_wanted(listing, age, plane)
     remove_unfinished(folder)
-    # While files change, none may pass for a complete set.
+    # Without a manifest the files do not count as complete while they change.
     (folder / MANIFEST_FILE).unlink(missing_ok=True)
     entries = [
         _store_entry(source, age, folder, "listing", LISTING_FILE, listing),
@@ -105,7 +104,7 @@ def retrieve_age(
 
 
 def list_wanted(listing: bytes, age: str, plane: str) -> list[tuple[Gene, int]]:
-    """List the section data sets to fetch, at least one, each with its gene.
+    """List the section data sets to download, at least one, each with its gene.
 
     `listing` is JSON in the servers' envelope.
     """
@@ -116,13 +115,13 @@ def list_wanted(listing: bytes, age: str, plane: str) -> list[tuple[Gene, int]]:
         reasons = ", ".join(f"{reason}: {n}" for reason, n in excluded.items() if n)
         raise EnvelopeError(
             f"{where}: n_section_data_sets=0 that are {plane} should be >= 1, of {len(rows)} "
-            f"listed ({reasons or 'none at all'})."
+            f"listed ({reasons or 'none'})."
         )
     return [(gene, item.id) for gene, items in candidates.items() for item in items]
 
 
 def energy_file(section_data_set_id: int) -> str:
-    """Name of a stored energy zip relative to the age's folder."""
+    """Return the name of an energy zip relative to the age's folder."""
     return f"{ENERGY_FOLDER}/{section_data_set_id}.zip"
 
 
@@ -134,7 +133,7 @@ def _retrieve_energies(
     annotation: Volume,
     progress: Progress | None,
 ) -> list[ManifestEntry]:
-    """Fetch, judge and store the energies, in the order wanted."""
+    """Download, check and store the energies, in the given order."""
     entries: list[ManifestEntry] = []
     in_a_row = 0
 
@@ -164,8 +163,8 @@ def _retrieve_energies(
         in_a_row = in_a_row + 1 if download.status == "not_fetched" else 0
         if in_a_row == MAX_FAILURES_IN_A_ROW:
             raise UnavailableError(
-                f"{age}: {in_a_row} grids in a row could not be fetched, after "
-                f"{len(entries) - in_a_row} of {len(wanted)}. Run again to go on. The last: "
+                f"{age}: {in_a_row} consecutive downloads failed, after "
+                f"{len(entries) - in_a_row} of {len(wanted)}. Run again to continue. The last: "
                 f"{download.reason}"
             )
         if progress is not None:
@@ -174,7 +173,7 @@ def _retrieve_energies(
 
 
 def _check_entries(age: str, entries: list[ManifestEntry], max_not_fetched: int) -> None:
-    """Refuse a set of grids of which too many are wrong or absent."""
+    """Raise an error if too many grids are invalid or missing."""
     energies = [entry for entry in entries if entry.role == "energy"]
     by_status = Counter(entry.status for entry in energies)
     first_reasons = {entry.status: entry.reason for entry in reversed(energies)}
@@ -186,7 +185,7 @@ def _check_entries(age: str, entries: list[ManifestEntry], max_not_fetched: int)
     if by_status["not_fetched"] > max_not_fetched:
         raise UnavailableError(
             f"{age}: n_not_fetched={by_status['not_fetched']} of {len(energies)} grids should be "
-            f"<= max_not_fetched={max_not_fetched}. Run again to go on. The first: "
+            f"<= max_not_fetched={max_not_fetched}. Run again to continue. The first: "
             f"{first_reasons['not_fetched']}"
         )
 
@@ -200,28 +199,28 @@ def _store_entry(
 
 
 def _remove_unlisted(folder: Path, entries: list[ManifestEntry]) -> None:
-    """Drop energy grids an earlier run with other settings left behind."""
+    """Remove energy grids left by an earlier run with other settings."""
     listed = {entry.file for entry in entries}
     for path in (folder / ENERGY_FOLDER).glob("*.zip"):
-        # One that is not named by an id was put there by somebody else.
+        # A file whose name is not an id belongs to the user.
         if path.stem.isdigit() and f"{ENERGY_FOLDER}/{path.name}" not in listed:
             path.unlink()
 
 
 @dataclass(frozen=True)
 class Download:
-    """What became of asking for one energy grid.
+    """The result of downloading one energy grid.
 
     Attributes
     ----------
     status : str
         As in the manifest: ``ok``, ``missing``, ``no_grid``, ``rejected`` or ``not_fetched``.
     body : bytes
-        The zip; empty where none came.
+        The zip; empty if there is none.
     valid_share : float or None
         Share of the annotated voxels that have data.
     reason : str
-        Why it was rejected or could not be fetched.
+        Why it was rejected or could not be downloaded.
     """
 
     status: str
@@ -233,7 +232,7 @@ class Download:
 def download_energy(
     source: AtlasSource, age: str, section_data_set_id: int, annotation: Volume
 ) -> Download:
-    """Fetch and judge one energy zip, whose grid must have the dimensions of the annotation."""
+    """Download and check one energy zip, whose grid must have the dimensions of the annotation."""
     name = f"{age}, section data set {section_data_set_id}"
     try:
         body = source.energy(age, section_data_set_id)
@@ -253,7 +252,7 @@ def download_energy(
 
 
 def measure_valid_share(energy: Volume, annotation: Volume, name: str) -> float:
-    """Tell which share of the annotated voxels has data, to four decimals; none is an error."""
+    """Return the share of annotated voxels that have data, to four decimals; 0 is an error."""
     if energy.dims != annotation.dims:
         raise GridError(
             f"{name}: DimSize={energy.dims} should equal the annotation's {annotation.dims}."

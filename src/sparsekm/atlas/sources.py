@@ -1,7 +1,7 @@
-"""Where the atlas' files come from, behind one interface.
+"""The common interface to the sources of the atlas's files.
 
-A source gives the bytes of the servers' answers; `sparsekm.atlas.retrieval` checks and stores them,
-and nothing after that knows the source.
+A source returns the bytes of the servers' answers; `sparsekm.atlas.retrieval` checks and stores
+them. Everything after that is independent of the source.
 """
 
 from __future__ import annotations
@@ -13,22 +13,22 @@ SOURCES = {
     "phantom": ("sparsekm.atlas.phantom.source", "PhantomSource"),
     "allen": ("sparsekm.atlas.allen.source", "AllenSource"),
 }
-"""Module and class of each source. Imported when asked for: an analysis of the real atlas does not
-depend on the code of the phantom."""
+"""Module and class of each source. They are imported on demand, so that an analysis of the real
+atlas does not depend on the code of the phantom."""
 
 
 class AtlasSource(Protocol):
-    """Gives the files of the atlas as bytes.
+    """Returns the files of the atlas as bytes.
 
-    Each method may raise the errors of `sparsekm.network.errors`. ``url`` methods name a file's
-    origin for the manifest.
+    Each method may raise the errors of `sparsekm.network.errors`. The manifest records the origin
+    of each file.
 
     Attributes
     ----------
     simulated : bool
-        Whether the data are invented.
+        Whether the data are simulated.
     at_once : int
-        How many energies may be asked for at the same time, from as many threads.
+        Number of energies that may be requested at the same time, each from its own thread.
     """
 
     simulated: bool
@@ -38,7 +38,7 @@ class AtlasSource(Protocol):
         """Return the structure tree: JSON in the servers' envelope."""
 
     def genes(self) -> bytes:
-        """Return what the atlas knows about its genes: JSON in the servers' envelope."""
+        """Return the table of genes: JSON in the servers' envelope."""
 
     def listing(self, age: str) -> bytes:
         """Return the section data sets of an age: JSON in the servers' envelope, all pages."""
@@ -50,17 +50,17 @@ class AtlasSource(Protocol):
         """Return the zip with the energy grid of a section data set."""
 
     def describe_url(self, role: str, age: str, section_data_set_id: int | None = None) -> str:
-        """Name the origin of a file."""
+        """Return the origin of a file."""
 
     def truth(self, age: str) -> bytes | None:
         """Return the planted truth of an age as CSV; None for measured data."""
 
 
 def open_source(name: str, **settings) -> AtlasSource:
-    """Open a source, a key of `SOURCES`, with its own settings.
+    """Open a source, a key of `SOURCES`, with its settings.
 
-    The phantom takes ``size`` and ``seed``; the servers' addresses and limits are those of
-    `sparsekm.atlas.allen.source.AllenSource`.
+    The settings of the phantom are ``size`` and ``seed``; those of the servers are the parameters
+    of `sparsekm.atlas.allen.source.AllenSource`.
     """
     if name not in SOURCES:
         raise ValueError(f"source={name!r} should be one of {', '.join(SOURCES)}.")

@@ -15,8 +15,8 @@ _CELLS_AT_ONCE = 2**20
 def transform_energies(X: np.ndarray, name: str) -> None:
     """Transform energies (n_voxels, n_genes), non-negative or NaN, in place.
 
-    ``none`` leaves them, ``log2`` is log2(x + 1), ``robust_sigmoid`` maps every gene to [0, 1] as
-    `scaled_robust_sigmoid` does.
+    ``none`` leaves them unchanged, ``log2`` is log2(x + 1), and ``robust_sigmoid`` maps every gene
+    to [0, 1] by `scaled_robust_sigmoid`.
     """
     if name not in TRANSFORMS:
         raise ValueError(f"transform={name!r} should be one of {', '.join(TRANSFORMS)}.")
@@ -24,7 +24,7 @@ def transform_energies(X: np.ndarray, name: str) -> None:
 
 
 def _leave(X: np.ndarray) -> None:
-    """Leave energies as they are."""
+    """Leave energies unchanged."""
 
 
 def _take_log2(X: np.ndarray) -> None:
@@ -35,27 +35,26 @@ def _take_log2(X: np.ndarray) -> None:
 
 
 def scaled_robust_sigmoid(values: np.ndarray) -> np.ndarray:
-    r"""Squash the measured values of genes to [0, 1], so that outliers weigh little.
+    r"""Map the measured values of genes to [0, 1], so that outliers have little influence.
 
     With the median m and the interquartile range IQR of a gene's measured values,
 
     .. math:: z = \frac{1}{1 + \exp\left(-\frac{x - m}{\mathrm{IQR} / 1.35}\right)},
         \qquad y = \frac{z - \min z}{\max z - \min z}.
 
-    IQR / 1.35 is the standard deviation where the gene is normal. A gene with IQR = 0, of which at
-    least half the values are the same, has no such z: there the mean stands for m and the standard
-    deviation (ddof = 1) for IQR / 1.35. A gene that is constant becomes 0. Quantiles are
-    interpolated linearly.
+    For a normal distribution IQR / 1.35 is the standard deviation. If IQR = 0 (at least half of the
+    values are equal), the mean replaces m and the standard deviation (ddof = 1) replaces
+    IQR / 1.35. A constant gene becomes 0. Quantiles are interpolated linearly.
 
     Parameters
     ----------
     values : ndarray of shape (n_voxels, n_genes)
-        NaN is missing.
+        NaN for missing values.
 
     Returns
     -------
     ndarray of float64 of shape (n_voxels, n_genes)
-        NaN where `values` are.
+        NaN where `values` are NaN.
 
     References
     ----------
@@ -96,5 +95,5 @@ TRANSFORMS: dict[str, Callable[[np.ndarray], None]] = {
     "log2": _take_log2,
     "robust_sigmoid": _take_robust_sigmoid,
 }
-"""Transforms by name. Each maps 0 to 0 where that is a gene's lowest energy, so that a gap filled
-with zero afterwards stands for no expression."""
+"""Transforms by name. Each maps 0 to 0 if it is the lowest energy of a gene, so that filling with
+zero afterwards means no expression."""

@@ -1,7 +1,7 @@
-"""The names, ids and number types by which the atlas' servers describe their data.
+"""Names, ids and number types used by the servers of the atlas.
 
 Everything here is a fact about the Allen Developing Mouse Brain Atlas [1]_. Grid dimensions are
-deliberately absent: they are read from each file's own header.
+deliberately not included: they are read from the header of each file.
 
 References
 ----------
@@ -40,7 +40,7 @@ ANNOTATION_DTYPE = np.dtype("<u4")
 ELEMENT_DTYPES = {"MET_FLOAT": ENERGY_DTYPE, "MET_UINT": ANNOTATION_DTYPE}
 
 NO_DATA = -1.0
-"""Energy of a voxel no section covers; 0 is a measured absence of expression."""
+"""Energy of a voxel that no section covers; 0 means no measured expression."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Age:
 
     @property
     def file_name(self) -> str:
-        """The age as it stands in file names: ``"E11pt5"``."""
+        """The age in file names: ``"E11pt5"``."""
         return self.name.replace(".", "pt")
 
     @property
@@ -73,7 +73,7 @@ class Age:
 
     @property
     def embryonic(self) -> bool:
-        """Whether the age lies before birth."""
+        """Whether the age is before birth."""
         return self.name.startswith("E")
 
 

@@ -1,7 +1,7 @@
 """Parse the .mhd header of a volume: lines of ``key = value``.
 
-``AnatomicalOrientation`` is ignored on purpose: the servers' files carry a token that contradicts
-their documentation, and the order of the array is what counts.
+``AnatomicalOrientation`` is ignored on purpose: in the servers' files it contradicts their
+documentation, and the order of the array is what matters.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from sparsekm.atlas.vocabulary import ELEMENT_DTYPES
 from sparsekm.io.input_error import InputError
 
 MAX_EXTENT = 10_000
-"""Voxels along an axis; the atlas' longest has 141."""
+"""Maximum voxels along an axis; the longest axis of the atlas has 141."""
 
 
 class GridError(InputError):
-    """A volume that breaks the format; the message names file, value and rule."""
+    """An invalid volume; the message names the file, the value and the rule."""
 
 
 @dataclass(frozen=True)
 class VolumeHeader:
-    """What a header says about its array.
+    """The description of an array in a header.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class VolumeHeader:
 
     @property
     def dtype(self) -> np.dtype:
-        """Element type in the byte order the package works with (little-endian)."""
+        """Element type in the byte order used by the package (little-endian)."""
         return ELEMENT_DTYPES[self.element_type]
 
 
@@ -120,7 +120,7 @@ def _parse_dims(value: str, source: str) -> tuple[int, int, int]:
     parts = value.split()
     if len(parts) != 3 or not all(part.isascii() and part.isdecimal() for part in parts):
         raise GridError(f"{source}: DimSize={value[:60]} should be three whole numbers.")
-    # Digits are counted first: Python takes long to read thousands of them.
+    # The digits are counted first, since Python is slow at parsing thousands of them.
     if max(map(len, parts)) > 9 or not all(1 <= int(part) <= MAX_EXTENT for part in parts):
         raise GridError(
             f"{source}: DimSize={value[:60]} should be >= 1 and <= {MAX_EXTENT} along each axis."

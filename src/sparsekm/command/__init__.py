@@ -1,1 +1,1 @@
-"""The console command: from a table to a report."""
+"""The console command ``sparsekm``, which turns a table into a report."""

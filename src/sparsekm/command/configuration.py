@@ -1,4 +1,4 @@
-"""The configuration that the command writes, for people to read and to edit."""
+"""The configuration file that the command writes for the user to read and edit."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from sparsekm.command.workflow_place import CommandError
 
 METHODS = ("kmeans", "l1", "l0", "sparse")
 USUAL_CLUSTER_SIZE = 5
-"""The workflow's own defaults, written out so that they can be edited."""
+"""The workflow's own defaults, written out so that you can edit them."""
 
-_MARK = "# To tell whether this file was edited: "
-# What stands behind a key, or in place of one that is not set.
+_MARK = "# Checksum, to tell whether this file was edited: "
+# The comment after each key; a key that is not set is itself commented out.
 _NOTES = {
-    "labels": "known classes: they score the result and, without n_clusters, give K",
-    "n_clusters": "K; auto: compare a few numbers and take the one that the data suggest",
-    "samples": "the samples' names",
-    "ignore": "columns that are neither features nor classes nor names",
+    "labels": "known classes: used to score the result and, without n_clusters, to set K",
+    "n_clusters": "K; auto: compare several numbers and use the one that the data suggest",
+    "samples": "the sample names",
+    "ignore": "columns that are not features, classes or names",
     "transpose": "true: lines hold features (genes), columns samples; auto: decide by the names",
-    "decimal": 'what stands before the decimals, "." or ","',
-    "layer": "layer of AnnData, or sheet of a workbook",
-    "normalise": "zscore; counts (logarithms of raw counts first); or none",
+    "decimal": 'the decimal separator, "." or ","',
+    "layer": "AnnData layer, or sheet of a workbook",
+    "normalise": "zscore; counts (log-transform raw counts first); or none",
 }
 _EXAMPLES = {
     "labels": "kind",
@@ -48,23 +48,15 @@ def compose(
     methods: Sequence[str] = METHODS,
     min_cluster_size: int = USUAL_CLUSTER_SIZE,
 ) -> str:
-    """Write a configuration as text.
+    """Write the text of a configuration for the data set `name`.
 
-    Parameters
-    ----------
-    name : str
-        Of the data set.
-    entry : mapping
-        Its settings, as under ``matrices`` of the workflow's configuration.
-    again : str
-        The command that runs the configuration again.
-    methods : sequence of str
-    min_cluster_size : int
+    `entry` are its settings, as under ``matrices`` in the workflow's configuration; `again` is the
+    command that runs the configuration again.
     """
     lines = [
-        "# What sparsekm clusters, and how. Edit it, then run it again:",
+        "# Settings of a sparsekm run. Edit them, then run again:",
         f"#   {again}",
-        "# Every other setting is explained in config.yaml of the project.",
+        "# The config.yaml of the project explains all other settings.",
         "matrices:",
         f"  {json.dumps(name)}:",
         f"    path: {_value(entry['path'])}",
@@ -75,46 +67,34 @@ def compose(
         else:
             lines.append(f"    # {key}: {_value(_EXAMPLES[key])}  # {note}")
     lines.append(f"methods: {_value(list(methods))}  # also pca, pgmm, ifpca, scfs")
-    lines.append(f"min_cluster_size: {min_cluster_size}  # the smallest cluster that is looked for")
+    lines.append(f"min_cluster_size: {min_cluster_size}  # the smallest cluster allowed")
     text = "\n".join(lines) + "\n"
     return f"{text}{_MARK}{_digest(text)}\n"
 
 
 def write_configuration(file: Path, text: str) -> None:
-    """Write a configuration, but never over one that was edited.
-
-    Raises
-    ------
-    CommandError
-        If another one, not as it was written, stands there.
-    """
+    """Write a configuration, but refuse to overwrite one that the user has edited."""
     if file.is_file() and file.read_text(encoding="utf-8") != text and is_edited(file):
         raise CommandError(
-            f"{file} was edited, and is not written anew. Run it as it is: sparsekm run {file}. Or "
-            "choose another folder: --output."
+            f"{file} was edited and will not be overwritten. To run it as it is: sparsekm run "
+            f"{file}. Or choose another folder with --output."
         )
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(text, encoding="utf-8")
 
 
 def is_edited(file: Path) -> bool:
-    """Tell whether a configuration is other than the command wrote it."""
+    """Tell whether a configuration has changed since the command wrote it."""
     text, _, digest = file.read_text(encoding="utf-8").partition(_MARK)
     return digest.strip() != _digest(text)
 
 
-def name_of(table: Path, taken: set[str]) -> str:
-    """Make the name of a data set from that of its file.
-
-    Parameters
-    ----------
-    table : Path
-    taken : set of str
-        Names, in lower case, that it may not have.
+def dataset_name(table: Path, taken: set[str]) -> str:
+    """Derive the name of a data set from its file; `taken` are reserved names in lower case.
 
     Examples
     --------
-    >>> name_of(Path("My tumours (2).csv.gz"), set()), name_of(Path("P4.csv"), {"p4"})
+    >>> dataset_name(Path("My tumours (2).csv.gz"), set()), dataset_name(Path("P4.csv"), {"p4"})
     ('My_tumours_2', 'P4_table')
     """
     stem = re.sub(r"(\.(csv|tsv|txt|xlsx|h5ad|zarr|npz|h5|gz))+$", "", table.name, flags=re.I)
@@ -122,15 +102,15 @@ def name_of(table: Path, taken: set[str]) -> str:
     return f"{name}_table" if name.lower() in taken else name
 
 
-def place_from(folder: Path, table: Path) -> str:
-    """Name a table from a folder: relatively if both may move together, else absolutely."""
+def table_path(folder: Path, table: Path) -> str:
+    """Return the path of a table: relative to a folder if both may move together, else absolute."""
     folder, table = folder.resolve(), table.resolve()
     near = table.is_relative_to(folder.parent)
     return Path(os.path.relpath(table, folder)).as_posix() if near else table.as_posix()
 
 
 def _value(value: Any) -> str:
-    # JSON is YAML, whatever stands in it.
+    # Any JSON is valid YAML.
     return json.dumps(value, ensure_ascii=False)
 
 

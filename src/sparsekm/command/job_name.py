@@ -1,4 +1,4 @@
-"""What a job of the workflow is called in all that people read."""
+"""The names of jobs in all messages."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 
 def name_job(rule: str, wildcards: Mapping[str, str]) -> str:
-    """Name a job for people.
+    """Return the readable name of a job.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What can be asked of ``sparsekm`` on the command line."""
+"""The command line of ``sparsekm``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import sparsekm
 from sparsekm.command.workflow_place import CommandError
 from sparsekm.pipeline.registry import METHODS
 
-# How settings of the configuration are called on the command line.
+# The command line options for settings of the configuration.
 _OPTIONS = {
     "labels": "--labels COLUMN",
     "samples": "--samples COLUMN",
@@ -24,12 +24,12 @@ _OPTIONS = {
     "normalise": "--normalise",
     "n_clusters": "--clusters K",
 }
-# What the extra `workflow` brings, as far as a run cannot begin without it.
+# Packages of the extra `workflow` without which a run cannot start.
 _NEEDED = ("anndata", "h5py", "jinja2", "jsonschema", "matplotlib", "psutil", "snakemake", "yaml")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Do what the arguments ask for, and return the exit status."""
+    """Run the command with these arguments, and return the exit status."""
     options = _parser().parse_args(arguments)
     try:
         if not all(map(find_spec, _NEEDED)):
@@ -41,18 +41,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"sparsekm: {error}{_name_options(str(error))}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print("sparsekm: stopped; the same command goes on from here.", file=sys.stderr)
+        print("sparsekm: interrupted; run the same command to continue.", file=sys.stderr)
         return 130
 
 
 def _name_options(message: str) -> str:
-    """Name the options that stand for the settings which a message asks for."""
+    """List the command line options for the settings named in a message."""
     named = [
         option
         for key, option in _OPTIONS.items()
         if re.search(rf"\b{key}: |\b[Ss]et {key}\b", message)
     ]
-    return f"\n  As options of this command: {', '.join(named)}" if named else ""
+    return f"\n  Command line options for this: {', '.join(named)}" if named else ""
 
 
 def _cores(text: str) -> str:
@@ -67,9 +67,10 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"sparsekm {sparsekm.__version__}")
     run = parser.add_subparsers(required=True, metavar="run").add_parser(
         "run",
-        help="cluster a table, and write a report",
-        description="Cluster the samples of a table and keep the features that make the clusters. "
-        "Everything is written to one folder, with a configuration to edit and to run again.",
+        help="cluster a table and write a report",
+        description="Cluster the samples of a table and keep the features that separate the "
+        "clusters. All output goes to one folder, with a configuration that you can edit and run "
+        "again.",
     )
     run.add_argument(
         "table",
@@ -78,27 +79,27 @@ def _parser() -> argparse.ArgumentParser:
         help=".csv, .tsv, .txt (also .gz), .xlsx, .h5ad, .zarr, .npz or .h5; or the config.yaml of "
         "an earlier run",
     )
-    run.add_argument("--labels", metavar="COLUMN", help="known classes: they score the result")
+    run.add_argument("--labels", metavar="COLUMN", help="known classes, used to score the result")
     run.add_argument(
-        "--clusters", type=int, metavar="K", help="how many clusters (default: as many as classes)"
+        "--clusters", type=int, metavar="K", help="number of clusters (default: number of classes)"
     )
     run.add_argument("--output", type=Path, metavar="DIR", help="default: sparsekm-TABLE")
-    table = run.add_argument_group("what else is in the table")
-    table.add_argument("--samples", metavar="COLUMN", help="the samples' names")
+    table = run.add_argument_group("the table")
+    table.add_argument("--samples", metavar="COLUMN", help="the sample names")
     table.add_argument("--ignore", metavar="COLUMN", nargs="+", help="columns to leave out")
     table.add_argument(
         "--transpose",
         action=argparse.BooleanOptionalAction,
-        help="lines hold features such as genes (default: decided by the names, and said)",
+        help="lines hold features such as genes (default: detected from the names)",
     )
-    table.add_argument("--decimal", choices=[".", ","], help="what stands before the decimals")
-    table.add_argument("--layer", metavar="NAME", help="layer of AnnData, or sheet of a workbook")
+    table.add_argument("--decimal", choices=[".", ","], help="the decimal separator")
+    table.add_argument("--layer", metavar="NAME", help="AnnData layer, or sheet of a workbook")
     table.add_argument(
         "--normalise",
         choices=["zscore", "counts", "none"],
-        help="counts: logarithms of raw counts, then z-scores (default: zscore)",
+        help="counts: log-transform raw counts, then z-scores (default: zscore)",
     )
-    how = run.add_argument_group("how to run")
+    how = run.add_argument_group("the run")
     how.add_argument(
         "--methods",
         nargs="+",
@@ -107,7 +108,7 @@ def _parser() -> argparse.ArgumentParser:
         help=f"of {', '.join(METHODS)} (default: kmeans l1 l0 sparse)",
     )
     how.add_argument("--cores", type=_cores, metavar="N", default="all", help="default: all")
-    how.add_argument("--quiet", action="store_true", help="tell errors only")
+    how.add_argument("--quiet", action="store_true", help="print errors only")
     return parser
 
 

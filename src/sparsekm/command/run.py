@@ -1,4 +1,4 @@
-"""``sparsekm run``: look at a table, write its configuration, run the workflow, say what came."""
+"""``sparsekm run``: summarise a table, write its configuration, run the workflow, print results."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from sparsekm.command.configuration import (
     METHODS,
     USUAL_CLUSTER_SIZE,
     compose,
-    name_of,
-    place_from,
+    dataset_name,
+    table_path,
     write_configuration,
 )
-from sparsekm.command.look import Look, look_at
-from sparsekm.command.outcome import describe_outcome
+from sparsekm.command.results import describe_results
+from sparsekm.command.table_summary import TableSummary, summarise_table
 from sparsekm.command.workflow_place import CommandError, find_workflow
 from sparsekm.pipeline.cluster_count import count_clusters
 
@@ -31,7 +31,7 @@ _THREAD_LIMITS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 def run_table(options: Namespace) -> int:
-    """Run what the options ask for, and return the exit status."""
+    """Run the workflow with these options, and return the exit status."""
     tell = (lambda line: None) if options.quiet else print
     place = find_workflow()
     if options.table.suffix in (".yaml", ".yml"):
@@ -42,20 +42,20 @@ def run_table(options: Namespace) -> int:
         file = _prepare(options, place, tell)
     folder = file.resolve().parent
     settings = yaml.safe_load(file.read_text(encoding="utf-8"))
-    tell(f"What is run: {_short(file)} (edit it to change settings)")
+    tell(f"Running {_short(file)} (edit it to change settings)")
     status = _start_workflow(place, file.resolve(), folder, options)
     if status:
         raise CommandError(
-            f"the run failed; its messages stand above, and in {_short(folder / 'logs')}. Mend "
+            f"the run failed; see the messages above and in {_short(folder / 'logs')}. Correct "
             f"{_short(file)}, then: sparsekm run {_short(file)}"
         )
-    for line in describe_outcome(folder, settings, _short):
+    for line in describe_results(folder, settings, _short):
         tell(line)
     return 0
 
 
 def _prepare(options: Namespace, place: Path, tell: Any) -> Path:
-    """Look at the table, and write the configuration that runs it."""
+    """Summarise the table, and write a configuration for it."""
     table = options.table
     entry: dict[str, Any] = {
         key: getattr(options, key)
@@ -65,26 +65,27 @@ def _prepare(options: Namespace, place: Path, tell: Any) -> Path:
     if not table.exists():
         raise CommandError(f"{table}: no such file.")
     reading = {key: value for key, value in entry.items() if key in _READER_OPTIONS}
-    found = look_at(table, reading, options.normalise or "zscore")
+    found = summarise_table(table, reading, options.normalise or "zscore")
     tell(f"{table}: " + "\n".join(found.lines()))
     if options.clusters is not None:
         entry["n_clusters"] = options.clusters
     elif found.classes is None:
         entry["n_clusters"] = "auto"
-        tell("  No known classes and no --clusters: a number of clusters is suggested.")
-    name = name_of(table, _taken_names(place))
+        tell("  No known classes and no --clusters: the run will suggest a number of clusters.")
+    name = dataset_name(table, _taken_names(place))
     smallest = _smallest_cluster(name, entry, found)
     if smallest < USUAL_CLUSTER_SIZE:
         tell(
-            f"  NOTE: so few samples have no room for clusters of {USUAL_CLUSTER_SIZE} when they "
-            f"are halved: min_cluster_size is {smallest}."
+            f"  NOTE: half of the samples are too few for clusters of {USUAL_CLUSTER_SIZE}: "
+            f"min_cluster_size is set to {smallest}."
         )
     folder = options.output or Path(f"sparsekm-{name}")
     file = folder / "config.yaml"
-    entry["path"] = place_from(folder, table)
+    entry["path"] = table_path(folder, table)
     if {"{", "}"} & set(entry["path"]):
         raise CommandError(
-            f"{table}: a path with braces, which Snakemake takes for wildcards. Rename the file."
+            f"{table}: the path contains braces, which Snakemake treats as wildcards. Rename the "
+            "file."
         )
     text = compose(
         name,
@@ -97,17 +98,17 @@ def _prepare(options: Namespace, place: Path, tell: Any) -> Path:
     return file
 
 
-def _smallest_cluster(name: str, entry: dict[str, Any], found: Look) -> int:
-    """Give the size of cluster that is still possible in half of the samples."""
+def _smallest_cluster(name: str, entry: dict[str, Any], found: TableSummary) -> int:
+    """Return the smallest cluster size to allow, given that half-samples are clustered too."""
     asked = entry.get("n_clusters", "regions")
-    # The fewest that can be suggested.
+    # For "auto", 2 is the smallest number that can be suggested.
     classes = None if found.classes is None else list(found.classes)
     k = 2 if asked == "auto" else count_clusters(name, asked, classes, found.n_samples)
     return max(1, min(USUAL_CLUSTER_SIZE, found.n_samples // (2 * k)))
 
 
 def _taken_names(place: Path) -> set[str]:
-    """Give the names that no matrix may have, in lower case."""
+    """Return the names that no matrix may have, in lower case."""
     schema = yaml.safe_load((place / "workflow/schemas/config.schema.yaml").read_text("utf-8"))
     cases = schema["properties"]["matrices"]["propertyNames"]["not"]["anyOf"]
     names = [name for case in cases for name in case.get("enum", schema["$defs"]["age"]["enum"])]
@@ -126,7 +127,7 @@ def _start_workflow(place: Path, file: Path, folder: Path, options: Namespace) -
         *(sys.executable, "-m", "snakemake", *snakefile, "--logger", "sparsekm"),
         *("--directory", str(folder), "--workflow-profile", str(place / "profiles" / "default")),
         *("--cores", options.cores),
-        # Without being told, Snakemake takes a config.yaml of this folder.
+        # By default Snakemake uses the config.yaml in this folder.
         *([] if file.name == "config.yaml" else ["--configfile", str(file)]),
     ]
     with tempfile.TemporaryFile("w+") as hidden:
@@ -137,7 +138,7 @@ def _start_workflow(place: Path, file: Path, folder: Path, options: Namespace) -
             try:
                 status = process.wait()
             except KeyboardInterrupt:
-                # Snakemake was interrupted as well: it ends its jobs first.
+                # Snakemake was interrupted too and ends its jobs first.
                 process.wait()
                 raise
         if status and options.quiet:
@@ -147,7 +148,7 @@ def _start_workflow(place: Path, file: Path, folder: Path, options: Namespace) -
 
 
 def _short(path: Path) -> str:
-    """Name a path as one would type it here."""
+    """Return a path as you would type it in the current folder."""
     here = Path.cwd()
     resolved = path.resolve()
     return str(resolved.relative_to(here)) if resolved.is_relative_to(here) else str(path)

@@ -8,25 +8,14 @@ PACKAGE = Path(__file__).resolve().parents[1]
 
 
 def find_workflow(package: Path = PACKAGE) -> Path:
-    """Give the folder that holds the workflow.
-
-    Parameters
-    ----------
-    package : Path
-        The folder of the package.
-
-    Raises
-    ------
-    CommandError
-        If there is none in either place.
-    """
+    """Return the folder that contains the workflow, given the folder of the package."""
     places = (package / "_workflow", package.parents[1])
     for place in places:
         if (place / "workflow" / "Snakefile").is_file():
             return place
     raise CommandError(
-        f"no workflow in {' or '.join(map(str, places))}: install sparsekm from a wheel, or from a "
-        "checkout with pip install -e."
+        f"no workflow found in {' or '.join(map(str, places))}: install sparsekm from a wheel, or "
+        "from a checkout with pip install -e."
     )
 
 

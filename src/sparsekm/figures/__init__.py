@@ -1,1 +1,1 @@
-"""How things are drawn: style, colours, saving."""
+"""The style of figures: fonts, colours and saving."""

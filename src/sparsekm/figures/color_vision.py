@@ -1,8 +1,8 @@
-"""How far apart colours look, also to readers who tell fewer colours apart.
+"""Perceived distances between colours, including for readers with colour-vision deficiencies.
 
-Protan, deutan and tritan vision, in their full strength, are simulated by the matrices of Machado
-et al. [1]_ on linear RGB. Distances are Euclidean in the Oklab space [2]_, where 0.02 is about the
-least that an eye notices between patches that touch.
+Full protan, deutan and tritan vision are simulated with the matrices of Machado et al. [1]_ on
+linear RGB. Distances are Euclidean in the Oklab space [2]_, where 0.02 is about the smallest
+noticeable difference between adjacent patches.
 
 References
 ----------
@@ -61,9 +61,9 @@ _OPPONENTS = np.array(
 
 
 def place_colors(colors: Sequence, vision: str = "normal") -> np.ndarray:
-    """Find the places of m colours in the Oklab space as one kind of vision sees them: (m, 3).
+    """Return the Oklab coordinates (m, 3) of m colours as seen with one kind of vision.
 
-    They are lightness, green to red, blue to yellow.
+    The coordinates are lightness, green to red, blue to yellow.
 
     Examples
     --------
@@ -77,7 +77,7 @@ def place_colors(colors: Sequence, vision: str = "normal") -> np.ndarray:
 
 
 def color_distances(colors: Sequence, others: Sequence) -> np.ndarray:
-    """Tell how far m colours are from k others to the eye that sees least difference: (m, k)."""
+    """Return the distances (m, k) between colours for the vision that sees the least difference."""
     by_vision = [
         np.linalg.norm(
             place_colors(colors, vision)[:, None] - place_colors(others, vision)[None], axis=2

@@ -1,9 +1,9 @@
-"""Colours and markers, and how each method appears: its title, colour, marker and line style.
+"""Colours and markers, and the appearance of each method: title, colour, marker and line style.
 
-Colours are those of Okabe and Ito (but their yellow, which is faint on white) and, for methods,
-three others of Tol, told apart by readers with any of the common colour-vision deficiencies;
-methods also differ in marker and line style, so that grey print loses nothing. Nothing that
-computes imports this: a new title or colour reruns no clustering.
+The colours are those of Okabe and Ito (except their yellow, which is faint on white) and, for
+methods, three others of Tol. Readers with any of the common colour-vision deficiencies can
+distinguish them; methods also differ in marker and line style for printing in grey. No computation
+imports this module, so a new title or colour reruns no clustering.
 
 References
 ----------
@@ -32,7 +32,7 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 
 @dataclass(frozen=True)
 class MethodLook:
-    """How a method appears in every table and figure; `linestyle` is one of matplotlib's."""
+    """The appearance of a method in tables and figures; `linestyle` is one of matplotlib's."""
 
     title: str
     color: str
@@ -54,5 +54,5 @@ METHOD_LOOKS = {
 
 
 def method_look(method: str) -> MethodLook:
-    """Give a method's look; one that the registry does not have is grey and goes by its name."""
+    """Return the look of a method; an unknown method is grey and has its name as title."""
     return METHOD_LOOKS.get(method) or MethodLook(method, GREY, "o", "-")

@@ -1,4 +1,4 @@
-"""One look for every figure: fonts, sizes, shades of colours, and how a figure is saved."""
+"""The common style of all figures: fonts, sizes, shades of colours, and saving."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 
 from sparsekm.figures.color_vision import color_distances, place_colors
-from sparsekm.figures.literal_text import take_literally
+from sparsekm.figures.formulas import disable_formulas
 from sparsekm.figures.palette import BLUE, GREEN, GREY, INK, ORANGE, PURPLE, SKY, VERMILION
 
 _RASTER_DPI = 200
 _PLACES = re.compile(r' d="[^"]*"|translate\([^)]*\)')
 _INDENTATION = re.compile(r"\n\s+")
 _DECIMALS = re.compile(r"(\.\d\d)\d+")
-_KINSHIP = 0.3  # what it costs a shade to be far from its colour
+_KINSHIP = 0.3  # penalty for a shade far from its colour
 _SETTINGS = {
     "font.family": "DejaVu Sans",
     "font.size": 8.5,
@@ -44,9 +44,9 @@ _SETTINGS = {
     "legend.frameon": False,
     "lines.linewidth": 1.4,
     "svg.fonttype": "path",
-    # Text in a PDF stays text.
+    # Keep text in a PDF as text.
     "pdf.fonttype": 42,
-    # Identifiers inside the SVG are random without a salt: the same figure gets the same bytes.
+    # Without a salt the identifiers in an SVG are random; with it, equal figures have equal bytes.
     "svg.hashsalt": "sparsekm",
     "savefig.dpi": _RASTER_DPI,
 }
@@ -54,7 +54,7 @@ _SETTINGS = {
 
 @contextmanager
 def figure_style() -> Iterator[None]:
-    """Draw inside this context to get the common style, whatever the reader's matplotlibrc."""
+    """Use the common style inside this context, whatever the user's matplotlibrc."""
     with mpl.rc_context():
         mpl.rcdefaults()
         mpl.rcParams.update(_SETTINGS)
@@ -62,13 +62,13 @@ def figure_style() -> Iterator[None]:
 
 
 class OwnFigure(Figure):
-    """A figure that knows whether its texts may be formulas; names from data are none."""
+    """A figure that records whether its texts may be formulas; names from data may not."""
 
     has_formulas = False
 
 
 def new_figure(width: float, height: float, *, has_formulas: bool = False) -> Figure:
-    """Make a figure of the given size in inches, outside pyplot: nothing is left to close."""
+    """Make a figure of the given size in inches, outside pyplot, so that it need not be closed."""
     figure = OwnFigure(figsize=(width, height), layout="constrained")
     figure.has_formulas = has_formulas
     FigureCanvasAgg(figure)
@@ -76,10 +76,10 @@ def new_figure(width: float, height: float, *, has_formulas: bool = False) -> Fi
 
 
 def figure_svg(figure: Figure) -> str:
-    """Render a figure as SVG text, the same bytes for the same figure.
+    """Render a figure as SVG text, with equal bytes for equal figures.
 
-    Paths and places keep a hundredth of a point: on slices, whose borders have thousands of
-    corners, further decimals would be a third of the file. Lines are not indented.
+    Paths and positions are rounded to a hundredth of a point: on slices, whose borders have
+    thousands of corners, further decimals would be a third of the file. Lines are not indented.
     """
     stream = io.StringIO()
     _save(figure, stream, "svg", {"Date": None, "Creator": None})
@@ -88,30 +88,30 @@ def figure_svg(figure: Figure) -> str:
 
 
 def figure_pdf(figure: Figure) -> bytes:
-    """Render a figure as PDF, the same bytes for the same figure."""
+    """Render a figure as PDF, with equal bytes for equal figures."""
     stream = io.BytesIO()
     _save(figure, stream, "pdf", {"CreationDate": None, "Creator": None})
     return stream.getvalue()
 
 
 def figure_png(figure: Figure) -> bytes:
-    """Render a figure as PNG, the same bytes for the same figure."""
+    """Render a figure as PNG, with equal bytes for equal figures."""
     stream = io.BytesIO()
     _save(figure, stream, "png", {"Software": None})
     return stream.getvalue()
 
 
 def _save(figure: Figure, stream: IO, kind: str, metadata: dict[str, None]) -> None:
-    """Save a figure; what the first format laid out, the second takes over."""
+    """Save a figure; later formats reuse the layout of the first."""
     with figure_style():
         if figure.get_layout_engine() is not None and not getattr(figure, "has_formulas", False):
-            take_literally(figure)
+            disable_formulas(figure)
         figure.savefig(stream, format=kind, metadata=metadata)
         figure.set_layout_engine(None)
 
 
 def categorical_colors(n_colors: int) -> list[str]:
-    """Give colours for categories: seven hues, then shades of them in turn, far from all before.
+    """Return colours for categories: seven hues, then shades of them, far from all previous ones.
 
     Examples
     --------
@@ -133,12 +133,11 @@ def shift_lightness(color: str, shift: float) -> str:
 
 
 def shades(color: str, n_shades: int, avoid: Sequence[str] = ()) -> list[str]:
-    """Give distinct shades of one colour: first the colour itself, then ones far from all others.
+    """Return distinct shades of a colour: first the colour itself, then shades far from all others.
 
-    Candidates have the colour's hue or one close to it. Each next shade is a candidate far from its
-    nearest neighbour among the shades so far and the colours to avoid, which mean something else in
-    the figure, for readers with any colour vision, yet no farther from the colour itself than
-    necessary.
+    Candidates have the hue of the colour or a similar one. Each shade is a candidate that, for any
+    colour vision, is far from the previous shades and from the colours to avoid, which have another
+    meaning in the figure, but no farther from the colour itself than necessary.
     """
     hue, _, saturation = colorsys.rgb_to_hls(*to_rgb(color))
     candidates = [
@@ -147,7 +146,7 @@ def shades(color: str, n_shades: int, avoid: Sequence[str] = ()) -> list[str]:
         for lightness in np.linspace(0.27, 0.85, 15)
         for strength in (1, 0.6)
     ]
-    # By rounding, which differs between releases of Python, one can lie beyond the range.
+    # Rounding, which differs between versions of Python, can put one outside the range.
     candidates = np.clip(candidates, 0, 1)
     chosen = [to_rgb(color)]
     places = place_colors(candidates)
@@ -161,6 +160,6 @@ def shades(color: str, n_shades: int, avoid: Sequence[str] = ()) -> list[str]:
 
 
 def text_color_on(color: str) -> str:
-    """Say whether black or white text reads better on a colour (relative luminance)."""
+    """Tell whether black or white text is more legible on a colour (relative luminance)."""
     linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in to_rgb(color)]
     return "black" if np.dot([0.2126, 0.7152, 0.0722], linear) > 0.25 else "white"

@@ -1,9 +1,9 @@
-"""Keep what the servers sent, so that no file is asked for twice.
+"""A cache of downloads, so that no file is downloaded twice.
 
-Beside each body stands a record, ``{name}.record.json``: address, bytes, SHA-256 and status. The
-record is written after the body, and a body counts only while its address, length and SHA-256 are
-those of its record. That the servers have no such file is recorded too, with status ``missing``.
-Deleting a record, or the folder, makes the next run ask again.
+Each file has a record, ``{name}.record.json``, with its address, bytes, SHA-256 and status. The
+record is written after the file, and the file is used only if its address, length and SHA-256 agree
+with the record. A file that the servers do not have is recorded with status ``missing``. If you
+delete a record or the folder, the next run downloads again.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ class _Record:
 
 
 class BodyCache:
-    """Bodies by name, in a folder that is made when the first body is stored."""
+    """Downloads by name, in a folder that is created when the first one is stored."""
 
     def __init__(self, folder: str | Path):
         self._folder = Path(folder)
 
     def get(self, name: str, url: str) -> bytes | None:
-        """Return a stored body that came from this address, or None if there is none that is whole.
+        """Return an intact stored body from this address, or None.
 
-        A `NotFoundError` says that the server has no such file.
+        If the server is known to have no such file, raise `NotFoundError`.
         """
         record = self._read_record(name, url)
         if record is None:
@@ -51,12 +51,12 @@ class BodyCache:
         except OSError:
             return None
         if sha256(body).hexdigest() != record.sha256:
-            _log.warning("%s: is not what was stored; asking again", self._folder / name)
+            _log.warning("%s: changed since it was stored; downloading again", self._folder / name)
             return None
         return body
 
     def known_bytes(self, name: str, url: str) -> int | None:
-        """Tell how long a stored body is without reading it; 0 for a missing file, or None."""
+        """Return the length of a stored body without reading it, 0 for a missing file, or None."""
         record = self._read_record(name, url)
         if record is None or record.status == "missing":
             return None if record is None else 0

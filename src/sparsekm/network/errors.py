@@ -1,13 +1,13 @@
-"""Why a file does not come."""
+"""Errors of downloads."""
 
 
 class NotFoundError(LookupError):
-    """The source has no such file, and asking again will not change that."""
+    """The source has no such file; retrying will not help."""
 
 
 class UnavailableError(RuntimeError):
-    """The source cannot give a file now; asking again later may help."""
+    """The source cannot deliver a file now; retrying later may help."""
 
 
 class RefusedError(RuntimeError):
-    """The source refuses, or what it offers is not to be accepted; asking again will not help."""
+    """The source refuses the request, or its answer is unacceptable; retrying will not help."""

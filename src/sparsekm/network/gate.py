@@ -1,10 +1,10 @@
-"""Let requests through a few at a time and at a steady pace, over all processes of a machine.
+"""Limit the number and the rate of requests of all processes on a machine.
 
-The ages of the atlas are fetched by jobs of their own, which may run side by side; what the
-servers feel is their sum. So the limits live in files that every process locks: one file for
-each request that may be under way, and one that holds the time of the next departure. A process
-that dies lets go of its locks. Where the file system has no locks, each process keeps to the limits
-by itself.
+Each age of the atlas is downloaded by its own job, and jobs may run in parallel, but the servers
+receive the sum of their requests. The limits are therefore kept in files that every process locks:
+one file for each concurrent request, and one with the earliest time of the next request. A process
+that dies releases its locks. If the file system does not support locks, each process applies the
+limits separately.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from pathlib import Path
 from sparsekm.io.file_lock import lock_file
 
 LONGEST_PAUSE = 600.0
-"""Seconds. A time of departure further ahead is not believed: the clock has been set back."""
+"""Seconds. A stored time further ahead is ignored: the clock must have been set back."""
 _SECONDS_BETWEEN_LOOKS = 0.02
 
 
 class RequestGate:
-    """Bound how many requests are under way, and how many start in a second.
+    """Limits the number of concurrent requests and the number started per second.
 
-    Processes that share the folder, which holds the lock files, share the limits. Departures are
-    spaced evenly, with no burst. Tests give their own clock and sleep.
+    Processes that share the folder of lock files share the limits. Requests are spaced evenly,
+    without bursts. Tests pass their own clock and sleep.
     """
 
     def __init__(
@@ -47,20 +47,20 @@ class RequestGate:
         self._interval = 1.0 / per_second
         self._at_once = at_once
         self._clock, self._sleep = clock, sleep
-        # Between threads these hold also where files cannot be locked.
+        # These apply between threads even if files cannot be locked.
         self._own_places = threading.BoundedSemaphore(at_once)
         self._own_pace = threading.Lock()
 
     @contextmanager
     def passing(self) -> Iterator[None]:
-        """Wait for a place and for the time to depart; the place is taken until the block ends."""
+        """Wait until a request may start; it counts as concurrent until the block ends."""
         self._folder.mkdir(parents=True, exist_ok=True)
         with self._own_places, self._place():
             self._sleep_until_departure()
             yield
 
     def postpone(self, seconds: float) -> None:
-        """Let nobody depart for some seconds, as a server has asked; at most `LONGEST_PAUSE`."""
+        """Start no request for some seconds, as a server asked; at most `LONGEST_PAUSE`."""
         self._folder.mkdir(parents=True, exist_ok=True)
         with self._locked_pace() as pace:
             until = self._clock() + min(seconds, LONGEST_PAUSE)
@@ -77,7 +77,7 @@ class RequestGate:
             self._sleep(_SECONDS_BETWEEN_LOOKS)
 
     def _sleep_until_departure(self) -> None:
-        """Reserve the next departure, then wait for it: who comes later reserves a later one."""
+        """Reserve the next start time, then wait for it; later requests reserve later times."""
         with self._locked_pace() as pace:
             now = self._clock()
             departure = max(now, self._next_departure(pace))
@@ -105,5 +105,5 @@ class RequestGate:
 
     @staticmethod
     def _write(pace: int, departure: float) -> None:
-        # A fixed width overwrites what was there: a file cut to nothing first could be read so.
+        # A fixed width overwrites the old value; truncating first could let others read nothing.
         os.pwrite(pace, f"{departure:<32.6f}".encode(), 0)

@@ -1,4 +1,4 @@
-"""Fetch several things at a time, and take them in order."""
+"""Fetch several items concurrently and return them in order."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ R = TypeVar("R")
 
 
 def fetch_in_order(fetch: Callable[[T], R], items: Sequence[T], *, at_once: int) -> Iterator[R]:
-    """Yield ``fetch(item)`` of each item, in the order of the items, from up to `at_once` threads.
+    """Yield ``fetch(item)`` for each item, in order, using up to `at_once` threads.
 
-    With 1 no thread is started. At most twice as many results wait to be taken, so that memory
-    stays bounded where taking is slower than fetching.
+    With 1 no thread is started. At most ``2 * at_once`` results wait to be consumed, so that memory
+    stays bounded if they are consumed slowly.
     """
     if at_once == 1:
         yield from map(fetch, items)
@@ -30,5 +30,5 @@ def fetch_in_order(fetch: Callable[[T], R], items: Sequence[T], *, at_once: int)
         while waiting:
             yield waiting.popleft().result()
     finally:
-        # After an error nothing more is asked for.
+        # After an error nothing more is fetched.
         pool.shutdown(cancel_futures=True)

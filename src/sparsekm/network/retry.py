@@ -1,4 +1,4 @@
-"""Try again what may go better next time: exponential back-off with jitter, and an end to it."""
+"""Retry temporary failures with exponential back-off and jitter, up to a limit."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from sparsekm.network.transport import TransientError
 T = TypeVar("T")
 
 
-class Patience:
-    """How often to try, and how long to wait in between.
+class RetryPolicy:
+    """The number of attempts, and the time to wait between them.
 
-    The wait before try k + 1 is drawn from the upper half of first_wait * 2**(k - 1), which never
-    exceeds longest_wait: clients that failed together do not come back together. Where the server
-    says how long to wait, that is the least. No result depends on the jitter.
+    The wait before attempt k + 1 is random, between half and all of first_wait * 2**(k - 1), at
+    most longest_wait, so that clients that failed together do not retry together. If the server
+    says how long to wait, the wait is at least that long. Results do not depend on the jitter.
     """
 
     def __init__(
@@ -41,10 +41,10 @@ class Patience:
         self._jitter = jitter or random.Random()
 
     def call(self, attempt: Callable[[], T], what: str) -> T:
-        """Return what `attempt` returns once it raises no `TransientError`, or give up.
+        """Call `attempt` until it raises no `TransientError`, and return its result.
 
-        The end is an `UnavailableError`: no try succeeds, or the server asks for a pause longer
-        than `LONGEST_PAUSE`.
+        If no attempt succeeds, or the server asks for a pause longer than `LONGEST_PAUSE`, raise
+        `UnavailableError`.
         """
         retrying = tenacity.Retrying(
             stop=tenacity.stop_any(tenacity.stop_after_attempt(self._tries), _asks_too_long),
@@ -58,7 +58,7 @@ class Patience:
         except TransientError as error:
             times = retrying.statistics["attempt_number"]
             raise UnavailableError(
-                f"{what}: not to be had in {times} {'try' if times == 1 else 'tries'} ({error})."
+                f"{what}: failed after {times} {'attempt' if times == 1 else 'attempts'} ({error})."
             ) from error
 
     def _choose_wait(self, state: tenacity.RetryCallState) -> float:

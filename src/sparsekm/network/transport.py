@@ -1,6 +1,6 @@
-"""Fetch one body over HTTP, with bounds on its size and on the time it may take.
+"""Download one file over HTTP, with limits on its size and time.
 
-What can be better next time is a `TransientError`; any other failure is final.
+A failure that may be temporary is a `TransientError`; any other failure is final.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ _FINAL_ERRORS = (
     requests.exceptions.MissingSchema,
     requests.exceptions.TooManyRedirects,
 )
-# Requests' own errors are OSErrors; urllib3's come through where a body is read as it streams.
+# The errors of requests are OSErrors; those of urllib3 occur while a body is streamed.
 _TRANSIENT_ERRORS = (OSError, urllib3.exceptions.HTTPError)
 
 
 class TransientError(Exception):
-    """A failure that may pass; ``retry_after`` is how many seconds the server asks to wait."""
+    """A temporary failure; ``retry_after`` is the wait in seconds that the server asks for."""
 
     def __init__(self, reason: str, retry_after: float | None = None):
         super().__init__(reason)
@@ -41,11 +41,10 @@ class TransientError(Exception):
 
 
 class Transport:
-    """GET bodies through a gate.
+    """Downloads files through a gate.
 
-    `contact`, an address that servers' operators can write to, goes into the User-Agent. Timeouts
-    are seconds until the server must have answered, between two pieces of a body, and for a whole
-    body, however steadily it drips.
+    `contact`, an address at which you can be reached, goes into the User-Agent. The timeouts, in
+    seconds, are for the connection, between two pieces of a body, and for a whole body.
     """
 
     def __init__(
@@ -61,26 +60,26 @@ class Transport:
         self._gate = gate
         self._headers = {
             "User-Agent": f"sparsekm/{_version()}" + (f" ({contact})" if contact else ""),
-            # A compressed transfer would hide how many bytes the body should have.
+            # With a compressed transfer the length of the body would not be known.
             "Accept-Encoding": "identity",
         }
         self._timeout = (connect_timeout, read_timeout)
         self._total_timeout = total_timeout
         self._clock = clock
-        # A session serves one request at a time; its connections stay open between requests.
+        # A session handles one request at a time; its connections stay open between requests.
         self._sessions: queue.SimpleQueue[requests.Session] = queue.SimpleQueue()
 
     def get(self, url: str, *, most: int) -> bytes:
-        """Fetch a body of at most so many bytes, as long as the server announced, if it did.
+        """Download a body of at most `most` bytes, and check the announced length, if any.
 
         Raises
         ------
         NotFoundError
-            If the server has nothing under this address (404, 410).
+            If the server has nothing at this address (404, 410).
         RefusedError
-            If it refuses, or the body is too large.
+            If the server refuses, or the body is too large.
         TransientError
-            If the connection fails or is too slow, the body is cut short, or the server is
+            If the connection fails or is too slow, the body is truncated, or the server is
             overloaded (408, 425, 429, 5xx).
         """
         with self._gate.passing(), self._session() as session:
@@ -105,7 +104,7 @@ class Transport:
         except queue.Empty:
             session = requests.Session()
         yield session
-        # Only after a success: a session whose request failed is dropped with its connection.
+        # Only after success: a session whose request failed is discarded with its connection.
         self._sessions.put(session)
 
     def _check_status(self, response: requests.Response, url: str) -> None:
@@ -122,7 +121,7 @@ class Transport:
 
     def _read(self, response: requests.Response, url: str, most: int, start: float) -> bytes:
         announced = response.headers.get("Content-Length", "")
-        # Of a body that comes compressed unasked, the length says nothing; urllib3 checks it.
+        # The length of an unexpectedly compressed body says nothing; urllib3 checks that body.
         compressed = response.headers.get("Content-Encoding", "identity") != "identity"
         wanted = int(announced) if announced.isdecimal() and not compressed else None
         if wanted is not None and wanted > most:
@@ -151,7 +150,7 @@ def _version() -> str:
 
 
 def parse_retry_after(value: str | None, now: datetime | None = None) -> float | None:
-    """Read a Retry-After header, seconds or a date, as seconds >= 0; None if it means nothing."""
+    """Parse a Retry-After header, seconds or a date, as seconds >= 0; None if it is invalid."""
     value = (value or "").strip()
     if value.isascii() and value.isdecimal():
         return float(value)

@@ -1,1 +1,1 @@
-"""What the workflow needs of the package: methods by name, seeds, digests, the problem posed."""
+"""Parts of the package used only by the workflow: methods, seeds, digests, problems."""

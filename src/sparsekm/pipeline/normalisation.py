@@ -1,4 +1,4 @@
-"""From a matrix as it was read to the matrix that is clustered."""
+"""Normalisation of a user's matrix before clustering."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ NORMALISATIONS = ("zscore", "counts", "none")
 
 @dataclass(frozen=True)
 class Normalised:
-    """A matrix of n samples and p features that is ready to be clustered.
+    """A matrix of n samples and p features, ready to be clustered.
 
-    `kept` marks these features among those of the raw matrix. `dropped` names the constant ones,
-    which have no z-score and can separate nothing.
+    `kept` marks its features among those of the raw matrix. `dropped` names the constant features,
+    which have no z-score and cannot separate clusters.
     """
 
     X: np.ndarray
@@ -27,10 +27,10 @@ class Normalised:
 
 
 def normalise(raw: RawMatrix, how: str = "zscore") -> Normalised:
-    """Normalise a matrix, whose memory is overwritten.
+    """Normalise a matrix in place.
 
     "zscore" gives each feature mean 0 and standard deviation 1 (ddof = 1) and drops constant
-    features; "counts" does so after `log_counts`; "none" takes the values as they are.
+    features; "counts" does the same after `log_counts`; "none" leaves the values as they are.
     """
     if how not in NORMALISATIONS:
         raise ValueError(f"normalise={how!r} should be one of {list(NORMALISATIONS)}.")

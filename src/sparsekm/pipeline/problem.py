@@ -1,7 +1,7 @@
-"""The clustering problem that a data set, a method and settings pose.
+"""The clustering problem defined by a data set, a method and settings.
 
-`cluster_path` and `reference_path` solve the same problem on the data and on references: posing
-it in one place keeps their grids, seeds and search effort the same.
+The rules `cluster_path` and `reference_path` solve the same problem on the data and on references;
+defining it in one place keeps their grids, seeds and search effort the same.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ from sparsekm.tuning.resampled_paths import consensus_sparsities
 
 @dataclass(frozen=True)
 class ClusteringProblem:
-    """What is to be clustered, and how.
+    """The data to cluster, the estimator and its settings.
 
     Attributes
     ----------
     estimator : estimator
-        Not fitted. Its `random_state` is `seed`, or where paths are resampled what seeds these.
+        Not fitted. Its `random_state` is `seed` or, if paths are resampled, the seed of these.
     sparsities : float64 array of shape (m,), ascending, or None
-        None for a method without a sparsity; of resampled paths those that are resampled.
+        None for a method without a sparsity; if paths are resampled, the sparsities of these.
     seed : int
-        The data set's seed: the same for every method.
+        The seed of the data set, the same for every method.
     attributes : dict
-        What the files of this problem say about themselves.
+        The attributes of the files of this problem.
     """
 
     data: NormalisedData
@@ -57,15 +57,15 @@ def pose_problem(
     grid: Mapping[str, Any],
     code_digest: str,
 ) -> ClusteringProblem:
-    """Read a data set's ``normalised.h5ad`` and pose its clustering problem.
+    """Read the ``normalised.h5ad`` of a data set and define its clustering problem.
 
     Parameters
     ----------
     search : mapping
-        Parameters of estimators, such as ``n_init``; a method takes those that it has.
+        Parameters of estimators, such as ``n_init``; those that a method does not have are ignored.
     grid : mapping
-        ``sparsities``: "auto" or a list, and ``n_sparsities``, the length of an "auto" grid. Empty
-        for a method without a sparsity, or one that has its own.
+        ``sparsities``, "auto" or a list, and ``n_sparsities``, the length of an "auto" grid. Empty
+        for a method without a sparsity, or with its own grid.
     """
     data = read_normalised(file)
     entry = get_method(method)
@@ -106,7 +106,7 @@ def _sparsities(
     sparsities: str | Sequence[float] = "auto",
     n_sparsities: int = 10,
 ) -> np.ndarray | None:
-    """Resolve a grid for the number of features: shares of them become numbers."""
+    """Resolve a grid for the number of features, converting shares to counts."""
     if method.penalty is None:
         return None
     if method.tuning == "resampling":

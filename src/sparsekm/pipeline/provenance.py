@@ -1,4 +1,4 @@
-"""Where numbers come from: versions of packages and digests of files."""
+"""Provenance of results: versions of packages and digests of files."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _PACKAGES = ("sparsekm", "numpy", "scipy", "scikit-learn", "numba", "pandas", "h
 
 
 def package_versions() -> dict[str, str]:
-    """Give the versions of Python and of the installed packages that numbers may depend on."""
+    """Return the versions of Python and of the installed packages that may affect results."""
     versions = {"python": platform.python_version()}
     for package in _PACKAGES:
         try:
@@ -22,7 +22,7 @@ def package_versions() -> dict[str, str]:
 
 
 def file_digest(file: str | Path) -> str:
-    """Give the SHA-256 of a file in hexadecimal; of a folder, that of all names and contents."""
+    """Return the SHA-256 of a file in hexadecimal, or of all names and contents of a folder."""
     file = Path(file)
     if file.is_dir():
         parts = sorted(part for part in file.rglob("*") if part.is_file())

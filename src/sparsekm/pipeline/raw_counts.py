@@ -1,4 +1,4 @@
-"""Raw counts, as sequencing gives them: how they are told, and what they need first."""
+"""Raw counts from sequencing: how to detect and to transform them."""
 
 from __future__ import annotations
 
@@ -7,26 +7,26 @@ import numpy as np
 from sparsekm.io.readers.raw_matrix import MatrixError, RawMatrix
 
 _LARGE_COUNT = 30
-"""Genotypes, scores and ranks of a few are whole numbers as well, but smaller."""
+"""Larger values suggest counts: genotypes, scores and small ranks are whole numbers too."""
 
 _CELLS_AT_ONCE = 2**22
 
 
 def remark_on_counts(raw: RawMatrix, normalise: str) -> list[str]:
-    """List what is to be said where raw counts would be normalised otherwise."""
+    """Return a remark if raw counts would not be normalised as counts."""
     if normalise == "counts" or not _are_counts(raw):
         return []
     return [
-        f"all values are whole numbers of 0 and above, the largest above {_LARGE_COUNT}: they look "
-        "like raw counts, which a few large values and the depth of sequencing would decide about. "
+        f"all values are whole numbers >= 0, the largest above {_LARGE_COUNT}: they look like raw "
+        "counts, where a few large values and the sequencing depth would dominate the result. "
         "Set normalise: counts to divide each sample by its total and take logarithms first."
     ]
 
 
 def log_counts(raw: RawMatrix) -> None:
-    """Turn counts into ``log(1 + count / total * median total)``, in place.
+    """Transform counts to ``log(1 + count / total * median total)``, in place.
 
-    The total is a sample's sum over all features, the median that over all samples. Negative
+    The total is the sum of a sample over all features, and the median is over all samples. Negative
     values, and samples without counts, are refused.
     """
     X = raw.X
@@ -34,14 +34,14 @@ def log_counts(raw: RawMatrix) -> None:
     raw.offset = np.zeros_like(raw.offset)
     if X.min() < 0:
         raise MatrixError(
-            f"normalise: counts needs values of 0 and above; the smallest is {X.min()}. Set "
-            "normalise: zscore where values are no counts, or logarithms already."
+            f"normalise: counts requires values >= 0; the smallest is {X.min()}. Set normalise: "
+            "zscore if the values are not counts, or already log-transformed."
         )
     totals = X.sum(axis=1, dtype=np.float64)
     if not totals.all():
         raise MatrixError(
-            f"normalise: counts needs samples with counts; the total of sample "
-            f"{np.flatnonzero(totals == 0)[0] + 1} is 0. Leave such samples out of the file."
+            f"normalise: counts requires a total > 0 for each sample; the total of sample "
+            f"{np.flatnonzero(totals == 0)[0] + 1} is 0. Remove such samples from the file."
         )
     X *= (np.median(totals) / totals).astype(np.float32)[:, np.newaxis]
     np.log1p(X, out=X)

@@ -1,6 +1,7 @@
-"""Which methods there are, by name: the workflow looks them up here and branches on none.
+"""The methods by name; the workflow looks them up here and has no code for single methods.
 
-How they appear is in `sparsekm.figures.palette`: a change here reruns every clustering.
+Their titles and colours are in `sparsekm.figures.palette`, since a change in this module reruns
+every clustering.
 """
 
 from __future__ import annotations
@@ -12,8 +13,8 @@ from dataclasses import dataclass
 class Method:
     """A clustering method as the workflow runs it.
 
-    The estimator is imported when it is asked for: Snakemake looks methods up each time it starts
-    and should not have to load the engine for that.
+    The estimator is imported on demand: Snakemake looks up methods each time it starts and should
+    not have to load the estimators for that.
 
     Attributes
     ----------
@@ -24,7 +25,7 @@ class Method:
     tuning : {"gap", "resampling", "bic", "none"}
         How its sparsity is chosen.
     penalty : {"l0", "l1"} or None
-        Which grid of sparsities suits it.
+        The kind of its sparsities.
     """
 
     name: str
@@ -35,7 +36,7 @@ class Method:
     @property
     def estimator(self) -> type:
         """Class of the estimator."""
-        # Named one by one: what a script imports is found by reading, and enters its digest.
+        # Imported by name, since the digest of a script finds imports by parsing.
         from sparsekm.baselines import if_pca, pca_kmeans, penalised_gaussian_mixture, sc_fs
         from sparsekm.cluster import estimators
         from sparsekm.tuning import sparse_kmeans
@@ -62,7 +63,7 @@ METHODS = {
 
 
 def get_method(name: str) -> Method:
-    """Look a method up."""
+    """Return a method by its name."""
     if name not in METHODS:
         raise ValueError(f"method={name!r} should be one of {sorted(METHODS)}.")
     return METHODS[name]

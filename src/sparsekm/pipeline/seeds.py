@@ -1,7 +1,7 @@
-"""Seeds that depend on what is computed, never on when, where, or by which method.
+"""Seeds that depend on what is computed, not on when, where, or by which method.
 
-Deriving every seed from the root seed and names means that all methods see the same references
-and starts, that a single job can be repeated alone, and that adding a data set changes no other.
+Every seed is derived from the root seed and names. Therefore all methods use the same references
+and starts, a single job can be repeated alone, and adding a data set does not affect the others.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 
 
 def derive_seed(root: int, *names: str | int) -> int:
-    """Derive a seed in [0, 2**31) from the root seed and names, such as a data set's and a number.
+    """Derive a seed in [0, 2**31) from the root seed and names, such as that of a data set.
 
     Examples
     --------

@@ -1,11 +1,10 @@
-"""A digest over the source code that a script runs.
+"""A digest of the source code that a script runs.
 
-A workflow that reran everything whenever any file of the package changed would be as useless as
-one that never did. The digest covers a script, the modules beside it that it imports, and those of
-the package that they import, directly or not, and nothing else: so it changes exactly with the code
-the script can run. It is a digest of meaning: comments, docstrings and the layout of the source do
-not count, so mending a sentence reruns nothing. (How Python lists a parsed file belongs to its
-version: another minor version of Python gives other digests.)
+A workflow that reran everything after any change to the package would be as useless as one that
+never did. The digest covers exactly the code that a script can run: the script, the modules in its
+folder that it imports, and the modules of the package that these import, directly or indirectly.
+Comments, docstrings and layout are ignored, so correcting a sentence reruns nothing. (Digests
+depend on the minor version of Python, which determines how a parsed file is written out.)
 """
 
 from __future__ import annotations
@@ -30,11 +29,11 @@ def source_digest(
 ) -> str:
     """Digest a script and the modules of the package that it imports, in 16 hexadecimal digits.
 
-    Imports are followed from module to module and found by parsing, wherever in a file they stand;
-    nothing is executed. The ``__init__`` files of packages are not followed, since they only
-    re-export. A name that is imported from a package's ``__init__`` may come from any of its
-    modules: all of them count. Templates and tables beside a module, or in a folder of their own
-    there, count with it. `modules` are those that the script loads by name, which no parsing finds.
+    Imports are found by parsing, anywhere in a file, and followed from module to module; nothing is
+    executed. The ``__init__`` files of packages are not followed, since they only re-export. A name
+    imported from the ``__init__`` of a package may come from any of its modules, so all of them are
+    included, as are templates and tables in the folder of a module or below it. `modules` are those
+    that the script loads by name, which parsing cannot find.
     """
     script, package_folder = Path(script).resolve(), Path(package_folder).resolve()
     files = source_files(script, package_folder, modules=modules)
@@ -52,13 +51,13 @@ def source_files(
     *,
     modules: Iterable[str] = (),
 ) -> list[Path]:
-    """List the files that a script uses, directly or not, in a fixed order; not itself."""
+    """List the files that a script uses, directly or indirectly, in a fixed order."""
     script, package_folder = Path(script).resolve(), Path(package_folder).resolve()
     found = {file for name in modules for file in _locate(name, package_folder)}
     waiting = [script, *found]
     while waiting:
         file = waiting.pop()
-        # Outside the package, what stands beside a file is imported as Python would.
+        # Outside the package, modules in the same folder are imported as Python would.
         beside = None if file.is_relative_to(package_folder) else file.parent
         for name in _imports(file, file.stat().st_mtime_ns):
             for module in _locate(name, package_folder, beside):
@@ -71,7 +70,7 @@ def source_files(
 
 
 def _data_files(folder: Path) -> Iterator[Path]:
-    """List templates and tables in a folder and below, but for packages of their own."""
+    """List templates and tables in a folder and below, except in subpackages."""
     for entry in folder.iterdir():
         if entry.is_dir() and not any(entry.glob("*.py")):
             yield from _data_files(entry)
@@ -81,7 +80,7 @@ def _data_files(folder: Path) -> Iterator[Path]:
 
 @cache
 def _content(file: Path, modified: int) -> bytes:
-    """Give what counts of a file: its code, or its bytes if it is not Python's."""
+    """Return the digested content of a file: its parsed code, or its bytes if it is not Python."""
     if file.suffix != ".py":
         return file.read_bytes()
     return ast.dump(_parse(file, modified), annotate_fields=False).encode()
@@ -89,7 +88,7 @@ def _content(file: Path, modified: int) -> bytes:
 
 @cache
 def _parse(file: Path, modified: int) -> ast.Module:
-    """Parse a file without its docstrings; the time of change keys the cache."""
+    """Parse a file without its docstrings; `modified` is part of the cache key."""
     tree = ast.parse(file.read_bytes(), filename=str(file))
     for node in [tree, *_statements(tree)]:
         for children in vars(node).values():
@@ -99,7 +98,7 @@ def _parse(file: Path, modified: int) -> ast.Module:
 
 
 def _is_bare_string(node: object) -> bool:
-    """Tell a docstring, of a function as of a constant: a string that nothing is done with."""
+    """Tell whether a node is a docstring, of a function or a constant: a string by itself."""
     return (
         isinstance(node, ast.Expr)
         and isinstance(node.value, ast.Constant)
@@ -126,7 +125,7 @@ def _imported_names(tree: ast.AST) -> Iterator[str]:
 
 
 def _statements(tree: ast.AST) -> Iterator[ast.AST]:
-    """Walk through statements, wherever they stand; expressions, most of a tree, hold none."""
+    """Yield all statements; expressions, which are most of a tree, contain none."""
     for children in vars(tree).values():
         if isinstance(children, list):
             for child in children:
@@ -136,9 +135,9 @@ def _statements(tree: ast.AST) -> Iterator[ast.AST]:
 
 
 def _locate(name: str, package_folder: Path, beside: Path | None = None) -> list[Path]:
-    """Find the files behind a dotted name: a module, a name inside one, or of a package.
+    """Find the files behind a dotted name: a module, a name in a module, or a package.
 
-    Of other names only the files in the folder `beside` count; libraries do not.
+    Outside the package only files in the folder `beside` are included, not libraries.
     """
     top = name.split(".")[0]
     if top != PACKAGE:

@@ -1,4 +1,4 @@
-"""Features on one scale: mean 0 and standard deviation 1."""
+"""Standardisation of features to mean 0 and standard deviation 1."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ _CELLS_AT_ONCE = 2**18
 def zscore(X: np.ndarray, offset: np.ndarray | None = None) -> np.ndarray:
     """Centre every feature and divide it by its standard deviation (ddof = 1), in place.
 
-    With ddof = 1 a noise feature's between-cluster sum of squares has expectation K - 1. `offset`
-    is what was subtracted from the values before; it tells rounding from variation. The result, of
-    shape (p,), marks the features that do not vary beyond rounding: they have no z-score and stay
-    as they were.
+    With ddof = 1 the between-cluster sum of squares of a noise feature has expectation K - 1.
+    `offset` was subtracted from the values before; it serves to distinguish rounding from
+    variation. The result, of shape (p,), marks the features that do not vary beyond rounding; these
+    have no z-score and are left unchanged.
     """
     n, p = X.shape
     n_at_once = max(1, _CELLS_AT_ONCE // p)

@@ -1,4 +1,4 @@
-"""Genes across ages as the page shows them."""
+"""The section on genes across ages, and its figure."""
 
 from __future__ import annotations
 

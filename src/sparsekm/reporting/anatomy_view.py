@@ -1,4 +1,4 @@
-"""Clusters against anatomy, or against known classes, as the page shows them."""
+"""The section that compares clusters with anatomy or known classes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Planes through a labelled voxel grid: which ones to show, and their images in millimetres.
+"""Slices through a labelled voxel grid: which ones to show, and their images in millimetres.
 
 Grid axes are those of the Allen developing-mouse grids: x runs from anterior to posterior, y from
 dorsal to ventral, z from left to right.
@@ -73,9 +73,9 @@ class Slice:
 
 
 def grid_spacing(obs: pd.DataFrame, spatial: np.ndarray) -> dict[str, float]:
-    """Find the millimetres per grid step along each axis: 1.0 where all voxels share one index.
+    """Return the millimetres per grid step along each axis, 1.0 if all voxels have one index.
 
-    `obs` has the grid indices x, y, z, and `spatial`, of shape (n, 3), the same places in
+    `obs` has the grid indices x, y, z, and `spatial`, of shape (n, 3), the coordinates in
     millimetres.
     """
     spacing = {}
@@ -91,10 +91,10 @@ def grid_spacing(obs: pd.DataFrame, spatial: np.ndarray) -> dict[str, float]:
 def richest_slice(
     obs: pd.DataFrame, spatial: np.ndarray, regions: np.ndarray, plane: Plane
 ) -> Slice:
-    """Cut a plane where it shows the most regions; ties go to the slice nearest the middle.
+    """Return the slice of a plane with the most regions; ties go to the slice nearest the middle.
 
-    A region counts where the slice holds at least three of its voxels. `obs` and `spatial` are as
-    in `grid_spacing`.
+    A region counts if the slice has at least three of its voxels. `obs` and `spatial` are as in
+    `grid_spacing`.
     """
     cut = obs[plane.cut].to_numpy()
     table = pd.crosstab(cut, pd.Series(regions, index=obs.index).to_numpy())
@@ -123,11 +123,11 @@ def _cut(obs: pd.DataFrame, spatial: np.ndarray, plane: Plane, index: int) -> Sl
 
 
 def boundary_lines(image: np.ndarray, spacing: tuple[float, float]) -> np.ndarray:
-    """Find the lines at which an image of integers changes its value; -1 is outside.
+    """Return the lines at which an integer image changes its value; -1 is outside.
 
-    Edges of neighbouring pixels in one line are joined, so that a drawing of them stays small.
-    Lines have the shape (n_lines, 2, 2): their ends as (right, down) in the unit of `spacing`, the
-    height and width of a pixel.
+    Collinear edges of neighbouring pixels are joined to keep drawings small. The result has shape
+    (n_lines, 2, 2): the ends of each line as (right, down) in the unit of `spacing`, the height and
+    width of a pixel.
     """
     padded = np.pad(image, 1, constant_values=-1)
     level = _join_edges(padded[1:, 1:-1] != padded[:-1, 1:-1])
@@ -136,7 +136,7 @@ def boundary_lines(image: np.ndarray, spacing: tuple[float, float]) -> np.ndarra
 
 
 def _join_edges(edges: np.ndarray) -> np.ndarray:
-    """Join runs along each row of a bool array: ends (start, row), (stop, row) of every run."""
+    """Return the ends (start, row), (stop, row) of every run along the rows of a bool array."""
     steps = np.diff(np.pad(edges.astype(np.int8), [(0, 0), (1, 1)]), axis=1)
     row, start = np.nonzero(steps == 1)
     stop = np.nonzero(steps == -1)[1]
@@ -145,7 +145,7 @@ def _join_edges(edges: np.ndarray) -> np.ndarray:
 
 
 def scale_bar_length(width: float) -> float:
-    """Pick a round length (1, 2 or 5 times a power of ten) of about a quarter of a width.
+    """Return a round length (1, 2 or 5 times a power of ten) of about a quarter of a width.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The colour of a cluster, which follows from the region (or class) that it overlaps most."""
+"""The colour of a cluster, determined by the region (or class) that it overlaps most."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from sparsekm.figures.style import shades
 
 
 def color_clusters(overlap: ClusterOverlap, region_colors: Mapping[str, str]) -> dict[int, str]:
-    """Give each cluster the colour of its best region, in shades where a region has several.
+    """Assign each cluster the colour of its majority region, in shades if several share a region.
 
-    The cluster that shares most samples with the region gets the region's own colour.
+    The cluster with the most samples of the region gets the colour of the region itself.
     """
     colors = {}
     for region, clusters in overlap.best_region.groupby(overlap.best_region).groups.items():

@@ -24,11 +24,11 @@ _UNKNOWN_TITLE = "no known label"
 
 
 def component_figure(result: DatasetResult) -> Figure:
-    """Draw each method's view of the samples: labels above, clusters below.
+    """Draw the samples on the components of each method: labels above, clusters below.
 
-    A cluster has the colour and marker of the label it overlaps most, in shades where several
-    clusters share a label. Without labels there is one row, of clusters. A sample without a label
-    is grey, and so is a cluster of such samples alone.
+    A cluster has the colour and marker of the label it overlaps most; clusters that share a label
+    have different shades. Without labels there is only the row of clusters. Samples without a
+    label, and clusters with only such samples, are grey.
     """
     labels = result.labels
     n_rows = 1 if labels is None else 2

@@ -1,4 +1,4 @@
-"""Over-represented terms as the page shows them."""
+"""The section on over-represented terms."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class EnrichmentView:
 
 
 def view_enrichment(result: DatasetResult, file: str) -> EnrichmentView | None:
-    """Prepare what is said of over-represented terms, if any was tested; all stand in `file`."""
+    """Prepare the section if any term was tested; `file` contains all tests."""
     table = result.enrichment
     if table is None or table.empty:
         return None

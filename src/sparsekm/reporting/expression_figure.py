@@ -1,4 +1,4 @@
-"""Slices of the brain that show where single genes are expressed."""
+"""Slices of the brain with the expression of single genes."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def expression_figure(
 ) -> Figure:
     """Draw the expression of some genes on a sagittal, a coronal and a horizontal slice.
 
-    Each row of ``result.genes``, of an atlas age, has a column, with its note as a second line of
-    the title.
+    Each of the given rows of ``result.genes`` has a column, with its note as the second line of the
+    title.
     """
     symbols = [str(result.genes["symbol"].iloc[row]) for row in rows]
     places = [_place(result, symbol) for symbol in symbols]

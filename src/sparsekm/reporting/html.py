@@ -1,4 +1,4 @@
-"""From the page's content to one self-contained HTML file."""
+"""Rendering the content of a page as one self-contained HTML file."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 
 def render_page(content: Mapping[str, Any], template: str = "report.html") -> str:
-    """Fill in a template, a file in ``templates``, with the names that it uses.
+    """Fill in a template, a file in ``templates``.
 
-    Everything that comes from data is escaped; a name that the template asks for and the content
-    lacks is an error.
+    Everything that comes from data is escaped; a name that the content lacks is an error.
     """
     environment = Environment(
         loader=PackageLoader("sparsekm.reporting"),
@@ -21,6 +20,6 @@ def render_page(content: Mapping[str, Any], template: str = "report.html") -> st
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    # Tables of genes are most of the page: no blanks between their values.
+    # Tables of genes are most of the page, so their values are not separated by blanks.
     environment.policies["json.dumps_kwargs"] = {"separators": (",", ":")}
     return environment.get_template(template).render(content)

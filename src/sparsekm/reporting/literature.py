@@ -1,4 +1,4 @@
-"""The literature a report cites, numbered in the order of citation."""
+"""The references of a report, numbered in the order of citation."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Reference:
-    """One work, with its DOI where it has one."""
+    """A reference, with its DOI if it has one."""
 
     text: str
     doi: str | None = None
 
     @property
     def url(self) -> str:
-        """Where the DOI leads."""
+        """The address of the DOI."""
         return f"https://doi.org/{self.doi}"
 
 
@@ -97,7 +97,7 @@ LITERATURE = {
 
 
 class Citations:
-    """Hand out numbers in the order in which works are first cited.
+    """Numbers references in the order of their first citation.
 
     Examples
     --------
@@ -110,7 +110,7 @@ class Citations:
         self._keys: list[str] = []
 
     def cite(self, key: str) -> str:
-        """Give the bracketed number of a work of `LITERATURE`."""
+        """Return the number in brackets of a reference in `LITERATURE`."""
         if key not in LITERATURE:
             raise KeyError(f"key={key!r} should be one of {', '.join(LITERATURE)}.")
         if key not in self._keys:
@@ -119,5 +119,5 @@ class Citations:
 
     @property
     def cited(self) -> list[Reference]:
-        """The works cited so far, in order."""
+        """The references cited so far, in order."""
         return [LITERATURE[key] for key in self._keys]

@@ -27,10 +27,10 @@ _WIDTH, _DEPTH = 10, 6  # columns of B, and how often they are multiplied
 def first_components(X: RowSource, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Project samples on the first two principal components of the weighted features.
 
-    Each feature of X (n, k) is scaled by the square root of its weight, above 0: in that space a
-    weighted k-means measures its distances. The first result are the components (n, 2), the second
-    zero where only one feature is kept; each one's largest loading is positive, so that signs do
-    not depend on the linear algebra used. The second are their shares of the variance.
+    Each feature of X (n, k) is scaled by the square root of its positive weight, as in the
+    distances of weighted k-means. Returns the components (n, 2), of which the second is zero if
+    only one feature is kept, and their shares of the variance. The largest loading of each
+    component is positive, so that signs do not depend on the linear algebra library.
     """
     scaled = _Scaled(X, weights)
     basis = _krylov_basis(scaled) if weights.size > _WIDTH * _DEPTH else np.eye(weights.size)
@@ -63,7 +63,7 @@ class _Scaled:
 
 
 def _krylov_basis(scaled: _Scaled) -> np.ndarray:
-    """Give orthonormal columns that span the Krylov space; the same for the same matrix."""
+    """Return orthonormal columns that span the Krylov space, always the same for a matrix."""
     random = np.random.default_rng(0)
     columns = random.standard_normal((scaled.n_features, _WIDTH))
     found = []

@@ -1,4 +1,4 @@
-"""The report: one HTML file a biologist can read, and the figures beside it."""
+"""The report: one HTML file that a biologist can read, and its figures."""
 
 from __future__ import annotations
 
@@ -58,33 +58,33 @@ def write_report(
     gene_sets: GeneSets | None = None,
     progress: Any = None,
 ) -> None:
-    """Write the report on some data sets, whole or not at all.
+    """Write the report on some data sets atomically.
 
     Parameters
     ----------
     results : sequence of DatasetResult
         In the order of the report.
     output : path
-        The HTML file. It needs no other file and no network.
+        The HTML file, which needs no other file and no network.
     configuration : mapping, optional
         Shown as YAML, so that the run can be repeated.
     figures : path, optional
-        Folder that gets every figure as ``{dataset}_{figure}.svg`` and ``.pdf``.
+        Folder for every figure as ``{dataset}_{figure}.svg`` and ``.pdf``.
     simulation : SimulationResult, optional
-        The paper's experiments, as a section of their own.
+        The paper's experiments, shown in a separate section.
     paper : PaperTables, optional
-        What the paper printed about the atlas, to be set beside ages of the real one.
+        The paper's tables about the atlas, for comparison with ages of the real atlas.
     genes_of_interest : list of str or "auto"
         Symbols of the genes to show first; see `sparsekm.reporting.genes_of_interest`.
     ages : AgesView, optional
-        What is kept from age to age.
+        The comparison of ages.
     gene_sets : GeneSets, optional
-        Those that were tested, for what was left out of them.
+        The tested gene sets, with notes on what was left out of them.
 
     Raises
     ------
     ValueError
-        When there is no data set, or two have the same name.
+        If there is no data set, or two have the same name.
     """
     names = [result.name for result in results]
     if not names or len(set(names)) < len(names):
@@ -132,7 +132,7 @@ def _as_yaml(configuration: Mapping[str, Any] | None) -> str:
 
 
 def _statistics(results: Sequence[DatasetResult]) -> list[TableView]:
-    """Make one table for atlas ages and one for matrices: their rows have different names."""
+    """Make one table for atlas ages and one for matrices, since their row names differ."""
     views = []
     for is_atlas, words, what in (
         (True, ATLAS_NOUNS, "ages"),
@@ -174,7 +174,7 @@ def _origins(results: Sequence[DatasetResult]) -> dict[str, bool]:
 
 @dataclass(frozen=True)
 class DatasetView:
-    """One data set's part of the page."""
+    """The section of one data set on the page."""
 
     name: str
     anchor: str
@@ -192,7 +192,7 @@ class DatasetView:
 def view_dataset(
     result: DatasetResult, figures: Sequence[CaptionedFigure], chosen: Sequence[int] = ()
 ) -> DatasetView:
-    """Prepare one data set's part of the page; `chosen` are the rows of the genes of interest."""
+    """Prepare the section of one data set; `chosen` are the rows of the genes of interest."""
     verdicts = verdict_table(result)
     words = nouns(result)
     return DatasetView(

@@ -1,7 +1,7 @@
-"""What a run found for one data set, gathered from the workflow's files.
+"""The results of a run for one data set, read from the workflow's files.
 
-Only `load_dataset_result` touches files; the matrix X itself is read when a figure asks for some
-of its columns, and never whole.
+Only `load_dataset_result` reads files; the matrix X is never read completely, but only the columns
+that a figure needs.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class MethodPath:
 
 @dataclass(frozen=True)
 class MethodResult:
-    """What one method found: its tuned fit, and how the tuning went."""
+    """The results of one method: its tuned fit and its tuning."""
 
     name: str
     labels: np.ndarray
@@ -60,30 +60,30 @@ class MethodResult:
 
     @property
     def title(self) -> str:
-        """The method's name as a reader knows it."""
+        """The name of the method for readers."""
         return method_look(self.name).title
 
     @property
     def n_kept(self) -> int:
-        """How many features have a weight (NW)."""
+        """Number of features with nonzero weight (NW)."""
         return int(np.count_nonzero(self.weights))
 
     @property
     def is_sparse(self) -> bool:
-        """Whether the method chooses features at all."""
+        """Whether the method selects features."""
         is_tuned = self.gap is not None or self.consensus is not None
         return is_tuned or self.n_kept < self.weights.size
 
     @property
     def cer(self) -> float | None:
-        """Classification error rate against the labels, None where it is not known."""
+        """Classification error rate against the labels, or None if it is not known."""
         value = self.metrics.get("cer")
         return None if value is None or pd.isna(value) else float(value)
 
 
 @dataclass(frozen=True)
 class DatasetResult:
-    """Everything the report tells about one data set."""
+    """All results for one data set in the report."""
 
     name: str
     obs: pd.DataFrame
@@ -111,34 +111,34 @@ class DatasetResult:
 
     @property
     def is_atlas(self) -> bool:
-        """Whether the samples are voxels of a brain, with regions and places."""
+        """Whether the samples are voxels of a brain, with regions and coordinates."""
         return self.regions is not None and self.spatial is not None and "region" in self.obs
 
     @property
     def is_simulated(self) -> bool:
-        """Whether the numbers come from a simulation and not from a measurement."""
+        """Whether the data are simulated."""
         return bool(self.provenance.get("simulated", False))
 
     @property
     def label_column(self) -> str | None:
-        """The column of obs that the clusters are compared with."""
+        """The column of obs with which the clusters are compared."""
         return next((name for name in ("label", "region") if name in self.obs), None)
 
     @property
     def labels(self) -> np.ndarray | None:
-        """The labels the clusters are compared with, strings of shape (n,), or None.
+        """The labels with which the clusters are compared, shape (n,), or None.
 
-        As `sparsekm.io.known_classes` describes them.
+        They are classes as in `sparsekm.io.known_classes`.
         """
         return None if self.label_column is None else class_names(self.obs[self.label_column])
 
     @property
     def n_unlabelled(self) -> int:
-        """Samples without a label in a data set that has labels."""
+        """Number of samples without a label, 0 if there are no labels at all."""
         return 0 if self.labels is None else int((~is_known(self.labels)).sum())
 
     def error_rate(self, partition: np.ndarray) -> float:
-        """Compute the classification error rate of a partition of all samples, by the labels."""
+        """Compute the classification error rate of a partition of all samples."""
         known = is_known(self.labels)
         return classification_error_rate(self.labels[known], partition[known])
 
@@ -154,9 +154,9 @@ class DatasetResult:
         return self._matrix().select(indices)[:]
 
     def select_features(self, indices: Sequence[int]) -> RowSource:
-        """Give some columns of the normalised matrix, read only when rows are asked for.
+        """Select columns of the normalised matrix, which are read on demand unless small.
 
-        What is small enough is in memory already; see `sparsekm.io.matrix_file`.
+        See `sparsekm.io.matrix_file`.
         """
         return self._matrix().select(indices)
 
@@ -181,10 +181,10 @@ def load_dataset_result(
     evidence: str | Path | None = None,
     counts: str | Path | None = None,
 ) -> DatasetResult:
-    """Gather what the workflow wrote about one data set; X of ``normalised.h5ad`` is not read here.
+    """Read the workflow's files about one data set, except X of ``normalised.h5ad``.
 
-    The order of the methods in `fits` is the order of the report. The table of genes is made from
-    the fits where it is not given.
+    The order of the methods in `fits` is their order in the report. If no table of genes is given,
+    it is made from the fits.
     """
     kinds = {"path": paths, "gap": gaps, "consensus": consensus, "scores": scores}
     obs, var, uns, spatial = _read_annotations(Path(normalised))

@@ -1,4 +1,4 @@
-"""Sorted feature scores, and where each method cuts."""
+"""Sorted feature scores, with the cut-off of each method."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _MANY_FEATURES = 400  # more points than this are drawn as an image: the file st
 
 
 def score_figure(result: DatasetResult) -> Figure:
-    """Draw every method's feature scores from the highest to the lowest, both axes in logarithms.
+    """Draw the sorted feature scores of every method on logarithmic axes.
 
-    Kept features are coloured, dropped ones grey; a line marks the cut. Where planted truth is
-    known, a strip of ticks under each curve shows at which ranks the planted features stand.
+    Kept features are coloured, dropped ones grey; a line marks the cut-off. If planted truth is
+    known, a strip of ticks under each curve shows the ranks of the planted features.
     """
     methods = list(result.methods.values())
     planted, feature = result.planted, nouns(result).features.removesuffix("s")
@@ -46,14 +46,14 @@ def score_figure(result: DatasetResult) -> Figure:
 
 
 def _noise_score(method: MethodResult) -> int:
-    """Give K - 1, the expected score of a noise feature under any fixed partition."""
+    """Return K - 1, the expected score of a noise feature under any fixed partition."""
     return max(np.unique(method.labels).size - 1, 1)
 
 
 def _score_limits(methods: Sequence[MethodResult]) -> tuple[float, float]:
-    """Frame all panels alike, from well below chance to above the highest score.
+    """Return common limits for all panels, from well below chance to above the highest score.
 
-    Scores far below chance say nothing more, and 0 has no logarithm: both stand at the foot.
+    Scores far below chance, and 0, which has no logarithm, are drawn at the lower limit.
     """
     foot = _FOOT * min(_noise_score(method) for method in methods)
     return foot, 1.8 * max(method.scores.max() for method in methods)
@@ -94,7 +94,7 @@ def _draw_scores(axes: Axes, method: MethodResult, limits: tuple[float, float]) 
     noise = _noise_score(method)
     axes.axhline(noise, color=INK, linewidth=0.8, linestyle=":")
     axes.annotate(
-        "K - 1: expected of noise",
+        "K - 1: expected for noise",
         (0, noise),
         xycoords=("axes fraction", "data"),
         xytext=(3, 2),

@@ -1,4 +1,4 @@
-"""Slices of the brain: the atlas' regions beside the clusters each method found."""
+"""Slices of the brain: the regions of the atlas and the clusters of each method."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _LETTER_WIDTH = 0.048  # inches, at the size of the acronyms
 
 @dataclass(frozen=True)
 class _Partition:
-    """What one column of the figure shows: codes (n,), a colour and a region for each code."""
+    """One column of the figure: codes (n,), with a colour and a region for each code."""
 
     title: str
     codes: np.ndarray
@@ -36,9 +36,9 @@ class _Partition:
 
 
 def region_colors(result: DatasetResult) -> dict[str, str]:
-    """Give the atlas' colours by acronym, in the atlas' order, for the regions that occur.
+    """Return the colours of the occurring regions by acronym, in the order of the atlas.
 
-    Regions without a colour in the table get one of the report's own.
+    Regions without a colour in the table get another colour.
     """
     present = set(result.obs["region"].astype(str))
     table = result.regions
@@ -52,18 +52,18 @@ def region_colors(result: DatasetResult) -> dict[str, str]:
 
 
 def _hex(color: object) -> str:
-    """Put the sign before a colour: the ontology gives the six digits alone."""
+    """Add the # before a colour, which the ontology omits."""
     text = str(color)
     return to_hex(text if text.startswith("#") else f"#{text}")
 
 
 def slice_figure(result: DatasetResult) -> Figure:
-    """Draw three slices of an atlas age's brain, by region and by the clusters of each method.
+    """Draw three slices of an atlas age, coloured by region and by the clusters of each method.
 
-    Columns are the atlas and the methods, rows the sagittal, coronal and horizontal slice that show
-    the most regions. A cluster has the colour of the region it overlaps most, in shades where
-    several clusters share one, and its name where there is room; thin lines on the clusters are the
-    atlas' borders.
+    Columns are the atlas and the methods, rows the sagittal, coronal and horizontal slices with the
+    most regions. A cluster has the colour and, where there is room, the name of the region it
+    overlaps most; clusters that share a region have different shades. Thin lines are the borders of
+    regions.
     """
     colors = region_colors(result)
     regions = result.obs["region"].astype(str).to_numpy(dtype=object)
@@ -118,7 +118,7 @@ def _draw_slice(
 def _name_regions(
     axes: Axes, piece: Slice, image: np.ndarray, partition: _Partition, inches: float
 ) -> None:
-    """Write acronyms where there is room, so that the figure reads without colour."""
+    """Write acronyms where there is room, so that the figure can be read without colours."""
     pixel = inches * min(piece.spacing)
     for code in np.unique(image[image >= 0]):
         row, column, depth = _deepest_place(image == code)
@@ -136,7 +136,7 @@ def _name_regions(
 
 
 def _deepest_place(inside: np.ndarray) -> tuple[int, int, float]:
-    """Find the pixel farthest from the edge; of several, the one nearest their middle."""
+    """Return the pixel farthest from the edge; if there are several, the one nearest their mean."""
     depth = distance_transform_edt(np.pad(inside, 1))[1:-1, 1:-1]
     places = np.argwhere(depth == depth.max())
     nearest = np.square(places - places.mean(axis=0)).sum(axis=1).argmin()

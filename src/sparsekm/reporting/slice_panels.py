@@ -1,4 +1,4 @@
-"""Panels for slices of the brain: all at one scale, with borders, names of rows and a scale bar."""
+"""Panels for slices of the brain at a common scale, with borders, row names and a scale bar."""
 
 from __future__ import annotations
 
@@ -22,14 +22,7 @@ _BAR_ROOM = 0.13  # height of the strip for the scale bar, as a share of the wid
 
 @dataclass(frozen=True)
 class Panels:
-    """A figure with a row of axes per slice, whose units are millimetres.
-
-    Attributes
-    ----------
-    grid : array of Axes of shape (n_slices, n_columns)
-    inches : float
-        Of a millimetre.
-    """
+    """A figure with a grid (n_slices, n_columns) of axes in mm; `inches` is the length of a mm."""
 
     figure: Figure
     grid: np.ndarray
@@ -39,10 +32,10 @@ class Panels:
 def lay_out_panels(
     slices: Sequence[Slice], n_columns: int, panel_width: float, further: tuple[float, float]
 ) -> Panels:
-    """Make all panels the same scale: rows as high as their slices are in millimetres.
+    """Lay out panels at a common scale, with row heights proportional to those of the slices.
 
-    The widest slice has `panel_width` inches, and the figure is wider and higher than its panels by
-    the inches of `further`.
+    The widest slice is `panel_width` inches wide; the width and height of the figure exceed those
+    of the panels by `further` inches.
     """
     widest = max(piece.size_mm[1] for piece in slices)
     inches = panel_width / widest
@@ -69,9 +62,9 @@ def lay_out_panels(
 
 
 def show_slice(axes: Axes, piece: Slice, picture: np.ndarray, borders: np.ndarray, **look):
-    """Draw one slice into its panel, and lines where the codes of the brain's voxels change.
+    """Draw a slice into its panel, with lines where the codes of neighbouring voxels differ.
 
-    The picture holds values or RGBA colours; `look` goes to `Axes.imshow`.
+    The picture contains values or RGBA colours; `look` is passed to `Axes.imshow`.
     """
     height, width = piece.size_mm
     limits = axes.get_xlim(), axes.get_ylim()

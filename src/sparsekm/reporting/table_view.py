@@ -1,4 +1,4 @@
-"""The one form of every table on the page: a caption, columns, and rows that begin with a name."""
+"""The common form of all tables on the page: a caption, columns, and rows with names."""
 
 from __future__ import annotations
 
@@ -13,20 +13,10 @@ MISSING = "–"
 
 @dataclass(frozen=True)
 class Cell:
-    """A piece of text and how it is marked.
+    """A text and its markup.
 
-    Attributes
-    ----------
-    url : str
-        Where it leads.
-    color : str
-        Of a swatch before it.
-    hover : str
-        Shown when the pointer rests on it.
-    note : str
-        Small, on a line below.
-    shade : int
-        Of its background, in hundredths.
+    `url` is a link, `color` that of a swatch before the text, `hover` a tooltip, `note` a small
+    text on a line below, and `shade` the background in hundredths.
     """
 
     text: str
@@ -41,14 +31,10 @@ class Cell:
 
 @dataclass(frozen=True)
 class Column(Cell):
-    """The head of a column.
+    """The heading of a column.
 
-    Attributes
-    ----------
-    kind : {"", "text", "wide"}
-        Numbers, text, or long text.
-    simulated : bool
-        Whether the column alone is to be marked as simulated.
+    `kind` is "" for numbers, "text", or "wide" for long text; `simulated` marks the column as
+    simulated.
     """
 
     kind: str = ""
@@ -57,16 +43,10 @@ class Column(Cell):
 
 @dataclass(frozen=True)
 class TableView:
-    """A table as the page shows it.
+    """A table on the page.
 
-    Attributes
-    ----------
-    rows : list of list
-        Each entry is a Cell, or a list of those that share one place; the first names the row.
-    simulated : bool
-        Whether the table as a whole is: then no column is marked.
-    kind : str
-        Classes that the page's style knows.
+    Each entry of a row is a `Cell`, or a list of cells in one place; the first is the name of the
+    row. `simulated` marks the whole table, and `kind` are CSS classes.
     """
 
     caption: str
@@ -85,9 +65,9 @@ def view_table(
     simulated: Mapping[str, bool] | None = None,
     mark_lowest: bool = False,
 ) -> TableView:
-    """Turn a table of numbers into text with `write`; `corner` is the head of the rows' names.
+    """Format a table of numbers with `write`; `corner` is the heading of the row names.
 
-    `mark_lowest` marks the lowest value of every column, ties included.
+    `mark_lowest` marks the lowest value of every column, including ties.
     """
     simulated = simulated or {}
     throughout = all(simulated.get(column, False) for column in table.columns)
@@ -110,16 +90,16 @@ def view_table(
 
 
 def format_count(value: Any) -> str:
-    """Write a count with separators."""
+    """Format a count with separators."""
     return MISSING if pd.isna(value) else f"{int(value):,}"
 
 
 def format_rate(value: Any) -> str:
-    """Write a rate with four decimals, as the paper does."""
+    """Format a rate with four decimals, as in the paper."""
     return MISSING if pd.isna(value) else f"{value:.4f}"
 
 
 def name_some(names: list[str], most: int) -> str:
-    """Name the first few, and say how many more there are."""
+    """List the first `most` names, and the number of further ones."""
     more = len(names) - most
     return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")

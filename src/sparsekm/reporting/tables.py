@@ -1,4 +1,4 @@
-"""The report's tables, methods by data sets as in the paper."""
+"""The tables of the report, methods by data sets as in the paper."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _KEPT_CLASSES = {"section_data_sets": (), "genes": _TAKEN_GENES}
 
 @dataclass(frozen=True)
 class Nouns:
-    """What features, samples and labels are called in a data set, in the plural."""
+    """The words for features, samples and labels of a data set, in the plural."""
 
     features: str
     samples: str
@@ -39,12 +39,12 @@ MATRIX_NOUNS = Nouns("features", "samples", "classes")
 
 
 def nouns(result: DatasetResult) -> Nouns:
-    """Name the parts of a data set as its readers do."""
+    """Return the words for the parts of a data set."""
     return ATLAS_NOUNS if result.is_atlas else MATRIX_NOUNS
 
 
 def list_methods(results: Sequence[DatasetResult]) -> list[str]:
-    """List the methods of all data sets, in the order of their first appearance."""
+    """List the methods of all data sets, in order of first occurrence."""
     return list(dict.fromkeys(method for result in results for method in result.methods))
 
 
@@ -54,7 +54,7 @@ def cer_table(results: Sequence[DatasetResult]) -> pd.DataFrame:
 
 
 def nw_table(results: Sequence[DatasetResult]) -> pd.DataFrame:
-    """Tabulate the number of features with a weight (Int64), methods by data sets."""
+    """Tabulate the number of features with nonzero weight (Int64), methods by data sets."""
     return _tabulate(results, lambda method: method.n_kept).astype("Int64")
 
 
@@ -75,9 +75,9 @@ def _tabulate(results: Sequence[DatasetResult], value: Any) -> pd.DataFrame:
 def statistics_table(results: Sequence[DatasetResult]) -> pd.DataFrame:
     """Tabulate the size (Int64) of data sets of one kind, and what was left out of each.
 
-    Data sets are all of an atlas, or none. Rows are "number of genes", "number of voxels", "number
-    of regions" (or features, samples, classes), then one for each class of things that were left
-    out of some data set, or of comparisons with labels.
+    The data sets are either all atlas ages or all matrices. The rows are "number of genes", "number
+    of voxels", "number of regions" (or features, samples, classes), then one for each kind of
+    exclusion from a data set or from comparisons with labels.
     """
     columns = {}
     for result in results:
@@ -105,10 +105,10 @@ def statistics_table(results: Sequence[DatasetResult]) -> pd.DataFrame:
 
 
 def verdict_table(result: DatasetResult) -> pd.DataFrame | None:
-    """Count the features by verdict and, where it is known, by planted truth.
+    """Count the features by verdict and, if known, by planted truth; requires both l0 and l1.
 
-    Rows are the verdicts; columns are, where planted truth is known, "planted as relevant" and the
-    kinds of the others, and "all". It takes both l0 and l1.
+    Rows are the verdicts; the columns are "planted as relevant" and the kinds of the others, if
+    planted truth is known, and "all".
     """
     genes = result.genes
     if "verdict" not in genes:
@@ -155,11 +155,11 @@ def region_table(result: DatasetResult, colors: Mapping[str, str]) -> TableView:
 
 
 def excluded_counts(provenance: Mapping[str, Any]) -> dict[str, int]:
-    """Count what was left out, by readable names, from ``uns["provenance"]``.
+    """Count the exclusions in ``uns["provenance"]``, with readable names.
 
-    Known are the counts of an atlas age (classes of voxels outside the tissues asked for, section
-    data sets and genes not taken, voxels and genes dropped in quality control) and the list
-    ``dropped_constant`` of a matrix.
+    For an atlas age these are voxels outside the selected tissues, unused section data sets and
+    genes, and voxels and genes dropped in quality control; for a matrix they are the features in
+    ``dropped_constant``.
     """
     counts: dict[str, int] = {}
     settings, groups = provenance.get("settings", {}), provenance.get("counts", {})

@@ -64,7 +64,7 @@ def test_repeated_sample_names_are_refused_with_what_to_do(npz, text, h5ad):
         text("s,a\nx,1\nx,2\ny,3\n"),
         r"not unique \(x\).* Or, if 's' is something else, set labels: s or ignore: \[s\]\.$",
     )
-    refused(text(",a\nx,1\nx,2\ny,3\n"), r"not unique \(x\).*: name them apart\.$")
+    refused(text(",a\nx,1\nx,2\ny,3\n"), r"not unique \(x\).*: rename them\.$")
 
 
 def test_features_in_rows_are_suspected_where_something_fits_the_other_axis(npz, text, h5ad, X):
@@ -152,7 +152,7 @@ def test_an_array_that_is_shorter_than_it_claims_is_refused(npz):
         with zipfile.ZipFile(file, "w") as archive:
             for name, content in members.items():
                 archive.writestr(name, content[:-8] if name == short else content)
-        refused(file, f"array '{short[0]}' cannot be read .*; it should be a whole array")
+        refused(file, f"array '{short[0]}' cannot be read .*; it should be a complete array")
 
 
 def test_a_member_that_is_no_array_is_refused(npz):
@@ -166,11 +166,11 @@ def test_a_member_that_is_no_array_is_refused(npz):
 def test_a_matrix_above_the_limit_is_refused_unread(npz, h5ad, monkeypatch):
     monkeypatch.setattr("sparsekm.io.readers.raw_matrix.DENSE_LIMIT", 95)
     for file in (npz(), h5ad()):
-        refused(file, r"6 x 4 takes 0.0 GiB as dense float32; at most 0 GiB")
+        refused(file, r"6 x 4 takes 0.0 GiB as dense float32; the limit is 0 GiB")
 
 
 def test_a_layer_that_is_not_there_is_refused(h5ad, X):
-    refused(h5ad(layers={"raw": X}), r"layer='counts' is not there\. .*\['raw'\]", layer="counts")
+    refused(h5ad(layers={"raw": X}), r"there is no layer='counts'\. .*\['raw'\]", layer="counts")
 
 
 @pytest.mark.parametrize("name", ["id", "Sample", "cell_id", "names", "row", "Unnamed: 0"])

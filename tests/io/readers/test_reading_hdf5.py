@@ -169,7 +169,7 @@ def test_a_matrix_that_was_never_written_is_refused(h5):
     file = h5(X=None)
     with h5py.File(file, "r+") as opened:
         opened.create_dataset("X", shape=(300, 500), dtype="f4", chunks=(1, 100))
-    refused(file, r"X with shape=\(300, 500\) holds no values")
+    refused(file, r"X with shape=\(300, 500\) contains no values")
 
 
 @pytest.mark.parametrize("packed", [hdf5plugin.Zstd(), hdf5plugin.Blosc2(), hdf5plugin.LZ4()])

@@ -56,7 +56,7 @@ class TestGenesInLines:
         lines.insert(1, "chromosome", 17)
         file = save(lines)
         message = refusal(file)
-        assert "columns [description] hold text" in message
+        assert "columns [description] contain text" in message
         assert last_sentence(message).startswith("Set ignore: [description]")
         ignored = ["description", "chromosome"]
         message = refusal(file, ignore=ignored)
@@ -203,7 +203,7 @@ class TestNumbersAsHeaders:
 
     def test_without_names_of_samples_they_are_told_from_values(self, save, table, text):
         table.columns = ["7157", "672", "4609", "5460"]
-        assert_read(read_matrix(save(table, index=False)), table, "taken for ids")
+        assert_read(read_matrix(save(table, index=False)), table, "used as ids")
         for content in (
             "1,2\n3,4\n5,6\n",
             "1.5,2\n3,4\n5,6\n",
@@ -234,7 +234,7 @@ class TestDecimalCommas:
         content = "who\tu\tv\nann\t1,234\t2,500\nbob\t1,777\t3,125\ncyd\t1,001\t9,999\n"
         file = text(content, "m.tsv")
         message = refusal(file)
-        assert "'1,234' may be 1.234 or 1234" in message
+        assert "'1,234' may mean 1.234 or 1234" in message
         assert "Set decimal: ','" in message
         assert read_matrix(file, decimal=",").offset.tolist() == [1.234, 2.5]
         assert "not numeric" in refusal(file, decimal=".")
@@ -262,7 +262,7 @@ def test_labels_may_have_gaps_of_any_spelling(save, table):
 def test_labels_that_are_hardly_classes_make_a_remark(save, X):
     wide = pd.DataFrame(np.tile(X, (5, 1)), columns=GENES).assign(years=range(30))
     raw = read_matrix(save(wide, index=False), labels="years")
-    assert "hold 30 classes for 30 samples" in raw.remarks[0]
+    assert "have 30 classes for 30 samples" in raw.remarks[0]
     assert "Set n_clusters" in raw.remarks[0]
 
 

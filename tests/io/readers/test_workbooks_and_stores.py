@@ -27,7 +27,7 @@ class TestWorkbooks:
         with pd.ExcelWriter(file) as writer:
             (table * 2).to_excel(writer, sheet_name="raw")
             table.to_excel(writer, sheet_name="logged")
-        assert_read(read_matrix(file), table * 2, "sheet 'raw' of [raw, logged] is read")
+        assert_read(read_matrix(file), table * 2, "reading sheet 'raw' of [raw, logged]")
         assert_read(read_matrix(file, layer="logged"), table)
         assert "layer='log' should be one of its sheets" in refusal(file, layer="log")
 

@@ -7,7 +7,7 @@ import pytest
 from sparsekm.figures.palette import METHOD_LOOKS
 from sparsekm.figures.style import figure_png, figure_svg
 from sparsekm.studies.yardstick.figure import yardstick_figure
-from sparsekm.studies.yardstick.published import STATUSES, read_published, set_beside
+from sparsekm.studies.yardstick.published import STATUSES, add_published, read_published
 from sparsekm.studies.yardstick.summary import count_wins, summarise
 
 
@@ -93,12 +93,12 @@ def test_without_k_means_nothing_is_better_or_worse():
 
 def test_a_published_error_stands_beside_the_same_method_on_the_same_set_alone():
     known = TABLE.assign(data_set=TABLE["data_set"].replace("first", "first_20x8"))
-    beside = set_beside(summarise(known), PUBLISHED).set_index(["data_set", "method"])
+    beside = add_published(summarise(known), PUBLISHED).set_index(["data_set", "method"])
     line = beside.loc[("first_20x8", "l0")]
     assert (line["published_error"], line["published_status"]) == (0.15, "unchecked")
     assert beside["published_error"].notna().sum() == 1
     other_size = summarise(known.assign(n_features=9))
-    assert set_beside(other_size, PUBLISHED)["published_error"].isna().all()
+    assert add_published(other_size, PUBLISHED)["published_error"].isna().all()
 
 
 def test_the_published_table_loads_and_every_row_has_a_source_and_a_status(project_root):
@@ -137,7 +137,7 @@ def test_a_published_table_without_a_column_is_refused(tmp_path):
 
 
 def test_the_figure_has_a_mark_per_set_and_method_and_names_them():
-    summary = set_beside(summarise(TABLE), PUBLISHED)
+    summary = add_published(summarise(TABLE), PUBLISHED)
     figure = yardstick_figure(TABLE, summary)
     left, right = figure.axes
     for axes, values in ((left, summary["error"]), (right, summary["n_kept"] / 8)):

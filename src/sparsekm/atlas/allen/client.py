@@ -1,4 +1,4 @@
-"""Ask the servers for bodies: fetched, checked, tried again where that may help."""
+"""Downloads from the servers, with checks and retries."""
 
 from __future__ import annotations
 
@@ -7,31 +7,31 @@ from collections.abc import Callable
 
 from sparsekm.atlas.envelope import EnvelopeError, open_envelope, parse_json
 from sparsekm.atlas.grid import DamagedArchiveError, GridError, Volume
-from sparsekm.network.retry import Patience
+from sparsekm.network.retry import RetryPolicy
 from sparsekm.network.transport import TransientError, Transport
 
 MAX_ARCHIVE_BYTES = 64 * 1024 * 1024
-"""Largest archive accepted; the atlas' largest grid has 3.2 MB before it is packed."""
+"""Largest archive accepted; the largest grid of the atlas has 3.2 MB before compression."""
 MAX_JSON_BYTES = 256 * 1024 * 1024
 
-# A query the servers cannot read comes back with the place of the mistake.
+# If the servers cannot parse a query, they return the position of the error.
 _SYNTAX_ERROR = re.compile(r"line \d+, column \d+")
 
 
 class Client:
-    """Fetches bodies that are whole."""
+    """Downloads files and checks that they are complete."""
 
-    def __init__(self, transport: Transport, patience: Patience):
+    def __init__(self, transport: Transport, policy: RetryPolicy):
         self._transport = transport
-        self._patience = patience
+        self._policy = policy
 
     def fetch_archive(
         self, url: str, read: Callable[[bytes, str], Volume], *, judge: bool = True
     ) -> bytes:
-        """Fetch a zip archive whose members have the right CRC; `read` takes the volume from it.
+        """Download a zip archive with correct CRCs; `read` reads its volume.
 
-        `judge` tells whether a sound archive whose volume breaks the format, or is not there, is an
-        error (`GridError`). It is what the server meant to send, so asking again would not help.
+        If `judge`, an intact archive with an invalid or missing volume is an error (`GridError`).
+        It is not retried, since it is what the server meant to send.
         """
 
         def attempt() -> bytes:
@@ -45,10 +45,10 @@ class Client:
                     raise
             return body
 
-        return self._patience.call(attempt, url)
+        return self._policy.call(attempt, url)
 
     def fetch_answer(self, url: str) -> tuple[bytes, dict]:
-        """Fetch JSON in the servers' envelope, which reports no failure, else `EnvelopeError`."""
+        """Download JSON in the servers' envelope; a reported failure is an `EnvelopeError`."""
 
         def attempt() -> tuple[bytes, dict]:
             body = self._transport.get(url, most=MAX_JSON_BYTES)
@@ -63,4 +63,4 @@ class Client:
                 raise TransientError(str(error)) from error
             return body, envelope
 
-        return self._patience.call(attempt, url)
+        return self._policy.call(attempt, url)

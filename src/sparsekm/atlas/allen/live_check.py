@@ -1,9 +1,9 @@
-"""Whether the servers still answer as this package expects, in at most forty requests.
+"""Check with at most forty requests whether the servers still answer as this package expects.
 
-What is expected was measured on files of the servers, or stated by their documentation: the
-atlas' product, roughly two thousand section data sets at E11.5, the tree of 2,691 structures, and
-of each age its reference space, the size of its grid and its annotated voxels. The reference
-spaces of P4 to P28 are the least certain of these: two clients name them, no file of the servers.
+The expectations come from files of the servers or from their documentation: the product of the
+atlas, about two thousand section data sets at E11.5, the tree of 2,691 structures, and for each age
+its reference space, the size of its grid and the number of annotated voxels. The reference spaces
+of P4 to P28 are the least certain: two other clients give them, but no file of the servers.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _ERRORS = (
 
 @dataclass(frozen=True)
 class Grid:
-    """The expected grid of one age, with voxels by tissue class, of those to be compared."""
+    """The expected grid of one age, and the number of voxels of some tissue classes."""
 
     dims: tuple[int, int, int]
     voxels: dict[str, int]
@@ -63,16 +63,16 @@ _GRIDS = {
 
 @dataclass(frozen=True)
 class Expectations:
-    """What the servers are expected to say.
+    """The expected answers of the servers.
 
     Attributes
     ----------
     n_section_data_sets : (int, int)
-        Bounds on how many the atlas lists at the first age, of all planes and outcomes.
+        Bounds on the number listed at the first age, including all planes and failed ones.
     n_structures : (int, int)
         Bounds on the size of the tree.
     grids : dict of str to Grid
-        By age. Of the first one an energy grid is asked for, too.
+        By age. An energy grid of the first age is also requested.
     """
 
     n_section_data_sets: tuple[int, int] = (1_800, 20_000)
@@ -82,7 +82,7 @@ class Expectations:
 
 @dataclass(frozen=True)
 class Finding:
-    """One fact: what was expected, what was found, and whether they agree."""
+    """One fact: the expected value, the value found, and whether they agree."""
 
     fact: str
     expected: str
@@ -93,10 +93,10 @@ class Finding:
 def check_servers(
     client: Client, url: str, download_url: str, expected: Expectations | None = None
 ) -> list[Finding]:
-    """Compare the servers' answers with what is expected.
+    """Compare the servers' answers with the expectations.
 
-    An answer that cannot be read is a finding that does not agree, not an error. With a client that
-    asks once for each body there are at most forty requests.
+    An answer that cannot be read is a finding that does not agree, not an error. Without retries
+    there are at most forty requests.
     """
     expected = expected or Expectations()
     check = _Check(client, url, download_url)
@@ -110,8 +110,8 @@ def check_servers(
     return check.findings
 
 
-def write_findings(findings: list[Finding]) -> str:
-    """Write findings as a table."""
+def format_findings(findings: list[Finding]) -> str:
+    """Format findings as a table."""
     rows = [("fact", "expected", "found", "")]
     rows += [(f.fact, f.expected, f.found, "" if f.agrees else "DIFFERS") for f in findings]
     widths = [max(len(row[column]) for row in rows) for column in range(3)]
@@ -122,7 +122,7 @@ def write_findings(findings: list[Finding]) -> str:
 
 
 class _Check:
-    """Asks, and gathers the findings in their order."""
+    """Sends the requests and collects the findings in order."""
 
     def __init__(self, client: Client, url: str, download_url: str) -> None:
         self.findings: list[Finding] = []
@@ -144,7 +144,7 @@ class _Check:
             self._within(fact, bounds, len(self._ontology))
 
     def annotation(self, age: str, grid: Grid) -> None:
-        """Compare the annotation of an age: its grid, and its voxels where the tree is there."""
+        """Compare the annotation of an age: its grid and, if the tree was read, its voxels."""
         fact = f"annotation of {age}: dimensions"
         with self._about(fact, grid.dims):
             address = queries.annotation_url(self._download_url, age)
@@ -159,14 +159,14 @@ class _Check:
                     self._equal(f"{fact}: unknown to the tree", 0, counts["unknown_ids"])
 
     def listing(self, age: str, expected: Expectations | None) -> None:
-        """Compare the first rows of an age's listing; where it is expected, number and a grid."""
+        """Compare the first rows of an age's listing and, if expected, its size and a grid."""
         fact, wanted = f"reference space of {age}: id", get_age(age).reference_space_id
         ids: list[int] = []
         with self._about(fact, wanted):
             rows, total = self._ask(queries.section_data_sets_of(age))
             listed = parse_listing(rows)
             candidates, _ = select_candidates(listed, age)
-            # Some rows may not say; those that do should agree.
+            # Some rows may lack it; the others should agree.
             spaces = {item.reference_space_id for item in listed} - {None}
             told = ", ".join(map(str, sorted(spaces))) or "not told"
             self._note(fact, wanted, told, spaces == {wanted})
@@ -178,7 +178,7 @@ class _Check:
             self._energy(age, ids, expected.grids[age])
 
     def _energy(self, age: str, ids: list[int], expected: Grid) -> None:
-        """Compare the first grid there is of some section data sets; single ones may have none."""
+        """Compare the first available grid of some section data sets; some may have none."""
         fact = f"energy grid at {age}: dimensions"
         with self._about(fact, expected.dims):
             last: Exception | None = None
@@ -193,7 +193,7 @@ class _Check:
                 self._equal(fact, expected.dims, volume.dims)
                 self._equal("energy grid: has data", True, has_data)
                 return
-            raise last or NotFoundError("none to ask for")
+            raise last or NotFoundError("no section data set to request")
 
     def _ask(self, query: tuple[str, str]) -> tuple[list[dict], int]:
         address = queries.page_url(self._url, query, 0, _ROWS)
@@ -202,7 +202,7 @@ class _Check:
 
     @contextmanager
     def _about(self, fact: str, wanted: object) -> Iterator[None]:
-        """Make of an answer that cannot be read a finding that does not agree."""
+        """Turn an answer that cannot be read into a finding that does not agree."""
         try:
             yield
         except _ERRORS as error:

@@ -1,9 +1,10 @@
-"""Collect all rows of a query from its pages, and notice when the pages do not fit together.
+"""Collect all rows of a query from its pages, and detect pages that do not fit together.
 
-A page is cut from the rows of a database, of which joins may make more than there are objects in
-the answer: an object can come twice, within a page and across a border. So numbers alone do not
-tell a repeated or shifted page from a join. Where the objects are as many as the rows announced,
-the listing is complete; elsewhere it counts once two passes with different borders agree.
+A page is a range of database rows, and joins can produce more rows than there are objects in the
+answer: an object can occur twice, within a page or across a page border. Therefore counts alone do
+not distinguish a repeated or shifted page from a join. If there are as many objects as announced
+rows, the listing is complete; otherwise it is accepted once two passes with different page borders
+agree.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from dataclasses import dataclass, field
 from sparsekm.atlas.envelope import EnvelopeError, open_envelope, require_id
 from sparsekm.network.errors import UnavailableError
 
-# Page lengths of successive passes; no two have borders in common before their product.
+# Relative page lengths of successive passes, chosen so that their borders rarely coincide.
 _STRETCHES = (1.0, 1.37, 0.81, 1.63)
 
 
@@ -26,10 +27,10 @@ class PagingError(EnvelopeError):
 def collect_rows(
     ask: Callable[[int, int], dict], *, num_rows: int = 1000, source: str = "listing"
 ) -> list[dict]:
-    """Collect the rows of all pages, the first one for each id, in ascending order of id.
+    """Collect the rows of all pages, the first for each id, in ascending order of id.
 
-    ``ask(start_row, num_rows)`` returns the envelope of a page. Passes over the pages that keep
-    contradicting each other end in `UnavailableError`.
+    ``ask(start_row, num_rows)`` returns the envelope of a page. If no two passes over the pages
+    agree, raise `UnavailableError`.
     """
     seen: list[Hashable] = []
     reason = ""
@@ -44,13 +45,13 @@ def collect_rows(
         seen.append(found.signature)
         reason = f"{source}: {len(found.rows)} different ids of total_rows={found.total}."
     raise UnavailableError(
-        f"{source}: {len(_STRETCHES)} passes over the pages should agree, no two do ({reason})"
+        f"{source}: no two of {len(_STRETCHES)} passes over the pages agree ({reason})"
     )
 
 
 @dataclass
 class _Pass:
-    """What one pass over all pages brought: rows by id, and how often each id came."""
+    """The result of one pass over all pages: rows by id, and how often each id occurred."""
 
     rows: dict[int, dict] = field(default_factory=dict)
     times: Counter = field(default_factory=Counter)
@@ -59,10 +60,10 @@ class _Pass:
 
     @property
     def signature(self) -> Hashable:
-        """What two passes with different borders have in common.
+        """What must agree between two passes with different borders.
 
-        Rows that joins repeat come equally often wherever the borders are, unless the server makes
-        them one object within a page: then only the ids can be compared.
+        Rows repeated by joins occur equally often wherever the borders are, unless the server
+        merges them into one object within a page; then only the ids can be compared.
         """
         return frozenset(self.times if self.collapsed else self.times.items())
 

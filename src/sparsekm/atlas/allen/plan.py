@@ -1,4 +1,4 @@
-"""What a download would take: grids and bytes, told without fetching a grid."""
+"""The plan of a download: numbers of grids and bytes, without downloading a grid."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from sparsekm.atlas.sources import AtlasSource
 from sparsekm.atlas.vocabulary import ENERGY_DTYPE, get_age
 
 PACKED_SHARE = 0.2
-"""Bytes of a packed grid per byte of its array, as in the servers' own files."""
+"""Compressed bytes of a grid per byte of its array, as in the servers' files."""
 _GIGABYTE = 1e9
 
 
 def plan_retrieval(
     source: AtlasSource, ages: Collection[str], *, plane: str = "sagittal"
 ) -> pd.DataFrame:
-    """Tabulate how many grids of each age there are, and are still to be fetched.
+    """Tabulate how many grids each age has, and how many are still to be downloaded.
 
-    Listings and annotations are asked for, unless the cache has them; no grid is. A source that
-    cannot tell by ``cached_energy_bytes`` what it need not fetch fetches nothing over a network.
+    Listings and annotations are downloaded unless the cache has them; grids are not. A source
+    without ``cached_energy_bytes`` downloads nothing over a network.
 
     Each age has a row: age, n_grids, n_cached, cached_bytes, n_to_fetch, bytes_to_fetch. The last
-    is an estimate, from the mean of the cached grids of the age, else from the size of its
+    is estimated from the mean of the cached grids of the age or, without any, from the size of its
     annotation and `PACKED_SHARE`.
     """
     return pd.DataFrame([_plan_age(source, age, plane) for age in ages])
 
 
 def describe_plan(plan: pd.DataFrame) -> str:
-    """Write a plan for people: a line for each age, and one for all of them."""
+    """Format a plan: one line for each age, and one for the total."""
     total = plan.drop(columns="age").sum()
     lines = [_describe_row(row["age"], row) for _, row in plan.iterrows()]
     return "\n".join([*lines, _describe_row("all", total)])

@@ -1,7 +1,7 @@
-"""Addresses on the servers: queries in their own language (RMA), trees, grids and annotations.
+"""Addresses on the servers: queries in their query language (RMA), trees, grids and annotations.
 
-Queries ask for as little as can be: a product and an age. Failed experiments, other planes and
-treatments are sorted out here, where they are counted.
+Queries are simple and name only a product and an age. Failed experiments, other planes and other
+treatments are filtered after the download, where they are counted.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _INCLUDED = "genes,probes(gene),plane_of_section,reference_space,treatments,spec
 
 
 def quote_value(value: str) -> str:
-    """Quote a value of a query; the language cannot quote all."""
+    """Quote a value of a query; the language cannot quote every character."""
     for character in value:
         if character in _FORBIDDEN or character.isspace():
             raise ValueError(f"value={value!r} should not hold {character!r}.")
@@ -26,7 +26,7 @@ def quote_value(value: str) -> str:
 
 
 def section_data_sets_of(age: str) -> tuple[str, str]:
-    """Give stages and order of the query for all section data sets of an age."""
+    """Return the query for all section data sets of an age, as stages and order."""
     name = quote_value(get_age(age).name)
     stages = (
         f"model::SectionDataSet,rma::criteria,products[abbreviation$eq{quote_value(PRODUCT)}],"
@@ -36,7 +36,7 @@ def section_data_sets_of(age: str) -> tuple[str, str]:
 
 
 def genes_of_the_atlas() -> tuple[str, str]:
-    """Give stages and order of the query for all genes of the atlas."""
+    """Return the query for all genes of the atlas, as stages and order."""
     return (
         f"model::Gene,rma::criteria,products[abbreviation$eq{quote_value(PRODUCT)}]",
         "genes.id",
@@ -44,14 +44,15 @@ def genes_of_the_atlas() -> tuple[str, str]:
 
 
 def products_of_the_atlas() -> tuple[str, str]:
-    """Give stages and order of the query for the atlas itself."""
+    """Return the query for the atlas itself, as stages and order."""
     return f"model::Product,rma::criteria,[abbreviation$eq{quote_value(PRODUCT)}]", "products.id"
 
 
 def page_url(base: str, query: tuple[str, str], start_row: int, num_rows: int) -> str:
-    """Give the address of one page of a query's rows on the server `base`.
+    """Return the address of one page of a query's rows on the server `base`.
 
-    A query is its stages and the column to order by; without an order, pages would mean nothing.
+    A query consists of its stages and the column to order by, without which pages would be
+    undefined.
     """
     stages, order = query
     page = f"[start_row$eq{start_row}][num_rows$eq{num_rows}]"
@@ -60,15 +61,15 @@ def page_url(base: str, query: tuple[str, str], start_row: int, num_rows: int) -
 
 
 def ontology_url(base: str) -> str:
-    """Give the address of the structure tree."""
+    """Return the address of the structure tree."""
     return f"{base}/api/v2/structure_graph_download/{STRUCTURE_GRAPH_ID}.json"
 
 
 def energy_url(base: str, section_data_set_id: int) -> str:
-    """Give the address of the energy grid of a section data set."""
+    """Return the address of the energy grid of a section data set."""
     return f"{base}/grid_data/download/{section_data_set_id}?include=energy"
 
 
 def annotation_url(base: str, age: str) -> str:
-    """Give the address of the grid annotation of an age."""
+    """Return the address of the grid annotation of an age."""
     return f"{base}/{_ANNOTATIONS}/{get_age(age).annotation_file}"

@@ -1,7 +1,7 @@
-"""The servers of the Allen Institute as a source of the atlas' files.
+"""The servers of the Allen Institute as a source of the atlas's files.
 
-Whatever is fetched stays in a cache, so that a second run asks for nothing. The data are the Allen
-Institute's [1]_, free for research with citation.
+All downloads are kept in a cache, so that a second run downloads nothing. The data belong to the
+Allen Institute [1]_ and are free for research with citation.
 
 References
 ----------
@@ -24,7 +24,7 @@ from sparsekm.atlas.vocabulary import get_age
 from sparsekm.network.cache import BodyCache
 from sparsekm.network.errors import NotFoundError, UnavailableError
 from sparsekm.network.gate import RequestGate
-from sparsekm.network.retry import Patience
+from sparsekm.network.retry import RetryPolicy
 from sparsekm.network.transport import Transport
 
 URL = "https://api.brain-map.org"
@@ -32,30 +32,24 @@ DOWNLOAD_URL = "https://download.alleninstitute.org"
 
 
 class AllenSource:
-    """Gives the files of the atlas from its servers or from the cache; see `AtlasSource`.
+    """Provides the files of the atlas from its servers or from the cache; see `AtlasSource`.
 
-    May be used from `at_once` threads.
+    It can be used from `at_once` threads.
 
     Parameters
     ----------
     url, download_url : str
-        Addresses of the server for queries and grids, and of the one for annotations.
+        Addresses of the server for queries and grids, and of the server for annotations.
     cache : path
-        Folder for what was fetched; processes that share it share the limits too.
+        Folder for downloads; processes that share it also share the limits.
     contact : str
-        An address that the servers' operators can write to; it goes into the User-Agent.
+        An address at which the servers' operators can reach you; it goes into the User-Agent.
     tries : int
-        How often a body is asked for before it counts as unavailable.
+        Attempts per file.
     page_rows : int
-        Rows to ask for at a time.
+        Rows of a listing per request.
     **timeouts : float
         ``connect_timeout``, ``read_timeout``, ``total_timeout`` in seconds; see `Transport`.
-
-    Attributes
-    ----------
-    simulated : bool
-        False.
-    at_once : int
     """
 
     simulated = False
@@ -88,7 +82,7 @@ class AllenSource:
             sleep=sleep,
         )
         transport = Transport(gate, contact, **timeouts)
-        self._client = Client(transport, Patience(tries=tries, sleep=sleep))
+        self._client = Client(transport, RetryPolicy(tries=tries, sleep=sleep))
 
     def ontology(self) -> bytes:
         """Return the structure tree."""
@@ -116,18 +110,18 @@ class AllenSource:
         return self._cached(
             _energy_name(age, section_data_set_id),
             url,
-            # Retrieval judges, and records what is wrong with a grid.
+            # The retrieval checks the grid, and records what is wrong with it.
             lambda: self._client.fetch_archive(url, read_energy, judge=False),
             may_be_missing=True,
         )
 
     def cached_energy_bytes(self, age: str, section_data_set_id: int) -> int | None:
-        """Tell the size of an energy zip that need not be fetched: 0 if the servers have none."""
+        """Return the size of an energy zip that is in the cache, 0 if the servers have none."""
         url = queries.energy_url(self._url, section_data_set_id)
         return self._cache.known_bytes(_energy_name(age, section_data_set_id), url)
 
     def describe_url(self, role: str, age: str, section_data_set_id: int | None = None) -> str:
-        """Name the address of a file; for a listing, of its first page."""
+        """Return the address of a file; for a listing, of its first page."""
         if role == "energy":
             return queries.energy_url(self._url, section_data_set_id)
         if role == "annotation":
@@ -159,7 +153,7 @@ class AllenSource:
         def fetch() -> bytes:
             rows = collect_rows(ask, num_rows=self._page_rows, source=what)
             if not rows:
-                # Not to be kept: nothing is what servers find when they do not understand.
+                # Not cached: servers also return nothing if they misunderstand the query.
                 raise UnavailableError(f"{what}: n_rows=0 should be >= 1.")
             n_rows = {"num_rows": len(rows), "total_rows": len(rows)}
             envelope = {"success": True, "id": 0, "start_row": 0, **n_rows, "msg": rows}

@@ -1,1 +1,1 @@
-"""The phantom atlas: a simulated developing brain, written in the files the atlas' servers send."""
+"""The phantom atlas: a simulated developing brain in the file formats of the real servers."""

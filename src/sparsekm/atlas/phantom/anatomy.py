@@ -1,8 +1,8 @@
-"""Where the phantom's regions lie: a hand-drawn brain at two ages, blended for those between.
+"""The regions of the phantom: a hand-drawn brain at two ages, interpolated between them.
 
 Coordinates are in grid steps of the finest drawing: x runs from anterior to posterior, y from
-dorsal to ventral, z from the lateral side (negative) to the midline (0). The drawing is an
-imitation of a mouse brain in side view, not a measurement of one.
+dorsal to ventral, z from the lateral side (negative) to the midline (0). The drawing imitates a
+mouse brain in side view and is not based on measurements.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ CORD = (
     ((57, 59, 0), (55, 65, 0), (49, 69, 0), (41, 70, 0), (32, 69, 0), (24, 65, 0), (18, 59, 0)),
     ((68, 30, 0), (72, 31.5, 0), (76, 34, 0), (79, 39, 0), (81, 46, 0), (82, 60, 0)),
 )
-"""The spinal cord's axis (embryonic, adult), beginning inside the caudal medulla."""
+"""The axis of the spinal cord (embryonic, adult), starting inside the caudal medulla."""
 
 
 @dataclass(frozen=True)

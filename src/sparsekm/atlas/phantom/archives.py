@@ -1,4 +1,4 @@
-"""Write volumes as the servers do: a zip with an .mhd header and a .raw array."""
+"""Writing volumes in the servers' format: a zip with an .mhd header and a .raw array."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _DATE = (2012, 1, 1, 0, 0, 0)
 def pack_energy(
     volume: np.ndarray, spacing: float, section_id: int, *, has_grid: bool = True
 ) -> bytes:
-    """Pack an energy grid (nz, ny, nx), its spacing in micrometres, into a zip.
+    """Pack an energy grid (nz, ny, nx), with spacing in micrometres, into a zip.
 
-    By its id, members lie in a folder or not, with or without data_set.xml. Without a grid, header
-    and array are left out.
+    Depending on the id, members are in a folder or not, with or without data_set.xml. If `has_grid`
+    is false, header and array are left out.
     """
     folder = f"{section_id}/" if section_id % 3 == 0 else ""
     members: dict[str, bytes] = {}

@@ -1,8 +1,8 @@
-"""Draw the phantom's expression energies.
+"""Simulation of the phantom's expression energies.
 
 With u = baseline + planted signal + tissue-wide pattern + noise, the energy is
-max(0, exp(u) - 0.12), at most 50: non-negative, skewed, a few per cent exact zeros, as in measured
-grids. Signals spill over region borders, as in sections of finite thickness.
+max(0, exp(u) - 0.12), at most 50: non-negative, skewed, with a few per cent exact zeros, as in
+measured grids. Signals spill over region borders, as in sections of finite thickness.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ EDGE_PLANES = 1
 
 @dataclass(frozen=True)
 class Canvas:
-    """What all genes of an age share.
+    """Quantities shared by all genes of an age.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class Canvas:
     patterns : ndarray of shape (n_modules, n_voxels)
         Standardised patterns of the modules.
     common : ndarray of shape (n_voxels,)
-        Pattern that all genes share a little of.
+        Pattern that contributes slightly to all genes.
     edge_missing : float
         Probability that the outermost plane is missing.
     """
@@ -77,10 +77,10 @@ def prepare_canvas(
 
 
 def draw_energy(canvas: Canvas, section: PlantedSection, seed: int) -> np.ndarray:
-    """Draw the energy grid of one section data set, float32 of shape (nz, ny, nx).
+    """Simulate the energy grid of a section data set, float32 of shape (nz, ny, nx).
 
-    It is -1 outside the labelled voxels and on missing planes. `seed` is the phantom's; what is
-    planted depends on gene and age, noise and missing planes also on the section data set.
+    It is -1 outside the labelled voxels and on missing planes. `seed` is that of the phantom. The
+    planted signal depends on gene and age, noise and missing planes also on the section data set.
     """
     position = list(AGES).index(canvas.age)
     rng = np.random.default_rng(np.random.SeedSequence([seed, 106, position, section.id]))
@@ -89,7 +89,7 @@ def draw_energy(canvas: Canvas, section: PlantedSection, seed: int) -> np.ndarra
         energy = np.full(len(geometry.index), CONSTANT_ENERGY)
     else:
         level = _draw_level(canvas, section.gene, seed, rng)
-        # Four decimals, so that the last bit of a machine's exp() does not reach the file.
+        # Rounded to four decimals, so that the file does not depend on the last bit of exp().
         energy = np.round(np.clip(np.exp(level) - ZERO_BELOW, 0, LARGEST), 4)
     z = geometry.coordinates[:, 2]
     energy[np.isin(z, _missing_planes(canvas, section.gene, rng))] = NO_DATA
@@ -156,7 +156,7 @@ def _blur_regions(geometry: Geometry) -> dict[str, np.ndarray]:
 
 
 def _draw_pattern(position: np.ndarray, seed: list[int]) -> np.ndarray:
-    """Draw a patchy pattern: waves of random directions, of about two cycles over the brain."""
+    """Simulate a patchy pattern: waves in random directions, with about two cycles per brain."""
     rng = np.random.default_rng(np.random.SeedSequence(seed))
     pattern = np.zeros(len(position))
     for _ in range(4):

@@ -1,4 +1,4 @@
-"""The phantom's genes: what each is planted to show, and in which regions and ages.
+"""The phantom's genes: the signal planted in each, and its regions and ages.
 
 Symbols, names and ids are visibly invented. Kinds of genes:
 
@@ -6,8 +6,8 @@ Symbols, names and ids are visibly invented. Kinds of genes:
 * ``gradient``: rises along one direction of the brain;
 * ``module``: follows a pattern shared with others of its module, unrelated to regions;
 * ``housekeeping``: high everywhere; ``noise``: nothing but noise;
-* ``constant``, ``mostly_missing``, ``absent_at_one_age``, ``failed_only``, ``coronal_only``: what
-  the readers and quality control are there for.
+* ``constant``, ``mostly_missing``, ``absent_at_one_age``, ``failed_only``, ``coronal_only``: cases
+  for the readers and quality control.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ RELEVANT_FROM = 0.2
 
 @dataclass(frozen=True)
 class PlantedGene:
-    """One invented gene and what is planted in it.
+    """An invented gene and its planted signal.
 
     Attributes
     ----------
@@ -68,7 +68,7 @@ class PlantedGene:
     has_probe: bool = True
 
     def strength(self, age: str) -> float:
-        """Strength of what is planted, 0 to 1."""
+        """Strength of the planted signal, 0 to 1."""
         return PROFILES[self.profile][list(AGES).index(age)]
 
     def regions_at(self, age: str) -> tuple[str, ...]:
@@ -85,7 +85,7 @@ class PlantedGene:
 
 
 def plant_genes(numbers: GeneNumbers, seed: int) -> list[PlantedGene]:
-    """Draw the catalogue, in an order that tells nothing about the kinds."""
+    """Simulate the catalogue of genes, in an order independent of their kinds."""
     rng = np.random.default_rng(np.random.SeedSequence([seed, 101]))
     counts = {
         kind: getattr(numbers, kind)
@@ -133,7 +133,7 @@ def _plant_gene(
 
 
 def _draw_run(rank: int, rng: np.random.Generator) -> tuple[str, ...]:
-    """Draw a run of neighbours along the neuraxis; every region gets its turn at the centre."""
+    """Draw a run of neighbours along the neuraxis; each region in turn is part of it."""
     length = int(rng.choice(_RUN_LENGTHS))
     start = rank % len(REGIONS) - int(rng.integers(length))
     start = min(max(start, 0), len(REGIONS) - length)
@@ -141,7 +141,7 @@ def _draw_run(rank: int, rng: np.random.Generator) -> tuple[str, ...]:
 
 
 def tabulate_truth(age: str, genes: list[PlantedGene], present: set[str]) -> pd.DataFrame:
-    """Tabulate what is planted at an age whose regions are `present`.
+    """Tabulate the planted truth at an age whose regions are `present`.
 
     The columns are gene_id, symbol, kind, relevant (region differences are planted), regions
     (joined by ``;``), strength (0 to 1), profile, module (empty or a number), and the direction of

@@ -1,8 +1,8 @@
-"""Label the voxels of a grid: a half brain with its regions, ventricles, tracts and cord.
+"""Labelling the voxels of a grid: a half brain with regions, ventricles, tracts and spinal cord.
 
-All counts are exact. The solid is the wanted number of voxels lying deepest in the union of the
-drawing's lobes; the partition gives each region its size; the voxels of each region that lie
-deepest become ventricle.
+All counts are exact. The solid consists of the required number of voxels deepest inside the union
+of the lobes; the partition gives each region its size; the deepest voxels of each region become
+ventricle.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Geometry:
 
 
 def build_geometry(age: str, plan: PhantomAge) -> Geometry:
-    """Lay out one age of the phantom, by its name as mature, and with the counts of the plan."""
+    """Build one age of the phantom, with the maturity of its name and the counts of the plan."""
     brain = [acronym for acronym in SEEDS if acronym in plan.region_voxels]
     extra = _extra_voxels(plan, brain)
     sizes = np.array([plan.region_voxels[a] + plan.lumen_voxels[a] + extra[a] for a in brain])
@@ -72,13 +72,13 @@ def build_geometry(age: str, plan: PhantomAge) -> Geometry:
 
 
 def _extra_voxels(plan: PhantomAge, brain: list[str]) -> dict[str, int]:
-    """Tract and unassigned voxels, all taken from the largest region."""
+    """Return the tract and unassigned voxels, all taken from the largest region."""
     largest = max(brain, key=lambda a: plan.region_voxels[a])
     return {a: plan.tract_voxels + plan.unassigned_voxels if a == largest else 0 for a in brain}
 
 
 def _place_grid(age: str, plan: PhantomAge, n_brain: int) -> np.ndarray:
-    """Coordinates of every grid voxel in the units of the drawing, midline at z = 0."""
+    """Return the coordinates of every grid voxel in the units of the drawing, midline at z = 0."""
     layout = draw_layout(MATURITY[age])
     low = (layout.centres - layout.radii).min(axis=0)
     high = (layout.centres + layout.radii).max(axis=0)
@@ -91,7 +91,7 @@ def _place_grid(age: str, plan: PhantomAge, n_brain: int) -> np.ndarray:
     z, y, x = np.meshgrid(np.arange(nz), np.arange(ny), np.arange(nx), indexing="ij")
     grid = np.stack([x, y, z], axis=-1).reshape(-1, 3) * unit
     margin = np.array([nx, ny]) * unit - (high - low)[:2]
-    # Later stages fill their grid; the early grids hold a whole embryo below the brain.
+    # Later stages fill their grid; the early grids contain a whole embryo below the brain.
     share = np.array([0.5, 0.5 if ny < nx else 0.12])
     grid[:, :2] += low[:2] - margin * share
     grid[:, 2] -= (nz // 2) * unit
@@ -99,7 +99,7 @@ def _place_grid(age: str, plan: PhantomAge, n_brain: int) -> np.ndarray:
 
 
 def _lobe_distance(points: np.ndarray, layout: Layout, smooth: float = 0.06) -> np.ndarray:
-    """Measure distance in lobe radii, softly to the nearest lobe: about 1 on the surface."""
+    """Return a smooth minimum of the distances to the lobes, in radii: about 1 on the surface."""
     nearest = np.full(len(points), np.inf)
     distances = []
     for centre, radii in zip(layout.centres, layout.radii, strict=True):
@@ -111,7 +111,7 @@ def _lobe_distance(points: np.ndarray, layout: Layout, smooth: float = 0.06) -> 
 
 
 def _deepest(score: np.ndarray, allowed: np.ndarray, count: int) -> np.ndarray:
-    """Pick the `count` allowed entries of smallest score; their indices, ascending."""
+    """Return the indices of the `count` allowed entries with the smallest scores, ascending."""
     candidates = np.flatnonzero(allowed)
     if count > len(candidates):
         raise ValueError(f"n_voxels={count} should be <= n_candidates={len(candidates)}.")
@@ -130,7 +130,7 @@ def _seed_costs(points: np.ndarray, layout: Layout, n_regions: int) -> np.ndarra
 def _grow_cord(
     points: np.ndarray, layout: Layout, plan: PhantomAge, inside: np.ndarray, region: np.ndarray
 ) -> None:
-    """Add the spinal cord: a tube behind the brain, cut off where its voxels are used up."""
+    """Add the spinal cord: a tube behind the brain, cut off when its voxels are used up."""
     wanted = plan.region_voxels.get("SpC", 0) + plan.lumen_voxels.get("SpC", 0)
     if not wanted:
         return
@@ -146,7 +146,7 @@ def _grow_cord(
 
 
 def _follow_axis(points: np.ndarray, axis: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Distance of each point to a polyline, and how far along it the nearest point lies."""
+    """Return the distance of each point to a polyline, and the position of the nearest point."""
     radius = np.full(len(points), np.inf)
     along = np.zeros(len(points))
     passed = 0.0
@@ -187,7 +187,7 @@ def _collect(plan: PhantomAge, extra: dict[str, int], region: np.ndarray) -> Geo
 
 
 def _surface_depth(solid: np.ndarray) -> np.ndarray:
-    """Distance to the nearest voxel outside, the missing half mirrored so that it is no surface."""
+    """Return the distance to the nearest voxel outside, with the missing half mirrored."""
     last = np.flatnonzero(solid.any(axis=(1, 2)))[-1]
     half = solid[: last + 1]
     whole = np.pad(np.concatenate([half, half[::-1]]), 1)

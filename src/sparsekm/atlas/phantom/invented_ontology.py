@@ -1,16 +1,16 @@
 """An invented ontology of the phantom's genes, in the formats of the real ones (OBO and GAF).
 
-What is planted follows from the kind of each gene, so that over-representation has a right answer:
+The terms follow from the kind of each gene, so that the correct over-representation is known:
 
-* *pattern of regions* and its parts: most markers carry them, few other genes do. A method that
+* *pattern of regions* and its parts: most markers have them, few other genes do. A method that
   keeps markers finds them over-represented among the kept genes.
-* *needed everywhere*: nearly all genes that are even, whose planted level is the same in all
-  regions to a tenth of their noise. They mark no region, however high they are: a method that keeps
+* *needed everywhere*: nearly all even genes, whose planted level differs between regions by less
+  than a tenth of their noise. They mark no region, however high they are: a method that keeps
   markers finds them over-represented among the dropped genes. Housekeeping genes that follow the
-  pattern of the whole tissue are not even, and rightly kept by a method that has room for them.
-* *control*: drawn without regard to kind. Nothing should be found.
+  pattern of the whole tissue are not even, and a method may rightly keep them.
+* *control*: assigned at random. Nothing should be found.
 
-Annotations come with what real ones come with: other ids of a term, an obsolete term, NOT, and ND.
+As in real annotations, there are alternative ids of a term, an obsolete term, NOT, and ND.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _OTHER_ID, _OBSOLETE_ID = 90, 91
 _KINDS_WITHOUT_PLACE = ("housekeeping", "noise")
 _LARGEST_UNEVENNESS = 0.1
 
-# Share of the genes of a kind that carry what is planted.
+# Share of the genes of a kind that have the term.
 _MARKERS_IN_PATTERN = 0.8
 _OTHERS_IN_PATTERN = 0.04
 _EVEN_NEEDED = 0.95
@@ -95,7 +95,7 @@ def annotation_text(genes: list[PlantedGene], seed: int) -> str:
 
 
 def is_even(gene: PlantedGene, seed: int) -> bool:
-    """Say whether the planted level of a gene is the same in all regions, but for its noise."""
+    """Tell whether the planted level of a gene is the same in all regions, except for noise."""
     return (
         gene.kind in _KINDS_WITHOUT_PLACE
         and draw_planted_level(gene, seed).unevenness <= _LARGEST_UNEVENNESS
@@ -105,7 +105,7 @@ def is_even(gene: PlantedGene, seed: int) -> bool:
 def _annotate(
     gene: PlantedGene, rng: np.random.Generator, *, even: bool
 ) -> Iterator[tuple[int, str, str]]:
-    """Yield term, relation and evidence; draws do not depend on what came of earlier ones."""
+    """Yield term, relation and evidence; draws do not depend on the outcome of earlier ones."""
     pattern, needed, part, oddity = rng.random(4)
     controls = rng.random(N_CONTROLS)
     if pattern < (_MARKERS_IN_PATTERN if gene.kind == "marker" else _OTHERS_IN_PATTERN):

@@ -1,7 +1,7 @@
-"""What is planted in a gene beside its regions: its baseline, share of the common pattern, noise.
+"""The level of a gene apart from its regions: baseline, share of the common pattern, noise.
 
-All genes share a little of one tissue-wide pattern, each its own amount. That makes most of them
-differ a little between regions, also those in which no region is planted.
+A tissue-wide pattern contributes slightly to all genes, to each by its own amount. Therefore most
+genes differ slightly between regions, even those without a planted region.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ _HOUSEKEEPING_NOISE = 0.4 * NOISE
 
 @dataclass(frozen=True)
 class PlantedLevel:
-    """What a gene's level is made of, the same at every age.
+    """The components of a gene's level, the same at every age.
 
     Attributes
     ----------
     factor : float
-        Multiplies what is planted by the gene's kind.
+        Factor of the planted signal of the gene's kind.
     common : float
-        Amount of the tissue-wide pattern, which has standard deviation 1.
+        Coefficient of the tissue-wide pattern, which has standard deviation 1.
     noise : float
         Standard deviation of the noise.
     """
@@ -44,7 +44,7 @@ class PlantedLevel:
 
 
 def draw_planted_level(gene: PlantedGene, seed: int) -> PlantedLevel:
-    """Draw what a gene's level is made of; it depends on the phantom's seed and the gene alone."""
+    """Draw the components of a gene's level, which depend only on the seed and the gene."""
     rng = np.random.default_rng(np.random.SeedSequence([seed, 105, gene.number]))
     is_housekeeping = gene.kind == "housekeeping"
     return PlantedLevel(

@@ -10,14 +10,14 @@ from sparsekm.atlas.vocabulary import AGES, ORGANISM_ID, PLANES, TREATMENT, Age
 
 
 def listing_document(age: str, sections: list[PlantedSection]) -> bytes:
-    """Write the listing of an age as the servers do, with one row sent twice as joins do."""
+    """Write the listing of an age in the servers' format, with one row repeated as by a join."""
     rows = [_listing_row(AGES[age], section) for section in sections]
     rows.append(rows[len(rows) // 2])
     return _wrap(rows)
 
 
 def genes_document(genes: list[PlantedGene]) -> bytes:
-    """Write the table of genes as the servers do."""
+    """Write the table of genes in the servers' format."""
     return _wrap(
         [
             {

@@ -1,9 +1,9 @@
-"""Cut a solid into regions of exactly the wanted sizes.
+"""Partition of a solid into regions of exactly given sizes.
 
-Voxels go to the region with the smallest squared distance minus a bonus, a power diagram; the
-bonuses are what makes the sizes come out right (semi-discrete optimal transport [1]_). A last
-step moves single voxels along the cheapest chains of neighbouring regions, since bonuses alone
-need not meet whole numbers.
+Each voxel is assigned to the region with the smallest squared distance minus a bonus (a power
+diagram); the bonuses are chosen to give the required sizes (semi-discrete optimal transport [1]_).
+Since bonuses alone need not give integer sizes, a last step moves single voxels along the cheapest
+chains of regions.
 
 References
 ----------
@@ -20,25 +20,24 @@ from sparsekm.runtime.one_blas_thread import one_blas_thread
 
 
 def assign_with_sizes(costs: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    """Assign every voxel to one region so that each region gets exactly its size.
+    """Assign every voxel to a region so that each region gets exactly its size.
 
     `costs`, of shape (n_voxels, n_regions), are squared distances in any unit; `sizes` are numbers
-    of voxels whose sum is n_voxels. The result are the numbers of the regions, of shape
-    (n_voxels,).
+    of voxels whose sum is n_voxels. Returns the region of each voxel, of shape (n_voxels,).
     """
     costs = np.asarray(costs, dtype=float)
     sizes = np.asarray(sizes, dtype=np.int64)
     if sizes.sum() != len(costs):
         raise ValueError(f"sizes.sum()={sizes.sum()} should equal n_voxels={len(costs)}.")
     labels = np.argmin(costs - _balance(costs, sizes), axis=1)
-    return _settle(costs, sizes, labels)
+    return _correct_sizes(costs, sizes, labels)
 
 
 def _balance(costs: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    """Find the bonuses that balance a softened partition, hardening it step by step.
+    """Find the bonuses that balance a soft partition, while lowering its temperature.
 
-    With temperature t, voxel v belongs to region r by the share softmax_r((b_r - c_vr) / t). The
-    shares sum to the sizes where a convex function of b is least; damped Newton steps find it.
+    At temperature t, voxel v belongs to region r with share softmax_r((b_r - c_vr) / t). The shares
+    sum to the sizes at the minimum of a convex function of b, found by damped Newton steps.
     """
     bonus = np.zeros(costs.shape[1])
     scale = np.median(costs.min(axis=1)) + 1e-9
@@ -75,7 +74,7 @@ def _descend(
     temperature: float,
     value: float,
 ) -> tuple[np.ndarray, float, np.ndarray]:
-    """Take the longest halving of a step that lowers the convex function."""
+    """Halve a step until it does not increase the convex function."""
     for halving in range(30):
         trial = bonus + step * 0.5**halving
         trial_value, share = _soften(costs, sizes, trial, temperature)
@@ -84,8 +83,8 @@ def _descend(
     return bonus, value, _soften(costs, sizes, bonus, temperature)[1]
 
 
-def _settle(costs: np.ndarray, sizes: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Push single voxels from too large to too small regions, cheapest chain first."""
+def _correct_sizes(costs: np.ndarray, sizes: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Move single voxels from too large to too small regions, cheapest chain first."""
     n_regions = len(sizes)
     price = np.full((n_regions, n_regions), np.inf)
     mover = np.zeros((n_regions, n_regions), dtype=np.int64)
@@ -108,7 +107,7 @@ def _settle(costs: np.ndarray, sizes: np.ndarray, labels: np.ndarray) -> np.ndar
 def _price_moves(
     costs: np.ndarray, labels: np.ndarray, region: int, price: np.ndarray, mover: np.ndarray
 ) -> None:
-    """Note for each other region the voxel that moves there most cheaply, and its cost."""
+    """Record for each other region the voxel that moves there most cheaply, and its cost."""
     members = np.flatnonzero(labels == region)
     price[region] = np.inf
     if len(members):
@@ -120,7 +119,7 @@ def _price_moves(
 
 
 def _cheapest_chain(price: np.ndarray, excess: np.ndarray) -> tuple[int, int, np.ndarray]:
-    """Bellman-Ford from the most overfull region to the cheapest one short of voxels."""
+    """Find the cheapest chain from the largest excess to a shortage of voxels (Bellman-Ford)."""
     n_regions = len(excess)
     source = int(np.argmax(excess))
     distance = np.full(n_regions, np.inf)
@@ -129,7 +128,7 @@ def _cheapest_chain(price: np.ndarray, excess: np.ndarray) -> tuple[int, int, np
     for _ in range(n_regions - 1):
         through = distance[:, None] + price
         best = np.argmin(through, axis=0)
-        # A hair of slack keeps rounding from tying regions into a loop of no cost.
+        # The tolerance prevents loops of zero cost that are due to rounding.
         better = through[best, np.arange(n_regions)] < distance - 1e-9
         better[source] = False
         if not better.any():

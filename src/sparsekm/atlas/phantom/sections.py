@@ -22,7 +22,7 @@ class PlantedSection:
     qc_date : str
         ISO 8601.
     has_grid : bool
-        False: its archive is sound but holds no energy.
+        If false, its archive is intact but contains no energy.
     """
 
     id: int
@@ -35,10 +35,10 @@ class PlantedSection:
 
 
 def plant_sections(age: str, genes: list[PlantedGene], seed: int) -> list[PlantedSection]:
-    """Draw the section data sets of an age, in ascending order of id.
+    """Simulate the section data sets of an age, in ascending order of id.
 
-    Most genes have one; others two of which one, none or both are delegates, or an additional
-    failed or coronal one. One delegate has no grid, so that its replicate must step in.
+    Most genes have one; some have two, of which one, none or both are delegates, or an additional
+    failed or coronal one. One delegate has no grid, so that its replicate must be used.
     """
     position = list(AGES).index(age)
     rng = np.random.default_rng(np.random.SeedSequence([seed, 102, position]))
@@ -62,7 +62,7 @@ def plant_sections(age: str, genes: list[PlantedGene], seed: int) -> list[Plante
 
 
 def _is_replicated(rows: list[dict]) -> bool:
-    """Whether a usable replicate stands beside the delegate."""
+    """Tell whether there is a usable replicate besides the delegate."""
     sound = [not row["failed"] and row["plane"] == "sagittal" for row in rows]
     return all(sound) and [row["delegate"] for row in rows] == [True, False]
 

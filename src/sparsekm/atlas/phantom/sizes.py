@@ -1,6 +1,6 @@
-"""How large the phantom is: grids, spacings, voxels per region and numbers of genes.
+"""The sizes of the phantom: grids, spacings, voxels per region and numbers of genes.
 
-Snakemake asks for these where it plans the jobs, perhaps without NumPy.
+Snakemake uses this module to plan jobs, possibly in an environment without NumPy.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ GRIDS = {
     "P14": ((68, 40, 50), 200),
     "P28": ((73, 41, 53), 200),
 }
-"""Dimensions (x, y, z) and spacing in micrometres of the atlas' own grids."""
+"""Dimensions (x, y, z) and spacing in micrometres of the grids of the atlas."""
 
-# Brain regions: voxels per region of the atlas' own annotation. Spinal cord (last column): the
-# atlas' count at E11.5, none at P14, elsewhere a stand-in of plausible size.
+# Brain regions: voxels per region in the annotation of the atlas. Spinal cord (last column): the
+# count of the atlas at E11.5, none at P14, plausible values at the other ages.
 FULL_COUNTS = {
     "E11.5": (245, 909, 191, 190, 180, 555, 32, 168, 394, 235, 144, 170, 162, 171, 190, 276, 358,
               324, 261, 2222),
@@ -52,15 +52,15 @@ LUMEN_SHARE = {
 MATURITY = {
     "E11.5": 0.0, "E13.5": 0.62, "E15.5": 0.74, "E18.5": 0.88, "P4": 0.95, "P14": 1.0, "P28": 1.0,
 }  # fmt: skip
-"""How far the drawing of each age has gone from the embryonic to the adult shape."""
+"""Position of each age between the embryonic (0) and the adult (1) shape."""
 
 
 @dataclass(frozen=True)
 class GeneNumbers:
-    """How many genes of each kind the phantom plants.
+    """Numbers of genes of each kind.
 
-    The first five kinds are usable at every age. The others try the readers: genes that are
-    constant, mostly missing, absent at one age, only failed, only cut coronally.
+    The first five kinds are usable at every age. The others test the readers: genes that are
+    constant, mostly missing, absent at one age, only failed, or only cut coronally.
     """
 
     marker: int
@@ -94,7 +94,7 @@ class PhantomAge:
 
     @property
     def n_tissue(self) -> int:
-        """Voxels that carry a level-3 region or the spinal cord."""
+        """Voxels in a level-3 region or the spinal cord."""
         return sum(self.region_voxels.values())
 
 
@@ -105,8 +105,8 @@ class PhantomSize:
     Attributes
     ----------
     edge_missing : float
-        Probability that a gene lacks the outermost sections. Above the usual threshold of 0.3
-        quality control drops those voxels; the full size keeps the atlas' counts instead.
+        Probability that a gene lacks the outermost sections. Above the usual threshold of 0.3,
+        quality control drops those voxels; the full size keeps the counts of the atlas instead.
     """
 
     name: str
@@ -138,8 +138,8 @@ _GENES = {
     ),
 }  # fmt: skip
 
-# Tissue voxels wanted per age, the smallest region, and the power by which large regions are
-# tamed: in a coarse grid the real proportions would leave rhombomeres of one or two voxels.
+# Tissue voxels per age, the smallest region, and the power that reduces large regions: with the
+# real proportions, a coarse grid would have rhombomeres of one or two voxels.
 _TISSUE_VOXELS = {
     "tiny": dict(zip(GRIDS, (180, 200, 210, 190, 220, 230, 240), strict=True)),
     "default": dict(zip(GRIDS, (1300, 1500, 1450, 1400, 1800, 1950, 5600), strict=True)),
@@ -170,7 +170,7 @@ def _lumen_size(tissue: int, region: str, age: str) -> int:
 
 
 def _tame_counts(counts: Sequence[int], total: int, smallest: int, power: float) -> list[int]:
-    """Scale counts to a total by largest remainders, none present falling below the smallest."""
+    """Scale counts to a total by largest remainders; nonzero counts are at least `smallest`."""
     present = [count > 0 for count in counts]
     weights = [count**power if count else 0.0 for count in counts]
     free = total - smallest * sum(present)

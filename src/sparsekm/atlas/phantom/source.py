@@ -1,4 +1,4 @@
-"""The phantom as a source of the atlas' files."""
+"""The phantom as a source of the atlas's files."""
 
 from __future__ import annotations
 
@@ -17,21 +17,9 @@ from sparsekm.network.errors import NotFoundError
 
 
 class PhantomSource:
-    """Gives the files that the atlas' servers would, made from a seed; see `AtlasSource`.
+    """Simulates the files of the atlas's servers from a seed; see `AtlasSource`.
 
-    Parameters
-    ----------
-    size : {"tiny", "default", "full"}
-    seed : int
-        Non-negative. The same seed gives the same volumes.
-
-    Attributes
-    ----------
-    simulated : bool
-        True.
-    at_once : int
-        1: drawing is no matter of waiting.
-    planted : list of PlantedGene
+    `size` is "tiny", "default" or "full". The same seed gives the same volumes.
     """
 
     simulated = True
@@ -76,12 +64,12 @@ class PhantomSource:
         return pack_energy(volume, spacing, section.id, has_grid=section.has_grid)
 
     def describe_url(self, role: str, age: str, section_data_set_id: int | None = None) -> str:
-        """Name the origin of a file: size, seed, age and role."""
+        """Return the origin of a file: size, seed, age and role."""
         item = "" if section_data_set_id is None else f"/{section_data_set_id}"
         return f"phantom:{self.size.name}/{self.seed}/{age}/{role}{item}"
 
     def truth(self, age: str) -> bytes:
-        """Return what is planted at an age as CSV."""
+        """Return the planted truth at an age as CSV."""
         present = set(self.size.ages[age].region_voxels)
         return tabulate_truth(age, self.planted, present).to_csv(index=False).encode()
 

@@ -1,8 +1,8 @@
-"""The phantom's structure tree: the atlas' own upper levels over made-up descendants.
+"""The phantom's structure tree: the upper levels of the atlas, with invented descendants.
 
-Names, ids and colours down to level 3, the landmark tracts and the ventricles are facts about the
-atlas' ontology. Everything below is invented, skips levels as the real tree does, and says
-"phantom" in its name. Most invented ids lie above 2**24, where float32 would lose them.
+Names, ids and colours down to level 3, the landmark tracts and the ventricles are those of the
+atlas. Everything below is invented, skips levels as the real tree does, and has "phantom" in its
+name. Most invented ids are above 2**24, which float32 cannot represent.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ UPPER = {
     "SpC": (SPINAL_CORD_ID, "spinal cord", "EBE3D5", 1, "NP"),
 }
 
-# The ventricles repeat the tree above; only their ids are not to be derived.
+# The ventricles repeat the tree above; only their ids cannot be derived.
 VENTRICLE_IDS = {
     "NP": VENTRICLES_ID,
     "F": 126651562, "SP": 126651566, "RSP": 126651570, "CSP": 126651602,
@@ -82,13 +82,13 @@ _DEEP_PART = {
     "E11.5": ("xAm", "xBm"), "E13.5": ("xAm", "xBmp"), "E15.5": ("xAm", "xBmp"),
     "E18.5": ("xAn", "xBn"), "P4": ("xAn", "xBn"), "P14": ("xAn", "xBn"), "P28": ("xAn", "xBmp"),
 }  # fmt: skip
-"""Part that the inner voxels of a region belong to at each age: dorsal, ventral."""
+"""The part to which the inner voxels of a region belong at each age: dorsal, ventral."""
 
 _FIRST_INVENTED_ID = 990_000_001
 _SMALL_INVENTED_ID = 990_001
 INVENTED_TRACT_ID = 990_009_001
 UNKNOWN_ID = 990_009_999
-"""Stands in annotations, never in the tree."""
+"""An id in annotations that is not in the tree."""
 
 
 def part_id(region: str, suffix: str) -> int:
@@ -99,11 +99,11 @@ def part_id(region: str, suffix: str) -> int:
 
 
 def label_voxels(age: str, geometry: Geometry) -> np.ndarray:
-    """Give every voxel of a geometry the id (uint32) of a structure.
+    """Assign the id (uint32) of a structure to every voxel of a geometry.
 
-    Tissue carries parts of its region, the spinal cord in places itself; lumen the twin of the
-    region among the ventricles; unassigned voxels the forebrain (above level 3) or an id that the
-    tree does not have.
+    Tissue gets parts of its region, or partly the spinal cord itself; lumen gets the ventricle of
+    its region; unassigned voxels get the forebrain (above level 3) or an id that is not in the
+    tree.
     """
     labels = np.zeros(len(geometry.index), dtype=np.uint32)
     deep_dorsal, deep_ventral = _DEEP_PART[age]
@@ -128,7 +128,7 @@ def label_voxels(age: str, geometry: Geometry) -> np.ndarray:
 
 
 def ontology_document() -> bytes:
-    """Write the tree as the servers do: one root in the JSON envelope."""
+    """Write the tree in the servers' format: one root in the JSON envelope."""
     root = _node(ROOT_ID, "mouse", "Mus musculus", "FFFFFF", None, None)
     plate = _neural_plate_tree()
     tracts = _node(TRACTS_ID, "tracts", "landmark tracts", "CCCCCC", 0, ROOT_ID)
@@ -199,7 +199,7 @@ def _node(
 
 
 def _number(root: dict) -> None:
-    """Give each node its position in the tree as written."""
+    """Set the position of each node in the written tree."""
     waiting = [root]
     position = 0
     while waiting:

@@ -28,7 +28,7 @@ def open_contained(file: str | Path, written_by: str) -> Iterator[h5py.File]:
         raise FileNotFoundError(f"{file}: no such file.")
     try:
         with h5py.File(file, "r") as opened:
-            way_out = opened.visititems_links(lambda name, link: _find_way_out(opened, name, link))
+            way_out = opened.visititems_links(lambda name, link: _find_external(opened, name, link))
             if way_out:
                 raise MatrixError(f"{file}: {way_out}; everything should be in the file itself.")
             yield opened
@@ -42,7 +42,7 @@ def open_contained(file: str | Path, written_by: str) -> Iterator[h5py.File]:
         ) from error
 
 
-def _find_way_out(opened: h5py.File, name: str, link: object) -> str | None:
+def _find_external(opened: h5py.File, name: str, link: object) -> str | None:
     if isinstance(link, h5py.ExternalLink):
         return f"{name} is a link to the file {link.filename!r}"
     if isinstance(link, h5py.HardLink):

@@ -15,7 +15,7 @@ from sparsekm.io.readers.raw_matrix import (
     check_size,
     listed,
 )
-from sparsekm.io.readers.suspicions import list_suspicions
+from sparsekm.io.readers.remarks import list_remarks
 from sparsekm.io.readers.table_parts import TableParts
 from sparsekm.io.readers.text_table import UNREADABLE, TextTable
 from sparsekm.io.readers.value_blocks import Gaps
@@ -41,7 +41,7 @@ def read_features_in_lines(table: TextTable, parts: TableParts) -> RawMatrix:
         column = np.array(cells[parts.labels], dtype=object)
         raw.labels = check_labels(file, parts.labels, column)
     raw.samples = check_samples(file, cells[parts.samples] if parts.samples else samples)
-    raw.remarks = [*table.remarks, *list_suspicions(raw, parts.labels)]
+    raw.remarks = [*table.remarks, *list_remarks(raw, parts.labels)]
     return raw
 
 
@@ -106,7 +106,7 @@ def _explain(
     for at, line in enumerate(table.lines()):
         if at in features:
             for sample, column in enumerate(columns, 1):
-                wrong.look_at(line[column], features[at], sample)
+                wrong.examine(line[column], features[at], sample)
                 by_column[column] += table.is_text(line[column])
     text = [table.header[at] for at in columns if 2 * by_column[at] > len(features)]
     if text:

@@ -17,7 +17,7 @@ from sparsekm.io.readers.raw_matrix import (
     check_size,
     listed,
 )
-from sparsekm.io.readers.suspicions import list_suspicions
+from sparsekm.io.readers.remarks import list_remarks
 from sparsekm.io.readers.table_parts import TableParts
 from sparsekm.io.readers.text_table import UNREADABLE, TextTable
 from sparsekm.io.readers.value_blocks import BlockCollector
@@ -68,7 +68,7 @@ def read_samples_in_lines(table: TextTable, parts: TableParts) -> RawMatrix:
         raw.labels = check_labels(file, parts.labels, column)
     if edge is not None:
         raw.samples = check_samples(file, other[edge], header[edge])
-    raw.remarks = [*table.remarks, *list_suspicions(raw, parts.labels)]
+    raw.remarks = [*table.remarks, *list_remarks(raw, parts.labels)]
     return raw
 
 
@@ -138,7 +138,7 @@ def _explain(table: TextTable, parts: TableParts, columns: list[int]) -> None:
         for sample, line in enumerate(filter(None, table.lines()), 1):
             for at in columns:
                 if at < len(line):
-                    wrong.look_at(line[at], table.header[at], sample)
+                    wrong.examine(line[at], table.header[at], sample)
     except UNREADABLE:
         return
     wrong.check("columns", table.header, parts)

@@ -19,7 +19,7 @@ class WrongCells:
         self.cells: defaultdict[str, list[str]] = defaultdict(list)
         self.n_samples = 0
 
-    def look_at(self, cell: str, feature: str, sample: int) -> None:
+    def examine(self, cell: str, feature: str, sample: int) -> None:
         """Examine the cell of a feature and a sample, counted from 1."""
         self.n_samples = max(self.n_samples, sample)
         if self.table.is_text(cell):

@@ -1,1 +1,1 @@
-"""The comparison of tuning rules: its data, what is measured, its tables and its figure."""
+"""The comparison of tuning rules: its data, measures, tables and figure."""

@@ -1,4 +1,4 @@
-"""Every rule's choice on one data set, read off the same paths."""
+"""The choices of all rules on one data set, based on the same paths."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from sparsekm.tuning.stability_search import StabilitySearch
 
 @dataclass(frozen=True)
 class StudyEffort:
-    """What is spent on a data set."""
+    """The effort per data set."""
 
     n_init: int
     n_sparsities: int
@@ -81,7 +81,7 @@ YARDSTICKS = ["k-means", "best on path", "best of few"]
 
 
 def compare_rules(data: StudyData, effort: StudyEffort, *, seed: int) -> pd.DataFrame:
-    """Let every rule choose on a data set.
+    """Apply every rule to a data set.
 
     There is a row per rule and yardstick: rule, sparsity, n_features, cer, proper_zero and
     proper_nonzero (shares), stability (of halves), fits (paths fitted, in units of one on all
@@ -116,10 +116,10 @@ def compare_rules(data: StudyData, effort: StudyEffort, *, seed: int) -> pd.Data
 
 
 def rule_costs(effort: StudyEffort) -> dict[str, float]:
-    """Count the paths that every rule needs, in units of one on all samples and features.
+    """Count the paths that each rule needs, in units of a path on all samples and features.
 
-    Those on parts of the samples count by their share, the one beside controls, with twice the
-    features, as two.
+    Paths on subsets of the samples count by their share; the path with control features, which has
+    twice the features, counts as two.
     """
     stable = {"halves": 1.0, "subsample": SUBSAMPLE}
     return {

@@ -1,4 +1,4 @@
-"""Every rule's number of clusters where the number is known, and how often it is the known one."""
+"""Comparison of rules for the number of clusters on data sets with a known number."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ def compare_count_rules(
     seed: int,
     **effort: int,
 ) -> pd.DataFrame:
-    """Let every rule choose the number of clusters of a data set that has some.
+    """Apply every rule for the number of clusters to a data set with clusters.
 
-    Those of the `values` that a subsample has no room for are left out. `effort` is
+    Those `values` that are too large for a subsample are left out. `effort` is
     ``n_references`` and ``n_splits``, as in `compare_cluster_counts`. There is a row per rule:
     rule, chosen, known.
     """
@@ -56,7 +56,7 @@ def summarise_counts(table: pd.DataFrame) -> pd.DataFrame:
     row per data set and rule: data_set, kind, rule, known, replicates, share_known (of the
     repetitions in which the known number was chosen), mean_chosen.
     """
-    # A sample of a matrix can miss a rare class: what is known is known of a repetition.
+    # A subsample can miss a rare class, so the known number can differ between repetitions.
     table = table.assign(found=table["chosen"] == table["known"])
     groups = table.groupby(["data_set", "kind", "rule"], sort=False)
     return groups.agg(

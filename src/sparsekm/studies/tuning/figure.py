@@ -1,4 +1,4 @@
-"""The comparison drawn: what each rule keeps, and what it costs in CER."""
+"""The figure of the comparison: the features that each rule keeps, and its CER."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The data that the tuning rules are compared on."""
+"""The data sets of the tuning study."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ from sparsekm.simulation.nuisance_designs import nuisance
 
 @dataclass(frozen=True)
 class StudyData:
-    """A data set whose answer is known, at least in part.
+    """A data set with a known truth, at least in part.
 
     Attributes
     ----------
     X : ndarray of shape (n_samples, n_features)
         z-scored with ddof = 1.
     n_clusters : int
-        Number to ask for.
+        The number of clusters to fit.
     labels : ndarray of shape (n_samples,) or None
-        None where there are no clusters.
+        None if there are no clusters.
     relevant : bool array of shape (n_features,) or None
-        None where it is not known.
+        None if it is not known.
     n_available : int or None
-        Samples in the file, of which X may hold only some; None where the data are drawn.
+        Samples in the file, of which X may be a subsample; None if the data are simulated.
     """
 
     X: np.ndarray
@@ -64,7 +64,7 @@ def blocks(
     n_relevant: int = 50,
     cluster_size: int = 20,
 ) -> SimulatedData:
-    """Draw three clusters beside blocks of noise features that correlate by rho, in [0, 1).
+    """Simulate three clusters and blocks of noise features with correlation rho, in [0, 1).
 
     Means are mu, -mu and 0 on the relevant features, which are independent within clusters. The
     blocks have `block` features and are unrelated to the clusters.
@@ -82,16 +82,16 @@ def blocks(
 
 
 def read_matrix(file: str | Path, *, max_samples: int, random_state) -> StudyData:
-    """Read a matrix X with classes y from an .npz, at most so many of its samples at random."""
+    """Read a matrix X with classes y from an .npz, or a random subsample of `max_samples`."""
     try:
         with Path(file).open("rb") as opened, np.load(opened, allow_pickle=False) as archive:
             X, y = np.asarray(archive["X"]), np.asarray(archive["y"])
     except FileNotFoundError:
         raise
-    # A damaged file can fail anywhere inside zipfile or NumPy, with almost any error.
+    # A damaged file can cause almost any error anywhere inside zipfile or NumPy.
     except Exception as error:
         raise InputError(
-            f"{file}: {reason_of(error)}; it should be as numpy.savez writes it."
+            f"{file}: {reason_of(error)}; it should be written by numpy.savez."
         ) from error
     if X.ndim != 2 or X.dtype.kind not in "fiub":
         raise InputError(f"{file}: X should be a matrix of numbers, is {X.dtype} of {X.shape}.")
@@ -115,7 +115,7 @@ DESIGNS = {**EXPERIMENTS, "nuisance": nuisance, "autoregressive": autoregressive
 def draw_study_data(
     name: str, design: Mapping[str, Any], *, root: int, replicate: int
 ) -> StudyData:
-    """Draw a replicate of the design of some name, or read a matrix.
+    """Simulate a replicate of a design, or read a matrix.
 
     A design is ``{"path": file, "max_samples": n}``, or ``{"design": name, ...}`` with arguments of
     that function of `DESIGNS`.

@@ -1,11 +1,12 @@
-"""What the comparison comes to: a row per data set and rule, and what was asked of a default."""
+"""Summary of the comparison by data set and rule, and the requirements for a default."""
 
 from __future__ import annotations
 
 import pandas as pd
 
-# What is asked of a rule: on independent features a CER within a tenth of the permutation gap's;
-# elsewhere at most a quarter of the features, and a CER at most this much above that of k-means.
+# The requirements for a default: on independent features a CER within a tenth of that of the
+# permutation gap; on other data at most a quarter of the features, and a CER that exceeds that of
+# k-means by at most this much.
 RELATIVE_LOSS = 0.1
 LARGEST_SHARE = 0.25
 LARGEST_LOSS = 0.01
@@ -65,7 +66,7 @@ def _meets(row) -> bool | None:
 
 
 def rules_overview(summary: pd.DataFrame) -> pd.DataFrame:
-    """Count, per rule and kind of data, on how many data sets it does what is asked of a default.
+    """Count, per rule and kind of data, the data sets on which it meets the requirements.
 
     The columns are rule, kind, data_sets, met, cer (mean), share (mean).
     """

@@ -1,1 +1,1 @@
-"""All methods on labelled real data sets, beside published error rates."""
+"""All methods on labelled real data sets, compared with published error rates."""

@@ -1,4 +1,4 @@
-"""The yardstick drawn: every method's error and share of features kept on every set."""
+"""The figure of the yardstick: error and share of kept features by method and data set."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _BAND = "#F3F3F3"
 
 
 def yardstick_figure(table: pd.DataFrame, summary: pd.DataFrame) -> Figure:
-    """Draw a band per set: errors, and shares of the features kept, a mark per method.
+    """Draw a band per data set with errors and shares of kept features, and a mark per method.
 
-    Lines run from the lowest to the highest value of any seed; marks are means, and rings are the
-    published errors that `set_beside` added to the summary.
+    Lines extend from the lowest to the highest value over seeds, marks are means, and rings are the
+    published errors added by `add_published`.
     """
     names = list(dict.fromkeys(summary["data_set"]))
     methods = list(dict.fromkeys(summary["method"]))
@@ -48,7 +48,7 @@ def _marks(method: str, *, is_ring: bool = False) -> dict:
     look = method_look(method)
     return {
         "color": look.color,
-        # A published value is a ring, which shows around an equal one of ours.
+        # A published value is a ring, which remains visible around an equal value of ours.
         "marker": "o" if is_ring else look.marker,
         "linestyle": "",
         "markersize": 8.5 if is_ring else 4.8,
@@ -62,7 +62,7 @@ def _marks(method: str, *, is_ring: bool = False) -> dict:
 def _draw_method(
     axes: Axes, rows: pd.DataFrame, column: str, method: str, names: list[str], height: float
 ) -> None:
-    """Draw a method's mean on every set, and a line over all its seeds."""
+    """Draw the mean of a method on every data set, and a line over all seeds."""
     groups = rows.groupby("data_set")[column].agg(["min", "mean", "max"])
     places = np.array([names.index(name) for name in groups.index]) + height
     color = method_look(method).color

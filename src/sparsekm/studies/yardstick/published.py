@@ -1,4 +1,4 @@
-"""Error rates that others published for real data sets, beside ours."""
+"""Published error rates on real data sets, for comparison with ours."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ COLUMNS = (
     "recomputed",
 )
 STATUSES = ("recomputed", "printed", "unchecked")
-"""Run again by this project; seen where the authors print it; or neither."""
+"""Recomputed by this project; verified in the authors' publication; or neither."""
 _KEY = ["data_set", "method"]
 _SIZE = ["n_available", "n_features", "n_clusters"]
 
@@ -39,7 +39,7 @@ def read_published(file: str | Path) -> pd.DataFrame:
         "have a recomputed value with that status and no other": (
             table["recomputed"].notna() == (table["status"] == "recomputed")
         ),
-        "stand there once": ~table.duplicated(_KEY),
+        "occur once": ~table.duplicated(_KEY),
     }
     for rule, kept in rules.items():
         if not kept.all():
@@ -48,11 +48,11 @@ def read_published(file: str | Path) -> pd.DataFrame:
     return table[list(COLUMNS)]
 
 
-def set_beside(summary: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
-    """Add the published error of the same method on the same set, and its status, if there is one.
+def add_published(summary: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
+    """Add the published error of the same method on the same data set, and its status, if known.
 
-    A set is the published one if its name begins with that name, whatever the case, and samples,
-    features and classes are as many. The columns are published_error and published_status.
+    Data sets match if the name begins with the published name, ignoring case, and the numbers of
+    samples, features and classes are equal. The columns are published_error and published_status.
     """
     known = {
         (line.method, line.n_samples, line.n_features, line.n_clusters): line

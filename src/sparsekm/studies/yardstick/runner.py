@@ -29,19 +29,19 @@ def run_seeds(
     effort: Mapping[str, int],
     progress: Callable[[int, int], None] | None = None,
 ) -> pd.DataFrame:
-    """Run a method on a labelled set with every seed, its `random_state`.
+    """Run a method on a labelled data set with every seed as `random_state`.
 
-    The file is an ``.npz`` with arrays X (samples x features) and y (classes); its stem names the
-    set. From a larger set `max_samples` are drawn, with each seed others. `effort` is
-    ``n_sparsities`` and ``n_references`` of a method that is tuned by the gap.
+    The file is an ``.npz`` with arrays X (samples x features) and y (classes); its stem is the name
+    of the data set. If there are more than `max_samples`, each seed draws its own subsample.
+    `effort` is ``n_sparsities`` and ``n_references`` of a method that is tuned by the gap.
 
     There is a row per seed: data_set, method, seed, n_available (samples in the file), n_samples
-    (used), n_features (that vary), n_clusters, and what `score_method` measures.
+    (used), n_features (that vary), n_clusters, and the measures of `score_method`.
     """
     name = Path(file).stem
     rows = []
     for done, seed in enumerate(seeds, start=1):
-        # Without the method: all methods see the same samples.
+        # The seed does not depend on the method, so that all methods use the same samples.
         draw = replicate_seed(seed, "yardstick", name, 0)
         data = read_matrix(file, max_samples=max_samples, random_state=draw)
         rows.append(
@@ -64,10 +64,10 @@ def run_seeds(
 def score_method(
     data: StudyData, method: Method, effort: Mapping[str, int], seed: int
 ) -> dict[str, Any]:
-    """Fit a method to a labelled set, and compare its clusters with the classes.
+    """Fit a method to a labelled data set, and compare its clusters with the classes.
 
-    Measured are error (share of samples outside their class under the best matching of clusters to
-    classes), cer, ari, n_kept (features with a weight) and seconds (wall time of the fit).
+    Returns error (share of samples outside their class under the best matching of clusters to
+    classes), cer, ari, n_kept (features with nonzero weight) and seconds (wall time of the fit).
     """
     estimator = set_up(method, data.n_clusters, data.X.shape[1], effort, seed)
     start = time.perf_counter()
@@ -85,9 +85,9 @@ def score_method(
 def set_up(
     method: Method, n_clusters: int, n_features: int, effort: Mapping[str, int], seed: int
 ) -> BaseEstimator:
-    """Make the estimator, inside a search where its sparsity is tuned by the gap.
+    """Make the estimator, inside a `GapSearch` if its sparsity is tuned by the gap.
 
-    All other methods choose for themselves how many features they keep.
+    All other methods choose the number of features themselves.
     """
     estimator = method.estimator(n_clusters, random_state=seed)
     if method.tuning != "gap":

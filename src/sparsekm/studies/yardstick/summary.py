@@ -1,4 +1,4 @@
-"""What the methods come to: mean and spread over the seeds, and wins and losses over the sets."""
+"""Summary of the methods: mean and spread over seeds, and wins and losses over data sets."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ import pandas as pd
 
 _MEASURES = ["error", "cer", "ari", "n_kept"]
 _SIZES = ["n_available", "n_samples", "n_features", "n_clusters"]
-# What every method is compared with.
+# The method with which all others are compared.
 BASELINE = "kmeans"
 
 
 def summarise(table: pd.DataFrame) -> pd.DataFrame:
-    """Average the seeds of every set and method, which `run_seeds` tabulates.
+    """Average the results of `run_seeds` over seeds, for every data set and method.
 
     The columns are data_set, method, seeds; n_available, n_samples, n_features and n_clusters (the
-    largest of any seed: they differ only where samples are drawn); mean and standard deviation
-    (ddof = 1, NaN for a single seed) of error, cer, ari and n_kept; seconds, the median: the first
-    fit of a job also loads or compiles code.
+    maximum over seeds: they differ only if samples are drawn); mean and standard deviation
+    (ddof = 1, NaN for a single seed) of error, cer, ari and n_kept; and the median of seconds,
+    since the first fit of a job also loads or compiles code.
     """
     groups = table.groupby(["data_set", "method"], sort=False)
     summary = groups[_SIZES].max()
@@ -29,15 +29,15 @@ def summarise(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def count_wins(summary: pd.DataFrame) -> pd.DataFrame:
-    """Average every method over the sets, and count where it beats k-means and where it loses.
+    """Average every method over the data sets, and count its wins and losses against k-means.
 
-    The columns are method, sets; means of error, cer, ari, and share (of the features kept);
-    better, same and worse: on how many sets the mean error is lower than that of k-means by half a
-    sample or more, neither, or higher. Without k-means these are empty.
+    The columns are method, sets; means of error, cer, ari, and share (of features kept); better,
+    same and worse: on how many data sets the mean error is lower than that of k-means by at least
+    half a sample, within half a sample, or higher. Without k-means these are empty.
     """
     baseline = summary[summary["method"] == BASELINE].set_index("data_set")["error"]
     half = 0.5 / summary["n_samples"]
-    # Rounding apart, half a sample is half a sample.
+    # The tolerance below allows for rounding.
     margin = summary["error"] - summary["data_set"].map(baseline)
     judged = summary.assign(
         share=summary["n_kept"] / summary["n_features"],

@@ -1,4 +1,4 @@
-"""What a run came to, in a few lines."""
+"""The results of a run in a few lines."""
 
 from __future__ import annotations
 
@@ -10,19 +10,12 @@ from typing import Any
 from sparsekm.figures.palette import METHOD_LOOKS
 
 
-def describe_outcome(
+def describe_results(
     folder: Path, settings: Mapping[str, Any], short: Callable[[Path], str]
 ) -> list[str]:
-    """List the lines that end a run: scores, report, log.
+    """List the last lines of a run: scores, report and logs.
 
-    Parameters
-    ----------
-    folder : Path
-        Where the workflow ran.
-    settings : mapping
-        The configuration.
-    short : callable
-        Names a path for people.
+    The workflow ran in `folder` with the configuration `settings`; `short` abbreviates paths.
     """
     lines = []
     for name in settings.get("matrices") or {}:
@@ -36,7 +29,7 @@ def describe_outcome(
 
 
 def _scores(folder: Path, name: str) -> list[str]:
-    """List a table of every method: clusters, features kept, and error where classes are known."""
+    """Tabulate clusters, features kept and, if classes are known, the error of every method."""
     rows = []
     for method in METHOD_LOOKS:
         file = folder / method / "scores.csv"

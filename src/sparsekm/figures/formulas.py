@@ -1,7 +1,7 @@
-r"""Names in figures as they are: to matplotlib, what stands between dollar signs is a formula.
+r"""Turning off formulas in figures, since matplotlib treats text between dollar signs as a formula.
 
-A gene may be called anything. Where matplotlib sets formulas, ``$x_1$`` would be shown as another
-name, and ``$\frac$`` would end the report with an error about a figure.
+A gene may have any name. With formulas, ``$x_1$`` would be shown as a different name, and
+``$\frac$`` would end the report with an error.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from matplotlib.text import Text
 from matplotlib.ticker import FixedFormatter
 
 
-def take_literally(figure: Figure) -> None:
-    """Keep matplotlib from setting formulas in a figure, except in the numbers along axes."""
+def disable_formulas(figure: Figure) -> None:
+    """Disable formulas in a figure, except in the tick labels of numbers."""
     numbers = {id(label) for axis in figure.findobj(Axis) for label in _number_labels(axis)}
     for text in figure.findobj(Text):
         if id(text) not in numbers:
@@ -21,7 +21,7 @@ def take_literally(figure: Figure) -> None:
 
 
 def _number_labels(axis: Axis) -> list[Text]:
-    # On logarithmic axes these are formulas of matplotlib's own, such as 10 to the power of 2.
+    # On logarithmic axes matplotlib writes these as formulas, such as 10 to the power of 2.
     if isinstance(axis.get_major_formatter(), FixedFormatter):
         return list(axis.get_minorticklabels())
     return [*axis.get_majorticklabels(), *axis.get_minorticklabels(), axis.get_offset_text()]

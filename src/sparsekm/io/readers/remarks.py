@@ -31,22 +31,22 @@ _FEW_WHOLE = 5
 _CELLS_AT_ONCE = 2**22
 
 
-def list_suspicions(raw: RawMatrix, labels: str | None) -> list[str]:
+def list_remarks(raw: RawMatrix, labels: str | None) -> list[str]:
     """List all remarks on a matrix; `labels` is the name of its known classes."""
     return [
-        *([] if raw.labels is None else suspect_labels(labels, raw.labels)),
-        *suspect_samples(raw.samples or []),
-        *suspect_features(raw.features),
-        *suspect_values(raw.features, raw.X, raw.offset),
+        *([] if raw.labels is None else remark_on_labels(labels, raw.labels)),
+        *remark_on_samples(raw.samples or []),
+        *remark_on_features(raw.features),
+        *remark_on_values(raw.features, raw.X, raw.offset),
     ]
 
 
-def suspect_features(features: Sequence[str]) -> list[str]:
+def remark_on_features(features: Sequence[str]) -> list[str]:
     """List remarks on feature names that look like descriptions of the samples, or dates.
 
     Examples
     --------
-    >>> suspect_features(["TP53", "age"])
+    >>> remark_on_features(["TP53", "age"])
     ['feature [age] seems to describe the samples. Set ignore: [age] to leave it out.']
     """
     remarks = []
@@ -68,7 +68,7 @@ def suspect_features(features: Sequence[str]) -> list[str]:
     return remarks
 
 
-def suspect_values(features: Sequence[str], X: np.ndarray, offset: np.ndarray) -> list[str]:
+def remark_on_values(features: Sequence[str], X: np.ndarray, offset: np.ndarray) -> list[str]:
     """List remarks on features with whole numbers, if there are few and the others are measured."""
     is_whole, varies = np.ones(len(offset), dtype=bool), np.zeros(len(offset), dtype=bool)
     height = max(1, _CELLS_AT_ONCE // len(offset))
@@ -88,12 +88,12 @@ def suspect_values(features: Sequence[str], X: np.ndarray, offset: np.ndarray) -
     ]
 
 
-def suspect_samples(samples: Sequence[str]) -> list[str]:
+def remark_on_samples(samples: Sequence[str]) -> list[str]:
     """List remarks on samples that look like a summary of the others.
 
     Examples
     --------
-    >>> suspect_samples(["ann", "bob", "Total"])
+    >>> remark_on_samples(["ann", "bob", "Total"])
     ['samples [Total] seem to summarise the others. Delete them if they are not samples.']
     """
     summaries = [name for name in samples if _SUMMARY.fullmatch(name.strip())]
@@ -105,7 +105,7 @@ def suspect_samples(samples: Sequence[str]) -> list[str]:
     ]
 
 
-def suspect_labels(name: str, labels: np.ndarray) -> list[str]:
+def remark_on_labels(name: str, labels: np.ndarray) -> list[str]:
     """List remarks on labels with too many distinct values to be classes."""
     n_classes = len(distinct_classes(labels))
     if n_classes <= max(_FEW_DISTINCT, len(labels) // 5):

@@ -1,4 +1,4 @@
-"""A look at a table before anything runs: what is in it, and what was guessed."""
+"""A summary of a table before anything runs: its content, and what was guessed."""
 
 from __future__ import annotations
 
@@ -20,21 +20,11 @@ _MOST_CLASSES_SHOWN = 8
 
 
 @dataclass(frozen=True)
-class Look:
-    """What a table holds.
+class TableSummary:
+    """The content of a table.
 
-    Attributes
-    ----------
-    n_samples, n_features : int
-    sample : str or None
-        The first one's name.
-    feature : str
-        The first one's name.
-    classes : dict of str to int, or None
-        How many samples are of each known class.
-    n_unknown : int
-        Samples without a class, where there are classes.
-    remarks : list of str
+    `sample` and `feature` are the names of the first ones; `classes` counts the samples of each
+    known class, and `n_unknown` those without a class.
     """
 
     n_samples: int
@@ -46,7 +36,7 @@ class Look:
     remarks: list[str]
 
     def lines(self) -> list[str]:
-        """Describe the table and the guesses for people."""
+        """Describe the table and the guesses in a few lines."""
         samples = f", samples such as {self.sample!r}" if self.sample else ""
         lines = [
             f"{self.n_samples:,} samples x {self.n_features:,} features",
@@ -62,36 +52,26 @@ class Look:
         return [*lines, *(f"  NOTE: {remark}" for remark in self.remarks)]
 
 
-def look_at(table: Path, settings: Mapping[str, Any], normalise: str) -> Look:
-    """Read a table, in a child process with limits, since others may have made it.
+def summarise_table(table: Path, settings: Mapping[str, Any], normalise: str) -> TableSummary:
+    """Read a table in a child process with limits, since someone else may have made it.
 
-    Parameters
-    ----------
-    table : Path
-    settings : mapping
-        As of `sparsekm.io.readers.reader.read_matrix`.
-    normalise : str
-
-    Raises
-    ------
-    InputError
-        When the table cannot be used.
+    `settings` are those of `sparsekm.io.readers.reader.read_matrix`.
     """
     with tempfile.TemporaryDirectory() as folder:
-        seen = Path(folder) / "look.json"
+        summary = Path(folder) / "summary.json"
 
         def work() -> None:
             found = _describe(table, settings, normalise)
-            seen.write_text(json.dumps(asdict(found)), encoding="utf-8")
+            summary.write_text(json.dumps(asdict(found)), encoding="utf-8")
 
         run_bounded(table, work, lambda: measure_matrix(table, settings.get("layer")))
-        return Look(**json.loads(seen.read_text(encoding="utf-8")))
+        return TableSummary(**json.loads(summary.read_text(encoding="utf-8")))
 
 
-def _describe(table: Path, settings: Mapping[str, Any], normalise: str) -> Look:
+def _describe(table: Path, settings: Mapping[str, Any], normalise: str) -> TableSummary:
     raw = read_matrix(table, **settings)
     counts = None if raw.labels is None else Counter(raw.labels.tolist())
-    return Look(
+    return TableSummary(
         n_samples=raw.X.shape[0],
         n_features=raw.X.shape[1],
         sample=raw.samples[0] if raw.samples else None,
