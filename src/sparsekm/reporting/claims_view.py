@@ -100,11 +100,16 @@ def describe_claims(claims: pd.DataFrame) -> list[str]:
 
 
 def _view_claim(lines: pd.DataFrame) -> list[list[Cell]]:
-    """Write a line per setting; the claim stands in the first alone."""
+    """Write a line per setting; what all lines say stands in the first alone."""
     rows = []
+    reason = ""
     for place, line in enumerate(lines.itertuples()):
         told = ("", "") if place else (line.statement, line.where)
-        rows.append([*map(Cell, told), _setting(line), Cell(line.verdict), *_numbers(line)])
+        row = [*map(Cell, told), _setting(line), Cell(line.verdict), *_numbers(line)]
+        if line.reason == reason:
+            row[-1] = Cell("")
+        reason = line.reason
+        rows.append(row)
     return rows
 
 
@@ -112,7 +117,9 @@ def _setting(line) -> Cell:
     if pd.isna(line.setting) or not line.setting:
         return Cell("")
     number = line.experiment.removeprefix("experiment_")
-    return Cell(f"{number}: {get_setting(line.experiment, line.setting).title}")
+    title = get_setting(line.experiment, line.setting).title
+    # Not broken but after the comma.
+    return Cell(f"{number}: {title}".replace(" = ", "\u00a0=\u00a0").replace(": ", ":\u00a0"))
 
 
 def _numbers(line) -> list[Cell]:

@@ -207,9 +207,11 @@ def test_only_the_atlas_is_an_excuse(claims, project_root):
 def test_a_claim_that_cannot_be_read_is_refused(tmp_path, project_root):
     source = (project_root / "data" / "paper" / "claims.csv").read_text(encoding="utf-8")
     file = tmp_path / "claims.csv"
-    file.write_text(source.replace("order,experiment_1/p2000", "ordre,experiment_1/p2000"))
+    file.write_text(
+        source.replace("order,experiment_1/p2000", "ordre,experiment_1/p2000"), encoding="utf-8"
+    )
     with pytest.raises(ValueError, match="experiment_1_cer: kind='ordre' should be one of"):
         read_paper_claims(file)
-    file.write_text(source + source.splitlines()[1] + "\n")
+    file.write_text(source + source.splitlines()[1] + "\n", encoding="utf-8")
     with pytest.raises(ValueError, match="'gap_near_200' should stand there once"):
         read_paper_claims(file)
