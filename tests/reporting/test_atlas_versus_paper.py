@@ -69,7 +69,7 @@ def test_sizes_and_scores_stand_beside_the_printed_ones(measured, paper):
 
 
 def test_differences_are_explained_by_what_was_left_out(measured, paper):
-    (text,) = compare_with_paper([measured], paper).paragraphs
+    _, text = compare_with_paper([measured], paper).paragraphs
     assert text.startswith(
         "E11.5: 8 genes, -2 compared with 10 in the paper; 120 voxels, as in the paper"
     )
@@ -86,10 +86,24 @@ def test_differences_are_explained_by_what_was_left_out(measured, paper):
     assert "level" not in text
 
 
+def test_another_procedure_than_the_papers_is_named(measured, paper):
+    text = compare_with_paper([measured], paper).paragraphs[0]
+    assert text == (
+        "This run does not follow the paper's procedure: rule for the sparsity auto (the paper: "
+        "max) and smallest cluster 3 (the paper: 1). config/paper-procedure.yaml does."
+    )
+    alike = {
+        name: replace(fit, attributes={**fit.attributes, "rule": "max", "parameters": {}})
+        for name, fit in measured.methods.items()
+    }
+    text = compare_with_paper([replace(measured, methods=alike)], paper).paragraphs[0]
+    assert text == "Search, choice of the sparsity and smallest cluster are the paper's."
+
+
 def test_regions_of_another_level_are_said_to_be_so(measured, paper):
     settings = {**measured.provenance["settings"], "level": 5}
     other = replace(measured, provenance={**measured.provenance, "settings": settings})
-    (text,) = compare_with_paper([other], paper).paragraphs
+    _, text = compare_with_paper([other], paper).paragraphs
     assert "Regions are those of level 5 (level 3 in the paper)." in text
 
 

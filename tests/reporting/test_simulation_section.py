@@ -127,7 +127,7 @@ def test_claims_are_counted_and_each_stands_with_its_verdict(result):
     assert "without the data of the atlas: 1." in text
     claims, _ = view.claims
     assert [[cell.text for cell in row[:4]] for row in claims.rows] == [
-        ["A is better", "Text", "3: μ = 1, p = 25", "reproduced"],
+        ["A is better", "Text", "3:\u00a0μ\u00a0=\u00a01, p\u00a0=\u00a025", "reproduced"],
         ["Genes", "Section 3.2", "", "cannot be tested here"],
     ]
 

@@ -59,6 +59,7 @@ def test_the_defaults_are_those_of_the_contract():
         "n_references": 10,
         "reference": "permutation",
         "rule": "max",
+        "n_refined": 0,
         "n_jobs": None,
         "random_state": None,
         "verbose": 0,
@@ -235,6 +236,26 @@ def test_the_same_seed_gives_the_same_bits_and_another_gives_other_references(da
     assert (other["reference_mean"] != first["reference_mean"]).all()
 
 
+@pytest.mark.parametrize("method", ["l0", "l1"])
+def test_a_second_stage_adds_sparsities_around_the_peak_and_leaves_the_first_as_it_was(
+    data, method
+):
+    coarse = make_search(method).fit(data.X).results_
+    search = make_search(method, n_refined=3).fit(data.X)
+    table = search.results_.set_index("sparsity")
+    pd.testing.assert_frame_equal(table.loc[coarse["sparsity"]].reset_index(), coarse)
+    added = table.index.difference(coarse["sparsity"])
+    peak = int(coarse["gap"].argmax())
+    low, high = coarse["sparsity"].iloc[[peak - 1, peak + 1]]
+    assert 0 < len(added) <= 3
+    assert ((added > low) & (added < high)).all()
+    assert table.index.is_monotonic_increasing
+    # A curve over all these sparsities at once has the references of either stage.
+    assert table["gap"].max() == search.results_["gap"][search.best_index_]
+    np.testing.assert_array_equal(search.path_.weights[search.best_index_], search.feature_weights_)
+    np.testing.assert_array_equal(search.path_.sparsities, table.index)
+
+
 def test_the_estimator_given_is_not_changed(data):
     search = make_search("l0")
     before = search.estimator.get_params()
@@ -299,6 +320,7 @@ def test_an_estimator_without_sparsity_is_a_type_error(estimator, data):
         ({"reference": "gauss"}, ["reference='gauss'", "permutation"]),
         ({"n_references": 1}, ["n_references=1", ">= 2"]),
         ({"n_references": 0}, ["n_references=0", ">= 2"]),
+        ({"n_refined": -1}, ["n_refined=-1", ">= 0"]),
         ({"sparsities": []}, ["sparsities", "1"]),
         ({"sparsities": [4, 25]}, ["sparsity=25", "<= n_features=24"]),
         ({"sparsities": [0, 4]}, ["sparsity=0", ">= 1"]),

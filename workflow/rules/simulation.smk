@@ -57,6 +57,7 @@ rule summarise_simulation:
         tables=lambda wildcards: simulated_files(wildcards.study),
         paper=ancient(PAPER_VALUES),
         claims=ancient(PAPER_CLAIMS),
+        checks=lambda wildcards: theory_checks(wildcards.study),
     output:
         summary="results/{study}/summary.csv",
         versus_paper="results/{study}/versus_paper.csv",

@@ -52,6 +52,11 @@ def simulated_files(study):
     ]
 
 
+def theory_checks(study):
+    """Name what judges the paper's theory; a preview judges nothing."""
+    return ["results/theory/checks.csv"] if study == "simulation" else []
+
+
 def simulation_results(study):
     """Return the inputs of the page about a study, if it has experiments."""
     cells = simulated_cells(study)

@@ -82,6 +82,25 @@ rule simulate_theory_support:
         "../../scripts/simulate_theory_support.py"
 
 
+rule check_theorems:
+    """Hold the paper's statements about theory against computations of a few seconds."""
+    output:
+        checks="results/theory/checks.csv",
+    log:
+        "logs/check_theorems.log",
+    conda:
+        "../../envs/sparsekm.yaml"
+    threads: 1
+    resources:
+        mem_mb=memory(600, 0),
+        runtime=minutes(5),
+    params:
+        seed=config["seed"],
+        code=lambda wildcards: code("check_theorems"),
+    script:
+        "../../scripts/check_theorems.py"
+
+
 rule draw_theory:
     """Draw the theorems with the simulated results; each figure comes with a caption as text."""
     input:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 if TYPE_CHECKING:
     from sparsekm.cluster.alternation import Fit
@@ -73,10 +74,14 @@ class SparsityPath:
             converged=np.array([fit.converged for fit in fits]),
         )
 
+    def take(self, indices: ArrayLike) -> SparsityPath:
+        """Return a path of some of the fits, in the order of `indices`."""
+        arrays = {name: getattr(self, name)[indices] for name in self._array_names()}
+        return replace(self, **arrays)
+
     def only(self, index: int) -> SparsityPath:
         """Return a path of one of the fits."""
-        arrays = {name: getattr(self, name)[[index]] for name in self._array_names()}
-        return replace(self, **arrays)
+        return self.take([index])
 
     @classmethod
     def join(cls, paths: Sequence[SparsityPath]) -> SparsityPath:

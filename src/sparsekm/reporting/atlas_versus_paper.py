@@ -15,12 +15,19 @@ import pandas as pd
 
 from sparsekm.figures.palette import method_look
 from sparsekm.reporting.results import DatasetResult
-from sparsekm.reporting.run_facts import joined
+from sparsekm.reporting.run_facts import attribute, joined
 from sparsekm.reporting.table_view import TableView, format_count, format_rate, view_table
 from sparsekm.reporting.tables import excluded_counts, list_methods
 
 STATISTICS = {"n_genes": "genes", "n_voxels": "voxels", "n_regions": "regions"}
 PAPER_LEVEL = 3
+# How the paper clustered: setting, its name, the paper's value.
+PROCEDURE = (
+    ("search", "search", "alternate"),
+    ("rule", "rule for the sparsity", "max"),
+    ("reference", "reference data", "permutation"),
+    ("min_cluster_size", "smallest cluster", 1),
+)
 _STATISTIC_COLUMNS = ("age", "statistic", "value")
 _SCORE_COLUMNS = ("age", "method", "metric", "value")
 
@@ -77,7 +84,7 @@ def compare_with_paper(
                 "NW, the number of genes kept: ours, and Table 6 of the paper",
             ),
         ],
-        paragraphs=[_explain(result, paper) for result in ages],
+        paragraphs=[_describe_procedure(ages), *(_explain(result, paper) for result in ages)],
     )
 
 
@@ -144,6 +151,23 @@ def _printed(paper: PaperTables, age: str, statistic: str) -> float:
 
 def _only(rows: pd.DataFrame) -> float:
     return float(rows["value"].iloc[0]) if len(rows) else np.nan
+
+
+def _describe_procedure(ages: Sequence[DatasetResult]) -> str:
+    """Say where l1 and l0 were not fitted as in the paper."""
+    fits = [result.methods.get(name) for result in ages for name in ("l1", "l0")]
+    fits = [fit for fit in fits if fit is not None]
+    parts = []
+    for setting, noun, theirs in PROCEDURE:
+        other = [value for value in attribute(fits, setting) if value != theirs]
+        if other:
+            parts.append(f"{noun} {joined(other)} (the paper: {theirs})")
+    if not parts:
+        return "Search, choice of the sparsity and smallest cluster are the paper's."
+    return (
+        f"This run does not follow the paper's procedure: {joined(parts)}. "
+        "config/paper-procedure.yaml does."
+    )
 
 
 def _explain(result: DatasetResult, paper: PaperTables) -> str:

@@ -74,34 +74,42 @@ def _columns(*texts: str) -> list[Column]:
 
 def describe_claims(claims: pd.DataFrame) -> list[str]:
     """Say how many claims are reproduced, counting only comparisons that could fail."""
-    tested = claims[claims["p_value"].notna()]
+    tested = claims[claims["verdict"].isin([REPRODUCED, NOT_REPRODUCED])]
     if tested.empty:
         return []
+    theory = tested["kind"] == "theory"
     parts = []
     for noun, lines in (
         ("printed means", tested[tested["kind"] == "number"]),
         ("standard deviations in brackets", tested[tested["kind"] == "spread"]),
-        ("statements of the text", tested[~tested["kind"].isin(_PRINTED)]),
+        ("statements of the text", tested[~tested["kind"].isin([*_PRINTED, "theory"])]),
+        ("statements of theory", tested[theory]),
     ):
         parts.append(f"{int((lines['verdict'] == REPRODUCED).sum())} of {len(lines)} {noun}")
     untested = int((claims["verdict"] == CANNOT_BE_TESTED).sum())
     n_against = int(tested["kind"].isin(DIFFERENCE_KINDS).sum())
+    n_orders = len(tested) - n_against - int(theory.sum())
     return [
         f"Reproduced: {', '.join(parts)} (counted in every setting that they speak of). Not to be "
         f"tested without the data of the atlas: {untested}.",
         "Numbers of features that a method keeps which drops none are not counted: they could not "
         f"differ. The {n_against} tests for differences are held to an error of 5 % as a whole "
-        f"(Holm), and so are the {len(tested) - n_against} tests for orders. The paper's means "
+        f"(Holm), and so are the {n_orders} tests for orders. The paper's means "
         "have errors of their own, taken to equal ours. No setting was tuned to match.",
     ]
 
 
 def _view_claim(lines: pd.DataFrame) -> list[list[Cell]]:
-    """Write a line per setting; the claim stands in the first alone."""
+    """Write a line per setting; what all lines say stands in the first alone."""
     rows = []
+    reason = ""
     for place, line in enumerate(lines.itertuples()):
         told = ("", "") if place else (line.statement, line.where)
-        rows.append([*map(Cell, told), _setting(line), Cell(line.verdict), *_numbers(line)])
+        row = [*map(Cell, told), _setting(line), Cell(line.verdict), *_numbers(line)]
+        if line.reason == reason:
+            row[-1] = Cell("")
+        reason = line.reason
+        rows.append(row)
     return rows
 
 
@@ -109,7 +117,9 @@ def _setting(line) -> Cell:
     if pd.isna(line.setting) or not line.setting:
         return Cell("")
     number = line.experiment.removeprefix("experiment_")
-    return Cell(f"{number}: {get_setting(line.experiment, line.setting).title}")
+    title = get_setting(line.experiment, line.setting).title
+    # Not broken but after the comma.
+    return Cell(f"{number}: {title}".replace(" = ", "\u00a0=\u00a0").replace(": ", ":\u00a0"))
 
 
 def _numbers(line) -> list[Cell]:

@@ -15,6 +15,7 @@ from sparsekm.cluster.validation import check_choice, check_count
 from sparsekm.runtime.threads import run_side_by_side
 from sparsekm.tuning.feature_limit import feature_limit
 from sparsekm.tuning.gap import gap_curve
+from sparsekm.tuning.grid import refined_sparsities
 from sparsekm.tuning.references import REFERENCES, reference_objectives
 from sparsekm.tuning.selection import RULES, select_sparsity
 from sparsekm.tuning.sparsity_search import SparsitySearch
@@ -38,6 +39,10 @@ class GapSearch(SparsitySearch):
     rule : {"max", "one-se", "auto"}, default="max"
         "max" is the paper's; "auto" keeps at most a quarter of features that correlate with or
         without clusters. See `sparsekm.tuning.selection.select_sparsity`.
+    n_refined : int, default=0
+        Number of further sparsities that a second stage tries between the neighbours of the one
+        with the largest gap, on the same references; a grid alone can be wrong by its step. Fits of
+        the two stages do not help each other.
     n_jobs : int, default=None
         Threads; None and -1 are all cores that the process may use. Results do not
         depend on it. Data and references are fitted side by side, a copy of the data for each: as
@@ -95,6 +100,7 @@ class GapSearch(SparsitySearch):
         n_references: int = 10,
         reference: str = "permutation",
         rule: str = "max",
+        n_refined: int = 0,
         n_jobs: int | None = None,
         random_state: Seed = None,
         verbose: int = 0,
@@ -104,6 +110,7 @@ class GapSearch(SparsitySearch):
         self.n_references = n_references
         self.reference = reference
         self.rule = rule
+        self.n_refined = n_refined
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -131,6 +138,17 @@ class GapSearch(SparsitySearch):
         values, estimator, sparsities, seed = self._prepare(X)
         path, references = self._fit_paths(estimator, values, sparsities, seed)
         self.results_ = gap_curve(sparsities, path.n_selected, path.first_objectives, references)
+        peak = int(self.results_["gap"].argmax())
+        finer = refined_sparsities(estimator.penalty, sparsities, peak, self.n_refined)
+        if len(finer):
+            more, finer_references = self._fit_paths(estimator, values, finer, seed)
+            sparsities = np.concatenate([sparsities, finer])
+            order = np.argsort(sparsities)
+            sparsities, path = sparsities[order], SparsityPath.join([path, more]).take(order)
+            references = np.hstack([references, finer_references])[:, order]
+            self.results_ = gap_curve(
+                sparsities, path.n_selected, path.first_objectives, references
+            )
         self.limit_ = feature_limit(values, path) if self.rule == "auto" else None
         chosen = select_sparsity(self.results_, self.rule, self.limit_)
         self._take(estimator, X, path, sparsities, chosen)
@@ -141,6 +159,7 @@ class GapSearch(SparsitySearch):
     def _check_parameters(self) -> None:
         self._check_estimator()
         check_count("n_references", self.n_references, 2)
+        check_count("n_refined", self.n_refined, 0)
         check_choice("reference", self.reference, REFERENCES)
         check_choice("rule", self.rule, RULES)
 

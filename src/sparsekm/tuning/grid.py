@@ -32,3 +32,20 @@ def default_sparsities(penalty: str, n_features: int, n_sparsities: int = 10) ->
         densest = np.sqrt(n_features)
         return np.unique(np.geomspace(min(SPARSEST_L1, densest), densest, n_sparsities))
     raise ValueError(f"penalty={penalty!r} should be one of ['l0', 'l1'].")
+
+
+def refined_sparsities(
+    penalty: str, sparsities: np.ndarray, peak: int, n_refined: int
+) -> np.ndarray:
+    """Return further sparsities between the neighbours of one of an ascending grid.
+
+    Examples
+    --------
+    >>> refined_sparsities("l0", np.array([100, 165, 272, 448]), 2, 4)
+    array([201., 246., 300., 367.])
+    """
+    low, high = sparsities[max(peak - 1, 0)], sparsities[min(peak + 1, len(sparsities) - 1)]
+    finer = np.geomspace(low, high, n_refined + 2)[1:-1]
+    if penalty == "l0":
+        finer = np.rint(finer)
+    return np.setdiff1d(finer, sparsities)

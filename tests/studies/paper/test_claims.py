@@ -18,6 +18,7 @@ from sparsekm.studies.paper.repetition import METRICS
 from sparsekm.studies.paper.settings import get_setting
 from sparsekm.studies.paper.study_summary import read_paper_values, summarise
 from sparsekm.studies.paper.versus_paper import compare_rows
+from sparsekm.studies.theory.checks import CHECKS
 
 P25, P500 = (get_setting("experiment_3", name) for name in ("p25", "p500"))
 TWIN = get_setting("experiment_2", "mu0.7_p500")
@@ -164,6 +165,19 @@ def test_what_only_the_atlas_can_tell_is_not_tested():
     assert line.reason == "It needs the data of the atlas. The table says five of seven."
 
 
+def test_theory_takes_the_verdict_of_its_computation():
+    claim = PaperClaim("c", "w", "s", "theory", metric="kappa", remark="At mu = 0.6.")
+    ran = repetitions("kmeans")
+    compared = compare_rows(summarise(ran), printed())
+    found = {"check": "kappa", "holds": False, "ours": 2.0, "se": np.nan, "theirs": 1.0}
+    checks = pd.DataFrame([{**found, "reason": "It lacks ln K."}])
+    (line,) = judge_claims([claim], ran, printed(), compared, checks).itertuples()
+    assert (line.verdict, line.ours, line.theirs) == (NOT_REPRODUCED, 2.0, 1.0)
+    assert line.reason == "It lacks ln K. At mu = 0.6."
+    (line,) = judge_claims([claim], ran, printed(), compared).itertuples()
+    assert line.verdict == NOT_JUDGED
+
+
 @pytest.fixture(scope="module")
 def claims(project_root):
     return read_paper_claims(project_root / "data" / "paper" / "claims.csv")
@@ -178,6 +192,9 @@ def test_only_the_atlas_is_an_excuse(claims, project_root):
         if claim.kind == "atlas":
             assert "3.2" in claim.where
             continue
+        if claim.kind == "theory":
+            assert claim.metric in CHECKS
+            continue
         assert claim.settings, claim
         assert claim.metric in METRICS
         assert (claim.kind == "order") == bool(claim.right)
@@ -190,9 +207,11 @@ def test_only_the_atlas_is_an_excuse(claims, project_root):
 def test_a_claim_that_cannot_be_read_is_refused(tmp_path, project_root):
     source = (project_root / "data" / "paper" / "claims.csv").read_text(encoding="utf-8")
     file = tmp_path / "claims.csv"
-    file.write_text(source.replace("order,experiment_1/p2000", "ordre,experiment_1/p2000"))
+    file.write_text(
+        source.replace("order,experiment_1/p2000", "ordre,experiment_1/p2000"), encoding="utf-8"
+    )
     with pytest.raises(ValueError, match="experiment_1_cer: kind='ordre' should be one of"):
         read_paper_claims(file)
-    file.write_text(source + source.splitlines()[1] + "\n")
+    file.write_text(source + source.splitlines()[1] + "\n", encoding="utf-8")
     with pytest.raises(ValueError, match="'gap_near_200' should stand there once"):
         read_paper_claims(file)

@@ -63,6 +63,7 @@ def judge_claims(
     repetitions: pd.DataFrame,
     paper: pd.DataFrame,
     comparison: pd.DataFrame,
+    checks: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
     """Judge every claim of the text in each of its settings, and every printed number.
 
@@ -75,6 +76,8 @@ def judge_claims(
         See `read_paper_values`.
     comparison : DataFrame
         See `compare_rows`.
+    checks : DataFrame, optional
+        What `sparsekm.studies.theory.checks.run_checks` found. Without it theory is not judged.
 
     Returns
     -------
@@ -83,7 +86,7 @@ def judge_claims(
         theirs are the mean of the left side less that of the right. The p-value is adjusted, and
         empty where nothing was tested.
     """
-    study = _Study(repetitions, paper)
+    study = _Study(repetitions, paper, checks)
     lines = [
         *_judge_numbers(comparison, study),
         *(line for claim in claims for line in _judge_claim(claim, study)),
@@ -106,7 +109,10 @@ def judge_claims(
 class _Study:
     """The values of every repetition, and the paper's numbers."""
 
-    def __init__(self, repetitions: pd.DataFrame, paper: pd.DataFrame) -> None:
+    def __init__(
+        self, repetitions: pd.DataFrame, paper: pd.DataFrame, checks: pd.DataFrame | None
+    ) -> None:
+        self.checks = {} if checks is None else {line.check: line for line in checks.itertuples()}
         self.judged = stand_ins(set(repetitions["method"]))
         keys = ["experiment", "setting", "method"]
         self._cells: Mapping = {
@@ -201,6 +207,8 @@ def _judge_claim(claim: PaperClaim, study: _Study) -> list[dict]:
     if claim.kind == "atlas":
         reason = f"It needs the data of the atlas. {claim.remark}".strip()
         return [told | {"verdict": CANNOT_BE_TESTED, "reason": reason, "found": ""}]
+    if claim.kind == "theory":
+        return [told | _judge_theory(claim, study)]
     if claim.kind == "repeat":
         return [told | _judge_repeat(claim, study)]
     judge = {"order": _judge_order, "level": _judge_level}[claim.kind]
@@ -210,6 +218,21 @@ def _judge_claim(claim: PaperClaim, study: _Study) -> list[dict]:
         | judge(claim, setting, study)
         for setting in claim.settings
     ]
+
+
+def _judge_theory(claim: PaperClaim, study: _Study) -> dict:
+    """Take the verdict of a computation over."""
+    check = study.checks.get(claim.metric)
+    if check is None:
+        return _not_judged(np.nan)
+    return {
+        "verdict": REPRODUCED if check.holds else NOT_REPRODUCED,
+        "ours": check.ours,
+        "se": check.se,
+        "theirs": check.theirs,
+        "reason": f"{'' if pd.isna(check.reason) else check.reason} {claim.remark}".strip(),
+        "found": "",
+    }
 
 
 def _not_judged(theirs: float) -> dict:

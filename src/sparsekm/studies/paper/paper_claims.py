@@ -10,7 +10,7 @@ import pandas as pd
 
 from sparsekm.studies.paper.settings import Setting, select_settings
 
-KINDS = ("order", "level", "repeat", "atlas")
+KINDS = ("order", "level", "repeat", "theory", "atlas")
 RELATIONS = ("below", "at least", "at most", "about", "equal")
 _COLUMNS = (
     *("claim", "where", "statement", "kind", "settings", "metric", "left", "relation", "right"),
@@ -28,12 +28,14 @@ class PaperClaim:
     ----------
     name, where, statement : str
         The statement is the paper's, shortened.
-    kind : {"order", "level", "repeat", "atlas"}
+    kind : {"order", "level", "repeat", "theory", "atlas"}
         The mean of `left` is below that of `right`; the mean of `left` keeps to `bound`; two
-        settings draw the same data, so that their means agree; only the atlas can tell.
+        settings draw the same data, so that their means agree; a computation holds or not; only
+        the atlas can tell.
     settings : tuple of Setting
         In each of which an order or a level is claimed.
     metric : str
+        Of theory, the check in `sparsekm.studies.theory.checks`.
     left, right : str
         Methods, as the paper's tables name them.
     relation : str

@@ -1,0 +1,31 @@
+"""The paper's statements about theory: which hold, and where they are checked."""
+
+import pytest
+
+from sparsekm.studies.theory.checks import CHECKS, COLUMNS, STRONG, run_checks
+from sparsekm.studies.theory.level_model import three_levels
+from sparsekm.studies.theory.support_recovery import conditions_of_theorem_5
+
+
+@pytest.fixture(scope="module")
+def checks():
+    return run_checks(root=5).set_index("check")
+
+
+def test_every_check_has_its_line(checks):
+    assert list(checks.reset_index().columns) == list(COLUMNS)
+    assert list(checks.index) == list(CHECKS)
+
+
+def test_what_does_not_hold_has_its_reason(checks):
+    failed = checks[~checks["holds"]]
+    assert set(failed.index) == {"lemma_1", "l2_and_l0", "kappa", "conditions"}
+    assert failed["reason"].str.len().gt(0).all()
+    assert checks.loc["lemma_1", "ours"] == pytest.approx(2)
+    assert checks.loc["kappa", ["ours", "theirs"]].tolist() == pytest.approx([7910, 7200], abs=1)
+
+
+def test_theorems_4_and_5_are_checked_where_their_numbered_conditions_hold():
+    sizes = (3 * STRONG["cluster_size"], STRONG["n_features"], STRONG["n_relevant"])
+    met = conditions_of_theorem_5(three_levels(STRONG["mu"]), *sizes)
+    assert [name for name, holds in met.items() if not holds] == ["least_features"]
