@@ -119,7 +119,7 @@ def test_the_published_table_loads_and_every_row_has_a_source_and_a_status(proje
         ("error", 1.5, "error between 0 and 1"),
         ("status", "sure", "have a status of"),
         ("recomputed", 0.2, "recomputed value with that status"),
-        ("data_set", "First", "stand there once"),
+        ("data_set", "First", "should occur once"),
     ],
 )
 def test_a_row_that_breaks_a_rule_of_the_published_table_is_named(tmp_path, column, value, message):
