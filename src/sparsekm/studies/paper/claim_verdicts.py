@@ -20,7 +20,6 @@ from sparsekm.studies.paper.settings import Setting
 from sparsekm.studies.paper.versus_paper import (
     CELL,
     FEWEST,
-    N_NAMED,
     difference_in_units,
     explain_difference,
     stand_ins,
@@ -253,7 +252,8 @@ def _judge_order(claim: PaperClaim, setting: Setting, study: _Study) -> dict:
     parts = []
     if theirs >= 0:
         parts.append("The paper's own table says otherwise.")
-    parts.append("The difference is within noise." if mean < 0 else "It is the other way round.")
+    reverse = mean > 0 and 1 - p_value < ERROR
+    parts.append("It is the other way round." if reverse else "The difference is within noise.")
     parts.append(_other_orders(claim, setting, study))
     return {
         "ours": mean,
@@ -275,23 +275,20 @@ def _below(left: pd.Series, right: pd.Series) -> tuple[float, float, float]:
 
 
 def _other_orders(claim: PaperClaim, setting: Setting, study: _Study) -> str:
-    """Name other rows of the two methods between which the order holds, each tested by itself."""
-    sides = []
-    for method in (claim.left, claim.right):
-        judged = study.judged[method]
-        rows = [n for n, row in METHOD_ROWS.items() if row.method == method and n != judged]
-        sides.append((judged, [name for name in rows if METHOD_ROWS[name].features == "all"]))
-    (left, lefts), (right, rights) = sides
+    """Name other main rows of the two methods with which the order holds, tested by themselves."""
+    judged = [study.judged[method] for method in (claim.left, claim.right)]
     held = []
-    for one, other in [(row, right) for row in lefts] + [(left, row) for row in rights]:
-        pair = [study.row_values(setting, row, claim.metric) for row in (one, other)]
-        if any(values is None for values in pair) or _below(*pair)[2] >= ERROR:
-            continue
-        held.append(METHOD_ROWS[one if one != left else other].title)
-    if not held:
-        return ""
-    more = f" and {len(held) - N_NAMED} more" if len(held) > N_NAMED else ""
-    return f"It holds with {'; '.join(held[:N_NAMED])}{more} in its place."
+    for side, method in enumerate((claim.left, claim.right)):
+        for name, row in METHOD_ROWS.items():
+            if row.method != method or row.is_variant or row.features != "all":
+                continue
+            pair = [name if at == side else other for at, other in enumerate(judged)]
+            values = [study.row_values(setting, one, claim.metric) for one in pair]
+            if pair == judged or any(found is None for found in values):
+                continue
+            if _below(*values)[2] < ERROR:
+                held.append(row.title)
+    return f"It holds with {'; '.join(held)} in its place." if held else ""
 
 
 def _judge_level(claim: PaperClaim, setting: Setting, study: _Study) -> dict:
@@ -304,9 +301,9 @@ def _judge_level(claim: PaperClaim, setting: Setting, study: _Study) -> dict:
     low, high = claim.interval
     beyond = max(low - mean, mean - high, 0.0)
     p_value = 1.0 if beyond == 0 else (float(t.sf(beyond / se, len(values) - 1)) if se else 0.0)
-    told = f"Our mean is beyond {claim.relation} {claim.bound:g}."
+    told = f"Our mean is not {claim.relation} {claim.bound:g}."
     if not (np.isnan(theirs) or low <= theirs <= high):
-        told = f"The paper's own number is too. {told}"
+        told += " Nor is the paper's own number."
     return {"ours": mean, "se": se, "theirs": theirs, "p_value": p_value, "found": told}
 
 
