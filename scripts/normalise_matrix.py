@@ -25,7 +25,7 @@ def adopt(snakemake):
     for remark in remarks:
         logging.warning("%s: %s", source, remark)
     n_samples, n_read = raw.X.shape
-    matrix = normalise(raw, params.normalise)
+    matrix = normalise(raw, params.normalise, params.n_top_features)
     names = raw.samples or [f"sample{i + 1}" for i in range(n_samples)]
     obs = pd.DataFrame({} if raw.labels is None else {"label": raw.labels}, index=names)
     features = np.array(raw.features, dtype=object)[matrix.kept]
@@ -44,6 +44,8 @@ def adopt(snakemake):
         "dropped_constant": np.array(matrix.dropped, dtype=str),
         "versions": package_versions(),
     }
+    if matrix.n_filtered:
+        provenance["n_features_filtered"] = matrix.n_filtered
     write_normalised(
         snakemake.output.normalised,
         matrix.X,

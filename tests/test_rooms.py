@@ -17,7 +17,8 @@ atlas
 annotation
 studies
 reporting
-command
+tl
+command pl
 """
 ORDER = [row.split() for row in ROOMS.split("\n") if row]
 

@@ -33,14 +33,19 @@ _HOMES = {
     "proper_zero_weights": "sparsekm.metrics.support_metrics",
 }
 
+# Of AnnData: what clusters it, and what draws the result.
+_MODULES = ("pl", "tl")
+
 __all__ = ["__version__", *_HOMES]
 
 
 def __getattr__(name: str):
+    if name in _MODULES:
+        return import_module(f"sparsekm.{name}")
     if name in _HOMES:
         return getattr(import_module(_HOMES[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return sorted([*__all__, *_MODULES])

@@ -1,5 +1,7 @@
 """What type checkers see of the package, whose names are loaded when first used."""
 
+from sparsekm import pl as pl
+from sparsekm import tl as tl
 from sparsekm.baselines.if_pca import IFPCA as IFPCA
 from sparsekm.baselines.pca_kmeans import PCAKMeans as PCAKMeans
 from sparsekm.baselines.penalised_gaussian_mixture import (

@@ -55,6 +55,9 @@ rule normalise_matrix:
         normalise=lambda wildcards: MATRICES[wildcards.dataset].get(
             "normalise", "zscore"
         ),
+        n_top_features=lambda wildcards: MATRICES[wildcards.dataset].get(
+            "n_top_features"
+        ),
         simulated=lambda wildcards: "draw" in MATRICES[wildcards.dataset],
         code=lambda wildcards: code("normalise_matrix"),
     script:

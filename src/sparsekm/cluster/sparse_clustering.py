@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 from sklearn.base import MetaEstimatorMixin
+from sklearn.utils import get_tags
 
 from sparsekm.cluster.alternation import Fit
 from sparsekm.cluster.argument_types import Seed
@@ -129,6 +130,12 @@ class SparseClustering(MetaEstimatorMixin, PathEstimator):
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        known = hasattr(self.clusterer, "__sklearn_tags__")
+        tags.input_tags.sparse = not known or get_tags(self.clusterer).input_tags.sparse
+        return tags
 
     def _prepare(self, X) -> tuple[np.ndarray | csr_array, CheckedPartition]:
         """Return the validated data and the partition step."""

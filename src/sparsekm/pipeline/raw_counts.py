@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sparsekm.io.readers.raw_matrix import MatrixError, RawMatrix
+from sparsekm.pipeline.variable_features import most_variable
 
 _LARGE_COUNT = 30
 """Larger values suggest counts: genotypes, scores and small ranks are whole numbers too."""
@@ -14,7 +15,7 @@ _CELLS_AT_ONCE = 2**22
 
 def remark_on_counts(raw: RawMatrix, normalise: str) -> list[str]:
     """Return a remark if raw counts would not be normalised as counts."""
-    if normalise == "counts" or not _are_counts(raw):
+    if normalise == "counts" or _largest_count(raw) <= _LARGE_COUNT:
         return []
     return [
         f"all values are whole numbers >= 0, the largest above {_LARGE_COUNT}: they look like raw "
@@ -47,12 +48,23 @@ def log_counts(raw: RawMatrix) -> None:
     np.log1p(X, out=X)
 
 
-def _are_counts(raw: RawMatrix) -> bool:
+def most_variable_counts(raw: RawMatrix, n_features: int) -> np.ndarray:
+    """Return the `most_variable` features, ascending; values that are not counts are refused."""
+    if _largest_count(raw) < 0:
+        raise MatrixError(
+            "n_top_features chooses by the variance of raw counts: all values should be whole "
+            "numbers >= 0. Leave it out if they are already log-transformed."
+        )
+    return most_variable(raw.X + raw.offset.astype(np.float32), n_features)
+
+
+def _largest_count(raw: RawMatrix) -> float:
+    """Return the largest value, or -1 if some value is negative or not a whole number."""
     height = max(1, _CELLS_AT_ONCE // raw.X.shape[1])
     largest = 0.0
     for start in range(0, len(raw.X), height):
         values = raw.X[start : start + height] + raw.offset
         if values.min() < 0 or (values != np.rint(values)).any():
-            return False
+            return -1.0
         largest = max(largest, float(values.max()))
-    return largest > _LARGE_COUNT
+    return largest

@@ -20,6 +20,7 @@ _DROPPED = {
     "n_genes_dropped_missing": "genes dropped: missing values",
     "n_genes_dropped_constant": "genes dropped: constant",
     "n_genes_dropped_not_common": "genes dropped: not common to all ages",
+    "n_features_filtered": "features left out by n_top_features",
 }
 _TAKEN_GENES = ("taken", "with_replicates", "without_delegate", "with_several_delegates")
 _KEPT_CLASSES = {"section_data_sets": (), "genes": _TAKEN_GENES}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin, MetaEstimatorMixin, clone
 from sklearn.feature_selection import SelectorMixin
+from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -33,7 +34,8 @@ class SparsitySearch(MetaEstimatorMixin, SelectorMixin, ClusterMixin, BaseEstima
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
+        known = hasattr(self.estimator, "__sklearn_tags__")
+        tags.input_tags.sparse = known and get_tags(self.estimator).input_tags.sparse
         return tags
 
     def _get_support_mask(self):

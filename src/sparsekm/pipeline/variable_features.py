@@ -1,0 +1,120 @@
+r"""The features that vary by more than their mean explains, in raw counts: Seurat v3's criterion.
+
+With :math:`\bar x_j` and :math:`s_j^2` the mean and variance (ddof = 1) of feature j, a local
+quadratic regression (loess, span .3) of :math:`\log_{10} s_j^2` on :math:`\log_{10} \bar x_j` gives
+the standard deviation :math:`\sigma_j` that its mean explains. Features are ranked by the variance
+of their standardised counts, clipped at :math:`\sqrt n`,
+
+.. math:: \frac1{n - 1} \sum_i \min\left(\frac{x_{ij} - \bar x_j}{\sigma_j}, \sqrt n\right)^2
+
+(Stuart et al. 2019, doi:10.1016/j.cell.2019.05.031; ``flavor="seurat_v3"`` of scanpy). The
+regression is evaluated at every feature; R and scanpy interpolate it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sparsekm.runtime.compiled import compiled
+
+SPAN = 0.3
+_CELLS_AT_ONCE = 2**22
+
+
+def most_variable(X: np.ndarray, n_features: int) -> np.ndarray:
+    """Return which features vary most, ascending; ties go to the lowest index.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        Raw counts.
+    n_features : int
+        How many to return; all where there are no more.
+    """
+    scores = standardised_variances(X)
+    return np.sort(np.argsort(-scores, kind="stable")[:n_features])
+
+
+def standardised_variances(X: np.ndarray) -> np.ndarray:
+    """Compute the variance of every feature's standardised counts, 0 for a constant one.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+
+    Returns
+    -------
+    ndarray of shape (n_features,), float64
+    """
+    n, p = X.shape
+    height = max(1, _CELLS_AT_ONCE // p)
+    blocks = [slice(start, start + height) for start in range(0, n, height)]
+    means = sum(X[rows].sum(axis=0, dtype=np.float64) for rows in blocks) / n
+    variances = sum(((X[rows] - means) ** 2).sum(axis=0) for rows in blocks) / (n - 1)
+    varies = variances > 0
+    expected = np.ones(p)
+    fitted = local_quadratic(np.log10(means[varies]), np.log10(variances[varies]))
+    expected[varies] = np.sqrt(10**fitted)
+    scores = np.zeros(p)
+    for rows in blocks:
+        standardised = (X[rows] - means) / expected
+        scores += (np.minimum(standardised, np.sqrt(n)) ** 2).sum(axis=0)
+    return np.where(varies, scores / (n - 1), 0.0)
+
+
+def local_quadratic(x: np.ndarray, y: np.ndarray, span: float = SPAN) -> np.ndarray:
+    """Fit a quadratic to the nearest points of every point, with tricube weights.
+
+    Parameters
+    ----------
+    x, y : ndarray of shape (n_points,), float64
+    span : float
+        Share of the points that count as near.
+
+    Returns
+    -------
+    ndarray of shape (n_points,)
+    """
+    order = np.argsort(x, kind="stable")
+    n_near = min(len(x), max(3, int(span * len(x) + 1e-5)))
+    fitted = np.empty(len(x))
+    fitted[order] = _fit_sorted(x[order], y[order], n_near)
+    return fitted
+
+
+@compiled
+def _fit_sorted(x, y, n_near):
+    n = len(x)
+    fitted = np.empty(n)
+    first = 0
+    for i in range(n):
+        if i > 0 and x[i] == x[i - 1]:
+            fitted[i] = fitted[i - 1]
+            continue
+        while first + n_near < n and x[first + n_near] - x[i] < x[i] - x[first]:
+            first += 1
+        begin, end = first, first + n_near
+        reach = max(x[i] - x[begin], x[end - 1] - x[i])
+        if reach == 0.0:
+            # More points are in this place than count as near: all of them do.
+            begin, end = np.searchsorted(x, x[i]), np.searchsorted(x, x[i], side="right")
+        fitted[i] = _fit_at(x, y, x[i], begin, end, reach)
+    return fitted
+
+
+@compiled
+def _fit_at(x, y, place, first, last, reach):
+    products = np.zeros((3, 3))
+    targets = np.zeros(3)
+    terms = np.ones(3)
+    for q in range(first, last):
+        t = (x[q] - place) / reach if reach > 0 else 0.0
+        weight = (1.0 - min(abs(t), 1.0) ** 3) ** 3
+        terms[1] = t
+        terms[2] = t * t
+        for a in range(3):
+            targets[a] += weight * terms[a] * y[q]
+            for b in range(3):
+                products[a, b] += weight * terms[a] * terms[b]
+    # Of fewer than three distinct places the flattest quadratic.
+    return np.linalg.lstsq(products, targets, 1e-12)[0][0]

@@ -1,0 +1,167 @@
+"""Figures of what `sparsekm.tl.sparse_kmeans` wrote into an AnnData, and of a gap curve.
+
+Each function draws into `ax`, or into a new figure, and returns the axes.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
+from sklearn.utils.validation import check_is_fitted
+
+from sparsekm.cluster.matrices.centers import cluster_centers
+from sparsekm.cluster.matrices.dense_parts import feature_means, feature_variances
+from sparsekm.cluster.matrices.sparse_checks import in_canonical_format
+from sparsekm.cluster.validation import check_count
+from sparsekm.figures.palette import BLUE, DROPPED, INK
+from sparsekm.figures.style import figure_style
+from sparsekm.tl import read_values
+from sparsekm.tuning.gap_search import GapSearch
+
+if TYPE_CHECKING:
+    from anndata import AnnData
+
+# Standard deviations at which the colours of a heat map end.
+FARTHEST = 2.0
+
+
+def scores(
+    adata: AnnData,
+    key: str = "sparse_kmeans",
+    *,
+    n_features: int = 30,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw the largest scores: of genes that are kept, and of those that are not.
+
+    Parameters
+    ----------
+    adata : AnnData
+        Clustered by `sparsekm.tl.sparse_kmeans`.
+    key : str, default="sparse_kmeans"
+        Its `key_added`.
+    n_features : int, default=30
+        How many genes are drawn.
+    ax : matplotlib.axes.Axes, optional
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+    """
+    _check_key(adata, key)
+    selected = adata.var[f"{key}_selected"]
+    found = adata.var[f"{key}_score"].sort_values(ascending=False, kind="stable")
+    found = found.iloc[: check_count("n_features", n_features)]
+    kept = selected.loc[found.index].to_numpy()
+    places = np.arange(len(found))
+    with figure_style():
+        ax = _axes(ax, 4.4, 0.8 + 0.16 * len(found))
+        for chosen, color, label in ((kept, BLUE, "kept"), (~kept, DROPPED, "dropped")):
+            if chosen.any():
+                count = np.count_nonzero(selected if label == "kept" else ~selected)
+                ax.plot(
+                    found[chosen], places[chosen], "o", color=color, label=f"{label} ({count:,})"
+                )
+        ax.set_yticks(places, found.index, parse_math=False)
+        ax.set_xlim(left=0)
+        ax.set_ylim(len(found) - 0.5, -0.5)
+        ax.set_xlabel("between-cluster sum of squares")
+        ax.legend(loc="lower right")
+    return ax
+
+
+def gap_curve(search: GapSearch, *, ax: Axes | None = None) -> Axes:
+    """Draw the gap of a fitted search: the band is one standard error, the dot the choice.
+
+    Parameters
+    ----------
+    search : GapSearch
+        Fitted.
+    ax : matplotlib.axes.Axes, optional
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+    """
+    check_is_fitted(search)
+    curve = search.results_
+    n_selected, gap, se = (curve[name].to_numpy() for name in ("n_selected", "gap", "se"))
+    best = search.best_index_
+    with figure_style():
+        ax = _axes(ax, 4.4, 2.9)
+        ax.fill_between(n_selected, gap - se, gap + se, color=BLUE, alpha=0.2, linewidth=0)
+        ax.plot(n_selected, gap, "o-", color=BLUE, markerfacecolor="white", markersize=4)
+        label = f"chosen: {n_selected[best]:,} features"
+        ax.plot(n_selected[best], gap[best], "o", color=BLUE, markeredgecolor=INK, label=label)
+        ax.set_xscale("log")
+        ax.set(xlabel="features kept (log scale)", ylabel="gap: log objective\nabove chance")
+        ax.legend()
+    return ax
+
+
+def heatmap(
+    adata: AnnData,
+    key: str = "sparse_kmeans",
+    *,
+    n_features: int = 30,
+    layer: str | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw the means of the kept genes in every cluster, in standard deviations from their mean.
+
+    Genes are ordered by the cluster in which they are highest.
+
+    Parameters
+    ----------
+    adata : AnnData
+        Clustered by `sparsekm.tl.sparse_kmeans`.
+    key : str, default="sparse_kmeans"
+        Its `key_added`.
+    n_features : int, default=30
+        How many of the kept genes are drawn: those of largest score.
+    layer : str, optional
+        Where the values are; None is the layer that was clustered.
+    ax : matplotlib.axes.Axes, optional
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+    """
+    _check_key(adata, key)
+    layer = adata.uns[key]["params"].get("layer") if layer is None else layer
+    ranked = np.argsort(-adata.var[f"{key}_score"].to_numpy(), kind="stable")
+    kept = ranked[adata.var[f"{key}_selected"].to_numpy()[ranked]]
+    kept = np.sort(kept[: check_count("n_features", n_features)])
+    clusters = adata.obs[key].cat
+    values = in_canonical_format(read_values(adata, layer)[:, kept])
+    centers = cluster_centers(values, clusters.codes.to_numpy(), len(clusters.categories))
+    spreads = np.sqrt(feature_variances(values))
+    means = (centers - feature_means(values)) / np.where(spreads > 0, spreads, 1.0)
+    order = np.lexsort([-means.max(axis=0), means.argmax(axis=0)])
+    with figure_style():
+        ax = _axes(ax, 1.6 + 0.2 * len(kept), 1.4 + 0.2 * len(means))
+        drawn = ax.imshow(
+            means[:, order], cmap="RdBu_r", aspect="auto", vmin=-FARTHEST, vmax=FARTHEST
+        )
+        names = adata.var_names[kept[order]]
+        ax.set_xticks(range(len(kept)), names, rotation=90, parse_math=False)
+        ax.set_yticks(range(len(means)), clusters.categories)
+        ax.set_ylabel("cluster")
+        ax.spines[:].set_visible(False)
+        label = "mean\n(standard deviations)"
+        ax.figure.colorbar(drawn, ax=ax, extend="both", label=label, ticks=[-2, -1, 0, 1, 2])
+    return ax
+
+
+def _check_key(adata: AnnData, key: str) -> None:
+    if key not in adata.uns or f"{key}_score" not in adata.var:
+        raise ValueError(
+            f"key={key!r} should be the key_added of a call of sparsekm.tl.sparse_kmeans on adata."
+        )
+
+
+def _axes(ax: Axes | None, width: float, height: float) -> Axes:
+    return plt.subplots(figsize=(width, height), layout="constrained")[1] if ax is None else ax

@@ -1,0 +1,143 @@
+"""Sparse k-means of an AnnData, with what was found written into it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from sparsekm.tuning.sparse_kmeans import SparseKMeans
+
+if TYPE_CHECKING:
+    from anndata import AnnData
+
+
+def sparse_kmeans(
+    adata: AnnData,
+    n_clusters: int,
+    *,
+    layer: str | None = None,
+    key_added: str = "sparse_kmeans",
+    copy: bool = False,
+    **parameters: Any,
+) -> AnnData | None:
+    """Cluster the cells of an AnnData, and keep the few genes that make the clusters.
+
+    `SparseKMeans` is fitted to the values as they are: normalise and scale first where genes
+    differ in depth or unit. Sparse values stay sparse, and a backed AnnData stays backed; of its
+    file only the values that are clustered are read into memory.
+
+    Parameters
+    ----------
+    adata : AnnData
+        Cells (observations) × genes (variables).
+    n_clusters : int
+        Number of clusters K.
+    layer : str, optional
+        The layer to cluster; None is X.
+    key_added : str, default="sparse_kmeans"
+        What the names of everything that is written begin with.
+    copy : bool, default=False
+        Whether to return a copy with the results, and leave `adata` as it is.
+    **parameters
+        Of `SparseKMeans`: penalty, sparsity, min_cluster_size, random_state, n_jobs, verbose.
+
+    Returns
+    -------
+    AnnData or None
+        None, unless `copy`. These are written:
+
+        ``obs[key_added]``
+            The cluster of every cell, categorical: "0", "1", ...
+        ``var[key_added + "_weight"]``, ``var[key_added + "_score"]``
+            The weight of every gene, 0 where it is dropped, and its between-cluster sum of squares.
+        ``var[key_added + "_selected"]``
+            Whether a gene is kept.
+        ``uns[key_added]``
+            ``params``; ``conclusion``, a sentence on what decided; ``search_results``, a row per
+            number of genes that was tried.
+
+    Raises
+    ------
+    ValueError
+        If there is no such layer, if `adata` is backed by a file that is closed, or is a view of
+        a backed AnnData; as `SparseKMeans.fit`.
+
+    See Also
+    --------
+    sparsekm.pl : Figures of what was found.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from anndata import AnnData
+    >>> import sparsekm
+    >>> X = np.random.default_rng(13).normal(size=(60, 100))
+    >>> X[:20, :10] += 3
+    >>> X[20:40, :10] -= 3
+    >>> adata = AnnData(X)
+    >>> sparsekm.tl.sparse_kmeans(adata, 3, random_state=0)
+    >>> int(adata.var["sparse_kmeans_selected"].sum())
+    10
+    """
+    _check_backing(adata, copy)
+    estimator = SparseKMeans(n_clusters, **parameters)
+    estimator.fit(read_values(adata, layer))
+    adata = adata.copy() if copy else adata
+    labels = [str(label) for label in range(int(n_clusters))]
+    adata.obs[key_added] = pd.Categorical.from_codes(estimator.labels_, labels)
+    adata.var[f"{key_added}_weight"] = estimator.feature_weights_
+    adata.var[f"{key_added}_score"] = estimator.feature_scores_
+    adata.var[f"{key_added}_selected"] = estimator.get_support()
+    adata.uns[key_added] = {
+        "params": _storable(estimator.get_params() | {"layer": layer}),
+        "conclusion": estimator.conclusion_,
+        "search_results": estimator.search_results_.set_axis(
+            [str(row) for row in range(len(estimator.search_results_))]
+        ),
+    }
+    return adata if copy else None
+
+
+def read_values(adata: AnnData, layer: str | None = None) -> Any:
+    """Return X or a layer in memory, dense or sparse as it is.
+
+    Parameters
+    ----------
+    adata : AnnData
+    layer : str, optional
+        None is X.
+
+    Returns
+    -------
+    ndarray, or sparse matrix, of shape (n_obs, n_vars)
+    """
+    if layer is not None and layer not in adata.layers:
+        raise ValueError(f"layer={layer!r} should be one of {list(adata.layers)}, or None for X.")
+    values = adata.X if layer is None else adata.layers[layer]
+    if values is None:
+        raise ValueError("adata.X is None: name the layer to cluster.")
+    if hasattr(values, "to_memory"):
+        return values.to_memory()
+    # Of a backed AnnData, a dataset of the file.
+    return values if hasattr(values, "tocsr") else np.asarray(values)
+
+
+def _check_backing(adata: AnnData, copy: bool) -> None:
+    """Refuse what cannot be read from a file, or written to where it is."""
+    if not adata.isbacked:
+        return
+    if not adata.file.is_open:
+        raise ValueError(
+            f"adata is backed by {adata.filename}, which is closed: adata.file.open() opens it."
+        )
+    if copy or adata.is_view:
+        kind = "a view of a backed AnnData" if adata.is_view else "backed, and copy=True"
+        raise ValueError(f"adata is {kind}: give adata.to_memory() instead.")
+
+
+def _storable(parameters: dict[str, Any]) -> dict[str, Any]:
+    """Return the parameters that an .h5ad file can hold: None and generators are left out."""
+    kept = (bool, int, float, str, np.number)
+    return {name: value for name, value in parameters.items() if isinstance(value, kept)}
