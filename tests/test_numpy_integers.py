@@ -40,7 +40,7 @@ ESTIMATORS = {
     PenalizedGaussianMixture: {**COMMON, "n_penalties": 3, "max_iter": 100},
     IFPCA: {**COMMON, "max_iter": 50},
     SCFS: {**COMMON, "max_iter": 50},
-    GapSearch: {**TUNED},
+    GapSearch: {**TUNED, "n_refined": 2},
     SparseClustering: {"sparsity": 3, "n_init": 2, "max_iter": 50, "random_state": 3},
     StabilitySearch: {**TUNED, "n_splits": 2},
     SparseKMeans: {

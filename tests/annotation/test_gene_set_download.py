@@ -83,7 +83,7 @@ def test_a_changed_file_in_the_cache_is_asked_for_anew(server, fetch, tmp_path):
     [
         ((404, b"", 0), "gmt", NotFoundError, "404"),
         ((403, b"", 0), "gmt", RefusedError, "403"),
-        ((500, b"", 0), "gmt", UnavailableError, "in 3 tries"),
+        ((500, b"", 0), "gmt", UnavailableError, "after 3 attempts"),
         ((200, b"<html>busy</html>\n", 18), "gmt", RefusedError, "format gmt .*line 1"),
         ((200, b"<html>busy</html>\n", 18), "obo", RefusedError, "format obo .*line 1"),
         ((200, b"<html>busy</html>\n", 18), "gaf", RefusedError, "format gaf .*line 1"),

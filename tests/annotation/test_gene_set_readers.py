@@ -94,8 +94,8 @@ def test_gmt_gives_terms_names_and_genes_in_any_line_ends(written):
         ("T1\tname\tA\t\tB\n", r"line 1, column 4: the cell should not be empty"),
         ("T1\tname\tA\nT1\tname\tB\n", r"line 2, column 1: term='T1' is in line 1 already"),
         ("\n\n", r"terms=0 should be >= 1"),
-        (b"T1\tname\tA\nT2\t\xff\tA\n", r"line 2, column 4: byte 0xff is no UTF-8"),
-        (b"T1\tna\0me\tA\n", r"line 1, column 6: a NUL"),
+        (b"T1\tname\tA\nT2\t\xff\tA\n", r"line 2, column 4: byte 0xff is not UTF-8"),
+        (b"T1\tna\0me\tA\n", r"line 1, column 6: NUL"),
     ],
 )
 def test_damaged_gmt_is_refused_with_its_place(written, text, message):

@@ -140,7 +140,7 @@ def test_constant_and_mostly_missing_genes_are_dropped_with_a_list(matrix, phant
 def test_truth_of_another_phantom_is_refused(matrix, tmp_path):
     data = describe_expression(matrix, "E11.5", source="phantom", simulated=True, settings={})
     (tmp_path / "truth.csv").write_text("gene_id,relevant,kind,regions\n1,True,marker,m1\n")
-    with pytest.raises(ValueError, match=r"truth.csv: should hold gene_id=99000"):
+    with pytest.raises(ValueError, match=r"truth.csv: should contain gene_id=99000"):
         add_truth(data, tmp_path / "truth.csv")
 
 

@@ -27,7 +27,7 @@ def test_every_section_is_rendered_and_every_figure_has_loaded(found):
         "summary", "run", "data", "results", "dataset-E11.5", "dataset-toy", "methods", "references"
     ]  # fmt: skip
     assert all(height > 40 and letters > 20 for _, height, letters in found["sections"])
-    assert len(found["images"]) == 7
+    assert len(found["images"]) == 9
     assert all(natural > 100 and shown > 100 for _, natural, shown in found["images"])
     assert found["links"] == []
 
