@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from sparsekm.command.workflow_place import CommandError
+from sparsekm.pipeline.registry import METHODS
 
-METHODS = ("kmeans", "l1", "l0", "sparse")
+USUAL_METHODS = ("kmeans", "l1", "l0", "sparse")
 USUAL_CLUSTER_SIZE = 5
 """The workflow's own defaults, written out so that you can edit them."""
 
@@ -45,7 +46,7 @@ def compose(
     entry: Mapping[str, Any],
     again: str,
     *,
-    methods: Sequence[str] = METHODS,
+    methods: Sequence[str] = USUAL_METHODS,
     min_cluster_size: int = USUAL_CLUSTER_SIZE,
 ) -> str:
     """Write the text of a configuration for the data set `name`.
@@ -66,7 +67,8 @@ def compose(
             lines.append(f"    {key}: {_value(entry[key])}  # {note}")
         else:
             lines.append(f"    # {key}: {_value(_EXAMPLES[key])}  # {note}")
-    lines.append(f"methods: {_value(list(methods))}  # also pca, pgmm, ifpca, scfs")
+    others = ", ".join(name for name in METHODS if name not in methods)
+    lines.append(f"methods: {_value(list(methods))}" + (f"  # also {others}" if others else ""))
     lines.append(f"min_cluster_size: {min_cluster_size}  # the smallest cluster allowed")
     text = "\n".join(lines) + "\n"
     return f"{text}{_MARK}{_digest(text)}\n"

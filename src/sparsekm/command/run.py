@@ -14,8 +14,8 @@ from typing import Any
 import yaml
 
 from sparsekm.command.configuration import (
-    METHODS,
     USUAL_CLUSTER_SIZE,
+    USUAL_METHODS,
     compose,
     dataset_name,
     table_path,
@@ -91,7 +91,7 @@ def _prepare(options: Namespace, place: Path, tell: Any) -> Path:
         name,
         entry,
         f"sparsekm run {shlex.quote(str(file))}",
-        methods=options.methods or METHODS,
+        methods=options.methods or USUAL_METHODS,
         min_cluster_size=smallest,
     )
     write_configuration(file, text)
