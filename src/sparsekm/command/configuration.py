@@ -28,6 +28,7 @@ _NOTES = {
     "decimal": 'the decimal separator, "." or ","',
     "layer": "AnnData layer, or sheet of a workbook",
     "normalise": "zscore; counts (log-transform raw counts first); or none",
+    "n_top_features": "use only this many features of raw counts, the most variable",
 }
 _EXAMPLES = {
     "labels": "kind",
@@ -38,6 +39,7 @@ _EXAMPLES = {
     "decimal": ",",
     "layer": "logcounts",
     "normalise": "counts",
+    "n_top_features": 2000,
 }
 
 
