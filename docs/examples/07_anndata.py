@@ -8,7 +8,7 @@ matrices are not made dense.
 """
 
 # %%
-# 400 cells of four types, made here: each type has six markers among 120 genes, and cells differ in
+# 200 cells of four types, made here: each type has six markers among 100 genes, and cells differ in
 # how many counts they have. Counts are normalised as ``scanpy.pp.normalize_total`` and
 # ``scanpy.pp.log1p`` do it.
 
@@ -19,16 +19,16 @@ from scipy import sparse
 import sparsekm
 
 rng = np.random.default_rng(0)
-cell_type = rng.integers(4, size=400)
-rates = np.full((400, 120), 0.15)
+cell_type = rng.integers(4, size=200)
+rates = np.full((200, 100), 0.15)
 for j in range(24):
     rates[cell_type == j % 4, j] = 3
-counts = rng.poisson(rates * rng.uniform(0.5, 2, size=(400, 1)))
+counts = rng.poisson(rates * rng.uniform(0.5, 2, size=(200, 1)))
 totals = counts.sum(axis=1, keepdims=True)
 X = np.log1p(counts / totals * np.median(totals))
 
 adata = anndata.AnnData(sparse.csr_matrix(X.astype(np.float32)))
-adata.var_names = [f"gene {j}" for j in range(120)]
+adata.var_names = [f"gene {j}" for j in range(100)]
 adata.obs["type"] = cell_type.astype(str)
 
 # %%
