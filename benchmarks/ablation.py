@@ -5,122 +5,145 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import ExitStack
 from functools import partial
+from types import FunctionType
 from unittest.mock import patch
 
 import numpy as np
 import pandas as pd
+from numba import njit
 from threadpoolctl import threadpool_limits
 
 from benchmarks.measure import measure
 from benchmarks.search_designs import DESIGNS
 from sparsekm import L0KMeans, classification_error_rate
-from sparsekm.cluster import partition_step, path
-from sparsekm.cluster.search import generations as search
-from sparsekm.cluster.search import local_search
+from sparsekm.cluster import estimator_base, partition_step, path
+from sparsekm.cluster.kmeans.climb import climb
+from sparsekm.cluster.search import generations, local_search
+from sparsekm.cluster.weight_step import TopFeatures
 from sparsekm.tuning.grid import default_sparsities
 
-N_INIT, SEEDS = 10, 3
-# CPU times of which one is at most so much larger are equal.
-ALIKE = 1.15
-
-
-def _copy_mother(mother, father, n_clusters, mutation, draws, child) -> None:
-    search_cross(mother, mother, n_clusters, mutation, draws, child)
+N_INIT = 10
+# Seeds, and sparsities of the path.
+EFFORTS = {
+    "60 x 1,000": (10, 10),
+    "85 x 456": (4, 10),
+    "700 x 765": (3, 10),
+    "2,000 x 400": (3, 10),
+    "14,185 x 351": (1, 6),
+    "28,455 x 1,724, easy": (1, 4),
+    "28,455 x 1,724, hard": (1, 4),
+}
+# CPU times of which one is at most so much larger are equal; so many seeds are run to tell.
+ALIKE = 1.12
+N_TIMED = 3
 
 
 def _offer_to_empty_pools(self) -> Iterator[tuple[np.ndarray, int]]:
-    for labels, place in search_offers(self):
+    for labels, place in offer(self):
         if not len(self.pools[place]):
             yield labels, place
+
+
+@njit
+def _keep_sizes(packed, labels, n_clusters, min_size, gain):
+    return np.bincount(labels, minlength=n_clusters)
 
 
 def _one_sample(n_samples: int, smallest: int) -> list[int]:
     return [size for size in (smallest,) if size < n_samples] + [n_samples]
 
 
-search_cross, search_offers = search.cross, search.Search._offers
+def _small_gain(gain: float) -> list[tuple]:
+    return [(module, "SMALL_GAIN", gain) for module in (local_search, estimator_base)]
 
-# What is changed in each variant: (object, attribute, value). Those of the second table act on
-# many samples alone or cost little there, and are tried at the size of an atlas too.
-FEW = {
-    "no crossing": [(search, "cross", _copy_mother)],
-    "no children relabelled at random": [(search, "MUTATION", 0.0)],
-    "starts on all features": [(local_search, "NEIGHBOURHOOD", 10**6)],
-    "starts on 5 features": [(local_search, "NEIGHBOURHOOD", 5)],
-    "starts 5 % of the climbs": [(search, "START_SHARE", 0.05)],
-    "starts 40 % of the climbs": [(search, "START_SHARE", 0.4)],
-    "pools of 3": [(search, "CAPACITY", 3)],
-    "pools of 30": [(search, "CAPACITY", 30)],
-    "10 generations": [(search, "GENERATIONS", 10)],
-    "40 generations": [(search, "GENERATIONS", 40)],
+
+offer = generations.Search._offers
+_names = climb.py_func.__globals__ | {"merge_and_split": _keep_sizes}
+climb_without_merging = njit(nogil=True)(FunctionType(climb.py_func.__code__, _names))
+
+# What is changed in each variant: (object, attribute, value). Those of the second table change
+# nothing where all samples are searched at once.
+VARIANTS = {
+    "no crossing": [(generations, "RESTARTED", 1.0)],
+    "no fresh starts": [(generations, "RESTARTED", 0.0)],
+    "clusters never merge and split": [(local_search, "climb", climb_without_merging)],
+    "no partition offered to neighbours": [(generations.Search, "_offers", _offer_to_empty_pools)],
+    "pools of 10": [(generations, "CAPACITY", 10)],
+    "10 generations": [(generations, "GENERATIONS", 10)],
+    "40 generations": [(generations, "GENERATIONS", 40)],
+    "small gains of 1e-4": _small_gain(1e-4),
+    "small gains of 1e-3": _small_gain(1e-3),
 }
-MANY = {
-    "as it is": [],
-    "clusters never merge and split": [(local_search, "REGROUPING_GAIN", np.inf)],
-    "no fresh starts on other features": [(search, "RESTARTED", 0.0)],
-    "twice as many fresh starts": [(search, "RESTARTED", 0.6)],
+FOR_SAMPLES = {
     "no second sample": [(path, "_sample_sizes", _one_sample)],
-    "one partition handed on": [(path, "HANDED_ON", 1)],
-    "a third of the climbs on larger samples": [(search, "LATER_SHARE", 0.05)],
-    "no partition offered to neighbours": [(search.Search, "_offers", _offer_to_empty_pools)],
-    "climbs to the end": [(local_search, "CLIMB_GAIN", 0.0)],
+    "one partition handed on": [(path, "CAPACITY", 1)],
+    "no denser sparsities": [(TopFeatures, "denser", lambda step, n_features: [])],
     "samples of 1,024": [(partition_step, "SEEDING_SAMPLE", 1024)],
     "samples of 4,096": [(partition_step, "SEEDING_SAMPLE", 4096)],
-}
-# Those that change nothing where all samples are searched at once.
-FOR_SAMPLES = {
-    "no second sample",
-    "one partition handed on",
-    "a third of the climbs on larger samples",
-    "samples of 1,024",
-    "samples of 4,096",
 }
 
 
 @threadpool_limits.wrap(limits=1)
-def benchmark(names: tuple[str, ...] = tuple(DESIGNS), seeds: int = SEEDS) -> pd.DataFrame:
+def benchmark(names: tuple[str, ...] = tuple(DESIGNS)) -> pd.DataFrame:
     """Compare objectives (mean over the path, in per cent of the whole search's) and CER.
 
-    A variant of another CPU time is run again with as much more or less `n_init`.
+    A variant of another CPU time is run again with as much more or less `n_init`. Errors are
+    standard errors over seeds.
     """
     rows = []
     for name in names:
-        atlas = name.startswith("28,455")
-        variants = MANY if atlas else MANY | FEW
-        if DESIGNS[name].draw(0)[0].shape[0] <= partition_step.SEEDING_SAMPLE:
-            variants = {key: variants[key] for key in variants if key not in FOR_SAMPLES}
-        for seed in range(1 if atlas else seeds):
-            X, labels = DESIGNS[name].draw(seed)
-            _run(X[:200], labels[:200], DESIGNS[name], seed, [], 1)
-            reached, cpu, error = _run(X, labels, DESIGNS[name], seed, [], N_INIT)
-            for variant, changes in variants.items():
-                found = reached, cpu, error
-                if changes:
-                    found = _run_as_long(X, labels, DESIGNS[name], seed, changes, cpu)
-                gain = 100 * float(np.mean(found[0] / reached - 1))
-                rows.append((name, seed, variant, gain, found[2] - error, found[1]))
-                print(rows[-1], flush=True)
-    table = pd.DataFrame(rows, columns=["design", "seed", "variant", "objective", "cer", "cpu"])
-    return (
-        table.groupby(["variant", "design"], sort=False).mean().drop(columns="seed").reset_index()
-    )
+        n_seeds, n_sparsities = EFFORTS[name]
+        data = [DESIGNS[name].draw(seed) for seed in range(n_seeds)]
+        n_samples, n_features = data[0][0].shape
+        grid = default_sparsities("l0", n_features, n_sparsities)
+        run = partial(_run, data, grid, DESIGNS[name].n_clusters)
+        many = n_samples > partition_step.SEEDING_SAMPLE
+        _compile(data[0], grid, DESIGNS[name].n_clusters, many)
+        whole = run([], N_INIT, n_seeds)
+        for variant, changes in (VARIANTS | FOR_SAMPLES if many else VARIANTS).items():
+            n_init, found = N_INIT, run(changes, N_INIT, min(N_TIMED, n_seeds))
+            ratio = whole.cpu[: len(found)].sum() / found.cpu.sum()
+            if max(ratio, 1 / ratio) > ALIKE:
+                n_init = max(1, round(N_INIT * ratio))
+            if n_init != N_INIT or len(found) < n_seeds:
+                found = run(changes, n_init, n_seeds)
+            gains = found.objectives / whole.objectives - 1
+            objective = 100 * gains.map(np.mean)
+            cer = found.cer - whole.cer
+            rows.append(
+                {
+                    "design": name,
+                    "variant": variant,
+                    "objective": objective.mean(),
+                    "objective_error": objective.sem(),
+                    "lowest": 100 * np.mean(list(gains), axis=0).min(),
+                    "cer": cer.mean(),
+                    "cer_error": cer.sem(),
+                    "n_init": n_init,
+                    "cpu": found.cpu.mean(),
+                    "cpu_whole": whole.cpu.mean(),
+                }
+            )
+            print(rows[-1], flush=True)
+    return pd.DataFrame(rows)
 
 
-def _run_as_long(X, labels, design, seed, changes, cpu):
-    """Run a variant for about `cpu` seconds."""
-    found = _run(X, labels, design, seed, changes, N_INIT)
-    ratio = cpu / found[1]
-    if max(ratio, 1 / ratio) > ALIKE:
-        found = _run(X, labels, design, seed, changes, max(1, round(N_INIT * ratio)))
-    return found
+def _compile(data, grid, n_clusters, many) -> None:
+    few = slice(2 * partition_step.SEEDING_SAMPLE + 500 if many else 200)
+    X, labels = data[0][few], data[1][few]
+    for changes in ([], VARIANTS["clusters never merge and split"]):
+        _run([(X, labels)], grid, n_clusters, changes, 1, 1)
 
 
-def _run(X, labels, design, seed, changes, n_init):
-    grid = default_sparsities("l0", X.shape[1], design.n_sparsities)
-    estimator = L0KMeans(design.n_clusters, n_init=n_init, random_state=seed, n_jobs=1)
+def _run(data, grid, n_clusters, changes, n_init, n_seeds) -> pd.DataFrame:
+    """Run the path on the data of each seed; return objectives, mean CER and CPU seconds."""
+    rows = []
     with ExitStack() as stack:
         for target, attribute, value in changes:
             stack.enter_context(patch.object(target, attribute, value))
-        measured = measure(partial(estimator.path, X, grid))
-    errors = [classification_error_rate(labels, found) for found in measured.result.labels]
-    return measured.result.objectives, measured.cpu, float(np.mean(errors))
+        for seed, (X, labels) in enumerate(data[:n_seeds]):
+            estimator = L0KMeans(n_clusters, n_init=n_init, random_state=seed, n_jobs=1)
+            measured = measure(partial(estimator.path, X, grid))
+            errors = [classification_error_rate(labels, found) for found in measured.result.labels]
+            rows.append((measured.result.objectives, np.mean(errors), measured.cpu))
+    return pd.DataFrame(rows, columns=["objectives", "cer", "cpu"])
