@@ -87,25 +87,16 @@ def alternate(
     ----------
     X : object
         Data as the partition step understands them.
-    partition : PartitionStep
-    weight_step : WeightStep
-    n_features : int
     rng : numpy.random.Generator, optional
         Needed without `start`, and with `restart`.
     start : Fit, optional
         Partition to go on from, weighed by this weight step.
-    max_iter : int
-        Largest number of rounds.
     tol : float
         Relative change of the weights that ends the alternation.
     restart : bool
         Whether the partition step also starts afresh after the first round.
     gain : float
         A round that raises the objective by no more than this share is the last.
-
-    Returns
-    -------
-    Fit
     """
     if start is None:
         weights = np.full(n_features, 1.0 / np.sqrt(n_features))

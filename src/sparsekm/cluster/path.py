@@ -22,8 +22,7 @@ from sparsekm.cluster.matrices.scatter import Matrix
 from sparsekm.cluster.partition_step import KMeansPartition, draw_samples
 from sparsekm.cluster.search.generations import HANDED_ON, Search
 from sparsekm.cluster.search.local_search import BatchClimb, ExchangeClimb
-from sparsekm.cluster.search.partition_sharing import best_fit, share_partitions
-from sparsekm.cluster.search.restarts import restart_everywhere
+from sparsekm.cluster.search.restarts import best_fit, restart_everywhere, share_partitions
 from sparsekm.cluster.search.starts import Start
 from sparsekm.cluster.weight_step import WeightStep
 
@@ -64,31 +63,12 @@ def fit_path(
     progress: Progress | None = None,
     objectives_only: bool = False,
 ) -> tuple[list[Fit], np.ndarray]:
-    """Fit every weight step of a path.
+    """Fit every weight step of a path, in ascending order of sparsity.
 
-    Parameters
-    ----------
-    X : Matrix
-    partition : KMeansPartition
-    weight_steps : sequence of WeightStep
-        In ascending order of sparsity.
-    search : {"alternate", "global"}
-    effort : SearchEffort
-    seeds : numpy.random.SeedSequence
-    start : Start, optional
-        The alternation starts from what it proposes and from nothing else, without restarts, at
-        every sparsity; the global search takes that in among its own starts.
-    progress : callable, optional
-        Called with the number of steps done and their total.
-    objectives_only : bool, default=False
-        Whether to stop where the first objectives are known; the fits are then none.
-
-    Returns
-    -------
-    fits : list of Fit
-        In the order of `weight_steps`.
-    first_objectives : ndarray of shape (n_sparsities,)
-        What the search came to at its stated effort, on a sample where there are many samples.
+    From a `start` the alternation runs without restarts, at every sparsity, and from nothing else;
+    the global search takes it in among its own starts. Returns the fits, none with
+    `objectives_only`, and the first objectives: what the search came to at its stated effort, on a
+    sample where there are many samples.
     """
     exact = partition.exact
     if search == "global":

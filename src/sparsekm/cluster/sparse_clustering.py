@@ -26,8 +26,7 @@ from sparsekm.cluster.matrices.scatter import Matrix
 from sparsekm.cluster.matrices.sparse_matrix import SparseMatrix, as_matrix
 from sparsekm.cluster.matrices.streamed_matrix import StreamedMatrix
 from sparsekm.cluster.path_estimator import PathEstimator
-from sparsekm.cluster.search.partition_sharing import share_partitions
-from sparsekm.cluster.search.restarts import restart_everywhere
+from sparsekm.cluster.search.restarts import restart_everywhere, share_partitions
 from sparsekm.runtime.random_state import seed_sequence
 
 

@@ -43,21 +43,8 @@ def nearest_centers(
 ) -> np.ndarray:
     """Label every sample by its nearest centre.
 
-    Parameters
-    ----------
-    columns : ndarray of shape (n_features, n_samples), or SparseBlock
-        Data, feature after feature.
-    features : WeightedFeatures
-    centers : ndarray of shape (n_kept, n_clusters), float64
-        Centres on the kept features.
-    labels : ndarray of shape (n_samples,), int32
-        Current labels: a sample leaves its cluster only for a strictly nearer centre. Other ties
-        go to the lowest index.
-    n_threads : int
-
-    Returns
-    -------
-    ndarray of shape (n_samples,), int32
+    `columns` is (n_features, n_samples), `centers` (n_kept, n_clusters). A sample leaves its
+    cluster in `labels` only for a strictly nearer centre; other ties go to the lowest index.
     """
     even = np.ones(centers.shape[1])
     squares = np.zeros(columns.shape[1])
@@ -79,18 +66,8 @@ def cheapest_centers(
 ) -> np.ndarray:
     """Label every sample by the centre of least cost: squared distance times a factor.
 
-    Parameters
-    ----------
-    columns, features, centers, labels, n_threads
-        As for `nearest_centers`.
-    squares : ndarray of shape (n_samples,), float64
-        Weighted squared norms of the samples. Where all factors are equal they change nothing.
-    stay, join : ndarray of shape (n_clusters,), float64
-        Factors of the cost of staying in a cluster, and of joining one.
-
-    Returns
-    -------
-    ndarray of shape (n_samples,), int32
+    `squares` (n_samples,) are weighted squared norms; where all factors are equal they change
+    nothing. `stay` and `join` (n_clusters,) are the factors for the own cluster and for others.
     """
     weighted = centers * features.values[:, None]
     offsets = (weighted * centers).sum(axis=0)

@@ -43,23 +43,8 @@ def exchange_in_batches(
 
     The between-cluster sum of squares never falls. With ``tol=0`` the result is a fixed point of
     Lloyd's iteration, unless a cluster is held at `min_size`. Few samples move in most sweeps, so
-    the cluster sums are kept and changed by those that do.
-
-    Parameters
-    ----------
-    matrix : Matrix
-    features : WeightedFeatures
-    labels : ndarray of shape (n_samples,), int32
-        Not changed.
-    n_clusters, min_size, max_sweeps : int
-    tol : float
-        Smallest gain, as a share of the objective, worth another sweep.
-    n_threads : int
-
-    Returns
-    -------
-    labels : ndarray of shape (n_samples,), int32
-    n_sweeps : int
+    the cluster sums are kept and changed by those that do. Returns new labels and the number of
+    sweeps; `tol` is a share of the objective.
     """
     kept = matrix.select(features.support)
     features = WeightedFeatures(np.arange(len(features.support)), features.values)
@@ -99,14 +84,7 @@ def exchange_in_batches(
 def exchange_factors(sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return by what a squared distance counts for staying in a cluster and for joining it.
 
-    Parameters
-    ----------
-    sizes : ndarray of shape (n_clusters,)
-
-    Returns
-    -------
-    stay, join : ndarray of shape (n_clusters,)
-        n / (n - 1), and 1 for a cluster of one sample, which costs nothing to keep; n / (n + 1).
+    n / (n - 1), and 1 for a cluster of one sample, which costs nothing to keep; n / (n + 1).
     """
     return sizes / np.maximum(sizes - 1, 1), sizes / (sizes + 1)
 
@@ -158,12 +136,8 @@ def fill_clusters(
     """Bring every cluster to `min_size` samples, at least one.
 
     A short cluster is filled with the samples farthest from their own centres, one at a time, out
-    of clusters that can spare them; ties go to the lowest index.
-
-    Returns
-    -------
-    ndarray of shape (n_samples,), int32
-        `labels` itself where no cluster is short.
+    of clusters that can spare them; ties go to the lowest index. Returns `labels` itself where no
+    cluster is short.
     """
     min_size = max(min_size, 1)
     sizes = cluster_sizes(labels, n_clusters)

@@ -18,17 +18,9 @@ from sparsekm.runtime.compiled import compiled
 def climb(rows, labels, n_clusters, weight_step, min_size, gain):
     """Improve `labels` in place; return the objective.
 
-    Parameters
-    ----------
-    rows : float64 array (n_samples, n_features)
-        Centred data.
-    labels : int32 array (n_samples,)
-        Start, overwritten by the result. Clusters may be short of samples: they are filled.
-    n_clusters, min_size : int
-    weight_step : CompiledStep
-    gain : float
-        Share of the objective that a round must gain for another sweep, that must have been gained
-        since clusters merged and split for them to do so again, and that each such move must gain.
+    `rows` are centred, float64. Clusters short of samples are filled. `gain` is the share of the
+    objective that a round must gain for another sweep, that must have been gained since clusters
+    merged and split for them to do so again, and that each such move must gain.
     """
     n, p = rows.shape
     scores = np.empty(p)

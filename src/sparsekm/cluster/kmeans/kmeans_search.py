@@ -20,22 +20,9 @@ def run_kmeans(
     seeds: np.random.SeedSequence,
     progress: Callable[[int, int], None] | None = None,
 ) -> Fit:
-    """Run k-means.
+    """Run k-means; `max_iter` and `tol` of the partition step end the last refinement.
 
-    Parameters
-    ----------
-    X : Matrix
-    partition : KMeansPartition
-        Its `max_iter` and `tol` end the last refinement.
-    n_init : int
-    seeds : numpy.random.SeedSequence
-    progress : callable, optional
-        Called once, at the end.
-
-    Returns
-    -------
-    Fit
-        Its `n_iter` is the number of rounds of the last refinement.
+    `n_iter` of the fit counts the rounds of that refinement.
     """
     labels = _best_start(X, partition, n_init, seeds)
     fit = _refine(X, partition.exact, labels)

@@ -24,14 +24,8 @@ from sparsekm.runtime.compiled import compiled
 def merge_and_split(packed, labels, n_clusters, min_size, gain):
     """Merge and split clusters while that gains, with a few sweeps after every move; return sizes.
 
-    Parameters
-    ----------
-    packed : float64 array (n_samples, n_kept)
-    labels : int32 array (n_samples,)
-        Overwritten. No cluster may be empty.
-    n_clusters, min_size : int
-    gain : float
-        Share of the objective that a move must gain for another one.
+    `labels`, of which no cluster may be empty, are overwritten. A move that gains no more than the
+    share `gain` of the objective is the last.
     """
     n, s = packed.shape
     centers = np.empty((n_clusters, s))

@@ -53,15 +53,7 @@ def cross(mother, father, n_clusters, draws, child):
 
     Samples on whose cluster the parents agree keep it; the others go to the cluster that is
     inherited from the parent which puts them there, or, where both or neither claim them, by lot.
-
-    Parameters
-    ----------
-    mother, father : int arrays (n_samples,)
-    n_clusters : int
-    draws : float array (n_samples + n_clusters,)
-        Uniform numbers in [0, 1): all the chance there is.
-    child : int array (n_samples,)
-        Overwritten.
+    `draws` (n_samples + n_clusters,), uniform in [0, 1), are all the chance there is.
     """
     n = mother.shape[0]
     matched = match_clusters(mother, father, n_clusters)

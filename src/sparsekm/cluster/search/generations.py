@@ -2,10 +2,10 @@
 
 Algorithm 1 of the paper ends in poor local optima: with many noise features the first k-means, on
 all of them, decides too much. Here every sparsity of the path has a pool of partitions. Two of
-them, of one sparsity or of neighbouring ones, are crossed (`crossover`), some children start afresh
-on other features (`restart`), all are improved by the local search (`local_search`), in which
-clusters also merge and split, and the best of every pool is offered to its neighbours. A single fit
-is a path of one sparsity.
+them, of one sparsity or of neighbouring ones, are crossed (`crossover`), every second child instead
+starts afresh on other features (`seeding`), all are improved by the local search (`local_search`),
+in which clusters also merge and split, and the best of every pool is offered to its neighbours. A
+single fit is a path of one sparsity.
 """
 
 from __future__ import annotations
@@ -39,15 +39,8 @@ RELATIVE_GAIN = 1e-12
 class Search:
     """Search the best partition at every sparsity of a path.
 
-    Parameters
-    ----------
-    climber : ExchangeClimb or BatchClimb
-        The data, the sparsities and the local search.
-    n_init : int
-        Scales the number of climbs.
-    rng : numpy.random.Generator
-    first : bool
-        Whether the search begins here, or goes on from where one on fewer samples ended.
+    The climber has the data, the sparsities and the local search; `n_init` scales the number of
+    climbs. A search that is not the `first` goes on from where one on fewer samples ended.
     """
 
     def __init__(

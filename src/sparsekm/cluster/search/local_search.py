@@ -12,8 +12,7 @@ import numpy as np
 
 from sparsekm.cluster.alternation import Fit, alternate, weigh_partition, weigh_scores
 from sparsekm.cluster.kmeans.climb import climb
-from sparsekm.cluster.kmeans.restart import restart
-from sparsekm.cluster.kmeans.seeding import nearest_seeds
+from sparsekm.cluster.kmeans.seeding import nearest_seeds, restart
 from sparsekm.cluster.matrices.embedding import embed_samples
 from sparsekm.cluster.matrices.matrix import CentredMatrix
 from sparsekm.cluster.matrices.scatter import Matrix
@@ -25,14 +24,7 @@ from sparsekm.runtime.threads import run_in_slices
 
 
 class ExchangeClimb:
-    """Exchange one sample at a time: thorough, for few samples in memory.
-
-    Parameters
-    ----------
-    X : CentredMatrix
-    partition : KMeansPartition
-    weight_steps : sequence of CompiledStep
-    """
+    """Exchange one sample at a time: thorough, for few samples in memory."""
 
     def __init__(
         self, X: CentredMatrix, partition: KMeansPartition, weight_steps: Sequence[CompiledStep]
@@ -97,14 +89,7 @@ class ExchangeClimb:
 
 
 class BatchClimb:
-    """Exchange many samples at once: for many samples, also where they are streamed.
-
-    Parameters
-    ----------
-    X : Matrix
-    partition : KMeansPartition
-    weight_steps : sequence of WeightStep
-    """
+    """Exchange many samples at once: for many samples, also where they are streamed."""
 
     def __init__(
         self, X: Matrix, partition: KMeansPartition, weight_steps: Sequence[WeightStep]

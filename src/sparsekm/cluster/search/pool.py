@@ -16,14 +16,7 @@ def partition_key(labels: np.ndarray) -> bytes:
 
 
 class Pool:
-    """The best distinct partitions found at one sparsity.
-
-    Parameters
-    ----------
-    n_clusters : int
-    capacity : int
-        Partitions kept at most: the weakest beyond them leaves.
-    """
+    """The best distinct partitions found at one sparsity, at most `capacity` of them."""
 
     def __init__(self, n_clusters: int, capacity: int) -> None:
         self.n_clusters = n_clusters

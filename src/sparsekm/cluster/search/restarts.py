@@ -1,4 +1,4 @@
-"""Algorithm 1 restarted as a whole at every sparsity of a path, whatever the partition step."""
+"""Algorithm 1 along a path, whatever the partition step: restarted, and its partitions shared."""
 
 from __future__ import annotations
 
@@ -7,10 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from sparsekm.cluster.alternation import Fit, alternate, weigh_partition, weigh_scores
+from sparsekm.cluster.alternation import (
+    Fit,
+    alternate,
+    refine_until_fixed_point,
+    weigh_partition,
+    weigh_scores,
+)
 from sparsekm.cluster.partition_step import PartitionStep
-from sparsekm.cluster.search.partition_sharing import best_fit
 from sparsekm.cluster.weight_step import WeightStep
+
+# A better objective must be better by more than rounding.
+RELATIVE_GAIN = 1e-12
 
 
 def restart_everywhere(
@@ -31,28 +39,8 @@ def restart_everywhere(
     done once per restart. Every sparsity restarts the whole algorithm, and so does every partition
     step within it.
 
-    Parameters
-    ----------
-    X : object
-        Data as the partition step understands them.
-    partition : PartitionStep
-    weight_steps : sequence of WeightStep
-        In ascending order of sparsity.
-    n_features : int
-    generators : sequence of numpy.random.Generator
-        One per restart.
-    max_iter, tol
-        As in `alternate`.
-    n_fresh : int
-        Runs that follow at every sparsity, each from a partition step on other features: see
-        `draw_scores`. X is then an array.
-    progress : callable, optional
-        Called with the number of sparsities done and their total.
-
-    Returns
-    -------
-    list of Fit
-        In the order of `weight_steps`.
+    There is a generator for each restart. With `n_fresh`, so many runs follow at every sparsity,
+    each from a partition step on other features (`draw_scores`); X is then an array.
     """
     equal = np.ones(n_features)
     starts = [partition.start(X, equal, rng) for rng in generators]
@@ -102,3 +90,33 @@ def draw_scores(
     centred = X - X.mean(axis=0)
     inner = centred.T @ centred[:, rng.integers(X.shape[1])]
     return inner**2 / np.maximum((centred**2).sum(axis=0), np.finfo(X.dtype).tiny)
+
+
+def best_fit(fits: Sequence[Fit]) -> Fit:
+    """Return the fit of largest objective, the first where alike."""
+    return max(fits, key=lambda fit: fit.objective)
+
+
+def best_weighed(weight_step: WeightStep, fits: Sequence[Fit], own: int) -> Fit:
+    """Weigh the labels of every fit by one weight step; return the best, the `own` where alike."""
+    values = [np.sum(weight_step.weigh(fit.scores) * fit.scores) for fit in fits]
+    best = int(np.argmax(values))
+    if values[best] <= fits[own].objective * (1 + RELATIVE_GAIN):
+        return fits[own]
+    return weigh_scores(weight_step, fits[best].labels, fits[best].scores, fits[own].n_iter)
+
+
+def share_partitions(X, partition, weight_steps, fits) -> list[Fit]:
+    """Start every sparsity from the best labels of all until no fit can be bettered by another."""
+    fits = list(fits)
+    improved = True
+    while improved:
+        improved = False
+        for i, weight_step in enumerate(weight_steps):
+            start = best_weighed(weight_step, fits, i)
+            if start is not fits[i]:
+                better = refine_until_fixed_point(X, partition, weight_step, start)
+                if better.objective > fits[i].objective:
+                    fits[i] = better
+                    improved = True
+    return fits

@@ -88,20 +88,7 @@ class ScreenedFeatures:
 
 
 def screen(X: Matrix, statistic: str, rng: np.random.Generator, n_threads: int = 1) -> np.ndarray:
-    """Score the features of a matrix by a sample of its samples, or by all where they are few.
-
-    Parameters
-    ----------
-    X : Matrix
-    statistic : str
-        As in `sparsekm.cluster.screening.marginal_scores`.
-    rng : numpy.random.Generator
-    n_threads : int
-
-    Returns
-    -------
-    ndarray of shape (n_features,)
-    """
+    """Score the features of a matrix by a sample of its samples, or by all where they are few."""
     sample = X.take(draw_samples(X, rng))
     return marginal_scores(sample.columns.T, statistic, n_jobs=n_threads)
 
