@@ -68,7 +68,7 @@ VARIANTS = {
     "no fresh starts": [(generations, "RESTARTED", 0.0)],
     "clusters never merge and split": [(local_search, "climb", climb_without_merging)],
     "no partition offered to neighbours": [(generations.Search, "_offers", _offer_to_empty_pools)],
-    "pools of 10": [(generations, "CAPACITY", 10)],
+    "pools of 3": [(generations, "CAPACITY", 3)],
     "10 generations": [(generations, "GENERATIONS", 10)],
     "40 generations": [(generations, "GENERATIONS", 40)],
     "small gains of 1e-4": _small_gain(1e-4),
@@ -76,7 +76,7 @@ VARIANTS = {
 }
 FOR_SAMPLES = {
     "no second sample": [(path, "_sample_sizes", _one_sample)],
-    "one partition handed on": [(path, "CAPACITY", 1)],
+    "one partition handed on": [(path, "HANDED_ON", 1)],
     "no denser sparsities": [(TopFeatures, "denser", lambda step, n_features: [])],
     "samples of 1,024": [(partition_step, "SEEDING_SAMPLE", 1024)],
     "samples of 4,096": [(partition_step, "SEEDING_SAMPLE", 4096)],
