@@ -14,6 +14,7 @@ from sparsekm.cluster.alternation import (
     weigh_partition,
     weigh_scores,
 )
+from sparsekm.cluster.matrices.dense_parts import as_dense, feature_means, feature_variances
 from sparsekm.cluster.partition_step import PartitionStep
 from sparsekm.cluster.weight_step import WeightStep
 
@@ -40,7 +41,7 @@ def restart_everywhere(
     step within it.
 
     There is a generator for each restart. With `n_fresh`, so many runs follow at every sparsity,
-    each from a partition step on other features (`draw_scores`); X is then an array.
+    each from a partition step on other features (`draw_scores`); X is then an array or sparse.
     """
     equal = np.ones(n_features)
     starts = [partition.start(X, equal, rng) for rng in generators]
@@ -77,19 +78,21 @@ def restart_everywhere(
 
 
 def draw_scores(
-    X: np.ndarray, labels: np.ndarray, rng: np.random.Generator, *, among_clusters: bool
+    X: Any, labels: np.ndarray, rng: np.random.Generator, *, among_clusters: bool
 ) -> np.ndarray:
     """Score features afresh: by how far they tell two clusters, drawn at random, apart.
 
-    Or, where not `among_clusters`, by how strongly they correlate with one drawn at random.
+    Or, where not `among_clusters`, by how strongly they correlate with one drawn at random. X is an
+    array or a sparse one, which stays so.
     """
     n_clusters = int(labels.max()) + 1
     if among_clusters and n_clusters > 2:
         a, b = rng.choice(n_clusters, 2, replace=False)
-        return (X[labels == a].mean(axis=0) - X[labels == b].mean(axis=0)) ** 2
-    centred = X - X.mean(axis=0)
-    inner = centred.T @ centred[:, rng.integers(X.shape[1])]
-    return inner**2 / np.maximum((centred**2).sum(axis=0), np.finfo(X.dtype).tiny)
+        return (feature_means(X[labels == a]) - feature_means(X[labels == b])) ** 2
+    column = as_dense(X[:, [rng.integers(X.shape[1])]])[:, 0]
+    # What is centred sums to zero, so the other features need not be centred.
+    inner = X.T @ (column - column.mean(dtype=np.float64))
+    return inner**2 / np.maximum(len(column) * feature_variances(X), np.finfo(X.dtype).tiny)
 
 
 def best_fit(fits: Sequence[Fit]) -> Fit:
