@@ -13,6 +13,7 @@ matrices are not made dense.
 # ``scanpy.pp.log1p`` do it.
 
 import anndata
+import matplotlib.pyplot as plt
 import numpy as np
 from scipy import sparse
 
@@ -45,9 +46,11 @@ adata.obs.groupby(["type", "sparse_kmeans"], observed=True).size().unstack(fill_
 # %%
 # The genes with the largest scores. The 24 markers come first.
 
-ax = sparsekm.pl.scores(adata)
+sparsekm.pl.scores(adata)
+plt.show()
 
 # %%
 # Where the kept genes are high:
 
-ax = sparsekm.pl.heatmap(adata)
+sparsekm.pl.heatmap(adata)
+plt.show()
