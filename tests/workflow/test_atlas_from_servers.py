@@ -116,7 +116,7 @@ def test_the_report_of_measured_data_stands_beside_the_paper(from_server):
     page = (from_server.root / "results" / "report.html").read_text(encoding="utf-8")
     assert "Data: Allen Developing Mouse Brain Atlas." in page
     assert "Compared with the paper" in page
-    assert "against the paper&#39;s 7,122" in page
+    assert "compared with 7,122 in the paper" in page
 
 
 def test_nothing_is_asked_for_again_and_http_settings_rerun_nothing(from_server, server):
