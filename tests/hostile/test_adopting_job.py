@@ -29,7 +29,9 @@ if __name__ == "__main__":
         input=SimpleNamespace(matrix=source),
         output=Files([Files.normalised]),
         log=[f"{folder}/job.log"],
-        params=SimpleNamespace(parts={"labels": "kind"}, normalise="zscore", simulated=False),
+        params=SimpleNamespace(
+            parts={"labels": "kind"}, normalise="zscore", n_top_features=None, simulated=False
+        ),
     )
     runpy.run_path(script, init_globals={"snakemake": snakemake})
 
