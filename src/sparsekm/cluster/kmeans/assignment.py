@@ -78,44 +78,23 @@ def cheapest_centers(
         offsets -= columns.means[features.support] @ slopes
         every_slope = np.zeros((columns.shape[0], centers.shape[1]))
         every_slope[features.support] = slopes
-        run_in_slices(
-            lambda start, stop: _assign_stored(
-                columns.data,
-                columns.indices,
-                columns.indptr,
-                every_slope,
-                offsets,
-                labels,
-                squares,
-                stay,
-                join,
-                start,
-                stop,
-                cheapest,
-            ),
-            columns.shape[1],
-            n_threads,
-            worth_a_thread(centers.shape[1] * columns.stored_per_sample),
-        )
-        return cheapest
-    offsets, slopes = offsets.astype(columns.dtype), slopes.astype(columns.dtype)
-    run_in_slices(
-        lambda start, stop: _assign(
+        assign = _assign_stored
+        values = (columns.data, columns.indices, columns.indptr, every_slope, offsets)
+        smallest = worth_a_thread(centers.shape[1] * columns.stored_per_sample)
+    else:
+        assign = _assign
+        values = (
             columns,
             features.support,
-            slopes,
-            offsets,
-            labels,
-            squares,
-            stay,
-            join,
-            start,
-            stop,
-            cheapest,
-        ),
+            slopes.astype(columns.dtype),
+            offsets.astype(columns.dtype),
+        )
+        smallest = ROW_BLOCK * -(-worth_a_thread(centers.size) // ROW_BLOCK)
+    run_in_slices(
+        lambda start, stop: assign(*values, labels, squares, stay, join, start, stop, cheapest),
         columns.shape[1],
         n_threads,
-        ROW_BLOCK * -(-worth_a_thread(centers.size) // ROW_BLOCK),
+        smallest,
     )
     return cheapest
 
