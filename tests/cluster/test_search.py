@@ -191,6 +191,6 @@ def test_a_pool_keeps_the_best_distinct_partitions():
         pool.add(np.array(labels, np.int32), objective)
     assert pool.best.tolist() == [0, 1, 1]
     rng = np.random.default_rng(0)
-    drawn = {tuple(pool.draw(rng).tolist()) for _ in range(50)}
+    drawn = {tuple(pool.draw(rng.random()).tolist()) for _ in range(50)}
     assert drawn == {(0, 1, 1), (0, 1, 0)}
     assert pool.best_objective == 3.0

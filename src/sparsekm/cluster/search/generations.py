@@ -128,16 +128,21 @@ class Search:
         others = places + self.rng.integers(-1, 2, size=len(places))
         others = np.clip(others, 0, self.n_places - 1)
         children = np.empty((len(places), self.climber.shape[0]), self.dtype)
-        # One after the other: of many samples, the draws for all children would be large.
-        for child, place, other in zip(children, places, others, strict=True):
-            mother, father = self.pools[place].draw(self.rng), self.pools[other].draw(self.rng)
+        restarted = self.rng.random(len(places)) < RESTARTED
+        ranks = self.rng.random((len(places), 2))
+        for child, place, other, rank, fresh in zip(
+            children, places, others, ranks, restarted, strict=True
+        ):
+            father = self.pools[other].draw(rank[0])
+            if fresh:
+                child[:] = father
+                continue
+            mother = self.pools[place].draw(rank[1])
+            # One after the other: of many samples, the draws for all children would be large.
             draws = self.rng.random(len(child) + self.n_clusters)
             cross(mother, father, self.n_clusters, draws, child)
-        chosen = np.flatnonzero(self.rng.random(len(places)) < RESTARTED)
-        for child in chosen:
-            children[child] = self.pools[others[child]].draw(self.rng)
-        draws = self.rng.random((len(chosen), 2 * self.n_clusters))
-        children[chosen] = self.climber.restart(children[chosen], places[chosen], draws)
+        draws = self.rng.random((np.count_nonzero(restarted), 2 * self.n_clusters))
+        children[restarted] = self.climber.restart(children[restarted], places[restarted], draws)
         yield from zip(children, places, strict=True)
 
     def _offers(self) -> Iterator[tuple[np.ndarray, int]]:

@@ -35,9 +35,9 @@ class Pool:
             insort(self._ranked, (-objective, key, labels), key=lambda member: member[:2])
             del self._ranked[self.capacity :]
 
-    def draw(self, rng: np.random.Generator) -> np.ndarray:
-        """Return one of the partitions, each as likely as the others."""
-        return self.ranked(int(rng.integers(len(self))))
+    def draw(self, uniform: float) -> np.ndarray:
+        """Return one of the partitions, each as likely as the others: `uniform` is in [0, 1)."""
+        return self.ranked(int(uniform * len(self)))
 
     @property
     def best(self) -> np.ndarray:
