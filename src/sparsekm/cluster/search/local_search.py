@@ -146,14 +146,15 @@ class BatchClimb:
 
 
 def _take_turns(work: Callable[[int], None], n_items: int, n_workers: int) -> None:
-    """Call `work` on every item; each worker has dense and sparse sparsities.
+    """Call `work` on every item; a worker that is done with one takes the next.
 
-    Climbs at dense sparsities last longest, and they lie side by side.
+    The last items come first: they are those of dense sparsities, which take longest.
     """
+    left = iter(range(n_items - 1, -1, -1))
 
     def work_through(first: int, last: int) -> None:
-        for worker in range(first, last):
-            for item in range(worker, n_items, n_workers):
-                work(item)
+        # All workers take from one iterator.
+        for item in left:
+            work(item)
 
     run_in_slices(work_through, n_workers, n_workers)
