@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from sparsekm import L0KMeans, L1KMeans, StreamedMatrix
 from sparsekm.cluster import path as path_module
+from sparsekm.cluster.alternation import refine_until_fixed_point, weigh_partition
 from sparsekm.cluster.matrices.matrix import CentredMatrix
 from sparsekm.cluster.partition_step import KMeansPartition
+from sparsekm.cluster.path import _go_on_with_all
 from sparsekm.cluster.search.generations import Search
-from sparsekm.cluster.search.local_search import BatchClimb, ExchangeClimb
+from sparsekm.cluster.search.local_search import ExchangeClimb
 from sparsekm.cluster.search.pool import Pool
 from sparsekm.cluster.weight_step import TopFeatures
 
@@ -58,7 +62,7 @@ def test_fits_are_settled_in_the_end(kind, grid, monkeypatch):
         weight_step = estimator._weight_step(path.sparsities[index], 40)
         np.testing.assert_array_equal(weight_step.weigh(path.scores[index]), path.weights[index])
     monkeypatch.setattr(
-        path_module, "refine_until_fixed_point", lambda X, partition, weight_step, fit: fit
+        path_module, "refine_until_fixed_point", lambda X, partition, step, fit, gain=0.0: fit
     )
     rough = kind(12, n_init=2, random_state=0).path(many, grid).objectives
     assert np.all(path.objectives >= rough)
@@ -108,7 +112,7 @@ def test_streamed_data_are_searched_globally_too():
 
 # Given labels are the only start of the alternation: nothing is searched.
 @pytest.mark.parametrize(
-    ("n_samples", "given", "total"), [(500, False, 5), (3000, False, 10), (500, True, 3)]
+    ("n_samples", "given", "total"), [(500, False, 5), (3000, False, 8), (500, True, 3)]
 )
 def test_progress_counts_every_step(n_samples, given, total):
     steps = []
@@ -171,18 +175,36 @@ def test_threads_change_nothing_in_the_climbs(n_threads):
     np.testing.assert_array_equal(one.best, alone.best)
 
 
-def test_climbs_in_batches_never_fall():
-    X, partition = CentredMatrix(draw(1500)), KMeansPartition(6, roughness=1e-4)
+def test_what_a_sample_found_only_rises_on_all_samples():
+    X, partition = CentredMatrix(draw(3000)), KMeansPartition(6, roughness=3e-4)
     steps = [TopFeatures(5), TopFeatures(20)]
-    starts = np.random.default_rng(0).integers(6, size=(4, 1500)).astype(np.int32)
-    places = np.array([0, 1, 0, 1])
-    climber = BatchClimb(X, partition, steps)
-    ends, objectives = climber.climb(starts, places)
-    again, later = climber.climb(ends, places)
-    assert np.all(later >= objectives)
-    for labels, place, objective in zip(again, places, later, strict=True):
+    sample = X.take(np.arange(0, 3000, 2))
+    rng = np.random.default_rng(0)
+    pairs = [(step, rng.integers(6, size=1500).astype(np.int32)) for step in steps]
+    fits = _go_on_with_all(X, partition, pairs, sample, partition, None, 0)
+    for (step, found), fit in zip(pairs, fits, strict=True):
+        weights = step.weigh(partition.scores(sample, found))
+        labels = partition.extend(X, weights, sample, found)
         scores = partition.scores(X, labels)
-        np.testing.assert_allclose(np.sum(steps[place].weigh(scores) * scores), objective)
+        assert fit.objective > np.sum(step.weigh(scores) * scores)
+        scores = partition.scores(X, fit.labels)
+        np.testing.assert_allclose(np.sum(step.weigh(scores) * scores), fit.objective)
+    threads = replace(partition, n_threads=2)
+    again = _go_on_with_all(X, threads, pairs, sample, partition, None, 0)
+    assert [fit.objective for fit in again] == [fit.objective for fit in fits]
+
+
+def test_labels_given_are_one_of_the_starts_on_all_samples():
+    X, partition = CentredMatrix(draw(3000)), KMeansPartition(6)
+    step = TopFeatures(5)
+    start = weigh_partition(X, partition, step, np.arange(3000, dtype=np.int32) % 6)
+    best = refine_until_fixed_point(X, partition, step, start)
+    poor = np.random.default_rng(0).integers(6, size=3000).astype(np.int32)
+    pairs = [(step, poor[:1500])]
+    sample = X.take(np.arange(1500))
+    alone = _go_on_with_all(X, partition, pairs, sample, partition, None, 0)[0]
+    helped = _go_on_with_all(X, partition, pairs, sample, partition, best.labels, 0)[0]
+    assert helped.objective >= max(best.objective, alone.objective)
 
 
 def test_a_pool_keeps_the_best_distinct_partitions():

@@ -73,7 +73,6 @@ def alternate(
     max_iter: int = 20,
     tol: float = 1e-4,
     restart: bool = True,
-    gain: float = 0.0,
 ) -> Fit:
     """Run Algorithm 1 once.
 
@@ -81,7 +80,7 @@ def alternate(
     fresh start and the current labels and keeps the better, which makes the objective monotone. The
     weights count as settled when they change by less than `tol` (the paper's criterion). At the
     end, also after `max_iter`, labels and weights are made to agree: the labels are a fixed point
-    of `refine` under the weights, unless a small `gain` ended the fit.
+    of `refine` under the weights.
 
     Parameters
     ----------
@@ -95,8 +94,6 @@ def alternate(
         Relative change of the weights that ends the alternation.
     restart : bool
         Whether the partition step also starts afresh after the first round.
-    gain : float
-        A round that raises the objective by no more than this share is the last.
     """
     if start is None:
         weights = np.full(n_features, 1.0 / np.sqrt(n_features))
@@ -107,21 +104,14 @@ def alternate(
         current, settled = start, False
     objectives = [current.objective]
     rounds = 1
-    small = False
-    while not (settled or small) and rounds < max_iter:
+    while not settled and rounds < max_iter:
         rounds += 1
         following = _improve(X, partition, weight_step, current, rng, restart)
         settled = _relative_change(following.weights, current.weights) < tol
-        small = following.objective <= current.objective * (1.0 + gain)
         current = following
         objectives.append(current.objective)
-    current = replace(current, converged=settled or small)
-    # With gain > 0, skip the final refinement: labels and weights nearly agree.
-    final = (
-        current
-        if small and gain > 0
-        else refine_until_fixed_point(X, partition, weight_step, current, gain)
-    )
+    current = replace(current, converged=settled)
+    final = refine_until_fixed_point(X, partition, weight_step, current)
     return replace(final, n_iter=rounds, objectives=[*objectives, final.objective])
 
 

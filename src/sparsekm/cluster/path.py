@@ -18,18 +18,17 @@ from sparsekm.cluster.alternation import (
     refine_until_fixed_point,
     weigh_partition,
 )
+from sparsekm.cluster.matrices.matrix import CentredMatrix
 from sparsekm.cluster.matrices.scatter import Matrix
-from sparsekm.cluster.partition_step import KMeansPartition, draw_samples
-from sparsekm.cluster.search.generations import HANDED_ON, Search
-from sparsekm.cluster.search.local_search import BatchClimb, ExchangeClimb
+from sparsekm.cluster.partition_step import SMALL_GAIN, KMeansPartition, draw_samples
+from sparsekm.cluster.search.generations import Search
+from sparsekm.cluster.search.local_search import ExchangeClimb
 from sparsekm.cluster.search.restarts import best_fit, restart_everywhere, share_partitions
 from sparsekm.cluster.search.starts import Start
 from sparsekm.cluster.weight_step import WeightStep
+from sparsekm.runtime.threads import take_turns
 
 Progress = Callable[[int, int], None]
-
-# Of many samples, so many times the smallest sample are searched before all are.
-GROWTH = 2
 
 
 @dataclass(frozen=True)
@@ -115,84 +114,78 @@ def _alternate_from(X, partition, weight_steps, effort, start, progress):
 
 
 def _search(X, partition, weight_steps, effort, seeds, labels, progress, objectives_only):
-    """Search on a sample, or on all samples where they are few, and go on with all."""
-    sizes = _sample_sizes(X.n_samples, partition.sample_size)
-    many = len(sizes) > 1
-    report = _count_generations(progress, effort.max_iter * len(sizes))
-    most_exchanged = GROWTH * partition.sample_size
-    n_iter, search, sample = 0, None, None
-    for size, seed in zip(sizes, seeds.spawn(len(sizes)), strict=True):
-        rng = np.random.default_rng(seed)
-        chosen = draw_samples(X, rng, size)
-        larger = X if size > most_exchanged else X.take(chosen)
-        # All samples hold the guard; a share of them holds its share of it.
-        step = replace(partition, min_size=max(1, partition.min_size * size // X.n_samples))
-        first, handed_on = search is None, []
-        if not first:
-            # Climbing from several costs most on all samples.
-            ranks = range(1 if larger is X else HANDED_ON)
-            handed_on = [
-                _extend_pools(search, sample, larger, step, len(weight_steps), rank)
-                for rank in ranks
-            ]
-        # The search on the smallest sample, the cheapest, goes beyond the sparsities asked for.
-        denser = weight_steps[-1].denser(X.n_features) if first and many else []
-        climber = (BatchClimb if larger is X else ExchangeClimb)(
-            larger, step, [*weight_steps, *denser]
-        )
-        # The sample before, and all that was kept of it, go.
-        search, sample = Search(climber, effort.n_init, rng, first=first), larger
-        if first:
-            search.start()
-        for starts, places in handed_on:
-            search.climb(starts, places)
-        if labels is not None:
-            search.climb_everywhere(labels[chosen])
-        n_iter += search.evolve(effort.max_iter, report)
-        if first:
-            reached = np.maximum.accumulate(search.best_objectives[: len(weight_steps)])
-            if many and objectives_only:
-                return [], reached
-    if isinstance(search.climber, BatchClimb):
-        fits = [search.climber.fit(best, i, n_iter) for i, best in enumerate(search.best)]
+    """Search all samples, or a sample of many, from whose partitions all samples go on."""
+    n_places = len(weight_steps)
+    rng = np.random.default_rng(seeds.spawn(1)[0])
+    chosen = draw_samples(X, rng, partition.sample_size)
+    many = len(chosen) < X.n_samples
+    sample = X.take(chosen) if many else X
+    # All samples hold the guard; a share of them holds its share of it.
+    step = replace(partition, min_size=max(1, partition.min_size * len(chosen) // X.n_samples))
+    # The search on a sample, which is cheap, goes beyond the sparsities asked for.
+    denser = weight_steps[-1].denser(X.n_features) if many else []
+    search = Search(ExchangeClimb(sample, step, [*weight_steps, *denser]), effort.n_init, rng)
+    search.start()
+    if labels is not None:
+        search.climb_everywhere(labels[chosen])
+    report = _count_steps(progress, effort.max_iter + many * n_places)
+    n_iter = search.evolve(effort.max_iter, report)
+    reached = np.maximum.accumulate(search.best_objectives[:n_places])
+    if many and objectives_only:
+        return [], reached
+    pairs = list(zip(weight_steps, search.best, strict=False))
+    if many:
+        fits = _go_on_with_all(X, partition, pairs, sample, step, labels, n_iter)
+        report(n_places)
     else:
-        pairs = zip(weight_steps, search.best, strict=True)
         fits = [weigh_partition(X, partition, *pair, n_iter) for pair in pairs]
-    pairs = zip(weight_steps, fits, strict=True)
     fits = [
-        refine_until_fixed_point(X, partition.exact, weight_step, fit) for weight_step, fit in pairs
+        refine_until_fixed_point(X, partition.exact, weight_step, fit)
+        for weight_step, fit in zip(weight_steps, fits, strict=True)
     ]
     fits = [
         replace(fit, converged=fit.converged and bool(ended))
-        for fit, ended in zip(fits, search.ended, strict=True)
+        for fit, ended in zip(fits, search.ended, strict=False)
     ]
     fits = share_partitions(X, partition.exact, weight_steps, fits)
     return fits, reached if many else np.array([fit.objective for fit in fits])
 
 
-def _sample_sizes(n_samples: int, smallest: int) -> list[int]:
-    """Return the sizes of the samples to search one after the other; the last is all."""
-    return [size for size in (smallest, GROWTH * smallest) if size < n_samples] + [n_samples]
+def _go_on_with_all(X, partition, pairs, sample, step, labels, n_iter) -> list[Fit]:
+    """Extend the partition of a sample at every sparsity to all samples, and improve it there."""
+    # Side by side, fits of a matrix larger than memory would hold twice its blocks.
+    n_workers = min(partition.n_threads if isinstance(X, CentredMatrix) else 1, len(pairs))
+    alone = partition.sharing(n_workers)
+    fits: list[Fit] = [None] * len(pairs)
+
+    def improve(place: int) -> None:
+        weight_step, found = pairs[place]
+        weights = weight_step.weigh(step.scores(sample, found))
+        starts = [alone.extend(X, weights, sample, found), *([] if labels is None else [labels])]
+        fits[place] = best_fit(
+            [
+                refine_until_fixed_point(
+                    X,
+                    alone,
+                    weight_step,
+                    weigh_partition(X, alone, weight_step, alone.admit(X, start), n_iter),
+                    SMALL_GAIN,
+                )
+                for start in starts
+            ]
+        )
+
+    take_turns(improve, len(pairs), n_workers)
+    return share_partitions(X, partition, [pair[0] for pair in pairs], fits, SMALL_GAIN)
 
 
-def _extend_pools(search, sample, X, partition, n_places, rank) -> tuple[np.ndarray, np.ndarray]:
-    """Extend a partition of the first pools from a sample to X; return them and their places."""
-    places = [i for i, pool in enumerate(search.pools[:n_places]) if len(pool) > rank]
-    starts = np.empty((len(places), X.n_samples), search.dtype)
-    for start, i in zip(starts, places, strict=True):
-        labels = search.pools[i].ranked(rank).astype(np.int32)
-        weights = search.climber.weight_steps[i].weigh(partition.scores(sample, labels))
-        start[:] = partition.extend(X, weights, sample, labels)
-    return starts, np.array(places)
-
-
-def _count_generations(progress: Progress | None, total: int) -> Callable[[int], None]:
-    """Give a function that tells `progress` of so many more generations."""
+def _count_steps(progress: Progress | None, total: int) -> Callable[[int], None]:
+    """Give a function that tells `progress` of so many more steps done."""
     done = 0
 
-    def report(generations: int) -> None:
+    def report(steps: int) -> None:
         nonlocal done
-        for _ in range(generations):
+        for _ in range(steps):
             done += 1
             if progress is not None:
                 progress(done, total)

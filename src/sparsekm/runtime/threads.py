@@ -117,3 +117,18 @@ def run_in_slices(
     with ThreadPoolExecutor(len(bounds)) as pool:
         for future in [pool.submit(work, *bound) for bound in bounds]:
             future.result()
+
+
+def take_turns(work: Callable[[int], None], n_items: int, n_workers: int) -> None:
+    """Call `work` on every item; a worker that is done with one takes the next.
+
+    The last items come first: they are those of dense sparsities, which take longest.
+    """
+    left = iter(range(n_items - 1, -1, -1))
+
+    def work_through(first: int, last: int) -> None:
+        # All workers take from one iterator.
+        for item in left:
+            work(item)
+
+    run_in_slices(work_through, n_workers, n_workers)

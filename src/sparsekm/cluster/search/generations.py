@@ -15,21 +15,18 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from sparsekm.cluster.search.crossover import cross
-from sparsekm.cluster.search.local_search import BatchClimb, ExchangeClimb
+from sparsekm.cluster.search.local_search import ExchangeClimb
 from sparsekm.cluster.search.pool import Pool, partition_key
 
 # Climbs of a search with n_init = 1 are this number over the square root of n_samples * n_clusters
 # * n_features, times the fourth root of the number of sparsities: they help each other.
-EFFORT = 34_000
+EFFORT = 26_000
 # Smaller data get no more climbs than data of this size: more of them find nothing more.
 SMALLEST_SIZE = 10_000
 # The generations they are divided into; the starts are as many climbs as one.
 GENERATIONS = 20
 # Partitions kept at every sparsity.
 CAPACITY = 5
-# A search that goes on with more samples takes in the better half of every pool, and makes a
-# generation for each partition of it.
-HANDED_ON = (CAPACITY + 1) // 2
 # The share of children that start afresh on other features, in place of being crossed.
 RESTARTED = 0.5
 # A gain must be more than rounding.
@@ -40,26 +37,16 @@ class Search:
     """Search the best partition at every sparsity of a path.
 
     The climber has the data, the sparsities and the local search; `n_init` scales the number of
-    climbs. A search that is not the `first` goes on from where one on fewer samples ended.
+    climbs.
     """
 
-    def __init__(
-        self,
-        climber: ExchangeClimb | BatchClimb,
-        n_init: int,
-        rng: np.random.Generator,
-        *,
-        first: bool = True,
-    ) -> None:
+    def __init__(self, climber: ExchangeClimb, n_init: int, rng: np.random.Generator) -> None:
         self.climber = climber
         self.n_clusters = climber.partition.n_clusters
-        # Of many samples, partitions are kept in as few bytes as tell the clusters apart.
-        self.dtype = np.min_scalar_type(-self.n_clusters)
         self.rng = rng
         n_samples, n_features, self.n_places = climber.shape
         size = max(float(n_samples) * n_features * self.n_clusters, SMALLEST_SIZE)
-        share = self.n_places**0.25 if first else self.n_places * HANDED_ON / GENERATIONS
-        self.n_climbs = n_init * EFFORT / np.sqrt(size) * share
+        self.n_climbs = n_init * EFFORT / np.sqrt(size) * self.n_places**0.25
         self.n_children = int(np.ceil(self.n_climbs / GENERATIONS))
         self.pools = [Pool(self.n_clusters, CAPACITY) for _ in range(self.n_places)]
         self.climbed = 0
@@ -78,7 +65,7 @@ class Search:
         """Climb from partitions, each at the sparsity of its place, and take in what is reached."""
         if not len(starts):
             return
-        ends, objectives = self.climber.climb(starts.astype(self.dtype, copy=False), places)
+        ends, objectives = self.climber.climb(starts, places)
         self.climbed += len(starts)
         for labels, place, objective in zip(ends, places, objectives, strict=True):
             self.pools[place].add(labels, objective)
@@ -109,7 +96,7 @@ class Search:
     @property
     def best(self) -> list[np.ndarray]:
         """The best partition at every sparsity."""
-        return [pool.best.astype(np.int32) for pool in self.pools]
+        return [pool.best for pool in self.pools]
 
     @property
     def best_objectives(self) -> np.ndarray:
@@ -127,7 +114,7 @@ class Search:
         places = (first + np.arange(self.n_children)) % self.n_places
         others = places + self.rng.integers(-1, 2, size=len(places))
         others = np.clip(others, 0, self.n_places - 1)
-        children = np.empty((len(places), self.climber.shape[0]), self.dtype)
+        children = np.empty((len(places), self.climber.shape[0]), np.int32)
         restarted = self.rng.random(len(places)) < RESTARTED
         ranks = self.rng.random((len(places), 2))
         for child, place, other, rank, fresh in zip(
@@ -138,7 +125,6 @@ class Search:
                 child[:] = father
                 continue
             mother = self.pools[place].draw(rank[1])
-            # One after the other: of many samples, the draws for all children would be large.
             draws = self.rng.random(len(child) + self.n_clusters)
             cross(mother, father, self.n_clusters, draws, child)
         draws = self.rng.random((np.count_nonzero(restarted), 2 * self.n_clusters))

@@ -6,21 +6,17 @@ Few samples move one at a time (`sparsekm.cluster.kmeans.climb`), many all at on
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
-from sparsekm.cluster.alternation import Fit, alternate, weigh_partition, weigh_scores
 from sparsekm.cluster.kmeans.climb import climb
 from sparsekm.cluster.kmeans.seeding import nearest_seeds, restart
 from sparsekm.cluster.matrices.embedding import embed_samples
 from sparsekm.cluster.matrices.matrix import CentredMatrix
-from sparsekm.cluster.matrices.scatter import Matrix
 from sparsekm.cluster.partition_step import SMALL_GAIN, KMeansPartition
-from sparsekm.cluster.search.crossover import canonical_labels
-from sparsekm.cluster.search.pool import partition_key
-from sparsekm.cluster.weight_step import CompiledStep, TopFeatures, WeightStep
-from sparsekm.runtime.threads import run_in_slices
+from sparsekm.cluster.weight_step import CompiledStep, TopFeatures
+from sparsekm.runtime.threads import take_turns
 
 
 class ExchangeClimb:
@@ -49,7 +45,7 @@ class ExchangeClimb:
         n_clusters = self.partition.n_clusters
         draws = rng.random((n_starts, n_clusters))
         starts = np.empty((n_starts, len(self.rows)), np.int32)
-        _take_turns(
+        take_turns(
             lambda b: nearest_seeds(self.rows, n_clusters, draws[b], starts[b]),
             n_starts,
             self.partition.n_threads,
@@ -84,77 +80,5 @@ class ExchangeClimb:
             work(*self._spaces[places[b]], changed, b)
             done[b] = changed
 
-        _take_turns(work_on, len(labels), self.partition.n_threads)
+        take_turns(work_on, len(labels), self.partition.n_threads)
         return done
-
-
-class BatchClimb:
-    """Exchange many samples at once: for many samples, also where they are streamed."""
-
-    def __init__(
-        self, X: Matrix, partition: KMeansPartition, weight_steps: Sequence[WeightStep]
-    ) -> None:
-        self.X = X
-        self.partition = partition
-        self.weight_steps = weight_steps
-        self.shape = X.n_samples, X.n_features, len(weight_steps)
-        # Side by side, climbs of a matrix larger than memory would hold twice its blocks.
-        self._n_workers = partition.n_threads if isinstance(X, CentredMatrix) else 1
-        self._scores: dict[bytes, np.ndarray] = {}
-
-    def restart(self, labels: np.ndarray, places: np.ndarray, draws: np.ndarray) -> np.ndarray:
-        """Return the partitions as they are: fresh starts were made on a sample."""
-        return labels
-
-    def climb(self, starts: np.ndarray, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Climb from `starts`, each at the sparsity of its place; return labels and objectives."""
-        ends, objectives = np.empty_like(starts), np.empty(len(starts))
-        n_workers = min(self._n_workers, len(starts))
-        alone = self.partition.sharing(n_workers)
-
-        def work(b: int) -> None:
-            fit = self._climb_from(starts[b], self.weight_steps[places[b]], alone)
-            ends[b] = canonical_labels(fit.labels, alone.n_clusters)
-            objectives[b] = fit.objective
-            self._scores[partition_key(ends[b])] = fit.scores
-
-        _take_turns(work, len(starts), n_workers)
-        return ends, objectives
-
-    def fit(self, labels: np.ndarray, place: int, n_iter: int) -> Fit:
-        """Weigh a partition that was climbed to."""
-        scores = self._scores[partition_key(labels)]
-        return weigh_scores(self.weight_steps[place], labels, scores, n_iter)
-
-    def _climb_from(self, labels, weight_step, partition):
-        scores = self._scores.get(partition_key(labels))
-        labels = labels.astype(np.int32)
-        if scores is None:
-            labels = partition.admit(self.X, labels)
-            start = weigh_partition(self.X, partition, weight_step, labels)
-        else:
-            start = weigh_scores(weight_step, labels, scores)
-        return alternate(
-            self.X,
-            partition,
-            weight_step,
-            self.X.n_features,
-            start=start,
-            restart=False,
-            gain=SMALL_GAIN,
-        )
-
-
-def _take_turns(work: Callable[[int], None], n_items: int, n_workers: int) -> None:
-    """Call `work` on every item; a worker that is done with one takes the next.
-
-    The last items come first: they are those of dense sparsities, which take longest.
-    """
-    left = iter(range(n_items - 1, -1, -1))
-
-    def work_through(first: int, last: int) -> None:
-        # All workers take from one iterator.
-        for item in left:
-            work(item)
-
-    run_in_slices(work_through, n_workers, n_workers)

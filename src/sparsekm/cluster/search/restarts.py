@@ -109,8 +109,11 @@ def best_weighed(weight_step: WeightStep, fits: Sequence[Fit], own: int) -> Fit:
     return weigh_scores(weight_step, fits[best].labels, fits[best].scores, fits[own].n_iter)
 
 
-def share_partitions(X, partition, weight_steps, fits) -> list[Fit]:
-    """Start every sparsity from the best labels of all until no fit can be bettered by another."""
+def share_partitions(X, partition, weight_steps, fits, gain=0.0) -> list[Fit]:
+    """Start every sparsity from the best labels of all until no fit can be bettered by another.
+
+    With a `gain`, turns that raise the objective by no more than this share end a fit.
+    """
     fits = list(fits)
     improved = True
     while improved:
@@ -118,7 +121,7 @@ def share_partitions(X, partition, weight_steps, fits) -> list[Fit]:
         for i, weight_step in enumerate(weight_steps):
             start = best_weighed(weight_step, fits, i)
             if start is not fits[i]:
-                better = refine_until_fixed_point(X, partition, weight_step, start)
+                better = refine_until_fixed_point(X, partition, weight_step, start, gain)
                 if better.objective > fits[i].objective:
                     fits[i] = better
                     improved = True
