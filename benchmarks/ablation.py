@@ -16,7 +16,7 @@ from threadpoolctl import threadpool_limits
 from benchmarks.measure import measure
 from benchmarks.search_designs import DESIGNS
 from sparsekm import L0KMeans, classification_error_rate
-from sparsekm.cluster import estimator_base, partition_step, path
+from sparsekm.cluster import estimator_base, partition_step, path, weight_step
 from sparsekm.cluster.kmeans.climb import climb
 from sparsekm.cluster.search import generations, local_search
 from sparsekm.cluster.weight_step import TopFeatures
@@ -29,7 +29,7 @@ EFFORTS = {
     "85 x 456": (4, 10),
     "700 x 765": (3, 10),
     "2,000 x 400": (3, 10),
-    "14,185 x 351": (1, 6),
+    "14,185 x 351": (3, 6),
     "28,455 x 1,724, easy": (1, 4),
     "28,455 x 1,724, hard": (1, 4),
 }
@@ -49,12 +49,8 @@ def _keep_sizes(packed, labels, n_clusters, min_size, gain):
     return np.bincount(labels, minlength=n_clusters)
 
 
-def _one_sample(n_samples: int, smallest: int) -> list[int]:
-    return [size for size in (smallest,) if size < n_samples] + [n_samples]
-
-
 def _small_gain(gain: float) -> list[tuple]:
-    return [(module, "SMALL_GAIN", gain) for module in (local_search, estimator_base)]
+    return [(module, "SMALL_GAIN", gain) for module in (local_search, estimator_base, path)]
 
 
 offer = generations.Search._offers
@@ -69,15 +65,16 @@ VARIANTS = {
     "clusters never merge and split": [(local_search, "climb", climb_without_merging)],
     "no partition offered to neighbours": [(generations.Search, "_offers", _offer_to_empty_pools)],
     "pools of 3": [(generations, "CAPACITY", 3)],
+    "pools of 10": [(generations, "CAPACITY", 10)],
     "10 generations": [(generations, "GENERATIONS", 10)],
     "40 generations": [(generations, "GENERATIONS", 40)],
     "small gains of 1e-4": _small_gain(1e-4),
     "small gains of 1e-3": _small_gain(1e-3),
+    "single exchanges up to 2,048 samples": [(partition_step, "EXCHANGE_LIMIT", 2048)],
 }
 FOR_SAMPLES = {
-    "no second sample": [(path, "_sample_sizes", _one_sample)],
-    "one partition handed on": [(path, "HANDED_ON", 1)],
     "no denser sparsities": [(TopFeatures, "denser", lambda step, n_features: [])],
+    "denser by 9": [(weight_step, "STRIDE", 9)],
     "samples of 1,024": [(partition_step, "SEEDING_SAMPLE", 1024)],
     "samples of 4,096": [(partition_step, "SEEDING_SAMPLE", 4096)],
 }
@@ -95,9 +92,10 @@ def benchmark(names: tuple[str, ...] = tuple(DESIGNS)) -> pd.DataFrame:
         n_seeds, n_sparsities = EFFORTS[name]
         data = [DESIGNS[name].draw(seed) for seed in range(n_seeds)]
         n_samples, n_features = data[0][0].shape
-        grid = default_sparsities("l0", n_features, n_sparsities)
-        run = partial(_run, data, grid, DESIGNS[name].n_clusters)
         many = n_samples > partition_step.SEEDING_SAMPLE
+        # Of many samples a path that ends at half of the grid, so that denser sparsities help.
+        grid = default_sparsities("l0", n_features, n_sparsities * (1 + many))[:n_sparsities]
+        run = partial(_run, data, grid, DESIGNS[name].n_clusters)
         _compile(data[0], grid, DESIGNS[name].n_clusters, many)
         whole = run([], N_INIT, n_seeds)
         for variant, changes in (VARIANTS | FOR_SAMPLES if many else VARIANTS).items():

@@ -20,7 +20,7 @@ from sparsekm.cluster.search.pool import Pool, partition_key
 
 # Climbs of a search with n_init = 1 are this number over the square root of n_samples * n_clusters
 # * n_features, times the fourth root of the number of sparsities: they help each other.
-EFFORT = 26_000
+EFFORT = 30_000
 # Smaller data get no more climbs than data of this size: more of them find nothing more.
 SMALLEST_SIZE = 10_000
 # The generations they are divided into; the starts are as many climbs as one.
