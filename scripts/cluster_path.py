@@ -10,6 +10,6 @@ def main(snakemake, progress):
 
     problem = pose(snakemake)
     path = problem.estimator.path(
-        problem.data.X, problem.sparsities, progress=progress.counting("fits")
+        problem.tuning_data, problem.sparsities, progress=progress.counting("fits")
     )
-    write_path(snakemake.output.path, path, problem.attributes)
+    write_path(snakemake.output.path, path, problem.attributes, problem.samples)

@@ -20,7 +20,7 @@ def main(snakemake, progress):
 
     params, output = snakemake.params, snakemake.output
     problem = pose(snakemake)
-    X, estimator = problem.data.X, problem.estimator
+    X, estimator = problem.tuning_data, problem.estimator
     most = largest_count(len(X), estimator.min_cluster_size)
     counts = [count for count in params.counts if count <= most]
     if not counts:

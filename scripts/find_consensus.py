@@ -17,12 +17,14 @@ def main(snakemake, progress):
 
     files, output = snakemake.input, snakemake.output
     problem = pose(snakemake)
-    X, estimator = problem.data.X, problem.estimator
+    X, estimator = problem.tuning_data, problem.estimator
     resamplings = Resamplings.read(files.resamplings)
     resamplings.check_problem(files.resamplings[0], X.shape, problem.sparsities)
     found = conclude(
         estimator, X, problem.sparsities, resamplings.paths, seed=estimator.random_state
     )
+    if problem.samples is not None:
+        found = found.extend(estimator, problem.data.X, problem.samples)
     attributes = {
         **problem.attributes,
         "search": found.fit.search,
@@ -31,7 +33,7 @@ def main(snakemake, progress):
         "has_clusters": found.clusterability.has_clusters,
         "conclusion": found.sentence(),
     }
-    centers = cluster_centers(X, found.fit.labels[0], estimator.n_clusters)
+    centers = cluster_centers(problem.data.X, found.fit.labels[0], estimator.n_clusters)
     fit = replace(
         pick_fit(found.fit, 0, centers, attributes),
         confidence=found.confidence,

@@ -18,9 +18,9 @@ def main(snakemake, progress):
     penalty, n_features = problem.estimator.penalty, problem.data.X.shape[1]
     (sparsity,) = resolve_sparsities(penalty, [fit.sparsity], n_features)
     counts = count_kept(
-        problem.data.X,
+        problem.tuning_data,
         problem.estimator.set_params(sparsity=sparsity),
-        fit.labels,
+        fit.labels if problem.samples is None else fit.labels[problem.samples],
         params.subsamples,
         problem.seed,
         progress=progress.counting("subsamples"),

@@ -13,12 +13,13 @@ def main(snakemake, progress):
 
     params = snakemake.params
     problem = pose(snakemake)
+    X = problem.tuning_data
     objectives = []
     for index in params.indices:
         objectives.append(
             reference_objectives(
                 problem.estimator,
-                problem.data.X,
+                X,
                 problem.sparsities,
                 index=index,
                 seed=problem.seed,

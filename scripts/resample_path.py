@@ -13,7 +13,7 @@ def main(snakemake, progress):
 
     params = snakemake.params
     problem = pose(snakemake)
-    X, estimator = problem.data.X, problem.estimator
+    X, estimator = problem.tuning_data, problem.estimator
     # Refuse data that cannot be clustered before resampling.
     estimator.check(X)
     paths = resample_all(

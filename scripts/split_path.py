@@ -14,13 +14,14 @@ def main(snakemake, progress):
 
     params = snakemake.params
     problem = pose(snakemake)
+    X = problem.tuning_data
     path, _ = read_path(snakemake.input.path)
     found = []
     for index in params.indices:
         found.append(
             resample(
                 problem.estimator,
-                problem.data.X,
+                X,
                 path.sparsities,
                 scheme="subsample",
                 index=index,

@@ -14,11 +14,12 @@ def main(snakemake, progress):
 
     params, wildcards = snakemake.params, snakemake.wildcards
     problem = pose(snakemake)
+    X = problem.tuning_data
     path, _ = read_path(snakemake.input.path)
-    correlation = feature_limit(problem.data.X, path).correlation
+    correlation = feature_limit(X, path).correlation
     evidence = weigh_evidence(
         problem.estimator,
-        problem.data.X,
+        X,
         problem.sparsities,
         reference=fair_reference(correlation),
         n_references=params.n_references,

@@ -1,5 +1,6 @@
-"""Choose a sparsity from the gap curve; write the curve and the chosen fit."""
+"""Choose a sparsity from the gap curve; write the curve and the fit of all samples."""
 
+from posed_problem import pose
 from workflow_job import job
 
 
@@ -10,7 +11,6 @@ def main(snakemake, progress):
     from sparsekm.cluster.matrices.centers import cluster_centers
     from sparsekm.io.fit_file import write_fit
     from sparsekm.io.gap_file import GAP
-    from sparsekm.io.normalised_file import read_normalised
     from sparsekm.io.path_file import pick_fit, read_path
     from sparsekm.io.reference_file import References
     from sparsekm.tuning.feature_limit import feature_limit
@@ -23,11 +23,12 @@ def main(snakemake, progress):
     n_selected = np.count_nonzero(path.weights, axis=1)
     gap = gap_curve(path.sparsities, n_selected, path.first_objectives, references.objectives)
     rule = snakemake.params.rule
-    X = read_normalised(snakemake.input.normalised).X
-    limit = feature_limit(X, path) if rule == "auto" else None
+    problem = pose(snakemake)
+    limit = feature_limit(problem.tuning_data, path) if rule == "auto" else None
     chosen = select_sparsity(gap, rule, limit)
     position = int(np.argsort(path.sparsities, kind="stable")[chosen])
-    centers = cluster_centers(X, path.labels[position], attributes["n_clusters"])
+    fit = problem.fit_everyone(path, position)
+    centers = cluster_centers(problem.data.X, fit.labels[0], attributes["n_clusters"])
     attributes.update(
         rule=rule,
         reference=references.attributes["reference"],
@@ -36,4 +37,4 @@ def main(snakemake, progress):
     if limit is not None:
         attributes["conclusion"] = limit.sentence(gap, chosen)
     GAP.write(snakemake.output.gap, gap, chosen)
-    write_fit(snakemake.output.fit, pick_fit(path, position, centers, attributes))
+    write_fit(snakemake.output.fit, pick_fit(fit, 0, centers, attributes))

@@ -1,5 +1,6 @@
-"""Choose a sparsity from the stability curve; write the curve and the chosen fit."""
+"""Choose a sparsity from the stability curve; write the curve and the fit of all samples."""
 
+from posed_problem import pose
 from workflow_job import job
 
 
@@ -7,7 +8,6 @@ from workflow_job import job
 def main(snakemake, progress):
     from sparsekm.cluster.matrices.centers import cluster_centers
     from sparsekm.io.fit_file import write_fit
-    from sparsekm.io.normalised_file import read_normalised
     from sparsekm.io.path_file import pick_fit, read_path
     from sparsekm.io.split_file import Splits
     from sparsekm.io.stability_file import STABILITY_CURVE
@@ -18,8 +18,9 @@ def main(snakemake, progress):
     found.check_grid(snakemake.input.splits[0], path.sparsities)
     curve = stability_curve(path, found.agreements, found.selections, found.n_fits)
     chosen = select_stable(curve, snakemake.params.rule)
-    X = read_normalised(snakemake.input.normalised).X
-    centers = cluster_centers(X, path.labels[chosen], attributes["n_clusters"])
+    problem = pose(snakemake)
+    fit = problem.fit_everyone(path, chosen)
+    centers = cluster_centers(problem.data.X, fit.labels[0], attributes["n_clusters"])
     attributes.update(
         rule=snakemake.params.rule,
         reference="none",
@@ -28,4 +29,4 @@ def main(snakemake, progress):
         n_splits=len(found.indices),
     )
     STABILITY_CURVE.write(snakemake.output.stability, curve, chosen)
-    write_fit(snakemake.output.fit, pick_fit(path, chosen, centers, attributes))
+    write_fit(snakemake.output.fit, pick_fit(fit, 0, centers, attributes))

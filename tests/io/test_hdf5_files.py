@@ -8,7 +8,7 @@ import pytest
 
 from sparsekm.io.checked_hdf5 import DamagedFileError
 from sparsekm.io.fit_file import read_fit, write_fit
-from sparsekm.io.path_file import pick_fit, read_path, write_path
+from sparsekm.io.path_file import pick_fit, read_path, read_samples, write_path
 from sparsekm.io.reference_file import References
 
 
@@ -163,3 +163,19 @@ def test_a_missing_attribute_is_refused_before_anything_is_written(tmp_path, pat
     with pytest.raises(ValueError, match=r"should include \['seed'\] too"):
         write_path(tmp_path / "path.h5", path, attributes)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_path_of_some_samples_says_which(tmp_path, path_file, path, attributes):
+    assert read_samples(path_file) is None
+    file = tmp_path / "drawn.h5"
+    write_path(file, path, attributes, np.array([0, 3, 4, 9]))
+    assert read_samples(file).tolist() == [0, 3, 4, 9]
+    read, _ = read_path(file)
+    np.testing.assert_array_equal(read.labels, path.labels)
+
+
+def test_the_confidence_of_a_sample_that_was_not_drawn_is_unknown(tmp_path, path, attributes):
+    confidence = np.array([0.5, np.nan, 1.0, np.nan])
+    fit = dataclasses.replace(pick_fit(path, 2, np.ones((2, 5)), attributes), confidence=confidence)
+    write_fit(tmp_path / "tuned.h5", fit)
+    np.testing.assert_array_equal(read_fit(tmp_path / "tuned.h5").confidence, confidence)

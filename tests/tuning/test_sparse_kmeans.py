@@ -54,6 +54,7 @@ def test_the_defaults_are_those_of_the_contract():
         "penalty": "l0",
         "sparsity": "auto",
         "min_cluster_size": 1,
+        "max_samples": None,
         "random_state": None,
         "n_jobs": None,
         "verbose": 0,

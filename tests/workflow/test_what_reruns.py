@@ -119,6 +119,7 @@ ROWS = dict(
             "`tuning.evidence_references`",
             Row(setting(tuning__evidence_references=3)),
         ),
+        ("`tuning.max_samples`", Row(setting(tuning__max_samples=20))),
         ("`tuning.rule`", Row(setting(tuning__rule="one-se"))),
         (
             "`methods`: one more, such as `pca`",

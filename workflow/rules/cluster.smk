@@ -81,10 +81,11 @@ rule reference_path:
 
 
 rule tune_sparsity:
-    """Compute the gap curve, and select the fit at the chosen sparsity."""
+    """Compute the gap curve, and fit all samples at the chosen sparsity."""
     input:
         normalised="data/{dataset}/normalised.h5ad",
         path="results/{dataset}/{method}/path.h5",
+        counts=counts_file,
         references=expand(
             "results/{{dataset}}/{{method}}/references/{batch}.h5",
             batch=batches("references"),
@@ -98,11 +99,12 @@ rule tune_sparsity:
         method=any_of(TUNED_BY_GAP),
     conda:
         "../../envs/sparsekm.yaml"
-    threads: 1
+    threads: fit_threads
     resources:
-        mem_mb=memory(600, 4),
-        runtime=minutes(10),
+        mem_mb=memory(600, 6),
+        runtime=minutes(10, 0.25),
     params:
+        problem=problem,
         rule=config["tuning"]["rule"],
         code=lambda wildcards: code("tune_sparsity"),
     script:

@@ -3,6 +3,9 @@
 # Parameters of the search; a method ignores those that it does not have.
 SEARCH = {name: config[name] for name in ("min_cluster_size", "search", "n_init")}
 
+# Of more samples than this, so many decide about sparsities and numbers of clusters.
+TUNING_SAMPLE = {"max_samples": config["tuning"]["max_samples"]}
+
 
 def n_clusters(dataset):
     """Return K of a data set, as far as the configuration determines it.
@@ -38,6 +41,7 @@ def count_problem():
             "sparsities": config["tuning"]["sparsities"]["l0"],
             "n_sparsities": min(5, config["tuning"]["n_sparsities"]),
         },
+        **TUNING_SAMPLE,
     }
 
 
@@ -52,6 +56,7 @@ def problem(wildcards):
         "n_clusters": n_clusters(wildcards.dataset),
         "search": SEARCH,
         "grid": grid(wildcards),
+        **({} if wildcards.method in UNTUNED else TUNING_SAMPLE),
     }
 
 

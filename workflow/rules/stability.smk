@@ -30,10 +30,11 @@ rule split_path:
 
 
 rule tune_stability:
-    """Compute the stability curve, and select the fit at the chosen sparsity."""
+    """Compute the stability curve, and fit all samples at the chosen sparsity."""
     input:
         normalised="data/{dataset}/normalised.h5ad",
         path="results/{dataset}/{method}/path.h5",
+        counts=counts_file,
         splits=expand(
             "results/{{dataset}}/{{method}}/splits/{batch}.h5",
             batch=batches("splits"),
@@ -47,11 +48,12 @@ rule tune_stability:
         method=any_of(TUNED_BY_STABILITY),
     conda:
         "../../envs/sparsekm.yaml"
-    threads: 1
+    threads: fit_threads
     resources:
-        mem_mb=memory(600, 4),
-        runtime=minutes(10),
+        mem_mb=memory(600, 6),
+        runtime=minutes(10, 0.25),
     params:
+        problem=problem,
         rule=config["tuning"]["stability_rule"],
         code=lambda wildcards: code("tune_stability"),
     script:

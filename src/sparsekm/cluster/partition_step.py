@@ -18,6 +18,7 @@ from sparsekm.cluster.kmeans.seeding import nearest_seeds
 from sparsekm.cluster.matrices.matrix import CentredMatrix
 from sparsekm.cluster.matrices.scatter import Matrix, cluster_sizes, feature_scores, matrix_sums
 from sparsekm.cluster.search.crossover import canonical_labels
+from sparsekm.runtime.random_state import draw_samples
 
 # Up to here samples move one at a time, beyond all at once: less thorough, far cheaper.
 EXCHANGE_LIMIT = 1000
@@ -95,7 +96,7 @@ class KMeansPartition:
         draws = rng.random(self.n_clusters)
         size = self.sample_size
         if X.n_samples > size:
-            sample = X.take(draw_samples(X, rng, size))
+            sample = X.take(draw_samples(X.n_samples, size, rng))
             # All samples hold the guard; a share of them holds its share of it.
             share = replace(self, min_size=max(1, self.min_size * size // X.n_samples))
             found = share.refine(sample, weights, self._seed(sample, weights, draws))
@@ -166,10 +167,3 @@ class KMeansPartition:
                 columns, features, centers, everyone[start:stop], self.n_threads
             )
         return everyone
-
-
-def draw_samples(X: Matrix, rng: np.random.Generator, size: int = SEEDING_SAMPLE) -> np.ndarray:
-    """Draw `size` samples, or all where there are no more; ascending."""
-    if X.n_samples <= size:
-        return np.arange(X.n_samples)
-    return np.sort(rng.choice(X.n_samples, size, replace=False))

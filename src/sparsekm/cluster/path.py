@@ -20,12 +20,13 @@ from sparsekm.cluster.alternation import (
 )
 from sparsekm.cluster.matrices.matrix import CentredMatrix
 from sparsekm.cluster.matrices.scatter import Matrix
-from sparsekm.cluster.partition_step import SMALL_GAIN, KMeansPartition, draw_samples
+from sparsekm.cluster.partition_step import SMALL_GAIN, KMeansPartition
 from sparsekm.cluster.search.generations import Search
 from sparsekm.cluster.search.local_search import ExchangeClimb
 from sparsekm.cluster.search.restarts import best_fit, restart_everywhere, share_partitions
 from sparsekm.cluster.search.starts import Start
 from sparsekm.cluster.weight_step import WeightStep
+from sparsekm.runtime.random_state import draw_samples
 from sparsekm.runtime.threads import take_turns
 
 Progress = Callable[[int, int], None]
@@ -117,7 +118,7 @@ def _search(X, partition, weight_steps, effort, seeds, labels, progress, objecti
     """Search all samples, or a sample of many, from whose partitions all samples go on."""
     n_places = len(weight_steps)
     rng = np.random.default_rng(seeds.spawn(1)[0])
-    chosen = draw_samples(X, rng, partition.sample_size)
+    chosen = draw_samples(X.n_samples, partition.sample_size, rng)
     many = len(chosen) < X.n_samples
     sample = X.take(chosen) if many else X
     # All samples hold the guard; a share of them holds its share of it.

@@ -2,7 +2,7 @@
 
 Columns: ``sample``, ``label`` (empty if unknown), and ``cluster_m`` for each method m, counted from
 0 as in ``tuned.h5``; if m resamples, it is followed by ``confidence_m``, the share of resampled
-fits that agree. Rows are in the order of the matrix.
+fits that agree (empty if the tuning did not draw the sample). Rows are in the order of the matrix.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from sparsekm.io.checked_table import NUMBER, WHOLE, WORD
+from sparsekm.io.checked_table import NUMBER_OR_NOTHING, WHOLE, WORD
 from sparsekm.io.fit_file import Fit
 from sparsekm.io.table_format import TableFormat
 
 CLUSTERS = TableFormat(
     "export_clusters",
     {"sample": WORD, "label": WORD},
-    others={"cluster_": WHOLE, "confidence_": NUMBER},
+    others={"cluster_": WHOLE, "confidence_": NUMBER_OR_NOTHING},
 )
 
 

@@ -2,7 +2,7 @@
 
 Attributes: those of `sparsekm.io.attributes`, and ``rule``, ``reference`` and ``n_references``,
 which describe how the fit was chosen; or ``conclusion``, ``has_clusters``, ``family`` and
-``n_resamplings``.
+``n_resamplings``. If the tuning drew some of the samples, ``n_tuned`` is their number.
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ _FORMAT = Hdf5Format(
         "scores": Array("scores", np.float64, ("n_features",)),
         "centers": Array("centers", np.float64, ("n_clusters", "n_features")),
         "weights": SparseRows("selected", ("n_features",)),
-        "confidence": Array("confidence", np.float64, ("n_samples",), most=1, optional=True),
+        "confidence": Array(
+            "confidence", np.float64, ("n_samples",), most=1, finite=False, optional=True
+        ),
         "selection_frequency": Array(
             "selection_frequency", np.float64, ("n_features",), most=1, optional=True
         ),
@@ -48,7 +50,8 @@ class Fit:
     centers : float64 array of shape (K, p)
         In the space of the normalised matrix.
     confidence : float64 array of shape (n,), or None
-        Share of the resampled fits that put a sample into its cluster.
+        Share of the resampled fits that put a sample into its cluster; NaN for a sample that the
+        tuning did not draw.
     selection_frequency : float64 array of shape (p,), or None
         Share of the resamplings that keep a feature.
     """

@@ -69,7 +69,7 @@ class Array:
         if values.size == 0:
             raise DamagedFileError(opened.filename, f"{self.name}: size=0 should be >= 1", rule)
         most = lengths["n_clusters"] - 1 if self.labels else self.most
-        if most is not None and not (values.min() >= 0 and values.max() <= most):
+        if most is not None and ((values < 0) | (values > most)).any():
             within = f"[0, {most + 1})" if self.labels else f"[0, {most}]"
             raise DamagedFileError(opened.filename, f"{self.name} should lie in {within}", rule)
         return values if self.shape else values.item()

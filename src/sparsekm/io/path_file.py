@@ -24,19 +24,35 @@ _FORMAT = Hdf5Format(
         "n_iter": Array("n_iter", np.int64, ("n_sparsities",)),
         "scores": Array("scores", np.float64, _SHAPE),
         "weights": SparseRows("selected", _SHAPE),
+        "samples": Array("samples", np.int64, ("n_samples",), optional=True),
     },
 )
 
 
-def write_path(file: str | Path, path: SparsityPath, attributes: Mapping[str, Any]) -> None:
-    """Write a path atomically; the attribute ``search`` is that of the path."""
-    _FORMAT.write(file, vars(path), {**attributes, "search": path.search})
+def write_path(
+    file: str | Path,
+    path: SparsityPath,
+    attributes: Mapping[str, Any],
+    samples: np.ndarray | None = None,
+) -> None:
+    """Write a path atomically; the attribute ``search`` is that of the path.
+
+    `samples` are those that were clustered, ascending, if not all.
+    """
+    arrays = {**vars(path), "samples": samples}
+    _FORMAT.write(file, arrays, {**attributes, "search": path.search})
 
 
 def read_path(file: str | Path) -> tuple[SparsityPath, dict[str, Any]]:
     """Read a path and its attributes; see `sparsekm.io.hdf5_format.Hdf5Format.read`."""
     arrays, attributes = _FORMAT.read(file)
+    del arrays["samples"]
     return SparsityPath(**arrays, search=attributes["search"]), attributes
+
+
+def read_samples(file: str | Path) -> np.ndarray | None:
+    """Read which samples a path is of, ascending; None for all."""
+    return _FORMAT.read(file)[0]["samples"]
 
 
 def pick_fit(

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.cluster.validation import resolve_sparsities
 from sparsekm.io.normalised_file import NormalisedData, read_normalised
 from sparsekm.pipeline.cluster_count import count_clusters
@@ -21,6 +22,7 @@ from sparsekm.pipeline.registry import Method, get_method
 from sparsekm.pipeline.seeds import derive_seed
 from sparsekm.tuning.grid import default_sparsities
 from sparsekm.tuning.resampled_paths import consensus_sparsities
+from sparsekm.tuning.tuning_sample import tuning_sample
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,10 @@ class ClusteringProblem:
 
     Attributes
     ----------
+    data : NormalisedData
+        All samples.
+    samples : int64 array, ascending, or None
+        Those on which the sparsity is tuned; None for all.
     estimator : estimator
         Not fitted. Its `random_state` is `seed` or, if paths are resampled, the seed of these.
     sparsities : float64 array of shape (m,), ascending, or None
@@ -40,10 +46,25 @@ class ClusteringProblem:
     """
 
     data: NormalisedData
+    samples: np.ndarray | None
     estimator: Any
     sparsities: np.ndarray | None
     seed: int
     attributes: dict[str, Any]
+
+    @property
+    def tuning_data(self) -> np.ndarray:
+        """The samples on which the sparsity is tuned."""
+        return self.data.X if self.samples is None else self.data.X[self.samples]
+
+    def fit_everyone(self, path: SparsityPath, position: int) -> SparsityPath:
+        """Return the fit of all samples at one sparsity of a path.
+
+        It is the path's own, or a new one if the path is of some of the samples.
+        """
+        if self.samples is None:
+            return path.only(position)
+        return self.estimator.path(self.data.X, [path.sparsities[position]])
 
 
 def pose_problem(
@@ -55,6 +76,7 @@ def pose_problem(
     n_clusters: int | str,
     search: Mapping[str, Any],
     grid: Mapping[str, Any],
+    max_samples: int | None = None,
     code_digest: str,
 ) -> ClusteringProblem:
     """Read the ``normalised.h5ad`` of a data set and define its clustering problem.
@@ -66,23 +88,27 @@ def pose_problem(
     grid : mapping
         ``sparsities``, "auto" or a list, and ``n_sparsities``, the length of an "auto" grid. Empty
         for a method without a sparsity, or with its own grid.
+    max_samples : int, optional
+        Of more samples, so many are drawn to tune the sparsity.
     """
     data = read_normalised(file)
     entry = get_method(method)
     n_samples, n_features = data.X.shape
     k = count_clusters(dataset, n_clusters, data.labels, n_samples)
     own_seed = derive_seed(seed, dataset)
-    accepted = entry.estimator().get_params()
+    accepted, settings = entry.estimator().get_params(), {**search, "max_samples": max_samples}
     estimator = entry.estimator(
         n_clusters=k,
         random_state=own_seed,
-        **{name: value for name, value in search.items() if name in accepted},
+        **{name: value for name, value in settings.items() if name in accepted},
     )
     described = {name: value for name, value in estimator.get_params().items() if name != "n_jobs"}
     if entry.tuning == "resampling":
         estimator = estimator.make_estimator()
+    samples = tuning_sample(n_samples, max_samples, own_seed)
     return ClusteringProblem(
         data=data,
+        samples=samples,
         estimator=estimator,
         sparsities=_sparsities(entry, n_features, **grid),
         seed=own_seed,
@@ -96,6 +122,7 @@ def pose_problem(
             "versions": package_versions(),
             "input_digest": file_digest(file),
             "code_digest": code_digest,
+            **({} if samples is None else {"n_tuned": len(samples)}),
         },
     )
 

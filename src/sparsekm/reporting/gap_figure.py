@@ -154,8 +154,9 @@ def _share_rates(row: Sequence[Axes]) -> None:
 def _draw_cer(axes: Axes, method: MethodResult, result: DatasetResult) -> None:
     look = method_look(method.name)
     if method.path is not None:
-        rates = [result.error_rate(partition) for partition in method.path.labels]
-        axes.plot(method.path.sparsities, rates, **curve_marks(look))
+        path = method.path
+        rates = [result.error_rate(partition, path.samples) for partition in path.labels]
+        axes.plot(path.sparsities, rates, **curve_marks(look))
         axes.plot(method.sparsity, result.error_rate(method.labels), **_choice_marks(look))
     plain = _plain_rate(result)
     if plain is not None:

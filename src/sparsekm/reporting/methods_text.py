@@ -70,6 +70,7 @@ def write_methods(
         _write_data(results, citations),
         _write_clustering(every, citations),
         _write_tuning(tuned, citations) if tuned else "",
+        _write_sampling(results),
         _write_measures(results, citations),
         write_annotation(results, citations, sets),
         _write_software(results, citations),
@@ -162,6 +163,25 @@ def _write_tuning(tuned: Sequence[MethodResult], citations: Citations) -> str:
     details = "; ".join(filter(None, [kinds, f"{numbers} references" if numbers else ""]))
     text += f" ({details})" if details else ""
     return f"{text}. The choice is {rules}." if rules else f"{text}."
+
+
+def _write_sampling(results: Sequence[DatasetResult]) -> str:
+    """Name the data sets that were tuned on a part of their samples, if any."""
+    drawn = {result.name: attribute(result.methods.values(), "n_tuned") for result in results}
+    named = [
+        f"{joined(f'{number:,}' for number in drawn[result.name])} of the {result.n_samples:,} "
+        f"samples of {result.name}"
+        for result in results
+        if drawn[result.name]
+    ]
+    if not named:
+        return ""
+    return (
+        f"Sparsities were tuned on {joined(named)}, drawn at random without replacement; at the "
+        "chosen sparsity all samples were clustered. Gap curves, the classification error rates in "
+        "their figures, consensus tables, stabilities and the tests for clusters are of the "
+        "samples drawn."
+    )
 
 
 def _write_measures(results: Sequence[DatasetResult], citations: Citations) -> str:

@@ -27,18 +27,22 @@ from sparsekm.io.fit_file import read_fit
 from sparsekm.io.gap_file import GAP
 from sparsekm.io.known_classes import class_names, is_known
 from sparsekm.io.matrix_file import RULE, MatrixFile, RowSource
-from sparsekm.io.path_file import read_path
+from sparsekm.io.path_file import read_path, read_samples
 from sparsekm.io.score_file import SCORES
 from sparsekm.metrics.partition_metrics import classification_error_rate
 
 
 @dataclass(frozen=True)
 class MethodPath:
-    """The partitions of one method at every sparsity: (m,), (m,) and (m, n)."""
+    """The partitions of one method at every sparsity: (m,), (m,) and (m, n).
+
+    `samples` are those of the partitions, None for all.
+    """
 
     sparsities: np.ndarray
     n_selected: np.ndarray
     labels: np.ndarray
+    samples: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
@@ -137,10 +141,11 @@ class DatasetResult:
         """Number of samples without a label, 0 if there are no labels at all."""
         return 0 if self.labels is None else int((~is_known(self.labels)).sum())
 
-    def error_rate(self, partition: np.ndarray) -> float:
-        """Compute the classification error rate of a partition of all samples."""
-        known = is_known(self.labels)
-        return classification_error_rate(self.labels[known], partition[known])
+    def error_rate(self, partition: np.ndarray, samples: np.ndarray | None = None) -> float:
+        """Compute the classification error rate of a partition of all or some samples."""
+        labels = self.labels if samples is None else self.labels[samples]
+        known = is_known(labels)
+        return classification_error_rate(labels[known], partition[known])
 
     @property
     def planted(self) -> np.ndarray | None:
@@ -240,7 +245,8 @@ def _load_method(
     path = None
     if "path" in others:
         whole, _ = read_path(others["path"])
-        path = MethodPath(whole.sparsities, whole.n_selected, whole.labels)
+        samples = read_samples(others["path"])
+        path = MethodPath(whole.sparsities, whole.n_selected, whole.labels, samples)
     return MethodResult(
         name=method,
         labels=fit.labels,

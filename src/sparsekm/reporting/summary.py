@@ -181,5 +181,10 @@ def _summarise_method(method: MethodResult, result: DatasetResult) -> str:
         text += f"; its classification error rate against the {words.labels} is {method.cer:.4f}"
         if result.n_unlabelled:
             text += f" ({result.n_unlabelled:,} {words.samples} have no known label)"
+    n_tuned = method.attributes.get("n_tuned")
+    if n_tuned:
+        text += (
+            f"; the sparsity was chosen on {n_tuned:,} of the {result.n_samples:,} {words.samples}"
+        )
     conclusion = method.attributes.get("conclusion")
     return f"{text}. {conclusion}" if conclusion else f"{text}."

@@ -1,4 +1,4 @@
-"""From scikit-learn's `random_state` to a seed sequence."""
+"""From scikit-learn's `random_state` to a seed sequence, and random samples."""
 
 from __future__ import annotations
 
@@ -34,3 +34,14 @@ def seed_sequence(random_state) -> np.random.SeedSequence:
     raise TypeError(
         f"random_state={random_state!r} should be None, an integer, a RandomState or a Generator."
     )
+
+
+def draw_samples(n_samples: int, size: int, rng: np.random.Generator) -> np.ndarray:
+    """Draw `size` samples without replacement, all equally likely; all if there are no more.
+
+    Whatever works on a part of many samples draws it by this rule: starts, the test for clusters
+    and tuning. Returns an ndarray, ascending.
+    """
+    if n_samples <= size:
+        return np.arange(n_samples)
+    return np.sort(rng.choice(n_samples, size, replace=False))

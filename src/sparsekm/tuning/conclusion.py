@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.sparse import csr_array
 
 from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.tuning.clusterability import Clusterability, association_test, separation_test
@@ -22,6 +23,7 @@ from sparsekm.tuning.consensus_choice import (
 )
 from sparsekm.tuning.feature_limit import feature_limit
 from sparsekm.tuning.resampled_paths import FAMILIES, ResampledPaths
+from sparsekm.tuning.resampling import label_everyone
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,7 @@ class Conclusion:
     table : pandas.DataFrame
         Of all fits tried: see `sparsekm.tuning.consensus_choice.judge_fits`.
     confidence : ndarray of shape (n_samples,)
+        NaN for samples that were not drawn where some were.
     selection_frequency : ndarray of shape (n_features,)
     clusterability : Clusterability
     """
@@ -46,6 +49,30 @@ class Conclusion:
     confidence: np.ndarray
     selection_frequency: np.ndarray
     clusterability: Clusterability
+
+    def extend(self, estimator, X: np.ndarray | csr_array, samples: np.ndarray) -> Conclusion:
+        """Return the conclusion for all samples, given that from some.
+
+        Algorithm 1 fits all samples at the chosen sparsity, from the nearest of the centres that
+        the fit has in these features.
+
+        Parameters
+        ----------
+        estimator : L0KMeans or L1KMeans
+        X : ndarray or csr_array of shape (n_all_samples, n_features)
+        samples : ndarray of shape (n_samples,)
+            Those of this conclusion, ascending.
+
+        Returns
+        -------
+        Conclusion
+        """
+        labels = label_everyone(X, X[samples], self.fit.labels[0], self.fit.weights[0])
+        fit = fit_from(estimator, X, labels, self.fit.sparsities)
+        partitions = self.consensus.partitions.reshape(-1, len(samples))
+        confidence = np.full(X.shape[0], np.nan)
+        confidence[samples] = sample_confidence(fit.labels[0][samples], partitions)
+        return replace(self, fit=fit, confidence=confidence)
 
     def sentence(self) -> str:
         """Say what decided, and how sure it is."""
@@ -63,7 +90,7 @@ class Conclusion:
             f"with an adjusted Rand index of {self.consensus.reproducibility[family].mean():.2f}); "
             f"{self.fit.n_selected[0]:,} of {self.fit.weights.shape[1]:,} features are kept"
             f"{self._alternatives()}; a sample is in its "
-            f"cluster in {self.confidence.mean():.0%} of the resampled fits on average."
+            f"cluster in {np.nanmean(self.confidence):.0%} of the resampled fits on average."
         )
 
     def _alternatives(self) -> str:

@@ -16,6 +16,7 @@ import numpy as np
 from scipy.stats import t as student
 
 from sparsekm.cluster.matrices.dense_parts import as_dense
+from sparsekm.runtime.random_state import draw_samples
 from sparsekm.runtime.threads import grant_threads, run_side_by_side
 from sparsekm.tuning.references import REFERENCES, reference_seed
 from sparsekm.tuning.resampling import resample
@@ -185,7 +186,7 @@ def _draw_samples(X: np.ndarray, most: int, seed: int) -> np.ndarray:
     if X.shape[0] <= most:
         return as_dense(X)
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(0, 5)))
-    return as_dense(X[np.sort(rng.choice(X.shape[0], most, replace=False))])
+    return as_dense(X[draw_samples(X.shape[0], most, rng)])
 
 
 def _fewest(estimator) -> int:

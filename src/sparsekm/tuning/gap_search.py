@@ -12,13 +12,14 @@ from sparsekm.cluster.argument_types import Data, Seed
 from sparsekm.cluster.matrices.dense_parts import stored_bytes
 from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.cluster.validation import check_choice, check_count
-from sparsekm.runtime.threads import run_side_by_side
+from sparsekm.runtime.threads import grant_threads, run_side_by_side
 from sparsekm.tuning.feature_limit import feature_limit
 from sparsekm.tuning.gap import gap_curve
 from sparsekm.tuning.grid import refined_sparsities
 from sparsekm.tuning.references import REFERENCES, reference_objectives
 from sparsekm.tuning.selection import RULES, select_sparsity
 from sparsekm.tuning.sparsity_search import SparsitySearch
+from sparsekm.tuning.tuning_sample import tuning_sample
 
 
 class GapSearch(SparsitySearch):
@@ -43,6 +44,9 @@ class GapSearch(SparsitySearch):
         Number of further sparsities that a second stage tries between the neighbours of the one
         with the largest gap, on the same references; a grid alone can be wrong by its step. Fits of
         the two stages do not help each other.
+    max_samples : int, default=None
+        Of more samples than this, so many, drawn at random, decide the sparsity, by their own path
+        and references; all samples are then fitted at this sparsity. None is no limit.
     n_jobs : int, default=None
         Threads; None and -1 are all cores that the process may use. Results do not
         depend on it. Data and references are fitted side by side, a copy of the data for each: as
@@ -60,12 +64,12 @@ class GapSearch(SparsitySearch):
     best_index_ : int
         Row of `results_`.
     best_estimator_ : estimator
-        The path's own fit at the best sparsity, not a refit.
+        The path's own fit at the best sparsity, not a refit, unless `max_samples` drew some.
     results_ : pandas.DataFrame
         The gap curve, ascending in sparsity: see `sparsekm.tuning.gap.gap_curve`. It compares
         the first objectives of `path_` with those of the references.
     path_ : SparsityPath
-        The fits on the data.
+        The fits on the data, or on those drawn.
     limit_ : FeatureLimit or None
         What ``rule="auto"`` found of the data; None with other rules.
     conclusion_ : str or None
@@ -101,6 +105,7 @@ class GapSearch(SparsitySearch):
         reference: str = "permutation",
         rule: str = "max",
         n_refined: int = 0,
+        max_samples: int | None = None,
         n_jobs: int | None = None,
         random_state: Seed = None,
         verbose: int = 0,
@@ -111,6 +116,7 @@ class GapSearch(SparsitySearch):
         self.reference = reference
         self.rule = rule
         self.n_refined = n_refined
+        self.max_samples = max_samples
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -135,7 +141,9 @@ class GapSearch(SparsitySearch):
             If the estimator has no `sparsity` to tune.
         """
         self._check_parameters()
-        values, estimator, sparsities, seed = self._prepare(X)
+        everyone, estimator, sparsities, seed = self._prepare(X)
+        samples = tuning_sample(everyone.shape[0], self.max_samples, seed)
+        values = everyone if samples is None else everyone[samples]
         path, references = self._fit_paths(estimator, values, sparsities, seed)
         self.results_ = gap_curve(sparsities, path.n_selected, path.first_objectives, references)
         peak = int(self.results_["gap"].argmax())
@@ -151,7 +159,11 @@ class GapSearch(SparsitySearch):
             )
         self.limit_ = feature_limit(values, path) if self.rule == "auto" else None
         chosen = select_sparsity(self.results_, self.rule, self.limit_)
-        self._take(estimator, X, path, sparsities, chosen)
+        fit = None
+        if samples is not None:
+            with grant_threads(self.n_jobs):
+                fit = estimator.path(everyone, sparsities[[chosen]])
+        self._take(estimator, X, path, sparsities, chosen, fit)
         limit = self.limit_
         self.conclusion_ = None if limit is None else limit.sentence(self.results_, chosen)
         return self

@@ -18,6 +18,7 @@ from sparsekm.runtime.threads import grant_threads
 from sparsekm.tuning.conclusion import Conclusion, conclude
 from sparsekm.tuning.consensus import coassociation
 from sparsekm.tuning.resampled_paths import consensus_sparsities, resample_all
+from sparsekm.tuning.tuning_sample import tuning_sample
 
 ESTIMATORS = {"l0": L0KMeans, "l1": L1KMeans}
 N_RESAMPLINGS = 20
@@ -42,6 +43,9 @@ class SparseKMeans(SelectorMixin, ClusterMixin, BaseEstimator):
         With a number, as in `L0KMeans` or `L1KMeans`, only start and search are decided.
     min_cluster_size : int, default=1
         Smallest cluster allowed.
+    max_samples : int, default=None
+        Of more samples than this, so many, drawn at random, are resampled and decide start and
+        number of features; from their clusters, Algorithm 1 then fits all. None is no limit.
     random_state : None, int, RandomState or Generator, default=None
         Controls the randomness. Each resampling depends on (seed, index) alone. None draws fresh
         entropy, and never NumPy's global generator.
@@ -65,9 +69,11 @@ class SparseKMeans(SelectorMixin, ClusterMixin, BaseEstimator):
     has_clusters_ : bool
         Whether there is evidence of clusters.
     coassociation_ : ndarray of shape (n_samples, n_samples) or None
-        Share of the resampled fits in which two samples are together; None beyond 5,000 samples.
+        Share of the resampled fits in which two samples are together; None beyond 5,000 samples,
+        and where `max_samples` drew some.
     sample_confidence_ : ndarray of shape (n_samples,)
-        Share of the resampled fits that put a sample into its cluster.
+        Share of the resampled fits that put a sample into its cluster; NaN for those that
+        `max_samples` left out.
     selection_frequency_ : ndarray of shape (n_features,)
         Share of the resamplings that keep a feature, of those in which it was drawn, at the
         sparsity nearest to `sparsity_`.
@@ -105,6 +111,7 @@ class SparseKMeans(SelectorMixin, ClusterMixin, BaseEstimator):
         penalty: str = "l0",
         sparsity: float | str = "auto",
         min_cluster_size: int = 1,
+        max_samples: int | None = None,
         random_state: Seed = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -113,6 +120,7 @@ class SparseKMeans(SelectorMixin, ClusterMixin, BaseEstimator):
         self.penalty = penalty
         self.sparsity = sparsity
         self.min_cluster_size = min_cluster_size
+        self.max_samples = max_samples
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -146,12 +154,16 @@ class SparseKMeans(SelectorMixin, ClusterMixin, BaseEstimator):
         # Refuses what cannot be clustered before anything is resampled.
         estimator.check(X)
         sparsities = consensus_sparsities(self.penalty, X.shape[1])
+        samples = tuning_sample(X.shape[0], self.max_samples, seed)
+        drawn = X if samples is None else X[samples]
         resamplings = resample_all(
-            estimator, X, sparsities, range(N_RESAMPLINGS), seed=seed, progress=self._tell
+            estimator, drawn, sparsities, range(N_RESAMPLINGS), seed=seed, progress=self._tell
         )
         number = None if isinstance(self.sparsity, str) else self.sparsity
         with grant_threads(self.n_jobs):
-            found = conclude(estimator, X, sparsities, resamplings, seed=seed, sparsity=number)
+            found = conclude(estimator, drawn, sparsities, resamplings, seed=seed, sparsity=number)
+            if samples is not None:
+                found = found.extend(estimator, X, samples)
         remember_features(self, given)
         return self._learn(estimator, given, found)
 
@@ -202,11 +214,13 @@ class SparseKMeans(SelectorMixin, ClusterMixin, BaseEstimator):
             setattr(self, name, getattr(self.best_estimator_, name))
         for name in ("objective_", "n_iter_", "search_"):
             setattr(self, name, getattr(self.best_estimator_, name))
-        pool = found.consensus.partitions.reshape(-1, len(self.labels_))
+        partitions = found.consensus.partitions
+        paired = partitions.shape[-1] == len(self.labels_) <= MOST_PAIRED
         self.search_results_ = found.table
         self.conclusion_ = found.sentence()
         self.has_clusters_ = found.clusterability.has_clusters
-        self.coassociation_ = coassociation(pool) if len(self.labels_) <= MOST_PAIRED else None
+        pool = partitions.reshape(-1, partitions.shape[-1])
+        self.coassociation_ = coassociation(pool) if paired else None
         self.sample_confidence_ = found.confidence
         self.selection_frequency_ = found.selection_frequency
         return self

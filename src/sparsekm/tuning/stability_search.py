@@ -140,7 +140,7 @@ class StabilitySearch(SparsitySearch):
         resamplings = self._resample(X, path, seed)
         self.results_ = stability_curve(path, *gather_resamplings(resamplings))
         chosen = select_stable(self.results_, self.rule)
-        self._take(estimator, given, path, sparsities, chosen)
+        self._take(estimator, given, path, sparsities, chosen, None)
         self._seed = seed
         correlation = noise_correlation(X, self.labels_, self.feature_weights_)
         self.noise_correlation_ = correlation.mean

@@ -9,8 +9,9 @@ import numpy as np
 
 from sparsekm.cluster.alternation import Fit, weigh_partition
 from sparsekm.cluster.matrices.scatter import Matrix
-from sparsekm.cluster.partition_step import KMeansPartition, draw_samples
+from sparsekm.cluster.partition_step import KMeansPartition
 from sparsekm.cluster.weight_step import TopFeatures
+from sparsekm.runtime.random_state import draw_samples
 
 
 def run_kmeans(
@@ -37,7 +38,7 @@ def _best_start(X, partition, n_init, seeds) -> np.ndarray:
     sample, equal = X, np.ones(X.n_features)
     if X.n_samples > partition.sample_size:
         rng = np.random.default_rng(seeds.spawn(1)[0])
-        sample = X.take(draw_samples(X, rng, partition.sample_size))
+        sample = X.take(draw_samples(X.n_samples, partition.sample_size, rng))
         share = partition.min_size * sample.n_samples // X.n_samples
         partition = replace(partition, min_size=max(1, share))
     starts = [partition.start(sample, equal, rng) for rng in [*generators, *generators]]

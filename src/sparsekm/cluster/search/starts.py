@@ -8,9 +8,10 @@ from typing import Protocol
 import numpy as np
 
 from sparsekm.cluster.matrices.scatter import Matrix
-from sparsekm.cluster.partition_step import KMeansPartition, draw_samples
+from sparsekm.cluster.partition_step import SEEDING_SAMPLE, KMeansPartition
 from sparsekm.cluster.screening import marginal_scores
 from sparsekm.cluster.weight_step import WeightStep
+from sparsekm.runtime.random_state import draw_samples
 
 # What `init` may be beside labels and None.
 STARTS = ["random", "screened"]
@@ -89,7 +90,7 @@ class ScreenedFeatures:
 
 def screen(X: Matrix, statistic: str, rng: np.random.Generator, n_threads: int = 1) -> np.ndarray:
     """Score the features of a matrix by a sample of its samples, or by all where they are few."""
-    sample = X.take(draw_samples(X, rng))
+    sample = X.take(draw_samples(X.n_samples, SEEDING_SAMPLE, rng))
     return marginal_scores(sample.columns.T, statistic, n_jobs=n_threads)
 
 

@@ -1,0 +1,70 @@
+"""Of many samples some decide the sparsity, and all are fitted at it."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+from sparsekm import GapSearch, L0KMeans, SparseKMeans, classification_error_rate
+from sparsekm.tuning.tuning_sample import tuning_sample
+
+TRUTH = np.repeat([0, 1, 2], 40)
+GRID = [4, 8, 30]
+
+
+@pytest.fixture(scope="module", name="X")
+def three_clusters():
+    X = np.random.default_rng(3).standard_normal((120, 30))
+    X[:40, :8] += 3
+    X[40:80, :4] -= 3
+    X.setflags(write=False)
+    return X
+
+
+def search(**parameters):
+    return GapSearch(
+        L0KMeans(3, n_init=2), sparsities=GRID, n_references=3, random_state=5, **parameters
+    )
+
+
+def test_a_sample_is_drawn_only_of_more_samples():
+    assert tuning_sample(100, None, 0) is None
+    assert tuning_sample(100, 100, 0) is None
+    drawn = tuning_sample(100, 60, 0)
+    assert len(np.unique(drawn)) == 60
+    assert (np.diff(drawn) > 0).all()
+    np.testing.assert_array_equal(drawn, tuning_sample(100, 60, 0))
+    assert (drawn != tuning_sample(100, 60, 1)).any()
+
+
+def test_with_as_many_samples_as_allowed_nothing_changes(X):
+    whole, limited = search().fit(X), search(max_samples=len(X)).fit(X)
+    assert limited.results_.equals(whole.results_)
+    np.testing.assert_array_equal(limited.labels_, whole.labels_)
+    assert limited.best_estimator_.objective_ == whole.best_estimator_.objective_
+
+
+@pytest.mark.parametrize("convert", [np.asarray, csr_array])
+def test_the_gap_is_that_of_the_samples_drawn_and_the_fit_that_of_all(X, convert):
+    limited = search(max_samples=60).fit(convert(X))
+    seed = int(np.random.SeedSequence(5).generate_state(1)[0])
+    drawn = search().fit(convert(X[tuning_sample(120, 60, seed)]))
+    assert limited.results_.equals(drawn.results_)
+    assert limited.path_.labels.shape == (3, 60)
+    alone = L0KMeans(3, n_init=2, random_state=seed).path(convert(X), [limited.best_sparsity_])
+    np.testing.assert_array_equal(limited.labels_, alone.labels[0])
+    np.testing.assert_array_equal(limited.predict(convert(X)), limited.labels_)
+    assert classification_error_rate(TRUTH, limited.labels_) < 0.05
+
+
+@pytest.mark.parametrize("convert", [np.asarray, csr_array])
+def test_clusters_of_resampled_samples_become_clusters_of_all(X, convert):
+    found = SparseKMeans(3, max_samples=60, random_state=5).fit(convert(X))
+    assert classification_error_rate(TRUTH, found.labels_) < 0.05
+    assert found.get_support()[:8].all()
+    assert found.get_support().sum() <= 10
+    seed = int(np.random.SeedSequence(5).generate_state(1)[0])
+    known = np.flatnonzero(np.isfinite(found.sample_confidence_))
+    np.testing.assert_array_equal(known, tuning_sample(120, 60, seed))
+    assert found.sample_confidence_[known].min() >= 0
+    assert found.coassociation_ is None
+    np.testing.assert_array_equal(found.predict(convert(X)), found.labels_)
