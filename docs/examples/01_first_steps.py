@@ -2,12 +2,13 @@
 First steps
 ===========
 
-Sixty samples fall into three groups, but only 30 of the 500 features tell them apart.
-:class:`~sparsekm.SparseKMeans` finds the groups and the features, and says how sure it is.
+Sixty samples form three groups that differ in only 30 of 500 features.
+:class:`~sparsekm.SparseKMeans` finds the groups and the features, and reports how certain the
+result is.
 """
 
 # %%
-# The data are simulated, so that we know what should be found.
+# We simulate the data, so the right answer is known.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -23,8 +24,8 @@ X[group == 1, 15:30] += 1.5
 X = (X - X.mean(axis=0)) / X.std(axis=0, ddof=1)
 
 # %%
-# Plain k-means uses every feature. The classification error rate (CER) is the share of pairs of
-# samples on which clusters and groups disagree.
+# Plain k-means uses every feature. The classification error rate (CER) is the share of sample pairs
+# on which the clusters and the true groups disagree.
 
 plain = KMeans(3, random_state=0).fit(X)
 found = SparseKMeans(3, random_state=0).fit(X)
@@ -32,13 +33,13 @@ print("k-means:        CER", round(classification_error_rate(group, plain.labels
 print("sparse k-means: CER", round(classification_error_rate(group, found.labels_), 3))
 
 # %%
-# The conclusion says what decided, and how sure it is.
+# ``conclusion_`` summarises how the fit was chosen and how certain it is.
 
 print(found.conclusion_)
 
 # %%
-# In the plane of all features the groups overlap; in that of the kept features they do not. The
-# kept features are those that the resamplings keep again and again.
+# The groups overlap in the principal plane of all features, but not in that of the selected
+# features. The panel on the right shows how often each feature was selected in the resampled fits.
 
 figure, axes = plt.subplots(1, 3, figsize=(11, 3.4), layout="constrained")
 planes = {"all 500 features": X, f"the {found.sparsity_} kept features": found.transform(X)}

@@ -1,13 +1,14 @@
 """
-Which pixels tell digits apart
-==============================
+Which pixels distinguish digits
+===============================
 
-Images make the kept features visible. The digits 0, 1 and 7 of scikit-learn have 64 pixels each. A
-path of l0 sparse k-means clusters the images with few and with many pixels, in one call.
+With images, you can see which features are selected. We cluster the digits 0, 1 and 7 from
+scikit-learn's digits data, 8 × 8 pixels each, with increasing numbers of pixels.
 """
 
 # %%
-# The pixels share one unit and their variance is signal, so they are not rescaled.
+# All pixels have the same unit, and a pixel that varies more is more informative, so we do not
+# rescale them.
 
 import matplotlib.pyplot as plt
 from sklearn.datasets import load_digits
@@ -20,7 +21,7 @@ X, digit = digits.data[chosen], digits.target[chosen]
 print(X.shape)
 
 # %%
-# One call fits all sparsities.
+# ``path`` fits all sparsities in one call.
 
 path = L0KMeans(3, random_state=0).path(X, [2, 4, 8, 16, 32, 64])
 errors = [classification_error_rate(digit, labels) for labels in path.labels]
@@ -28,7 +29,7 @@ for kept, error in zip(path.n_selected, errors, strict=True):
     print(f"{kept:2d} pixels: CER {error:.3f}")
 
 # %%
-# The pixels that are kept (red squares), on the mean of all images. Blank margins come last.
+# The selected pixels (red squares) on the mean of all images. The blank margins are selected last.
 
 figure, axes = plt.subplots(1, 6, figsize=(11, 2.4), layout="constrained")
 for ax, weights, kept, error in zip(axes, path.weights, path.n_selected, errors, strict=True):

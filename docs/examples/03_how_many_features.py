@@ -2,14 +2,15 @@
 How many features to keep
 =========================
 
-The gap statistic compares the objective with that of data without clusters, made by permuting
-every feature. That is the right comparison where features are independent but for the clusters.
-Where they correlate anyway, the gap rises with every feature, and the rule ``auto`` says so.
+The gap statistic compares the objective with its value on reference data without clusters,
+obtained by permuting each feature. The comparison is valid if the features are independent within
+clusters. If they are correlated, the gap grows with every feature added; the rule ``auto`` detects
+this.
 """
 
 # %%
-# Two data sets with the same three clusters in 20 of 200 features. In the second one a common
-# factor runs through the other 180.
+# Two data sets have the same three clusters in 20 of 200 features. In the second, the other 180
+# features share a common factor.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -28,8 +29,8 @@ for X in (independent, correlated):
     X /= X.std(axis=0, ddof=1)
 
 # %%
-# The rule ``max`` is the paper's. ``auto`` is the same where the dropped features are independent
-# of each other; else it keeps a quarter of the features at most.
+# The rule ``max``, the paper's, takes the largest gap. ``auto`` does the same if the dropped
+# features are independent of each other; otherwise it keeps at most a quarter of the features.
 
 searches = {}
 for name, X in {"independent": independent, "correlated": correlated}.items():
@@ -38,7 +39,7 @@ for name, X in {"independent": independent, "correlated": correlated}.items():
     print(f"{name}: {search.conclusion_}")
 
 # %%
-# The curves, with one standard error.
+# The gap curves, with error bars of one standard error.
 
 figure, axes = plt.subplots(1, 2, figsize=(9, 3.4), layout="constrained")
 for ax, (name, search) in zip(axes, searches.items(), strict=True):

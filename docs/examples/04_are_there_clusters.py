@@ -2,13 +2,13 @@
 Are there clusters at all?
 ==========================
 
-Every clustering method returns clusters, also of data that have none. ``has_clusters_`` and
-``conclusion_`` of :class:`~sparsekm.SparseKMeans` say whether there is evidence of them.
+Clustering methods return clusters even if the data have none. The attributes ``has_clusters_`` and
+``conclusion_`` of :class:`~sparsekm.SparseKMeans` report whether there is evidence for clusters.
 """
 
 # %%
-# Three simulated data sets of 60 samples and 200 features: three groups, pure noise, and a
-# gradient along which the samples lie evenly.
+# We simulate three data sets of 60 samples and 200 features: three groups, pure noise, and samples
+# spread evenly along a gradient.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -24,7 +24,7 @@ gradient = noise.copy()
 gradient[:, :40] += np.linspace(-3, 3, 60)[:, np.newaxis]
 
 # %%
-# The conclusion of each.
+# The conclusion for each data set:
 
 results = {}
 for name, X in {"groups": groups, "noise": noise, "gradient": gradient}.items():
@@ -33,13 +33,13 @@ for name, X in {"groups": groups, "noise": noise, "gradient": gradient}.items():
     print(f"{name}: {results[name].conclusion_}\n")
 
 # %%
-# How often two samples fall into the same cluster, over all resamplings. Groups make blocks;
-# noise makes none.
+# The matrices show how often two samples fall into the same cluster over all resamplings. Groups
+# appear as blocks; noise shows none.
 #
-# The gradient counts as evidence too: its features agree on an order of the samples, so pieces
-# found in half of the features hold in the other half. The test tells structure from noise, not
-# groups from a gradient. The picture does: a gradient makes a band in place of blocks, since
-# there is no border between its pieces.
+# The test also finds evidence in the gradient: its features order the samples in the same way, so
+# clusters found from one half of the features are confirmed by the other half. The test
+# distinguishes structure from noise, but not groups from a gradient. The matrix does: a gradient
+# appears as a band, because its clusters have no clear borders.
 
 figure, axes = plt.subplots(1, 3, figsize=(11, 3.6), layout="constrained")
 for ax, (name, found) in zip(axes, results.items(), strict=True):

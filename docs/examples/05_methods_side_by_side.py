@@ -1,13 +1,13 @@
 """
-Methods side by side, as noise is added
-=======================================
+Comparing methods as noise is added
+===================================
 
-The wine data of scikit-learn hold 13 chemical measurements of 178 wines from three growers. Here
-they get noise features besides, and every method has to find the growers again.
+Scikit-learn's wine data have 13 chemical measurements of 178 wines from three growers. We add noise
+features and compare how well each method recovers the growers.
 """
 
 # %%
-# The sparse methods are told to keep 13 features (l1: the bound that 13 equal weights have).
+# The sparse methods keep 13 features. For l1 the bound is that of 13 equal weights.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -34,7 +34,7 @@ for n_noise in numbers:
         errors[name].append(classification_error_rate(wine.target, labels))
 
 # %%
-# One draw of the noise for each number: a picture, not a benchmark.
+# Each number of noise features is drawn only once, so this is an illustration, not a benchmark.
 
 figure, ax = plt.subplots(figsize=(6.5, 3.6), layout="constrained")
 for (name, cers), marker in zip(errors.items(), "osv^D", strict=True):

@@ -2,12 +2,13 @@
 How many clusters
 =================
 
-The objective always grows with K. What helps is to ask whether the partition is found again when a
-fifth of the samples is left out, and how much better so than on data without clusters.
+The objective always grows with the number of clusters K, so it cannot choose K. Instead, we measure
+how stable the partition is when a fifth of the samples is left out, and compare this with data
+without clusters.
 """
 
 # %%
-# Sixty simulated samples of three groups, 200 features, of which 30 tell them apart.
+# We simulate 60 samples in three groups that differ in 30 of 200 features.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -24,7 +25,7 @@ X[group == 2, 20:30] += 2
 X = (X - X.mean(axis=0)) / X.std(axis=0, ddof=1)
 
 # %%
-# For every K the number of features is chosen anew.
+# The number of features is chosen separately for each K.
 
 numbers = compare_cluster_counts(
     L0KMeans(min_cluster_size=3),
@@ -40,8 +41,9 @@ print(numbers[shown].round(2).to_string(index=False))
 print("suggested:", select_cluster_count(numbers, "excess"))
 
 # %%
-# Few clusters are easy to find again with or without structure; the excess over data without
-# clusters is what counts. This ranks numbers: some number always comes first.
+# A partition into few clusters can be stable even without structure, so we choose the K with the
+# largest excess over data without clusters. This only ranks the values of K: one of them is always
+# the best, even if there are no clusters.
 
 figure, ax = plt.subplots(figsize=(6, 3.4), layout="constrained")
 ax.plot(numbers["n_clusters"], numbers["stability"], "o-", label="the data")

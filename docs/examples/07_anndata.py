@@ -2,15 +2,15 @@
 Cells and their marker genes
 ============================
 
-Single-cell data come as an AnnData: cells × genes, mostly zeros. ``sparsekm.tl.sparse_kmeans``
-clusters the cells and keeps the genes that make the clusters; ``sparsekm.pl`` draws them. Sparse
-matrices are not made dense.
+Single-cell data are usually stored as an AnnData object, a matrix of cells × genes that is mostly
+zeros. ``sparsekm.tl.sparse_kmeans`` clusters the cells and selects the genes that distinguish the
+clusters; ``sparsekm.pl`` plots the result. Sparse matrices are never made dense.
 """
 
 # %%
-# 200 cells of four types, made here: each type has six markers among 100 genes, and cells differ in
-# how many counts they have. Counts are normalised as ``scanpy.pp.normalize_total`` and
-# ``scanpy.pp.log1p`` do it.
+# We simulate 200 cells of four types with different total counts. Each type has six marker genes
+# among the 100 genes. The counts are normalised as by ``scanpy.pp.normalize_total`` followed by
+# ``scanpy.pp.log1p``.
 
 import anndata
 import matplotlib.pyplot as plt
@@ -33,24 +33,25 @@ adata.var_names = [f"gene {j}" for j in range(100)]
 adata.obs["type"] = cell_type.astype(str)
 
 # %%
-# The clusters go to ``obs``, weights and scores of the genes to ``var``, what decided to ``uns``.
+# The clusters are stored in ``obs``, the weights and scores of the genes in ``var``, and the
+# conclusion in ``uns``.
 
 sparsekm.tl.sparse_kmeans(adata, 4, random_state=0)
 print(adata.uns["sparse_kmeans"]["conclusion"])
 
 # %%
-# The types, which the method never saw, beside the clusters:
+# The method did not use the cell types. Compare them with the clusters:
 
 adata.obs.groupby(["type", "sparse_kmeans"], observed=True).size().unstack(fill_value=0)
 
 # %%
-# The genes with the largest scores. The 24 markers come first.
+# The 24 marker genes have the largest scores.
 
 sparsekm.pl.scores(adata)
 plt.show()
 
 # %%
-# Where the kept genes are high:
+# The mean expression of the selected genes in each cluster:
 
 sparsekm.pl.heatmap(adata)
 plt.show()
