@@ -1,12 +1,10 @@
 """No bit of a result depends on how many threads the linear algebra library has."""
 
 import json
-import os
-import subprocess
-import sys
 
 import numpy as np
 import pytest
+from bits import print_with_threads
 from threadpoolctl import threadpool_limits
 
 from sparsekm.baselines.principal_components import principal_axes
@@ -65,19 +63,7 @@ ESTIMATORS = [
 @pytest.fixture(scope="module")
 def answers():
     """What a process whose library has one thread finds, and one whose library has two."""
-    found = []
-    for count in ("1", "2"):
-        libraries = {f"{library}_NUM_THREADS": count for library in ("OMP", "OPENBLAS", "MKL")}
-        path = os.pathsep.join(filter(None, sys.path))
-        done = subprocess.run(
-            [sys.executable, "-W", "error", "-c", SCRIPT],
-            env={**os.environ, **libraries, "PYTHONPATH": path},
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        found.append(json.loads(done.stdout))
-    return found
+    return [json.loads(printed) for printed in print_with_threads(SCRIPT)]
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)

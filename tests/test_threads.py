@@ -6,35 +6,11 @@ import numpy as np
 import pytest
 from joblib import parallel_config
 from sklearn.base import clone
+from small_estimators import ESTIMATORS, GRID
 
-from sparsekm import (
-    IFPCA,
-    SCFS,
-    GapSearch,
-    KMeans,
-    L0KMeans,
-    L1KMeans,
-    PCAKMeans,
-    PenalizedGaussianMixture,
-    SparseKMeans,
-)
+from sparsekm import GapSearch, L0KMeans
 from sparsekm.runtime.threads import count_threads
 from sparsekm.tuning.number_of_clusters import compare_cluster_counts
-from sparsekm.tuning.stability_search import StabilitySearch
-
-GRID = {"sparsities": [4, 12]}
-ESTIMATORS = {
-    "k-means": KMeans(3, n_init=2),
-    "l0": L0KMeans(3, sparsity=6, n_init=2),
-    "l1": L1KMeans(3, sparsity=2, n_init=2),
-    "principal components": PCAKMeans(3, n_init=2),
-    "mixture": PenalizedGaussianMixture(3, n_penalties=2, n_init=2),
-    "IF-PCA": IFPCA(3, n_init=2),
-    "SC-FS": SCFS(3, n_init=2),
-    "gap": GapSearch(L0KMeans(3, n_init=2), n_references=3, **GRID),
-    "stability": StabilitySearch(L0KMeans(3, n_init=2), n_splits=3, n_references=2, **GRID),
-    "sparse": SparseKMeans(3),
-}
 
 # Estimators whose only shared work is on slices of the data.
 BY_SLICES = {"k-means", "principal components", "IF-PCA", "SC-FS"}

@@ -3,47 +3,24 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+from small_estimators import ESTIMATORS, WITH_PATHS
 
-from sparsekm import (
-    IFPCA,
-    SCFS,
-    GapSearch,
-    KMeans,
-    L0KMeans,
-    L1KMeans,
-    PCAKMeans,
-    PenalizedGaussianMixture,
-    StreamedMatrix,
-)
-from sparsekm.tuning.stability_search import StabilitySearch
+from sparsekm import KMeans, PCAKMeans, StreamedMatrix
 
-ESTIMATORS = {
-    "kmeans": lambda **kw: KMeans(2, n_init=2, **kw),
-    "l0": lambda **kw: L0KMeans(2, sparsity=2, n_init=2, **kw),
-    "l1": lambda **kw: L1KMeans(2, sparsity=1.2, n_init=2, **kw),
-    "pca": lambda **kw: PCAKMeans(2, n_init=2, **kw),
-    "ifpca": lambda **kw: IFPCA(2, n_init=2, **kw),
-    "scfs": lambda **kw: SCFS(2, n_init=2, **kw),
-    "pgmm": lambda **kw: PenalizedGaussianMixture(2, n_init=2, penalty=1.0, **kw),
-}
-SEARCHES = {
-    "gap": lambda **kw: GapSearch(L0KMeans(2, n_init=1), sparsities=[2, 3], n_references=2, **kw),
-    "stability": lambda **kw: StabilitySearch(
-        L0KMeans(2, n_init=1), sparsities=[2, 3], n_splits=2, n_references=0, **kw
-    ),
-}
-NAMES = pytest.mark.parametrize("name", ESTIMATORS)
-ALL_NAMES = pytest.mark.parametrize("name", [*ESTIMATORS, *SEARCHES])
+N_FEATURES = 12
+NAMES = pytest.mark.parametrize("name", WITH_PATHS)
+ALL_NAMES = pytest.mark.parametrize("name", ESTIMATORS)
 
 
 def make(name):
-    return {**ESTIMATORS, **SEARCHES}[name](random_state=0)
+    return clone(ESTIMATORS[name]).set_params(random_state=0)
 
 
 @pytest.fixture(scope="module", name="X")
 def two_clusters():
-    X = np.random.default_rng(0).normal(size=(30, 10))
+    X = np.random.default_rng(0).normal(size=(30, N_FEATURES))
     X[:15, :4] += 6
     return X
 
@@ -54,7 +31,7 @@ def state(estimator):
 
 @NAMES
 def test_a_path_leaves_a_fitted_estimator_as_it_was(name, X):
-    frame = pd.DataFrame(X, columns=[f"gene {j}" for j in range(10)])
+    frame = pd.DataFrame(X, columns=[f"gene {j}" for j in range(N_FEATURES)])
     estimator = make(name).fit(frame)
     before, predicted = state(estimator), estimator.predict(frame)
     estimator.path(X[:, :5], [2, 3])
@@ -94,7 +71,7 @@ def test_components_with_too_few_distinct_scores_leave_the_estimator_unfitted():
 
 @pytest.mark.parametrize("name", ["kmeans", "l0", "l1"])
 def test_names_of_features_go_with_the_data_that_had_them(name, X):
-    frame = pd.DataFrame(X, columns=[f"gene {j}" for j in range(10)])
+    frame = pd.DataFrame(X, columns=[f"gene {j}" for j in range(N_FEATURES)])
     estimator = make(name).fit(frame).fit(StreamedMatrix(X[:, :8].copy()))
     assert not hasattr(estimator, "feature_names_in_")
     assert estimator.n_features_in_ == 8
@@ -102,17 +79,17 @@ def test_names_of_features_go_with_the_data_that_had_them(name, X):
 
 @ALL_NAMES
 def test_a_fit_without_names_forgets_those_of_the_fit_before(name, X):
-    frame = pd.DataFrame(X, columns=[f"gene {j}" for j in range(10)])
+    frame = pd.DataFrame(X, columns=[f"gene {j}" for j in range(N_FEATURES)])
     estimator = make(name).fit(frame)
     assert estimator.feature_names_in_.tolist() == list(frame.columns)
     assert not hasattr(estimator.fit(X), "feature_names_in_")
 
 
 def test_a_path_of_k_means_on_a_streamed_matrix_keeps_every_feature(X):
-    assert KMeans(2, random_state=0).path(StreamedMatrix(X)).sparsities.tolist() == [10]
+    assert KMeans(2, random_state=0).path(StreamedMatrix(X)).sparsities.tolist() == [N_FEATURES]
 
 
 def test_a_conclusion_goes_with_the_rule_that_drew_it(X):
-    search = SEARCHES["gap"](random_state=0, rule="auto").fit(X)
+    search = make("gap").set_params(rule="auto").fit(X)
     assert "features" in search.conclusion_
     assert search.set_params(rule="max").fit(X).conclusion_ is None

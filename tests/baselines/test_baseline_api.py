@@ -1,11 +1,8 @@
 """The baselines keep scikit-learn's contract and the package's."""
 
-import os
-import subprocess
-import sys
-
 import numpy as np
 import pytest
+from bits import assert_same_bits, print_with_threads
 from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
@@ -122,10 +119,7 @@ def test_no_bit_depends_on_the_number_of_jobs(Estimator, shape):
         {"penalty": 20.0, "max_iter": 5} if Estimator is PenalizedGaussianMixture else {}
     )
     one, two = (Estimator(3, n_jobs=n_jobs, **few).fit(X) for n_jobs in (1, 2))
-    for attribute in FITTED:
-        assert np.asarray(getattr(one, attribute)).tobytes() == (
-            np.asarray(getattr(two, attribute)).tobytes()
-        ), attribute
+    assert_same_bits(one, two, FITTED)
 
 
 @BASELINES
@@ -183,9 +177,6 @@ def test_a_constant_feature_scores_zero(Estimator, easy_data):
 
 SCRIPT = """
 import hashlib
-import os
-import subprocess
-import sys
 
 import numpy as np
 from sparsekm import IFPCA, SCFS, PCAKMeans, PenalizedGaussianMixture
@@ -205,20 +196,7 @@ print(digest.hexdigest())
 
 
 def test_threads_of_the_libraries_do_not_change_a_bit():
-    digests = [
-        subprocess.run(
-            [sys.executable, "-W", "error", "-c", SCRIPT],
-            env={
-                **os.environ,
-                **{f"{name}_NUM_THREADS": n_threads for name in ("OMP", "OPENBLAS", "MKL")},
-                "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
-            },
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout.strip()
-        for n_threads in ("1", "2")
-    ]
+    digests = print_with_threads(SCRIPT)
     assert len(digests[0]) == 64
     assert digests[0] == digests[1]
 

@@ -1,11 +1,8 @@
 """No bit of a fit depends on the number of threads or jobs."""
 
-import os
-import subprocess
-import sys
-
 import numpy as np
 import pytest
+from bits import assert_same_bits, print_with_threads
 
 from sparsekm.cluster.estimators import KMeans, L0KMeans, L1KMeans
 
@@ -39,20 +36,14 @@ def test_one_and_two_jobs_give_the_same_bits(Estimator, sparsity, n, parameters,
         )
         for n_jobs in (1, 2)
     )
-    for attribute in FITTED:
-        assert np.asarray(getattr(one, attribute)).tobytes() == (
-            np.asarray(getattr(two, attribute)).tobytes()
-        ), attribute
+    assert_same_bits(one, two, FITTED)
 
 
 @pytest.mark.parametrize("n", [60, 2000])
 def test_kmeans_gives_the_same_bits_for_one_and_two_jobs(n):
     X = draw(n, 30, np.float32)
     one, two = (KMeans(4, n_init=3, random_state=1, n_jobs=n_jobs).fit(X) for n_jobs in (1, 2))
-    for attribute in FITTED:
-        assert np.asarray(getattr(one, attribute)).tobytes() == (
-            np.asarray(getattr(two, attribute)).tobytes()
-        ), attribute
+    assert_same_bits(one, two, FITTED)
 
 
 @pytest.mark.parametrize("n", [50, 1500])
@@ -62,8 +53,7 @@ def test_paths_give_the_same_bits_for_one_and_two_jobs(n):
         L0KMeans(4, n_init=3, random_state=1, n_jobs=n_jobs).path(X, [2, 8, 20])
         for n_jobs in (1, 2)
     )
-    for field in ("objectives", "labels", "weights", "scores", "n_iter"):
-        assert getattr(one, field).tobytes() == getattr(two, field).tobytes(), field
+    assert_same_bits(one, two, ("objectives", "labels", "weights", "scores", "n_iter"))
 
 
 SCRIPT = """
@@ -87,23 +77,6 @@ print(digest.hexdigest())
 
 
 def test_threads_of_the_libraries_do_not_change_a_bit():
-    names = ["OMP", "OPENBLAS", "MKL", "NUMBA"]
-    processes = [
-        subprocess.Popen(
-            [sys.executable, "-W", "error", "-c", SCRIPT],
-            env={
-                **os.environ,
-                **{f"{name}_NUM_THREADS": str(n_threads) for name in names},
-                "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
-            },
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        for n_threads in (1, 2)
-    ]
-    answers = [process.communicate(timeout=300) for process in processes]
-    assert [process.returncode for process in processes] == [0, 0], answers
-    digests = [stdout.strip() for stdout, _ in answers]
+    digests = print_with_threads(SCRIPT)
     assert len(digests[0]) == 64
     assert digests[0] == digests[1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -12,7 +13,7 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from sparsekm.cluster.alternation import Fit
-from sparsekm.cluster.argument_types import Data
+from sparsekm.cluster.argument_types import Data, Seed
 from sparsekm.cluster.estimators import KMeans
 from sparsekm.cluster.fitted_state import read_data, read_new
 from sparsekm.cluster.matrices.matrix_checks import check_matrix
@@ -24,11 +25,22 @@ from sparsekm.cluster.validation import check_count
 from sparsekm.runtime.threads import count_threads
 
 
+@dataclass(eq=False, repr=False)
 class BaselineEstimator(SelectorMixin, ClusterMixin, BaseEstimator):
     """A clustering with labels, weights and scores that has no sparsity to choose along a path.
 
-    A subclass fits and predicts, and names in `_search` what ran.
+    A subclass fits and predicts, and names in `_search` what ran. The fields are the parameters; a
+    subclass with more is a `dataclass` with ``kw_only=True``.
     """
+
+    n_clusters: int = 8
+    _: KW_ONLY
+    n_init: int = 10
+    max_iter: int = 10_000
+    tol: float = 0.0
+    random_state: Seed = None
+    n_jobs: int | None = None
+    verbose: int = 0
 
     _search = "alternate"
     _reads_sparse = False

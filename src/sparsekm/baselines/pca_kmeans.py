@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
 
 from sparsekm.baselines.baseline_estimator import BaselineEstimator
 from sparsekm.baselines.principal_components import principal_axes, project
-from sparsekm.cluster.argument_types import Data, Seed
+from sparsekm.cluster.argument_types import Data
 from sparsekm.cluster.fitted_state import remember_features
 from sparsekm.cluster.matrices.sparse_matrix import SparseMatrix, centred_block
 from sparsekm.cluster.validation import check_count
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class PCAKMeans(BaselineEstimator):
     """k-means on the first principal components of the centred data (Chang 1983).
 
@@ -26,41 +28,19 @@ class PCAKMeans(BaselineEstimator):
         Number of clusters K.
     n_components : int, default=1
         Number of components to cluster on, at most the smaller of n_samples and n_features.
-    n_init : int, default=10
-        Number of starts; the best result is kept.
-    max_iter : int, default=10000
+    n_init, max_iter, tol, min_cluster_size, random_state, n_jobs, verbose
         As in `KMeans`.
-    tol : float, default=0
-        As in `KMeans`.
-    min_cluster_size : int, default=1
-        Smallest cluster allowed.
-    random_state : None, int, RandomState or Generator, default=None
-        Controls the randomness of the starts. None draws fresh entropy, and never NumPy's global
-        generator.
-    n_jobs : int, default=None
-        Threads; None and -1 are all cores that the process may use. Results do not depend on it.
-    verbose : int, default=0
-        Whether to print progress.
 
     Attributes
     ----------
-    labels_ : ndarray of shape (n_samples,), int32
+    labels_, cluster_centers_, feature_scores_, n_iter_, search_, n_features_in_, feature_names_in_
+        As in `KMeans`; centres and scores are those of all features.
     components_ : ndarray of shape (n_components, n_features)
         Orthonormal axes by descending variance; the loading largest in absolute value is positive.
-    cluster_centers_ : ndarray of shape (n_clusters, n_features)
-        Cluster means over all features, in the units and the dtype of X.
     feature_weights_ : ndarray of shape (n_features,)
         Ones: all features weigh in through the components.
-    feature_scores_ : ndarray of shape (n_features,)
-        Between-cluster sum of squares a_j of every feature under the labels.
     objective_ : float
         Between-cluster sum of squares of the components, which is what was maximised.
-    n_iter_ : int
-    search_ : str
-        "alternate".
-    n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features,)
-        Where X has column names.
 
     References
     ----------
@@ -76,28 +56,8 @@ class PCAKMeans(BaselineEstimator):
     100.0
     """
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        n_components: int = 1,
-        n_init: int = 10,
-        max_iter: int = 10_000,
-        tol: float = 0.0,
-        min_cluster_size: int = 1,
-        random_state: Seed = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.n_components = n_components
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.min_cluster_size = min_cluster_size
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    n_components: int = 1
+    min_cluster_size: int = 1
 
     _reads_sparse = True
 

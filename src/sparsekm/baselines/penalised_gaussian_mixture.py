@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from sparsekm.baselines.baseline_estimator import BaselineEstimator
 from sparsekm.baselines.penalised_em import Mixture, MixtureFit, StandardisedData, log_joint
 from sparsekm.baselines.penalty_path import choose_fit, fit_penalties, modified_bic, penalty_grid
-from sparsekm.cluster.argument_types import Data, Seed
+from sparsekm.cluster.argument_types import Data
 from sparsekm.cluster.fitted_state import remember_features, warn_unconverged
 from sparsekm.cluster.kmeans.assignment import WeightedFeatures, nearest_centers
 from sparsekm.cluster.matrices.matrix import CentredMatrix
@@ -20,6 +21,7 @@ from sparsekm.runtime.random_state import seed_sequence
 from sparsekm.runtime.threads import count_threads
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class PenalizedGaussianMixture(BaselineEstimator):
     r"""Gaussian mixture with common diagonal covariance and an l1 penalty on its means.
 
@@ -47,13 +49,8 @@ class PenalizedGaussianMixture(BaselineEstimator):
         ConvergenceWarning is raised.
     tol : float, default=1e-4
         Smallest gain in penalised log-likelihood per sample worth another iteration.
-    random_state : None, int, RandomState or Generator, default=None
-        Controls the randomness of the starts. None draws fresh entropy, and never NumPy's global
-        generator.
-    n_jobs : int, default=None
-        Threads; None and -1 are all cores that the process may use. Results do not depend on it.
-    verbose : int, default=0
-        Whether to print progress.
+    random_state, n_jobs, verbose
+        As in `KMeans`.
 
     Attributes
     ----------
@@ -79,9 +76,8 @@ class PenalizedGaussianMixture(BaselineEstimator):
     converged_ : bool
     n_iter_ : int
         EM iterations of the best start.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features,)
-        Where X has column names.
+    n_features_in_, feature_names_in_
+        As in `KMeans`.
 
     References
     ----------
@@ -97,30 +93,12 @@ class PenalizedGaussianMixture(BaselineEstimator):
     array([1., 0.])
     """
 
-    _search = "em"
+    penalty: float | None = None
+    n_penalties: int = 12
+    max_iter: int = 200
+    tol: float = 1e-4
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        penalty: float | None = None,
-        n_penalties: int = 12,
-        n_init: int = 10,
-        max_iter: int = 200,
-        tol: float = 1e-4,
-        random_state: Seed = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.penalty = penalty
-        self.n_penalties = n_penalties
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    _search = "em"
 
     def _fit(self, X: Data) -> Self:
         matrix = self._read(X)

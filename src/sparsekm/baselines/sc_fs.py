@@ -27,41 +27,17 @@ class SCFS(SingularVectorClustering):
 
     Parameters
     ----------
-    n_clusters : int, default=8
-        Number of clusters K.
-    n_init : int, default=10
-        Number of starts of k-means; the best result is kept.
-    max_iter : int, default=10000
+    n_clusters, n_init, max_iter, tol, random_state, n_jobs, verbose
         As in `KMeans`.
-    tol : float, default=0
-        As in `KMeans`.
-    random_state : None, int, RandomState or Generator, default=None
-        Controls the randomness of the starts. None draws fresh entropy, and never NumPy's global
-        generator.
-    n_jobs : int, default=None
-        Threads; None and -1 are all cores that the process may use. Results do not depend on it.
-    verbose : int, default=0
-        Whether to print progress.
 
     Attributes
     ----------
-    labels_ : ndarray of shape (n_samples,), int32
-    feature_weights_ : ndarray of shape (n_features,)
-        1 for a kept feature, 0 for a dropped one.
+    labels_, cluster_centers_, feature_scores_, n_iter_, search_, n_features_in_, feature_names_in_
+        As in `KMeans`; centres and scores are those of all features.
+    feature_weights_, objective_
+        As in `IFPCA`.
     r_squared_ : ndarray of shape (n_features,)
         Share of each feature's variation between the first clusters; 0 for a constant feature.
-    cluster_centers_ : ndarray of shape (n_clusters, n_features)
-        Cluster means over all features, in the units and the dtype of X.
-    feature_scores_ : ndarray of shape (n_features,)
-        Between-cluster sum of squares a_j of every feature under the labels.
-    objective_ : float
-        Between-cluster sum of squares of the singular vectors.
-    n_iter_ : int
-    search_ : str
-        Search of the k-means step.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features,)
-        Where X has column names.
 
     References
     ----------

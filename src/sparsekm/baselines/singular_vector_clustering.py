@@ -12,7 +12,7 @@ import numpy as np
 
 from sparsekm.baselines.baseline_estimator import BaselineEstimator
 from sparsekm.baselines.principal_components import principal_axes, project
-from sparsekm.cluster.argument_types import Data, Seed
+from sparsekm.cluster.argument_types import Data
 from sparsekm.cluster.estimators import KMeans
 from sparsekm.cluster.fitted_state import remember_features
 from sparsekm.cluster.matrices.matrix import CentredMatrix
@@ -23,25 +23,6 @@ class SingularVectorClustering(BaselineEstimator):
 
     A subclass chooses features and says how many singular vectors it clusters.
     """
-
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        n_init: int = 10,
-        max_iter: int = 10_000,
-        tol: float = 0.0,
-        random_state: Seed = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
 
     def _fit(self, X: Data) -> Self:
         matrix = self._read(X)

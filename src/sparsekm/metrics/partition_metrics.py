@@ -88,7 +88,7 @@ def error_clustering_rate(labels_true: ArrayLike, labels_pred: ArrayLike) -> flo
     Parameters
     ----------
     labels_true, labels_pred : array-like of shape (n_samples,)
-        Cluster of each sample: numbers, strings or any other hashable values, none missing.
+        As in `classification_error_rate`.
 
     Returns
     -------
@@ -126,7 +126,7 @@ def matching_error_rate(labels_true, labels_pred) -> float:
     Parameters
     ----------
     labels_true, labels_pred : array-like of shape (n_samples,)
-        Cluster of each sample: numbers, strings or any other hashable values, none missing.
+        As in `classification_error_rate`.
 
     Returns
     -------

@@ -67,10 +67,8 @@ def proper_nonzero_weights(true_support: ArrayLike, weights: ArrayLike) -> int:
 
     Parameters
     ----------
-    true_support : array-like of shape (n_features,)
-        True, or a weight other than zero, where a feature is relevant. Not a list of indices.
-    weights : array-like of shape (n_features,)
-        Feature weights of the fit.
+    true_support, weights : array-like of shape (n_features,)
+        As in `proper_zero_weights`.
 
     Returns
     -------
@@ -80,8 +78,7 @@ def proper_nonzero_weights(true_support: ArrayLike, weights: ArrayLike) -> int:
     Raises
     ------
     ValueError
-        If an argument is not one-dimensional, not numeric, or holds NaN or infinity, or if the
-        lengths differ.
+        For the same reasons.
 
     Examples
     --------
