@@ -18,23 +18,14 @@ from sparsekm.annotation.gene_sets import GeneSets
 
 @dataclass(frozen=True)
 class MatchedFeatures:
-    """The features of a data set as genes, each once.
+    """The features of a data set as genes, each once."""
 
-    Attributes
-    ----------
-    gene_of : int64 array of shape (p,)
-        Index of each feature's gene in `keys`; -1 if the feature has no identifier.
-    keys : list of str
-        The genes analysed, in the order of their first feature.
-    symbols : list of str
-        The symbol of the first feature of each gene.
-    positions : int64 array of shape (n_genes,)
-        Positions among the genes of the gene sets; -1 if these do not contain the gene.
-    """
-
+    # (p,), int64: index of each feature's gene in `keys`; -1 if the feature has no identifier.
     gene_of: np.ndarray
-    keys: list[str]
-    symbols: list[str]
+    keys: list[str]  # the genes analysed, in the order of their first feature
+    symbols: list[str]  # the symbol of the first feature of each gene
+    # (n_genes,), int64: positions among the genes of the gene sets; -1 if these do not contain
+    # the gene.
     positions: np.ndarray
 
     @property

@@ -12,31 +12,17 @@ IDENTIFIERS = ("symbol", "entrez_id")
 
 @dataclass(frozen=True)
 class GeneSets:
-    """Terms, and the genes of each.
+    """Terms, and the genes of each."""
 
-    Attributes
-    ----------
-    identifier : {"symbol", "entrez_id"}
-        How genes are named.
-    genes, terms : tuple of str, ascending
-    members : tuple of int arrays
-        Positions in `genes`, ascending, of each term.
-    synonyms : mapping of str to str
-        Unambiguous other names of genes.
-    notes : mapping of str to int
-        Counts of what was read, mapped and left out.
-    obsolete : tuple of str
-        Obsolete terms in the annotations, which were left out.
-    """
-
-    identifier: str
+    identifier: str  # how genes are named
     genes: tuple[str, ...]
     terms: tuple[str, ...]
     names: tuple[str, ...]
-    members: tuple[np.ndarray, ...]
-    synonyms: Mapping[str, str] = field(default_factory=dict)
+    members: tuple[np.ndarray, ...]  # positions in `genes`, ascending, of each term
+    synonyms: Mapping[str, str] = field(default_factory=dict)  # unambiguous other names of genes
+    # Counts of what was read, mapped and left out.
     notes: Mapping[str, int] = field(default_factory=dict)
-    obsolete: tuple[str, ...] = ()
+    obsolete: tuple[str, ...] = ()  # obsolete terms in the annotations, which were left out
 
 
 def build_gene_sets(

@@ -41,34 +41,19 @@ GENE_COUNTS = (
 
 @dataclass(frozen=True)
 class AgeMatrix:
-    """The expression of one age.
+    """The expression of one age."""
 
-    Attributes
-    ----------
-    X : ndarray of float32 of shape (n_voxels, n_genes)
-        Energies, NaN where no section covers the voxel.
-    obs : DataFrame
-        One row per voxel: region (acronym), region_id (int64), and grid indices x, y, z.
-    var : DataFrame
-        One row per gene, by symbol: symbol, name, entrez_id (nullable integer), gene_id (int64),
-        section_data_set_ids (joined by ``;``).
-    regions : DataFrame
-        acronym, name, id, color, tissue, n_voxels.
-    dims : tuple of int
-        Extent of the grid along x, y, z.
-    spacing : tuple of float
-        Micrometres along x, y, z.
-    counts : dict
-        Counts of ``voxels`` per class, of ``section_data_sets`` left out per reason or status in
-        the manifest, and of ``genes``.
-    """
-
-    X: np.ndarray
+    X: np.ndarray  # (n_voxels, n_genes), float32: energies, NaN where no section covers the voxel
+    # One row per voxel: region (acronym), region_id (int64), and grid indices x, y, z.
     obs: pd.DataFrame
+    # One row per gene, by symbol: symbol, name, entrez_id (nullable integer), gene_id (int64),
+    # section_data_set_ids (joined by ``;``).
     var: pd.DataFrame
-    regions: pd.DataFrame
-    dims: tuple[int, int, int]
-    spacing: tuple[float, float, float]
+    regions: pd.DataFrame  # acronym, name, id, color, tissue, n_voxels
+    dims: tuple[int, int, int]  # extent of the grid along x, y, z
+    spacing: tuple[float, float, float]  # micrometres along x, y, z
+    # Counts of ``voxels`` per class, of ``section_data_sets`` left out per reason or status in
+    # the manifest, and of ``genes``.
     counts: dict[str, dict[str, int]]
 
 

@@ -39,17 +39,10 @@ class MissingGridError(GridError):
 
 @dataclass(frozen=True)
 class Volume:
-    """A grid with its physical scale.
+    """A grid with its physical scale."""
 
-    Attributes
-    ----------
-    values : ndarray of shape (nz, ny, nx)
-        float32 energies, or uint32 structure ids.
-    spacing : tuple of float
-        Distance between neighbouring voxels along x, y, z, in micrometres.
-    """
-
-    values: np.ndarray
+    values: np.ndarray  # (nz, ny, nx): float32 energies, or uint32 structure ids
+    # Distance between neighbouring voxels along x, y, z, in micrometres.
     spacing: tuple[float, float, float]
 
     @property

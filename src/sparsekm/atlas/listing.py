@@ -19,17 +19,10 @@ _NEVER = datetime.min.replace(tzinfo=UTC)
 
 @dataclass(frozen=True)
 class Gene:
-    """A gene as the atlas names it.
+    """A gene as the atlas names it."""
 
-    Attributes
-    ----------
-    id : int
-        The id in the atlas.
-    symbol, name : str
-        As of about 2009; some symbols end in ``*``.
-    """
-
-    id: int
+    id: int  # the id in the atlas
+    # As of about 2009; some symbols end in ``*``.
     symbol: str
     name: str
     entrez_id: int | None
@@ -37,28 +30,17 @@ class Gene:
 
 @dataclass(frozen=True)
 class SectionDataSet:
-    """One series of sections.
-
-    Attributes
-    ----------
-    failed, delegate : bool
-        Whether it failed quality control; whether the atlas flags it to represent its gene.
-    plane : str or None
-        ``"sagittal"`` or ``"coronal"``.
-    qc_date : datetime or None
-        The date of its quality control.
-    treatments : tuple of str
-        Empty if not listed.
-    """
+    """One series of sections."""
 
     id: int
+    # Whether it failed quality control; whether the atlas flags it to represent its gene.
     failed: bool
     delegate: bool
-    plane: str | None
+    plane: str | None  # ``"sagittal"`` or ``"coronal"``
     reference_space_id: int | None
     age: str | None
-    qc_date: datetime | None
-    treatments: tuple[str, ...]
+    qc_date: datetime | None  # the date of its quality control
+    treatments: tuple[str, ...]  # empty if not listed
     genes: tuple[Gene, ...]
 
 

@@ -44,35 +44,20 @@ STATUSES = ("ok", "missing", "no_grid", "rejected", "not_fetched")
 
 @dataclass(frozen=True)
 class ManifestEntry:
-    """One file of an age.
+    """One file of an age."""
 
-    Attributes
-    ----------
-    role : str
-        ``"listing"``, ``"annotation"`` or ``"energy"``.
-    file : str
-        Name relative to the age's folder; empty if nothing was stored.
-    url : str
-        The origin of the file.
-    gene : str
-        Symbol.
-    valid_share : float or None
-        For an energy grid, the share of annotated voxels that have data.
-    reason : str
-        Why a volume was rejected or could not be downloaded.
-    """
-
-    role: str
-    file: str
-    url: str
+    role: str  # ``"listing"``, ``"annotation"`` or ``"energy"``
+    file: str  # name relative to the age's folder; empty if nothing was stored
+    url: str  # the origin of the file
     bytes: int
     sha256: str
     status: str
     section_data_set_id: int | None = None
     gene_id: int | None = None
-    gene: str = ""
+    gene: str = ""  # symbol
+    # For an energy grid, the share of annotated voxels that have data.
     valid_share: float | None = None
-    reason: str = ""
+    reason: str = ""  # why a volume was rejected or could not be downloaded
 
 
 def digest(body: bytes) -> str:

@@ -29,27 +29,16 @@ class OntologyError(InputError):
 
 @dataclass(frozen=True)
 class Structure:
-    """One node of the tree.
-
-    Attributes
-    ----------
-    st_level : int or None
-        Level of the structure in the atlas's own scheme; many branches skip levels.
-    parent_id : int or None
-        None for a root.
-    color : str
-        Six hexadecimal digits, without ``#``.
-    order : int
-        Position in the canonical order of the atlas.
-    """
+    """One node of the tree."""
 
     id: int
     acronym: str
     name: str
+    # Level of the structure in the atlas's own scheme; many branches skip levels.
     st_level: int | None
-    parent_id: int | None
-    color: str
-    order: int
+    parent_id: int | None  # None for a root
+    color: str  # six hexadecimal digits, without ``#``
+    order: int  # position in the canonical order of the atlas
 
 
 class Ontology:

@@ -15,30 +15,16 @@ _CELLS_AT_ONCE = 2**19
 
 @dataclass(frozen=True)
 class Screening:
-    """Result of the screening.
+    """Result of the screening."""
 
-    Attributes
-    ----------
-    voxels : ndarray of bool of shape (n_voxels,)
-        Kept rows.
-    genes : ndarray of bool of shape (n_genes,)
-        Kept columns: enough data, and not constant.
-    constant : ndarray of bool of shape (n_genes,)
-        Genes with enough data whose measured values do not vary over the kept voxels.
-    voxel_missing : ndarray of shape (n_voxels,)
-        Share of genes without data.
-    gene_missing : ndarray of shape (n_genes,)
-        Share of voxels without data.
-    max_missing_per_gene : float
-        The threshold.
-    """
-
-    voxels: np.ndarray
-    genes: np.ndarray
+    voxels: np.ndarray  # (n_voxels,), bool: kept rows
+    genes: np.ndarray  # (n_genes,), bool: kept columns: enough data, and not constant
+    # (n_genes,), bool: genes with enough data whose measured values do not vary over the kept
+    # voxels.
     constant: np.ndarray
-    voxel_missing: np.ndarray
-    gene_missing: np.ndarray
-    max_missing_per_gene: float
+    voxel_missing: np.ndarray  # (n_voxels,): share of genes without data
+    gene_missing: np.ndarray  # (n_genes,): share of voxels without data
+    max_missing_per_gene: float  # the threshold
 
     def reasons(self) -> np.ndarray:
         """Return why each gene is not kept: "missing", "constant", or "" if it passes."""

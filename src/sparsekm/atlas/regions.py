@@ -29,18 +29,10 @@ UNANNOTATED = "unannotated"
 
 @dataclass(frozen=True)
 class Region:
-    """The tissue and region of a structure.
+    """The tissue and region of a structure."""
 
-    Attributes
-    ----------
-    tissue : str
-        ``"brain"``, ``"spinal_cord"``, ``"ventricle"``, ``"tract"`` or ``"unassigned"``.
-    structure : Structure or None
-        The region; None for an unassigned structure.
-    """
-
-    tissue: str
-    structure: Structure | None
+    tissue: str  # ``"brain"``, ``"spinal_cord"``, ``"ventricle"``, ``"tract"`` or ``"unassigned"``
+    structure: Structure | None  # the region; None for an unassigned structure
 
 
 def assign_region(ontology: Ontology, structure_id: int, level: int = REGION_LEVEL) -> Region:
@@ -69,25 +61,15 @@ def assign_region(ontology: Ontology, structure_id: int, level: int = REGION_LEV
 
 @dataclass(frozen=True)
 class RegionMap:
-    """The annotated voxels of the selected tissue, and counts of all others.
+    """The annotated voxels of the selected tissue, and counts of all others."""
 
-    Attributes
-    ----------
-    index : ndarray of int64 of shape (n_voxels,)
-        Linear positions in the file, ascending.
-    region : ndarray of int of shape (n_voxels,)
-        The row of `table` to which each voxel belongs.
-    table : DataFrame
-        One row per region present, in the ontology's order: acronym, name, id, color
-        (``"#RRGGBB"``), tissue, n_voxels.
-    counts : dict of str to int
-        Voxels per tissue class, with ``"unassigned"``, ``"unannotated"`` and ``"unknown_ids"``
-        (voxels with ids that are not in the ontology, a subset of the unassigned).
-    """
-
-    index: np.ndarray
-    region: np.ndarray
+    index: np.ndarray  # (n_voxels,), int64: linear positions in the file, ascending
+    region: np.ndarray  # (n_voxels,), int: the row of `table` to which each voxel belongs
+    # One row per region present, in the ontology's order: acronym, name, id, color
+    # (``"#RRGGBB"``), tissue, n_voxels.
     table: pd.DataFrame
+    # Voxels per tissue class, with ``"unassigned"``, ``"unannotated"`` and ``"unknown_ids"``
+    # (voxels with ids that are not in the ontology, a subset of the unassigned).
     counts: dict[str, int]
 
 

@@ -209,24 +209,13 @@ def _remove_unlisted(folder: Path, entries: list[ManifestEntry]) -> None:
 
 @dataclass(frozen=True)
 class Download:
-    """The result of downloading one energy grid.
+    """The result of downloading one energy grid."""
 
-    Attributes
-    ----------
-    status : str
-        As in the manifest: ``ok``, ``missing``, ``no_grid``, ``rejected`` or ``not_fetched``.
-    body : bytes
-        The zip; empty if there is none.
-    valid_share : float or None
-        Share of the annotated voxels that have data.
-    reason : str
-        Why it was rejected or could not be downloaded.
-    """
-
+    # As in the manifest: ``ok``, ``missing``, ``no_grid``, ``rejected`` or ``not_fetched``.
     status: str
-    body: bytes = b""
-    valid_share: float | None = None
-    reason: str = ""
+    body: bytes = b""  # the zip; empty if there is none
+    valid_share: float | None = None  # share of the annotated voxels that have data
+    reason: str = ""  # why it was rejected or could not be downloaded
 
 
 def download_energy(

@@ -22,16 +22,10 @@ class AtlasSource(Protocol):
 
     Each method may raise the errors of `sparsekm.network.errors`. The manifest records the origin
     of each file.
-
-    Attributes
-    ----------
-    simulated : bool
-        Whether the data are simulated.
-    at_once : int
-        Number of energies that may be requested at the same time, each from its own thread.
     """
 
-    simulated: bool
+    simulated: bool  # whether the data are simulated
+    # Number of energies that may be requested at the same time, each from its own thread.
     at_once: int
 
     def ontology(self) -> bytes:

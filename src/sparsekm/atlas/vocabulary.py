@@ -45,21 +45,11 @@ NO_DATA = -1.0
 
 @dataclass(frozen=True)
 class Age:
-    """One age of the atlas.
+    """One age of the atlas."""
 
-    Attributes
-    ----------
-    name : str
-        As in the servers' `Age.name`, for instance ``"E11.5"``.
-    days : float
-        Days after conception, birth counted as day 19.
-    reference_space_id : int
-        The three-dimensional space its grids live in.
-    """
-
-    name: str
-    days: float
-    reference_space_id: int
+    name: str  # as in the servers' `Age.name`, for instance ``"E11.5"``
+    days: float  # days after conception, birth counted as day 19
+    reference_space_id: int  # the three-dimensional space its grids live in
 
     @property
     def file_name(self) -> str:

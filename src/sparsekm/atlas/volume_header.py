@@ -24,23 +24,13 @@ class GridError(InputError):
 
 @dataclass(frozen=True)
 class VolumeHeader:
-    """The description of an array in a header.
+    """The description of an array in a header."""
 
-    Attributes
-    ----------
-    dims : tuple of int
-        Extent along x, y, z.
-    spacing : tuple of float
-        Micrometres between voxels along x, y, z.
-    data_file : str
-        Name of the array's file.
-    """
-
-    dims: tuple[int, int, int]
-    spacing: tuple[float, float, float]
+    dims: tuple[int, int, int]  # extent along x, y, z
+    spacing: tuple[float, float, float]  # micrometres between voxels along x, y, z
     element_type: str
     big_endian: bool
-    data_file: str
+    data_file: str  # name of the array's file
 
     @property
     def dtype(self) -> np.dtype:

@@ -42,18 +42,11 @@ SAMPLE_BLOCK = 512
 
 @dataclass(frozen=True)
 class StandardisedData:
-    """Features of mean 0 and variance 1 (ddof = 0), in both orders of memory.
+    """Features of mean 0 and variance 1 (ddof = 0), in both orders of memory."""
 
-    Attributes
-    ----------
-    columns : ndarray of shape (n_features, n_samples)
-    rows : ndarray of shape (n_samples, n_features)
-    squares : ndarray of shape (n_features,), float64
-        Mean square of every feature: one but for rounding.
-    """
-
-    columns: np.ndarray
-    rows: np.ndarray
+    columns: np.ndarray  # (n_features, n_samples)
+    rows: np.ndarray  # (n_samples, n_features)
+    # (n_features,), float64: mean square of every feature: one but for rounding.
     squares: np.ndarray
     n_threads: int = 1
 
@@ -66,39 +59,23 @@ class StandardisedData:
 
 @dataclass(frozen=True)
 class Mixture:
-    """The parameters of a mixture on standardised data.
+    """The parameters of a mixture on standardised data."""
 
-    Attributes
-    ----------
-    proportions : ndarray of shape (n_components,)
-    means : ndarray of shape (n_components, n_features)
-    variances : ndarray of shape (n_features,)
-    """
-
-    proportions: np.ndarray
-    means: np.ndarray
-    variances: np.ndarray
+    proportions: np.ndarray  # (n_components,)
+    means: np.ndarray  # (n_components, n_features)
+    variances: np.ndarray  # (n_features,)
 
 
 @dataclass(frozen=True)
 class MixtureFit:
-    """Where EM ended.
-
-    Attributes
-    ----------
-    responsibilities : ndarray of shape (n_components, n_samples)
-        Of this very mixture.
-    log_likelihood, objective : float
-        Without and with the penalty.
-    history : tuple of float
-        The objective at every iteration.
-    """
+    """Where EM ended."""
 
     mixture: Mixture
-    responsibilities: np.ndarray
+    responsibilities: np.ndarray  # (n_components, n_samples): of this very mixture
+    # Without and with the penalty.
     log_likelihood: float
     objective: float
-    history: tuple[float, ...]
+    history: tuple[float, ...]  # the objective at every iteration
     converged: bool
 
 

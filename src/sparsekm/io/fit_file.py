@@ -2,7 +2,7 @@
 
 Attributes: those of `sparsekm.io.attributes`, and ``rule``, ``reference`` and ``n_references``,
 which describe how the fit was chosen; or ``conclusion``, ``has_clusters``, ``family`` and
-``n_resamplings``. If the tuning drew some of the samples, ``n_tuned`` is their number.
+``n_resamplings``.
 """
 
 from __future__ import annotations
@@ -38,32 +38,20 @@ _FORMAT = Hdf5Format(
 
 @dataclass(frozen=True)
 class Fit:
-    """One partition of n samples into K clusters with the weights of p features.
-
-    Attributes
-    ----------
-    objective : float
-        The sum over features of weight times score.
-    labels : int32 array of shape (n,)
-    scores, weights : float64 arrays of shape (p,)
-        Between-cluster sums of squares a_j, and the features' weights.
-    centers : float64 array of shape (K, p)
-        In the space of the normalised matrix.
-    confidence : float64 array of shape (n,), or None
-        Share of the resampled fits that put a sample into its cluster; NaN for a sample that the
-        tuning did not draw.
-    selection_frequency : float64 array of shape (p,), or None
-        Share of the resamplings that keep a feature.
-    """
+    """One partition of n samples into K clusters with the weights of p features."""
 
     sparsity: float
-    objective: float
-    labels: np.ndarray
+    objective: float  # the sum over features of weight times score
+    labels: np.ndarray  # (n,), int32
+    # (p,), float64: between-cluster sums of squares a_j, and the features' weights.
     scores: np.ndarray
     weights: np.ndarray
-    centers: np.ndarray
+    centers: np.ndarray  # (K, p), float64: in the space of the normalised matrix
     attributes: Mapping[str, Any] = field(default_factory=dict)
+    # (n,), float64: share of the resampled fits that put a sample into its cluster; NaN for a
+    # sample that the tuning did not draw.
     confidence: np.ndarray | None = None
+    # (p,), float64: share of the resamplings that keep a feature.
     selection_frequency: np.ndarray | None = None
 
 

@@ -21,31 +21,15 @@ from sparsekm.io.checked_hdf5 import DamagedFileError, open_checked, read_array
 
 @dataclass(frozen=True)
 class Array:
-    """A numeric array.
+    """A numeric array."""
 
-    Attributes
-    ----------
-    name : str
-        In the file.
-    shape : tuple of str or int
-        Lengths or their names; empty for a single number.
-    most : int, optional
-        Largest value allowed; the smallest is then 0.
-    labels : bool
-        Whether the values are cluster labels, counted from 0.
-    finite : bool
-        Whether NaN and infinity are refused.
-    optional : bool
-        Whether the array may be missing; it is then None.
-    """
-
-    name: str
+    name: str  # in the file
     dtype: type
-    shape: tuple[str | int, ...] = ()
-    most: int | None = None
-    labels: bool = False
-    finite: bool = True
-    optional: bool = False
+    shape: tuple[str | int, ...] = ()  # lengths or their names; empty for a single number
+    most: int | None = None  # largest value allowed; the smallest is then 0
+    labels: bool = False  # whether the values are cluster labels, counted from 0
+    finite: bool = True  # whether NaN and infinity are refused
+    optional: bool = False  # whether the array may be missing; it is then None
 
     def write(self, opened: h5py.File, values: Any) -> None:
         """Write the array, unless it is optional and None."""

@@ -29,20 +29,12 @@ _REGION_COLUMNS = ("acronym", "name", "id", "color")
 
 @dataclass(frozen=True)
 class NormalisedData:
-    """The parts of a data set that the clustering uses.
+    """The parts of a data set that the clustering uses."""
 
-    Attributes
-    ----------
-    X : float32 array of shape (n, p)
-    labels : object array of str, shape (n,), or None
-        As `sparsekm.io.known_classes` describes them.
-    relevant : bool array of shape (p,), or None
-    """
-
-    X: np.ndarray
+    X: np.ndarray  # (n, p), float32
     features: list[str]
-    labels: np.ndarray | None
-    relevant: np.ndarray | None
+    labels: np.ndarray | None  # as `sparsekm.io.known_classes` describes them
+    relevant: np.ndarray | None  # (p,), bool
     provenance: dict[str, Any]
 
 

@@ -16,19 +16,13 @@ from sparsekm.io.checked_table import convert_columns, read_words, require_colum
 
 @dataclass(frozen=True)
 class TableFormat:
-    """A kind of table; if it has a column ``chosen``, exactly one row is chosen.
-
-    Attributes
-    ----------
-    columns : mapping of column to kind
-        The required columns, each with a kind of `sparsekm.io.checked_table`.
-    others : mapping of str to kind, optional
-        Kinds of further columns, by the beginning of their names. If given, columns may be in any
-        order; otherwise a table has exactly `columns`, in their order.
-    """
+    """A kind of table; if it has a column ``chosen``, exactly one row is chosen."""
 
     rule: str
+    # The required columns, each with a kind of `sparsekm.io.checked_table`.
     columns: Mapping[str, str]
+    # Kinds of further columns, by the beginning of their names. If given, columns may be in any
+    # order; otherwise a table has exactly `columns`, in their order.
     others: Mapping[str, str] | None = None
 
     def write(self, file: str | Path, table: pd.DataFrame, chosen: int | None = None) -> None:

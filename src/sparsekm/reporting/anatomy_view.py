@@ -20,20 +20,12 @@ _SINGULAR = {"regions": "region", "classes": "class"}
 
 @dataclass(frozen=True)
 class AnatomyView:
-    """Clusters of one method against known classes.
-
-    Attributes
-    ----------
-    clusters : TableView
-        A row per cluster: its size, its majority class, and the next ones.
-    contingency : TableView
-        Samples of each cluster in each class.
-    """
+    """Clusters of one method against known classes."""
 
     method: str
     sentence: str
-    clusters: TableView
-    contingency: TableView
+    clusters: TableView  # a row per cluster: its size, its majority class, and the next ones
+    contingency: TableView  # samples of each cluster in each class
     label_noun: str
     sample_noun: str
     file: str

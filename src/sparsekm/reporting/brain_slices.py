@@ -34,31 +34,17 @@ PLANES = (
 
 @dataclass(frozen=True)
 class Slice:
-    """One slice: the voxels on it, as image positions.
-
-    Attributes
-    ----------
-    index : int
-        Grid index along the cut axis.
-    position : float
-        The same place in millimetres.
-    voxels : int array of shape (v,)
-        Rows of obs that lie on the slice.
-    rows, columns : int arrays of shape (v,)
-        Their pixels.
-    shape : (int, int)
-    spacing : (float, float)
-        Height and width of a pixel in millimetres.
-    """
+    """One slice: the voxels on it, as image positions."""
 
     plane: Plane
-    index: int
-    position: float
-    voxels: np.ndarray
+    index: int  # grid index along the cut axis
+    position: float  # the same place in millimetres
+    voxels: np.ndarray  # (v,): rows of obs that lie on the slice
+    # (v,): their pixels.
     rows: np.ndarray
     columns: np.ndarray
     shape: tuple[int, int]
-    spacing: tuple[float, float]
+    spacing: tuple[float, float]  # height and width of a pixel in millimetres
 
     @property
     def size_mm(self) -> tuple[float, float]:

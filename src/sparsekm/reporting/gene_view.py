@@ -36,24 +36,12 @@ _SYMBOLS = (("_l0", " ℓ₀"), ("_l1", " ℓ₁"), ("_sparse", " sparse"), ("_k
 
 @dataclass(frozen=True)
 class GeneView:
-    """The table of genes.
+    """The table of genes."""
 
-    Attributes
-    ----------
-    noun : str
-        The word for genes, in the plural.
-    top : TableView
-        The highest-ranked genes.
-    chosen : TableView
-        The genes of interest.
-    data : dict
-        All columns and rows, for the script of the page.
-    """
-
-    noun: str
-    top: TableView
-    chosen: TableView
-    data: dict[str, Any]
+    noun: str  # the word for genes, in the plural
+    top: TableView  # the highest-ranked genes
+    chosen: TableView  # the genes of interest
+    data: dict[str, Any]  # all columns and rows, for the script of the page
     file: str
 
 

@@ -63,20 +63,12 @@ _GRIDS = {
 
 @dataclass(frozen=True)
 class Expectations:
-    """The expected answers of the servers.
+    """The expected answers of the servers."""
 
-    Attributes
-    ----------
-    n_section_data_sets : (int, int)
-        Bounds on the number listed at the first age, including all planes and failed ones.
-    n_structures : (int, int)
-        Bounds on the size of the tree.
-    grids : dict of str to Grid
-        By age. An energy grid of the first age is also requested.
-    """
-
+    # Bounds on the number listed at the first age, including all planes and failed ones.
     n_section_data_sets: tuple[int, int] = (1_800, 20_000)
-    n_structures: tuple[int, int] = (2_690, 2_700)
+    n_structures: tuple[int, int] = (2_690, 2_700)  # bounds on the size of the tree
+    # By age. An energy grid of the first age is also requested.
     grids: dict[str, Grid] = field(default_factory=lambda: dict(_GRIDS))
 
 

@@ -58,24 +58,14 @@ CORD = (
 
 @dataclass(frozen=True)
 class Layout:
-    """The drawing at one age.
+    """The drawing at one age."""
 
-    Attributes
-    ----------
-    centres, radii : ndarray of shape (n_lobes, 3)
-        Ellipsoids whose union is the brain.
-    seeds : ndarray of shape (n_seeds, 3)
-    seed_region : ndarray of shape (n_seeds,)
-        Position in `SEEDS` of the region each seed belongs to.
-    cord : ndarray of shape (n_points, 3)
-        Polyline along the spinal cord.
-    """
-
+    # (n_lobes, 3): ellipsoids whose union is the brain.
     centres: np.ndarray
     radii: np.ndarray
-    seeds: np.ndarray
-    seed_region: np.ndarray
-    cord: np.ndarray
+    seeds: np.ndarray  # (n_seeds, 3)
+    seed_region: np.ndarray  # (n_seeds,): position in `SEEDS` of the region each seed belongs to
+    cord: np.ndarray  # (n_points, 3): polyline along the spinal cord
 
 
 def draw_layout(maturity: float) -> Layout:

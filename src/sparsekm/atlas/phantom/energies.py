@@ -32,29 +32,16 @@ EDGE_PLANES = 1
 
 @dataclass(frozen=True)
 class Canvas:
-    """Quantities shared by all genes of an age.
-
-    Attributes
-    ----------
-    membership : dict of str to ndarray of shape (n_voxels,)
-        Blurred share of each region at each labelled voxel.
-    position : ndarray of shape (n_voxels, 3)
-        Coordinates scaled to -1..1 over the brain.
-    patterns : ndarray of shape (n_modules, n_voxels)
-        Standardised patterns of the modules.
-    common : ndarray of shape (n_voxels,)
-        Pattern that contributes slightly to all genes.
-    edge_missing : float
-        Probability that the outermost plane is missing.
-    """
+    """Quantities shared by all genes of an age."""
 
     age: str
     geometry: Geometry
+    # (n_voxels,): blurred share of each region at each labelled voxel.
     membership: dict[str, np.ndarray]
-    position: np.ndarray
-    patterns: np.ndarray
-    common: np.ndarray
-    edge_missing: float
+    position: np.ndarray  # (n_voxels, 3): coordinates scaled to -1..1 over the brain
+    patterns: np.ndarray  # (n_modules, n_voxels): standardised patterns of the modules
+    common: np.ndarray  # (n_voxels,): pattern that contributes slightly to all genes
+    edge_missing: float  # probability that the outermost plane is missing
 
 
 def prepare_canvas(

@@ -39,31 +39,20 @@ RELEVANT_FROM = 0.2
 
 @dataclass(frozen=True)
 class PlantedGene:
-    """An invented gene and its planted signal.
+    """An invented gene and its planted signal."""
 
-    Attributes
-    ----------
-    number : int
-        Position in the catalogue, from 0.
-    profile : str
-        Key of `PROFILES`; ``"steady"`` for all but markers.
-    regions, late_regions : tuple of str
-        Where a marker is raised before and after birth.
-    direction : tuple of float
-        Unit vector of a gradient (x, y, z).
-    """
-
-    number: int
+    number: int  # position in the catalogue, from 0
     id: int
     symbol: str
     name: str
     entrez_id: int | None
     kind: str
-    profile: str = "steady"
+    profile: str = "steady"  # key of `PROFILES`; ``"steady"`` for all but markers
+    # Where a marker is raised before and after birth.
     regions: tuple[str, ...] = ()
     late_regions: tuple[str, ...] = ()
     module: int | None = None
-    direction: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    direction: tuple[float, float, float] = (0.0, 0.0, 0.0)  # unit vector of a gradient (x, y, z)
     absent_age: str | None = None
     has_probe: bool = True
 

@@ -22,30 +22,15 @@ TISSUE, LUMEN, TRACT, UNASSIGNED = range(4)
 
 @dataclass(frozen=True)
 class Geometry:
-    """The labelled voxels of one age, sorted by their position in the file.
+    """The labelled voxels of one age, sorted by their position in the file."""
 
-    Attributes
-    ----------
-    dims : tuple of int
-        Grid extent along x, y, z.
-    index : ndarray of int64 of shape (n_voxels,)
-        Linear positions, x fastest.
-    region : ndarray of str of shape (n_voxels,)
-        Acronym of the level-3 region (or ``"SpC"``) around each voxel.
-    kind : ndarray of int of shape (n_voxels,)
-        `TISSUE`, `LUMEN`, `TRACT` or `UNASSIGNED`.
-    depth : ndarray of shape (n_voxels,)
-        Distance to the outer surface, in grid steps.
-    height : ndarray of shape (n_voxels,)
-        Rank within the region from ventral (0) to dorsal (1).
-    """
-
-    dims: tuple[int, int, int]
-    index: np.ndarray
+    dims: tuple[int, int, int]  # grid extent along x, y, z
+    index: np.ndarray  # (n_voxels,), int64: linear positions, x fastest
+    # (n_voxels,): acronym of the level-3 region (or ``"SpC"``) around each voxel.
     region: np.ndarray
-    kind: np.ndarray
-    depth: np.ndarray
-    height: np.ndarray
+    kind: np.ndarray  # (n_voxels,), int: `TISSUE`, `LUMEN`, `TRACT` or `UNASSIGNED`
+    depth: np.ndarray  # (n_voxels,): distance to the outer surface, in grid steps
+    height: np.ndarray  # (n_voxels,): rank within the region from ventral (0) to dorsal (1)
 
     @property
     def coordinates(self) -> np.ndarray:

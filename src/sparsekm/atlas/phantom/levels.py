@@ -20,22 +20,12 @@ _HOUSEKEEPING_NOISE = 0.4 * NOISE
 
 @dataclass(frozen=True)
 class PlantedLevel:
-    """The components of a gene's level, the same at every age.
-
-    Attributes
-    ----------
-    factor : float
-        Factor of the planted signal of the gene's kind.
-    common : float
-        Coefficient of the tissue-wide pattern, which has standard deviation 1.
-    noise : float
-        Standard deviation of the noise.
-    """
+    """The components of a gene's level, the same at every age."""
 
     baseline: float
-    factor: float
-    common: float
-    noise: float
+    factor: float  # factor of the planted signal of the gene's kind
+    common: float  # coefficient of the tissue-wide pattern, which has standard deviation 1
+    noise: float  # standard deviation of the noise
 
     @property
     def unevenness(self) -> float:

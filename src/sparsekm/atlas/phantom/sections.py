@@ -15,23 +15,15 @@ _IDS_PER_AGE = 100_000
 
 @dataclass(frozen=True)
 class PlantedSection:
-    """One section data set.
-
-    Attributes
-    ----------
-    qc_date : str
-        ISO 8601.
-    has_grid : bool
-        If false, its archive is intact but contains no energy.
-    """
+    """One section data set."""
 
     id: int
     gene: PlantedGene
     delegate: bool
     failed: bool
     plane: str
-    qc_date: str
-    has_grid: bool = True
+    qc_date: str  # ISO 8601
+    has_grid: bool = True  # if false, its archive is intact but contains no energy
 
 
 def plant_sections(age: str, genes: list[PlantedGene], seed: int) -> list[PlantedSection]:

@@ -100,17 +100,12 @@ class PhantomAge:
 
 @dataclass(frozen=True)
 class PhantomSize:
-    """One named size of the phantom.
-
-    Attributes
-    ----------
-    edge_missing : float
-        Probability that a gene lacks the outermost sections. Above the usual threshold of 0.3,
-        quality control drops those voxels; the full size keeps the counts of the atlas instead.
-    """
+    """One named size of the phantom."""
 
     name: str
     genes: GeneNumbers
+    # Probability that a gene lacks the outermost sections. Above the usual threshold of 0.3,
+    # quality control drops those voxels; the full size keeps the counts of the atlas instead.
     edge_missing: float
     ages: dict[str, PhantomAge] = field(repr=False)
 

@@ -30,18 +30,10 @@ LEVEL = 0.1
 
 @dataclass(frozen=True)
 class Discoveries:
-    """What the fits of a path keep of features and of controls.
+    """What the fits of a path keep of features and of controls."""
 
-    Attributes
-    ----------
-    originals : ndarray of shape (n_sparsities,), int64
-        Features kept.
-    controls : ndarray of shape (n_sparsities,), int64
-        Controls kept.
-    """
-
-    originals: np.ndarray
-    controls: np.ndarray
+    originals: np.ndarray  # (n_sparsities,), int64: features kept
+    controls: np.ndarray  # (n_sparsities,), int64: controls kept
 
     @classmethod
     def count(cls, weights: np.ndarray) -> Discoveries:

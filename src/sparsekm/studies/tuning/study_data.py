@@ -23,26 +23,13 @@ from sparsekm.simulation.nuisance_designs import nuisance
 
 @dataclass(frozen=True)
 class StudyData:
-    """A data set with a known truth, at least in part.
+    """A data set with a known truth, at least in part."""
 
-    Attributes
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        z-scored with ddof = 1.
-    n_clusters : int
-        The number of clusters to fit.
-    labels : ndarray of shape (n_samples,) or None
-        None if there are no clusters.
-    relevant : bool array of shape (n_features,) or None
-        None if it is not known.
-    n_available : int or None
-        Samples in the file, of which X may be a subsample; None if the data are simulated.
-    """
-
-    X: np.ndarray
-    n_clusters: int
-    labels: np.ndarray | None
-    relevant: np.ndarray | None
+    X: np.ndarray  # (n_samples, n_features): z-scored with ddof = 1
+    n_clusters: int  # the number of clusters to fit
+    labels: np.ndarray | None  # (n_samples,): None if there are no clusters
+    relevant: np.ndarray | None  # (n_features,), bool: None if it is not known
+    # Samples in the file, of which X may be a subsample; None if the data are simulated.
     n_available: int | None = None
 
 
