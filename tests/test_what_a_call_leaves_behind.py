@@ -69,7 +69,7 @@ def test_components_with_too_few_distinct_scores_leave_the_estimator_unfitted():
         estimator.predict(X)
 
 
-@pytest.mark.parametrize("name", ["kmeans", "l0", "l1"])
+@pytest.mark.parametrize("name", ["k-means", "l0", "l1"])
 def test_names_of_features_go_with_the_data_that_had_them(name, X):
     frame = pd.DataFrame(X, columns=[f"gene {j}" for j in range(N_FEATURES)])
     estimator = make(name).fit(frame).fit(StreamedMatrix(X[:, :8].copy()))
