@@ -91,31 +91,16 @@ def gene_table(
     stability: Mapping[str, np.ndarray] | None = None,
     further: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
-    """Tabulate every feature of a data set under every method.
+    """Tabulate every feature of a data set under every method, p rows.
 
-    Parameters
-    ----------
-    var : DataFrame of p rows
-        The index holds the features' symbols. Of the columns, ``name``, ``entrez_id``,
-        ``gene_id`` and the planted truth (``relevant``, ``planted_kind``, ``planted_regions``)
-        are copied if present.
-    fits : mapping of method name to fit
-        Each fit has ``scores`` and ``weights`` of shape (p,), and may have ``selection_frequency``.
-    stability : mapping of method name to array of shape (p,), optional
-        Shares of subsamples that keep each feature, for some of these methods.
-    further : DataFrame of p rows, optional
-        Additional columns, in the order of ``var``.
+    `var` is indexed by the features' symbols. Its columns ``name``, ``entrez_id``, ``gene_id`` and
+    the planted truth (``relevant``, ``planted_kind``, ``planted_regions``) are copied if present.
+    Each fit, by method name, has ``scores`` and ``weights`` of shape (p,), and may have
+    ``selection_frequency``. `stability` has, for some methods, the share of subsamples that keep
+    each feature; `further` has additional columns, in the order of `var`.
 
-    Returns
-    -------
-    table : DataFrame of p rows
-        Sorted by rank under l0 (or else l1, sparse, k-means, the first method). It has the column
-        ``verdict``, one of ``VERDICTS``, if both l0 and l1 are present.
-
-    Raises
-    ------
-    ValueError
-        If there is no fit, or a fit has a different number of features than ``var``.
+    The table is sorted by rank under l0 (or else l1, sparse, k-means, the first method). It has the
+    column ``verdict``, one of ``VERDICTS``, if both l0 and l1 are present.
 
     Examples
     --------

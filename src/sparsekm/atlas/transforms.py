@@ -45,16 +45,7 @@ def scaled_robust_sigmoid(values: np.ndarray) -> np.ndarray:
     For a normal distribution IQR / 1.35 is the standard deviation. If IQR = 0 (at least half of the
     values are equal), the mean replaces m and the standard deviation (ddof = 1) replaces
     IQR / 1.35. A constant gene becomes 0. Quantiles are interpolated linearly.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n_voxels, n_genes)
-        NaN for missing values.
-
-    Returns
-    -------
-    ndarray of float64 of shape (n_voxels, n_genes)
-        NaN where `values` are NaN.
+    `values` has the shape (n_voxels, n_genes); missing values are NaN and remain so.
 
     References
     ----------

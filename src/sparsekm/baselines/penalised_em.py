@@ -80,17 +80,10 @@ class MixtureFit:
 
 
 def log_joint(columns: np.ndarray, mixture: Mixture, n_threads: int = 1) -> np.ndarray:
-    r"""Compute :math:`\log(\pi_k f_k(z_i))`, less what all components share.
+    r"""Compute :math:`\log(\pi_k f_k(z_i))`, of shape (n_components, n_samples), up to a constant.
 
-    Only features in which some mean differs from zero are read.
-
-    Parameters
-    ----------
-    columns : ndarray of shape (n_features, n_samples)
-
-    Returns
-    -------
-    ndarray of shape (n_components, n_samples), float64
+    The constant is the same for all components. `columns` has the shape (n_features, n_samples);
+    only features in which some mean differs from zero are read.
     """
     kept = np.flatnonzero((mixture.means != 0).any(axis=0))
     slopes = mixture.means[:, kept] / mixture.variances[kept]
@@ -130,18 +123,8 @@ def m_step(
 ) -> Mixture:
     """Raise the expected penalised log-likelihood: proportions, means, then variances.
 
-    Parameters
-    ----------
-    responsibilities : ndarray of shape (n_components, n_samples)
-    variances : ndarray of shape (n_features,)
-        The former ones, which set the thresholds of the means.
-    penalty : float
-        lambda.
-
-    Returns
-    -------
-    Mixture
-        A component that holds no sample gets probability 0 and means 0.
+    `responsibilities` has the shape (n_components, n_samples). The former `variances` set the
+    thresholds of the means. A component without samples gets probability 0 and means 0.
     """
     n_samples = responsibilities.shape[1]
     sizes = responsibilities.sum(axis=1)
@@ -175,15 +158,9 @@ def run_em(
 ) -> MixtureFit:
     """Iterate from responsibilities until the objective gains too little, or `max_iter`.
 
-    Parameters
-    ----------
-    responsibilities : ndarray of shape (n_components, n_samples)
-    penalty : float
-        lambda >= 0.
-    variances : ndarray of shape (n_features,), optional
-        Those that set the first thresholds; by default the unpenalised ones.
-    tol : float
-        Smallest gain in penalised log-likelihood per sample worth another iteration.
+    `responsibilities` has the shape (n_components, n_samples). `variances` set the first
+    thresholds; by default these are the unpenalised ones. `tol` is the smallest gain in penalised
+    log-likelihood per sample that is worth another iteration.
     """
     if variances is None:
         variances = m_step(data, responsibilities, data.squares, 0.0).variances

@@ -13,16 +13,12 @@ RESTART_LIMIT = 300
 
 
 def penalty_grid(data: StandardisedData, n_clusters: int, n_penalties: int) -> np.ndarray:
-    r"""Span the penalties between those that drop next to nothing and all.
+    r"""Span the penalties between those that drop next to nothing and all, ascending.
 
     Zero comes first. The others are geometric, from half the standard deviation
     :math:`\sqrt{n / K}` of a noise feature's sum over a cluster, to the largest sum that a feature
     has over any part of the samples, :math:`\max_j \sum_i |z_{ij}| / 2`, beyond which no mean
     differs from zero.
-
-    Returns
-    -------
-    ndarray of shape (n_penalties,), ascending
     """
     n_samples = data.rows.shape[0]
     highest = 0.5 * max(float(np.abs(column).sum(dtype=np.float64)) for column in data.columns)
@@ -42,20 +38,11 @@ def fit_penalties(
     tol: float,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[MixtureFit]:
-    """Fit every penalty from all starts and from its neighbours' ends.
+    """Fit every penalty from all starts and from the fits of its neighbours, and keep the best.
 
-    Parameters
-    ----------
-    penalties : ndarray of shape (n_penalties,), ascending
-    starts : sequence of ndarray of shape (n_components, n_samples)
-        Responsibilities.
-    max_iter, tol
-        As in `run_em`.
-
-    Returns
-    -------
-    list of MixtureFit
-        The best penalised log-likelihood found at every penalty.
+    The penalties are ascending; each start has responsibilities of shape (n_components, n_samples).
+    The best fit has the highest penalised log-likelihood. `max_iter` and `tol` are those of
+    `run_em`.
     """
     effort = {"max_iter": max_iter, "tol": tol}
     fits: list[MixtureFit] = []

@@ -18,20 +18,12 @@ BLOCK = 256
 
 
 def principal_axes(columns: Block, n_components: int) -> np.ndarray:
-    """Compute the directions of largest variance.
+    """Compute the directions of largest variance, float64 of shape (n_components, n_features).
 
-    Parameters
-    ----------
-    columns : ndarray of shape (n_features, n_samples), or SparseBlock
-        Centred data, feature after feature.
-    n_components : int
-        At most the smaller of the two sizes.
-
-    Returns
-    -------
-    ndarray of shape (n_components, n_features), float64
-        Orthonormal, by descending variance; the entry largest in absolute value is positive (the
-        first of them where several tie). An axis beyond the rank of the data is zero.
+    `columns` are centred data of shape (n_features, n_samples); `n_components` is at most the
+    smaller of the two. The axes are orthonormal, by descending variance; the entry largest in
+    absolute value is positive (the first of them if several tie). An axis beyond the rank of the
+    data is zero.
     """
     n_features, n_samples = columns.shape
     sparse = isinstance(columns, SparseBlock)
@@ -53,12 +45,8 @@ def principal_axes(columns: Block, n_components: int) -> np.ndarray:
 def project(columns: Block, axes: np.ndarray) -> np.ndarray:
     """Project centred data of shape (n_features, n_samples) onto axes.
 
-    Every sample is summed on its own in the same order, so that it gets the same bits in whatever
-    company it stands.
-
-    Returns
-    -------
-    ndarray of shape (n_samples, n_components), float64
+    The result is float64 of shape (n_samples, n_components). Each sample is summed separately in
+    the same order, so that its bits do not depend on the other samples.
     """
     if isinstance(columns, SparseBlock):
         return columns.rows @ axes.T - axes @ columns.means

@@ -15,21 +15,13 @@ _LEAST_LIMIT = 0.5
 
 
 def choose_markers(centers: np.ndarray, weights: np.ndarray) -> list[tuple[int, int]]:
-    """Choose, of the kept features, those that mark each cluster best.
+    """Choose, among the kept features, the best markers of each cluster.
 
-    A feature marks the cluster with its highest mean, by as much as that exceeds the second
-    highest. All clusters may have as many markers; ties go to the lowest index.
-
-    Parameters
-    ----------
-    centers : ndarray of shape (n_clusters, n_features)
-        At least two clusters.
-    weights : ndarray of shape (n_features,)
-
-    Returns
-    -------
-    list of (cluster, feature)
-        Cluster after cluster, the best marker first; about `MOST_FEATURES` at most.
+    A feature marks the cluster with its highest mean; the more that mean exceeds the second
+    highest, the better the marker. `centers` has the shape (n_clusters, n_features), with at least
+    two clusters, and `weights` (n_features,). The result is a list of (cluster, feature), cluster
+    after cluster, the best marker first, about `MOST_FEATURES` at most. The maximum is the same for
+    all clusters; ties go to the lowest index.
     """
     number = max(1, min(_MOST_OF_A_CLUSTER, MOST_FEATURES // len(centers)))
     kept = np.flatnonzero(weights)
@@ -48,14 +40,9 @@ def feature_heat_map(
 ) -> Figure:
     """Draw one row for each cluster and one column for each feature.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n_clusters, n_features)
-        Differences from the mean over all samples.
-    clusters, features : sequence of str
-        Their names.
-    marked : sequence of int
-        The cluster that each feature marks; features of one cluster follow each other.
+    `values`, of shape (n_clusters, n_features), are differences from the mean over all samples;
+    `clusters` and `features` are names. `marked` is the cluster that each feature marks; features
+    of one cluster follow each other.
     """
     limit = max(_LEAST_LIMIT, float(np.quantile(np.abs(values), 0.98)))
     longest = [max(len(name) for name in names) for names in (clusters, features)]

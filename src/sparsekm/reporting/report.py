@@ -58,33 +58,15 @@ def write_report(
     gene_sets: GeneSets | None = None,
     progress: Any = None,
 ) -> None:
-    """Write the report on some data sets atomically.
+    """Write the report on some data sets atomically, in the order of `results`.
 
-    Parameters
-    ----------
-    results : sequence of DatasetResult
-        In the order of the report.
-    output : path
-        The HTML file, which needs no other file and no network.
-    configuration : mapping, optional
-        Shown as YAML, so that the run can be repeated.
-    figures : path, optional
-        Folder for every figure as ``{dataset}_{figure}.svg`` and ``.pdf``.
-    simulation : SimulationResult, optional
-        The paper's experiments, shown in a separate section.
-    paper : PaperTables, optional
-        The paper's tables about the atlas, for comparison with ages of the real atlas.
-    genes_of_interest : list of str or "auto"
-        Symbols of the genes to show first; see `sparsekm.reporting.genes_of_interest`.
-    ages : AgesView, optional
-        The comparison of ages.
-    gene_sets : GeneSets, optional
-        The tested gene sets, with notes on what was left out of them.
-
-    Raises
-    ------
-    ValueError
-        If there is no data set, or two have the same name.
+    The HTML file `output` needs no other file and no network. `configuration` is shown as YAML, so
+    that the run can be repeated. The folder `figures` receives every figure as
+    ``{dataset}_{figure}.svg`` and ``.pdf``. `simulation` (the paper's experiments) and `ages` (the
+    comparison of ages) are separate sections; with `paper`, the paper's tables are compared with
+    ages of the real atlas. `genes_of_interest` are the symbols of the genes to show first, or
+    "auto"; see `sparsekm.reporting.genes_of_interest`. `gene_sets` are the tested ones, with notes
+    on what was left out of them. Names of data sets must differ.
     """
     names = [result.name for result in results]
     if not names or len(set(names)) < len(names):

@@ -8,13 +8,10 @@ import numpy as np
 
 
 def seed_sequence(random_state) -> np.random.SeedSequence:
-    """Turn scikit-learn's `random_state` into a seed sequence.
+    """Turn scikit-learn's `random_state`, or a SeedSequence, into a seed sequence.
 
-    Parameters
-    ----------
-    random_state : None, int, RandomState, Generator or SeedSequence
-        None draws fresh entropy, and never NumPy's global generator; a RandomState or
-        Generator is drawn from once.
+    None draws fresh entropy, and never NumPy's global generator; a RandomState or Generator is
+    drawn from once.
     """
     if random_state is None:
         return np.random.SeedSequence()

@@ -28,16 +28,9 @@ WORTH_A_THREAD = 2**18
 def count_threads(n_jobs: int | None) -> int:
     """Translate `n_jobs` into a number of threads.
 
-    Parameters
-    ----------
-    n_jobs : int or None
-        None and -1 are all cores that the process may use, by its CPU affinity and its control
-        group; within `joblib.parallel_config(n_jobs=...)` what that says, and within a job that
-        joblib runs beside others one. Other numbers are joblib's: -2 is all cores but one.
-
-    Returns
-    -------
-    int
+    None and -1 are all cores that the process may use, according to its CPU affinity and control
+    group; within `joblib.parallel_config(n_jobs=...)` they are that number, and within a parallel
+    joblib job they are one. Other numbers have joblib's meaning: -2 is all cores but one.
     """
     backend, granted = get_active_backend()
     if n_jobs is None or n_jobs == -1:
@@ -55,23 +48,11 @@ def grant_threads(n_jobs: int | None) -> parallel_config:
 def run_side_by_side(
     work: Callable[[Item], Result], items: Sequence[Item], n_jobs: int | None, copy_bytes: int
 ) -> Iterator[Result]:
-    """Call ``work(item)`` on every item, several at once; each call shares in the threads.
+    """Call ``work(item)`` on every item, several at once, and yield the results in order.
 
-    Parameters
-    ----------
-    work : callable
-        May itself count threads: it is granted those that other calls leave.
-    items : sequence
-    n_jobs : int or None
-        As in `count_threads`: threads of all calls together.
-    copy_bytes : int
-        What each call holds: its copy of the data. As many run at once as hold
-        `MOST_BYTES_OF_COPIES` together.
-
-    Returns
-    -------
-    iterator
-        The results, in the order of `items`.
+    The calls share the threads of `n_jobs`, as in `count_threads`: `work` may count threads itself,
+    and is granted its share. Each call holds `copy_bytes`, its copy of the data; at most as many
+    run at once as hold `MOST_BYTES_OF_COPIES` together.
     """
     n_threads = count_threads(n_jobs)
     at_once = max(1, min(n_threads, len(items), MOST_BYTES_OF_COPIES // max(1, copy_bytes)))
@@ -96,16 +77,8 @@ def run_in_slices(
 ) -> None:
     """Call ``work(start, stop)`` on slices that together cover ``range(n_items)``.
 
-    Parameters
-    ----------
-    work : callable
-        Handles the items from start (included) to stop (excluded).
-    n_items : int
-        Number of items.
-    n_threads : int
-        Number of threads; one calls `work` directly.
-    multiple : int
-        Slices start at multiples of this number: for items of little work, those worth a thread.
+    Slices exclude `stop`. With one thread, `work` is called directly. Slices start at multiples of
+    `multiple`: for items of little work, the number that is worth a thread.
     """
     n_slices = max(1, min(n_threads, -(-n_items // multiple)))
     if n_slices == 1:

@@ -34,22 +34,11 @@ DOWNLOAD_URL = "https://download.alleninstitute.org"
 class AllenSource:
     """Provides the files of the atlas from its servers or from the cache; see `AtlasSource`.
 
-    It can be used from `at_once` threads.
-
-    Parameters
-    ----------
-    url, download_url : str
-        Addresses of the server for queries and grids, and of the server for annotations.
-    cache : path
-        Folder for downloads; processes that share it also share the limits.
-    contact : str
-        An address at which the servers' operators can reach you; it goes into the User-Agent.
-    tries : int
-        Attempts per file.
-    page_rows : int
-        Rows of a listing per request.
-    **timeouts : float
-        ``connect_timeout``, ``read_timeout``, ``total_timeout`` in seconds; see `Transport`.
+    It can be used from `at_once` threads. `url` is the server for queries and grids, `download_url`
+    that for annotations. Processes that share the folder `cache` also share the limits. `contact`
+    is an address at which the servers' operators can reach you; it goes into the User-Agent. There
+    are `tries` attempts per file and `page_rows` rows of a listing per request. `timeouts` are
+    ``connect_timeout``, ``read_timeout`` and ``total_timeout`` in seconds; see `Transport`.
     """
 
     simulated = False

@@ -1,17 +1,16 @@
 r"""How many features can be kept before control features are kept too.
 
-The data are put beside as many control columns, a reference without clusters made of the data
-themselves, and the path is fitted to both at once. A control that is kept is a false discovery for
-sure, and there are as many controls as features, so among the features that do not matter about as
-many are kept:
+The path is fitted to the data together with as many control columns, a reference without clusters
+made from the data. A control that is kept is certainly a false discovery. Since there are as many
+controls as features, about as many irrelevant features are kept as controls:
 
 .. math:: \widehat{\mathrm{FDR}}(s) = \min\left(1, \frac{1 + \text{controls kept}}
    {\max(1, \text{features kept})}\right) ,
 
-as knock-offs+ count (Barber & Candès 2015, doi:10.1214/15-AOS1337). Their guarantee needs controls
-that could each change places with its feature unnoticed. Permuted columns can do so where features
-are independent of each other; a Gaussian's do not in general, nor are they correlated with the data
-beside them, so for them the estimate is a guide and no bound.
+as in knockoff+ (Barber & Candès 2015, doi:10.1214/15-AOS1337). Its guarantee requires that each
+control is exchangeable with its feature. Permuted columns are, if the features are independent of
+each other. Columns drawn from a Gaussian are not in general, since they are not correlated with the
+data; for them the estimate is a guide, not a bound.
 """
 
 from __future__ import annotations
@@ -23,14 +22,14 @@ from sklearn.base import clone
 
 from sparsekm.tuning.references import REFERENCES, reference_seed
 
-# The share of false discoveries that is put up with. With the 1 in the estimate no fewer than ten
-# features can be kept at this level, however clear they are.
+# The accepted share of false discoveries. Because of the 1 in the estimate, at least ten features
+# must be kept at this level, however clear they are.
 LEVEL = 0.1
 
 
 @dataclass(frozen=True)
 class Discoveries:
-    """What the fits of a path keep of features and of controls."""
+    """How many features and how many controls the fits of a path keep."""
 
     originals: np.ndarray  # (n_sparsities,), int64: features kept
     controls: np.ndarray  # (n_sparsities,), int64: controls kept
@@ -51,10 +50,10 @@ class Discoveries:
 def fit_beside_controls(
     estimator, X: np.ndarray, sparsities: np.ndarray, *, reference: str, seed: int
 ) -> Discoveries:
-    """Fit the path to the data beside their controls, made by `reference`.
+    """Fit the path to the data together with their controls, made by `reference`.
 
-    As many of the 2 * n_features columns are kept as else of the features alone. The `random_state`
-    of the estimator itself is not used.
+    The sparsities apply to all 2 * n_features columns. The estimator's own `random_state` is not
+    used.
     """
     both = np.hstack([X, REFERENCES[reference](X, index=0, seed=seed)])
     fitted = clone(estimator).set_params(random_state=reference_seed(seed, 0))
@@ -66,9 +65,9 @@ def select_discoveries(
 ) -> int:
     """Choose a row of the path on the data alone, whose fits keep `n_selected` features, ascending.
 
-    Of the densest fit beside controls whose estimated share of false discoveries is no larger than
-    `level`, the features kept are counted; the row is the densest that keeps no more of them. It is
-    the first where there is none, or where no estimate is so small.
+    Take the densest fit with controls whose estimated share of false discoveries is at most
+    `level`, and count its features: the row is the densest that keeps no more features. It is the
+    first row if there is none, or if no fit reaches `level`.
     """
     passing = np.flatnonzero(discoveries.false_share <= level)
     if len(passing) == 0:

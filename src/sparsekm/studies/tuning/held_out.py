@@ -1,18 +1,18 @@
-r"""How far kept features separate the clusters of samples that had no part in choosing them.
+r"""How well the kept features separate the clusters of samples that were not used to choose them.
 
-The path is fitted to one half of the samples; every sample of the other half goes to the nearest
-centre in the kept features; and the weighted scores of the other half under these labels are
-compared with what labels unrelated to it would give. With :math:`T_j` the total sum of squares of
+The path is fitted to one half of the samples. Each sample of the other half is assigned to the
+nearest centre in the kept features, and the weighted scores of that half under these labels are
+compared with those expected for unrelated labels. With :math:`T_j` the total sum of squares of
 feature j over n held-out samples in K clusters, a random order of the labels gives
 :math:`E\,a_j = T_j (K - 1) / (n - 1)`, so the held-out separation is
 
 .. math:: \sum_j \frac{w_j}{\lVert w \rVert_2} \left(a_j - \frac{K - 1}{n - 1} T_j\right) .
 
-With l0 it is the excess of the s kept features over :math:`\sqrt s`. Labels unrelated to the
-held-out half give 0 on average, with a noise as large at every sparsity. The labels are not quite
-unrelated, though: they are made of the kept features themselves, so even noise is cut where it is
-kept, and seems separated, the more so the fewer features cut it. Weak clusters are therefore kept
-too sparse.
+With l0 it is the excess of the s kept features divided by :math:`\sqrt s`. Labels unrelated to the
+held-out half give 0 on average, with the same standard deviation at every sparsity. The labels are
+not quite unrelated, however: they are computed from the kept features themselves, so even kept
+noise features appear separated, and the more so, the fewer features are kept. For weak clusters
+the rule therefore keeps too few features.
 """
 
 from __future__ import annotations
@@ -27,15 +27,14 @@ from sparsekm.tuning.resampling import label_everyone, split_rows
 
 HELD_OUT_RULES = ["max", "one-se"]
 
-# References and resamplings spawn their seeds at 0 to 3.
+# References and resamplings spawn their seeds with the keys 0 to 3.
 _SPAWN_KEY = 4
 
 
 def excess_scores(X: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """Compute how far the scores exceed those of labels unrelated to the data, n >= 2.
 
-    Clusters without samples do not count as clusters. Over all orders of the labels the excess
-    averages 0.
+    Empty clusters are not counted. Averaged over all permutations of the labels, the excess is 0.
     """
     occurring, labels = np.unique(labels, return_inverse=True)
     matrix = CentredMatrix(X)
@@ -49,8 +48,8 @@ def held_out_separation(
 ) -> np.ndarray:
     """Fit the path to either half of the samples and measure the separation in the other.
 
-    The result, for every sparsity, is the mean of both directions. The halves depend on (`seed`,
-    `index`) alone; the `random_state` of the estimator itself is not used.
+    Return the mean of both directions for every sparsity. The halves depend only on (`seed`,
+    `index`); the estimator's own `random_state` is not used.
     """
     rows_seed, *fit_seeds = np.random.SeedSequence(seed, spawn_key=(index, _SPAWN_KEY)).spawn(3)
     one, two = (X[rows] for rows in split_rows(len(X), "halves", np.random.default_rng(rows_seed)))
@@ -68,7 +67,7 @@ def held_out_separation(
 
 
 def separation(X: np.ndarray, labels: np.ndarray, weights: np.ndarray) -> float:
-    """Weigh the excess of the scores by weights, not all 0, of unit l2 norm."""
+    """Weight the excess of the scores by the weights, not all 0, scaled to unit l2 norm."""
     support = np.flatnonzero(weights)
     kept = np.asarray(weights)[support]
     excess = excess_scores(X[:, support], labels)
@@ -78,9 +77,9 @@ def separation(X: np.ndarray, labels: np.ndarray, weights: np.ndarray) -> float:
 def select_held_out(separations: np.ndarray, rule: str = "max") -> int:
     """Choose a row of a path by separations (n_splits, n_sparsities), ascending in sparsity.
 
-    ``max`` is the largest mean, the sparsest among equals; ``one-se`` the sparsest whose mean is
-    within one standard error, that of the largest mean, of it. Splits share samples, so the
-    standard error is that of the splitting and too small for the drawing of the samples.
+    ``max`` takes the largest mean, the sparsest if several are equal; ``one-se`` the sparsest whose
+    mean is within one standard error of the largest. The splits share samples, so this standard
+    error covers only the splitting and not the sampling.
     """
     check_choice("rule", rule, HELD_OUT_RULES)
     means = np.mean(separations, axis=0)
