@@ -116,10 +116,8 @@ def heatmap(
 
     Parameters
     ----------
-    adata : AnnData
-        Clustered by `sparsekm.tl.sparse_kmeans`.
-    key : str, default="sparse_kmeans"
-        Its `key_added`.
+    adata, key
+        As in `scores`.
     n_features : int, default=30
         How many of the kept genes are drawn: those of largest score.
     layer : str, optional
