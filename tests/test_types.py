@@ -2,6 +2,7 @@
 
 import ast
 import inspect
+from dataclasses import is_dataclass
 
 import pytest
 
@@ -21,9 +22,8 @@ def signatures(name):
         if home.__module__.startswith("sparsekm")
         for method, function in vars(home).items()
         if inspect.isfunction(function)
-        and (method == "__init__" or not method.startswith("_"))
-        # What `dataclass` writes takes its types from the fields.
-        and not hasattr(home, "__dataclass_fields__")
+        # The constructor that `dataclass` writes takes its types from the fields.
+        and ((method == "__init__" and not is_dataclass(home)) or not method.startswith("_"))
     }
 
 
