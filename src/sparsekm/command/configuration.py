@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from sparsekm.command.workflow_place import CommandError
+from sparsekm.io.readers.reader import SUFFIXES
 from sparsekm.pipeline.registry import METHODS
 
 USUAL_METHODS = ("kmeans", "l1", "l0", "sparse")
@@ -101,7 +102,8 @@ def dataset_name(table: Path, taken: set[str]) -> str:
     >>> dataset_name(Path("My tumours (2).csv.gz"), set()), dataset_name(Path("P4.csv"), {"p4"})
     ('My_tumours_2', 'P4_table')
     """
-    stem = re.sub(r"(\.(csv|tsv|txt|xlsx|h5ad|zarr|npz|h5|gz))+$", "", table.name, flags=re.I)
+    endings = "|".join(map(re.escape, SUFFIXES))
+    stem = re.sub(f"({endings})+$", "", table.name, flags=re.I)
     name = re.sub(r"[^A-Za-z0-9_.-]+", "_", stem).strip("._-") or "table"
     return f"{name}_table" if name.lower() in taken else name
 

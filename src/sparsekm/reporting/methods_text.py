@@ -54,6 +54,13 @@ METHODS_DESCRIBED = {
     "way.",
 }
 """What each method does; names in braces are keys of `sparsekm.reporting.literature`."""
+ATLASES_DESCRIBED = {
+    "phantom": "simulated expression on a phantom of the Allen Developing Mouse Brain Atlas "
+    "{atlas}, with the atlas' region names and colours and planted region markers; its genes are "
+    "invented.",
+    "allen": "expression energies of the Allen Developing Mouse Brain Atlas {atlas}.",
+}
+"""The same for each source of an atlas."""
 _OBSOLETE_NAMED = 10
 
 
@@ -80,24 +87,15 @@ def write_methods(
 
 def _write_data(results: Sequence[DatasetResult], citations: Citations) -> str:
     sentences = []
-    phantom = [r.name for r in results if r.provenance.get("source") == "phantom"]
-    allen = [r.name for r in results if r.provenance.get("source") == "allen"]
-    others = [r for r in results if r.name not in {*phantom, *allen}]
-    if phantom:
-        sentences.append(
-            f"{joined(phantom)}: simulated expression on a phantom of the Allen Developing Mouse "
-            f"Brain Atlas {citations.cite('atlas')}, with the atlas' region names and colours and "
-            "planted region markers; its genes are invented."
-        )
-    if allen:
-        sentences.append(
-            f"{joined(allen)}: expression energies of the Allen Developing Mouse Brain Atlas "
-            f"{citations.cite('atlas')}."
-        )
+    for source, text in ATLASES_DESCRIBED.items():
+        names = [r.name for r in results if r.provenance.get("source") == source]
+        if names:
+            sentences.append(f"{joined(names)}: {text.format_map(_Citing(citations))}")
     sentences += [
         f"{r.name}: {'simulated ' if r.is_simulated else ''}matrix of {r.n_samples:,} samples "
         f"and {r.n_features:,} features."
-        for r in others
+        for r in results
+        if r.provenance.get("source") not in ATLASES_DESCRIBED
     ]
     steps = {result.name: _normalisation(result) for result in results}
     for step in distinct(steps.values()):

@@ -7,6 +7,10 @@ from typing import Any
 
 from sparsekm.reporting.results import DatasetResult, MethodResult
 
+ATLASES = {
+    "phantom": "simulated phantom of the Allen Developing Mouse Brain Atlas",
+    "allen": "Allen Developing Mouse Brain Atlas",
+}
 SEARCHES = {
     "alternate": "alternating search (the paper's Algorithm 1)",
     "global": "global search",
@@ -66,12 +70,8 @@ def package_versions(results: Sequence[DatasetResult]) -> dict[str, str]:
 
 def data_source(result: DatasetResult) -> str:
     """Describe where a data set comes from."""
-    source = str(result.provenance.get("source", "matrix"))
-    if source == "phantom":
-        return "simulated phantom of the Allen Developing Mouse Brain Atlas"
-    if source == "allen":
-        return "Allen Developing Mouse Brain Atlas"
-    return "simulated matrix" if result.is_simulated else "matrix given by the user"
+    own = "simulated matrix" if result.is_simulated else "matrix given by the user"
+    return ATLASES.get(str(result.provenance.get("source")), own)
 
 
 def run_table(results: Sequence[DatasetResult]) -> list[tuple[str, str]]:
