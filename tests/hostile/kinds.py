@@ -76,28 +76,15 @@ from sparsekm.studies.tuning.study_data import read_matrix as read_study_matrix
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of file.
-
-    Attributes
-    ----------
-    name : str
-    file : str
-        The sound one, relative to the folder of sound files.
-    form : str
-        Of ``text, gzip, json, zip, hdf5, yaml``: how it may be mutated.
-    read : callable of (file, folder)
-        Gives what was read; the folder has the other files that it needs.
-    check : callable of what was read
-        Fails by AssertionError where that is not valid.
-    is_silent : bool
-        Whether a damaged file counts as absent (a cache) in place of an error.
-    """
+    """A kind of file."""
 
     name: str
-    file: str
-    form: str
+    file: str  # the sound one, relative to the folder of sound files
+    form: str  # of ``text, gzip, json, zip, hdf5, yaml``: how it may be mutated
+    # Called with the file and a folder that has the other files that it needs.
     read: Callable[[Path, Path], object]
-    check: Callable[[object], None]
+    check: Callable[[object], None]  # raises AssertionError if what was read is not valid
+    # Whether a damaged file counts as absent (a cache) in place of an error.
     is_silent: bool = False
 
 
