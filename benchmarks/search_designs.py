@@ -21,20 +21,11 @@ Draw = Callable[[int], tuple[np.ndarray, np.ndarray]]
 
 @dataclass(frozen=True)
 class SearchDesign:
-    """One design.
-
-    Attributes
-    ----------
-    n_clusters : int
-    n_sparsities : int
-        Length of the default grid.
-    draw : callable
-        Takes a seed, returns data and labels.
-    """
+    """One design."""
 
     n_clusters: int
-    n_sparsities: int
-    draw: Draw
+    n_sparsities: int  # length of the default grid
+    draw: Draw  # takes a seed, returns data and labels
 
 
 def few_weak(seed: int) -> tuple[np.ndarray, np.ndarray]:

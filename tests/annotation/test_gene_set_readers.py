@@ -4,6 +4,7 @@ import gzip
 
 import numpy as np
 import pytest
+from gene_set_texts import GENE2GO_HEADER, OBO, gaf_line, gene2go_line
 
 from sparsekm.annotation.annotation_readers import read_gaf, read_gene2go, read_gene_sets
 from sparsekm.annotation.gene_set_file import read_gene_sets_file, write_gene_sets
@@ -11,53 +12,6 @@ from sparsekm.annotation.gmt_reader import read_gmt
 from sparsekm.annotation.obo_reader import read_obo
 from sparsekm.annotation.text_lines import GeneSetError, read_lines
 from sparsekm.io.checked_hdf5 import DamagedFileError
-
-OBO = """format-version: 1.2
-! a remark
-
-[Term]
-id: GO:0000001
-name: root
-namespace: process
-
-[Term]
-id: GO:0000002
-name: whole ! with a mark
-alt_id: GO:0000022
-is_a: GO:0000001 {source="x"} ! root
-
-[Term]
-id: GO:0000003
-name: part
-relationship: part_of GO:0000002 ! whole
-relationship: regulates GO:0000004 ! other
-
-[Term]
-id: GO:0000004
-name: other
-is_a: GO:0000001 ! root
-
-[Term]
-id: GO:0000005
-name: obsolete old
-is_obsolete: true
-
-[Typedef]
-id: part_of
-name: part of
-"""
-
-
-def gaf_line(symbol="Aa", term="GO:0000003", relation="involved_in", evidence="IDA", synonyms=""):
-    cells = ["MGI", "MGI:1", symbol, relation, term, "REF:1", evidence, "", "P", "", synonyms]
-    return "\t".join([*cells, "protein", "taxon:10090", "20200101", "MGI", "", ""])
-
-
-def gene2go_line(tax="10090", gene="11", term="GO:0000003", evidence="IDA", qualifier="-"):
-    return "\t".join([tax, gene, term, evidence, qualifier, "name", "-", "Process"])
-
-
-GENE2GO_HEADER = "#tax_id\tGeneID\tGO_ID\tEvidence\tQualifier\tGO_term\tPubMed\tCategory"
 
 
 @pytest.fixture

@@ -31,26 +31,14 @@ _MAY_REACH_LIMITS = ("hdf5", "zip")
 
 @dataclass
 class Findings:
-    """What came of the mutants.
-
-    Attributes
-    ----------
-    n_mutants, n_refused, n_limited : int
-        The last were ended by a limit, and count as refused.
-    seconds : float
-        The longest processor time of a mutant.
-    faults : list of str
-        With kind, number and seed, so that each can be had again.
-    kinds : dict of str to int
-        Mutants of each kind.
-    """
+    """What came of the mutants."""
 
     n_mutants: int = 0
     n_refused: int = 0
-    n_limited: int = 0
-    seconds: float = 0.0
-    faults: list[str] = field(default_factory=list)
-    kinds: dict[str, int] = field(default_factory=dict)
+    n_limited: int = 0  # ended by a limit; these count as refused, too
+    seconds: float = 0.0  # the longest processor time of a mutant
+    faults: list[str] = field(default_factory=list)  # kind, number and seed, to repeat each
+    kinds: dict[str, int] = field(default_factory=dict)  # mutants of each kind
 
     def describe(self) -> str:
         """Give the figures in a line."""

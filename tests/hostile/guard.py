@@ -30,17 +30,10 @@ class OffenceError(Exception):
 
 @dataclass
 class Watch:
-    """What happened since it began.
+    """What happened since it began."""
 
-    Attributes
-    ----------
-    folder : Path
-        Where writing is allowed.
-    offences : list of str
-        Forbidden events, among them writing elsewhere.
-    """
-
-    folder: Path
+    folder: Path  # where writing is allowed
+    # Forbidden events, among them writing elsewhere.
     offences: list[str] = field(default_factory=list)
     is_on: bool = True
 

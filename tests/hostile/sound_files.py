@@ -12,6 +12,7 @@ import h5py
 import numpy as np
 import pandas as pd
 import yaml
+from gene_set_texts import GENE2GO_HEADER, OBO, gaf_line, gene2go_line
 from scipy import sparse
 
 from sparsekm.annotation.annotation_readers import read_gene_sets
@@ -61,29 +62,6 @@ ATTRIBUTES = {
     "input_digest": "ab",
     "code_digest": "cd",
 }
-OBO = """format-version: 1.2
-
-[Term]
-id: GO:0000001
-name: root
-namespace: process
-
-[Term]
-id: GO:0000002
-name: whole ! with a mark
-alt_id: GO:0000022
-is_a: GO:0000001 ! root
-
-[Term]
-id: GO:0000003
-name: part
-relationship: part_of GO:0000002 ! whole
-
-[Term]
-id: GO:0000005
-name: obsolete old
-is_obsolete: true
-"""
 
 
 def write_sound_files(folder: Path) -> None:
@@ -142,27 +120,11 @@ def _write_gene_sets(folder: Path) -> None:
     rows = [("Shh", "3", "involved_in", "IDA"), ("Pax6", "2", "NOT|located_in", "IEA")]
     rows += [("Gfap", "22", "part_of", "ND"), ("Pax6", "1", "part_of", "IMP")]
     gaf = ["!gaf-version: 2.2"]
-    gene2go = [
-        "#tax_id\tGeneID\tGO_ID\tEvidence\tQualifier\tGO_term\tPubMed\tCategory",
-        "9606\t1\tGO:0000003\tIDA\t-\tname\t-\tProcess",
-    ]
+    gene2go = [GENE2GO_HEADER, gene2go_line(tax="9606", gene="1")]
     for number, (symbol, term, relation, evidence) in enumerate(rows, start=11):
         term = f"GO:{int(term):07d}"
-        cells = [
-            "MGI",
-            "MGI:1",
-            symbol,
-            relation,
-            term,
-            "REF:1",
-            evidence,
-            "",
-            "P",
-            "",
-            "Old|Older",
-        ]
-        gaf.append("\t".join([*cells, "protein", "taxon:10090", "20200101", "MGI", "", ""]))
-        gene2go.append(f"10090\t{number}\t{term}\t{evidence}\t-\tname\t-\tProcess")
+        gaf.append(gaf_line(symbol, term, relation, evidence, "Old|Older"))
+        gene2go.append(gene2go_line(gene=str(number), term=term, evidence=evidence))
     (folder / "genes.gaf").write_text("\n".join(gaf) + "\n")
     (folder / "gene2go").write_text("\n".join(gene2go) + "\n")
     (folder / "gene2go.gz").write_bytes(gzip.compress((folder / "gene2go").read_bytes(), mtime=0))
