@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 from sparsekm.annotation.text_lines import GeneSetError, at, read_lines
@@ -111,30 +112,21 @@ def _take(term: Term, tag: str, value: str, number: int, relations: tuple[str, .
 
 
 def _find_ancestors(file: str | Path, terms: dict[str, Term]) -> dict[str, frozenset[str]]:
-    """Join every term with the ancestors of its parents, parents first; no recursion."""
+    """Join every current term with the ancestors of its parents, parents first."""
+    current = [term for term in terms.values() if not term.is_obsolete]
+    for term in current:
+        _check_parents(file, term, terms)
+    try:
+        order = [*TopologicalSorter({term.id: term.parents for term in current}).static_order()]
+    except CycleError as error:
+        parent, child = error.args[1][:2]
+        raise GeneSetError(
+            f"{at(file, terms[child].parents[parent])}: {parent} as an ancestor of {child} closes "
+            "a circle."
+        ) from error
     found: dict[str, frozenset[str]] = {}
-    for start in terms:
-        waiting, on_the_way = [start], set()
-        while waiting:
-            term = terms[waiting[-1]]
-            if term.id in found or term.is_obsolete:
-                on_the_way.discard(waiting.pop())
-                continue
-            _check_parents(file, term, terms)
-            missing = [parent for parent in term.parents if parent not in found]
-            circle = on_the_way.intersection(missing) | {term.id}.intersection(missing)
-            if circle:
-                parent = min(circle)
-                raise GeneSetError(
-                    f"{at(file, term.parents[parent])}: {parent} as an ancestor of {term.id} "
-                    "closes a circle."
-                )
-            if missing:
-                on_the_way.add(term.id)
-                waiting.extend(missing)
-                continue
-            above = (found[parent] for parent in term.parents)
-            found[term.id] = frozenset({term.id}).union(*above)
+    for name in order:
+        found[name] = frozenset({name}).union(*(found[parent] for parent in terms[name].parents))
     return found
 
 
