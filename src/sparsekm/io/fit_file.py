@@ -2,7 +2,7 @@
 
 Attributes: those of `sparsekm.io.attributes`, and ``rule``, ``reference`` and ``n_references``,
 which describe how the fit was chosen; or ``conclusion``, ``has_clusters``, ``family`` and
-``n_resamplings``.
+``n_resamplings``. If the tuning drew some of the samples, ``n_tuned`` is their number.
 """
 
 from __future__ import annotations
