@@ -70,7 +70,6 @@ VARIANTS = {
     "40 generations": [(generations, "GENERATIONS", 40)],
     "small gains of 1e-4": _small_gain(1e-4),
     "small gains of 1e-3": _small_gain(1e-3),
-    "single exchanges up to 2,048 samples": [(partition_step, "EXCHANGE_LIMIT", 2048)],
 }
 FOR_SAMPLES = {
     "no denser sparsities": [(TopFeatures, "denser", lambda step, n_features: [])],

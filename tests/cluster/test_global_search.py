@@ -112,7 +112,8 @@ def test_the_path_finds_every_optimum_of_tiny_data(make, seed, try_every_partiti
     np.testing.assert_allclose(path.objectives, optima, rtol=L1_TOLERANCE)
 
 
-@pytest.mark.parametrize("seed", range(3))
+# Three clusters of at least three of nine samples leave none to move: only swaps are left.
+@pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("size", [2, 3])
 def test_with_a_guard_the_best_guarded_partition_is_found(size, seed, try_every_partition):
     X = heavy_tails(9, 5, seed)

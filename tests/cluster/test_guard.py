@@ -1,9 +1,12 @@
 """A guard on the smallest cluster holds, however many samples and clusters there are."""
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 
 from sparsekm.cluster.estimators import KMeans, L0KMeans
+from sparsekm.cluster.kmeans.exchange import exchange_until_stable
 
 
 def sizes(labels, n_clusters):
@@ -43,3 +46,22 @@ def test_a_guard_holds_where_the_labels_to_start_from_break_it(
     assert sizes(estimator.fit(X).labels_, 2).min() >= 5
     for labels in estimator.path(X, [1, 2]).labels:
         assert sizes(labels, 2).min() >= 5
+
+
+def test_clusters_that_may_not_shrink_swap_samples_until_no_swap_gains():
+    rng = np.random.default_rng(4)
+    packed = rng.standard_normal((12, 3))
+    packed -= packed.mean(axis=0)
+    labels = np.repeat(np.arange(3, dtype=np.int32), 4)
+    exchange_until_stable(packed, labels, 3, 4, 100, 0.0)
+    assert sizes(labels, 3).tolist() == [4, 4, 4]
+
+    def within(found):
+        return sum(
+            ((packed[found == k] - packed[found == k].mean(axis=0)) ** 2).sum() for k in (0, 1, 2)
+        )
+
+    for i, j in combinations(range(12), 2):
+        swapped = labels.copy()
+        swapped[[i, j]] = labels[[j, i]]
+        assert within(swapped) >= within(labels) * (1 - 1e-9)

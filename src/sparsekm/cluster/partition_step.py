@@ -20,8 +20,8 @@ from sparsekm.cluster.matrices.scatter import Matrix, cluster_sizes, feature_sco
 from sparsekm.cluster.search.crossover import canonical_labels
 from sparsekm.runtime.random_state import draw_samples
 
-# Up to here samples move one at a time, beyond all at once: less thorough, far cheaper.
-EXCHANGE_LIMIT = 1000
+# Up to here samples move one at a time, and searches take them all; beyond, samples move all at
+# once, less thorough but far cheaper, and searches take a sample of this size.
 SEEDING_SAMPLE = 2048
 SEEDING_PER_CLUSTER = 2
 # Sweeps of one refinement: a bound that data do not reach.
@@ -53,7 +53,8 @@ class PartitionStep(Protocol):
 class KMeansPartition:
     """k-means on weighted features.
 
-    Exchange moves from k-means++: one at a time up to `EXCHANGE_LIMIT` samples, in batches beyond.
+    Exchange moves from k-means++: one at a time up to `SEEDING_SAMPLE` samples, in batches
+    beyond.
     Clusters are numbered by first appearance, so that equal partitions have equal labels.
 
     Parameters
@@ -123,7 +124,7 @@ class KMeansPartition:
     ) -> tuple[np.ndarray, int]:
         """Run k-means as `refine` does; return the labels and the number of sweeps."""
         features = WeightedFeatures.from_dense(weights)
-        if X.n_samples > EXCHANGE_LIMIT:
+        if X.n_samples > SEEDING_SAMPLE:
             labels, sweeps = exchange_in_batches(
                 X,
                 features,

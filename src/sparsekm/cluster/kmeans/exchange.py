@@ -86,9 +86,9 @@ def measure_block(packed, first, last, centers, distances):
 def exchange_sweep(packed, labels, centers, sizes, min_size):
     """Offer every sample, in order, its best move once; return the number of moves.
 
-    Ties between clusters go to the lowest index; no cluster falls below `min_size`. Distances are
-    taken block by block. A move to or from a centre that has moved since is made if it still gains;
-    what it hides is left to the next sweep.
+    Ties between clusters go to the lowest index. A sample of a cluster that may not become smaller
+    is swapped with another one instead. Distances are taken block by block. A move to or from a
+    centre that has moved since is made if it still gains; what it hides is left to the next sweep.
     """
     n = packed.shape[0]
     n_clusters = sizes.shape[0]
@@ -102,6 +102,10 @@ def exchange_sweep(packed, labels, centers, sizes, min_size):
         for i in range(first, last):
             a = labels[i]
             if sizes[a] <= min_size or sizes[a] == 1:
+                other = swap(packed, labels, centers, sizes, i) if sizes[a] > 1 else a
+                if other != a:
+                    moved[a] = moved[other] = True
+                    moves += 1
                 continue
             x = packed[i]
             here = distances[i - first]
@@ -134,6 +138,41 @@ def move(x, centers, sizes, a, b):
     for q in range(x.shape[0]):
         centers[a, q] -= (x[q] - centers[a, q]) / sizes[a]
         centers[b, q] += (x[q] - centers[b, q]) / sizes[b]
+
+
+@compiled
+def swap(packed, labels, centers, sizes, i):
+    """Swap sample i with the one of another cluster that gains most; return its new cluster.
+
+    With sample j of cluster b for i of cluster a, and d the difference of the two, the
+    between-cluster sum of squares grows by 2 (c_a - c_b) d + (1 / n_a + 1 / n_b) |d|^2.
+    """
+    a = labels[i]
+    x = packed[i]
+    best = 0.0
+    partner = i
+    for j in range(packed.shape[0]):
+        b = labels[j]
+        if b != a:
+            y = packed[j]
+            apart = 0.0
+            along = 0.0
+            for q in range(x.shape[0]):
+                d = y[q] - x[q]
+                apart += d * d
+                along += (centers[a, q] - centers[b, q]) * d
+            spread = apart * (1.0 / sizes[a] + 1.0 / sizes[b])
+            gain = 2.0 * along + spread
+            if gain > best and gain > RELATIVE_GAIN * spread:
+                best = gain
+                partner = j
+    b = labels[partner]
+    for q in range(x.shape[0]):
+        d = packed[partner, q] - x[q]
+        centers[a, q] += d / sizes[a]
+        centers[b, q] -= d / sizes[b]
+    labels[i], labels[partner] = b, a
+    return b
 
 
 @compiled
