@@ -11,7 +11,7 @@ from sparsekm.cluster.alternation import Fit, refine_until_fixed_point
 from sparsekm.cluster.matrices.matrix import CentredMatrix
 from sparsekm.cluster.weight_step import TopFeatures
 
-SAMPLES = pytest.mark.parametrize("n_samples", [100, 800, 2500])
+SAMPLES = pytest.mark.parametrize("n_samples", [100, 800, 4500])
 
 
 def noise(n_samples):
@@ -42,7 +42,7 @@ def test_a_tolerance_ends_k_means_sooner_and_is_no_failure(n_samples):
     assert all(one.n_iter_ <= other.n_iter_ for one, other in zip(soon, full, strict=True))
 
 
-@pytest.mark.parametrize("n_samples", [100, 800, 2500])
+@pytest.mark.parametrize("n_samples", [100, 800, 4500])
 def test_the_rounds_of_k_means_are_a_bound(n_samples):
     X = noise(n_samples)
     needed = KMeans(6, n_init=1, random_state=1).fit(X).n_iter_

@@ -16,7 +16,7 @@ N_CLUSTERS = 4
 FITTED = ["feature_weights_", "feature_scores_", "cluster_centers_", "objective_"]
 
 
-def draw(n=3000, p=40, dtype=np.float64):
+def draw(n=5000, p=40, dtype=np.float64):
     """Draw mostly zeros: markers, an empty row, an empty column, constants, a full column."""
     rng = np.random.default_rng(3)
     labels = rng.integers(N_CLUSTERS, size=n)
@@ -56,7 +56,7 @@ def learned(estimator):
     return {name: np.copy(getattr(estimator, name)) for name in FITTED}
 
 
-@pytest.mark.parametrize("n", [700, 3000, 6000])
+@pytest.mark.parametrize("n", [700, 5000, 6000])
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=name_of)
 def test_a_fit_is_that_of_the_dense_data(estimator, n):
     X = draw(n)
@@ -85,7 +85,7 @@ def test_formats_dtypes_and_widths_of_indices_make_no_difference(kind, dtype, in
     np.testing.assert_array_equal(estimator.predict(X), expected)
     assert estimator.cluster_centers_.dtype == dtype
     assert sparse.issparse(estimator.transform(given))
-    assert estimator.transform(given).shape == (3000, 8)
+    assert estimator.transform(given).shape == (5000, 8)
     for part in ("data", "indices", "indptr"):
         np.testing.assert_array_equal(getattr(given, part), getattr(before, part))
 
@@ -96,13 +96,13 @@ def test_explicit_zeros_duplicates_and_unsorted_indices_are_what_they_add_up_to(
     expected = estimator.fit(X).labels_.copy()
     rows, columns = np.nonzero(X)
     rng = np.random.default_rng(0)
-    zeros = rng.integers(3000, size=500), rng.integers(40, size=500)
+    zeros = rng.integers(5000, size=500), rng.integers(40, size=500)
     values = np.concatenate([X[rows, columns] / 4, X[rows, columns] * 3 / 4, np.zeros(500)])
     rows = np.concatenate([rows, rows, zeros[0]])
     columns = np.concatenate([columns, columns, zeros[1]])
     shuffled = rng.permutation(len(rows))
     order = shuffled[np.argsort(rows[shuffled], kind="stable")]
-    starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=3000))])
+    starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=5000))])
     given = sparse.csr_array((values[order], columns[order], starts), shape=X.shape)
     n_stored = given.nnz
     estimator.fit(given)
@@ -149,8 +149,8 @@ def test_sums_scores_and_parts_are_those_of_the_centred_matrix():
 
 
 def test_a_guard_fills_clusters_as_with_dense_data():
-    X = draw(2500)
-    init = np.zeros(2500, int)
+    X = draw(4500)
+    init = np.zeros(4500, int)
     init[:3] = [1, 2, 3]
     estimator = L0KMeans(4, sparsity=10, init=init, min_cluster_size=60, random_state=0)
     expected = estimator.fit(X).labels_.copy()
@@ -175,9 +175,9 @@ def test_nothing_of_the_size_of_the_dense_matrix_is_made():
 
 
 @pytest.mark.parametrize(
-    ("kind", "bound"), [(sparse.csr_array, "n_features=40"), (sparse.csc_array, "n_samples=3000")]
+    ("kind", "bound"), [(sparse.csr_array, "n_features=40"), (sparse.csc_array, "n_samples=5000")]
 )
-@pytest.mark.parametrize("wrong", [-1, 3000])
+@pytest.mark.parametrize("wrong", [-1, 5000])
 def test_indices_out_of_range_are_named(kind, bound, wrong):
     X = kind(draw())
     X.indices[17] = wrong
@@ -206,7 +206,7 @@ def test_values_that_are_not_finite_are_refused(value):
 
 def test_what_cannot_be_clustered_is_refused_as_dense_data_are():
     with pytest.raises(ValueError, match="features are constant"):
-        KMeans(2).fit(sparse.csr_array((3000, 5)))
+        KMeans(2).fit(sparse.csr_array((5000, 5)))
     few = sparse.csr_array(np.repeat(np.eye(3), 1000, axis=0))
     with pytest.raises(ValueError, match="number of distinct samples, 3"):
         KMeans(4).fit(few)

@@ -241,7 +241,7 @@ def test_a_start_is_left_as_it_was_and_fits_again_to_the_same_bits(Estimator, in
 
 @METHODS
 @NAMES
-@pytest.mark.parametrize("n_samples", [320, 2500])
+@pytest.mark.parametrize("n_samples", [320, 4500])
 def test_streamed_data_start_as_those_in_memory(Estimator, name, n_samples):
     X = draw(n_samples)
     estimator = Estimator(4, sparsity=GRIDS[Estimator][0], init=name, n_init=2, random_state=0)

@@ -147,7 +147,7 @@ def test_it_is_the_paths_fit_also_where_a_refit_would_differ():
 
 
 def test_refined_fits_are_taken_but_the_gap_compares_the_search_on_a_sample():
-    X = np.random.default_rng(5).standard_normal((2500, 12))
+    X = np.random.default_rng(5).standard_normal((4500, 12))
     search = GapSearch(L0KMeans(4, n_init=1), sparsities=[2, 5, 12], n_references=2, random_state=1)
     search.fit(X)
     assert np.all(search.path_.objectives > search.path_.first_objectives)

@@ -82,7 +82,7 @@ def test_the_memory_layout_does_not_matter(X, order):
 
 
 @pytest.mark.parametrize(
-    ("n_samples", "search"), [(200, "global"), (400, "alternate"), (2100, "global")]
+    ("n_samples", "search"), [(200, "global"), (400, "alternate"), (4100, "global")]
 )
 def test_a_reference_is_searched_as_the_data_are_before_they_are_refined(n_samples, search):
     X = np.random.default_rng(2).standard_normal((n_samples, 8))

@@ -75,7 +75,7 @@ def test_what_is_measured_of_features_is_as_with_dense_data():
 
 
 def test_a_resampling_is_that_of_the_dense_data():
-    X, labels = draw(2800)
+    X, labels = draw(4800)
     settings = {"scheme": "subsample", "index": 0, "seed": 1, "labels": np.array([labels])}
     estimator = L0KMeans(2, n_init=1)
     dense, stored = (

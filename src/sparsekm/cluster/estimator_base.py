@@ -85,8 +85,8 @@ class BaseSparseKMeans(PathEstimator):
     def _read(self, X) -> Matrix:
         known = isinstance(X, CentredMatrix | SparseMatrix | StreamedMatrix)
         matrix = X if known else as_matrix(read_data(self, X))
-        # A search starts from a sample of this size anyway: so few samples are read once.
-        few = not isinstance(matrix, CentredMatrix) and matrix.n_samples <= SEEDING_SAMPLE
+        # A search takes so few samples as they are: they are read once.
+        few = not isinstance(matrix, CentredMatrix) and matrix.n_samples <= 2 * SEEDING_SAMPLE
         return matrix.take(np.arange(matrix.n_samples)) if few else matrix
 
     def _fit_path(

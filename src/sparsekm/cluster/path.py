@@ -118,8 +118,9 @@ def _search(X, partition, weight_steps, effort, seeds, labels, progress, objecti
     """Search all samples, or a sample of many, from whose partitions all samples go on."""
     n_places = len(weight_steps)
     rng = np.random.default_rng(seeds.spawn(1)[0])
-    chosen = draw_samples(X.n_samples, partition.sample_size, rng)
-    many = len(chosen) < X.n_samples
+    # More than half of the samples are no sample.
+    many = X.n_samples > 2 * partition.sample_size
+    chosen = draw_samples(X.n_samples, partition.sample_size if many else X.n_samples, rng)
     sample = X.take(chosen) if many else X
     # All samples hold the guard; a share of them holds its share of it.
     step = replace(partition, min_size=max(1, partition.min_size * len(chosen) // X.n_samples))
@@ -134,11 +135,11 @@ def _search(X, partition, weight_steps, effort, seeds, labels, progress, objecti
     reached = np.maximum.accumulate(search.best_objectives[:n_places])
     if many and objectives_only:
         return [], reached
-    pairs = list(zip(weight_steps, search.best, strict=False))
     if many:
-        fits = _go_on_with_all(X, partition, pairs, sample, step, labels, n_iter)
+        fits = _go_on_with_all(X, partition, weight_steps, search, labels, n_iter)
         report(n_places)
     else:
+        pairs = zip(weight_steps, search.best, strict=True)
         fits = [weigh_partition(X, partition, *pair, n_iter) for pair in pairs]
     fits = [
         refine_until_fixed_point(X, partition.exact, weight_step, fit)
@@ -152,32 +153,26 @@ def _search(X, partition, weight_steps, effort, seeds, labels, progress, objecti
     return fits, reached if many else np.array([fit.objective for fit in fits])
 
 
-def _go_on_with_all(X, partition, pairs, sample, step, labels, n_iter) -> list[Fit]:
-    """Extend the partition of a sample at every sparsity to all samples, and improve it there."""
+def _go_on_with_all(X, partition, weight_steps, search, labels, n_iter) -> list[Fit]:
+    """Extend what a sample's pools hold to all samples, and improve the best at every sparsity."""
+    sample, scores = search.climber.X, search.climber.partition.scores
     # Side by side, fits of a matrix larger than memory would hold twice its blocks.
-    n_workers = min(partition.n_threads if isinstance(X, CentredMatrix) else 1, len(pairs))
+    n_workers = min(partition.n_threads if isinstance(X, CentredMatrix) else 1, len(weight_steps))
     alone = partition.sharing(n_workers)
-    fits: list[Fit] = [None] * len(pairs)
+    fits: dict[int, Fit] = {}
 
     def improve(place: int) -> None:
-        weight_step, found = pairs[place]
-        weights = weight_step.weigh(step.scores(sample, found))
-        starts = [alone.extend(X, weights, sample, found), *([] if labels is None else [labels])]
-        fits[place] = best_fit(
-            [
-                refine_until_fixed_point(
-                    X,
-                    alone,
-                    weight_step,
-                    weigh_partition(X, alone, weight_step, alone.admit(X, start), n_iter),
-                    SMALL_GAIN,
-                )
-                for start in starts
-            ]
-        )
+        weight_step = weight_steps[place]
+        starts = [] if labels is None else [labels]
+        for found in search.pools[place].members:
+            starts.append(alone.extend(X, weight_step.weigh(scores(sample, found)), sample, found))
+        admitted = (alone.admit(X, start) for start in starts)
+        start = best_fit([weigh_partition(X, alone, weight_step, one, n_iter) for one in admitted])
+        fits[place] = refine_until_fixed_point(X, alone, weight_step, start, SMALL_GAIN)
 
-    take_turns(improve, len(pairs), n_workers)
-    return share_partitions(X, partition, [pair[0] for pair in pairs], fits, SMALL_GAIN)
+    take_turns(improve, len(weight_steps), n_workers)
+    in_order = [fits[place] for place in range(len(weight_steps))]
+    return share_partitions(X, partition, weight_steps, in_order, SMALL_GAIN)
 
 
 def _count_steps(progress: Progress | None, total: int) -> Callable[[int], None]:

@@ -21,9 +21,8 @@ from sparsekm.cluster.search.pool import Pool, partition_key
 # Climbs of a search with n_init = 1 are this number over the square root of n_samples * n_clusters
 # * n_features, times the fourth root of the number of sparsities: they help each other.
 EFFORT = 30_000
-# Smaller data get no more climbs than data of this size: more of them find nothing more.
-SMALLEST_SIZE = 10_000
-# The generations they are divided into; the starts are as many climbs as one.
+# The generations they are divided into, each for n_init = 1 of at most so many: on tiny data more
+# climbs find nothing more. The starts are as many climbs as a generation.
 GENERATIONS = 20
 # Partitions kept at every sparsity.
 CAPACITY = 5
@@ -45,8 +44,9 @@ class Search:
         self.n_clusters = climber.partition.n_clusters
         self.rng = rng
         n_samples, n_features, self.n_places = climber.shape
-        size = max(float(n_samples) * n_features * self.n_clusters, SMALLEST_SIZE)
-        self.n_climbs = n_init * EFFORT / np.sqrt(size) * self.n_places**0.25
+        size = float(n_samples) * n_features * self.n_clusters
+        per_init = min(EFFORT / np.sqrt(size), GENERATIONS**2)
+        self.n_climbs = n_init * per_init * self.n_places**0.25
         self.n_children = int(np.ceil(self.n_climbs / GENERATIONS))
         self.pools = [Pool(self.n_clusters, CAPACITY) for _ in range(self.n_places)]
         self.climbed = 0

@@ -37,18 +37,19 @@ class Pool:
 
     def draw(self, uniform: float) -> np.ndarray:
         """Return one of the partitions, each as likely as the others: `uniform` is in [0, 1)."""
-        return self.ranked(int(uniform * len(self)))
+        return self.members[int(uniform * len(self))]
 
     @property
     def best(self) -> np.ndarray:
         """The best partition."""
-        return self.ranked(0)
+        return self.members[0]
 
     @property
     def best_objective(self) -> float:
         """The largest objective."""
         return -self._ranked[0][0]
 
-    def ranked(self, rank: int) -> np.ndarray:
-        """Return the best partition for rank 0, the next for 1, and so on."""
-        return self._ranked[rank][2]
+    @property
+    def members(self) -> list[np.ndarray]:
+        """The partitions, best first."""
+        return [labels for _, _, labels in self._ranked]
