@@ -1,11 +1,11 @@
-"""Are there clusters at all? Two tests that data without clusters seldom pass.
+"""Are there clusters at all? Two tests that data without clusters rarely pass.
 
-Where features are independent but for the clusters, a partition made from half of them says
-nothing about the other half: permuting its samples tells whether it does. Where features correlate,
-any partition says something about features that it was not made from. There, clusters must be
-separated, in samples that they were not made from, more sharply than any cloud without a gap would
-be, and more sharply than in references without clusters that have the same marginal distributions
-and correlations.
+If the features are independent within clusters, a partition found from half of them is unrelated to
+the other half unless there are clusters; a permutation test of the samples decides. If the features
+are correlated, any partition is related to features that were not used to find it. The clusters
+must then be separated, in samples that were left out, more clearly than any cloud without a gap
+would be, and more clearly than in references without clusters that have the same marginal
+distributions and correlations.
 """
 
 from __future__ import annotations
@@ -39,37 +39,19 @@ RESAMPLINGS_OF_REFERENCE = (0, 2)
 
 @dataclass(frozen=True)
 class Clusterability:
-    """What the test that suits the data found.
+    """What the test that suits the data found."""
 
-    Attributes
-    ----------
-    has_clusters : bool
-        Whether there is evidence of clusters.
-    reason : str
-        What was found, in a clause.
-    """
-
-    has_clusters: bool
-    reason: str
+    has_clusters: bool  # whether there is evidence of clusters
+    reason: str  # what was found, in a clause
 
 
 def association_test(
     X: np.ndarray, resamplings: Sequence[ResampledPaths], family: int, *, seed: int
 ) -> Clusterability:
-    """Ask whether partitions made from half of the features say something about the others.
+    """Test whether partitions found from half of the features are related to the others.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        Features are independent of each other, but for the clusters.
-    resamplings : sequence of ResampledPaths
-    family : int
-        Which of their families.
-    seed : int
-
-    Returns
-    -------
-    Clusterability
+    The features of `X` are assumed independent within clusters. `family` is the position of one of
+    the families of starts of the resamplings.
     """
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(0, 7)))
     rows = _thin(np.arange(X.shape[0]), MOST_SAMPLES)
@@ -104,22 +86,10 @@ def separation_test(
     *,
     seed: int,
 ) -> Clusterability:
-    """Ask whether clusters are separated by more than a cloud without a gap would be.
+    """Test whether clusters are better separated than a cloud without a gap would be.
 
-    Parameters
-    ----------
-    estimator : L0KMeans or L1KMeans
-    X : ndarray of shape (n_samples, n_features)
-    sparsities : ndarray of shape (n_sparsities,)
-    separation : ndarray of shape (n_sparsities,)
-        Mean margin ratio of the data.
-    family : str
-        Of the starts behind it.
-    seed : int
-
-    Returns
-    -------
-    Clusterability
+    `separation` is the mean margin ratio of the data at each of `sparsities`, and `family` the
+    family of starts that it belongs to.
     """
     own = float(np.min(separation))
     if own >= LARGEST_RATIO:
@@ -156,17 +126,9 @@ def separation_test(
 
 
 def copula_reference(X: np.ndarray, *, index: int, seed: int) -> np.ndarray:
-    """Draw from a single Gaussian with the data's correlations, with the data's own margins.
+    """Draw from a Gaussian with the data's correlations, and give it the data's own margins.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-    index, seed : int
-        As in `sparsekm.tuning.references.permuted_reference`.
-
-    Returns
-    -------
-    ndarray of shape (n_samples, n_features), in the dtype of `X`
+    `index`, `seed` and the dtype are as in `sparsekm.tuning.references.permuted_reference`.
     """
     drawn = gaussian_reference(X, index=index, seed=seed)
     ranks = rankdata(drawn, axis=0, method="ordinal").astype(np.int64) - 1

@@ -1,4 +1,4 @@
-"""What resampled paths say: the fit that is chosen, how sure it is, and a sentence on both."""
+"""The conclusion from resampled paths: the chosen fit, its reliability, and a sentence on both."""
 
 from __future__ import annotations
 
@@ -28,26 +28,13 @@ from sparsekm.tuning.resampling import label_everyone
 
 @dataclass(frozen=True)
 class Conclusion:
-    """Everything that was decided about a data set.
-
-    Attributes
-    ----------
-    consensus : Consensus
-    fit : SparsityPath
-        The chosen fit, alone.
-    table : pandas.DataFrame
-        Of all fits tried: see `sparsekm.tuning.consensus_choice.judge_fits`.
-    confidence : ndarray of shape (n_samples,)
-        NaN for samples that were not drawn where some were.
-    selection_frequency : ndarray of shape (n_features,)
-    clusterability : Clusterability
-    """
+    """Everything that was decided about a data set."""
 
     consensus: Consensus
-    fit: SparsityPath
-    table: pd.DataFrame
-    confidence: np.ndarray
-    selection_frequency: np.ndarray
+    fit: SparsityPath  # the chosen fit, alone
+    table: pd.DataFrame  # of all fits tried: see `sparsekm.tuning.consensus_choice.judge_fits`
+    confidence: np.ndarray  # (n_samples,): naN for samples that were not drawn where some were
+    selection_frequency: np.ndarray  # (n_features,)
     clusterability: Clusterability
 
     def extend(self, estimator, X: np.ndarray | csr_array, samples: np.ndarray) -> Conclusion:
@@ -120,24 +107,10 @@ def conclude(
     sparsity: Any = None,
     family: str | None = None,
 ) -> Conclusion:
-    """Decide from resampled paths.
+    """Decide from resampled paths, which were fitted at `sparsities`.
 
-    Parameters
-    ----------
-    estimator : L0KMeans or L1KMeans
-    X : ndarray or csr_array of shape (n_samples, n_features)
-    sparsities : ndarray of shape (n_sparsities,)
-        Those of the resampled paths.
-    resamplings : sequence of ResampledPaths
-    seed : int
-    sparsity : int or float, optional
-        The only one to fit; by default it is chosen.
-    family : str, optional
-        The family of starts to use; by default it is chosen.
-
-    Returns
-    -------
-    Conclusion
+    `sparsity` is the only one to fit, and `family` the family of starts to use; by default both are
+    chosen.
     """
     consensus = find_consensus(resamplings, estimator.n_clusters, seed=seed, family=family)
     n_discoveries = count_discoveries(X, consensus.labels)

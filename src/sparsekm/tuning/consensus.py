@@ -1,11 +1,11 @@
-"""The partition that many partitions stand for.
+"""The consensus of many partitions.
 
 The co-association of two samples is the share of the partitions in which they are together. Its
 leading eigenvectors are the left singular vectors of the samples x clusters indicator matrix, which
-is sparse: no matrix of all pairs is needed, however many samples there are. k-means on them gives
-the consensus (Fred & Jain 2005, doi:10.1109/TPAMI.2005.113; spectral form: Strehl & Ghosh 2002,
-JMLR 3, 583-617). Where clusters are many and of very unequal size, the leading axes split large
-clusters and lose small ones; a vote of the partitions does not (Dudoit & Fridlyand 2003,
+is sparse, so that no matrix of all pairs is needed. k-means on them gives the consensus (Fred &
+Jain 2005, doi:10.1109/TPAMI.2005.113; spectral form: Strehl & Ghosh 2002, JMLR 3, 583-617). If
+there are many clusters of very unequal size, the leading axes split large clusters and miss small
+ones; a vote of the partitions does not (Dudoit & Fridlyand 2003,
 doi:10.1093/bioinformatics/btg038).
 """
 
@@ -28,14 +28,8 @@ N_ROUNDS = 20
 def coassociation(labels: np.ndarray) -> np.ndarray:
     """Compute the share of partitions in which two samples are together.
 
-    Parameters
-    ----------
-    labels : ndarray of shape (n_partitions, n_samples)
-
-    Returns
-    -------
-    ndarray of shape (n_samples, n_samples)
-        Symmetric, in [0, 1], with ones on the diagonal.
+    `labels` has the shape (n_partitions, n_samples). The result, (n_samples, n_samples), is
+    symmetric, with ones on the diagonal.
     """
     indicators = _indicators(labels)
     return (indicators @ indicators.T).toarray() / len(labels)
@@ -44,20 +38,10 @@ def coassociation(labels: np.ndarray) -> np.ndarray:
 def consensus_partition(
     labels: np.ndarray, n_clusters: int, *, seed: int = 0, weights: np.ndarray | None = None
 ) -> np.ndarray:
-    """Cluster the co-association by its leading eigenvectors.
+    """Cluster the co-association by its leading eigenvectors; return int32 labels (n_samples,).
 
-    Parameters
-    ----------
-    labels : ndarray of shape (n_partitions, n_samples)
-        From 0 up.
-    n_clusters : int
-    seed : int
-    weights : ndarray of shape (n_partitions,), optional
-        How much each partition counts; by default all alike.
-
-    Returns
-    -------
-    ndarray of shape (n_samples,), int32
+    `labels`, of shape (n_partitions, n_samples), are counted from 0. `weights` is the weight of
+    each partition, by default the same for all.
     """
     axes = _leading_axes(_indicators(labels, weights), n_clusters)
     # Samples that no partition tells apart coincide: there may be no more groups than clusters.
@@ -68,17 +52,9 @@ def consensus_partition(
 
 
 def medoid_partition(labels: np.ndarray, *, weights: np.ndarray | None = None) -> np.ndarray:
-    """Return the partition that agrees most with all of them, itself among them.
+    """Return the partition, of shape (n_samples,), that agrees most with all, including itself.
 
-    Parameters
-    ----------
-    labels : ndarray of shape (n_partitions, n_samples)
-    weights : ndarray of shape (n_partitions,), optional
-        How much each partition counts; by default all alike.
-
-    Returns
-    -------
-    ndarray of shape (n_samples,)
+    `labels` and `weights` are as in `consensus_partition`.
     """
     weights = np.ones(len(labels)) if weights is None else weights
     return labels[int(np.argmax([agreement(one, labels) @ weights for one in labels]))]
@@ -87,24 +63,13 @@ def medoid_partition(labels: np.ndarray, *, weights: np.ndarray | None = None) -
 def voted_partition(
     labels: np.ndarray, start: np.ndarray, *, weights: np.ndarray | None = None
 ) -> np.ndarray:
-    """Let partitions vote on the cluster of every sample, until nothing changes.
+    """Let partitions vote on the cluster of every sample until nothing changes.
 
-    The clusters of each partition are matched one to one with those of the vote before, such that
-    most samples agree. The weighted number of votes that agree with the result never falls.
-
-    Parameters
-    ----------
-    labels : ndarray of shape (n_partitions, n_samples)
-        From 0 up.
-    start : ndarray of shape (n_samples,)
-        The partition to begin with; the result has no more clusters.
-    weights : ndarray of shape (n_partitions,), optional
-        How much each partition counts; by default all alike.
-
-    Returns
-    -------
-    ndarray of shape (n_samples,), int32
-        Every label from 0 to the largest occurs.
+    The clusters of each partition are matched one to one with those of the previous vote so that
+    most samples agree. The weighted number of votes that agree with the result never decreases.
+    `labels` and `weights` are as in `consensus_partition`; `start`, of shape (n_samples,), is the
+    first partition. The result is int32 of the same shape, with no more clusters than `start`;
+    every label from 0 to the largest occurs.
     """
     weights = np.ones(len(labels)) if weights is None else weights
     samples = np.arange(len(start))
@@ -125,34 +90,15 @@ def voted_partition(
 
 
 def agreement(labels: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """Compute the adjusted Rand index of a partition with each of several others.
-
-    Parameters
-    ----------
-    labels : ndarray of shape (n_samples,)
-    others : ndarray of shape (n_others, n_samples)
-
-    Returns
-    -------
-    ndarray of shape (n_others,)
-    """
+    """Compute the adjusted Rand index with each of `others`, of shape (n_others, n_samples)."""
     return np.array([_adjusted_rand(labels, other) for other in others])
 
 
 def sample_confidence(labels: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """Compute the share of other partitions that put each sample into its own cluster.
+    """Compute, for each sample, the share of other partitions that put it into its own cluster.
 
-    The clusters of each partition are matched one to one with those of `labels`, such that most
-    samples agree.
-
-    Parameters
-    ----------
-    labels : ndarray of shape (n_samples,)
-    others : ndarray of shape (n_others, n_samples)
-
-    Returns
-    -------
-    ndarray of shape (n_samples,), in [0, 1]
+    The clusters of each row of `others`, (n_others, n_samples), are matched one to one with those
+    of `labels` so that most samples agree.
     """
     share = np.zeros(len(labels))
     for other in others:

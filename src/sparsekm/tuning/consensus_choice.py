@@ -1,4 +1,4 @@
-"""What a consensus decides without labels: family of starts, partition, number of features."""
+"""Choices made without labels: the family of starts, the partition and the number of features."""
 
 from __future__ import annotations
 
@@ -43,54 +43,30 @@ STANDARD_ERRORS = 2
 
 @dataclass(frozen=True)
 class Consensus:
-    """The partition that resampled paths stand for.
+    """The partition that resampled paths stand for."""
 
-    Attributes
-    ----------
-    labels : ndarray of shape (n_samples,), int32
-    family : str
-        The family of starts whose paths were used, of `FAMILIES`.
-    reproducibility : ndarray of shape (n_families, n_sparsities)
-        Mean adjusted Rand index of two resamplings.
-    separation : ndarray of shape (n_families, n_sparsities)
-        Mean `margin_ratio`.
-    partitions : ndarray of shape (n_resamplings, n_sparsities, n_samples)
-        Those of the family.
-    weights : ndarray of shape (n_sparsities,)
-        How much the sparsities count: the squares of their reproducibility, as a correlation's
-        share of variance. They sum to 1.
-    """
-
-    labels: np.ndarray
-    family: str
+    labels: np.ndarray  # (n_samples,), int32
+    family: str  # the family of starts whose paths were used, of `FAMILIES`
+    # (n_families, n_sparsities): mean adjusted Rand index of two resamplings.
     reproducibility: np.ndarray
-    separation: np.ndarray
-    partitions: np.ndarray
+    separation: np.ndarray  # (n_families, n_sparsities): mean `margin_ratio`
+    partitions: np.ndarray  # (n_resamplings, n_sparsities, n_samples): those of the family
+    # (n_sparsities,): how much the sparsities count: the squares of their reproducibility, as a
+    # correlation's share of variance. They sum to 1.
     weights: np.ndarray
 
 
 def find_consensus(
     resamplings: Sequence[ResampledPaths], n_clusters: int, *, seed: int, family: str | None = None
 ) -> Consensus:
-    """Choose the family of starts and the partition that agrees most with its resamplings.
+    """Choose the family of starts, and the partition that agrees most with its resamplings.
 
-    Two candidates are made of all partitions, which count by how reproducible their sparsity is: of
-    the co-association, and of a vote that begins with the one among them that agrees most with the
-    others. The first averages best where signals are weak, and is taken unless the second agrees
-    clearly better, as it does with many clusters of unequal size.
-
-    Parameters
-    ----------
-    resamplings : sequence of ResampledPaths
-        At least two, with all of `FAMILIES`.
-    n_clusters : int
-    seed : int
-    family : str, optional
-        The family to use; by default it is chosen.
-
-    Returns
-    -------
-    Consensus
+    There are at least two resamplings, with all of `FAMILIES`; `family` is the one to use, by
+    default the best. There are two candidates for the partition, in which all resampled partitions
+    are weighted by the reproducibility of their sparsity: the clusters of the co-association, and a
+    vote that starts from the partition that agrees most with the others. The first averages best if
+    signals are weak. It is taken unless the second agrees clearly better, as it does for many
+    clusters of unequal size.
     """
     labels = np.array([resampling.labels for resampling in resamplings])
     reproducibility = np.array([_reproducibility(labels[:, f]) for f in range(len(FAMILIES))])
@@ -117,25 +93,16 @@ def find_consensus(
 
 
 def choose_family(reproducibility: np.ndarray, separation: np.ndarray) -> int:
-    """Choose between the search for the optimum and the screened starts.
+    """Choose between the search for the optimum and the screened starts; return the position.
 
-    Screened starts are used where they are reproducible; where marginal distributions carry no
-    information they are not. The better separated of two such families is chosen, or the more
-    reproducible one if their separations differ by less than a standard error. The optimum is
-    preferred only if it is better separated and either more reproducible or far better separated:
-    on correlated data it can be perfectly reproducible and follow the correlations instead of the
-    clusters.
+    Screened starts are used if they are reproducible; they are not if marginal distributions carry
+    no information. The better separated of two such families is chosen, or the more reproducible
+    one if their separations differ by less than a standard error. The optimum is preferred only if
+    it is better separated and either more reproducible or far better separated: on correlated data
+    it can be perfectly reproducible and follow the correlations instead of the clusters.
 
-    Parameters
-    ----------
-    reproducibility : ndarray of shape (n_families,)
-        In the order of `FAMILIES`.
-    separation : ndarray of shape (n_resamplings, n_families)
-        Margin ratios, NaN where unknown; smaller is better.
-
-    Returns
-    -------
-    int
+    `reproducibility`, of shape (n_families,), is in the order of `FAMILIES`; `separation`, of shape
+    (n_resamplings, n_families), has margin ratios, NaN if unknown. Smaller ratios are better.
     """
     screened = [f for f in range(1, len(FAMILIES)) if reproducibility[f] >= REPRODUCIBLE]
     if not screened:
@@ -151,22 +118,12 @@ def choose_family(reproducibility: np.ndarray, separation: np.ndarray) -> int:
 
 
 def count_discoveries(X: np.ndarray, labels: np.ndarray) -> int:
-    """Count the features whose means differ between clusters, beyond chance and by enough.
+    """Count the features, at least 1, whose means differ clearly between clusters.
 
-    One-way analysis of variance of each feature at a false discovery rate of 10 %, with the
-    thresholds of Benjamini & Hochberg (1995), doi:10.1111/j.2517-6161.1995.tb02031.x. The clusters
-    also explain at least 5.9 % of the feature's variance: a medium effect by the convention of
-    Cohen (1988, Statistical Power Analysis for the Behavioral Sciences), f = .25.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-    labels : ndarray of shape (n_samples,)
-
-    Returns
-    -------
-    int
-        At least 1.
+    This is a one-way analysis of variance of each feature at a false discovery rate of 10 %, with
+    the thresholds of Benjamini & Hochberg (1995), doi:10.1111/j.2517-6161.1995.tb02031.x. The
+    clusters must also explain at least 5.9 % of the feature's variance: a medium effect by the
+    convention of Cohen (1988, Statistical Power Analysis for the Behavioral Sciences), f = .25.
     """
     n_samples, n_clusters = X.shape[0], int(labels.max()) + 1
     if n_clusters < 2 or n_samples <= n_clusters:
@@ -190,20 +147,7 @@ def count_discoveries(X: np.ndarray, labels: np.ndarray) -> int:
 def fit_from(
     estimator, X: np.ndarray, labels: np.ndarray, sparsities: Sequence[float] | np.ndarray
 ) -> SparsityPath:
-    """Run Algorithm 1 from a partition at every sparsity, each on its own.
-
-    Parameters
-    ----------
-    estimator : L0KMeans or L1KMeans
-    X : ndarray of shape (n_samples, n_features)
-    labels : ndarray of shape (n_samples,)
-    sparsities : sequence of float
-
-    Returns
-    -------
-    SparsityPath
-        Unlike those of `path`, the fits do not help each other.
-    """
+    """Run Algorithm 1 from a partition at every sparsity; the fits are independent."""
     estimator = clone(estimator).set_params(init=labels)
     return SparsityPath.join([estimator.path(X, [sparsity]) for sparsity in sparsities])
 
@@ -217,25 +161,15 @@ def try_sparsities(estimator, X: np.ndarray, n_discoveries: int) -> np.ndarray:
 def judge_fits(
     path: SparsityPath, partitions: np.ndarray, weights: np.ndarray, n_discoveries: int
 ) -> pd.DataFrame:
-    """Say of each fit how well it agrees with the resampled ones, and which one is taken.
+    """Tabulate how well each fit of `fit_from` agrees with the resampled ones, and choose one.
 
-    Fits that agree as well as the best one, up to two standard errors over the resamplings, are
-    admissible; of these the one is chosen that keeps the number of features nearest to that of the
-    discoveries, as a ratio.
+    A fit is admissible if its agreement is within two standard errors, over the resamplings, of the
+    best. Among these, the chosen fit keeps the number of features closest, as a ratio, to
+    `n_discoveries`. `partitions` has the shape (n_resamplings, n_sparsities, n_samples), and
+    `weights`, which sum to 1, are those of the sparsities.
 
-    Parameters
-    ----------
-    path : SparsityPath
-        From `fit_from`.
-    partitions : ndarray of shape (n_resamplings, n_sparsities, n_samples)
-    weights : ndarray of shape (n_sparsities,)
-        How much they count; they sum to 1.
-    n_discoveries : int
-
-    Returns
-    -------
-    pandas.DataFrame
-        A row per fit: sparsity, n_selected, objective, agreement, agreement_se, admissible, chosen.
+    There is a row per fit: sparsity, n_selected, objective, agreement, agreement_se, admissible,
+    chosen.
     """
     agreements = _agreements(path.labels, partitions, weights)
     admissible = _is_as_good(agreements)

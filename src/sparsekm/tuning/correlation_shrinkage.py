@@ -1,14 +1,15 @@
-r"""How far a correlation matrix is to be shrunk towards the identity: Ledoit & Wolf's intensity.
+r"""How far to shrink a correlation matrix towards the identity: Ledoit & Wolf's intensity.
 
 Of n samples z, z-scored in p features, with correlation matrix R, the intensity is
 
 .. math:: \lambda = \min\left(1,\;
    \frac{\frac{1}{n^2} \sum_i \lVert z_i z_i^T - R \rVert^2}{\lVert R - I \rVert^2}\right) ,
 
-how far R varies by chance over how far it is from the identity (Ledoit & Wolf 2004,
+the chance variation of R relative to its distance from the identity (Ledoit & Wolf 2004,
 doi:10.1016/S0047-259X(03)00096-4). Both norms are sums over pairs of samples as well as over pairs
-of features, so the smaller product is made: of 60 samples of 20,000 features it takes a hundredth
-of the time of `sklearn.covariance.ledoit_wolf_shrinkage`, which goes over all pairs of features.
+of features, so the smaller product is computed: for 60 samples of 20,000 features this takes a
+hundredth of the time of `sklearn.covariance.ledoit_wolf_shrinkage`, which uses all pairs of
+features.
 """
 
 from __future__ import annotations
@@ -20,19 +21,11 @@ from sparsekm.tuning.gaussian_mixing import BLOCK
 
 
 def correlation_shrinkage(X: np.ndarray) -> float:
-    """Compute the share of the identity in the shrunk correlation matrix.
+    """Compute the share of the identity in the shrunk correlation matrix, from 0 to 1.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        Beyond `sparsekm.tuning.gaussian_mixing.BLOCK` samples so many, evenly spaced, stand for
-        all: a Gaussian reference is drawn from the correlations of so many at a time, and it is
-        these that are shrunk. Constant features are left out.
-
-    Returns
-    -------
-    float
-        Between 0, where R is to be taken as it is, and 1, where it says nothing.
+    At most `sparsekm.tuning.gaussian_mixing.BLOCK` samples are used, evenly spaced: a Gaussian
+    reference is drawn from the correlations of that many at a time, and these are the ones that are
+    shrunk. Constant features are left out.
     """
     z = _z_score(X)
     n, p = z.shape

@@ -1,10 +1,10 @@
-"""Are there clusters at all? The stability of the data beside that of data without clusters.
+"""Are there clusters at all? The stability of the data compared with that of data without clusters.
 
-The two halves of a data set without clusters agree on little; how little depends on how its
-features correlate, since an elongated cloud is cut across its length again and again. So the data
-are compared with references that have none: a single Gaussian with the same correlations, or, where
-features other than those of the clusters are independent, permutations, beside which far weaker
-clusters show.
+Fits to the two halves of a data set without clusters agree little. How little depends on the
+correlations of the features, since an elongated cloud is cut across its length every time. The data
+are therefore compared with references without clusters: draws from a single Gaussian with the same
+correlations or, if the features that do not differ between clusters are independent, permutations,
+which reveal much weaker clusters.
 """
 
 from __future__ import annotations
@@ -33,27 +33,13 @@ MOST_SAMPLES = 1000
 
 @dataclass(frozen=True)
 class Evidence:
-    """How the data compare with references without clusters.
+    """How the data compare with references without clusters."""
 
-    Attributes
-    ----------
-    reference : str
-        How the references were made.
-    stability : float
-        Mean adjusted Rand index of halves of the data, over all sparsities.
-    reference_stabilities : ndarray of shape (n_references,)
-        The same of each reference.
-    level : float
-        Chance that data without clusters are taken for data with.
-    not_asked : str
-        Why there are no references, where there are none.
-    """
-
-    reference: str
-    stability: float
-    reference_stabilities: np.ndarray
-    level: float = LEVEL
-    not_asked: str = "n_references=0"
+    reference: str  # how the references were made
+    stability: float  # mean adjusted Rand index of halves of the data, over all sparsities
+    reference_stabilities: np.ndarray  # (n_references,): the same of each reference
+    level: float = LEVEL  # chance that data without clusters are taken for data with
+    not_asked: str = "n_references=0"  # why there are no references, where there are none
 
     @property
     def strength(self) -> float:
@@ -91,19 +77,7 @@ class Evidence:
 
 
 def half_stability(estimator, X: np.ndarray, sparsities: np.ndarray, *, seed: int) -> float:
-    """Average the agreement of `N_HALVES` pairs of halves over all sparsities.
-
-    Parameters
-    ----------
-    estimator : estimator with `path`
-    X : ndarray of shape (n_samples, n_features)
-    sparsities : ndarray of shape (n_sparsities,)
-    seed : int
-
-    Returns
-    -------
-    float
-    """
+    """Average the agreement of `N_HALVES` pairs of halves over all sparsities."""
     agreements = [
         resample(estimator, X, sparsities, scheme="halves", index=index, seed=seed).agreement
         for index in range(N_HALVES)
@@ -116,19 +90,8 @@ def reference_stability(
 ) -> float:
     """Compute the `half_stability` of one reference.
 
-    Parameters
-    ----------
-    estimator, X, sparsities
-        As in `half_stability`.
-    reference : str
-        A key of `sparsekm.tuning.references.REFERENCES`.
-    index : int
-        Which reference. It depends on (`seed`, `index`) and `X` alone.
-    seed : int
-
-    Returns
-    -------
-    float
+    `reference` is a key of `sparsekm.tuning.references.REFERENCES`. The reference depends only on
+    (`seed`, `index`) and `X`.
     """
     data = REFERENCES[reference](X, index=index, seed=seed)
     return half_stability(estimator, data, sparsities, seed=reference_seed(seed, index))
@@ -145,23 +108,11 @@ def weigh_evidence(
     n_jobs: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Evidence:
-    """Compare the data, at most `MOST_SAMPLES` of their samples, with references without clusters.
+    """Compare at most `MOST_SAMPLES` samples of the data with references without clusters.
 
-    Parameters
-    ----------
-    estimator, X, sparsities, reference, seed
-        As in `reference_stability`.
-    n_references : int
-        0, for no comparison, or >= 2.
-    n_jobs : int, default=None
-        Threads; None and -1 are all cores that the process may use. The result does not
-        depend on it.
-    progress : callable, optional
-        Called with the number of references done and their total.
-
-    Returns
-    -------
-    Evidence
+    `reference` is a key of `sparsekm.tuning.references.REFERENCES`. `n_references` is 0, for no
+    comparison, or >= 2. `progress` is called with the number of references done and their total.
+    The result does not depend on `n_jobs`, which is as in `sparsekm.runtime.threads.count_threads`.
     """
 
     def work(index):

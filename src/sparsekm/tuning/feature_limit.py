@@ -1,9 +1,9 @@
-"""How many features a choice may keep where they correlate with or without clusters.
+"""The most features to keep if features are correlated within clusters.
 
-Permuting columns destroys correlations that real features have with or without clusters, so the
-gap of correlated data tends to rise up to all features: there it says nothing about how many to
-keep. Then a quarter of them is the limit, and the gap chooses below it. Whether features correlate
-is asked of the densest fit below the limit, which drops enough of them to tell.
+Permuting columns destroys correlations that real features have even without clusters. The gap of
+correlated data therefore tends to rise up to all features, and does not show how many to keep. In
+that case at most a quarter of them may be kept, and the gap chooses below this limit. Whether
+features are correlated is tested on those that the densest fit below the limit drops.
 """
 
 from __future__ import annotations
@@ -22,18 +22,10 @@ LARGEST_SHARE = 0.25
 
 @dataclass(frozen=True)
 class FeatureLimit:
-    """The most features that a choice may keep, and why.
+    """The most features that a choice may keep, and why."""
 
-    Attributes
-    ----------
-    correlation : NoiseCorrelation
-        Of the features that the densest fit below the limit drops.
-    n_features : int
-        All features.
-    """
-
-    correlation: NoiseCorrelation
-    n_features: int
+    correlation: NoiseCorrelation  # of the features that the densest fit below the limit drops
+    n_features: int  # all features
 
     @property
     def most(self) -> int:
@@ -43,19 +35,7 @@ class FeatureLimit:
         return self.n_features
 
     def sentence(self, gap_table: pd.DataFrame, chosen: int) -> str:
-        """Say what decided.
-
-        Parameters
-        ----------
-        gap_table : pandas.DataFrame
-            As `sparsekm.tuning.gap.gap_curve` returns it, ascending in sparsity.
-        chosen : int
-            The position of its chosen row.
-
-        Returns
-        -------
-        str
-        """
+        """Describe what determined the row `chosen` of a gap curve."""
         gap = gap_table["gap"].to_numpy()
         n_selected = gap_table["n_selected"].to_numpy()
         kept = f"{n_selected[chosen]:,} of {self.n_features:,} features"
@@ -84,18 +64,7 @@ def share_of(n_features: int) -> int:
 
 
 def feature_limit(X: np.ndarray, path: SparsityPath) -> FeatureLimit:
-    """Ask whether the features that the fits of a path drop correlate.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        The data of the path.
-    path : SparsityPath
-
-    Returns
-    -------
-    FeatureLimit
-    """
+    """Test whether the features that the fits of a path, on the data `X`, drop are correlated."""
     n_features = X.shape[1]
     kept = path.n_selected
     # Where every fit keeps more, the sparsest.

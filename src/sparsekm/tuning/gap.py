@@ -21,22 +21,13 @@ def gap_curve(
 ) -> pd.DataFrame:
     """Compute the gap at every sparsity.
 
-    Parameters
-    ----------
-    sparsities : array-like of shape (n_sparsities,)
-    n_selected : array-like of shape (n_sparsities,)
-        Number of features the fit on the data keeps.
-    objectives : array-like of shape (n_sparsities,)
-        Objectives on the data, > 0, as the same search found them that the references had:
-        `SparsityPath.first_objectives`.
-    reference_objectives : array-like of shape (n_references, n_sparsities)
-        Objectives on the references, > 0, at least two of them.
+    All objectives are > 0 and found by the same search: those of the data are
+    `SparsityPath.first_objectives`, those of at least two references have the shape (n_references,
+    n_sparsities). `n_selected` is the number of features that each fit on the data keeps.
 
-    Returns
-    -------
-    pandas.DataFrame
-        Ascending in sparsity: sparsity, n_selected, objective, log_objective, reference_mean and
-        reference_sd (of the log objective, ddof = 1), gap, se = sd * sqrt(1 + 1 / B).
+    The table is ascending in sparsity: sparsity, n_selected, objective, log_objective,
+    reference_mean and reference_sd (of the log objective, ddof = 1), gap, se = sd * sqrt(1 + 1 /
+    B).
     """
     reference_objectives = np.asarray(reference_objectives, dtype=np.float64)
     objectives = np.asarray(objectives, dtype=np.float64)

@@ -1,10 +1,10 @@
-r"""Rows replaced by random mixtures of rows: draws from a Gaussian with the data's second moments.
+r"""Random mixtures of rows: draws from a Gaussian with the data's second moments.
 
 With G of independent standard normals and n centred rows X, the rows of :math:`G X / \sqrt{n}` are
-independent draws from :math:`N(0, X^T X / n)`: no p x p matrix is ever made, and where n < p none
-would do.
+independent draws from :math:`N(0, X^T X / n)`: no p x p matrix is needed, which for n < p would be
+singular.
 
-The correlations of few samples are themselves partly chance. With a share :math:`\lambda` of
+With few samples, correlations are partly due to chance. With a share :math:`\lambda` of
 independent normals :math:`\varepsilon` as spread as the features, the rows of
 :math:`\sqrt{(1 - \lambda) / n} \, G X + \sqrt\lambda \, \varepsilon` have the correlation matrix
 shrunk by :math:`\lambda` towards the identity.
@@ -24,19 +24,11 @@ BLOCK = 512
 def mix_rows(X: np.ndarray, rng: np.random.Generator, shrinkage: float = 0.0) -> np.ndarray:
     """Draw as many rows as `X` has from a Gaussian with its means, spreads and correlations.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-    rng : numpy.random.Generator
-    shrinkage : float, default=0.0
-        Share of independent normals, between 0 and 1: correlations are multiplied by the rest.
-
-    Returns
-    -------
-    ndarray of shape (n_samples, n_features), in the dtype of `X`
-        Its features have exactly the means and standard deviations of `X`, and its correlations,
-        shrunk, in expectation. Up to `BLOCK` samples the draws are from one Gaussian. Beyond, they
-        are from one per block of random rows; the covariances of the blocks average to the data's.
+    `shrinkage`, between 0 and 1, is the share of independent normals; correlations are multiplied
+    by the rest. The result has the shape and dtype of `X`. Its features have exactly the means and
+    standard deviations of `X` and, in expectation, its shrunk correlations. Up to `BLOCK` samples
+    are drawn from one Gaussian. More are drawn from one per block of random rows; the covariances
+    of the blocks average to those of the data.
     """
     # One layout, one order of summation: the bits do not depend on how the caller's array lies.
     X = np.ascontiguousarray(X)

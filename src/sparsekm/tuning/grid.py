@@ -10,20 +10,11 @@ SPARSEST_L1 = 1.2
 
 
 def default_sparsities(penalty: str, n_features: int, n_sparsities: int = 10) -> np.ndarray:
-    """Return a geometric grid of sparsities.
+    """Return a geometric grid of sparsities, ascending and distinct.
 
-    Parameters
-    ----------
-    penalty : {"l0", "l1"}
-        For "l0" the grid runs from about sqrt(n_features) / 2 features to all of them, in whole
-        numbers; for "l1" from a bound of 1.2 to sqrt(n_features), where the bound ends to bind.
-    n_features : int
-    n_sparsities : int
-        Length of the grid; shorter where there are not as many distinct whole numbers.
-
-    Returns
-    -------
-    ndarray, ascending and distinct
+    For "l0" the grid runs from about sqrt(n_features) / 2 features to all of them, in whole
+    numbers; for "l1" from a bound of 1.2 to sqrt(n_features), where the bound stops binding. It has
+    `n_sparsities` values, or fewer if there are not as many distinct whole numbers.
     """
     if penalty == "l0":
         sparsest = max(1.0, np.sqrt(n_features) / 2)

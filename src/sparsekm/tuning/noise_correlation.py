@@ -1,10 +1,10 @@
 r"""Whether features correlate beyond what the clusters explain.
 
-Permuting columns makes features independent. Where they are so, but for the clusters, that is the
-right comparison; where they are not, the data differ from every permutation with or without
-clusters. The question is put to the features that a fit drops, less their cluster means: among
-independent features of n samples in K clusters the squared correlations average
-:math:`1 / (n - K)`, and each, in units of that, has a variance of about 2.
+Permuting columns makes features independent. This is the right comparison if the features are
+independent within clusters; if they are not, the data differ from every permutation with or without
+clusters. The test uses the features that a fit drops, minus their cluster means: for independent
+features of n samples in K clusters, the squared correlations average :math:`1 / (n - K)` and, in
+units of that, each has a variance of about 2.
 """
 
 from __future__ import annotations
@@ -26,19 +26,12 @@ MOST_FEATURES = 300
 
 @dataclass(frozen=True)
 class NoiseCorrelation:
-    """How far features correlate within clusters.
+    """How far features correlate within clusters."""
 
-    Attributes
-    ----------
-    mean : float
-        Mean squared correlation of two features times (n_samples - n_clusters): about 1 where they
-        are independent, more where they correlate.
-    n_pairs : int
-        Pairs of features it is the mean of.
-    """
-
+    # Mean squared correlation of two features times (n_samples - n_clusters): about 1 where they
+    # are independent, more where they correlate.
     mean: float
-    n_pairs: int
+    n_pairs: int  # pairs of features it is the mean of
 
     @property
     def standard_errors(self) -> float:
@@ -54,19 +47,10 @@ class NoiseCorrelation:
 def noise_correlation(
     X: np.ndarray | csr_array, labels: np.ndarray, weights: np.ndarray
 ) -> NoiseCorrelation:
-    """Compare the correlations of dropped features, within clusters, with chance's.
+    """Compare the correlations of dropped features within clusters with those expected by chance.
 
-    Parameters
-    ----------
-    X : ndarray or csr_array of shape (n_samples, n_features)
-    labels : ndarray of shape (n_samples,), int32
-    weights : ndarray of shape (n_features,)
-        Features with weight 0 are dropped. Where fewer than two are, all features are used.
-
-    Returns
-    -------
-    NoiseCorrelation
-        With mean 1 and no pairs where there are no two features that vary.
+    Features with weight 0 are dropped; if there are fewer than two, all features are used. If fewer
+    than two features vary, the mean is 1 and there are no pairs.
     """
     dropped = np.flatnonzero(np.asarray(weights) == 0)
     used = dropped if len(dropped) > 1 else np.arange(X.shape[1])
@@ -110,18 +94,7 @@ def _correlate_stored(rows: csr_array, labels: np.ndarray, n_clusters: int) -> n
 
 
 def fair_reference(correlation: NoiseCorrelation, reference: str = "auto") -> str:
-    """Say which references data should be compared with.
-
-    Parameters
-    ----------
-    correlation : NoiseCorrelation
-    reference : str, default="auto"
-        Anything but "auto" is returned as it is.
-
-    Returns
-    -------
-    str
-    """
+    """Return the kind of references to compare with; "auto" chooses by the correlations."""
     if reference != "auto":
         return reference
     return "gaussian" if correlation.is_beyond_chance else "permutation"

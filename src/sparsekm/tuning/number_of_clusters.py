@@ -1,22 +1,22 @@
-r"""Which number of clusters, of several? A ranking, not a test: some number always comes first.
+r"""Comparison of numbers of clusters. It is a ranking, not a test: some number is always the best.
 
-Whether there are clusters at all is another question, asked by `sparsekm.tuning.evidence`.
+`sparsekm.tuning.evidence` tests whether there are clusters at all.
 
 For every number the sparsity is tuned by the gap, and the fit at this sparsity is judged:
 
 * by its gap, with the rule of Tibshirani, Walther & Hastie (2001, doi:10.1111/1467-9868.00293);
 * by its stability: the mean adjusted Rand index of the partition with those fitted to four fifths
   of the samples;
-* by its excess: stability beyond that of data without clusters asked for the same number, since few
-  clusters are easy to find again (as Clest does with predictions: Dudoit & Fridlyand 2002,
-  doi:10.1186/gb-2002-3-7-research0036).
+* by its excess: its stability minus that of data without clusters for the same number, since few
+  clusters are stable even without structure (Clest does the same with predictions: Dudoit &
+  Fridlyand 2002, doi:10.1186/gb-2002-3-7-research0036).
 
-Every number is looked at where it does best, so at a sparsity of its own. This sparsity rather than
-the mean over all, four fifths of the samples rather than halves, and permuted references were
-chosen on designs of `snakemake tuning_study`, where they found the known number as often as
-anything tried; halves of small data hold too few samples of each of many clusters. One cluster more
-than there are, split off unevenly, comes again nearly as surely: where excesses lie close, more
-references are needed, or a larger `min_cluster_size`.
+Each number is judged at its own best sparsity. This sparsity rather than the mean over all, four
+fifths of the samples rather than halves, and permuted references were chosen on designs of
+`snakemake tuning_study`, where they found the known number as often as any alternative; halves of
+small data contain too few samples of each of many clusters. One cluster too many, split off
+unevenly, is nearly as stable: if excesses are similar, use more references or a larger
+`min_cluster_size`.
 """
 
 from __future__ import annotations

@@ -16,21 +16,11 @@ from sparsekm.tuning.gaussian_mixing import mix_rows
 def permuted_reference(
     X: np.ndarray | csr_array, *, index: int, seed: int
 ) -> np.ndarray | csr_array:
-    """Permute every column on its own: the margins stay, all dependence between features goes.
+    """Permute every column separately: margins remain, dependence between features is removed.
 
-    Parameters
-    ----------
-    X : ndarray or csr_array of shape (n_samples, n_features)
-        Of a sparse matrix the stored values of each column go to random rows.
-    index : int
-        Which reference. It depends on (`seed`, `index`) and `X` alone, so any batch of references
-        can be made anywhere in any order.
-    seed : int
-        Root seed.
-
-    Returns
-    -------
-    ndarray or csr_array of shape (n_samples, n_features), in the dtype of `X`
+    The stored values of each column of a sparse matrix are moved to random rows. The reference
+    depends only on (`seed`, `index`) and `X`, so any batch of references can be made anywhere in
+    any order; it has the shape and dtype of `X`.
     """
     rng = _reference_generator(seed, index)
     if issparse(X):
@@ -45,38 +35,22 @@ def permuted_reference(
 
 
 def gaussian_reference(X: np.ndarray, *, index: int, seed: int) -> np.ndarray:
-    """Draw from a single Gaussian: means, spreads and correlations stay, clusters go.
+    """Draw from a single Gaussian: means, spreads and correlations remain, clusters are removed.
 
-    One more matrix is in memory. See `sparsekm.tuning.gaussian_mixing` for how it is drawn.
-
-    Parameters
-    ----------
-    X, index, seed
-        As in `permuted_reference`.
-
-    Returns
-    -------
-    ndarray of shape (n_samples, n_features), in the dtype of `X`
+    `index`, `seed` and the dtype are as in `permuted_reference`. This takes the memory of one more
+    matrix. See `sparsekm.tuning.gaussian_mixing` for the method.
     """
     return mix_rows(X, _reference_generator(seed, index))
 
 
 def shrunk_reference(X: np.ndarray, *, index: int, seed: int) -> np.ndarray:
-    """Draw from a single Gaussian whose correlations are the data's, less what may be chance.
+    """Draw from a single Gaussian with the data's correlations, less what may be due to chance.
 
-    The correlations of n samples vary by about 1 / sqrt(n) where there are none. A Gaussian has
-    them all; here they are shrunk towards 0 by Ledoit & Wolf's intensity, so that where features
-    are independent those of the reference are so too (`sparsekm.tuning.correlation_shrinkage`).
-    One more matrix is in memory.
-
-    Parameters
-    ----------
-    X, index, seed
-        As in `permuted_reference`.
-
-    Returns
-    -------
-    ndarray of shape (n_samples, n_features), in the dtype of `X`
+    Correlations of n samples of independent features vary by about 1 / sqrt(n), and
+    `gaussian_reference` reproduces them. Here they are shrunk towards 0 by Ledoit & Wolf's
+    intensity, so that independent features remain independent in the reference
+    (`sparsekm.tuning.correlation_shrinkage`). `index`, `seed` and the dtype are as in
+    `permuted_reference`. This takes the memory of one more matrix.
     """
     return mix_rows(X, _reference_generator(seed, index), correlation_shrinkage(X))
 
@@ -102,25 +76,10 @@ def reference_objectives(
     seed: int,
     reference: str = "permutation",
 ) -> np.ndarray:
-    """Search one reference as the data are searched.
+    """Search one reference like the data; return an objective for each sparsity.
 
-    Parameters
-    ----------
-    estimator : estimator with `search_objectives`
-        Its own `random_state` is not used.
-    X : ndarray or csr_array of shape (n_samples, n_features)
-        Only a permutation can be made of a sparse one.
-    sparsities : ndarray of shape (n_sparsities,)
-    index : int
-        Which reference.
-    seed : int
-        Root seed.
-    reference : str, default="permutation"
-        A key of `REFERENCES`: how it is made.
-
-    Returns
-    -------
-    ndarray of shape (n_sparsities,)
+    `reference` is a key of `REFERENCES`; a sparse matrix can only be permuted. The estimator's own
+    `random_state` is not used.
     """
     if issparse(X) and reference != "permutation":
         raise ValueError(

@@ -1,9 +1,9 @@
-"""Paths fitted to parts of the data, from several kinds of start: what a consensus is made of.
+"""Paths fitted to parts of the data from several kinds of start, for a consensus.
 
-Resamplings take turns: one draws four fifths of the samples and all features, the next all samples
-and half of the features. Each fits a path from every family of starts: the search for the optimum,
-and Algorithm 1 from k-means on the features whose own distributions are farthest from a Gaussian,
-by either of two statistics. Every sample is then labelled by its nearest centre.
+Resamplings alternate between four fifths of the samples with all features, and all samples with
+half of the features. Each fits a path from every family of starts: the search for the optimum, and
+Algorithm 1 from k-means on the features whose distributions are farthest from a Gaussian, by either
+of two statistics. All samples are then labelled by their nearest centre.
 """
 
 from __future__ import annotations
@@ -47,39 +47,21 @@ DENSEST_SHARE = 1 / 3
 
 @dataclass(frozen=True)
 class ResampledPaths:
-    """What one resampling found, family by family.
+    """What one resampling found, family by family."""
 
-    Attributes
-    ----------
-    labels : ndarray of shape (n_families, n_sparsities, n_samples), int16
-        Of all samples.
-    kept : bool array of shape (n_families, n_sparsities, n_features)
-        Features of non-zero weight.
-    drawn : bool array of shape (n_features,)
-        Features that were fitted.
-    separation : ndarray of shape (n_families, n_sparsities)
-        `margin_ratio` of the samples that were left out; NaN where none were.
-    """
-
-    labels: np.ndarray
-    kept: np.ndarray
-    drawn: np.ndarray
+    labels: np.ndarray  # (n_families, n_sparsities, n_samples), int16: of all samples
+    kept: np.ndarray  # (n_families, n_sparsities, n_features), bool: features of non-zero weight
+    drawn: np.ndarray  # (n_features,), bool: features that were fitted
+    # (n_families, n_sparsities): `margin_ratio` of the samples that were left out; NaN where none
+    # were.
     separation: np.ndarray
 
 
 def consensus_sparsities(penalty: str, n_features: int) -> np.ndarray:
-    """Return the sparsities at which resamplings are fitted.
+    """Return the sparsities at which resamplings are fitted, ascending and distinct.
 
-    Parameters
-    ----------
-    penalty : {"l0", "l1"}
-    n_features : int
-
-    Returns
-    -------
-    ndarray, ascending and distinct
-        For "l0" from about sqrt(n_features) / 2 features to a third of them; for "l1" the square
-        roots of these: the bound at which so many equal weights would meet it.
+    For "l0" they run from about sqrt(n_features) / 2 features to a third of them; for "l1" they are
+    the square roots of these, the bound that this number of equal weights would meet.
     """
     densest = max(1.0, n_features * DENSEST_SHARE)
     sparsest = min(max(1.0, np.sqrt(n_features) / 2), densest)
@@ -90,24 +72,9 @@ def consensus_sparsities(penalty: str, n_features: int) -> np.ndarray:
 def resample_paths(
     estimator, X: np.ndarray, sparsities: np.ndarray, *, index: int, seed: int, families=FAMILIES
 ) -> ResampledPaths:
-    """Fit the paths of one resampling.
+    """Fit the paths of one resampling, which depends only on (`seed`, `index`) and `X`.
 
-    Parameters
-    ----------
-    estimator : L0KMeans or L1KMeans
-        Its number of clusters and guard are used.
-    X : ndarray of shape (n_samples, n_features)
-    sparsities : ndarray of shape (n_sparsities,)
-    index : int
-        Which resampling. It depends on (`seed`, `index`) and `X` alone.
-    seed : int
-        Root seed.
-    families : sequence of str
-        Some of `FAMILIES`.
-
-    Returns
-    -------
-    ResampledPaths
+    The estimator's number of clusters and guard are used. `families` are some of `FAMILIES`.
     """
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(index, 6)))
     n_samples = X.shape[0]
@@ -146,21 +113,9 @@ def resample_all(
     seed: int,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[ResampledPaths]:
-    """Fit the paths of several resamplings, side by side in the estimator's threads.
+    """Fit the paths of the resamplings `indices`, side by side in the estimator's threads.
 
-    Parameters
-    ----------
-    estimator, X, sparsities, seed
-        As in `resample_paths`.
-    indices : sequence of int
-        Which resamplings.
-    progress : callable, optional
-        Called as ``progress(done, total)`` after each one.
-
-    Returns
-    -------
-    list of ResampledPaths
-        In the order of `indices`.
+    The arguments are as in `resample_paths`; ``progress(done, total)`` is called after each one.
     """
 
     def work(index):

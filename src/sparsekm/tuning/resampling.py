@@ -1,12 +1,12 @@
-r"""Does the partition come again when samples are left out? One resampling at a time.
+r"""How reproducible a partition is when samples are left out: one resampling at a time.
 
-Two schemes. "subsample": a random share of the samples is fitted, every sample goes to the nearest
-of its centres, and that is compared with the partition fitted to all. "halves": the samples are
-cut into two halves, each is fitted, every sample goes to the nearest centre of either, and the two
-are compared (Lange, Roth, Braun & Buhmann 2004, doi:10.1162/089976604773717621, and, with labels
-for a truth, prediction strength: Tibshirani & Walther 2005, doi:10.1198/106186005X59243).
+There are two schemes. "subsample" fits a random share of the samples, assigns all samples to the
+nearest centre, and compares the result with the partition fitted to all samples. "halves" fits two
+halves of the samples, assigns all samples to the nearest centre of each, and compares the two
+(Lange, Roth, Braun & Buhmann 2004, doi:10.1162/089976604773717621; with labels as the truth, this
+is prediction strength: Tibshirani & Walther 2005, doi:10.1198/106186005X59243).
 
-Partitions are compared by the adjusted Rand index, which chance alone leaves at 0.
+Partitions are compared by the adjusted Rand index, whose expected value by chance is 0.
 """
 
 from __future__ import annotations
@@ -31,37 +31,19 @@ SUBSAMPLE = 0.8
 
 @dataclass(frozen=True)
 class Resampling:
-    """What one resampling says at every sparsity.
+    """What one resampling says at every sparsity."""
 
-    Attributes
-    ----------
-    agreement : ndarray of shape (n_sparsities,)
-        Adjusted Rand index of the two partitions of all samples.
-    n_fits : int
-        Paths fitted to a part of the samples.
-    selections : ndarray of shape (n_sparsities, n_features), int64
-        How many of them keep a feature.
-    """
-
+    # (n_sparsities,): adjusted Rand index of the two partitions of all samples.
     agreement: np.ndarray
-    n_fits: int
-    selections: np.ndarray
+    n_fits: int  # paths fitted to a part of the samples
+    selections: np.ndarray  # (n_sparsities, n_features), int64: how many of them keep a feature
 
 
 def split_rows(n_samples: int, scheme: str, rng: np.random.Generator) -> list[np.ndarray]:
     """Draw the parts of the samples that are fitted, each in ascending order.
 
-    Parameters
-    ----------
-    n_samples : int
-    scheme : {"subsample", "halves"}
-        One part of `SUBSAMPLE` of the samples, or two parts of half of them that share none; with
-        an odd number of samples one is left out.
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    list of ndarray
+    "subsample" draws one part of `SUBSAMPLE` of the samples; "halves" two disjoint parts of half of
+    them, leaving one sample out if their number is odd.
     """
     order = rng.permutation(n_samples)
     if scheme == "halves":
@@ -82,23 +64,9 @@ def resample(
 ) -> Resampling:
     """Fit the path again on parts of the samples and compare.
 
-    Parameters
-    ----------
-    estimator : estimator with `path` and `n_clusters`
-        Its own `random_state` is not used.
-    X : ndarray or csr_array of shape (n_samples, n_features)
-    sparsities : ndarray of shape (n_sparsities,)
-    scheme : {"subsample", "halves"}
-    index : int
-        Which resampling. Its parts depend on (`seed`, `index`) and the scheme alone.
-    seed : int
-        Root seed.
-    labels : ndarray of shape (n_sparsities, n_samples)
-        The partitions of all samples that a subsample's are compared with; halves need none.
-
-    Returns
-    -------
-    Resampling
+    The parts depend only on (`seed`, `index`) and the scheme; the estimator's own `random_state` is
+    not used. "subsample" compares with `labels`, the partitions of all samples, of shape
+    (n_sparsities, n_samples); "halves" does not need them.
     """
     own_seed = np.random.SeedSequence(seed, spawn_key=(index, 2 + SCHEMES.index(scheme)))
     rows_seed, *fit_seeds = own_seed.spawn(3)
@@ -134,19 +102,9 @@ def label_everyone(
     labels: np.ndarray,
     weights: np.ndarray,
 ) -> np.ndarray:
-    """Label all samples by the nearest centre of a partition of a part, in its kept features.
+    """Label all samples by the nearest centre of a partition of `part`, in its kept features.
 
-    Parameters
-    ----------
-    X : ndarray or csr_array of shape (n_samples, n_features)
-    part : ndarray or csr_array of shape (n_part, n_features)
-    labels : ndarray of shape (n_part,), int32
-        Every label from 0 to the largest occurs.
-    weights : ndarray of shape (n_features,)
-
-    Returns
-    -------
-    ndarray of shape (n_samples,), int32
+    `labels` are those of `part`; every label from 0 to the largest occurs.
     """
     support = np.flatnonzero(weights)
     kept = part[:, support]

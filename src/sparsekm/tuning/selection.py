@@ -14,24 +14,12 @@ RULES = ["max", "one-se", "auto"]
 def select_sparsity(
     gap_table: pd.DataFrame, rule: str = "max", limit: FeatureLimit | None = None
 ) -> int:
-    """Choose a row of a gap curve.
+    """Choose a row of a curve of `sparsekm.tuning.gap.gap_curve`; return its position.
 
-    Parameters
-    ----------
-    gap_table : pandas.DataFrame
-        As `sparsekm.tuning.gap.gap_curve` returns it, ascending in sparsity.
-    rule : {"max", "one-se", "auto"}
-        "max" takes the largest gap (the paper's rule), the smallest sparsity among equals;
-        "one-se" the smallest sparsity whose gap is within one standard error, that of the largest
-        gap, of the largest; "auto" is "max" among the sparsities that keep no more features than
-        the limit, or the sparsest where all keep more.
-    limit : FeatureLimit, optional
-        Needed by "auto".
-
-    Returns
-    -------
-    int
-        Position of the row.
+    "max" takes the largest gap (the paper's rule), the smallest sparsity if several are equal;
+    "one-se" the smallest sparsity whose gap is within one standard error, that of the largest gap,
+    of the largest; "auto" is "max" among the sparsities that keep no more features than `limit`, or
+    the sparsest if all keep more.
     """
     check_choice("rule", rule, RULES)
     gap = gap_table["gap"].to_numpy()

@@ -1,4 +1,4 @@
-"""How well clusters are separated in samples that did not make them."""
+"""How well clusters are separated in samples that were not used to find them."""
 
 from __future__ import annotations
 
@@ -17,20 +17,8 @@ def margin_ratio(X: np.ndarray, part: np.ndarray, labels: np.ndarray, weights: n
     pi/2 where a Gaussian one is. Samples that the clusters were fitted to are farther from the
     boundaries than others, so others should be given.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        Samples to judge by.
-    part : ndarray of shape (n_part, n_features)
-        The samples that were clustered.
-    labels : ndarray of shape (n_part,)
-        Their clusters; every label from 0 to the largest occurs.
-    weights : ndarray of shape (n_features,)
-
-    Returns
-    -------
-    float
-        At least 1; NaN with a single cluster.
+    `part` are the samples that were clustered, with `labels` in which every label from 0 to the
+    largest occurs. The ratio is NaN if there is a single cluster.
     """
     support = np.flatnonzero(weights)
     root = np.sqrt(np.asarray(weights, dtype=np.float64)[support])

@@ -19,7 +19,7 @@ from sparsekm.tuning.grid import default_sparsities
 
 
 class SparsitySearch(MetaEstimatorMixin, SelectorMixin, ClusterMixin, BaseEstimator):
-    """Base of the searches: a path over a grid, and one of its fits taken as it stands.
+    """Base of the searches: a path over a grid, and the choice of one of its fits.
 
     A subclass has at least the parameters estimator, sparsities, random_state and n_jobs, and says
     in `fit` which row of `results_` it takes.

@@ -1,4 +1,4 @@
-r"""The stability curve: how far partitions and selected features come again under resampling.
+r"""The stability curve: how reproducible partitions and selected features are under resampling.
 
 The stability of the selected sets is Nogueira, Sechidis & Brown's (2018, JMLR 18(174)): with
 :math:`\hat p_f` the share of the M fits that keep feature f of d, and :math:`\bar k` the mean
@@ -7,7 +7,7 @@ number kept,
 .. math:: \Phi = 1 - \frac{\frac1d \sum_f \frac{M}{M - 1} \hat p_f (1 - \hat p_f)}
    {\frac{\bar k}{d} \left(1 - \frac{\bar k}{d}\right)} ,
 
-1 where all fits keep the same, 0 in expectation where they keep features at random.
+which is 1 if all fits keep the same features, and 0 in expectation if they keep features at random.
 """
 
 from __future__ import annotations
@@ -23,19 +23,10 @@ STABILITY_RULES = ["max", "sparse-end", "same"]
 
 
 def selection_stability(selections: np.ndarray, n_fits: int) -> np.ndarray:
-    """Compute Nogueira's index of how alike the selected sets are.
+    """Compute Nogueira's index of the similarity of the selected sets, (n_sparsities,).
 
-    Parameters
-    ----------
-    selections : ndarray of shape (n_sparsities, n_features)
-        How many fits keep a feature.
-    n_fits : int
-        At least 2.
-
-    Returns
-    -------
-    ndarray of shape (n_sparsities,)
-        1 also where every fit keeps everything or nothing: there is nothing to disagree on.
+    `selections`, of shape (n_sparsities, n_features), counts how many of the `n_fits` fits, at
+    least 2, keep each feature. The index is also 1 if every fit keeps everything or nothing.
     """
     shares = np.asarray(selections) / n_fits
     mean_share = shares.mean(axis=1)
@@ -47,25 +38,15 @@ def selection_stability(selections: np.ndarray, n_fits: int) -> np.ndarray:
 def stability_curve(
     path: SparsityPath, agreements: np.ndarray, selections: np.ndarray, n_fits: int
 ) -> pd.DataFrame:
-    """Average the resamplings of a path.
+    """Average the resamplings of a path, which is ascending in sparsity.
 
-    Parameters
-    ----------
-    path : SparsityPath
-        Ascending in sparsity.
-    agreements : ndarray of shape (n_splits, n_sparsities)
-        Of at least two resamplings.
-    selections : ndarray of shape (n_sparsities, n_features)
-        How many of the fits to parts of the samples keep a feature.
-    n_fits : int
-        Number of these fits, at least 2.
+    `agreements`, of shape (n_splits, n_sparsities), are those of at least two resamplings;
+    `selections`, of shape (n_sparsities, n_features), counts how many of the `n_fits` fits to parts
+    of the samples keep each feature.
 
-    Returns
-    -------
-    pandas.DataFrame
-        sparsity, n_selected, objective, stability (mean adjusted Rand index), stability_sd (of one
-        resampling, ddof = 1), se = sd / sqrt(n_splits), selection_stability, likeness (adjusted
-        Rand index of the partition with the most stable one).
+    The columns are sparsity, n_selected, objective, stability (mean adjusted Rand index),
+    stability_sd (of one resampling, ddof = 1), se = sd / sqrt(n_splits), selection_stability, and
+    likeness (adjusted Rand index with the most stable partition).
     """
     agreements = np.asarray(agreements, dtype=np.float64)
     if agreements.ndim != 2 or len(agreements) < 2:
@@ -90,22 +71,11 @@ def stability_curve(
 
 
 def select_stable(curve: pd.DataFrame, rule: str = "sparse-end") -> int:
-    """Choose a row of a stability curve.
+    """Choose a row of a curve of `stability_curve`; return its position.
 
-    Parameters
-    ----------
-    curve : pandas.DataFrame
-        As `stability_curve` returns it.
-    rule : {"max", "sparse-end", "same"}
-        "max" takes the most stable partition, the sparsest among equals. "sparse-end" goes from
-        there to sparser ones for as long as they are within one standard error of it. "same" takes
-        the sparsest that differs from it no more than it differs, on average, from itself when
-        samples are left out.
-
-    Returns
-    -------
-    int
-        Position of the row.
+    "max" takes the most stable partition, the sparsest if several are equal. "sparse-end" goes from
+    there to sparser ones while they are within one standard error of it. "same" takes the sparsest
+    that differs from it no more than it differs, on average, from itself when samples are left out.
     """
     check_choice("rule", rule, STABILITY_RULES)
     stability = curve["stability"].to_numpy()

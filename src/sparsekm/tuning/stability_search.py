@@ -1,4 +1,4 @@
-"""Tuning the sparsity by how well the partition comes again when samples are left out."""
+"""Tuning the sparsity by how reproducible the partition is when samples are left out."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sparsekm.tuning.stability import STABILITY_RULES, select_stable, stability_
 
 
 class StabilitySearch(SparsitySearch):
-    """Choose the sparsity whose partition comes again when samples are left out.
+    """Choose the sparsity whose partition is most reproducible when samples are left out.
 
     Parameters
     ----------
@@ -180,7 +180,7 @@ class StabilitySearch(SparsitySearch):
         return list(run_side_by_side(work, range(self.n_splits), self.n_jobs, stored_bytes(X)))
 
     def weigh_evidence(self, X, *, reference: str, n_references: int) -> Evidence:
-        """Compare the data with references of a kind; `fit` does so with those asked for.
+        """Compare the data with one kind of references; `fit` uses those of the parameters.
 
         Parameters
         ----------
