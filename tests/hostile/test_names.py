@@ -3,11 +3,11 @@
 import itertools
 import json
 import re
-from html.parser import HTMLParser
 
 import numpy as np
 import pandas as pd
 import pytest
+from html_page import Page
 
 from sparsekm.annotation.gene_table import GENE_TABLE, gene_table
 from sparsekm.cluster.sparsity_path import SparsityPath
@@ -25,27 +25,6 @@ BREAKING_OUT = '"></script><img src=x onerror=alert(1)>'
 # The last would be a formula to matplotlib, and one that it cannot set.
 GENES = [SCRIPT, BREAKING_OUT, "../../escaped", "=1+1", "%s{0}{{x}}", "$\\frac{$", "β'\"&amp;", "g"]
 REGIONS = [SCRIPT, "$\\undefined$", "<b>bold</b>"]
-
-
-class Page(HTMLParser):
-    """Collects tags with their attributes, and the text outside of scripts and styles."""
-
-    def __init__(self, html):
-        super().__init__()
-        self.tags, self.text, self._open = [], "", []
-        self.feed(html)
-
-    def handle_starttag(self, tag, attrs):
-        self.tags.append((tag, dict(attrs)))
-        self._open.append(tag)
-
-    def handle_endtag(self, tag):
-        while self._open and self._open.pop() != tag:
-            pass
-
-    def handle_data(self, data):
-        if not {"script", "style"} & set(self._open):
-            self.text += data
 
 
 def write_brain(folder):

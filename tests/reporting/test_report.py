@@ -1,9 +1,9 @@
 import dataclasses
 import json
 import re
-from html.parser import HTMLParser
 
 import pytest
+from html_page import Page
 
 from sparsekm.annotation.gene_table import GENE_TABLE
 from sparsekm.reporting.figures import draw_figures
@@ -15,41 +15,6 @@ from sparsekm.reporting.report import write_report
 pytestmark = pytest.mark.xdist_group("report")
 
 HOSTILE = "<script>alert(1)</script>"
-
-
-class Page(HTMLParser):
-    """Collects the tags, the text outside scripts, the identifiers and the tables of a page."""
-
-    def __init__(self, html):
-        super().__init__()
-        self.tags, self.text, self.tables, self._open = [], "", [], []
-        self.feed(html)
-
-    def handle_starttag(self, tag, attrs):
-        self.tags.append((tag, dict(attrs)))
-        self._open.append(tag)
-        if tag == "table":
-            self.tables.append([])
-        elif tag == "tr":
-            self.tables[-1].append([])
-        elif tag in ("td", "th"):
-            self.tables[-1][-1].append("")
-
-    def handle_endtag(self, tag):
-        while self._open and self._open.pop() != tag:
-            pass
-
-    def handle_data(self, data):
-        if {"script", "style"} & set(self._open):
-            return
-        self.text += data
-        if {"td", "th"} & set(self._open):
-            self.tables[-1][-1][-1] += data.strip()
-
-    def rows(self, corner):
-        """Rows, by name, of the table whose header starts so."""
-        table = next(t for t in self.tables if t[0][: len(corner)] == corner)
-        return {row[0]: row[1:] for row in table[1:]}
 
 
 @pytest.fixture(scope="module")
