@@ -7,10 +7,11 @@ import io
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import IO
+from typing import IO, Any
 
 import matplotlib as mpl
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
@@ -73,6 +74,13 @@ def new_figure(width: float, height: float, *, has_formulas: bool = False) -> Fi
     figure.has_formulas = has_formulas
     FigureCanvasAgg(figure)
     return figure
+
+
+def write_near(
+    axes: Axes, text: str, place: tuple, shift: tuple[float, float], *, size: float = 7, **look: Any
+) -> None:
+    """Write a small text near a place, shifted by points to the right and up."""
+    axes.annotate(text, place, xytext=shift, textcoords="offset points", fontsize=size, **look)
 
 
 def figure_svg(figure: Figure) -> str:

@@ -11,7 +11,7 @@ from matplotlib.lines import Line2D
 
 from sparsekm.annotation.cluster_overlap import overlap_clusters
 from sparsekm.figures.palette import DROPPED, MARKERS
-from sparsekm.figures.style import categorical_colors, figure_style, new_figure
+from sparsekm.figures.style import categorical_colors, figure_style, new_figure, write_near
 from sparsekm.io.known_classes import UNKNOWN, distinct_classes
 from sparsekm.reporting.cluster_colors import color_clusters
 from sparsekm.reporting.principal_plane import first_components
@@ -112,18 +112,8 @@ def _scatter(
 def _name_rows(grid: np.ndarray, with_labels: bool) -> None:
     names = ("labels", "clusters") if with_labels else ("clusters",)
     for axes, name in zip(grid[:, 0], names, strict=True):
-        axes.annotate(
-            name,
-            (0, 0.5),
-            xycoords="axes fraction",
-            xytext=(-24, 0),
-            textcoords="offset points",
-            rotation=90,
-            ha="right",
-            va="center",
-            fontweight="bold",
-            fontsize=9.5,
-        )
+        look = {"rotation": 90, "ha": "right", "va": "center", "fontweight": "bold"}
+        write_near(axes, name, (0, 0.5), (-24, 0), size=9.5, xycoords="axes fraction", **look)
 
 
 def _add_legend(figure: Figure, looks: Mapping[str, tuple[str, str]]) -> None:

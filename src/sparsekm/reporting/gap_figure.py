@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, NullFormatter, NullLocator
 
 from sparsekm.figures.palette import INK, MethodLook, method_look
-from sparsekm.figures.style import figure_style, new_figure
+from sparsekm.figures.style import figure_style, new_figure, write_near
 from sparsekm.pipeline.registry import METHODS
 from sparsekm.reporting.results import DatasetResult, MethodResult
 from sparsekm.reporting.tables import nouns
@@ -175,12 +175,5 @@ def _name_plain_rate(axes: Axes, result: DatasetResult) -> None:
     """Label the dotted line to the right of the last panel, where no curve runs."""
     rate = _plain_rate(result)
     if rate is not None:
-        axes.annotate(
-            "k-means,\nall kept",
-            (1, rate),
-            xycoords=("axes fraction", "data"),
-            xytext=(4, 0),
-            textcoords="offset points",
-            va="center",
-            fontsize=7,
-        )
+        look = {"xycoords": ("axes fraction", "data"), "va": "center"}
+        write_near(axes, "k-means,\nall kept", (1, rate), (4, 0), **look)

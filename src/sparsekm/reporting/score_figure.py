@@ -11,7 +11,7 @@ from matplotlib.ticker import FuncFormatter
 
 from sparsekm.annotation.gene_table import rank_scores
 from sparsekm.figures.palette import DROPPED, INK, VERMILION, method_look
-from sparsekm.figures.style import figure_style, new_figure
+from sparsekm.figures.style import figure_style, new_figure, write_near
 from sparsekm.reporting.gap_figure import CHOICE_LINE
 from sparsekm.reporting.results import DatasetResult, MethodResult
 from sparsekm.reporting.tables import nouns
@@ -93,15 +93,8 @@ def _draw_scores(axes: Axes, method: MethodResult, limits: tuple[float, float]) 
         axes.axvline(cut, **CHOICE_LINE)
     noise = _noise_score(method)
     axes.axhline(noise, color=INK, linewidth=0.8, linestyle=":")
-    axes.annotate(
-        "K - 1: expected for noise",
-        (0, noise),
-        xycoords=("axes fraction", "data"),
-        xytext=(3, 2),
-        textcoords="offset points",
-        va="bottom",
-        fontsize=7,
-    )
+    near = {"xycoords": ("axes fraction", "data"), "va": "bottom"}
+    write_near(axes, "K - 1: expected for noise", (0, noise), (3, 2), **near)
     handles, labels = axes.get_legend_handles_labels()
     axes.legend(handles[::-1], labels[::-1], loc="lower left", handletextpad=0.2, markerscale=1.6)
     axes.set_title(method.title, loc="left")

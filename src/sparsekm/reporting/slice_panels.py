@@ -12,7 +12,7 @@ from matplotlib.patches import PathPatch
 from matplotlib.path import Path
 
 from sparsekm.figures.palette import INK
-from sparsekm.figures.style import new_figure
+from sparsekm.figures.style import new_figure, write_near
 from sparsekm.reporting.brain_slices import Slice, boundary_lines, scale_bar_length
 
 _LOWEST_ROW = 0.85  # inches
@@ -105,11 +105,4 @@ def _draw_scale_bar(axes: Axes) -> None:
     level = foot - 0.3 * _BAR_ROOM * (right - left)
     length = scale_bar_length(right - left)
     axes.plot([left, left + length], [level, level], color=INK, lw=2.2, solid_capstyle="butt")
-    axes.annotate(
-        f"{length:g} mm",
-        (left + length, level),
-        xytext=(4, 0),
-        textcoords="offset points",
-        va="center",
-        fontsize=7.5,
-    )
+    write_near(axes, f"{length:g} mm", (left + length, level), (4, 0), size=7.5, va="center")
