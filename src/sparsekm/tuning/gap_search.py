@@ -23,7 +23,7 @@ from sparsekm.tuning.tuning_sample import tuning_sample
 
 
 class GapSearch(SparsitySearch):
-    """Choose the sparsity where the data beat data without clusters by most.
+    """Choose the sparsity at which the objective most exceeds that of data without clusters.
 
     Parameters
     ----------
@@ -34,25 +34,26 @@ class GapSearch(SparsitySearch):
     n_references : int, default=10
         Number of reference data sets, >= 2.
     reference : {"permutation", "gaussian", "shrunk"}, default="permutation"
-        Every column permuted on its own, as in the paper; or draws from a single Gaussian with the
-        data's second moments, which keeps the correlations of the features, or keeps them less
-        what may be chance. See `sparsekm.tuning.references`.
+        "permutation" permutes every column separately, as in the paper; "gaussian" draws from a
+        single Gaussian with the means and covariances of the data; "shrunk" does the same with
+        shrunk correlations, without those that may be due to chance. See
+        `sparsekm.tuning.references`.
     rule : {"max", "one-se", "auto"}, default="max"
-        "max" is the paper's; "auto" keeps at most a quarter of features that correlate with or
-        without clusters. See `sparsekm.tuning.selection.select_sparsity`.
+        "max" is the paper's rule; "auto" keeps at most a quarter of the features if they are
+        correlated within clusters. See `sparsekm.tuning.selection.select_sparsity`.
     n_refined : int, default=0
-        Number of further sparsities that a second stage tries between the neighbours of the one
-        with the largest gap, on the same references; a grid alone can be wrong by its step. Fits of
-        the two stages do not help each other.
+        Number of further sparsities that a second stage tries around the largest gap, between its
+        neighbours in the grid and with the same references. The fits of the two stages are
+        independent.
     max_samples : int, default=None
-        Of more samples than this, so many, drawn at random, decide the sparsity, by their own path
-        and references; all samples are then fitted at this sparsity. None is no limit.
+        If there are more samples, this many are drawn at random to choose the sparsity, with their
+        own path and references. All samples are then fitted at this sparsity. None uses all.
     n_jobs : int, default=None
-        Threads; None and -1 are all cores that the process may use. Results do not
-        depend on it. Data and references are fitted side by side, a copy of the data for each: as
-        many at once as hold 512 MB together, and each with its share of the threads.
+        Threads; None and -1 are all cores that the process may use. Results do not depend on it.
+        Data and references are fitted in parallel, sharing the threads. Each holds a copy of the
+        data; at most as many run at once as hold 512 MB together.
     random_state : None, int, RandomState or Generator, default=None
-        Controls the randomness of references and searches. Reference b depends on (seed, b) alone.
+        Controls the randomness of references and searches. Reference b depends only on (seed, b).
         None draws fresh entropy, and never NumPy's global generator.
     verbose : int, default=0
         Whether to print progress.
@@ -64,16 +65,16 @@ class GapSearch(SparsitySearch):
     best_index_ : int
         Row of `results_`.
     best_estimator_ : estimator
-        The path's own fit at the best sparsity, not a refit, unless `max_samples` drew some.
+        The path's own fit at the best sparsity, not a refit, unless samples were drawn.
     results_ : pandas.DataFrame
-        The gap curve, ascending in sparsity: see `sparsekm.tuning.gap.gap_curve`. It compares
-        the first objectives of `path_` with those of the references.
+        The gap curve, ascending in sparsity: see `sparsekm.tuning.gap.gap_curve`. It compares the
+        first objectives of `path_` with those of the references.
     path_ : SparsityPath
-        The fits on the data, or on those drawn.
+        The fits on the data, or on the samples drawn.
     limit_ : FeatureLimit or None
-        What ``rule="auto"`` found of the data; None with other rules.
+        The limit found by ``rule="auto"``; None with other rules.
     conclusion_ : str or None
-        With ``rule="auto"``: what decided how many features are kept, in a sentence.
+        With ``rule="auto"``, one sentence on what determined the number of kept features.
     labels_ : ndarray of shape (n_samples,)
     feature_weights_ : ndarray of shape (n_features,)
     n_features_in_ : int

@@ -58,7 +58,7 @@ def compare_cluster_counts(
     n_jobs: int | None = None,
     random_state=None,
 ) -> pd.DataFrame:
-    """Tune an estimator for every number of clusters, and measure what speaks for each.
+    """Tune an estimator for every number of clusters, and compare the numbers.
 
     Parameters
     ----------
@@ -70,22 +70,21 @@ def compare_cluster_counts(
     sparsities : None or array-like, default=None
         The grid, the same for all; None is `sparsekm.tuning.grid.default_sparsities`.
     n_splits : int, default=10
-        Subsamples of the data, and of each reference.
+        Number of subsamples of the data, and of each reference.
     n_references : int, default=5
-        Data sets without clusters, >= 2: every feature permuted on its own. The gap and the excess
-        are taken from the same.
+        Number of data sets without clusters, >= 2, with every feature permuted separately. The gap
+        and the excess use the same ones.
     n_jobs : int, default=None
-        Threads; None and -1 are all cores that the process may use. The table does not
-        depend on it. Subsamples and references are fitted side by side, as by `GapSearch`.
+        As in `GapSearch`.
     random_state : None, int, RandomState or Generator, default=None
-        Every number of clusters sees the same subsamples and references. None draws fresh entropy,
+        Every number of clusters uses the same subsamples and references. None draws fresh entropy,
         and never NumPy's global generator.
 
     Returns
     -------
     pandas.DataFrame
-        Ascending in n_clusters: n_clusters, best_sparsity (by the gap's rule "auto"), and there
-        n_selected, gap, se (of the gap), stability, reference_stability, and
+        Ascending in n_clusters: n_clusters, best_sparsity (by the gap's rule "auto"), and at this
+        sparsity n_selected, gap, se (of the gap), stability, reference_stability, and
         excess = stability - reference_stability.
 
     Raises
@@ -144,9 +143,9 @@ def select_cluster_count(table: pd.DataFrame, rule: str = "excess") -> int:
     table : pandas.DataFrame
         As `compare_cluster_counts` returns it, ascending in n_clusters.
     rule : {"gap", "stability", "excess"}
-        "gap" takes the smallest number whose gap is at least the next one's less the standard error
-        of that, the largest number where there is none; "stability" and "excess" the largest of
-        either, the smallest number among equals.
+        "gap" takes the smallest number whose gap is at least the next one's minus its standard
+        error, or the largest number if there is none; "stability" and "excess" take the number with
+        the largest value, the smallest if several are equal.
 
     Returns
     -------

@@ -27,11 +27,11 @@ MOST_PAIRED = 5000
 
 
 class SparseKMeans(SelectorMixin, ClusterMixin, BaseEstimator):
-    """Sparse k-means whose start, search and number of features follow from the data.
+    """Sparse k-means that chooses start, search and number of features from the data.
 
     Paths are fitted to resamplings of samples and features from several kinds of start. The
-    partition that agrees most with them is the consensus, from which Algorithm 1 gives the fit: an
-    ordinary l0 or l1 fit, with its features. Labels of classes are never used.
+    partition that agrees most with them is the consensus. Algorithm 1 from the consensus gives the
+    fit, an ordinary l0 or l1 fit with its features. Class labels are never used.
 
     Parameters
     ----------
@@ -40,18 +40,20 @@ class SparseKMeans(SelectorMixin, ClusterMixin, BaseEstimator):
     penalty : {"l0", "l1"}, default="l0"
         As in `L0KMeans` or `L1KMeans`.
     sparsity : "auto", int or float, default="auto"
-        With a number, as in `L0KMeans` or `L1KMeans`, only start and search are decided.
+        A number, as in `L0KMeans` or `L1KMeans`, is used as it is; start and search are still
+        chosen.
     min_cluster_size : int, default=1
         Smallest cluster allowed.
     max_samples : int, default=None
-        Of more samples than this, so many, drawn at random, are resampled and decide start and
-        number of features; from their clusters, Algorithm 1 then fits all. None is no limit.
+        If there are more samples, this many are drawn at random and resampled to choose the start
+        and the number of features. Algorithm 1 from their clusters then fits all samples. None uses
+        all.
     random_state : None, int, RandomState or Generator, default=None
-        Controls the randomness. Each resampling depends on (seed, index) alone. None draws fresh
+        Controls the randomness. Each resampling depends only on (seed, index). None draws fresh
         entropy, and never NumPy's global generator.
     n_jobs : int, default=None
-        Threads; None and -1 are all cores that the process may use. Results do not
-        depend on it. Resamplings are fitted side by side, as references are by `GapSearch`.
+        Threads; None and -1 are all cores that the process may use. Results do not depend on it.
+        Resamplings are fitted in parallel, like the references of `GapSearch`.
     verbose : int, default=0
         Whether to print progress.
 
@@ -65,20 +67,20 @@ class SparseKMeans(SelectorMixin, ClusterMixin, BaseEstimator):
         with the resampled fits), agreement_se, admissible (agrees as well as the best, up to two
         standard errors) and chosen.
     conclusion_ : str
-        What decided, in one sentence.
+        One sentence on how the fit was chosen and how reliable it is.
     has_clusters_ : bool
         Whether there is evidence of clusters.
     coassociation_ : ndarray of shape (n_samples, n_samples) or None
-        Share of the resampled fits in which two samples are together; None beyond 5,000 samples,
-        and where `max_samples` drew some.
+        Share of the resampled fits in which two samples are in the same cluster; None beyond 5,000
+        samples, and if samples were drawn.
     sample_confidence_ : ndarray of shape (n_samples,)
-        Share of the resampled fits that put a sample into its cluster; NaN for those that
-        `max_samples` left out.
+        Share of the resampled fits that put a sample into its cluster; NaN for samples that were
+        not drawn.
     selection_frequency_ : ndarray of shape (n_features,)
-        Share of the resamplings that keep a feature, of those in which it was drawn, at the
-        sparsity nearest to `sparsity_`.
+        Share of the resamplings with a feature that keep it, at the sparsity nearest to
+        `sparsity_`.
     best_estimator_ : L0KMeans or L1KMeans
-        The fit that was chosen.
+        The chosen fit.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
         Where X has column names.
@@ -89,8 +91,8 @@ class SparseKMeans(SelectorMixin, ClusterMixin, BaseEstimator):
 
     Notes
     -----
-    Features are never rescaled: standardise first where they have different units. Batches are
-    clusters as far as this method, or any, can tell.
+    Features are never rescaled: standardise first if they have different units. Neither this method
+    nor any other can distinguish batches from clusters.
 
     Examples
     --------

@@ -18,54 +18,40 @@ class StabilitySearch(SparsitySearch):
 
     Parameters
     ----------
-    estimator : estimator with `sparsity` and `path`
-        For instance `L0KMeans` or `L1KMeans`. Its sparsity is not used.
-    sparsities : None or array-like, default=None
-        The grid; None is `sparsekm.tuning.grid.default_sparsities` for the data.
+    estimator, sparsities, n_jobs, verbose
+        As in `GapSearch`.
     n_splits : int, default=10
-        Resamplings, >= 2.
+        Number of resamplings, >= 2.
     scheme : {"subsample", "halves"}, default="subsample"
-        What is compared: fits to four fifths of the samples with the fit to all, or fits to two
-        halves with each other. See `sparsekm.tuning.resampling`.
+        "subsample" compares fits to four fifths of the samples with the fit to all; "halves"
+        compares fits to two halves with each other. See `sparsekm.tuning.resampling`.
     rule : {"max", "sparse-end", "same"}, default="sparse-end"
         See `sparsekm.tuning.stability.select_stable`.
     n_references : int, default=5
-        Data sets without clusters whose stability tells whether there are clusters at all: 0 for
-        none of them, else >= 2. The sparsity chosen does not depend on them.
+        Number of data sets without clusters, whose stability shows whether the data have clusters;
+        0 or >= 2. The chosen sparsity does not depend on them.
     reference : {"auto", "permutation", "gaussian", "shrunk"}, default="auto"
-        How these are made: see `sparsekm.tuning.references`. "auto" permutes where the features
-        that the choice drops are independent of each other, and draws from a Gaussian where they
-        correlate (`sparsekm.tuning.noise_correlation`).
-    n_jobs : int, default=None
-        Threads; None and -1 are all cores that the process may use. Results do not
-        depend on it. Resamplings are fitted side by side, as references are by `GapSearch`.
+        How these are made; see `sparsekm.tuning.references`. "auto" permutes if the dropped
+        features are independent of each other, and draws from a Gaussian if they are correlated
+        (`sparsekm.tuning.noise_correlation`).
     random_state : None, int, RandomState or Generator, default=None
-        Controls the randomness of resamplings, references and searches. Each depends on (seed,
-        index) alone. None draws fresh entropy, and never NumPy's global generator.
-    verbose : int, default=0
-        Whether to print progress.
+        Controls the randomness of resamplings, references and searches. Each depends only on (seed,
+        index). None draws fresh entropy, and never NumPy's global generator.
 
     Attributes
     ----------
-    best_sparsity_ : int or float
-        A number of features, or with `L1KMeans` a bound.
-    best_index_ : int
-        Row of `results_`.
-    best_estimator_ : estimator
-        The path's own fit at the best sparsity, not a refit.
+    best_sparsity_, best_index_, best_estimator_, path_, labels_, feature_weights_
+        As in `GapSearch`.
     results_ : pandas.DataFrame
         The stability curve, ascending in sparsity: see `sparsekm.tuning.stability.stability_curve`.
     noise_correlation_ : float
-        Mean squared correlation of the dropped features, 1 being chance's.
+        Mean squared correlation of the dropped features; 1 is expected by chance.
     evidence_ : Evidence
-        How the data compare with references; its `strength` is above 1 where there are clusters.
+        The comparison with references; its `strength` is above 1 if there is evidence of clusters.
     has_clusters_ : bool or None
         None without references.
     conclusion_ : str
-        The same in a sentence.
-    path_ : SparsityPath
-    labels_ : ndarray of shape (n_samples,)
-    feature_weights_ : ndarray of shape (n_features,)
+        The same in one sentence.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
         Where X has column names.
