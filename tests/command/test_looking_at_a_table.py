@@ -50,6 +50,7 @@ def test_a_table_is_described_and_its_settings_are_written(table, capsys):
 
 def test_every_option_about_the_table_becomes_a_setting(table):
     options = ["--ignore", "kind", "u", "--no-transpose", "--decimal", ".", "--normalise", "none"]
+    options += ["--n-top-features", "7"]
     assert run(table, *options, "--clusters", "3", "--output", "out") == 0
     assert written("out")["matrices"]["tumours"] == {
         "path": "../tumours.csv",
@@ -57,6 +58,7 @@ def test_every_option_about_the_table_becomes_a_setting(table):
         "transpose": False,
         "decimal": ".",
         "normalise": "none",
+        "n_top_features": 7,
         "n_clusters": 3,
     }
 

@@ -147,6 +147,10 @@ ROWS = dict(
             Row(setting(matrices__cells__normalise="none"), matrix="cells"),
         ),
         (
+            "`matrices`: `n_top_features` of one",
+            Row(setting(matrices__cells__n_top_features=8), matrix="cells"),
+        ),
+        (
             "`matrices`: `n_clusters` of one",
             Row(setting(matrices__cells__n_clusters=3), matrix="cells"),
         ),

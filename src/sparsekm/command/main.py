@@ -22,6 +22,7 @@ _OPTIONS = {
     "decimal": "--decimal",
     "layer": "--layer NAME",
     "normalise": "--normalise",
+    "n_top_features": "--n-top-features N",
     "n_clusters": "--clusters K",
 }
 # Packages of the extra `workflow` without which a run cannot start.
@@ -62,6 +63,12 @@ def _cores(text: str) -> str:
     return text
 
 
+def _count(text: str) -> int:
+    if not (text.isdecimal() and int(text) >= 1):
+        raise argparse.ArgumentTypeError(f"{text!r} should be a whole number >= 1")
+    return int(text)
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="sparsekm", description=sparsekm.__doc__)
     parser.add_argument("--version", action="version", version=f"sparsekm {sparsekm.__version__}")
@@ -98,6 +105,12 @@ def _parser() -> argparse.ArgumentParser:
         "--normalise",
         choices=["zscore", "counts", "none"],
         help="counts: log-transform raw counts, then z-scores (default: zscore)",
+    )
+    table.add_argument(
+        "--n-top-features",
+        type=_count,
+        metavar="N",
+        help="use only so many features of raw counts, the most variable",
     )
     how = run.add_argument_group("the run")
     how.add_argument(

@@ -59,7 +59,7 @@ def _prepare(options: Namespace, place: Path, tell: Any) -> Path:
     table = options.table
     entry: dict[str, Any] = {
         key: getattr(options, key)
-        for key in (*_READER_OPTIONS, "normalise")
+        for key in (*_READER_OPTIONS, "normalise", "n_top_features")
         if getattr(options, key) is not None
     }
     if not table.exists():
