@@ -7,9 +7,10 @@ from workflow_job import job
 @job(snakemake)
 def main(snakemake, progress):
     from sparsekm.io.path_file import write_path
+    from sparsekm.pipeline.problem import in_blocks
 
     problem = pose(snakemake)
     path = problem.estimator.path(
-        problem.tuning_data, problem.sparsities, progress=progress.counting("fits")
+        in_blocks(problem.tuning_data), problem.sparsities, progress=progress.counting("fits")
     )
     write_path(snakemake.output.path, path, problem.attributes, problem.samples)

@@ -21,11 +21,12 @@ def main(snakemake, progress):
     params, output = snakemake.params, snakemake.output
     problem = pose(snakemake)
     X, estimator = problem.tuning_data, problem.estimator
-    most = largest_count(len(X), estimator.min_cluster_size)
+    n_samples = X.shape[0]
+    most = largest_count(n_samples, estimator.min_cluster_size)
     counts = [count for count in params.counts if count <= most]
     if not counts:
         raise ValueError(
-            f"tuning.counts={params.counts} should hold a number <= {most}: n_samples={len(X)} "
+            f"tuning.counts={params.counts} should hold a number <= {most}: {n_samples=} "
             f"have no room for more clusters of min_cluster_size={estimator.min_cluster_size}. "
             "Set n_clusters, or a smaller min_cluster_size."
         )

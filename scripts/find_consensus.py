@@ -8,11 +8,11 @@ from workflow_job import job
 def main(snakemake, progress):
     from dataclasses import replace
 
-    from sparsekm.cluster.matrices.centers import cluster_centers
     from sparsekm.io.consensus_file import CONSENSUS
     from sparsekm.io.fit_file import write_fit
     from sparsekm.io.path_file import pick_fit
     from sparsekm.io.resampling_file import Resamplings
+    from sparsekm.pipeline.problem import cluster_means
     from sparsekm.tuning.conclusion import conclude
 
     files, output = snakemake.input, snakemake.output
@@ -33,7 +33,7 @@ def main(snakemake, progress):
         "has_clusters": found.clusterability.has_clusters,
         "conclusion": found.sentence(),
     }
-    centers = cluster_centers(problem.data.X, found.fit.labels[0], estimator.n_clusters)
+    centers = cluster_means(problem.data, found.fit.labels[0], estimator.n_clusters)
     fit = replace(
         pick_fit(found.fit, 0, centers, attributes),
         confidence=found.confidence,

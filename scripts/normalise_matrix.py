@@ -29,7 +29,9 @@ def adopt(snakemake):
     names = raw.samples or [f"sample{i + 1}" for i in range(n_samples)]
     obs = pd.DataFrame({} if raw.labels is None else {"label": raw.labels}, index=names)
     features = np.array(raw.features, dtype=object)[matrix.kept]
-    truth = {} if raw.relevant is None else {"relevant": raw.relevant[matrix.kept]}
+    about = {} if raw.relevant is None else {"relevant": raw.relevant[matrix.kept]}
+    if matrix.center is not None:
+        about["center"] = matrix.center
     provenance = {
         "dataset": snakemake.wildcards.dataset,
         "source": "matrix",
@@ -50,7 +52,7 @@ def adopt(snakemake):
         snakemake.output.normalised,
         matrix.X,
         obs,
-        pd.DataFrame(truth, index=features),
+        pd.DataFrame(about, index=features),
         provenance,
     )
 

@@ -1,5 +1,16 @@
 """Shared by the scripts that fit a method to a data set: the problem defined by their rule."""
 
+import os
+
+
+def most_bytes(snakemake):
+    """Return the size of the largest matrix to read into memory; no result depends on it."""
+    asked = snakemake.config.get("max_memory_gb")
+    if asked is not None:
+        return int(asked * 2**30)
+    # A search holds the matrix twice or three times.
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 4
+
 
 def pose(snakemake, **settings):
     """Return the problem of the rule's data set and method, with further settings if given."""
@@ -16,5 +27,6 @@ def pose(snakemake, **settings):
         wildcards.dataset,
         wildcards.get("method", "l0"),
         **{**params.problem, **settings},
+        most_bytes=most_bytes(snakemake),
         code_digest=params.code,
     )

@@ -8,12 +8,16 @@ from workflow_job import job
 def main(snakemake, progress):
     import numpy as np
 
+    from sparsekm.cluster.matrices.dense_parts import as_dense
     from sparsekm.io.reference_file import References
     from sparsekm.tuning.references import reference_objectives
 
     params = snakemake.params
     problem = pose(snakemake)
     X = problem.tuning_data
+    if params.reference != "permutation":
+        # The others are never sparse.
+        X = as_dense(X)
     objectives = []
     for index in params.indices:
         objectives.append(

@@ -7,7 +7,7 @@ from workflow_job import job
 def main(snakemake, progress):
     from sparsekm.io.fit_file import read_fit
     from sparsekm.io.known_classes import is_known
-    from sparsekm.io.normalised_file import read_normalised
+    from sparsekm.io.normalised_file import read_classes, read_relevant
     from sparsekm.io.score_file import SCORES
     from sparsekm.metrics.partition_metrics import (
         classification_error_rate,
@@ -19,9 +19,9 @@ def main(snakemake, progress):
         proper_zero_weights,
     )
 
-    data = read_normalised(snakemake.input.normalised)
     fit = read_fit(snakemake.input.fit)
-    labels, relevant = data.labels, data.relevant
+    labels, _ = read_classes(snakemake.input.normalised)
+    relevant = read_relevant(snakemake.input.normalised)
     rates = {"cer": None, "ecr": None}
     if labels is not None:
         known = is_known(labels)

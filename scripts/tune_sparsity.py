@@ -8,11 +8,11 @@ from workflow_job import job
 def main(snakemake, progress):
     import numpy as np
 
-    from sparsekm.cluster.matrices.centers import cluster_centers
     from sparsekm.io.fit_file import write_fit
     from sparsekm.io.gap_file import GAP
     from sparsekm.io.path_file import pick_fit, read_path
     from sparsekm.io.reference_file import References
+    from sparsekm.pipeline.problem import cluster_means
     from sparsekm.tuning.feature_limit import feature_limit
     from sparsekm.tuning.gap import gap_curve
     from sparsekm.tuning.selection import select_sparsity
@@ -28,7 +28,7 @@ def main(snakemake, progress):
     chosen = select_sparsity(gap, rule, limit)
     position = int(np.argsort(path.sparsities, kind="stable")[chosen])
     fit = problem.fit_everyone(path, position)
-    centers = cluster_centers(problem.data.X, fit.labels[0], attributes["n_clusters"])
+    centers = cluster_means(problem.data, fit.labels[0], attributes["n_clusters"])
     attributes.update(
         rule=rule,
         reference=references.attributes["reference"],

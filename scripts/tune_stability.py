@@ -6,11 +6,11 @@ from workflow_job import job
 
 @job(snakemake)
 def main(snakemake, progress):
-    from sparsekm.cluster.matrices.centers import cluster_centers
     from sparsekm.io.fit_file import write_fit
     from sparsekm.io.path_file import pick_fit, read_path
     from sparsekm.io.split_file import Splits
     from sparsekm.io.stability_file import STABILITY_CURVE
+    from sparsekm.pipeline.problem import cluster_means
     from sparsekm.tuning.stability import select_stable, stability_curve
 
     path, attributes = read_path(snakemake.input.path)
@@ -20,7 +20,7 @@ def main(snakemake, progress):
     chosen = select_stable(curve, snakemake.params.rule)
     problem = pose(snakemake)
     fit = problem.fit_everyone(path, chosen)
-    centers = cluster_centers(problem.data.X, fit.labels[0], attributes["n_clusters"])
+    centers = cluster_means(problem.data, fit.labels[0], attributes["n_clusters"])
     attributes.update(
         rule=snakemake.params.rule,
         reference="none",

@@ -187,6 +187,7 @@ KINDS = [
     ),
     Kind("expression", "expression.h5ad", "hdf5", _alone(read_expression), check_expression),
     Kind("normalised", "normalised.h5ad", "hdf5", read_everything_normalised, check_normalised),
+    Kind("stored", "stored.h5ad", "hdf5", read_everything_normalised, check_normalised),
     Kind("path", "path.h5", "hdf5", _alone(read_path), check_path),
     Kind("tuned", "tuned.h5", "hdf5", _alone(read_fit), check_fit),
     Kind(

@@ -176,6 +176,8 @@ def _write_results(folder: Path) -> None:
     provenance = {"dataset": "toy", "source": "matrix", "simulated": False, "n": np.arange(3)}
     uns, obsm = {"regions": regions}, {"spatial": rng.random((n, 3))}
     write_normalised(folder / "normalised.h5ad", X, obs, var, provenance, obsm=obsm, uns=uns)
+    few = sparse.csr_array(X * (X > 0.5))
+    write_normalised(folder / "stored.h5ad", few, obs, var.assign(center=rng.random(p)), provenance)
     weights = rng.random((3, p))
     weights[0, [0, 2]] = 0
     path = SparsityPath(

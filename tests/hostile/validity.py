@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from scipy.sparse import issparse
 from sound_files import AGE
 
 from sparsekm.atlas.grid import MAX_VOLUME_BYTES
@@ -94,12 +95,19 @@ def check_manifest(entries) -> None:
         assert is_text(entry.gene)
 
 
+def is_finite(X) -> bool:
+    if not issparse(X):
+        return bool(np.isfinite(X).all())
+    X.check_format(full_check=True)
+    return X.has_canonical_format and bool(np.isfinite(X.data).all())
+
+
 def check_matrix(raw) -> None:
     n, p = raw.X.shape
     assert raw.X.dtype == np.float32
     assert n >= 3
     assert p >= 1
-    assert np.isfinite(raw.X).all()
+    assert is_finite(raw.X)
     assert raw.offset.shape == (p,)
     assert np.isfinite(raw.offset).all()
     assert len(raw.features) == len(set(raw.features)) == p
@@ -134,7 +142,8 @@ def check_normalised(read: tuple) -> None:
     data, whole, var, (labels, regions) = read
     n, p = data.X.shape
     assert data.X.dtype == np.float32
-    assert np.isfinite(data.X).all()
+    assert is_finite(data.X)
+    assert data.center is None or data.center.shape == (p,)
     assert len(data.features) == p == len(var) == whole.n_vars
     assert isinstance(data.provenance, dict)
     assert whole.n_obs == n

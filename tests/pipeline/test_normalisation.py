@@ -4,6 +4,7 @@ import h5py
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_array, issparse
 
 from sparsekm.io.checked_hdf5 import DamagedFileError
 from sparsekm.io.normalised_file import read_features, read_normalised, write_normalised
@@ -127,3 +128,36 @@ def test_a_number_of_clusters_that_cannot_be_is_refused():
         count_clusters("mine", 10, None, 10)
     with pytest.raises(MatrixError, match=r"n_clusters=1 \(its number of classes\) .* at least 2"):
         count_clusters("mine", "regions", ["x"] * 5, 5)
+
+
+@pytest.mark.parametrize("how", ["zscore", "counts", "none"])
+def test_sparse_data_are_normalised_as_dense_ones_but_for_their_centre(seed, how):
+    counts = np.random.default_rng(seed).poisson(0.4, size=(300, 30)).astype(np.float32)
+    counts[:, 0] += 1
+    counts[:, 3] = 0
+    counts[:, 4] = 2
+    dense = normalise(raw(counts), how)
+    stored = raw(counts)
+    stored.X = csr_array(counts)
+    found = normalise(stored, how)
+    assert issparse(found.X)
+    assert found.dropped == dense.dropped
+    np.testing.assert_array_equal(found.kept, dense.kept)
+    np.testing.assert_allclose(found.X.toarray() - found.center, dense.X, atol=2e-5)
+
+
+def test_sparse_counts_are_filtered_as_dense_ones(seed):
+    rng = np.random.default_rng(seed)
+    counts = rng.poisson(rng.gamma(0.5, 1, size=40), size=(200, 40)).astype(np.float32)
+    stored = raw(counts)
+    stored.X = csr_array(counts)
+    filtered = normalise(stored, "counts", 12)
+    np.testing.assert_array_equal(filtered.kept, normalise(raw(counts), "counts", 12).kept)
+    assert filtered.X.shape == (200, 12)
+
+
+def test_negative_sparse_values_are_no_counts():
+    stored = raw([[0, -1], [3, 0], [1, 2]])
+    stored.X = csr_array(stored.X)
+    with pytest.raises(MatrixError, match="requires values >= 0; the smallest is -1"):
+        normalise(stored, "counts")

@@ -1,5 +1,6 @@
 """Checks of the configuration, names of files, and common parameters of the rules."""
 
+import math
 import os
 import re
 import sys

@@ -44,8 +44,8 @@ rule normalise_matrix:
         "../../envs/sparsekm.yaml"
     threads: 1
     resources:
-        mem_mb=memory(600, 10),
-        runtime=minutes(20),
+        mem_mb=reading_memory,
+        runtime=minutes(20, 0.02),
     params:
         parts=lambda wildcards: {
             name: value

@@ -8,7 +8,28 @@ def expected_megabytes(dataset):
         size = get_size("full" if ATLAS["source"] == "allen" else ATLAS["size"])
         return size.ages[dataset].n_tissue * size.genes.usable * 4 / 2**20
     path = MATRICES[dataset].get("path")
-    return bytes_of(Path(path)) / 2**20 if path and Path(path).exists() else 1
+    if not path or not Path(path).exists():
+        return 1
+    return declared_megabytes(dataset) or bytes_of(Path(path)) / 2**20
+
+
+@cache
+def declared_megabytes(dataset):
+    """Return what a user's matrix takes to be read and normalised, or 0 if its file does not say.
+
+    HDF5, Zarr and NumPy files declare shape and number of stored values; their own size would say
+    little, since they may be compressed. Where only Snakemake is installed, nobody can ask them.
+    """
+    entry = MATRICES[dataset]
+    if not entry.get("path", "").lower().endswith((".h5ad", ".h5", ".npz", ".zarr")):
+        return 0
+    try:
+        from sparsekm.io.readers.matrix_size import measure_matrix
+
+        return measure_matrix(entry["path"], entry.get("layer")) / 2**20
+    # A matrix that is too large is refused by the job that reads it, with its message.
+    except (ImportError, ValueError):
+        return 0
 
 
 def bytes_of(path):
@@ -28,14 +49,25 @@ def megabytes(wildcards, input):
     return sum(expected_megabytes(name) for name in ([of_one] if of_one else DATASETS))
 
 
-def growing(base, per_megabyte=0):
-    """Return the megabytes or minutes of a job, which grow with its inputs and with every retry."""
+def minutes(base, per_megabyte=0):
+    """Return the minutes of a job, which grow with its inputs and with every retry."""
     return lambda wildcards, input, attempt: int(
         attempt * (base + per_megabyte * megabytes(wildcards, input))
     )
 
 
-memory = minutes = growing
+def memory(base, per_megabyte=0):
+    """Return the megabytes of a job, likewise; a matrix above max_memory_gb is not held."""
+    most = (config["max_memory_gb"] or math.inf) * 1024
+    return lambda wildcards, input, attempt: int(
+        attempt * (base + per_megabyte * min(megabytes(wildcards, input), most))
+    )
+
+
+def reading_memory(wildcards, input, attempt):
+    """Return the megabytes of a job that reads a user's matrix."""
+    needed = declared_megabytes(wildcards.dataset) or 10 * megabytes(wildcards, input)
+    return int(attempt * (600 + needed))
 
 
 def fit_threads(wildcards, input):

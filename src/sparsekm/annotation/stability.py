@@ -48,11 +48,12 @@ def count_kept(
     """
     if n_subsamples < 1:
         raise ValueError(f"n_subsamples={n_subsamples} should be >= 1.")
-    if np.shape(labels) != (len(X),):
-        raise ValueError(f"labels: shape={np.shape(labels)} should be ({len(X)},).")
+    n_samples = X.shape[0]
+    if np.shape(labels) != (n_samples,):
+        raise ValueError(f"labels: shape={np.shape(labels)} should be ({n_samples},).")
     counts = np.zeros(X.shape[1], dtype=np.int64)
     for index in range(n_subsamples):
-        rows = draw_half(len(X), index, seed)
+        rows = draw_half(n_samples, index, seed)
         counts += _keeps(X[rows], estimator, labels[rows], derive_seed(seed, "start", index))
         if progress is not None:
             progress(index + 1, n_subsamples)
@@ -67,7 +68,7 @@ def _keeps(X: np.ndarray, estimator: Any, labels: np.ndarray, seed: int) -> np.n
         init=labels,
         # The global search would also use other starts.
         search="alternate",
-        min_cluster_size=max(1, min(smallest, len(X) // n_clusters)),
+        min_cluster_size=max(1, min(smallest, X.shape[0] // n_clusters)),
         random_state=seed,
     )
     return fit.fit(X).feature_weights_ != 0

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import h5py
 
+from sparsekm.cluster.matrices.dense_parts import stored_bytes
 from sparsekm.io.atomic import atomic_path, write_bytes
 
 if TYPE_CHECKING:
@@ -31,9 +32,9 @@ def atomic_hdf5(file: str | Path) -> Iterator[h5py.File]:
 
 
 def write_anndata(file: str | Path, data: anndata.AnnData, **options: Any) -> None:
-    """Write AnnData with a dense X atomically as .h5ad, with the options of ``write_h5ad``.
+    """Write AnnData atomically as .h5ad, with the options of ``write_h5ad``.
 
     It is written piece by piece, since a second copy of the matrix would take too much memory.
     """
-    with atomic_path(file, data.X.nbytes) as temporary:
+    with atomic_path(file, stored_bytes(data.X)) as temporary:
         data.write_h5ad(temporary, **options)

@@ -1,14 +1,16 @@
-"""The matrix of a ``normalised.h5ad``, read row by row on demand and never held completely."""
+"""The z-scores of a ``normalised.h5ad``, read row by row on demand and never held completely."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
-from sparsekm.io.checked_hdf5 import find_array, open_checked
+from sparsekm.cluster.matrices.dense_parts import as_dense
+from sparsekm.io.checked_hdf5 import open_checked
+from sparsekm.io.stored_rows import StoredRows
 
 RULE = "normalise_expression (of an age) or normalise_matrix"
 NUMBERS_AT_ONCE = 2**22
@@ -37,12 +39,15 @@ def row_blocks(source: RowSource) -> Iterator[tuple[slice, np.ndarray]]:
 
 
 class MatrixFile:
-    """X of a file, or some of its columns; a `RowSource`."""
+    """X of a file, or some of its columns; a `RowSource`. A sparse X is centred."""
 
     def __init__(self, file: str | Path) -> None:
-        self._file, self._columns = file, None
+        self._file = file
         with open_checked(file, RULE) as opened:
-            self.shape = find_array(opened, "X", kind="f", shape=(None, None), rule=RULE).shape
+            stored = StoredRows(opened, "X", RULE)
+            self.shape = stored.shape
+            self._center = opened["var/center"][()] if "center" in opened["var"] else None
+        self._columns: Any = slice(None)
         self._width = self.shape[1]
 
     def __getitem__(self, rows: slice) -> np.ndarray:
@@ -50,11 +55,23 @@ class MatrixFile:
         values = np.empty((stop - start, self.shape[1]), dtype=np.float32)
         height = max(1, NUMBERS_AT_ONCE // self._width)
         with open_checked(self._file, RULE) as opened:
+            stored = StoredRows(opened, "X", RULE)
             for above in range(start, stop, height):
                 below = min(above + height, stop)
-                read = opened["X"][above:below]
-                chosen = read if self._columns is None else read[:, self._columns]
+                chosen = as_dense(stored.read_some(above, below)[:, self._columns])
+                if self._center is not None:
+                    chosen = chosen - self._center[self._columns]
                 values[above - start : below - start] = chosen
+        return values
+
+    def take(self, rows: np.ndarray) -> np.ndarray:
+        """Read some rows, ascending."""
+        values = np.empty((len(rows), self.shape[1]), dtype=np.float32)
+        height = max(1, NUMBERS_AT_ONCE // self._width)
+        for above in range(0, self.shape[0], height):
+            first, last = np.searchsorted(rows, [above, above + height])
+            if first < last:
+                values[first:last] = self[above : above + height][rows[first:last] - above]
         return values
 
     def select(self, columns: np.ndarray) -> RowSource:

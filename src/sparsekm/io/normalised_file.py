@@ -1,6 +1,8 @@
 """The file ``normalised.h5ad``, the input of the clustering for every atlas age and matrix.
 
-An AnnData file that any scverse tool can open. X is dense float32, samples x features; obs has
+An AnnData file that any scverse tool can open. X is float32, samples x features: an array, or a
+sparse matrix (CSR) if the data came as one. A sparse X is divided by the standard deviations but
+not centred, since that would fill it: var has ``center``, and z-scores are X less this. obs has
 ``label`` (category of strings, missing for a sample without one) if classes are known; var has
 ``relevant`` (bool) if a truth was planted; ``uns["provenance"]`` records the source of the data and
 their processing.
@@ -17,12 +19,16 @@ import anndata
 import h5py
 import numpy as np
 import pandas as pd
+from scipy.sparse import csr_array, issparse
 
+from sparsekm.cluster.matrices.dense_parts import stored_bytes
 from sparsekm.io.anndata_parts import read_part, read_parts
+from sparsekm.io.atomic import atomic_path
 from sparsekm.io.atomic_hdf5 import write_anndata
-from sparsekm.io.checked_hdf5 import DamagedFileError, open_checked, read_array
+from sparsekm.io.checked_hdf5 import DamagedFileError, open_checked
 from sparsekm.io.known_classes import class_column, class_names, is_known
 from sparsekm.io.matrix_file import RULE
+from sparsekm.io.stored_rows import StoredRows, write_csr
 
 _REGION_COLUMNS = ("acronym", "name", "id", "color")
 
@@ -31,16 +37,18 @@ _REGION_COLUMNS = ("acronym", "name", "id", "color")
 class NormalisedData:
     """The parts of a data set that the clustering uses."""
 
-    X: np.ndarray  # (n, p), float32
+    # (n, p), float32; a `numpy.memmap`, or of such, if it was not read into memory
+    X: np.ndarray | csr_array
     features: list[str]
     labels: np.ndarray | None  # as `sparsekm.io.known_classes` describes them
     relevant: np.ndarray | None  # (p,), bool
     provenance: dict[str, Any]
+    center: np.ndarray | None = None  # (p,), float64: to be subtracted from a sparse X
 
 
 def write_normalised(
     file: str | Path,
-    X: np.ndarray,
+    X: np.ndarray | csr_array,
     obs: pd.DataFrame,
     var: pd.DataFrame,
     provenance: Mapping[str, Any],
@@ -58,27 +66,39 @@ def write_normalised(
     if "label" in obs:
         obs["label"] = class_column(obs["label"])
     data = anndata.AnnData(
-        X=X,
+        X=None if issparse(X) else X,
         obs=obs,
         var=var,
         obsm=dict(obsm or {}),
         uns={**(uns or {}), "provenance": dict(provenance)},
     )
-    write_anndata(file, data)
+    if not issparse(X):
+        write_anndata(file, data)
+        return
+    with atomic_path(file, stored_bytes(X)) as temporary:
+        data.write_h5ad(temporary)
+        # AnnData would cut the arrays into chunks, which cannot be mapped into memory.
+        with h5py.File(temporary, "a") as opened:
+            opened.pop("X", None)
+            write_csr(opened, "X", X)
 
 
-def read_normalised(file: str | Path) -> NormalisedData:
-    """Read and check the parts of a data set that the clustering uses."""
+def read_normalised(file: str | Path, most_bytes: int | None = None) -> NormalisedData:
+    """Read and check the parts of a data set that the clustering uses.
+
+    X is read into memory if it takes no more than `most_bytes`, by default always.
+    """
     with open_checked(file, RULE) as opened:
         obs, var = (read_part(opened, name, RULE, pd.DataFrame) for name in ("obs", "var"))
         provenance = read_part(opened, "uns/provenance", RULE, dict)
-        X = _read_matrix(opened, len(obs), len(var))
+        X = _read_matrix(opened, len(obs), len(var), most_bytes)
         return NormalisedData(
             X=X,
             features=[str(name) for name in var.index],
             labels=_read_labels(opened, obs),
             relevant=_read_relevant(opened, var),
             provenance=provenance,
+            center=_read_center(opened, var),
         )
 
 
@@ -96,6 +116,12 @@ def read_features(file: str | Path) -> pd.DataFrame:
         return read_part(opened, "var", RULE, pd.DataFrame)
 
 
+def read_relevant(file: str | Path) -> np.ndarray | None:
+    """Read which features were planted as relevant, bool of shape (p,), or None."""
+    with open_checked(file, RULE) as opened:
+        return _read_relevant(opened, read_part(opened, "var", RULE, pd.DataFrame))
+
+
 def read_classes(file: str | Path) -> tuple[np.ndarray | None, pd.DataFrame | None]:
     """Read the samples' known classes, (n,), and the table of regions, each None if absent."""
     with open_checked(file, RULE) as opened:
@@ -109,11 +135,25 @@ def read_classes(file: str | Path) -> tuple[np.ndarray | None, pd.DataFrame | No
         return labels, regions
 
 
-def _read_matrix(opened: h5py.File, n_samples: int, n_features: int) -> np.ndarray:
+def _read_matrix(
+    opened: h5py.File, n_samples: int, n_features: int, most_bytes: int | None = None
+) -> np.ndarray | csr_array:
+    stored = StoredRows(opened, "X", RULE)
     shape = (n_samples, n_features)
-    if min(shape) < 1:
-        raise DamagedFileError(opened.filename, f"X has shape={shape}", RULE)
-    return read_array(opened, "X", kind="f", shape=shape, rule=RULE, dtype=np.float32)
+    if stored.shape != shape or min(shape) < 1:
+        raise DamagedFileError(
+            opened.filename, f"X: shape={stored.shape} should be {shape}, at least 1 x 1", RULE
+        )
+    return stored.read(in_memory=most_bytes is None or stored.nbytes <= most_bytes)
+
+
+def _read_center(opened: h5py.File, var: pd.DataFrame) -> np.ndarray | None:
+    if "center" not in var:
+        return None
+    center = var["center"].to_numpy()
+    if center.dtype.kind != "f" or not np.isfinite(center).all():
+        raise DamagedFileError(opened.filename, "var: center should be finite numbers", RULE)
+    return center.astype(np.float64)
 
 
 def _read_labels(opened: h5py.File, obs: pd.DataFrame) -> np.ndarray | None:

@@ -12,12 +12,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
+from sklearn.utils import get_tags
 
+from sparsekm.cluster.matrices.centers import cluster_centers
+from sparsekm.cluster.matrices.dense_parts import as_dense, feature_means
+from sparsekm.cluster.matrices.streamed_matrix import StreamedMatrix
 from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.cluster.validation import resolve_sparsities
 from sparsekm.io.normalised_file import NormalisedData, read_normalised
 from sparsekm.pipeline.cluster_count import count_clusters
-from sparsekm.pipeline.provenance import file_digest, package_versions
+from sparsekm.pipeline.provenance import kept_digest, package_versions
 from sparsekm.pipeline.registry import Method, get_method
 from sparsekm.pipeline.seeds import derive_seed
 from sparsekm.tuning.grid import default_sparsities
@@ -53,9 +58,10 @@ class ClusteringProblem:
     attributes: dict[str, Any]
 
     @property
-    def tuning_data(self) -> np.ndarray:
-        """The samples on which the sparsity is tuned."""
-        return self.data.X if self.samples is None else self.data.X[self.samples]
+    def tuning_data(self) -> np.ndarray | csr_array:
+        """The samples on which the sparsity is tuned, dense if the method reads no sparse ones."""
+        X = self.data.X if self.samples is None else self.data.X[self.samples]
+        return X if get_tags(self.estimator).input_tags.sparse else as_dense(X)
 
     def fit_everyone(self, path: SparsityPath, position: int) -> SparsityPath:
         """Return the fit of all samples at one sparsity of a path.
@@ -64,7 +70,20 @@ class ClusteringProblem:
         """
         if self.samples is None:
             return path.only(position)
-        return self.estimator.path(self.data.X, [path.sparsities[position]])
+        return self.estimator.path(in_blocks(self.data.X), [path.sparsities[position]])
+
+
+def cluster_means(data: NormalisedData, labels: np.ndarray, n_clusters: int) -> np.ndarray:
+    """Average the z-scores of every cluster: (K, p), those of all samples for one without any."""
+    means = cluster_centers(data.X, labels, n_clusters)
+    if np.isnan(means).any():
+        means = np.where(np.isnan(means), feature_means(data.X), means)
+    return means if data.center is None else means - data.center
+
+
+def in_blocks(X: np.ndarray | csr_array) -> np.ndarray | csr_array | StreamedMatrix:
+    """Return data as estimators take them: in blocks if they are an array on disk."""
+    return StreamedMatrix(X) if isinstance(X, np.memmap) else X
 
 
 def pose_problem(
@@ -77,6 +96,7 @@ def pose_problem(
     search: Mapping[str, Any],
     grid: Mapping[str, Any],
     max_samples: int | None = None,
+    most_bytes: int | None = None,
     code_digest: str,
 ) -> ClusteringProblem:
     """Read the ``normalised.h5ad`` of a data set and define its clustering problem.
@@ -90,8 +110,10 @@ def pose_problem(
         for a method without a sparsity, or with its own grid.
     max_samples : int, optional
         Of more samples, so many are drawn to tune the sparsity.
+    most_bytes : int, optional
+        X is read into memory if it takes no more. No result depends on it.
     """
-    data = read_normalised(file)
+    data = read_normalised(file, most_bytes)
     entry = get_method(method)
     n_samples, n_features = data.X.shape
     k = count_clusters(dataset, n_clusters, data.labels, n_samples)
@@ -120,7 +142,7 @@ def pose_problem(
             "seed": seed,
             "parameters": described,
             "versions": package_versions(),
-            "input_digest": file_digest(file),
+            "input_digest": kept_digest(file),
             "code_digest": code_digest,
             **({} if samples is None else {"n_tuned": len(samples)}),
         },

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from sparsekm.cluster.matrices.dense_parts import as_dense
 from sparsekm.runtime.compiled import compiled
 
 SPAN = 0.3
@@ -26,7 +27,7 @@ def most_variable(X: np.ndarray, n_features: int) -> np.ndarray:
 
     Parameters
     ----------
-    X : ndarray of shape (n_samples, n_features)
+    X : ndarray or csr_array of shape (n_samples, n_features)
         Raw counts.
     n_features : int
         How many to return; all where there are no more.
@@ -40,7 +41,7 @@ def standardised_variances(X: np.ndarray) -> np.ndarray:
 
     Parameters
     ----------
-    X : ndarray of shape (n_samples, n_features)
+    X : ndarray or csr_array of shape (n_samples, n_features)
 
     Returns
     -------
@@ -49,15 +50,15 @@ def standardised_variances(X: np.ndarray) -> np.ndarray:
     n, p = X.shape
     height = max(1, _CELLS_AT_ONCE // p)
     blocks = [slice(start, start + height) for start in range(0, n, height)]
-    means = sum(X[rows].sum(axis=0, dtype=np.float64) for rows in blocks) / n
-    variances = sum(((X[rows] - means) ** 2).sum(axis=0) for rows in blocks) / (n - 1)
+    means = sum(as_dense(X[rows]).sum(axis=0, dtype=np.float64) for rows in blocks) / n
+    variances = sum(((as_dense(X[rows]) - means) ** 2).sum(axis=0) for rows in blocks) / (n - 1)
     varies = variances > 0
     expected = np.ones(p)
     fitted = local_quadratic(np.log10(means[varies]), np.log10(variances[varies]))
     expected[varies] = np.sqrt(10**fitted)
     scores = np.zeros(p)
     for rows in blocks:
-        standardised = (X[rows] - means) / expected
+        standardised = (as_dense(X[rows]) - means) / expected
         scores += (np.minimum(standardised, np.sqrt(n)) ** 2).sum(axis=0)
     return np.where(varies, scores / (n - 1), 0.0)
 

@@ -28,9 +28,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.sparse import issparse
 from sklearn.base import clone
-from sklearn.utils.validation import check_array
 
+from sparsekm.cluster.fitted_state import read_data
+from sparsekm.cluster.matrices.dense_parts import stored_bytes
 from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.cluster.validation import check_choice, check_count, resolve_sparsities
 from sparsekm.runtime.random_state import seed_sequence
@@ -64,7 +66,7 @@ def compare_cluster_counts(
     ----------
     estimator : estimator with `n_clusters`, `min_cluster_size`, `sparsity` and `path`
         For instance `L0KMeans`. Its own `n_clusters`, `sparsity` and `random_state` are not used.
-    X : array-like of shape (n_samples, n_features)
+    X : array-like or sparse matrix of shape (n_samples, n_features)
     counts : iterable of int
         Numbers of clusters, >= 2.
     sparsities : None or array-like, default=None
@@ -114,9 +116,9 @@ def compare_cluster_counts(
         )
     n_splits = check_count("n_splits", n_splits, 1)
     n_references = check_count("n_references", n_references, 2)
-    X = check_array(X, dtype=[np.float64, np.float32])
+    X = read_data(estimator, X)
     counts = _check_counts(
-        counts, len(X), check_count("min_cluster_size", estimator.min_cluster_size)
+        counts, X.shape[0], check_count("min_cluster_size", estimator.min_cluster_size)
     )
     penalty, n_features = estimator.penalty, X.shape[1]
     if sparsities is None:
@@ -216,12 +218,13 @@ class _Tuning:
         }
 
     def _side_by_side(self, work: Callable[[int], Any], count: int) -> Iterator[Any]:
-        return run_side_by_side(work, range(count), None, self.X.nbytes)
+        return run_side_by_side(work, range(count), None, stored_bytes(self.X))
 
     def _fit_reference(self, estimator, index: int) -> tuple[np.ndarray, np.ndarray]:
         """Give a reference's objectives and mean agreement at every sparsity."""
         # Subsamples are rows; the reference is a transpose.
-        data = np.ascontiguousarray(permuted_reference(self.X, index=index, seed=self.seed))
+        data = permuted_reference(self.X, index=index, seed=self.seed)
+        data = data if issparse(data) else np.ascontiguousarray(data)
         seed = reference_seed(self.seed, index)
         path = clone(estimator).set_params(random_state=seed).path(data, self.sparsities)
         agreements = [

@@ -164,7 +164,7 @@ def test_a_member_that_is_no_array_is_refused(npz):
 
 
 def test_a_matrix_above_the_limit_is_refused_unread(npz, h5ad, monkeypatch):
-    monkeypatch.setattr("sparsekm.io.readers.raw_matrix.DENSE_LIMIT", 95)
+    monkeypatch.setattr("sparsekm.io.readers.raw_matrix.SIZE_LIMIT", 95)
     for file in (npz(), h5ad()):
         refused(file, r"6 x 4 takes 0.0 GiB as dense float32; the limit is 0 GiB")
 

@@ -105,6 +105,28 @@ def test_h5ad_layers_may_be_sparse(h5ad, X):
         assert_same(read_matrix(file, layer="counts"), X)
 
 
+@pytest.mark.parametrize("kind", [sparse.csr_matrix, sparse.csc_matrix])
+def test_a_matrix_that_is_mostly_zero_stays_sparse(h5ad, X, kind):
+    X = X.astype(np.float64) * (np.arange(X.size).reshape(X.shape) % 3 == 0)
+    stored = kind(X)
+    # An explicit zero.
+    stored.data[0] = 0
+    raw = read_matrix(h5ad(stored))
+    assert sparse.issparse(raw.X)
+    assert raw.X.format == "csr"
+    assert raw.X.dtype == np.float32
+    assert raw.X.has_canonical_format
+    np.testing.assert_array_equal(raw.X.toarray(), stored.toarray().astype(np.float32))
+    assert not raw.offset.any()
+
+
+def test_missing_values_in_a_sparse_matrix_are_named(h5ad, X):
+    X = X * (np.arange(X.size).reshape(X.shape) % 3 == 0)
+    X[3, 0] = np.nan
+    with pytest.raises(MatrixError, match="1 missing values, the first at sample 4"):
+        read_matrix(h5ad(sparse.csr_matrix(X)))
+
+
 def test_labels_from_obs_may_be_of_any_type(h5ad, frame):
     for values, expected in (
         (LABELS, LABELS),

@@ -39,7 +39,7 @@ _CODECS = frozenset(
 def read_h5ad(file: str | Path, labels: str | None = None, layer: str | None = None) -> RawMatrix:
     """Read and check a matrix; see `reader.read_matrix` for parameters and errors.
 
-    A sparse matrix is made dense after its dense size has been checked.
+    A sparse matrix stays so if it takes less memory that way.
     """
     file = Path(file)
     with open_contained(file, "anndata") as opened:
@@ -84,7 +84,7 @@ def _read(file: Path, opened: Any, labels: str | None, layer: str | None) -> Raw
             f"{file}: {name} has shape={shape}; it should be ({len(obs)}, {len(var)}), the lengths "
             "of obs and var." + (" X looks transposed." if shape == (len(var), len(obs)) else "")
         )
-    check_size(file, *shape)
+    check_size(file, *shape, n_stored=count_stored(node))
     if labels is not None and labels not in obs:
         raise MatrixError(
             f"{file}: labels={labels!r} should be one of the columns of obs: {list(obs.columns)}."
@@ -101,6 +101,11 @@ def _read(file: Path, opened: Any, labels: str | None, layer: str | None) -> Raw
         labels=None if labels is None else check_labels(file, labels, _values(obs[labels])),
         relevant=check_relevant(file, var["relevant"].to_numpy()) if "relevant" in var else None,
     )
+
+
+def count_stored(node: Any) -> int | None:
+    """Return how many values a sparse matrix stores; None for an array."""
+    return None if hasattr(node, "dtype") else int(node["data"].shape[0])
 
 
 def _read_frame(file: Path, opened: Any, name: str) -> pd.DataFrame:

@@ -8,11 +8,12 @@ from pathlib import Path
 import h5py
 import numpy as np
 
+from sparsekm.io.readers.anndata_reader import count_stored
 from sparsekm.io.readers.contained_hdf5 import open_contained
-from sparsekm.io.readers.raw_matrix import check_size
+from sparsekm.io.readers.raw_matrix import check_size, held_bytes
 
 COPIES = 3
-"""Dense float32 matrices in memory at the same time while reading, normalising and writing."""
+"""Float32 matrices in memory at the same time while reading, normalising and writing."""
 OBJECT_BYTES = 32
 """Memory per byte of names, labels and text columns, which become Python objects."""
 TEXT_BYTES = 16
@@ -32,11 +33,11 @@ def measure_matrix(file: str | Path, layer: str | None = None) -> int:
     name = file.name.lower()
     try:
         if name.endswith((".h5ad", ".h5")):
-            shape, stored, others = _declared_by_hdf5(file, layer)
+            shape, stored, others, n_stored = _declared_by_hdf5(file, layer)
         elif name.endswith(".npz"):
-            shape, stored, others = _declared_by_npz(file)
+            shape, stored, others, n_stored = _declared_by_npz(file)
         elif name.endswith(".zarr"):
-            shape, stored, others = _declared_by_zarr(file, layer)
+            shape, stored, others, n_stored = _declared_by_zarr(file, layer)
         elif name.endswith(".xlsx"):
             with zipfile.ZipFile(file) as archive:
                 n_bytes = sum(member.file_size for member in archive.infolist())
@@ -46,13 +47,16 @@ def measure_matrix(file: str | Path, layer: str | None = None) -> int:
             return min(TEXT_BYTES * inflation * file.stat().st_size, MOST_BYTES)
     except Exception:
         return 0
-    check_size(file, *shape)
-    n_bytes = COPIES * 4 * shape[0] * shape[1] + 2 * stored + OBJECT_BYTES * others
+    check_size(file, *shape, n_stored=n_stored)
+    n_bytes = COPIES * held_bytes(*shape, n_stored) + 2 * stored + OBJECT_BYTES * others
     return min(n_bytes, MOST_BYTES)
 
 
-def _declared_by_hdf5(file: Path, layer: str | None) -> tuple[tuple[int, int], int, int]:
-    """Return the shape of the matrix, its bytes in the type of the file, and all other bytes."""
+_Declared = tuple[tuple[int, int], int, int, int | None]
+
+
+def _declared_by_hdf5(file: Path, layer: str | None) -> _Declared:
+    """Return the matrix's shape, its bytes in the file's type, all other bytes, values stored."""
     is_anndata = file.name.lower().endswith(".h5ad")
     name = (f"layers/{layer}" if is_anndata else layer) if layer else "X"
     with open_contained(file, "h5py") as opened:
@@ -64,7 +68,7 @@ def _declared_by_hdf5(file: Path, layer: str | None) -> tuple[tuple[int, int], i
             others = sum(
                 other.nbytes for other in opened.values() if getattr(other, "ndim", 0) == 1
             )
-        return (n, p), _nbytes(node), others
+        return (n, p), _nbytes(node), others, count_stored(node)
 
 
 def _nbytes(node: h5py.HLObject) -> int:
@@ -75,17 +79,17 @@ def _nbytes(node: h5py.HLObject) -> int:
     return sum(sizes)
 
 
-def _declared_by_npz(file: Path) -> tuple[tuple[int, int], int, int]:
+def _declared_by_npz(file: Path) -> _Declared:
     with zipfile.ZipFile(file) as archive, archive.open("X.npy") as member:
         version = np.lib.format.read_magic(member)
         # Version 3 differs from version 2 only in the characters allowed in field names.
         read = "read_array_header_1_0" if version == (1, 0) else "read_array_header_2_0"
         (n, p), _, dtype = getattr(np.lib.format, read)(member)
         others = sum(item.file_size for item in archive.infolist() if item.filename != "X.npy")
-        return (n, p), n * p * dtype.itemsize, others
+        return (n, p), n * p * dtype.itemsize, others, None
 
 
-def _declared_by_zarr(file: Path, layer: str | None) -> tuple[tuple[int, int], int, int]:
+def _declared_by_zarr(file: Path, layer: str | None) -> _Declared:
     import zarr
 
     name = f"layers/{layer}" if layer else "X"
@@ -99,4 +103,4 @@ def _declared_by_zarr(file: Path, layer: str | None) -> tuple[tuple[int, int], i
         for array in ([part] if isinstance(part, zarr.Array) else dict(part.members(None)).values())
         if isinstance(array, zarr.Array)
     ]
-    return (n, p), sum(array.nbytes for array in arrays), 0
+    return (n, p), sum(array.nbytes for array in arrays), 0, count_stored(node)

@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
+from scipy.sparse import csr_array
 
 from sparsekm.io.input_error import InputError, is_storable
 from sparsekm.io.known_classes import UNKNOWN
 
-DENSE_LIMIT = 16 * 2**30
+SIZE_LIMIT = 16 * 2**30
 """Bytes of the largest float32 matrix that is read; a larger one is refused without reading it."""
 
 MIN_SAMPLES = 3
@@ -43,11 +44,12 @@ class RawMatrix:
 
     Attributes
     ----------
-    X : float32 array of shape (n, p)
-        The values minus `offset`.
+    X : float32 array or csr_array of shape (n, p)
+        The values minus `offset`. Sparse, in canonical format, if it came sparse and takes less
+        memory that way.
     offset : float64 array of shape (p,)
         Subtracted before rounding to float32, so that a feature such as 1e9 + noise keeps its
-        noise. Zero if the file contains float32.
+        noise. Zero if the file contains float32, or X is sparse.
     labels : object array of str, shape (n,), or None
         As `sparsekm.io.known_classes` describes them.
     relevant : bool array of shape (p,) or None
@@ -56,7 +58,7 @@ class RawMatrix:
         Remarks for the user on what was guessed or looks odd, with the setting that overrides it.
     """
 
-    X: np.ndarray
+    X: np.ndarray | csr_array
     offset: np.ndarray
     features: list[str]
     samples: list[str] | None = None
@@ -77,17 +79,24 @@ def listed(names: Iterable[str]) -> str:
     return f"[{', '.join(names[:MOST_LISTED])}{', ...' if len(names) > MOST_LISTED else ''}]"
 
 
-def check_size(file: object, n_samples: int, n_features: int) -> None:
-    """Refuse a matrix that is too small to cluster or larger than `DENSE_LIMIT`."""
+def held_bytes(n_samples: int, n_features: int, n_stored: int | None = None) -> int:
+    """Return the memory of a matrix, dense or, with fewer stored values than half, sparse."""
+    dense = 4 * n_samples * n_features
+    return dense if n_stored is None else min(dense, 8 * n_stored)
+
+
+def check_size(file: object, n_samples: int, n_features: int, n_stored: int | None = None) -> None:
+    """Refuse a matrix that is too small to cluster or takes more than `SIZE_LIMIT`."""
     if n_samples < MIN_SAMPLES:
         raise MatrixError(f"{file}: n_samples={n_samples} should be >= {MIN_SAMPLES}.")
     if n_features < 1:
         raise MatrixError(f"{file}: n_features={n_features} should be >= 1.")
-    n_bytes = 4 * n_samples * n_features
-    if n_bytes > DENSE_LIMIT:
+    n_bytes = held_bytes(n_samples, n_features, n_stored)
+    if n_bytes > SIZE_LIMIT:
+        kind = "dense" if n_stored is None else "sparse"
         raise MatrixError(
-            f"{file}: {n_samples} x {n_features} takes {n_bytes / 2**30:.1f} GiB as dense float32; "
-            f"the limit is {DENSE_LIMIT / 2**30:.0f} GiB."
+            f"{file}: {n_samples} x {n_features} takes {n_bytes / 2**30:.1f} GiB as {kind} "
+            f"float32; the limit is {SIZE_LIMIT / 2**30:.0f} GiB."
         )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from sparsekm.io.readers.raw_matrix import MOST_LISTED, MatrixError, listed
+from sparsekm.io.readers.raw_matrix import MOST_LISTED, MatrixError, held_bytes, listed
 
 _CELLS_AT_ONCE = 2**21
 _LARGEST_CHUNKS_CELLS = 2**25
@@ -103,8 +103,12 @@ def collect_rows(
 
     Parameters
     ----------
-    source : array, sparse array or HDF5 data set of shape (n, p)
+    source : array, csr_array or HDF5 data set of shape (n, p)
+        A sparse one stays so, with an offset of 0, if it takes less memory that way.
     """
+    n_stored = source.nnz if sparse.issparse(source) else None
+    if held_bytes(*source.shape, n_stored) < held_bytes(*source.shape):
+        return _collect_stored(file, source, features), np.zeros(source.shape[1])
     X = np.empty(source.shape, dtype=np.float32)
     collector = BlockCollector(file, features)
     n_at_once = _rows_at_once(source)
@@ -114,6 +118,25 @@ def collect_rows(
             rows.toarray() if sparse.issparse(rows) else rows
         )
     return X, collector.finish()
+
+
+def _collect_stored(
+    file: object, source: sparse.csr_array, features: Sequence[str]
+) -> sparse.csr_array:
+    """Return a sparse matrix as float32, in canonical format."""
+    with np.errstate(over="ignore"):
+        data = source.data.astype(np.float32, copy=False)
+    width = np.int32 if max(source.nnz, *source.shape) < 2**31 else np.int64
+    indices, indptr = (part.astype(width, copy=False) for part in (source.indices, source.indptr))
+    X = sparse.csr_array((data, indices, indptr), shape=source.shape)
+    X.sum_duplicates()
+    if not np.isfinite(X.data).all():
+        gaps = Gaps(file)
+        n_at_once = _rows_at_once(X)
+        for start in range(0, X.shape[0], n_at_once):
+            gaps.count(X[start : start + n_at_once].toarray(), start)
+        gaps.check(features)
+    return X
 
 
 def _rows_at_once(source: Any) -> int:

@@ -1,0 +1,104 @@
+"""The rows of a matrix in an HDF5 file: an array, or AnnData's ``csr_matrix`` without chunks."""
+
+from __future__ import annotations
+
+import h5py
+import numpy as np
+from scipy.sparse import csr_array
+
+from sparsekm.io.checked_hdf5 import DamagedFileError, find_array
+
+PARTS = ("data", "indices", "indptr")
+"""The arrays of a sparse matrix."""
+
+
+def write_csr(opened: h5py.File, name: str, X: csr_array) -> None:
+    """Write a sparse matrix in canonical format: columns ascending in a row, none twice."""
+    group = opened.create_group(name)
+    group.attrs.update({"encoding-type": "csr_matrix", "encoding-version": "0.1.0"})
+    group.attrs["shape"] = X.shape
+    for part in PARTS:
+        group[part] = getattr(X, part)
+
+
+class StoredRows:
+    """A matrix in an open file, not yet read, after checks of what the file declares.
+
+    Attributes
+    ----------
+    shape : (n, p)
+    nbytes : int
+        Its size, in the file and in memory.
+    """
+
+    def __init__(self, opened: h5py.File, name: str, rule: str) -> None:
+        self._opened, self._name, self._rule = opened, name, rule
+        group = opened.get(name)
+        self.is_sparse = isinstance(group, h5py.Group)
+        if not self.is_sparse:
+            self._array = find_array(opened, name, kind="f", shape=(None, None), rule=rule)
+            self.shape, self.nbytes = self._array.shape, self._array.nbytes
+            return
+        shape = np.ravel(group.attrs.get("shape", ()))
+        if group.attrs.get("encoding-type") != "csr_matrix" or shape.size != 2:
+            raise self._damaged("is not a csr_matrix")
+        self.shape = (int(shape[0]), int(shape[1]))
+        self._data = find_array(group, "data", kind="f", shape=(None,), rule=rule)
+        self._indices = find_array(group, "indices", kind="i", shape=self._data.shape, rule=rule)
+        starts = find_array(group, "indptr", kind="i", shape=(self.shape[0] + 1,), rule=rule)
+        self.nbytes = self._data.nbytes + self._indices.nbytes + starts.nbytes
+        self._starts = starts[()]
+        if self._starts[0] != 0 or self._starts[-1] != len(self._data):
+            raise self._damaged("has rows that do not add up")
+        if (np.diff(self._starts) < 0).any():
+            raise self._damaged("has rows of negative length")
+
+    def read(self, *, in_memory: bool = True) -> np.ndarray | csr_array:
+        """Return the whole matrix as float32, in memory or as a `numpy.memmap` of the file.
+
+        Values are checked; those of an array that is not read into memory are checked when they
+        are first used.
+        """
+        if not self.is_sparse:
+            if not in_memory:
+                return _map(self._array)
+            X = self._array[()].astype(np.float32, copy=False)
+            self._check_values(X)
+            return X
+        take = (lambda stored: stored[()]) if in_memory else _map
+        data, indices = take(self._data).astype(np.float32, copy=False), take(self._indices)
+        self._check_values(data)
+        self._check_columns(indices)
+        X = csr_array((data, indices, self._starts), shape=self.shape)
+        if not X.has_canonical_format:
+            raise self._damaged("has columns out of order")
+        return X
+
+    def read_some(self, start: int, stop: int) -> np.ndarray | csr_array:
+        """Read consecutive rows."""
+        if not self.is_sparse:
+            return self._array[start:stop]
+        starts = self._starts[start : stop + 1]
+        stored = slice(int(starts[0]), int(starts[-1]))
+        indices = self._indices[stored]
+        self._check_columns(indices)
+        parts = self._data[stored], indices, starts - starts[0]
+        return csr_array(parts, shape=(stop - start, self.shape[1]))
+
+    def _check_values(self, values: np.ndarray) -> None:
+        # NaN and infinity carry through sums of the extremes, without a second array.
+        if values.size and not np.isfinite([values.min(), values.max()]).all():
+            raise self._damaged("contains NaN or infinity")
+
+    def _check_columns(self, indices: np.ndarray) -> None:
+        if indices.size and not (indices.min() >= 0 and indices.max() < self.shape[1]):
+            raise self._damaged(f"should have columns in [0, {self.shape[1]})")
+
+    def _damaged(self, problem: str) -> DamagedFileError:
+        return DamagedFileError(self._opened.filename, f"{self._name} {problem}", self._rule)
+
+
+def _map(stored: h5py.Dataset) -> np.memmap:
+    """Map a contiguous array of a file into memory, read-only."""
+    offset = stored.id.get_offset()
+    return np.memmap(stored.file.filename, stored.dtype, "r", offset, stored.shape)

@@ -1,0 +1,99 @@
+"""A sparse matrix in normalised.h5ad: stored as it was, in memory or mapped, shown centred."""
+
+import anndata
+import h5py
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+
+from sparsekm.io.checked_hdf5 import DamagedFileError
+from sparsekm.io.matrix_file import MatrixFile
+from sparsekm.io.normalised_file import read_anndata, read_normalised, write_normalised
+from sparsekm.pipeline.problem import cluster_means
+
+CENTER = np.array([0.5, 0.0, -1.0, 0.25, 0.0])
+
+
+@pytest.fixture(name="X")
+def mostly_zero(seed):
+    X = sparse.random_array(
+        (40, 5), density=0.2, rng=np.random.default_rng(seed), format="csr", dtype=np.float32
+    )
+    X.sum_duplicates()
+    return X
+
+
+@pytest.fixture(name="file")
+def written(tmp_path, X):
+    obs = pd.DataFrame({"label": ["a", "b"] * 20}, index=[f"s{i}" for i in range(40)])
+    var = pd.DataFrame({"center": CENTER}, index=[f"g{j}" for j in range(5)])
+    write_normalised(tmp_path / "normalised.h5ad", X, obs, var, {"source": "matrix"})
+    return tmp_path / "normalised.h5ad"
+
+
+@pytest.mark.parametrize("most_bytes", [None, 0])
+def test_a_sparse_matrix_stays_sparse_in_memory_or_mapped(file, X, most_bytes):
+    data = read_normalised(file, most_bytes)
+    assert data.X.format == "csr"
+    assert data.X.dtype == np.float32
+    np.testing.assert_array_equal(data.X.toarray(), X.toarray())
+    np.testing.assert_array_equal(data.center, CENTER)
+    # What is mapped belongs to the file.
+    assert data.X.data.flags.writeable == (most_bytes is None)
+
+
+def test_an_array_is_mapped_only_if_it_is_too_large(tmp_path, X):
+    obs, var = (pd.DataFrame(index=[f"{i}" for i in range(length)]) for length in X.shape)
+    file = tmp_path / "normalised.h5ad"
+    write_normalised(file, X.toarray(), obs, var, {})
+    for most_bytes, mapped in ((None, False), (4 * 40 * 5, False), (4 * 40 * 5 - 1, True)):
+        found = read_normalised(file, most_bytes).X
+        assert isinstance(found, np.memmap) == mapped
+        np.testing.assert_array_equal(found, X.toarray())
+
+
+def test_anndata_reads_it_as_it_is(file, X):
+    np.testing.assert_array_equal(anndata.read_h5ad(file).X.toarray(), X.toarray())
+    np.testing.assert_array_equal(read_anndata(file).X.toarray(), X.toarray())
+
+
+def test_what_is_shown_and_averaged_is_centred(file, X):
+    z = X.toarray() - CENTER
+    rows = MatrixFile(file)
+    np.testing.assert_allclose(rows[3:30], z[3:30], rtol=1e-6)
+    np.testing.assert_allclose(rows.select([1, 2, 4])[5:7], z[5:7][:, [1, 2, 4]], rtol=1e-6)
+    np.testing.assert_allclose(rows.take(np.array([0, 7, 39])), z[[0, 7, 39]], rtol=1e-6)
+    labels = np.repeat([0, 1], 20).astype(np.int32)
+    np.testing.assert_allclose(
+        cluster_means(read_normalised(file), labels, 3),
+        [z[:20].mean(axis=0), z[20:].mean(axis=0), z.mean(axis=0)],
+        atol=1e-6,
+    )
+
+
+@pytest.mark.parametrize(
+    ("part", "place", "value", "message"),
+    [
+        ("X/indices", 0, 5, r"columns in \[0, 5\)"),
+        ("X/indices", 0, -1, r"columns in \[0, 5\)"),
+        ("X/data", 1, np.nan, "NaN or infinity"),
+        ("X/indptr", 0, 1, "do not add up"),
+        ("X/indptr", 1, 1000, "negative length"),
+        ("var/center", 0, np.inf, "center should be finite"),
+    ],
+)
+def test_damage_is_named(file, part, place, value, message):
+    with h5py.File(file, "a") as opened:
+        opened[part][place] = value
+    with pytest.raises(DamagedFileError, match=message):
+        read_normalised(file)
+
+
+def test_columns_out_of_order_are_damage(file, X):
+    row = np.flatnonzero(np.diff(X.indptr) > 1)[0]
+    places = slice(X.indptr[row], X.indptr[row + 1])
+    with h5py.File(file, "a") as opened:
+        opened["X/indices"][places] = opened["X/indices"][places][::-1]
+    with pytest.raises(DamagedFileError, match="out of order"):
+        read_normalised(file)

@@ -1,0 +1,77 @@
+"""The clustering problem of a data set: the same fits whether X is in memory or read from disk."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.sparse import csr_array
+
+from sparsekm.cluster.matrices.streamed_matrix import StreamedMatrix
+from sparsekm.io.normalised_file import write_normalised
+from sparsekm.pipeline.problem import in_blocks, pose_problem
+
+N_SAMPLES = 3000
+
+
+@pytest.fixture(scope="module", name="X")
+def planted():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((N_SAMPLES, 20)) * (rng.random((N_SAMPLES, 20)) < 0.3)
+    X[: N_SAMPLES // 2, :5] += 2 * (rng.random((N_SAMPLES // 2, 5)) < 0.8)
+    return X.astype(np.float32)
+
+
+@pytest.fixture(name="posed")
+def problem_of_a_file(tmp_path, X):
+    def pose(kind, method, **settings):
+        var = pd.DataFrame(index=[f"g{j}" for j in range(20)])
+        if kind == "sparse":
+            var["center"] = np.zeros(20)
+        obs = pd.DataFrame(index=[f"s{i}" for i in range(N_SAMPLES)])
+        values = csr_array(X) if kind == "sparse" else X
+        write_normalised(tmp_path / "normalised.h5ad", values, obs, var, {})
+        grid = {} if method == "kmeans" else {"sparsities": [5, 20]}
+        return pose_problem(
+            tmp_path / "normalised.h5ad",
+            "toy",
+            method,
+            seed=1,
+            n_clusters=2,
+            search={"n_init": 1},
+            grid=grid,
+            code_digest="0",
+            **settings,
+        )
+
+    return pose
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+@pytest.mark.parametrize("method", ["kmeans", "l0"])
+def test_a_matrix_on_disk_gives_the_fits_of_one_in_memory(posed, kind, method):
+    paths = []
+    for most_bytes in (None, 0):
+        problem = posed(kind, method, most_bytes=most_bytes)
+        data = in_blocks(problem.tuning_data)
+        assert isinstance(data, StreamedMatrix) == (kind == "dense" and most_bytes == 0)
+        paths.append(problem.estimator.path(data, problem.sparsities))
+    for name in ("labels", "objectives", "weights", "scores"):
+        np.testing.assert_array_equal(getattr(paths[1], name), getattr(paths[0], name))
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+def test_all_samples_are_fitted_from_disk_as_from_memory(posed, kind):
+    fits = []
+    for most_bytes in (None, 0):
+        problem = posed(kind, "l0", max_samples=500, most_bytes=most_bytes)
+        assert problem.tuning_data.shape == (500, 20)
+        assert problem.attributes["n_tuned"] == 500
+        path = problem.estimator.path(problem.tuning_data, problem.sparsities)
+        fits.append(problem.fit_everyone(path, 0))
+    assert fits[0].labels.shape == (1, N_SAMPLES)
+    np.testing.assert_array_equal(fits[1].labels, fits[0].labels)
+    np.testing.assert_array_equal(fits[1].weights, fits[0].weights)
+
+
+def test_a_method_for_arrays_gets_an_array(posed):
+    assert isinstance(posed("sparse", "ifpca").tuning_data, np.ndarray)
+    assert isinstance(posed("sparse", "pca").tuning_data, csr_array)
