@@ -6,6 +6,7 @@ import pytest
 from sparsekm.annotation.gene_table import gene_table
 from sparsekm.figures.palette import METHOD_LOOKS
 from sparsekm.pipeline.registry import METHODS
+from sparsekm.reporting import component_figure, figures
 from sparsekm.reporting.literature import Citations
 from sparsekm.reporting.methods_text import write_methods
 from sparsekm.reporting.report import load_dataset_result
@@ -70,3 +71,22 @@ def test_the_report_says_what_the_rival_methods_do_and_cites_them(matrix_result)
     text = " ".join(write_methods([replace(matrix_result, methods=rivals)], citations))
     assert "Higher Criticism" in text
     assert {"10.1214/15-AOS1423", "10.1111/biom.13665"} <= {work.doi for work in citations.cited}
+
+
+def test_of_many_samples_some_are_shown_and_the_caption_says_so(matrix_result, monkeypatch):
+    for module in (component_figure, figures):
+        monkeypatch.setattr(module, "MOST_POINTS", 5)
+    figure = component_figure.component_figure(matrix_result)
+    for axes in figure.axes:
+        assert sum(len(line.get_xdata()) for line in axes.get_lines()) == 5
+    captions = [drawn.caption for drawn in figures.draw_figures(matrix_result)]
+    assert "Shown are 5 of the 12 samples, drawn at random." in captions[0]
+
+
+def test_the_methods_name_data_that_were_tuned_on_a_sample(matrix_result):
+    assert "drawn at random" not in " ".join(write_methods([matrix_result], Citations()))
+    l0 = matrix_result.methods["l0"]
+    drawn = replace(l0, attributes={**l0.attributes, "n_tuned": 8})
+    result = replace(matrix_result, methods=matrix_result.methods | {"l0": drawn})
+    text = " ".join(write_methods([result], Citations()))
+    assert "Sparsities were tuned on 8 of the 12 samples of toy, drawn at random" in text

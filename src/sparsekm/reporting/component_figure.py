@@ -16,8 +16,10 @@ from sparsekm.io.known_classes import UNKNOWN, distinct_classes
 from sparsekm.reporting.cluster_colors import color_clusters
 from sparsekm.reporting.principal_plane import first_components
 from sparsekm.reporting.results import DatasetResult, MethodResult
+from sparsekm.runtime.random_state import draw_samples
 
 _MANY_POINTS = 1500  # more than this are drawn as dots
+MOST_POINTS = 10_000  # of more than this, so many are drawn at random
 _IMAGE_POINTS = 300  # more than this are drawn as an image: the file stays small
 _UNKNOWN_LOOK = (DROPPED, "o")
 _UNKNOWN_TITLE = "no known label"
@@ -28,9 +30,11 @@ def component_figure(result: DatasetResult) -> Figure:
 
     A cluster has the colour and marker of the label it overlaps most; clusters that share a label
     have different shades. Without labels there is only the row of clusters. Samples without a
-    label, and clusters with only such samples, are grey.
+    label, and clusters with only such samples, are grey. Components are those of the samples shown.
     """
-    labels = result.labels
+    labels, shown = result.labels, None
+    if result.n_samples > MOST_POINTS:
+        shown = draw_samples(result.n_samples, MOST_POINTS, np.random.default_rng(0))
     n_rows = 1 if labels is None else 2
     methods = list(result.methods.values())
     looks = {} if labels is None else _label_looks(labels)
@@ -39,10 +43,12 @@ def component_figure(result: DatasetResult) -> Figure:
         grid = figure.subplots(n_rows, len(methods), squeeze=False, sharex="col", sharey="col")
         for column, method in enumerate(methods):
             kept = np.flatnonzero(method.weights)
-            points, explained = first_components(result.select_features(kept), method.weights[kept])
+            X, part = result.select_features(kept, shown), slice(None) if shown is None else shown
+            points, explained = first_components(X, method.weights[kept])
             if labels is not None:
-                _scatter(grid[0, column], points, labels, looks)
-            _scatter(grid[-1, column], points, method.labels, _cluster_looks(method, labels, looks))
+                _scatter(grid[0, column], points, labels[part], looks)
+            cluster_looks = _cluster_looks(method, labels, looks)
+            _scatter(grid[-1, column], points, method.labels[part], cluster_looks)
             noun = "feature" if kept.size == 1 else "features"
             grid[0, column].set_title(f"{method.title}, {kept.size:,} {noun}", loc="left")
             grid[-1, column].set_xlabel(f"component 1 ({explained[0]:.1%} of variance)")

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from sparsekm.annotation.gene_table import primary_method
 from sparsekm.figures.style import figure_pdf, figure_svg
 from sparsekm.io.atomic import write_bytes, write_text
-from sparsekm.reporting.component_figure import component_figure
+from sparsekm.reporting.component_figure import MOST_POINTS, component_figure
 from sparsekm.reporting.consensus_figure import consensus_figure
 from sparsekm.reporting.expression_figure import expression_figure
 from sparsekm.reporting.gap_figure import gap_figure
@@ -131,6 +131,8 @@ def _draw_clusters(result: DatasetResult, origin: str) -> CaptionedFigure:
         else "by the clusters found."
     )
     grey = " Grey: no known label." if result.n_unlabelled else ""
+    if result.n_samples > MOST_POINTS:
+        grey += f" Shown are {MOST_POINTS:,} of the {result.n_samples:,} samples, drawn at random."
     return caption_figure(
         "components",
         "Clusters in the kept features",

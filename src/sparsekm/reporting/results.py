@@ -158,11 +158,15 @@ class DatasetResult:
         """Read columns of the normalised matrix, at ascending positions, as float32."""
         return self._matrix().select(indices)[:]
 
-    def select_features(self, indices: Sequence[int]) -> RowSource:
+    def select_features(
+        self, indices: Sequence[int], samples: np.ndarray | None = None
+    ) -> RowSource:
         """Select columns of the normalised matrix, which are read on demand unless small.
 
-        See `sparsekm.io.matrix_file`.
+        See `sparsekm.io.matrix_file`. Of `samples`, ascending, all columns are read first.
         """
+        if samples is not None:
+            return self._matrix().take(samples)[:, indices]
         return self._matrix().select(indices)
 
     def _matrix(self) -> MatrixFile:
