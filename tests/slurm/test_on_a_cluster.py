@@ -1,10 +1,14 @@
 """The workflow on a real Slurm: the same bits, more memory for who lacked it, a node that dies."""
 
 import re
+import shutil
 
+import anndata
+import numpy as np
 import pytest
 from artifact_content import content_digest, contents
 from cluster_run import ClusterRun
+from scipy.sparse import csr_array
 
 pytestmark = [pytest.mark.slurm, pytest.mark.xdist_group("slurm")]
 
@@ -25,9 +29,40 @@ def test_a_cluster_makes_the_bits_of_a_local_run(cluster, undisturbed, project, 
     assert 5 < len(jobs) < steps / 2
 
 
+def test_a_sparse_matrix_read_from_disk_gives_the_bits_of_one_in_memory(cluster, project):
+    rng = np.random.default_rng(0)
+    counts = rng.poisson(0.2, size=(60, 20))
+    counts[:30, :5] += rng.poisson(3, size=(30, 5))
+    data = anndata.AnnData(csr_array(counts, dtype=np.float32))
+    data.write_h5ad(project.root / "counts.h5ad")
+    folder = "results/counts"
+    targets = [f"{folder}/{name}" for name in ("clusters.csv", "genes.csv", "l0/path.h5")]
+
+    def configure(**settings):
+        def sparse(configuration):
+            configuration["matrices"] = {"counts": {"path": "counts.h5ad", "n_clusters": 2}}
+            configuration["methods"] = ["kmeans", "l0"]
+            configuration["tuning"].update(max_samples=40, references_per_job=1)
+            configuration.update(atlas=None, **settings)
+
+        project.configure(sparse)
+
+    configure()
+    local = project.snakemake(*targets, "--cores", "1")
+    assert local.returncode == 0, local.stdout
+    made = {target: content_digest(project.root / target) for target in targets}
+    for folder in ("data/counts", "results", ".snakemake"):
+        shutil.rmtree(project.root / folder)
+    configure(max_memory_gb=1e-9)
+    before = len(cluster.jobs())
+    ClusterRun(project, "cluster-generic", *targets).finish(300)
+    assert {target: content_digest(project.root / target) for target in targets} == made
+    assert len({job["BatchHost"] for job in cluster.jobs()[before:]}) > 1
+
+
 def test_a_job_that_lacked_memory_succeeds_with_more(cluster, undisturbed, project):
     rules = project.root / "workflow" / "rules" / "matrices.smk"
-    asked = "mem_mb=memory(600, 10)"
+    asked = "mem_mb=reading_memory"
     assert rules.read_text().count(asked) == 1
     # A job's Snakemake and Python with AnnData take more than this for most of their life, so that
     # Slurm, which looks every second, sees it.
