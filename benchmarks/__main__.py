@@ -20,6 +20,7 @@ NAMES = [
     "scaling",
     "larger_than_memory",
     "million",
+    "million_workflow",
     "report_memory",
     "smallest_cluster",
     "workflow_jobs",

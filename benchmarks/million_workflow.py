@@ -1,0 +1,100 @@
+"""A million sparse samples through the workflow, from .h5ad to report: what every rule takes."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import anndata
+import h5py
+import numpy as np
+import pandas as pd
+import yaml
+
+from benchmarks.million import N_CLUSTERS, SEED, SHARE_OF_CLUSTER, SHARE_STORED, SPARSITY
+from benchmarks.workflow_jobs import benchmark as gather_jobs
+
+BLOCK = 20_000
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def write_cells(file: Path, n_samples: int, n_features: int) -> None:
+    """Write CSR data block by block: a tenth is stored, and 200 features mark a cluster each."""
+    rng = np.random.default_rng(SEED)
+    labels = rng.integers(N_CLUSTERS, size=n_samples)
+    obs = pd.DataFrame({"kind": labels.astype(str)}, index=[f"cell{i}" for i in range(n_samples)])
+    var = pd.DataFrame(index=[f"gene{j}" for j in range(n_features)])
+    anndata.AnnData(obs=obs, var=var).write_h5ad(file)
+    markers = np.arange(min(SPARSITY, n_features))
+    starts = [np.zeros(1, np.int64)]
+    with h5py.File(file, "a") as opened:
+        opened.pop("X", None)
+        group = opened.create_group("X")
+        group.attrs.update({"encoding-type": "csr_matrix", "encoding-version": "0.1.0"})
+        group.attrs["shape"] = (n_samples, n_features)
+        for name, dtype in (("data", np.float32), ("indices", np.int32)):
+            group.create_dataset(name, (0,), dtype, maxshape=(None,), chunks=(2**20,))
+        for first in range(0, n_samples, BLOCK):
+            kinds = labels[first : first + BLOCK]
+            shape = (len(kinds), n_features)
+            stored = rng.random(shape, dtype=np.float32) < SHARE_STORED
+            own = np.zeros(shape, bool)
+            own[:, markers] = kinds[:, None] == markers % N_CLUSTERS
+            stored[own] = rng.random(np.count_nonzero(own)) < SHARE_OF_CLUSTER
+            values = rng.standard_exponential(np.count_nonzero(stored), dtype=np.float32)
+            values += own[stored]
+            before = int(starts[-1][-1])
+            for name, part in (("data", values), ("indices", np.nonzero(stored)[1])):
+                group[name].resize((before + len(part),))
+                group[name][before:] = part
+            starts.append(before + np.cumsum(np.count_nonzero(stored, axis=1)))
+        group["indptr"] = np.concatenate(starts)
+
+
+def benchmark(n_samples: int = 1_000_000, n_features: int = 2_000) -> pd.DataFrame:
+    """Run k-means and l0 with two cores, in a folder that is removed afterwards.
+
+    The first row is that of all: wall seconds, the largest job, and gigabytes on disk beside those
+    of the input.
+    """
+    with tempfile.TemporaryDirectory(dir=Path.cwd()) as name:
+        folder = Path(name)
+        write_cells(folder / "cells.h5ad", n_samples, n_features)
+        settings = {
+            "matrices": {"cells": {"path": "cells.h5ad", "labels": "kind"}},
+            "methods": ["kmeans", "l0"],
+        }
+        (folder / "config.yaml").write_text(yaml.safe_dump(settings))
+        command = [sys.executable, "-m", "snakemake", "--directory", folder, "--cores", "2"]
+        command += ["--snakefile", ROOT / "workflow" / "Snakefile"]
+        command += ["--workflow-profile", ROOT / "profiles" / "default"]
+        start = time.perf_counter()
+        subprocess.run(command, check=True)
+        wall = time.perf_counter() - start
+        jobs = gather_jobs(folder / "logs")
+        scores = pd.read_csv(folder / "results" / "cells" / "l0" / "scores.csv")
+        made = sum(
+            file.stat().st_size
+            for part in ("data", "results")
+            for file in (folder / part).rglob("*")
+            if file.is_file()
+        )
+        given = (folder / "cells.h5ad").stat().st_size
+    whole = {
+        "rule": "all",
+        "jobs": jobs["jobs"].sum(),
+        "wall": wall,
+        "cpu": jobs["cpu"].sum(),
+        "peak_mb": jobs["peak_mb"].max(),
+        "input_gb": given / 1e9,
+        "made_gb": made / 1e9,
+        "cer_l0": scores["cer"].item(),
+        "kept_l0": scores["n_nonzero_weights"].item(),
+    }
+    table = pd.concat([pd.DataFrame([whole]), jobs], ignore_index=True)
+    table.insert(0, "n_samples", n_samples)
+    table.insert(1, "n_features", n_features)
+    return table
