@@ -22,7 +22,8 @@ from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.cluster.validation import resolve_sparsities
 from sparsekm.io.normalised_file import NormalisedData, read_normalised
 from sparsekm.pipeline.cluster_count import count_clusters
-from sparsekm.pipeline.provenance import kept_digest, package_versions
+from sparsekm.pipeline.input_digest import input_digest
+from sparsekm.pipeline.provenance import package_versions
 from sparsekm.pipeline.registry import Method, get_method
 from sparsekm.pipeline.seeds import derive_seed
 from sparsekm.tuning.grid import default_sparsities
@@ -142,7 +143,7 @@ def pose_problem(
             "seed": seed,
             "parameters": described,
             "versions": package_versions(),
-            "input_digest": kept_digest(file),
+            "input_digest": input_digest(file),
             "code_digest": code_digest,
             **({} if samples is None else {"n_tuned": len(samples)}),
         },

@@ -4,15 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import platform
-import re
 from importlib import metadata
 from pathlib import Path
 
-from sparsekm.io.atomic import write_bytes
-
-# Bytes beyond which taking a digest again takes noticeable time.
-_LARGE = 2**26
-_DIGEST = re.compile("[0-9a-f]{64}")
 _PACKAGES = ("sparsekm", "numpy", "scipy", "scikit-learn", "numba", "pandas", "h5py", "anndata")
 
 
@@ -36,21 +30,3 @@ def file_digest(file: str | Path) -> str:
         return hashlib.sha256("\n".join(lines).encode()).hexdigest()
     with file.open("rb") as opened:
         return hashlib.file_digest(opened, "sha256").hexdigest()
-
-
-def kept_digest(file: str | Path, folder: str | Path = "cache/digests") -> str:
-    """Return the `file_digest` of a file that many jobs read.
-
-    Of a large file it is taken once and kept in `folder`, under a name made of the file's path,
-    size and time of modification.
-    """
-    file, about = Path(file), Path(file).stat()
-    if about.st_size < _LARGE:
-        return file_digest(file)
-    known_by = f"{file.resolve()} {about.st_size} {about.st_mtime_ns}"
-    kept = Path(folder) / hashlib.sha256(known_by.encode()).hexdigest()
-    if kept.is_file() and _DIGEST.fullmatch(found := kept.read_text()):
-        return found
-    digest = file_digest(file)
-    write_bytes(digest.encode(), kept)
-    return digest
