@@ -29,7 +29,9 @@ def test_a_cluster_makes_the_bits_of_a_local_run(cluster, undisturbed, project, 
     assert 5 < len(jobs) < steps / 2
 
 
-def test_a_sparse_matrix_read_from_disk_gives_the_bits_of_one_in_memory(cluster, project):
+def test_a_sparse_matrix_read_from_disk_gives_the_bits_of_one_in_memory(
+    cluster, project, monkeypatch
+):
     rng = np.random.default_rng(0)
     counts = rng.poisson(0.2, size=(60, 20))
     counts[:30, :5] += rng.poisson(3, size=(30, 5))
@@ -54,6 +56,8 @@ def test_a_sparse_matrix_read_from_disk_gives_the_bits_of_one_in_memory(cluster,
     for folder in ("data/counts", "results", ".snakemake"):
         shutil.rmtree(project.root / folder)
     configure(max_memory_gb=1e-9)
+    # So few jobs would all fit on one node.
+    monkeypatch.setenv("SBATCH_EXCLUSIVE", "exclusive")
     before = len(cluster.jobs())
     ClusterRun(project, "cluster-generic", *targets).finish(300)
     assert {target: content_digest(project.root / target) for target in targets} == made
