@@ -20,7 +20,7 @@ from sparsekm.runtime.random_state import seed_sequence
 class KMeans(BaseSparseKMeans):
     """Plain k-means with the attributes of its sparse relatives: every weight is one.
 
-    Up to 1,000 samples it ends where no exchange of one sample gains (Hartigan & Wong 1979,
+    Up to 2,048 samples it ends where no exchange of one sample gains (Hartigan & Wong 1979,
     doi:10.2307/2346830), beyond at a fixed point of Lloyd's iteration.
 
     Parameters
@@ -185,7 +185,7 @@ class L0KMeans(_Penalised):
         1.0 is refused, since it could mean either one feature or all. Ties go to the lowest index.
     search : {"auto", "alternate", "global"}, default="auto"
         "alternate" is the paper's Algorithm 1, restarted as a whole; "global" searches for the
-        optimum, beyond 2,048 samples first on so many of them; "auto" is
+        optimum, beyond 4,096 samples first on 2,048 of them; "auto" is
         "global" without an `init`, else "alternate".
     init : None, "random", "screened", Start or array-like of shape (n_samples,), default=None
         Where to start. None leaves it to the search. Otherwise "alternate" and "auto" run

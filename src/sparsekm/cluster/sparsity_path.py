@@ -30,7 +30,7 @@ class SparsityPath:
     search : str
         The search that ran: "alternate" or "global".
     first_objectives : ndarray of shape (n_sparsities,)
-        The objectives that the search came to at its stated effort, beyond 2,048 samples on a
+        The objectives that the search came to at its stated effort, beyond 4,096 samples on a
         sample of them: what those of references are compared with.
     converged : ndarray of shape (n_sparsities,), bool, or None
         False where the search ran out of rounds (`max_iter`) before it came to its own end; None
