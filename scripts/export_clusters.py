@@ -1,5 +1,6 @@
 """Write what every method found about a data set, as a table of samples and as AnnData."""
 
+from posed_problem import most_bytes
 from workflow_job import job
 
 
@@ -11,7 +12,7 @@ def main(snakemake, progress):
     from sparsekm.io.normalised_file import read_anndata
 
     fits = read_fits(snakemake.params.methods, snakemake.input.fits)
-    data = read_anndata(snakemake.input.normalised)
+    data = read_anndata(snakemake.input.normalised, most_bytes(snakemake))
     add_clusters(data, fits)
     write_clusters(snakemake.output.data, data)
     table = tabulate_clusters(data.obs_names, data.obs.get("label"), fits)

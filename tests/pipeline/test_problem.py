@@ -5,9 +5,11 @@ import pandas as pd
 import pytest
 from scipy.sparse import csr_array
 
-from sparsekm.cluster.matrices.streamed_matrix import StreamedMatrix
+from sparsekm.cluster.matrices.streamed_matrix import StreamedMatrix, in_blocks
 from sparsekm.io.normalised_file import write_normalised
-from sparsekm.pipeline.problem import in_blocks, pose_problem
+from sparsekm.pipeline.problem import cluster_means, pose_problem
+from sparsekm.tuning.conclusion import conclude
+from sparsekm.tuning.resampled_paths import resample_all
 
 N_SAMPLES = 3000
 
@@ -29,7 +31,7 @@ def problem_of_a_file(tmp_path, X):
         obs = pd.DataFrame(index=[f"s{i}" for i in range(N_SAMPLES)])
         values = csr_array(X) if kind == "sparse" else X
         write_normalised(tmp_path / "normalised.h5ad", values, obs, var, {})
-        grid = {} if method == "kmeans" else {"sparsities": [5, 20]}
+        grid = {"sparsities": [5, 20]} if method == "l0" else {}
         return pose_problem(
             tmp_path / "normalised.h5ad",
             "toy",
@@ -60,18 +62,34 @@ def test_a_matrix_on_disk_gives_the_fits_of_one_in_memory(posed, kind, method):
 
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
 def test_all_samples_are_fitted_from_disk_as_from_memory(posed, kind):
-    fits = []
+    fits, means = [], []
     for most_bytes in (None, 0):
         problem = posed(kind, "l0", max_samples=500, most_bytes=most_bytes)
         assert problem.tuning_data.shape == (500, 20)
         assert problem.attributes["n_tuned"] == 500
         path = problem.estimator.path(problem.tuning_data, problem.sparsities)
         fits.append(problem.fit_everyone(path, 0))
+        means.append(cluster_means(problem.data, fits[-1].labels[0], 2))
     assert fits[0].labels.shape == (1, N_SAMPLES)
     np.testing.assert_array_equal(fits[1].labels, fits[0].labels)
     np.testing.assert_array_equal(fits[1].weights, fits[0].weights)
+    np.testing.assert_array_equal(means[1], means[0])
 
 
 def test_a_method_for_arrays_gets_an_array(posed):
     assert isinstance(posed("sparse", "ifpca").tuning_data, np.ndarray)
     assert isinstance(posed("sparse", "pca").tuning_data, csr_array)
+
+
+def test_clusters_of_a_sample_are_extended_from_disk_as_from_memory(posed):
+    found = []
+    for most_bytes in (None, 0):
+        problem = posed("dense", "sparse", max_samples=200, most_bytes=most_bytes)
+        X, estimator, grid = problem.tuning_data, problem.estimator, problem.sparsities
+        seed = estimator.random_state
+        paths = resample_all(estimator, X, grid, range(4), seed=seed)
+        conclusion = conclude(estimator, X, grid, paths, seed=seed)
+        found.append(conclusion.extend(estimator, problem.data.X, problem.samples))
+    np.testing.assert_array_equal(found[1].fit.labels, found[0].fit.labels)
+    np.testing.assert_array_equal(found[1].confidence, found[0].confidence)
+    assert np.isfinite(found[0].confidence).sum() == 200

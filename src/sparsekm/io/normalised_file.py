@@ -102,12 +102,16 @@ def read_normalised(file: str | Path, most_bytes: int | None = None) -> Normalis
         )
 
 
-def read_anndata(file: str | Path) -> anndata.AnnData:
-    """Read the whole data set, with everything recorded about samples and features."""
+def read_anndata(file: str | Path, most_bytes: int | None = None) -> anndata.AnnData:
+    """Read the whole data set, with everything recorded about samples and features.
+
+    X is read into memory if it takes no more than `most_bytes`, by default always.
+    """
     with open_checked(file, RULE) as opened:
         parts = read_parts(opened, RULE)
-        X = _read_matrix(opened, len(parts["obs"]), len(parts["var"]))
-        return anndata.AnnData(X=X, **parts)
+        X = _read_matrix(opened, len(parts["obs"]), len(parts["var"]), most_bytes)
+        # AnnData does not write the type memmap, only what it maps.
+        return anndata.AnnData(X=X if issparse(X) else np.asarray(X), **parts)
 
 
 def read_features(file: str | Path) -> pd.DataFrame:

@@ -17,7 +17,7 @@ from sklearn.utils import get_tags
 
 from sparsekm.cluster.matrices.centers import cluster_centers
 from sparsekm.cluster.matrices.dense_parts import as_dense, feature_means
-from sparsekm.cluster.matrices.streamed_matrix import StreamedMatrix
+from sparsekm.cluster.matrices.streamed_matrix import in_blocks
 from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.cluster.validation import resolve_sparsities
 from sparsekm.io.normalised_file import NormalisedData, read_normalised
@@ -80,11 +80,6 @@ def cluster_means(data: NormalisedData, labels: np.ndarray, n_clusters: int) -> 
     if np.isnan(means).any():
         means = np.where(np.isnan(means), feature_means(data.X), means)
     return means if data.center is None else means - data.center
-
-
-def in_blocks(X: np.ndarray | csr_array) -> np.ndarray | csr_array | StreamedMatrix:
-    """Return data as estimators take them: in blocks if they are an array on disk."""
-    return StreamedMatrix(X) if isinstance(X, np.memmap) else X
 
 
 def pose_problem(

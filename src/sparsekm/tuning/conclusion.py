@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from scipy.sparse import csr_array
 
+from sparsekm.cluster.matrices.streamed_matrix import in_blocks
 from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.tuning.clusterability import Clusterability, association_test, separation_test
 from sparsekm.tuning.consensus import sample_confidence
@@ -55,7 +56,7 @@ class Conclusion:
         Conclusion
         """
         labels = label_everyone(X, X[samples], self.fit.labels[0], self.fit.weights[0])
-        fit = fit_from(estimator, X, labels, self.fit.sparsities)
+        fit = fit_from(estimator, in_blocks(X), labels, self.fit.sparsities)
         partitions = self.consensus.partitions.reshape(-1, len(samples))
         confidence = np.full(X.shape[0], np.nan)
         confidence[samples] = sample_confidence(fit.labels[0][samples], partitions)

@@ -45,7 +45,7 @@ def cluster_sums(
     ndarray of shape (n_features, n_clusters), float64
     """
     sums = np.zeros((columns.shape[0], n_clusters))
-    _add_to_sums(columns, labels, sums, n_threads)
+    add_to_sums(columns, labels, sums, n_threads)
     return sums
 
 
@@ -58,7 +58,7 @@ def matrix_sums(
     """
     sums = np.zeros((matrix.n_features, n_clusters))
     for start, columns in matrix.blocks():
-        _add_to_sums(columns, labels[start : start + columns.shape[1]], sums, n_threads)
+        add_to_sums(columns, labels[start : start + columns.shape[1]], sums, n_threads)
     return sums
 
 
@@ -116,7 +116,8 @@ def feature_scores(
     return scores_from_sums(sums, cluster_sizes(labels, n_clusters))
 
 
-def _add_to_sums(columns, labels, sums, n_threads):
+def add_to_sums(columns: Block, labels: np.ndarray, sums: np.ndarray, n_threads: int = 1) -> None:
+    """Add every sample of a block to the sums (n_features, n_clusters) of its cluster, in place."""
     if isinstance(columns, SparseBlock):
         columns.add_to_sums(labels, sums)
         return

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from sparsekm.cluster.matrices.matrix import CentredMatrix, FeatureMeans, subtract_means
 from sparsekm.cluster.validation import check_count
@@ -122,3 +123,8 @@ class StreamedMatrix:
                 rows = rows[:, self._features]
             # A copy always: the block is centred in place.
             yield start, np.array(rows.T, order="C")
+
+
+def in_blocks(X: np.ndarray | csr_array) -> np.ndarray | csr_array | StreamedMatrix:
+    """Return data as estimators take them: in blocks if they are an array on disk."""
+    return StreamedMatrix(X) if isinstance(X, np.memmap) else X
