@@ -15,13 +15,22 @@ def most_bytes(snakemake):
 def pose(snakemake, **settings):
     """Return the problem of the rule's data set and method, with further settings if given."""
     from sparsekm.io.count_file import COUNTS
+    from sparsekm.io.gap_file import GAP
     from sparsekm.pipeline.problem import pose_problem
+    from sparsekm.pipeline.registry import get_method
+    from sparsekm.tuning.grid import refined_sparsities
 
     params, wildcards = snakemake.params, snakemake.wildcards
     if snakemake.input.get("counts"):
         # The data determine K.
         table = COUNTS.read(snakemake.input.counts)
         settings["n_clusters"] = int(table["n_clusters"][table["chosen"]].item())
+    if snakemake.input.get("coarse"):
+        # The second stage of tuning: sparsities around the one that the first chose.
+        table = GAP.read(snakemake.input.coarse)
+        penalty, peak = get_method(wildcards.method).penalty, int(table["chosen"].argmax())
+        finer = refined_sparsities(penalty, table["sparsity"].to_numpy(), peak, params.n_refined)
+        settings["grid"] = {"sparsities": finer.tolist()}
     return pose_problem(
         snakemake.input.normalised,
         wildcards.dataset,

@@ -6,7 +6,7 @@ import pytest
 
 from sparsekm.figures.palette import METHOD_LOOKS
 from sparsekm.reporting.claims_view import write_value
-from sparsekm.reporting.simulation_figures import row_look
+from sparsekm.reporting.simulation_figures import row_look, shared_sparsities
 from sparsekm.reporting.simulation_results import SimulationResult
 from sparsekm.reporting.simulation_section import render_simulation_page, view_simulation
 from sparsekm.studies.paper.claim_verdicts import judge_claims
@@ -174,3 +174,8 @@ def test_figures_are_drawn_for_experiments_1_2_and_4_the_same_each_time(result):
 )
 def test_means_are_written_with_their_standard_error(metric, mean, se, text):
     assert write_value(metric, mean, se) == text
+
+
+def test_a_mean_gap_curve_leaves_out_what_single_repetitions_tried():
+    table = pd.DataFrame({"replicate": [0, 0, 0, 1, 1, 1], "sparsity": [2, 5, 9, 2, 6, 9]})
+    assert shared_sparsities(table)["sparsity"].tolist() == [2, 9, 2, 9]

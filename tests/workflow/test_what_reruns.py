@@ -114,6 +114,7 @@ ROWS = dict(
             Row(setting(tuning__n_sparsities=7)),
         ),
         ("`tuning.references`: more", Row(setting(tuning__references=4), batches=(1,))),
+        ("`tuning.n_refined`: a second stage", Row(setting(tuning__n_refined=3))),
         ("`tuning.resamplings`: more", Row(setting(tuning__resamplings=6), resampled=(2,))),
         (
             "`tuning.evidence_references`",
@@ -199,6 +200,9 @@ def expand(rule, datasets, methods, row):
     of_rule = {
         "cluster_path": TUNED + UNTUNED,
         "reference_path": TUNED,
+        "find_peak": TUNED,
+        "refine_path": TUNED,
+        "refine_references": TUNED,
         "tune_sparsity": TUNED,
         "test_clusterability": ("l0",),
         "resample_path": RESAMPLED,
@@ -207,7 +211,8 @@ def expand(rule, datasets, methods, row):
         "gene_stability": TUNED + RESAMPLED,
     }
     methods = [method for method in methods if method in of_rule.get(rule, methods)]
-    batches = {"reference_path": row.batches, "resample_path": row.resampled}.get(rule)
+    of_references = dict.fromkeys(("reference_path", "refine_references"), row.batches)
+    batches = {**of_references, "resample_path": row.resampled}.get(rule)
     ends = [""] if batches is None else [f" {batch}" for batch in batches]
     return {
         f"{rule} {dataset} {method}{end}"

@@ -83,6 +83,7 @@ rule reference_path:
 rule tune_sparsity:
     """Compute the gap curve, and fit all samples at the chosen sparsity."""
     input:
+        **refined_files(),
         normalised="data/{dataset}/normalised.h5ad",
         path="results/{dataset}/{method}/path.h5",
         counts=counts_file,
@@ -109,6 +110,62 @@ rule tune_sparsity:
         code=lambda wildcards: code("tune_sparsity"),
     script:
         "../../scripts/tune_sparsity.py"
+
+
+rule find_peak:
+    """Compute the gap curve of the first stage of tuning, if there are two."""
+    input:
+        path="results/{dataset}/{method}/path.h5",
+        references=expand(
+            "results/{{dataset}}/{{method}}/references/{batch}.h5",
+            batch=batches("references"),
+        ),
+    output:
+        gap="results/{dataset}/{method}/coarse/gap.csv",
+    log:
+        "logs/find_peak/{dataset}/{method}.log",
+    wildcard_constraints:
+        method=any_of(TUNED_BY_GAP),
+    conda:
+        "../../envs/sparsekm.yaml"
+    threads: 1
+    resources:
+        mem_mb=memory(600, 4),
+        runtime=minutes(10),
+    params:
+        code=lambda wildcards: code("find_peak"),
+    script:
+        "../../scripts/find_peak.py"
+
+
+use rule cluster_path as refine_path with:
+    input:
+        normalised="data/{dataset}/normalised.h5ad",
+        counts=counts_file,
+        coarse="results/{dataset}/{method}/coarse/gap.csv",
+    output:
+        path="results/{dataset}/{method}/refined/path.h5",
+    log:
+        "logs/refine_path/{dataset}/{method}.log",
+    benchmark:
+        "results/benchmarks/refine_path/{dataset}/{method}.tsv"
+    params:
+        n_refined=config["tuning"]["n_refined"],
+
+
+use rule reference_path as refine_references with:
+    input:
+        normalised="data/{dataset}/normalised.h5ad",
+        counts=counts_file,
+        coarse="results/{dataset}/{method}/coarse/gap.csv",
+    output:
+        references="results/{dataset}/{method}/refined/references/{batch}.h5",
+    log:
+        "logs/refine_references/{dataset}/{method}/{batch}.log",
+    benchmark:
+        "results/benchmarks/refine_references/{dataset}/{method}/{batch}.tsv"
+    params:
+        n_refined=config["tuning"]["n_refined"],
 
 
 rule resample_path:

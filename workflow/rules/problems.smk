@@ -72,6 +72,19 @@ def grid(wildcards):
     return {"sparsities": sparsities}
 
 
+def refined_files():
+    """Return the files of the second stage of tuning by the gap, if there is one."""
+    if not config["tuning"]["n_refined"]:
+        return {}
+    folder = "results/{dataset}/{method}/refined"
+    return {
+        "refined_path": f"{folder}/path.h5",
+        "refined_references": [
+            f"{folder}/references/{batch}.h5" for batch in batches("references")
+        ],
+    }
+
+
 def batches(kind):
     """Number the batches of references, splits or resamplings.
 

@@ -14,6 +14,7 @@ def simulation_effort():
         "n_init": SIMULATION["n_init"],
         "n_sparsities": SIMULATION["n_sparsities"],
         "n_references": SIMULATION["references"],
+        "n_refined": SIMULATION["n_refined"],
     }
 
 

@@ -153,8 +153,10 @@ def _write_tuning(tuned: Sequence[MethodResult], citations: Citations) -> str:
     rules = joined(RULES.get(rule, rule) for rule in attribute(tuned, "rule"))
     kinds = joined(REFERENCES.get(kind, kind) for kind in attribute(tuned, "reference"))
     numbers = joined(attribute(tuned, "n_references"))
+    refined = max(attribute(tuned, "n_refined"), default=0)
+    stages = f", up to {refined} of them around the largest gap of the others," if refined else ""
     text = (
-        f"The sparsity s was chosen among {counts} values by the gap statistic "
+        f"The sparsity s was chosen among {counts} values{stages} by the gap statistic "
         f"{citations.cite('gap')} as used in {citations.cite('l1')}: the logarithm of the "
         "objective minus its mean over reference data sets without clusters"
     )

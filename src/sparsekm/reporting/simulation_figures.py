@@ -165,10 +165,13 @@ def _frame_rates(panels: Iterable[Axes], repetitions: pd.DataFrame) -> None:
 
 
 def _draw_mean_gap(axes: Axes, table: pd.DataFrame) -> None:
-    """Draw the curve's mean over the repetitions, with the mean of its standard errors as band."""
+    """Draw the curve's mean over the repetitions, with the mean of its standard errors as band.
+
+    Sparsities of a second stage, which differ between repetitions, are left out.
+    """
     row = table["method"].iloc[0]
     look = row_look(row)
-    curve = table.groupby("sparsity")[["gap", "se"]].mean().reset_index()
+    curve = shared_sparsities(table).groupby("sparsity")[["gap", "se"]].mean().reset_index()
     axes.fill_between(
         curve["sparsity"],
         curve["gap"] - curve["se"],
@@ -180,12 +183,18 @@ def _draw_mean_gap(axes: Axes, table: pd.DataFrame) -> None:
     axes.plot(curve["sparsity"], curve["gap"], **curve_marks(look), label=METHOD_ROWS[row].title)
 
 
+def shared_sparsities(table: pd.DataFrame) -> pd.DataFrame:
+    """Keep, of the gap curves of several repetitions, the sparsities that all of them tried."""
+    tried = table.groupby("sparsity")["replicate"].transform("nunique")
+    return table[tried == table["replicate"].nunique()]
+
+
 def _finish_gap(axes: Axes, gaps: Sequence[pd.DataFrame], n_relevant: int | None) -> None:
     axes.set_title("(a) gap statistic", loc="left")
     axes.set_xscale("log")
     axes.set(xlabel="features to keep, s (log scale)", ylabel="gap")
     if gaps:
-        ticks = sorted(set(gaps[0]["sparsity"]))[::2]
+        ticks = sorted(set(shared_sparsities(gaps[0])["sparsity"]))[::2]
         axes.xaxis.set_major_locator(FixedLocator(ticks))
         axes.xaxis.set_minor_locator(NullLocator())
         axes.set_xticks(ticks, [f"{tick:,.0f}" for tick in ticks])

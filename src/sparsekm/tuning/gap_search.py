@@ -14,7 +14,7 @@ from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.cluster.validation import check_choice, check_count
 from sparsekm.runtime.threads import grant_threads, run_side_by_side
 from sparsekm.tuning.feature_limit import feature_limit
-from sparsekm.tuning.gap import gap_curve
+from sparsekm.tuning.gap import gap_curve, join_stages
 from sparsekm.tuning.grid import refined_sparsities
 from sparsekm.tuning.references import REFERENCES, reference_objectives
 from sparsekm.tuning.selection import RULES, select_sparsity
@@ -147,14 +147,12 @@ class GapSearch(SparsitySearch):
         values = everyone if samples is None else everyone[samples]
         path, references = self._fit_paths(estimator, values, sparsities, seed)
         self.results_ = gap_curve(sparsities, path.n_selected, path.first_objectives, references)
-        peak = int(self.results_["gap"].argmax())
-        finer = refined_sparsities(estimator.penalty, sparsities, peak, self.n_refined)
-        if len(finer):
+        if self.n_refined:
+            peak = int(self.results_["gap"].argmax())
+            finer = refined_sparsities(estimator.penalty, sparsities, peak, self.n_refined)
             more, finer_references = self._fit_paths(estimator, values, finer, seed)
-            sparsities = np.concatenate([sparsities, finer])
-            order = np.argsort(sparsities)
-            sparsities, path = sparsities[order], SparsityPath.join([path, more]).take(order)
-            references = np.hstack([references, finer_references])[:, order]
+            path, references = join_stages([path, more], [references, finer_references])
+            sparsities = path.sparsities
             self.results_ = gap_curve(
                 sparsities, path.n_selected, path.first_objectives, references
             )

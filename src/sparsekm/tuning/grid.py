@@ -30,6 +30,9 @@ def refined_sparsities(
 ) -> np.ndarray:
     """Return further sparsities between the neighbours of one of an ascending grid.
 
+    Where there is no whole number between them, that one itself: fitted again, it counts once
+    (`sparsekm.tuning.gap.join_stages`).
+
     Examples
     --------
     >>> refined_sparsities("l0", np.array([100, 165, 272, 448]), 2, 4)
@@ -39,4 +42,5 @@ def refined_sparsities(
     finer = np.geomspace(low, high, n_refined + 2)[1:-1]
     if penalty == "l0":
         finer = np.rint(finer)
-    return np.setdiff1d(finer, sparsities)
+    finer = np.setdiff1d(finer, sparsities)
+    return finer if len(finer) else np.array(sparsities[[peak]], dtype=np.float64)

@@ -92,6 +92,16 @@ def test_a_repetition_is_what_a_direct_call_gives():
     np.testing.assert_array_equal(search.results_["gap"], found.gap[:, 2])
 
 
+def test_a_second_stage_adds_sparsities_but_to_rows_whose_grid_is_fine_already():
+    refined = Effort(n_init=1, n_sparsities=3, n_references=2, n_refined=2)
+    data = draw_data(SMALL, root=1, replicate=0, standardise=True)
+    stages = {
+        name: make_estimator(get_row(name), refined, data, 0).n_refined
+        for name in ("l0_printed", "l1", "l1_carried", "l0_fine_grid")
+    }
+    assert stages == {"l0_printed": 2, "l1": 2, "l1_carried": 2, "l0_fine_grid": 0}
+
+
 def test_the_floor_row_sees_the_relevant_features_alone():
     found = run_repetition(SMALL, get_row("relevant"), QUICK, root=1, replicate=0)
     assert found.weights.tolist() == [1.0] * 5 + [0.0] * 20

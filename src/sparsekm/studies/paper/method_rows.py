@@ -31,7 +31,7 @@ class MethodRow:
     options : mapping
         Parameters of the estimator, over the common ones.
     tuning : mapping
-        ``n_sparsities``, ``n_references`` and ``rule``, over the common ones.
+        ``n_sparsities``, ``n_references``, ``n_refined`` and ``rule``, over the common ones.
     searcher : str
         Class in `sparsekm.studies.paper.weaker_searches` in place of the registry's.
     features : {"all", "relevant"}
@@ -114,7 +114,7 @@ def _sparse_variants(penalty: str) -> list[MethodRow]:
             "fine_grid",
             f"one k-means start, labels carried up {n_fine} sparsities",
             "starts and grid of sparsities",
-            tuning={**_FIVE_REFERENCES, "n_sparsities": n_fine},
+            tuning={**_FIVE_REFERENCES, "n_sparsities": n_fine, "n_refined": 0},
             searcher=f"Carried{upper}KMeans",
         ),
         row(

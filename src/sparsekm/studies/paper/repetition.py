@@ -45,11 +45,14 @@ class Effort:
         Starts.
     n_sparsities, n_references : int
         Size of the gap statistic's grid and number of its references.
+    n_refined : int
+        Further sparsities around the largest gap.
     """
 
     n_init: int = 10
     n_sparsities: int = 10
     n_references: int = 10
+    n_refined: int = 0
 
 
 @dataclass(frozen=True)
@@ -127,6 +130,7 @@ def make_estimator(row: MethodRow, effort: Effort, data: SimulatedData, seed: in
         estimator,
         sparsities=default_sparsities(row.method, data.X.shape[1], n_sparsities),
         n_references=row.tuning.get("n_references", effort.n_references),
+        n_refined=row.tuning.get("n_refined", effort.n_refined),
         rule=row.tuning.get("rule", "max"),
         random_state=seed,
     )

@@ -1,0 +1,14 @@
+"""Write the gap curve of the first stage of tuning, whose largest gap is where the second looks."""
+
+from gap_stages import read_stages
+from workflow_job import job
+
+
+@job(snakemake)
+def main(snakemake, progress):
+    from sparsekm.io.gap_file import GAP
+    from sparsekm.tuning.selection import select_sparsity
+
+    files = snakemake.input
+    _, gap, _ = read_stages([(files.path, files.references)])
+    GAP.write(snakemake.output.gap, gap, select_sparsity(gap, "max"))

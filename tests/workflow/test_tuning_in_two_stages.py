@@ -1,0 +1,98 @@
+"""Tuning by the gap in two stages in the real workflow: against GapSearch on the same data."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from sparsekm import GapSearch, L0KMeans, L1KMeans
+from sparsekm.io.fit_file import read_fit
+from sparsekm.io.gap_file import GAP
+from sparsekm.io.normalised_file import read_normalised
+from sparsekm.io.path_file import read_path
+
+# The runs are made once in each process.
+pytestmark = pytest.mark.xdist_group("two stages")
+
+METHODS = {"l0": L0KMeans, "l1": L1KMeans}
+GRIDS = {"l0": [2, 7, 12], "l1": [1.2, 2, 3]}
+REFINED = 4
+FILES = [
+    f"results/tumours/{method}/{name}"
+    for method in METHODS
+    for name in ("path.h5", "references/0.h5", "gap.csv", "tuned.h5")
+]
+
+
+class SeededGapSearch(GapSearch):
+    """With the seed that the workflow derives from the name of the data set."""
+
+    def _prepare(self, X):
+        values, estimator, sparsities, _ = super()._prepare(X)
+        seed = self.random_state
+        return values, estimator.set_params(random_state=seed), sparsities, seed
+
+
+def in_stages(n_refined):
+    def change(configuration):
+        configuration["atlas"] = None
+        configuration["matrices"] = {"tumours": configuration["matrices"]["tumours"]}
+        configuration["methods"] = list(METHODS)
+        configuration["tuning"].update(
+            sparsities=GRIDS, references=2, rule="max", n_refined=n_refined
+        )
+
+    return change
+
+
+def read_files(project):
+    return {name: (project.root / name).read_bytes() for name in FILES}
+
+
+@pytest.fixture(scope="module")
+def stages(tmp_path_factory, project_root, new_project):
+    """The project, and its files after a run in one stage, in two, and in one again."""
+    project = new_project(tmp_path_factory.mktemp("stages"), project_root)
+    found = []
+    for n_refined in (0, REFINED, 0):
+        project.configure(in_stages(n_refined))
+        targets = [file for file in FILES if file.endswith("tuned.h5")]
+        run = project.snakemake("--cores", "1", "--", *targets)
+        assert run.returncode == 0, run.stdout
+        found.append(read_files(project))
+    return project, found
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_both_stages_give_what_gap_search_gives(stages, method):
+    project, (_, files, _) = stages
+    folder = project.root / "results" / "tumours" / method
+    (project.root / "two.csv").write_bytes(files[f"results/tumours/{method}/gap.csv"])
+    (project.root / "two.h5").write_bytes(files[f"results/tumours/{method}/tuned.h5"])
+    gap, fit = GAP.read(project.root / "two.csv"), read_fit(project.root / "two.h5")
+    about = read_path(folder / "path.h5")[1]["parameters"]
+    data = read_normalised(project.root / "data" / "tumours" / "normalised.h5ad")
+    search = SeededGapSearch(
+        METHODS[method](**about),
+        sparsities=GRIDS[method],
+        n_references=2,
+        n_refined=REFINED,
+        random_state=about["random_state"],
+    ).fit(data.X)
+    assert len(gap) > len(GRIDS[method])
+    pd.testing.assert_frame_equal(gap.drop(columns="chosen"), search.results_, check_exact=True)
+    assert int(gap["chosen"].argmax()) == search.best_index_
+    assert fit.sparsity == search.best_sparsity_
+    np.testing.assert_array_equal(fit.labels, search.labels_)
+    np.testing.assert_array_equal(fit.weights, search.feature_weights_)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_first_stage_and_a_single_one_are_the_same_to_the_last_bit(stages, method):
+    project, (before, both, after) = stages
+    folder = f"results/tumours/{method}"
+    assert before == after
+    for name in ("path.h5", "references/0.h5"):
+        assert both[f"{folder}/{name}"] == before[f"{folder}/{name}"]
+    coarse = (project.root / folder / "coarse" / "gap.csv").read_bytes()
+    assert coarse == before[f"{folder}/gap.csv"]
+    assert both[f"{folder}/gap.csv"] != coarse
