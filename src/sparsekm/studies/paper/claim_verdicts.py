@@ -126,8 +126,8 @@ class _Study:
         return None if values is None or len(values) < FEWEST else values
 
     def values(self, setting: Setting, method: str, metric: str) -> pd.Series | None:
-        """Give those of the row that stands for one of the paper's methods."""
-        return self.row_values(setting, self.judged.get(method, ""), metric)
+        """Give those of the row that stands for one of the paper's methods, or of a row."""
+        return self.row_values(setting, self.judged.get(method, method), metric)
 
     def printed(self, setting: Setting, method: str, metric: str) -> float:
         """Give the paper's number; NaN where it prints none."""
@@ -276,7 +276,7 @@ def _below(left: pd.Series, right: pd.Series) -> tuple[float, float, float]:
 
 def _other_orders(claim: PaperClaim, setting: Setting, study: _Study) -> str:
     """Name other main rows of the two methods with which the order holds, tested by themselves."""
-    judged = [study.judged[method] for method in (claim.left, claim.right)]
+    judged = [study.judged.get(method, method) for method in (claim.left, claim.right)]
     held = []
     for side, method in enumerate((claim.left, claim.right)):
         for name, row in METHOD_ROWS.items():

@@ -15,15 +15,15 @@ from sparsekm.cluster.matrices.scatter import feature_scores
 from sparsekm.cluster.weight_step import TopFeatures
 from sparsekm.metrics.partition_metrics import error_clustering_rate
 from sparsekm.simulation.replicate_seed import replicate_seed
+from sparsekm.studies.theory.cost_checks import COST_CHECKS
 from sparsekm.studies.theory.expected_scores import expected_score, simulate_scores
-from sparsekm.studies.theory.level_model import draw_three_levels, three_levels
+from sparsekm.studies.theory.level_model import three_levels
+from sparsekm.studies.theory.limit_checks import LIMIT_CHECKS
 from sparsekm.studies.theory.partition_bound import ecr_bound, impurity_curve
+from sparsekm.studies.theory.repeated_draws import STRONG, count_share, draw_setting
 from sparsekm.studies.theory.support_recovery import least_features
 
 COLUMNS = ("check", "holds", "ours", "se", "theirs", "reason")
-DATA_SETS = 20
-# Where every condition of Theorem 5 holds that has a number: levels of 8, 90 samples.
-STRONG = {"mu": 8.0, "n_relevant": 10, "cluster_size": 30, "n_features": 200}
 _SAID = "At mu = 8, n = 90, p* = 10 and p = 200 all conditions hold but p >= M."
 
 
@@ -103,6 +103,17 @@ def _check_l2_and_l0(root: int) -> dict:
     }
 
 
+def _check_l2_and_l0_support(root: int) -> dict:
+    """Compare the supports of the best solutions under the l2 and l0 and the l-inf and l0 norms."""
+    scores = np.array([3.0, 0.5, 2.0, 2.5, 0.1])
+    best = max(combinations(range(5), 2), key=lambda kept: np.linalg.norm(scores[list(kept)]))
+    kept = tuple(np.flatnonzero(TopFeatures(2).weigh(scores)))
+    return {
+        "holds": best != kept,
+        "reason": "With fixed clusters it keeps the same features, weighted in proportion to a_j.",
+    }
+
+
 def _check_ball(root: int) -> dict:
     """Compare the mean of |x_1| in the unit ball with the paper's centroid, at p = 5."""
     rng = np.random.default_rng(replicate_seed(root, "theory_checks", {"check": "ball"}, 0))
@@ -121,10 +132,10 @@ def _check_partition_bound(root: int) -> dict:
     model = three_levels(3.0)
     bound = ecr_bound(model, 40, impurity_curve(model, 11))
     rates = []
-    for data, start in _draw(setting, "partition_bound", root):
+    for data, start in draw_setting(setting, "partition_bound", root):
         fitted = KMeans(3, random_state=start).fit(data.X)
         rates.append(error_clustering_rate(data.labels, fitted.labels_))
-    return _share(np.array(rates) >= bound, wanted=0.0)
+    return count_share(np.array(rates) >= bound, wanted=0.0)
 
 
 def _check_kappa(root: int) -> dict:
@@ -140,18 +151,18 @@ def _check_kappa(root: int) -> dict:
 
 def _check_score_gap(root: int) -> dict:
     found = []
-    for data, start in _draw(STRONG, "score_gap", root):
+    for data, start in draw_setting(STRONG, "score_gap", root):
         scores = KMeans(3, random_state=start).fit(data.X).feature_scores_
         found.append(scores[data.relevant].min() > scores[~data.relevant].max())
-    return _share(found, wanted=1.0) | {"reason": _SAID}
+    return count_share(found, wanted=1.0) | {"reason": _SAID}
 
 
 def _check_selection(root: int) -> dict:
     found = []
-    for data, start in _draw(STRONG, "selection", root):
+    for data, start in draw_setting(STRONG, "selection", root):
         fitted = L0KMeans(3, sparsity=10, search="alternate", random_state=start).fit(data.X)
         found.append(np.array_equal(fitted.feature_weights_ > 0, data.relevant))
-    return _share(found, wanted=1.0) | {"reason": _SAID}
+    return count_share(found, wanted=1.0) | {"reason": _SAID}
 
 
 def _check_conditions(root: int) -> dict:
@@ -164,20 +175,6 @@ def _check_conditions(root: int) -> dict:
     }
 
 
-def _draw(setting, check: str, root: int):
-    for replicate in range(DATA_SETS):
-        seeds = replicate_seed(root, "theory_checks", {"check": check, **setting}, replicate).spawn(
-            2
-        )
-        yield draw_three_levels(**setting, seed=seeds[0]), np.random.default_rng(seeds[1])
-
-
-def _share(found, wanted: float) -> dict:
-    share = float(np.mean(found))
-    se = float(np.sqrt(share * (1 - share) / len(found)))
-    return {"holds": share == wanted, "ours": share, "se": se, "theirs": wanted}
-
-
 CHECKS: dict[str, Callable[[int], dict]] = {
     "lemma_1": _check_lemma_1,
     "noise": _check_noise,
@@ -185,11 +182,14 @@ CHECKS: dict[str, Callable[[int], dict]] = {
     "optimal_partition": _check_optimal_partition,
     "hard_thresholding": _check_hard_thresholding,
     "l2_and_l0": _check_l2_and_l0,
+    "l2_and_l0_support": _check_l2_and_l0_support,
     "ball": _check_ball,
     "partition_bound": _check_partition_bound,
     "kappa": _check_kappa,
     "score_gap": _check_score_gap,
     "selection": _check_selection,
     "conditions": _check_conditions,
+    **LIMIT_CHECKS,
+    **COST_CHECKS,
 }
 """By the names that ``data/paper/claims.csv`` gives them."""
