@@ -18,14 +18,13 @@ def main(snakemake, progress):
     stages = [(files.path, files.references)]
     if files.get("refined_path"):
         stages.append((files.refined_path, files.refined_references))
-    path, gap, attributes = read_stages(stages)
     rule = snakemake.params.rule
+    path, gap, attributes = read_stages(stages, rule=rule)
     problem = pose(snakemake)
     limit = feature_limit(problem.tuning_data, path) if rule == "auto" else None
     chosen = select_sparsity(gap, rule, limit)
     fit = problem.fit_everyone(path, chosen)
     centers = cluster_means(problem.data, fit.labels[0], attributes["n_clusters"])
-    attributes["rule"] = rule
     if limit is not None:
         attributes["conclusion"] = limit.sentence(gap, chosen)
     GAP.write(snakemake.output.gap, gap, chosen)
