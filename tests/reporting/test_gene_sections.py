@@ -16,6 +16,7 @@ from sparsekm.atlas.phantom.invented_ontology import NEEDED_EVERYWHERE
 from sparsekm.reporting import enrichment_view
 from sparsekm.reporting.ages_view import age_figure, view_ages
 from sparsekm.reporting.anatomy_view import view_anatomy
+from sparsekm.reporting.chosen_across_ages import chosen_figure, describe_needed, view_chosen
 from sparsekm.reporting.enrichment_view import MOST_TERMS, view_enrichment
 from sparsekm.reporting.expression_figure import expression_figure
 from sparsekm.reporting.gene_view import LINKS, LONGEST_TEXT, view_genes
@@ -233,3 +234,39 @@ def test_every_section_stands_on_the_page_and_its_figures_in_the_folder(page):
     assert {"genes_kept_by_age.svg", "genes_kept_by_age.pdf", "E11.5_expression.pdf"} <= names
     data = json.loads(re.findall(r'<script type="application/json">(.*?)</script>', html)[0])
     assert len(data["rows"]) == 8
+
+
+def test_chosen_genes_across_ages_are_one_row_each_with_their_verdicts(brain):
+    # At the later age the second gene was not analysed.
+    later = dataclasses.replace(
+        brain, name="P4", genes=brain.genes[brain.genes["symbol"] != "Inv5"].reset_index(drop=True)
+    )
+    rows = choose_genes(brain, ["Inv2", "Inv5"])
+    view = view_chosen([brain, later], {"E11.5": rows, "P4": [0]})
+    assert view.caption.startswith("Simulated data. ")
+    figure = chosen_figure([brain, later], ["Inv2", "Inv5"])
+    grid = np.array(figure.axes[:4]).reshape(2, 2)
+    assert [axes.get_title() for axes in grid[0]] == ["E11.5", "P4"]
+    assert [axes.get_ylabel() for axes in grid[:, 0]] == ["Inv2", "Inv5"]
+    assert [len(axes.images) for axes in grid.flat] == [1, 1, 1, 0]
+    verdicts = brain.genes.set_index("symbol")["verdict"]
+    assert grid[0, 0].get_xlabel() == verdicts["Inv2"]
+    assert grid[1, 1].get_xlabel() == ""
+
+
+def test_there_is_nothing_across_ages_where_there_is_one_or_no_gene_was_chosen(brain):
+    later = dataclasses.replace(brain, name="P4")
+    assert view_chosen([brain], {"E11.5": [0]}) is None
+    assert view_chosen([brain, later], {"E11.5": [], "P4": []}) is None
+
+
+def test_genes_needed_everywhere_are_told_with_their_source_or_a_source_is_named(brain):
+    line = ["dropped", "T:2", "a housekeeping gene", 8, 5, 3, 2, 1.9, 1.1, 0.5, 0.5, "Inv5;Inv6"]
+    table = pd.DataFrame([*brain.enrichment.to_numpy().tolist(), line])
+    tested = dataclasses.replace(brain, enrichment=table.set_axis(brain.enrichment.columns, axis=1))
+    assert describe_needed([tested], "sets.gmt") == (
+        "Dropped of the genes with the term “a housekeeping gene” (sets.gmt): E11.5 2 of 3 "
+        "(of all genes 62%; q = 0.5)."
+    )
+    assert describe_needed([brain], "sets.gmt") == ""
+    assert "HRT Atlas" in describe_needed([as_real(brain)], "sets.gmt")

@@ -35,12 +35,18 @@ _ROW_HEIGHT = 0.125  # inches, of a row with a name
 
 @dataclass(frozen=True)
 class AgesView:
-    """The heat map, the genes that enter and leave, and those kept at every age."""
+    """The heat map, the genes that enter and leave, and those kept at every age.
+
+    `chosen` shows the genes of interest, and `needed` tells of genes that all cells need: these
+    take the expression and the tested terms, which tables of verdicts do not have.
+    """
 
     sentence: str
     figure: CaptionedFigure
     changes: TableView
     file: str
+    chosen: CaptionedFigure | None = None
+    needed: str = ""
 
 
 def view_ages(

@@ -29,7 +29,7 @@ def expression_figure(
     title.
     """
     symbols = [str(result.genes["symbol"].iloc[row]) for row in rows]
-    places = [_place(result, symbol) for symbol in symbols]
+    places = [find_feature(result, symbol) for symbol in symbols]
     order = np.argsort(places)
     values = np.empty((result.n_samples, len(rows)))
     values[:, order] = result.read_features(sorted(places))
@@ -40,7 +40,7 @@ def expression_figure(
         panels = lay_out_panels(slices, len(rows), _PANEL_WIDTH, (1.1, 0.45))
         for axes_row, piece in zip(panels.grid, slices, strict=True):
             for axes, column in zip(axes_row, values.T, strict=True):
-                image = _draw_gene(axes, piece, column, codes)
+                image = draw_gene(axes, piece, column, codes)
         for number, (axes, symbol) in enumerate(zip(panels.grid[0], symbols, strict=True)):
             axes.set_title(symbol + (f"\n{notes[number]}" if notes else ""), fontsize=8.5)
         bar = panels.figure.colorbar(image, ax=panels.grid, shrink=0.6, aspect=20, extend="both")
@@ -49,11 +49,13 @@ def expression_figure(
     return panels.figure
 
 
-def _place(result: DatasetResult, symbol: str) -> int:
+def find_feature(result: DatasetResult, symbol: str) -> int:
+    """Return the column of a gene in the normalised data."""
     return int(np.flatnonzero(result.var.index.astype(str) == symbol)[0])
 
 
-def _draw_gene(axes: Axes, piece: Slice, values: np.ndarray, regions: np.ndarray):
+def draw_gene(axes: Axes, piece: Slice, values: np.ndarray, regions: np.ndarray):
+    """Draw the expression of a gene, values (n,), on a slice, with the borders of the regions."""
     picture = np.full(piece.shape, np.nan)
     picture[piece.rows, piece.columns] = values[piece.voxels]
     return show_slice(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from sparsekm.io.atomic import write_text
 from sparsekm.reporting.ages_view import AgesView
 from sparsekm.reporting.anatomy_view import AnatomyView, view_anatomy
 from sparsekm.reporting.atlas_versus_paper import PaperTables, compare_with_paper
+from sparsekm.reporting.chosen_across_ages import describe_needed, view_chosen
 from sparsekm.reporting.enrichment_view import EnrichmentView, view_enrichment
 from sparsekm.reporting.figures import CaptionedFigure, draw_figures
 from sparsekm.reporting.gene_view import GeneView, view_genes
@@ -73,14 +74,20 @@ def write_report(
         raise ValueError(f"results={names} should hold at least one data set, each name once.")
     experiments = None if simulation is None else view_simulation(simulation)
     drawn = {} if experiments is None else {"simulation": experiments.figures}
-    drawn |= {} if ages is None else {"genes": [ages.figure]}
-    views = []
+    views, of_interest = [], {}
     for done, result in enumerate(results, start=1):
-        chosen = choose_genes(result, genes_of_interest)
+        chosen = of_interest[result.name] = choose_genes(result, genes_of_interest)
         drawn[result.name] = draw_figures(result, chosen)
         views.append(view_dataset(result, drawn[result.name], chosen))
         if progress is not None:
             progress(done, len(results))
+    if ages is not None:
+        ages = replace(
+            ages,
+            chosen=view_chosen(results, of_interest),
+            needed=describe_needed(results, _name_gene_sets(configuration)),
+        )
+        drawn["genes"] = list(filter(None, [ages.figure, ages.chosen]))
     if figures is not None:
         for name, those in drawn.items():
             for figure in those:
@@ -105,6 +112,13 @@ def write_report(
         }
     )
     write_text(html, output)
+
+
+def _name_gene_sets(configuration: Mapping[str, Any] | None) -> str:
+    sets = ((configuration or {}).get("annotation") or {}).get("gene_sets") or {}
+    if sets.get("path"):
+        return Path(str(sets["path"])).name
+    return "the phantom’s invented ontology" if sets.get("source") == "phantom" else "gene sets"
 
 
 def _as_yaml(configuration: Mapping[str, Any] | None) -> str:
