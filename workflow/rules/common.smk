@@ -28,7 +28,7 @@ from sparsekm.io.file_lock import SUPPORTED, is_supported
 from sparsekm.pipeline.provenance import file_digest
 from sparsekm.pipeline.registry import METHODS
 from sparsekm.pipeline.source_digest import source_digest
-from sparsekm.studies.paper.method_rows import METHOD_ROWS
+from sparsekm.studies.paper.method_rows import METHOD_ROWS, stand_ins
 from sparsekm.studies.paper.settings import select_settings
 
 if not is_supported():

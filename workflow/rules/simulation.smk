@@ -34,7 +34,7 @@ rule simulate:
     params:
         draws=lambda wildcards: {
             "seed": config["seed"],
-            "replicates": STUDIES[wildcards.study]["replicates"],
+            "replicates": replicates(wildcards),
         },
         effort=simulation_effort(),
         # Finished repetitions. No output: a job that was killed goes on from them.

@@ -18,6 +18,14 @@ def simulation_effort():
     }
 
 
+def replicates(wildcards):
+    """Return the repetitions of a row: fewer if it judges no claim but explains differences."""
+    study = STUDIES[wildcards.study]
+    if wildcards.row in {"relevant", *stand_ins(study["methods"]).values()}:
+        return study["replicates"]
+    return min(study["replicates"], study.get("other_replicates", study["replicates"]))
+
+
 @cache
 def printed_methods():
     """List (experiment, setting, method) for which the paper prints a number that can differ.

@@ -48,6 +48,11 @@ class SimulationResult:
         """The number of repetitions."""
         return int(self.repetitions["replicate"].max()) + 1
 
+    @property
+    def fewest(self) -> int:
+        """The smallest number of repetitions of a method in a setting."""
+        return int(self.repetitions.groupby(["experiment", "setting", "method"]).size().min())
+
 
 def load_simulation_result(
     *,

@@ -17,9 +17,8 @@ from sparsekm.reporting.simulation_results import SimulationResult
 from sparsekm.reporting.simulation_text import DESIGNS, METRIC_GROUPS, METRIC_NAMES, introduce
 from sparsekm.reporting.table_view import MISSING, Cell, Column, TableView
 from sparsekm.studies.paper.claim_verdicts import NOT_REPRODUCED
-from sparsekm.studies.paper.method_rows import METHOD_ROWS
+from sparsekm.studies.paper.method_rows import METHOD_ROWS, stand_ins
 from sparsekm.studies.paper.settings import get_setting
-from sparsekm.studies.paper.versus_paper import stand_ins
 
 
 @dataclass(frozen=True)

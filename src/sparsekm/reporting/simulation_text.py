@@ -28,10 +28,13 @@ METRIC_GROUPS = [["cer", "ari", "ami"], ["pzw", "pnw"]]
 def introduce(result: SimulationResult) -> list[str]:
     """Say what was run and how often."""
     number = result.replicates
+    said = f"{number} repetition{'s' if number > 1 else ''}"
+    if result.fewest < number:
+        said += f" ({result.fewest} of runs that judge no claim)"
     sentences = [
-        f"Every number here comes from {number} repetition{'s' if number > 1 else ''} on simulated "
-        "data, the same data for every method. Sparsities are chosen by the gap statistic with "
-        "permuted references and its maximum, as in the paper.",
+        f"Every number here comes from {said} on simulated data, the same data for every method. "
+        "Sparsities are chosen by the gap statistic with permuted references and its maximum, as "
+        "in the paper.",
         "Algorithm 1 as printed runs Lloyd's k-means afresh in every round and shares nothing "
         "along the path; made monotone it also tries the labels it has, by exchange moves, and is "
         "restarted. The paper says of Experiment 1 alone that data are normalised; here all are "

@@ -4,13 +4,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from sparsekm.studies.paper.method_rows import stand_ins
 from sparsekm.studies.paper.repetition import METRICS
 from sparsekm.studies.paper.study_summary import summarise
 from sparsekm.studies.paper.versus_paper import (
     compare_rows,
     difference_in_units,
     explain_difference,
-    stand_ins,
 )
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import norm, t
 
-from sparsekm.studies.paper.method_rows import METHOD_ROWS
+from sparsekm.studies.paper.method_rows import METHOD_ROWS, stand_ins
 from sparsekm.studies.paper.paper_claims import PaperClaim
 from sparsekm.studies.paper.settings import Setting
 from sparsekm.studies.paper.versus_paper import (
@@ -22,7 +22,6 @@ from sparsekm.studies.paper.versus_paper import (
     FEWEST,
     difference_in_units,
     explain_difference,
-    stand_ins,
 )
 
 REPRODUCED, NOT_REPRODUCED = "reproduced", "not reproduced"

@@ -7,7 +7,7 @@ difference from a published number comes from, and are never chosen to hit it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -196,3 +196,15 @@ def get_row(name: str) -> MethodRow:
     if name not in METHOD_ROWS:
         raise ValueError(f"method={name!r} should be one of {list(METHOD_ROWS)}.")
     return METHOD_ROWS[name]
+
+
+def stand_ins(rows: Iterable[str]) -> dict[str, str]:
+    """Name, of the main rows that ran, the one that stands for each of the paper's methods.
+
+    It is the first in the order of the tables: of l0-k-means Algorithm 1 as it is printed.
+    """
+    ran, found = set(rows), {}
+    for name, row in METHOD_ROWS.items():
+        if name in ran and not row.is_variant and row.features == "all":
+            found.setdefault(row.method, name)
+    return found

@@ -70,18 +70,6 @@ def difference_in_units(difference: float, se: float) -> float:
     return float(difference / (np.sqrt(2.0) * se))
 
 
-def stand_ins(rows: set[str]) -> dict[str, str]:
-    """Name, of the main rows that ran, the one that stands for each of the paper's methods.
-
-    It is the first in the order of the tables: of l0-k-means Algorithm 1 as it is printed.
-    """
-    found: dict[str, str] = {}
-    for name, row in METHOD_ROWS.items():
-        if name in rows and not row.is_variant and row.features == "all":
-            found.setdefault(row.method, name)
-    return found
-
-
 def explain_difference(line, comparison: pd.DataFrame) -> str:
     """Say which other runs of the same method on the same data meet the paper's value.
 
