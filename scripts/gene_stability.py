@@ -23,6 +23,7 @@ def main(snakemake, progress):
         fit.labels if problem.samples is None else fit.labels[problem.samples],
         params.subsamples,
         problem.seed,
+        blocks=problem.tuning_blocks,
         progress=progress.counting("subsamples"),
     )
     write_stability(snakemake.output.stability, problem.data.features, counts, params.subsamples)

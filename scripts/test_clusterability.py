@@ -24,6 +24,7 @@ def main(snakemake, progress):
         reference=fair_reference(correlation),
         n_references=params.n_references,
         seed=problem.seed,
+        blocks=problem.tuning_blocks,
         progress=progress.counting("references"),
     )
     references = evidence.reference_stabilities

@@ -19,16 +19,21 @@ import numpy as np
 from sklearn.base import clone
 
 from sparsekm.pipeline.seeds import derive_seed
+from sparsekm.tuning.sample_blocks import cut_point, order_samples
 
 
-def draw_half(n_samples: int, index: int, seed: int) -> np.ndarray:
+def draw_half(
+    n_samples: int, index: int, seed: int, blocks: np.ndarray | None = None
+) -> np.ndarray:
     """Draw half of the samples, rounded up, without replacement; rows are ascending.
 
-    The draw depends only on the number of the subsample and the seed. Therefore additional
-    subsamples leave the first ones unchanged, and all methods use the same ones.
+    Blocks (n_samples,), if given, stay whole, and the half is as large as these allow. The draw
+    depends only on the number of the subsample and the seed. Therefore additional subsamples leave
+    the first ones unchanged, and all methods use the same ones.
     """
     rng = np.random.default_rng(derive_seed(seed, "half", index))
-    return np.sort(rng.permutation(n_samples)[: (n_samples + 1) // 2])
+    order = order_samples(n_samples, rng, blocks)
+    return np.sort(order[: cut_point((n_samples + 1) // 2, order, blocks)])
 
 
 def count_kept(
@@ -38,13 +43,15 @@ def count_kept(
     n_subsamples: int,
     seed: int,
     *,
+    blocks: np.ndarray | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> np.ndarray:
     """Count in how many half-samples each feature is kept.
 
     The estimator, `L0KMeans` or `L1KMeans` with its sparsity set, is cloned, and its alternation
     starts only from the tuned labels. If a cluster has no samples in a half, K is smaller by one
-    there; the smallest cluster allowed is half of that for all samples.
+    there; the smallest cluster allowed is half of that for all samples. Halves consist of whole
+    `blocks`, shape (n_samples,), if given: see `sparsekm.tuning.sample_blocks`.
     """
     if n_subsamples < 1:
         raise ValueError(f"n_subsamples={n_subsamples} should be >= 1.")
@@ -53,7 +60,7 @@ def count_kept(
         raise ValueError(f"labels: shape={np.shape(labels)} should be ({n_samples},).")
     counts = np.zeros(X.shape[1], dtype=np.int64)
     for index in range(n_subsamples):
-        rows = draw_half(n_samples, index, seed)
+        rows = draw_half(n_samples, index, seed, blocks)
         counts += _keeps(X[rows], estimator, labels[rows], derive_seed(seed, "start", index))
         if progress is not None:
             progress(index + 1, n_subsamples)

@@ -25,7 +25,7 @@ from sparsekm.cluster.matrices.dense_parts import stored_bytes
 from sparsekm.io.anndata_parts import read_part, read_parts
 from sparsekm.io.atomic import atomic_path
 from sparsekm.io.atomic_hdf5 import write_anndata
-from sparsekm.io.checked_hdf5 import DamagedFileError, open_checked
+from sparsekm.io.checked_hdf5 import DamagedFileError, open_checked, read_array
 from sparsekm.io.known_classes import class_column, class_names, is_known
 from sparsekm.io.matrix_file import RULE
 from sparsekm.io.stored_rows import StoredRows, write_csr
@@ -44,6 +44,7 @@ class NormalisedData:
     relevant: np.ndarray | None  # (p,), bool
     provenance: dict[str, Any]
     center: np.ndarray | None = None  # (p,), float64: to be subtracted from a sparse X
+    positions: np.ndarray | None = None  # (n, d), float64, in millimetres
 
 
 def write_normalised(
@@ -99,6 +100,7 @@ def read_normalised(file: str | Path, most_bytes: int | None = None) -> Normalis
             relevant=_read_relevant(opened, var),
             provenance=provenance,
             center=_read_center(opened, var),
+            positions=_read_positions(opened, len(obs)),
         )
 
 
@@ -167,6 +169,12 @@ def _read_labels(opened: h5py.File, obs: pd.DataFrame) -> np.ndarray | None:
     if not is_known(labels).any():
         raise DamagedFileError(opened.filename, "obs: no sample has a label", RULE)
     return labels
+
+
+def _read_positions(opened: h5py.File, n_samples: int) -> np.ndarray | None:
+    if "obsm/spatial" not in opened:
+        return None
+    return read_array(opened["obsm"], "spatial", kind="f", shape=(n_samples, None), rule=RULE)
 
 
 def _read_relevant(opened: h5py.File, var: pd.DataFrame) -> np.ndarray | None:

@@ -28,6 +28,7 @@ from sparsekm.pipeline.registry import Method, get_method
 from sparsekm.pipeline.seeds import derive_seed
 from sparsekm.tuning.grid import default_sparsities
 from sparsekm.tuning.resampled_paths import consensus_sparsities
+from sparsekm.tuning.sample_blocks import BLOCKS_PER_CLUSTER, space_blocks
 from sparsekm.tuning.tuning_sample import tuning_sample
 
 
@@ -63,6 +64,15 @@ class ClusteringProblem:
         """The samples on which the sparsity is tuned, dense if the method reads no sparse ones."""
         X = self.data.X if self.samples is None else self.data.X[self.samples]
         return X if get_tags(self.estimator).input_tags.sparse else as_dense(X)
+
+    @property
+    def tuning_blocks(self) -> np.ndarray | None:
+        """The blocks of space of these samples, (n,), if their positions are known."""
+        positions = self.data.positions
+        if positions is None:
+            return None
+        tuned = positions if self.samples is None else positions[self.samples]
+        return space_blocks(tuned, BLOCKS_PER_CLUSTER * self.estimator.n_clusters)
 
     def fit_everyone(self, path: SparsityPath, position: int) -> SparsityPath:
         """Return the fit of all samples at one sparsity of a path.

@@ -63,6 +63,17 @@ LITERATURE = {
         "Society B 72:417–473, 2010.",
         "10.1111/j.1467-9868.2010.00740.x",
     ),
+    "blocks": Reference(
+        "H. R. Künsch. The jackknife and the bootstrap for general stationary observations. Annals "
+        "of Statistics 17:1217–1241, 1989.",
+        "10.1214/aos/1176347265",
+    ),
+    "spatial": Reference(
+        "B. D. Fulcher, A. Arnatkevičiūtė, A. Fornito. Overcoming false-positive gene-category "
+        "enrichment in the analysis of spatially resolved transcriptomic brain atlas data. Nature "
+        "Communications 12:2669, 2021.",
+        "10.1038/s41467-021-22862-1",
+    ),
     "fdr": Reference(
         "Y. Benjamini, Y. Hochberg. Controlling the false discovery rate: a practical and "
         "powerful approach to multiple testing. Journal of the Royal Statistical Society B "

@@ -225,11 +225,17 @@ def write_annotation(
     columns = set().union(*(result.genes.columns for result in results))
     sentences = []
     if any(column.startswith("stability_") for column in columns):
+        placed = any(result.is_atlas for result in results)
+        blocks = (
+            " Neighbouring voxels are near-copies of each other, so these halves of an age, and "
+            "those whose partitions are compared to test for clusters, consist of whole blocks of "
+            f"space {citations.cite('blocks')}."
+        )
         sentences.append(
             "The stability of a feature is the share of random halves of the samples, drawn "
             "without replacement, in which it is kept at the tuned sparsity "
             f"{citations.cite('stability')}; the clustering of each half starts from the tuned "
-            "clusters."
+            f"clusters.{blocks if placed else ''}"
         )
     if "effect_cluster" in columns:
         sentences.append(

@@ -40,6 +40,7 @@ class Evidence:
     reference_stabilities: np.ndarray  # (n_references,): the same of each reference
     level: float = LEVEL  # chance that data without clusters are taken for data with
     not_asked: str = "n_references=0"  # why there are no references, where there are none
+    n_blocks: int = 0  # of which halves of the data consist; 0 for single samples
 
     @property
     def strength(self) -> float:
@@ -68,18 +69,29 @@ class Evidence:
         if self.has_clusters is None:
             return f"Whether there are clusters was not asked: {self.not_asked}."
         references = self.reference_stabilities
+        blocks = f", cut along {self.n_blocks} blocks of space," if self.n_blocks else ""
         return (
             f"{'Evidence' if self.has_clusters else 'No evidence'} of clusters: partitions of two "
-            f"halves of the samples agree with an adjusted Rand index of {self.stability:.2f}; on "
-            f"{len(references)} data sets without clusters ({self.reference} references) with "
-            f"{references.mean():.2f} on average and {references.max():.2f} at most."
+            f"halves of the samples{blocks} agree with an adjusted Rand index of "
+            f"{self.stability:.2f}; on {len(references)} data sets without clusters "
+            f"({self.reference} references) with {references.mean():.2f} on average and "
+            f"{references.max():.2f} at most."
         )
 
 
-def half_stability(estimator, X: np.ndarray, sparsities: np.ndarray, *, seed: int) -> float:
-    """Average the agreement of `N_HALVES` pairs of halves over all sparsities."""
+def half_stability(
+    estimator,
+    X: np.ndarray,
+    sparsities: np.ndarray,
+    *,
+    seed: int,
+    blocks: np.ndarray | None = None,
+) -> float:
+    """Average the agreement of `N_HALVES` pairs of halves, of whole blocks, over all sparsities."""
     agreements = [
-        resample(estimator, X, sparsities, scheme="halves", index=index, seed=seed).agreement
+        resample(
+            estimator, X, sparsities, scheme="halves", index=index, seed=seed, blocks=blocks
+        ).agreement
         for index in range(N_HALVES)
     ]
     return float(np.mean(agreements))
@@ -105,6 +117,7 @@ def weigh_evidence(
     reference: str,
     n_references: int,
     seed: int,
+    blocks: np.ndarray | None = None,
     n_jobs: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Evidence:
@@ -113,6 +126,9 @@ def weigh_evidence(
     `reference` is a key of `sparsekm.tuning.references.REFERENCES`. `n_references` is 0, for no
     comparison, or >= 2. `progress` is called with the number of references done and their total.
     The result does not depend on `n_jobs`, which is as in `sparsekm.runtime.threads.count_threads`.
+
+    Samples with the same number in `blocks` (n_samples,) resemble each other, such as neighbours in
+    space: halves of the data hold them all or none. Samples of references are independent.
     """
 
     def work(index):
@@ -123,21 +139,23 @@ def weigh_evidence(
             progress(index + 1, n_references)
         return stability
 
-    X = _draw_samples(X, max(MOST_SAMPLES, 4 * _fewest(estimator)), seed)
+    rows = _draw_samples(X.shape[0], max(MOST_SAMPLES, 4 * _fewest(estimator)), seed)
+    X, blocks = as_dense(X[rows]), None if blocks is None else blocks[rows]
     not_asked = "n_references=0" if n_references == 0 else _lacking(estimator, len(X))
     if not_asked:
         return Evidence(reference, float("nan"), np.array([]), not_asked=not_asked)
     with grant_threads(n_jobs):
-        own = half_stability(estimator, X, sparsities, seed=seed)
+        own = half_stability(estimator, X, sparsities, seed=seed, blocks=blocks)
     stabilities = run_side_by_side(work, range(n_references), n_jobs, X.nbytes)
-    return Evidence(reference, own, np.array(list(stabilities)))
+    n_blocks = 0 if blocks is None else len(np.unique(blocks))
+    return Evidence(reference, own, np.array(list(stabilities)), n_blocks=n_blocks)
 
 
-def _draw_samples(X: np.ndarray, most: int, seed: int) -> np.ndarray:
-    if X.shape[0] <= most:
-        return as_dense(X)
+def _draw_samples(n_samples: int, most: int, seed: int) -> np.ndarray | slice:
+    if n_samples <= most:
+        return slice(None)
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(0, 5)))
-    return as_dense(X[draw_samples(X.shape[0], most, rng)])
+    return draw_samples(n_samples, most, rng)
 
 
 def _fewest(estimator) -> int:

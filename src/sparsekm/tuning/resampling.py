@@ -23,6 +23,7 @@ from sparsekm.cluster.kmeans.assignment import WeightedFeatures, nearest_centers
 from sparsekm.cluster.matrices.centers import cluster_centers
 from sparsekm.cluster.matrices.dense_parts import feature_means
 from sparsekm.cluster.matrices.sparse_matrix import centred_block
+from sparsekm.tuning.sample_blocks import cut_point, order_samples
 
 SCHEMES = ["subsample", "halves"]
 # The share of the samples in a subsample: enough for the fit to be nearly the whole's.
@@ -39,17 +40,24 @@ class Resampling:
     selections: np.ndarray  # (n_sparsities, n_features), int64: how many of them keep a feature
 
 
-def split_rows(n_samples: int, scheme: str, rng: np.random.Generator) -> list[np.ndarray]:
+def split_rows(
+    n_samples: int, scheme: str, rng: np.random.Generator, blocks: np.ndarray | None = None
+) -> list[np.ndarray]:
     """Draw the parts of the samples that are fitted, each in ascending order.
 
     "subsample" draws one part of `SUBSAMPLE` of the samples; "halves" two disjoint parts of half of
     them, leaving one sample out if their number is odd.
+
+    Samples with the same number in `blocks` (n_samples,) stay together; parts are then as large as
+    these allow, and no sample is left out (`sparsekm.tuning.sample_blocks`).
     """
-    order = rng.permutation(n_samples)
+    order = order_samples(n_samples, rng, blocks)
     if scheme == "halves":
-        half = n_samples // 2
-        return [np.sort(order[:half]), np.sort(order[half : 2 * half])]
-    return [np.sort(order[: int(np.ceil(SUBSAMPLE * n_samples))])]
+        half = cut_point(n_samples // 2, order, blocks)
+        end = 2 * half if blocks is None else n_samples
+        return [np.sort(order[:half]), np.sort(order[half:end])]
+    size = int(np.ceil(SUBSAMPLE * n_samples))
+    return [np.sort(order[: cut_point(size, order, blocks)])]
 
 
 def resample(
@@ -61,16 +69,17 @@ def resample(
     index: int,
     seed: int,
     labels: np.ndarray | None = None,
+    blocks: np.ndarray | None = None,
 ) -> Resampling:
     """Fit the path again on parts of the samples and compare.
 
     The parts depend only on (`seed`, `index`) and the scheme; the estimator's own `random_state` is
     not used. "subsample" compares with `labels`, the partitions of all samples, of shape
-    (n_sparsities, n_samples); "halves" does not need them.
+    (n_sparsities, n_samples); "halves" does not need them. `blocks` is as in `split_rows`.
     """
     own_seed = np.random.SeedSequence(seed, spawn_key=(index, 2 + SCHEMES.index(scheme)))
     rows_seed, *fit_seeds = own_seed.spawn(3)
-    parts = split_rows(X.shape[0], scheme, np.random.default_rng(rows_seed))
+    parts = split_rows(X.shape[0], scheme, np.random.default_rng(rows_seed), blocks)
     partitions = []
     selections = np.zeros((len(sparsities), X.shape[1]), dtype=np.int64)
     for rows, fit_seed in zip(parts, fit_seeds, strict=False):
