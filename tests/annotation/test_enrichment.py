@@ -112,6 +112,17 @@ def test_groups_follow_the_verdicts():
     assert list(group_features({"l1": [0.5, 0], "sparse": [0, 1]})["kept"]) == [True, False]
 
 
+def test_genes_without_a_term_are_no_background(sets):
+    features = var([*SYMBOLS, *(f"unknown{i}" for i in range(30))])
+    matched = match_features(features, sets)
+    groups = {"kept": mask(0, 1, 2, 3, 10, 11, 20, 21, n=50)}
+    with_others = find_enriched(sets, matched, groups, term_size=(5, 19))
+    alone = find_enriched(
+        sets, match_features(var(), sets), {"kept": groups["kept"][:20]}, term_size=(5, 19)
+    )
+    pd.testing.assert_frame_equal(with_others, alone)
+
+
 def test_a_gene_measured_twice_counts_once_and_is_not_dropped_where_it_is_kept(sets):
     twice = var(["g0", "g0", "g1", "g2", "g3", "g4"])
     matched = match_features(twice, sets)

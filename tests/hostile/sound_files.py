@@ -258,7 +258,7 @@ def _write_tables(folder: Path) -> None:
     OVERLAP.write(
         folder / "contingency.csv", pd.DataFrame([overlap], columns=list(OVERLAP.columns))
     )
-    term = ["kept", "T1", "first", 20, 5, 4, 3, 1.0, 3.0, 0.01, 0.02, "Shh;Pax6"]
+    term = ["kept", "T1", "first", 20, 5, 4, 3, 1.0, 3.0, 0.01, 0.02, 0.03, "Shh;Pax6"]
     ENRICHMENT.write(
         folder / "enrichment.csv", pd.DataFrame([term], columns=list(ENRICHMENT.columns))
     )

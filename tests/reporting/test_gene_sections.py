@@ -41,12 +41,13 @@ def brain(brain_result):
         effect_label=[np.nan, *[0.5] * 7],
         terms=["; ".join(f"invented term {i}" for i in range(12)), *["one"] * 7],
     )
+    counts = (8, 4, 5, 4, 2.5, 1.6)
     rows = [
-        ["kept", f"T:{i}", f"term {i}", 8, 4, 5, 4, 2.5, 1.6, 0.001 * i, 0.003 * i, "Inv1;Inv2"]
+        ["kept", f"T:{i}", f"term {i}", *counts, 0.001 * i, 0.003 * i, 0.01 * i, "Inv1;Inv2"]
         for i in range(1, 20)
     ]
-    rows += [["dropped", "T:1", "term 1", 8, 4, 5, 1, 2.5, 0.4, 0.9, 0.9, "Inv5"]]
-    rows += [["only l1", "T:1", "term 1", 8, 0, 5, 0, 0.0, 1.0, 1.0, 1.0, ""]]
+    rows += [["dropped", "T:1", "term 1", 8, 4, 5, 1, 2.5, 0.4, 0.9, 0.9, 0.8, "Inv5"]]
+    rows += [["only l1", "T:1", "term 1", 8, 0, 5, 0, 0.0, 1.0, 1.0, 1.0, np.nan, ""]]
     clusters = {name: method.labels for name, method in brain_result.methods.items()}
     regions = brain_result.obs["region"].astype(str).to_numpy(dtype=object)
     return dataclasses.replace(
@@ -261,7 +262,8 @@ def test_there_is_nothing_across_ages_where_there_is_one_or_no_gene_was_chosen(b
 
 
 def test_genes_needed_everywhere_are_told_with_their_source_or_a_source_is_named(brain):
-    line = ["dropped", "T:2", "a housekeeping gene", 8, 5, 3, 2, 1.9, 1.1, 0.5, 0.5, "Inv5;Inv6"]
+    numbers = (8, 5, 3, 2, 1.9, 1.1, 0.5, 0.5, 0.4)
+    line = ["dropped", "T:2", "a housekeeping gene", *numbers, "Inv5;Inv6"]
     table = pd.DataFrame([*brain.enrichment.to_numpy().tolist(), line])
     tested = dataclasses.replace(brain, enrichment=table.set_axis(brain.enrichment.columns, axis=1))
     assert describe_needed([tested], "sets.gmt") == (

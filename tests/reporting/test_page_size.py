@@ -106,7 +106,7 @@ def _gene_table(symbols, scores, rng):
 
 def _enrichment(symbols, rng):
     rows = [
-        [group, f"GO:{t:07d}", f"term {t}", N_GENES, 700, 90, 60, 40.0, 1.5, 1e-5, 1e-3]
+        [group, f"GO:{t:07d}", f"term {t}", N_GENES, 700, 90, 60, 40.0, 1.5, 1e-5, 1e-3, 0.01]
         for group in ("kept", "dropped", "only l1")
         for t in range(1500)
     ]

@@ -150,9 +150,10 @@ rule enrich_genes:
         "../../envs/sparsekm.yaml"
     threads: 1
     resources:
-        mem_mb=memory(400, 0.5),
-        runtime=minutes(10),
+        mem_mb=memory(600, 4),
+        runtime=minutes(10, 0.05),
     params:
+        seed=config["seed"],
         selecting=SELECTING,
         term_size=ANNOTATION["term_size"],
         code=lambda wildcards: code("enrich_genes"),

@@ -1,6 +1,7 @@
 r"""Terms that are over-represented in a group of the genes analysed.
 
-Of N genes analysed, n are in the group, K have the term, and k are in the group and have the term.
+Of N genes analysed that have any term, n are in the group, K have the term, and k are in the group
+and have the term.
 If the group were drawn independently of the term, k would be hypergeometric; the p-value is
 
 .. math:: P(X \ge k), \qquad X \sim \mathrm{Hypergeometric}(N, K, n),
@@ -8,7 +9,11 @@ If the group were drawn independently of the term, k would be hypergeometric; th
 that of the one-sided Fisher's exact test. q-values are those of Benjamini and Hochberg [1]_ over
 all terms tested in the group: those whose K is within the size limits, including those with k = 0.
 N counts the genes of the data set, not of the genome: the atlas selected its genes, so terms that
-are common among them would otherwise look enriched.
+are common among them would otherwise look enriched. Genes without any term are left out: with them
+every term would look enriched where the genes that are well known are kept more often.
+
+Where positions are known, `p_spatial` is the share of random maps under which as many genes of the
+group have the term: see `sparsekm.annotation.spatial_null`.
 
 References
 ----------
@@ -42,6 +47,7 @@ ENRICHMENT = TableFormat(
         "fold": NUMBER_OR_NOTHING,
         "p_value": NUMBER_OR_NOTHING,
         "q_value": NUMBER_OR_NOTHING,
+        "p_spatial": NUMBER_OR_NOTHING,
         "genes": WORD,
     },
 )
@@ -74,28 +80,43 @@ def find_enriched(
     matched: MatchedFeatures,
     groups: Mapping[str, np.ndarray],
     *,
+    by_chance: np.ndarray | None = None,
     term_size: tuple[int, int] = (5, 500),
 ) -> pd.DataFrame:
     """Test every term within the size limits in every group; columns are those of `ENRICHMENT`.
 
     A gene is in a group if any of its features is, but not in "dropped" if it is in "kept".
-    `term_size` is the smallest and largest number of analysed genes of a term that is tested.
+    `by_chance`, a mask of shape (n_maps, p), tells which features random maps keep. `term_size` is
+    the smallest and largest number of analysed genes of a term that is tested.
     """
     low, high = term_size
     if not 1 <= low <= high:
         raise ValueError(f"term_size={list(term_size)} should be 1 <= smallest <= largest.")
     carries = _members_analysed(sets, matched)
     tested = [t for t, genes in enumerate(carries) if low <= genes.size <= high]
-    chosen = {name: matched.any_of(features) for name, features in groups.items()}
-    if "kept" in chosen and "dropped" in chosen:
-        chosen["dropped"] &= ~chosen["kept"]
+    chosen = _choose(groups, matched)
+    nulls: dict[str, list[np.ndarray]] = {"kept": [], "dropped": []}
+    for kept in () if by_chance is None else by_chance:
+        for name, genes in _choose({"kept": kept, "dropped": ~kept}, matched).items():
+            nulls[name].append(genes)
     parts = [
-        _test_group(name, genes, sets, matched, [(t, carries[t]) for t in tested])
+        _test_group(
+            name, genes, sets, matched, [(t, carries[t]) for t in tested], nulls.get(name, [])
+        )
         for name, genes in chosen.items()
     ]
     if not parts or not tested:
         return pd.DataFrame({column: [] for column in ENRICHMENT.columns}).astype({"genes": object})
     return pd.concat(parts, ignore_index=True)
+
+
+def _choose(groups: Mapping[str, np.ndarray], matched: MatchedFeatures) -> dict[str, np.ndarray]:
+    """Tell for each group which genes that have any term are in it."""
+    annotated = matched.positions >= 0
+    chosen = {name: matched.any_of(features) & annotated for name, features in groups.items()}
+    if "kept" in chosen and "dropped" in chosen:
+        chosen["dropped"] &= ~chosen["kept"]
+    return chosen
 
 
 def _members_analysed(sets: GeneSets, matched: MatchedFeatures) -> list[np.ndarray]:
@@ -113,8 +134,9 @@ def _test_group(
     sets: GeneSets,
     matched: MatchedFeatures,
     carries: list[tuple[int, np.ndarray]],
+    nulls: list[np.ndarray],
 ) -> pd.DataFrame:
-    n_analysed, n_group = len(matched.keys), int(chosen.sum())
+    n_analysed, n_group = matched.n_annotated, int(chosen.sum())
     n_term = np.array([genes.size for _, genes in carries])
     shared = [genes[chosen[genes]] for _, genes in carries]
     n_shared = np.array([genes.size for genes in shared])
@@ -133,9 +155,18 @@ def _test_group(
             "fold": np.divide(n_shared, expected, out=np.ones(len(carries)), where=expected > 0),
             "p_value": p_value,
             "q_value": false_discovery_control(p_value) if len(carries) else p_value,
+            "p_spatial": _compare_maps(nulls, [genes for _, genes in carries], n_shared),
             "genes": [";".join(sorted(matched.symbols[g] for g in genes)) for genes in shared],
         },
         columns=list(ENRICHMENT.columns),
     )
     # Ties, such as among terms with the same genes, are broken by size and identifier.
     return table.sort_values(["p_value", "n_term", "term"], kind="stable", ignore_index=True)
+
+
+def _compare_maps(nulls, terms, n_shared: np.ndarray) -> np.ndarray:
+    """Give the share of maps, the one found among them, whose group has as many of a term."""
+    if not nulls:
+        return np.full(len(terms), np.nan)
+    found = np.array([[int(genes[term].sum()) for term in terms] for genes in nulls])
+    return (1 + (found >= n_shared).sum(axis=0)) / (1 + len(nulls))

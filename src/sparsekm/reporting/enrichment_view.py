@@ -37,8 +37,9 @@ def view_enrichment(result: DatasetResult, file: str) -> EnrichmentView | None:
     n_terms = table["term"].nunique()
     sentences = [
         f"{n_terms:,} terms were tested in each group against the "
-        f"{int(table['n_analysed'].iloc[0]):,} {words.features} analysed."
+        f"{int(table['n_analysed'].iloc[0]):,} {words.features} analysed that have any term."
     ]
+    in_space = bool(table["p_spatial"].notna().any())
     rows = []
     for group in GROUPS:
         tests = table[table["group"] == group]
@@ -46,12 +47,17 @@ def view_enrichment(result: DatasetResult, file: str) -> EnrichmentView | None:
             continue
         found = tests[tests["q_value"] <= LEVEL]
         sentences.append(_summarise(group, tests, len(found), words.features))
-        rows += [_row(test, result) for test in found.head(MOST_TERMS).itertuples(index=False)]
+        rows += [
+            _row(test, result, in_space) for test in found.head(MOST_TERMS).itertuples(index=False)
+        ]
     caption = (
         f"Terms with q ≤ {LEVEL:g} (one-sided hypergeometric test, Benjamini and Hochberg over the "
         "terms tested in the group)"
     )
-    heads = ("term", "name", "in group", "expected", "fold", "p", "q", "which")
+    if in_space:
+        sentences.append(_warn(table, words.features))
+    extra = ("p in space",) if in_space else ()
+    heads = ("term", "name", "in group", "expected", "fold", "p", "q", *extra, "which")
     columns = [Column(head, kind="wide" if head in _WIDE else "text") for head in heads]
     columns.insert(0, Column(words.features, kind="text"))
     terms = TableView(caption, columns, rows, result.is_simulated, kind="genes terms")
@@ -72,14 +78,28 @@ def _summarise(group: str, tests: pd.DataFrame, n_found: int, features: str) -> 
     return f"Among {whom} {terms} over-represented (q ≤ {LEVEL:g}){named}."
 
 
+def _warn(table: pd.DataFrame, features: str) -> str:
+    """Say why q is not enough where samples have places, and how many terms stand out from maps."""
+    found = table[(table["q_value"] <= LEVEL) & table["p_spatial"].notna()]
+    held = int((found["p_spatial"] <= LEVEL).sum())
+    return (
+        f"Caution: {features} that are patterned alike in space share terms, so some terms are "
+        "over-represented for any map of the tissue. “p in space” is the share of random maps, of "
+        f"as many compact clusters, that find as many: {held} of these {len(found)} terms have "
+        f"{LEVEL:g} or less."
+    )
+
+
 def _describe(group: str) -> str:
     return {"only l1": "kept by ℓ₁ alone"}.get(group, group)
 
 
-def _row(test, result: DatasetResult) -> list[Cell]:
+def _row(test, result: DatasetResult, in_space: bool) -> list[Cell]:
     is_real = test.term.startswith("GO:") and not result.is_simulated
     numbers = (f"{test.expected:.1f}", f"{test.fold:.1f}")
-    chances = (f"{test.p_value:.2g}", f"{test.q_value:.2g}")
+    chances = [f"{test.p_value:.2g}", f"{test.q_value:.2g}"]
+    if in_space:
+        chances.append("" if pd.isna(test.p_spatial) else f"{test.p_spatial:.2g}")
     return [
         Cell(_describe(test.group)),
         Cell(test.term, url=_TERM_PAGE.format(test.term) if is_real else ""),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import pandas as pd
+
 from sparsekm.annotation.gene_sets import GeneSets
 from sparsekm.reporting.literature import Citations
 from sparsekm.reporting.results import DatasetResult, MethodResult
@@ -258,9 +260,21 @@ def _write_enrichment(results: Sequence[DatasetResult], citations: Citations) ->
     terms = f"terms of the Gene Ontology {citations.cite('go')}" if is_go else "terms"
     return (
         f"Over-representation of {terms} was tested with a one-sided hypergeometric test against "
-        "the features analysed, for terms that contain "
+        "the features analysed that have any term, for terms that contain "
         f"{min(sizes)} to {max(largest)} of them; q-values are those of Benjamini and Hochberg "
         f"{citations.cite('fdr')} over the terms tested in each group."
+        f"{_write_maps(tested, citations)}"
+    )
+
+
+def _write_maps(tested: Sequence[pd.DataFrame], citations: Citations) -> str:
+    if not any(table["p_spatial"].notna().any() for table in tested):
+        return ""
+    return (
+        " Categories of genes that are patterned in space are over-represented for many maps "
+        f"{citations.cite('spatial')}; so each count is also compared with those of random maps, "
+        "whose clusters are the voxels nearest to random voxels, and which keep as many features "
+        "by score."
     )
 
 
