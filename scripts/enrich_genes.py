@@ -10,17 +10,18 @@ def main(snakemake, progress):
     from sparsekm.annotation.gene_set_file import read_gene_sets_file
     from sparsekm.annotation.spatial_null import keep_by_chance
     from sparsekm.io.fit_file import read_fits
-    from sparsekm.io.normalised_file import read_features, read_normalised
+    from sparsekm.io.normalised_file import read_features, read_normalised, read_positions
 
     params, files = snakemake.params, snakemake.input
     sets = read_gene_sets_file(files.gene_sets)
     fits = read_fits(params.selecting, files.fits)
     groups = group_features({method: fit.weights for method, fit in fits.items()})
-    data, by_chance = read_normalised(files.normalised), None
-    if data.positions is not None:
+    positions, by_chance = read_positions(files.normalised), None
+    if positions is not None:
         n_clusters = max(fit.attributes["n_clusters"] for fit in fits.values())
         n_kept = int(groups["kept"].sum())
-        by_chance = keep_by_chance(data.X, data.positions, n_clusters, n_kept, seed=params.seed)
+        X = read_normalised(files.normalised).X
+        by_chance = keep_by_chance(X, positions, n_clusters, n_kept, seed=params.seed)
     table = find_enriched(
         sets,
         match_features(read_features(files.normalised), sets),

@@ -122,6 +122,12 @@ def read_features(file: str | Path) -> pd.DataFrame:
         return read_part(opened, "var", RULE, pd.DataFrame)
 
 
+def read_positions(file: str | Path) -> np.ndarray | None:
+    """Read where the samples are in space, float64 of shape (n, d), or None."""
+    with open_checked(file, RULE) as opened:
+        return _read_positions(opened, len(read_part(opened, "obs", RULE, pd.DataFrame)))
+
+
 def read_relevant(file: str | Path) -> np.ndarray | None:
     """Read which features were planted as relevant, bool of shape (p,), or None."""
     with open_checked(file, RULE) as opened:
