@@ -13,7 +13,7 @@ from sparsekm.io.normalised_file import write_normalised
 def test_effect_is_cohens_d_by_its_definition(seed):
     X = np.random.default_rng(seed).normal(size=(30, 5))
     codes = np.repeat([0, 1, 2], [5, 10, 15])
-    groups, effects = find_highest(X, codes, 3)
+    groups, effects, leads = find_highest(X, codes, 3)
     for j in range(5):
         means = [X[codes == k, j].mean() for k in range(3)]
         assert groups[j] == np.argmax(means)
@@ -21,6 +21,7 @@ def test_effect_is_cohens_d_by_its_definition(seed):
         spread = sum((part - part.mean()) @ (part - part.mean()) for part in (inside, outside))
         expected = (inside.mean() - outside.mean()) / np.sqrt(spread / 28)
         assert effects[j] == pytest.approx(expected)
+        assert leads[j] == pytest.approx(sorted(means)[-1] - sorted(means)[-2])
 
 
 def test_the_group_with_the_planted_rise_is_found_whatever_its_number(seed):
@@ -28,7 +29,7 @@ def test_the_group_with_the_planted_rise_is_found_whatever_its_number(seed):
     X = np.random.default_rng(seed).normal(size=(36, 3))
     X[:, 0] += 5 * (codes == 3)
     X[:, 1] += 5 * (codes == 0)
-    groups, effects = find_highest(X, codes, 4)
+    groups, effects, _ = find_highest(X, codes, 4)
     assert list(groups[:2]) == [3, 0]
     assert effects[:2].min() > 2 > effects[2]
 
@@ -86,11 +87,20 @@ def test_a_file_gives_what_its_matrix_gives_though_samples_have_no_class(tmp_pat
 def test_no_spread_is_no_effect():
     constant = np.full((6, 1), 0.1)
     for codes in (np.array([0, 0, 0, 1, 1, 1]), np.zeros(6, int)):
-        groups, effects = find_highest(constant, codes, 2)
+        groups, effects, _ = find_highest(constant, codes, 2)
         assert groups[0] == 0
         assert np.isnan(effects[0])
-    _, effects = find_highest(np.array([[1.0], [1.0], [2.0], [2.0]]), [0, 0, 1, 1], 2)
+    _, effects, _ = find_highest(np.array([[1.0], [1.0], [2.0], [2.0]]), [0, 0, 1, 1], 2)
     assert np.isnan(effects[0])
+
+
+def test_lead_is_the_distance_to_the_next_group_that_has_samples():
+    # Means of groups 0, 1 and 3: 1, 7 and 4; group 2 is empty, and -1 is no group.
+    X = np.array([[0.0], [2.0], [7.0], [4.0], [99.0]])
+    assert find_highest(X, [0, 0, 1, 3, -1], 4).lead.tolist() == [3]
+    # Two groups share the highest mean: the feature leads in neither.
+    assert find_highest(X[[0, 2, 2]], [0, 1, 2], 3).lead.tolist() == [0]
+    assert np.isnan(find_highest(X, [1, 1, 1, 1, 1], 3).lead[0])
 
 
 def test_table_names_classes_and_leaves_them_out_where_there_are_none():
@@ -102,4 +112,6 @@ def test_table_names_classes_and_leaves_them_out_where_there_are_none():
     partly = locate_features(X, np.array([1, 1, 0, 0]), np.array(["", "b", "a", "a"]))
     assert partly.loc[0, "highest_label"] == "a"
     assert partly.loc[0, "effect_label"] == pytest.approx(5 / (0.02**0.5))
-    assert list(locate_features(X, np.array([1, 1, 0, 0]))) == ["highest_cluster", "effect_cluster"]
+    assert table.loc[0, "lead_label"] == table.loc[0, "lead_cluster"] == pytest.approx(5.05)
+    columns = ["highest_cluster", "effect_cluster", "lead_cluster"]
+    assert list(locate_features(X, np.array([1, 1, 0, 0]))) == columns

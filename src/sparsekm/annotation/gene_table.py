@@ -4,9 +4,9 @@ The table has one row per feature. For each method ``m`` among ``l0``, ``l1``, `
 has the columns ``score_m`` (the between-cluster sum of squares a_j), ``rank_m`` and ``weight_m``;
 if available, ``stability_m``, the share of half-samples that keep the feature, and
 ``selection_frequency_m``, the share of resamplings that keep it. Further columns are the cluster
-and the known class in which the feature is highest, with the effect size
-(`sparsekm.annotation.locations`), and ``terms``, the names of its gene sets. This module defines
-the file ``genes.csv``.
+and the known class in which the feature is highest, with the effect size and the lead on the next
+one (`sparsekm.annotation.locations`), and ``terms``, the names of its gene sets. This module
+defines the file ``genes.csv``.
 """
 
 from __future__ import annotations
@@ -45,6 +45,8 @@ GENE_TABLE = TableFormat(
         "highest_cluster": WHOLE,
         # Without spread there is no effect size, and the cell is empty.
         "effect_": NUMBER_OR_NOTHING,
+        # One group alone has no lead.
+        "lead_": NUMBER_OR_NOTHING,
         "": WORD,
     },
 )

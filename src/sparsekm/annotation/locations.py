@@ -1,12 +1,14 @@
-"""Where a feature is highest: the group of samples with the largest mean, and the effect size.
+"""Where a feature is highest: the group of samples with the largest mean, effect size and lead.
 
 The effect size is Cohen's d of the group against all other samples: the difference of the two
-means in units of their pooled standard deviation.
+means in units of their pooled standard deviation. The lead is how far the group's mean exceeds
+that of the second-highest group, in the units of the data: a specific feature has a large one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -15,20 +17,28 @@ from sparsekm.io.known_classes import is_known
 from sparsekm.io.matrix_file import RowSource, row_blocks
 
 
-def find_highest(X: RowSource, codes: np.ndarray, n_groups: int) -> tuple[np.ndarray, np.ndarray]:
-    """Find the group in which each feature has its largest mean, and its effect size there.
+class Highest(NamedTuple):
+    """Where each feature is highest: arrays of shape (p,)."""
+
+    group: np.ndarray
+    effect: np.ndarray
+    lead: np.ndarray
+
+
+def find_highest(X: RowSource, codes: np.ndarray, n_groups: int) -> Highest:
+    """Find the group in which each feature has its largest mean, its effect size and lead there.
 
     `X`, of shape (n, p), is read twice, in blocks of samples. `codes` are groups in
     ``range(n_groups)``, which may be empty; samples with code -1 are left out. Ties go to the
     lowest group. The effect is Cohen's d, at least 0, or NaN if the pooled standard deviation is
     not defined: all samples are in one group, or the feature is constant in both parts. A constant
-    feature is highest in the first group.
+    feature is highest in the first group. The lead is NaN if only one group has samples.
 
     Examples
     --------
-    >>> group, effect = find_highest(np.array([[0.0], [2.0], [9.0], [11.0]]), [0, 0, 1, 1], 2)
-    >>> int(group[0]), round(float(effect[0]), 3)
-    (1, 6.364)
+    >>> found = find_highest(np.array([[0.0], [2.0], [9.0], [11.0]]), [0, 0, 1, 1], 2)
+    >>> int(found.group[0]), round(float(found.effect[0]), 3), float(found.lead[0])
+    (1, 6.364, 9.0)
     """
     codes = np.asarray(codes, dtype=np.intp)
     sizes = np.bincount(codes[codes >= 0], minlength=n_groups)
@@ -48,7 +58,9 @@ def find_highest(X: RowSource, codes: np.ndarray, n_groups: int) -> tuple[np.nda
         effect = (inside - outside) / pooled
     # For a constant feature, rounding can leave a small nonzero divisor.
     effect[~(pooled > 1e-12 * np.maximum(scale, np.finfo(float).tiny))] = np.nan
-    return best, effect
+    np.put_along_axis(means, best[None], -np.inf, axis=0)
+    second = means.max(axis=0)
+    return Highest(best, effect, np.where(np.isfinite(second), inside - second, np.nan))
 
 
 def _sum_squares(
@@ -75,19 +87,22 @@ def _grouped_blocks(X: RowSource, codes: np.ndarray) -> Iterator[tuple[np.ndarra
 def locate_features(
     X: RowSource, clusters: np.ndarray, labels: np.ndarray | None = None
 ) -> pd.DataFrame:
-    """Tabulate the cluster and the known class in which each feature is highest, with effect sizes.
+    """Tabulate the cluster and the known class in which each feature is highest: effect and lead.
 
     Clusters are numbers in ``range(K)``; samples without a known class are left out of the classes.
     """
     clusters = np.asarray(clusters)
-    highest, effect = find_highest(X, clusters, int(clusters.max()) + 1)
-    table = pd.DataFrame({"highest_cluster": highest, "effect_cluster": effect})
+    highest, effect, lead = find_highest(X, clusters, int(clusters.max()) + 1)
+    table = pd.DataFrame(
+        {"highest_cluster": highest, "effect_cluster": effect, "lead_cluster": lead}
+    )
     if labels is not None:
         known = is_known(labels)
         names, known_codes = np.unique(labels[known].astype(str), return_inverse=True)
         codes = np.full(len(labels), -1)
         codes[known] = known_codes
-        highest, effect = find_highest(X, codes, len(names))
+        highest, effect, lead = find_highest(X, codes, len(names))
         table["highest_label"] = names[highest].astype(object)
         table["effect_label"] = effect
+        table["lead_label"] = lead
     return table

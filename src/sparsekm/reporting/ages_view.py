@@ -37,8 +37,9 @@ _ROW_HEIGHT = 0.125  # inches, of a row with a name
 class AgesView:
     """The heat map, the genes that enter and leave, and those kept at every age.
 
-    `chosen` shows the genes of interest, and `needed` tells of genes that all cells need: these
-    take the expression and the tested terms, which tables of verdicts do not have.
+    `chosen` shows the genes of interest, `needed` tells of genes that all cells need, and
+    `clusters` lists those of each region: these take the expression, the tested terms and the
+    clusters, which tables of verdicts do not have.
     """
 
     sentence: str
@@ -47,6 +48,7 @@ class AgesView:
     file: str
     chosen: CaptionedFigure | None = None
     needed: str = ""
+    clusters: TableView | None = None
 
 
 def view_ages(

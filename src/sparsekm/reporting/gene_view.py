@@ -28,7 +28,9 @@ _TITLES = {
     "planted_kind": "planted kind",
     "highest_cluster": "highest in cluster",
     "effect_cluster": "effect there",
+    "lead_cluster": "lead there",
     "effect_label": "effect there",
+    "lead_label": "lead there",
 }
 _WIDE = ("name", "terms")
 _SYMBOLS = (("_l0", " ℓ₀"), ("_l1", " ℓ₁"), ("_sparse", " sparse"), ("_kmeans", " k-means"))
@@ -78,7 +80,8 @@ def view_genes(result: DatasetResult, chosen: Sequence[int], file: str) -> GeneV
         top=view(
             top,
             f"The {len(top)} highest-ranked {noun}. Score: between-cluster sum of squares; "
-            "stability: share of half-samples in which it is kept; effect: Cohen’s d. "
+            "stability: share of half-samples in which it is kept; effect: Cohen’s d; lead: "
+            "distance to the mean in the next cluster. "
             f"{file} has all columns; the table below has all rows.",
         ),
         chosen=view([rows[at] for at in chosen], f"The chosen {noun}"),
@@ -116,7 +119,8 @@ def _shown(result: DatasetResult) -> list[str]:
     wanted += [f"weight_{method}" for method in ("l0", "l1")]
     wanted += [f"stability_{method}" for method in ("l0", "l1")]
     wanted += ["selection_frequency_sparse"]
-    wanted += ["highest_cluster", "effect_cluster", "highest_label", "effect_label", "terms"]
+    wanted += ["highest_cluster", "effect_cluster", "lead_cluster"]
+    wanted += ["highest_label", "effect_label", "terms"]
     # The kind says more than a flag.
     wanted.append("planted_kind" if "planted_kind" in genes else "relevant")
     if "weight_l0" not in genes and "weight_l1" not in genes:

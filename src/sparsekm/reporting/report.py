@@ -15,6 +15,8 @@ from sparsekm.reporting.ages_view import AgesView
 from sparsekm.reporting.anatomy_view import AnatomyView, view_anatomy
 from sparsekm.reporting.atlas_versus_paper import PaperTables, compare_with_paper
 from sparsekm.reporting.chosen_across_ages import describe_needed, view_chosen
+from sparsekm.reporting.cluster_markers import view_markers
+from sparsekm.reporting.clusters_across_ages import view_corresponding
 from sparsekm.reporting.enrichment_view import EnrichmentView, view_enrichment
 from sparsekm.reporting.figures import CaptionedFigure, draw_figures
 from sparsekm.reporting.gene_view import GeneView, view_genes
@@ -22,6 +24,7 @@ from sparsekm.reporting.genes_of_interest import choose_genes
 from sparsekm.reporting.html import render_page
 from sparsekm.reporting.literature import Citations
 from sparsekm.reporting.methods_text import write_methods
+from sparsekm.reporting.region_view import view_regions
 from sparsekm.reporting.results import DatasetResult, load_dataset_result
 from sparsekm.reporting.run_facts import data_source, run_table
 from sparsekm.reporting.simulation_results import SimulationResult
@@ -35,7 +38,6 @@ from sparsekm.reporting.tables import (
     cer_table,
     nouns,
     nw_table,
-    region_table,
     statistics_table,
     verdict_table,
 )
@@ -86,6 +88,7 @@ def write_report(
             ages,
             chosen=view_chosen(results, of_interest),
             needed=describe_needed(results, _name_gene_sets(configuration)),
+            clusters=view_corresponding(results),
         )
         drawn["genes"] = list(filter(None, [ages.figure, ages.chosen]))
     if figures is not None:
@@ -180,6 +183,7 @@ class DatasetView:
     figures: list[CaptionedFigure]
     verdicts: TableView | None
     regions: TableView | None
+    markers: TableView | None
     anatomy: AnatomyView | None
     genes: GeneView
     enrichment: EnrichmentView | None
@@ -207,7 +211,8 @@ def view_dataset(
             corner="verdict",
             simulated=dict.fromkeys(verdicts.columns, result.is_simulated),
         ),
-        regions=region_table(result, region_colors(result)) if result.is_atlas else None,
+        regions=view_regions(result, region_colors(result)) if result.is_atlas else None,
+        markers=view_markers(result, f"{result.name}/genes.csv"),
         anatomy=view_anatomy(result, f"{result.name}/contingency.csv"),
         genes=view_genes(result, chosen, f"{result.name}/genes.csv"),
         enrichment=view_enrichment(result, f"{result.name}/enrichment.csv"),

@@ -13,7 +13,6 @@ from sparsekm.annotation.gene_table import VERDICTS
 from sparsekm.figures.palette import method_look
 from sparsekm.io.known_classes import distinct_classes
 from sparsekm.reporting.results import DatasetResult
-from sparsekm.reporting.table_view import Cell, Column, TableView
 
 _DROPPED = {
     "n_voxels_dropped": "voxels dropped: missing values",
@@ -133,26 +132,6 @@ def _one_kind(genes: pd.DataFrame) -> pd.Series:
 
 def _counts(verdicts: pd.Series) -> pd.Series:
     return verdicts.value_counts().reindex(list(VERDICTS), fill_value=0).astype(int)
-
-
-def region_table(result: DatasetResult, colors: Mapping[str, str]) -> TableView:
-    """List the regions of an atlas age with colour, name and size, in the order of `colors`."""
-    regions = result.regions.astype(str)
-    names = dict(zip(regions["acronym"], regions["name"], strict=True))
-    voxels = result.obs["region"].astype(str).value_counts()
-    return TableView(
-        f"Regions of {result.name}",
-        [Column("acronym"), Column("name", kind="text"), Column("voxels")],
-        [
-            [
-                Cell(acronym, color=color),
-                Cell(names.get(acronym, "")),
-                Cell(f"{voxels.get(acronym, 0):,}"),
-            ]
-            for acronym, color in colors.items()
-        ],
-        simulated=result.is_simulated,
-    )
 
 
 def excluded_counts(provenance: Mapping[str, Any]) -> dict[str, int]:
