@@ -171,7 +171,7 @@ def test_references_are_known_by_their_index(data):
 
 @pytest.mark.parametrize(("min_cluster_size", "half"), [(1, 500), (250, 1000)])
 def test_a_thousand_samples_stand_for_more_where_their_halves_have_room(min_cluster_size, half):
-    X = np.random.default_rng(0).standard_normal((4500, 6)) + np.repeat([[0], [9]], 2250, axis=0)
+    X = np.random.default_rng(0).standard_normal((2500, 6)) + np.repeat([[0], [9]], 1250, axis=0)
     seen = []
 
     class Watched(L0KMeans):
