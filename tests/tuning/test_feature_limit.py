@@ -60,8 +60,8 @@ def test_the_sentence_says_whether_data_or_limit_decided():
     free = FeatureLimit(INDEPENDENT, 100).sentence(curve([0.1, 0.3, 0.5, 0.9], n_selected), 3)
     assert "at most 25 may be kept" in by_data
     assert by_data.endswith("Below this limit the largest gap keeps 5 of 100 features.")
-    assert "20 of 100 features are kept is owed to this limit" in by_limit
-    assert "independent" in free
+    assert by_limit.endswith("This limit, not the data, decides to keep 20 of 100 features.")
+    assert "no correlation" in free
     assert free.endswith("keeps 100 of 100 features.")
 
 
@@ -80,7 +80,7 @@ def test_on_independent_features_auto_is_the_papers_rule(estimator, seed):
     assert paper.best_sparsity_ == auto.best_sparsity_
     np.testing.assert_array_equal(paper.labels_, auto.labels_)
     assert auto.limit_.most == 120
-    assert auto.conclusion_.startswith("Dropped features are independent")
+    assert auto.conclusion_.startswith("The dropped features show no correlation")
     # More than a quarter, which would not be allowed of correlated ones.
     if isinstance(estimator, L0KMeans):
         assert auto.get_support().sum() > 30

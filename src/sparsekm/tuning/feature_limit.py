@@ -41,19 +41,19 @@ class FeatureLimit:
         kept = f"{n_selected[chosen]:,} of {self.n_features:,} features"
         if not self.correlation.is_beyond_chance:
             return (
-                "Dropped features are independent of each other, as far as can be told: the "
-                f"largest gap keeps {kept}."
+                "The dropped features show no correlation with each other, so the largest gap "
+                f"decides: it keeps {kept}."
             )
         found = (
-            "Dropped features correlate with each other, so that the gap alone is no guide: at "
-            f"most {self.most:,} may be kept"
+            "The dropped features correlate with each other, so the gap alone is no guide: at most "
+            f"{self.most:,} may be kept"
         )
         following = chosen + 1
         at_limit = following < len(gap) and n_selected[following] > self.most
         if at_limit and gap[following] > gap[chosen]:
             return (
-                f"{found}, and the gap still rises there. That {kept} are kept is owed to this "
-                "limit; the data do not say how many are needed."
+                f"{found}, and the gap still rises there. This limit, not the data, decides to "
+                f"keep {kept}."
             )
         return f"{found}. Below this limit the largest gap keeps {kept}."
 
