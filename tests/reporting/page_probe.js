@@ -69,6 +69,8 @@ async function examine() {
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
   found.dialogsLeft = document.querySelectorAll("dialog").length;
+  // Not every page folds something that is to be printed.
+  document.body.insertAdjacentHTML("beforeend", '<details class="added"><summary>a</summary>b</details>');
   const folded = () => [...document.querySelectorAll("details:not([open])")].map((d) => d.className);
   const before = folded();
   window.dispatchEvent(new Event("beforeprint"));

@@ -63,7 +63,7 @@ def test_every_table_can_be_downloaded_and_that_of_genes_is_the_whole_file(found
 
 
 def test_what_is_folded_away_is_printed_too(found):
-    assert {"regions", "configuration"} <= set(found["folded"]["before"])
+    assert {"added", "configuration"} <= set(found["folded"]["before"])
     assert found["folded"]["inPrint"] == ["configuration"]
     assert found["folded"]["after"] == found["folded"]["before"]
 
