@@ -78,3 +78,20 @@ def test_what_is_no_count_is_refused(value):
     X[3, 4] = value
     with pytest.raises(MatrixError, match="n_top_features chooses by the variance of raw counts"):
         normalise(raw(X), "zscore", 20)
+
+
+def test_scanpy_chooses_the_same_features_but_for_what_its_regression_interpolates():
+    """Against `highly_variable_genes(flavor="seurat_v3")` of scanpy 1.11.5, scikit-misc 0.5.3."""
+    rng = np.random.default_rng(11)
+    means = np.exp(rng.normal(0, 1.5, 400))
+    groups = rng.integers(3, size=300)
+    factors = np.ones((3, 400))
+    factors[:, :60] = np.exp(rng.normal(0, 1, (3, 60)))
+    X = rng.poisson(rng.gamma(2.0, means * factors[groups] / 2.0)).astype(float)
+    of_scanpy = [
+        0, 1, 2, 3, 5, 6, 7, 10, 11, 12, 13, 15, 16, 17, 22, 23, 31, 32, 34, 35, 36, 38, 40, 41, 42,
+        43, 44, 46, 48, 50, 51, 52, 56, 57, 59, 166, 201, 205, 268, 376,
+    ]  # fmt: skip
+    first = [1.34229, 1.18138, 1.27778, 1.3869, 1.13937, 1.67047, 1.80385, 1.89893]
+    np.testing.assert_allclose(standardised_variances(X)[:8], first, rtol=0.02)
+    assert len(np.intersect1d(most_variable(X, 40), of_scanpy)) >= 39

@@ -8,7 +8,7 @@ of their standardised counts, clipped at :math:`\sqrt n`,
 .. math:: \frac1{n - 1} \sum_i \min\left(\frac{x_{ij} - \bar x_j}{\sigma_j}, \sqrt n\right)^2
 
 (Stuart et al. 2019, doi:10.1016/j.cell.2019.05.031; ``flavor="seurat_v3"`` of scanpy). The
-regression is evaluated at every feature; R and scanpy interpolate it.
+regression is evaluated at every feature; R and scanpy interpolate it, which changes few choices.
 """
 
 from __future__ import annotations

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
-from sklearn.utils.sparsefuncs import mean_variance_axis, min_max_axis
 
 
 def as_dense(part: np.ndarray | csr_array) -> np.ndarray:
@@ -25,6 +24,9 @@ def feature_means(X: np.ndarray | csr_array) -> np.ndarray:
 def feature_variances(X: np.ndarray | csr_array) -> np.ndarray:
     """Return the variance of every feature (ddof = 0), shape (n_features,), float64."""
     if issparse(X):
+        # Not at the top: a job that reads a table needs no scikit-learn, which takes 70 MB.
+        from sklearn.utils.sparsefuncs import mean_variance_axis
+
         return mean_variance_axis(X.astype(np.float64, copy=False), axis=0)[1]
     return X.var(axis=0, dtype=np.float64)
 
@@ -32,6 +34,5 @@ def feature_variances(X: np.ndarray | csr_array) -> np.ndarray:
 def varying_features(X: np.ndarray | csr_array) -> np.ndarray:
     """Return which features take more than one value, shape (n_features,), bool."""
     if issparse(X):
-        lowest, highest = min_max_axis(X, axis=0)
-        return lowest != highest
+        return X.max(axis=0).toarray() != X.min(axis=0).toarray()
     return np.ptp(X, axis=0) != 0
