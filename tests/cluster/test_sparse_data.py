@@ -6,14 +6,23 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from sparsekm import KMeans, L0KMeans, L1KMeans, PCAKMeans, SparseClustering
+from sparsekm import (
+    IFPCA,
+    SCFS,
+    KMeans,
+    L0KMeans,
+    L1KMeans,
+    PCAKMeans,
+    PenalizedGaussianMixture,
+    SparseClustering,
+)
 from sparsekm.cluster.matrices.matrix import CentredMatrix
 from sparsekm.cluster.matrices.scatter import feature_scores, matrix_sums
 from sparsekm.cluster.matrices.sparse_matrix import SparseMatrix
 
 KINDS = [sparse.csr_array, sparse.csc_array, sparse.csr_matrix, sparse.csc_matrix]
 N_CLUSTERS = 4
-FITTED = ["feature_weights_", "feature_scores_", "cluster_centers_", "objective_"]
+FITTED = ["feature_weights_", "feature_scores_", "cluster_centers_", "means_", "objective_"]
 
 
 def draw(n=5000, p=40, dtype=np.float64):
@@ -40,6 +49,9 @@ ESTIMATORS = [
     L1KMeans(N_CLUSTERS, sparsity=3, n_init=2, random_state=0),
     PCAKMeans(N_CLUSTERS, n_components=3, n_init=2, random_state=0),
     SparseClustering(KMeans(N_CLUSTERS, n_init=1), sparsity=8, n_init=2, random_state=0),
+    IFPCA(N_CLUSTERS, n_init=2, random_state=0),
+    SCFS(N_CLUSTERS, n_init=2, random_state=0),
+    PenalizedGaussianMixture(N_CLUSTERS, n_init=2, random_state=0),
 ]
 
 
@@ -53,7 +65,7 @@ def name_of(estimator):
 
 
 def learned(estimator):
-    return {name: np.copy(getattr(estimator, name)) for name in FITTED}
+    return {name: np.copy(getattr(estimator, name)) for name in FITTED if hasattr(estimator, name)}
 
 
 @pytest.mark.parametrize("n", [700, 5000, 6000])
@@ -67,6 +79,18 @@ def test_a_fit_is_that_of_the_dense_data(estimator, n):
     for name, value in learned(estimator).items():
         np.testing.assert_allclose(value, expected[name], rtol=1e-9, atol=1e-9)
     assert estimator.feature_scores_[[20, 21]].tolist() == [0.0, 0.0]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_probabilities_of_a_mixture_are_those_of_the_dense_data(kind):
+    X = draw(5000)
+    estimator = PenalizedGaussianMixture(N_CLUSTERS, n_init=1, random_state=0).fit(kind(X))
+    probabilities = estimator.predict_proba(kind(X))
+    assert probabilities.shape == (5000, N_CLUSTERS)
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1.0)
+    np.testing.assert_array_equal(probabilities.argmax(axis=1), estimator.labels_)
+    expected = PenalizedGaussianMixture(N_CLUSTERS, n_init=1, random_state=0).fit(X)
+    np.testing.assert_allclose(probabilities, expected.predict_proba(X), atol=1e-8)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -19,6 +19,7 @@ from sparsekm.cluster.fitted_state import read_data, read_new
 from sparsekm.cluster.matrices.matrix_checks import check_matrix
 from sparsekm.cluster.matrices.scatter import Matrix, cluster_sizes, matrix_sums, scores_from_sums
 from sparsekm.cluster.matrices.sparse_matrix import as_matrix
+from sparsekm.cluster.partition_step import dense_if_few
 from sparsekm.cluster.path import Progress
 from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.cluster.validation import check_count
@@ -43,7 +44,6 @@ class BaselineEstimator(SelectorMixin, ClusterMixin, BaseEstimator):
     verbose: int = 0
 
     _search = "alternate"
-    _reads_sparse = False
 
     def fit(self, X: Data, y: object = None) -> Self:
         """Cluster the samples.
@@ -51,8 +51,7 @@ class BaselineEstimator(SelectorMixin, ClusterMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Dense, or for `PCAKMeans` sparse. Data are rescaled only where the method standardises
-            features.
+            Dense or sparse. Data are rescaled only where the method standardises features.
         y : None
             Ignored.
 
@@ -126,11 +125,11 @@ class BaselineEstimator(SelectorMixin, ClusterMixin, BaseEstimator):
 
     def _read_new(self, X: Data) -> np.ndarray:
         check_is_fitted(self)
-        return read_new(self, X, sparse=self._reads_sparse)
+        return read_new(self, X)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = self._reads_sparse
+        tags.input_tags.sparse = True
         return tags
 
     def _get_support_mask(self):
@@ -138,7 +137,7 @@ class BaselineEstimator(SelectorMixin, ClusterMixin, BaseEstimator):
         return self.feature_weights_ > 0
 
     def _read(self, X, min_cluster_size: int = 1) -> Any:
-        matrix = as_matrix(read_data(self, X, sparse=self._reads_sparse))
+        matrix = dense_if_few(as_matrix(read_data(self, X)))
         check_matrix(matrix, check_count("n_clusters", self.n_clusters), min_cluster_size)
         return matrix
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from sparsekm.baselines.singular_vector_clustering import SingularVectorClustering
-from sparsekm.cluster.matrices.matrix import CentredMatrix
+from sparsekm.cluster.matrices.scatter import Matrix
+from sparsekm.cluster.matrices.sparse_matrix import SparseBlock
 from sparsekm.cluster.screening import (
     higher_criticism_threshold,
     marginal_p_values,
@@ -57,8 +58,10 @@ class IFPCA(SingularVectorClustering):
     True
     """
 
-    def _choose_features(self, matrix: CentredMatrix, deviations: np.ndarray):
-        scores = marginal_scores(matrix.columns.T, n_jobs=self.n_jobs)
+    def _choose_features(self, matrix: Matrix, deviations: np.ndarray):
+        block = matrix.block
+        rows = block.rows if isinstance(block, SparseBlock) else block.T
+        scores = marginal_scores(rows, n_jobs=self.n_jobs)
         p_values = marginal_p_values(scores, matrix.n_samples)
         varying = np.flatnonzero(deviations)
         compared = p_values[varying]

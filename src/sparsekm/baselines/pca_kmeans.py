@@ -11,7 +11,7 @@ from sparsekm.baselines.baseline_estimator import BaselineEstimator
 from sparsekm.baselines.principal_components import principal_axes, project
 from sparsekm.cluster.argument_types import Data
 from sparsekm.cluster.fitted_state import remember_features
-from sparsekm.cluster.matrices.sparse_matrix import SparseMatrix, centred_block
+from sparsekm.cluster.matrices.sparse_matrix import centred_block
 from sparsekm.cluster.validation import check_count
 
 
@@ -59,8 +59,6 @@ class PCAKMeans(BaselineEstimator):
     n_components: int = 1
     min_cluster_size: int = 1
 
-    _reads_sparse = True
-
     def _fit(self, X: Data) -> Self:
         matrix = self._read(X, check_count("min_cluster_size", self.min_cluster_size))
         largest = min(matrix.n_samples, matrix.n_features)
@@ -69,9 +67,8 @@ class PCAKMeans(BaselineEstimator):
             raise ValueError(
                 f"n_components={count} should be <= min(n_samples, n_features)={largest}."
             )
-        data = matrix.block if isinstance(matrix, SparseMatrix) else matrix.columns
-        components = principal_axes(data, count)
-        kmeans = self._make_kmeans().fit(project(data, components))
+        components = principal_axes(matrix.block, count)
+        kmeans = self._make_kmeans().fit(project(matrix.block, components))
         remember_features(self, X)
         self._means = matrix.means
         self.components_ = components

@@ -27,7 +27,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.sparse import csr_array
 
+from sparsekm.baselines.standardisation import feature_totals
+from sparsekm.cluster.matrices.scatter import Block
+from sparsekm.cluster.matrices.sparse_matrix import SparseBlock
 from sparsekm.runtime.compiled import compiled
 from sparsekm.runtime.threads import run_in_slices
 
@@ -44,17 +48,19 @@ SAMPLE_BLOCK = 512
 class StandardisedData:
     """Features of mean 0 and variance 1 (ddof = 0), in both orders of memory."""
 
-    columns: np.ndarray  # (n_features, n_samples)
-    rows: np.ndarray  # (n_samples, n_features)
+    columns: Block  # (n_features, n_samples)
+    rows: np.ndarray | csr_array  # (n_samples, n_features); sparse ones are not centred
     # (n_features,), float64: mean square of every feature: one but for rounding.
     squares: np.ndarray
     n_threads: int = 1
 
     @classmethod
-    def from_columns(cls, columns: np.ndarray, n_threads: int = 1) -> StandardisedData:
+    def from_columns(cls, columns: Block, n_threads: int = 1) -> StandardisedData:
         """Copy standardised columns of shape (n_features, n_samples) into rows."""
-        squares = np.array([np.mean(column.astype(np.float64) ** 2) for column in columns])
-        return cls(columns, np.ascontiguousarray(columns.T), squares, n_threads)
+        squares = feature_totals(columns, np.square) / columns.shape[1]
+        stored = isinstance(columns, SparseBlock)
+        rows = columns.rows if stored else np.ascontiguousarray(columns.T)
+        return cls(columns, rows, squares, n_threads)
 
 
 @dataclass(frozen=True)
@@ -79,7 +85,7 @@ class MixtureFit:
     converged: bool
 
 
-def log_joint(columns: np.ndarray, mixture: Mixture, n_threads: int = 1) -> np.ndarray:
+def log_joint(columns: Block, mixture: Mixture, n_threads: int = 1) -> np.ndarray:
     r"""Compute :math:`\log(\pi_k f_k(z_i))`, of shape (n_components, n_samples), up to a constant.
 
     The constant is the same for all components. `columns` has the shape (n_features, n_samples);
@@ -89,6 +95,11 @@ def log_joint(columns: np.ndarray, mixture: Mixture, n_threads: int = 1) -> np.n
     slopes = mixture.means[:, kept] / mixture.variances[kept]
     with np.errstate(divide="ignore"):
         offsets = np.log(mixture.proportions) - 0.5 * (slopes * mixture.means[:, kept]).sum(axis=1)
+    if isinstance(columns, SparseBlock):
+        every_slope = np.zeros((len(slopes), len(columns.means)))
+        every_slope[:, kept] = slopes
+        offsets -= every_slope @ columns.means
+        return np.ascontiguousarray((columns.rows @ every_slope.T + offsets).T)
     joint = np.repeat(offsets[:, None], columns.shape[1], axis=1)
     run_in_slices(
         lambda start, stop: _add_products(columns, kept, slopes, start, stop, joint),
@@ -129,11 +140,15 @@ def m_step(
     n_samples = responsibilities.shape[1]
     sizes = responsibilities.sum(axis=1)
     sums = np.empty((len(sizes), len(variances)))
-    run_in_slices(
-        lambda start, stop: _sum_weighted(data.rows, responsibilities, start, stop, sums),
-        len(variances),
-        data.n_threads,
-    )
+    if isinstance(data.columns, SparseBlock):
+        sums[:] = (data.rows.T @ responsibilities.T).T
+        sums -= sizes[:, None] * data.columns.means
+    else:
+        run_in_slices(
+            lambda start, stop: _sum_weighted(data.rows, responsibilities, start, stop, sums),
+            len(variances),
+            data.n_threads,
+        )
     alive = sizes > LEAST_SIZE
     excess = np.maximum(np.abs(sums) - penalty * variances, 0.0)
     means = np.copysign(excess, sums)

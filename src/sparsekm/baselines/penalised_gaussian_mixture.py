@@ -10,11 +10,12 @@ import numpy as np
 from sparsekm.baselines.baseline_estimator import BaselineEstimator
 from sparsekm.baselines.penalised_em import Mixture, MixtureFit, StandardisedData, log_joint
 from sparsekm.baselines.penalty_path import choose_fit, fit_penalties, modified_bic, penalty_grid
+from sparsekm.baselines.standardisation import feature_totals, standardise
 from sparsekm.cluster.argument_types import Data
 from sparsekm.cluster.fitted_state import remember_features, warn_unconverged
 from sparsekm.cluster.kmeans.assignment import WeightedFeatures, nearest_centers
-from sparsekm.cluster.matrices.matrix import CentredMatrix
-from sparsekm.cluster.matrices.scatter import feature_scores
+from sparsekm.cluster.matrices.scatter import Matrix, feature_scores
+from sparsekm.cluster.matrices.sparse_matrix import SparseBlock, SparseMatrix, centred_block
 from sparsekm.cluster.partition_step import SMALL_GAIN, KMeansPartition
 from sparsekm.cluster.validation import check_count, check_nonnegative
 from sparsekm.runtime.random_state import seed_sequence
@@ -110,12 +111,13 @@ class PenalizedGaussianMixture(BaselineEstimator):
         tol = check_nonnegative("tol", self.tol)
         n_penalties = check_count("n_penalties", self.n_penalties)
         penalty = None if self.penalty is None else check_nonnegative("penalty", self.penalty)
-        deviations = _standard_deviations(matrix.columns)
-        # Two arrays of the size of X are held, in both orders of memory.
-        matrix.columns /= np.where(deviations > 0, deviations, 1.0)[:, None]
-        varying = np.flatnonzero(deviations > 0)
+        means = matrix.means
+        deviations = np.sqrt(feature_totals(matrix.block, np.square) / matrix.n_samples)
+        varying = np.flatnonzero(deviations)
+        matrix = _standardise_matrix(matrix, np.where(deviations > 0, deviations, 1.0))
+        # Two arrays of the size of dense X are held, in both orders of memory.
         data = StandardisedData.from_columns(
-            matrix.columns[varying], self._n_threads(matrix.columns.size)
+            matrix.select(varying).block, self._n_threads(matrix.n_samples * matrix.n_features)
         )
         starts = self._draw_starts(matrix, n_clusters, n_init)
         if penalty is None:
@@ -137,8 +139,8 @@ class PenalizedGaussianMixture(BaselineEstimator):
         if not fits[chosen].converged:
             warn_unconverged(self, "the likelihood still gained more than tol a sample")
         self.penalty_ = float(penalties[chosen])
-        self._means, self._deviations = matrix.means, deviations
-        return self._learn(matrix, varying, fits[chosen])
+        self._means, self._deviations = means, deviations
+        return self._learn(matrix, data, varying, fits[chosen])
 
     def _predict(self, values: np.ndarray) -> np.ndarray:
         return self._log_joint(values).argmax(axis=0).astype(np.int32)
@@ -153,7 +155,7 @@ class PenalizedGaussianMixture(BaselineEstimator):
         """Threads cost more than they gain on small data."""
         return count_threads(self.n_jobs) if n_values >= 1_000_000 else 1
 
-    def _draw_starts(self, matrix: CentredMatrix, n_clusters: int, n_init: int) -> list[np.ndarray]:
+    def _draw_starts(self, matrix: Matrix, n_clusters: int, n_init: int) -> list[np.ndarray]:
         """Draw partitions as responsibilities: k-means ends, and the nearest of random samples."""
         partition = KMeansPartition(
             n_clusters, roughness=SMALL_GAIN, n_threads=count_threads(self.n_jobs)
@@ -169,16 +171,15 @@ class PenalizedGaussianMixture(BaselineEstimator):
 
     def _log_joint(self, X: np.ndarray) -> np.ndarray:
         kept = np.flatnonzero(self.feature_weights_)
-        columns = np.ascontiguousarray((X[:, kept] - self._means[kept]).T, dtype=X.dtype)
-        columns /= self._deviations[kept][:, None]
-        return log_joint(columns, self._kept_mixture, count_threads(self.n_jobs))
+        block = standardise(centred_block(X[:, kept], self._means[kept]), self._deviations[kept])
+        return log_joint(block, self._kept_mixture, count_threads(self.n_jobs))
 
     def _print_progress(self, done: int, total: int) -> None:
         if self.verbose:
             print(f"{type(self).__name__}: step {done} of {total}", flush=True)  # noqa: T201 (asked for by `verbose`)
 
-    def _learn(self, matrix: CentredMatrix, varying: np.ndarray, fit: MixtureFit):
-        joint = log_joint(matrix.columns[varying], fit.mixture)
+    def _learn(self, matrix: Matrix, data: StandardisedData, varying: np.ndarray, fit: MixtureFit):
+        joint = log_joint(data.columns, fit.mixture)
         n_clusters = len(joint)
         order = _by_first_appearance(joint.argmax(axis=0), n_clusters)
         proportions, means = fit.mixture.proportions[order], fit.mixture.means[order]
@@ -188,7 +189,7 @@ class PenalizedGaussianMixture(BaselineEstimator):
         self.weights_ = proportions
         self.means_ = np.tile(self._means, (n_clusters, 1))
         self.means_[:, varying] += means * self._deviations[varying]
-        self.means_ = self.means_.astype(matrix.columns.dtype)
+        self.means_ = self.means_.astype(matrix.dtype)
         self.covariances_ = np.zeros(matrix.n_features)
         self.covariances_[varying] = fit.mixture.variances * self._deviations[varying] ** 2
         self.feature_weights_ = np.zeros(matrix.n_features)
@@ -201,17 +202,21 @@ class PenalizedGaussianMixture(BaselineEstimator):
         return self
 
 
-def _standard_deviations(columns: np.ndarray) -> np.ndarray:
-    """Compute the standard deviations (ddof = 0) of centred columns, 0 for a constant one."""
-    return np.array([np.sqrt(np.mean(column.astype(np.float64) ** 2)) for column in columns])
+def _standardise_matrix(matrix: Matrix, deviations: np.ndarray) -> Matrix:
+    """Standardise features; dense ones in place."""
+    block = matrix.block
+    if isinstance(block, SparseBlock):
+        return SparseMatrix(standardise(block, deviations).rows)
+    block /= deviations.astype(block.dtype)[:, None]
+    return matrix
 
 
 def _nearest_of_random_samples(matrix, n_clusters, rng) -> np.ndarray:
     """Give all samples the label of the nearest of `n_clusters` samples drawn at random."""
     chosen = rng.choice(matrix.n_samples, n_clusters, replace=False)
     features = WeightedFeatures.from_dense(np.ones(matrix.n_features))
-    centers = matrix.columns[:, chosen].astype(np.float64)
-    return nearest_centers(matrix.columns, features, centers, np.zeros(matrix.n_samples, np.int32))
+    centers = matrix.take(chosen).columns.astype(np.float64)
+    return nearest_centers(matrix.block, features, centers, np.zeros(matrix.n_samples, np.int32))
 
 
 def _by_first_appearance(labels: np.ndarray, n_clusters: int) -> np.ndarray:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from sparsekm.baselines.penalised_em import MixtureFit, StandardisedData, run_em
+from sparsekm.baselines.standardisation import feature_totals
 
 # Beyond this many samples only the first penalty is started afresh; its best end is carried on.
 RESTART_LIMIT = 300
@@ -21,7 +22,7 @@ def penalty_grid(data: StandardisedData, n_clusters: int, n_penalties: int) -> n
     differs from zero.
     """
     n_samples = data.rows.shape[0]
-    highest = 0.5 * max(float(np.abs(column).sum(dtype=np.float64)) for column in data.columns)
+    highest = 0.5 * float(feature_totals(data.columns, np.abs).max())
     lowest = min(0.5 * np.sqrt(n_samples / n_clusters), 0.5 * highest)
     if n_penalties == 1:
         return np.zeros(1)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from sparsekm.baselines.singular_vector_clustering import SingularVectorClustering, standardise
-from sparsekm.cluster.matrices.matrix import CentredMatrix
-from sparsekm.cluster.matrices.scatter import feature_scores
+from sparsekm.baselines.singular_vector_clustering import SingularVectorClustering
+from sparsekm.baselines.standardisation import standardise
+from sparsekm.cluster.matrices.scatter import Matrix, feature_scores
 from sparsekm.runtime.threads import count_threads
 
 # A feature is kept if its sum of squares within the first clusters is less than this many of its
@@ -54,10 +54,10 @@ class SCFS(SingularVectorClustering):
     True
     """
 
-    def _choose_features(self, matrix: CentredMatrix, deviations: np.ndarray):
+    def _choose_features(self, matrix: Matrix, deviations: np.ndarray):
         n_clusters, freedom = int(self.n_clusters), matrix.n_samples - 1
         varying = np.flatnonzero(deviations)
-        first, _ = self._cluster(standardise(matrix.columns[varying], deviations[varying]))
+        first, _ = self._cluster(standardise(matrix.select(varying).block, deviations[varying]))
         between = feature_scores(matrix, first.labels_, n_clusters, count_threads(self.n_jobs))
         r_squared = np.zeros(matrix.n_features)
         r_squared[varying] = between[varying] / (freedom * deviations[varying] ** 2)

@@ -12,10 +12,12 @@ import numpy as np
 
 from sparsekm.baselines.baseline_estimator import BaselineEstimator
 from sparsekm.baselines.principal_components import principal_axes, project
+from sparsekm.baselines.standardisation import feature_totals, standardise
 from sparsekm.cluster.argument_types import Data
 from sparsekm.cluster.estimators import KMeans
 from sparsekm.cluster.fitted_state import remember_features
-from sparsekm.cluster.matrices.matrix import CentredMatrix
+from sparsekm.cluster.matrices.scatter import Block, Matrix
+from sparsekm.cluster.matrices.sparse_matrix import centred_block
 
 
 class SingularVectorClustering(BaselineEstimator):
@@ -28,10 +30,10 @@ class SingularVectorClustering(BaselineEstimator):
         matrix = self._read(X)
         if matrix.n_samples < 2:
             raise ValueError("n_samples=1 should be >= 2: one sample has no standard deviation.")
-        squares = np.array([np.sum(column.astype(np.float64) ** 2) for column in matrix.columns])
+        squares = feature_totals(matrix.block, np.square)
         deviations = np.sqrt(squares / (matrix.n_samples - 1))
         kept, screened = self._choose_features(matrix, deviations)
-        kmeans, axes = self._cluster(standardise(matrix.columns[kept], deviations[kept]))
+        kmeans, axes = self._cluster(standardise(matrix.select(kept).block, deviations[kept]))
         remember_features(self, X)
         for name, value in screened.items():
             setattr(self, name, value)
@@ -43,14 +45,12 @@ class SingularVectorClustering(BaselineEstimator):
 
     def _predict(self, values: np.ndarray) -> np.ndarray:
         kept = np.flatnonzero(self.feature_weights_)
-        columns = (values[:, kept] - self._means[kept]).astype(values.dtype).T
-        return self._kmeans.predict(
-            project(standardise(columns, self._deviations[kept]), self._axes)
-        )
+        block = centred_block(values[:, kept], self._means[kept])
+        return self._kmeans.predict(project(standardise(block, self._deviations[kept]), self._axes))
 
     @abstractmethod
     def _choose_features(
-        self, matrix: CentredMatrix, deviations: np.ndarray
+        self, matrix: Matrix, deviations: np.ndarray
     ) -> tuple[np.ndarray, dict[str, np.ndarray]]:
         """Return the features to keep, and the attributes that tell why.
 
@@ -61,18 +61,13 @@ class SingularVectorClustering(BaselineEstimator):
     def _count_vectors(self) -> int:
         """Return the number of singular vectors to cluster."""
 
-    def _cluster(self, columns: np.ndarray) -> tuple[KMeans, np.ndarray]:
+    def _cluster(self, columns: Block) -> tuple[KMeans, np.ndarray]:
         """Cluster the singular vectors of standardised columns; return also their axes."""
         axes = singular_axes(columns, self._count_vectors())
         return self._make_kmeans().fit(project(columns, axes)), axes
 
 
-def standardise(columns: np.ndarray, deviations: np.ndarray) -> np.ndarray:
-    """Divide centred features, the rows of `columns`, by their deviations; the dtype stays."""
-    return columns / deviations[:, None].astype(columns.dtype)
-
-
-def singular_axes(columns: np.ndarray, count: int) -> np.ndarray:
+def singular_axes(columns: Block, count: int) -> np.ndarray:
     """Return at most `count` axes on which data project to their left singular vectors."""
     axes = principal_axes(columns, min(count, *columns.shape))
     values = np.sqrt((project(columns, axes) ** 2).sum(axis=0))

@@ -15,7 +15,7 @@ from sparsekm.cluster.matrices.matrix_checks import check_matrix
 from sparsekm.cluster.matrices.scatter import Matrix, cluster_sizes, matrix_sums
 from sparsekm.cluster.matrices.sparse_matrix import SparseMatrix, as_matrix, centred_block
 from sparsekm.cluster.matrices.streamed_matrix import StreamedMatrix
-from sparsekm.cluster.partition_step import SEEDING_SAMPLE, SMALL_GAIN, KMeansPartition
+from sparsekm.cluster.partition_step import SMALL_GAIN, KMeansPartition, dense_if_few
 from sparsekm.cluster.path import fit_path
 from sparsekm.cluster.path_estimator import PathEstimator
 from sparsekm.cluster.search.starts import STARTS, make_start
@@ -84,10 +84,7 @@ class BaseSparseKMeans(PathEstimator):
 
     def _read(self, X) -> Matrix:
         known = isinstance(X, CentredMatrix | SparseMatrix | StreamedMatrix)
-        matrix = X if known else as_matrix(read_data(self, X))
-        # A search takes so few samples as they are: they are read once.
-        few = not isinstance(matrix, CentredMatrix) and matrix.n_samples <= 2 * SEEDING_SAMPLE
-        return matrix.take(np.arange(matrix.n_samples)) if few else matrix
+        return dense_if_few(X if known else as_matrix(read_data(self, X)))
 
     def _fit_path(
         self, matrix, partition, weight_steps, search, progress=None, objectives_only=False

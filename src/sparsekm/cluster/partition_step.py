@@ -168,3 +168,9 @@ class KMeansPartition:
                 columns, features, centers, everyone[start:stop], self.n_threads
             )
         return everyone
+
+
+def dense_if_few(matrix: Matrix) -> Matrix:
+    """Return a matrix of few samples dense: a search takes them all, so they are read once."""
+    few = matrix.n_samples <= 2 * SEEDING_SAMPLE and not isinstance(matrix, CentredMatrix)
+    return matrix.take(np.arange(matrix.n_samples)) if few else matrix

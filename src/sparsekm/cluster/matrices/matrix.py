@@ -87,6 +87,11 @@ class CentredMatrix:
             self._rows = np.ascontiguousarray(self.columns.T, dtype=np.float64)
         return self._rows
 
+    @property
+    def block(self) -> np.ndarray:
+        """All samples as one block."""
+        return self.columns
+
     def blocks(self) -> Iterator[tuple[int, np.ndarray]]:
         """Yield the first sample and the columns of each block of samples: here, of all."""
         yield 0, self.columns
