@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sparsekm.baselines.singular_vector_clustering import SingularVectorClustering
-from sparsekm.cluster.matrices.scatter import Matrix
+from sparsekm.cluster.matrices.scatter import MatrixInMemory
 from sparsekm.cluster.matrices.sparse_matrix import SparseBlock
 from sparsekm.cluster.screening import (
     higher_criticism_threshold,
@@ -58,7 +58,7 @@ class IFPCA(SingularVectorClustering):
     True
     """
 
-    def _choose_features(self, matrix: Matrix, deviations: np.ndarray):
+    def _choose_features(self, matrix: MatrixInMemory, deviations: np.ndarray):
         block = matrix.block
         rows = block.rows if isinstance(block, SparseBlock) else block.T
         scores = marginal_scores(rows, n_jobs=self.n_jobs)

@@ -14,8 +14,8 @@ from sparsekm.baselines.standardisation import feature_totals, standardise
 from sparsekm.cluster.argument_types import Data
 from sparsekm.cluster.fitted_state import remember_features, warn_unconverged
 from sparsekm.cluster.kmeans.assignment import WeightedFeatures, nearest_centers
-from sparsekm.cluster.matrices.scatter import Matrix, feature_scores
-from sparsekm.cluster.matrices.sparse_matrix import SparseBlock, SparseMatrix, centred_block
+from sparsekm.cluster.matrices.scatter import MatrixInMemory, feature_scores
+from sparsekm.cluster.matrices.sparse_matrix import SparseMatrix, centred_block
 from sparsekm.cluster.partition_step import SMALL_GAIN, KMeansPartition
 from sparsekm.cluster.validation import check_count, check_nonnegative
 from sparsekm.runtime.random_state import seed_sequence
@@ -155,7 +155,9 @@ class PenalizedGaussianMixture(BaselineEstimator):
         """Threads cost more than they gain on small data."""
         return count_threads(self.n_jobs) if n_values >= 1_000_000 else 1
 
-    def _draw_starts(self, matrix: Matrix, n_clusters: int, n_init: int) -> list[np.ndarray]:
+    def _draw_starts(
+        self, matrix: MatrixInMemory, n_clusters: int, n_init: int
+    ) -> list[np.ndarray]:
         """Draw partitions as responsibilities: k-means ends, and the nearest of random samples."""
         partition = KMeansPartition(
             n_clusters, roughness=SMALL_GAIN, n_threads=count_threads(self.n_jobs)
@@ -178,7 +180,9 @@ class PenalizedGaussianMixture(BaselineEstimator):
         if self.verbose:
             print(f"{type(self).__name__}: step {done} of {total}", flush=True)  # noqa: T201 (asked for by `verbose`)
 
-    def _learn(self, matrix: Matrix, data: StandardisedData, varying: np.ndarray, fit: MixtureFit):
+    def _learn(
+        self, matrix: MatrixInMemory, data: StandardisedData, varying: np.ndarray, fit: MixtureFit
+    ):
         joint = log_joint(data.columns, fit.mixture)
         n_clusters = len(joint)
         order = _by_first_appearance(joint.argmax(axis=0), n_clusters)
@@ -202,12 +206,11 @@ class PenalizedGaussianMixture(BaselineEstimator):
         return self
 
 
-def _standardise_matrix(matrix: Matrix, deviations: np.ndarray) -> Matrix:
+def _standardise_matrix(matrix: MatrixInMemory, deviations: np.ndarray) -> MatrixInMemory:
     """Standardise features; dense ones in place."""
-    block = matrix.block
-    if isinstance(block, SparseBlock):
-        return SparseMatrix(standardise(block, deviations).rows)
-    block /= deviations.astype(block.dtype)[:, None]
+    if isinstance(matrix, SparseMatrix):
+        return SparseMatrix(standardise(matrix.block, deviations).rows)
+    matrix.columns /= deviations.astype(matrix.dtype)[:, None]
     return matrix
 
 

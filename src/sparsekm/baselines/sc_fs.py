@@ -6,7 +6,7 @@ import numpy as np
 
 from sparsekm.baselines.singular_vector_clustering import SingularVectorClustering
 from sparsekm.baselines.standardisation import standardise
-from sparsekm.cluster.matrices.scatter import Matrix, feature_scores
+from sparsekm.cluster.matrices.scatter import MatrixInMemory, feature_scores
 from sparsekm.runtime.threads import count_threads
 
 # A feature is kept if its sum of squares within the first clusters is less than this many of its
@@ -54,7 +54,7 @@ class SCFS(SingularVectorClustering):
     True
     """
 
-    def _choose_features(self, matrix: Matrix, deviations: np.ndarray):
+    def _choose_features(self, matrix: MatrixInMemory, deviations: np.ndarray):
         n_clusters, freedom = int(self.n_clusters), matrix.n_samples - 1
         varying = np.flatnonzero(deviations)
         first, _ = self._cluster(standardise(matrix.select(varying).block, deviations[varying]))

@@ -16,7 +16,7 @@ from sparsekm.baselines.standardisation import feature_totals, standardise
 from sparsekm.cluster.argument_types import Data
 from sparsekm.cluster.estimators import KMeans
 from sparsekm.cluster.fitted_state import remember_features
-from sparsekm.cluster.matrices.scatter import Block, Matrix
+from sparsekm.cluster.matrices.scatter import Block, MatrixInMemory
 from sparsekm.cluster.matrices.sparse_matrix import centred_block
 
 
@@ -50,7 +50,7 @@ class SingularVectorClustering(BaselineEstimator):
 
     @abstractmethod
     def _choose_features(
-        self, matrix: Matrix, deviations: np.ndarray
+        self, matrix: MatrixInMemory, deviations: np.ndarray
     ) -> tuple[np.ndarray, dict[str, np.ndarray]]:
         """Return the features to keep, and the attributes that tell why.
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TypeVar
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from sparsekm.cluster.matrices.scatter import Block
 from sparsekm.cluster.matrices.sparse_matrix import SparseBlock
+
+AnyBlock = TypeVar("AnyBlock", np.ndarray, SparseBlock)
 
 
 def feature_totals(block: Block, function: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
@@ -22,7 +25,7 @@ def feature_totals(block: Block, function: Callable[[np.ndarray], np.ndarray]) -
     return zeros + np.bincount(rows.indices, stored, minlength=n_features)
 
 
-def standardise(block: Block, deviations: np.ndarray) -> Block:
+def standardise(block: AnyBlock, deviations: np.ndarray) -> AnyBlock:
     """Divide centred features by their standard deviations; the dtype stays."""
     scales = deviations.astype(block.dtype)
     if not isinstance(block, SparseBlock):

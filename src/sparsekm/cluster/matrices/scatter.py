@@ -20,7 +20,8 @@ from sparsekm.cluster.matrices.streamed_matrix import StreamedMatrix
 from sparsekm.runtime.compiled import compiled
 from sparsekm.runtime.threads import run_in_slices, worth_a_thread
 
-Matrix = CentredMatrix | SparseMatrix | StreamedMatrix
+MatrixInMemory = CentredMatrix | SparseMatrix
+Matrix = MatrixInMemory | StreamedMatrix
 Block = np.ndarray | SparseBlock
 
 
