@@ -209,7 +209,7 @@ class PenalizedGaussianMixture(BaselineEstimator):
 def _standardise_matrix(matrix: MatrixInMemory, deviations: np.ndarray) -> MatrixInMemory:
     """Standardise features; dense ones in place."""
     if isinstance(matrix, SparseMatrix):
-        return SparseMatrix(standardise(matrix.block, deviations).rows)
+        return SparseMatrix(matrix.block.divide(deviations).rows)
     matrix.columns /= deviations.astype(matrix.dtype)[:, None]
     return matrix
 

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from sparsekm.cluster.matrices.scatter import Block
 from sparsekm.cluster.matrices.sparse_matrix import SparseBlock
-
-AnyBlock = TypeVar("AnyBlock", np.ndarray, SparseBlock)
 
 
 def feature_totals(block: Block, function: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
@@ -25,11 +21,8 @@ def feature_totals(block: Block, function: Callable[[np.ndarray], np.ndarray]) -
     return zeros + np.bincount(rows.indices, stored, minlength=n_features)
 
 
-def standardise(block: AnyBlock, deviations: np.ndarray) -> AnyBlock:
+def standardise(block: Block, deviations: np.ndarray) -> Block:
     """Divide centred features by their standard deviations; the dtype stays."""
-    scales = deviations.astype(block.dtype)
-    if not isinstance(block, SparseBlock):
-        return block / scales[:, None]
-    rows = block.rows
-    scaled = csr_array((rows.data / scales[rows.indices], rows.indices, rows.indptr), rows.shape)
-    return SparseBlock(scaled, block.means / deviations)
+    if isinstance(block, SparseBlock):
+        return block.divide(deviations)
+    return block / deviations.astype(block.dtype)[:, None]

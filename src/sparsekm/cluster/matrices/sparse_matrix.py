@@ -90,6 +90,13 @@ class SparseBlock:
         gained -= np.bincount(before[movers], minlength=n_clusters)
         sums -= self.means[:, None] * gained
 
+    def divide(self, scales: np.ndarray) -> SparseBlock:
+        """Return the block with every feature divided by its scale; the dtype stays."""
+        rows = self.rows
+        values = rows.data / scales.astype(self.dtype)[rows.indices]
+        divided = csr_array((values, rows.indices, rows.indptr), rows.shape)
+        return SparseBlock(divided, self.means / scales)
+
     def add_squares(self, values: np.ndarray, squares: np.ndarray) -> None:
         """Add to `squares` the weighted squared norms of the samples, in place."""
         squares += np.sum(values * self.means**2)
