@@ -51,7 +51,8 @@ def exchange_in_batches(
     labels = fill_clusters(kept, features, labels, n_clusters, min_size)
     sizes = cluster_sizes(labels, n_clusters)
     sums = matrix_sums(kept, labels, n_clusters, n_threads)
-    squares = _square_norms(kept, features)
+    origin = np.zeros((len(features.support), 1))
+    squares = _square_distances(kept, features, origin, np.zeros(kept.n_samples, np.int32))
     objective = _between(features, sums, sizes)
     previous = None
     further, fair = False, True
@@ -115,15 +116,17 @@ def _between(features, sums, sizes) -> float:
     return float(np.sum(features.values * scores_from_sums(sums, sizes)))
 
 
-def _square_norms(kept, features) -> np.ndarray:
-    squares = np.zeros(kept.n_samples)
+def _square_distances(kept, features, centers, labels) -> np.ndarray:
+    """Return the weighted squared distance of every sample to the centre of its label."""
+    distances = np.zeros(kept.n_samples)
     for start, columns in kept.blocks():
-        here = squares[start : start + columns.shape[1]]
+        here = slice(start, start + columns.shape[1])
+        place = features.values, centers, labels[here], distances[here]
         if isinstance(columns, SparseBlock):
-            columns.add_squares(features.values, here)
+            columns.add_distances(*place)
         else:
-            _add_squares(columns, features.values, here)
-    return squares
+            _add_distances(columns, *place)
+    return distances
 
 
 def fill_clusters(
@@ -145,12 +148,7 @@ def fill_clusters(
         return labels
     labels = labels.copy()
     centers = matrix_sums(matrix, labels, n_clusters) / np.maximum(sizes, 1)
-    distances = np.zeros(matrix.n_samples)
-    for start, columns in matrix.blocks():
-        here = slice(start, start + columns.shape[1])
-        columns = np.asarray(columns)
-        for j, value in zip(features.support, features.values, strict=True):
-            distances[here] += value * (columns[j] - centers[j][labels[here]]) ** 2
+    distances = _square_distances(matrix, features, centers, labels)
     order = iter(np.argsort(-distances, kind="stable"))
     for k in np.flatnonzero(sizes < min_size):
         while sizes[k] < min_size:
@@ -163,9 +161,11 @@ def fill_clusters(
 
 
 @compiled
-def _add_squares(columns, values, squares):
+def _add_distances(columns, values, centers, labels, distances):
     for j in range(columns.shape[0]):
         column = columns[j]
+        own = centers[j]
         value = values[j]
         for i in range(column.shape[0]):
-            squares[i] += value * column[i] * column[i]
+            distance = column[i] - own[labels[i]]
+            distances[i] += value * distance * distance

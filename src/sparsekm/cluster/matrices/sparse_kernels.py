@@ -64,15 +64,16 @@ def move_samples(data, indices, indptr, movers, before, after, sums):
 
 
 @compiled
-def add_squares(data, indices, indptr, means, values, squares):
-    """Add what the stored values contribute to the weighted norms of centred samples.
+def add_distances(data, indices, indptr, points, values, labels, distances):
+    """Add what stored values contribute to the weighted squared distance of each sample to a point.
 
-    Where nothing is stored a feature contributes the square of its mean.
+    `labels` tell which of the points (n_features, n_points); `distances` hold those of zeros.
     """
-    for i in range(len(squares)):
-        total = squares[i]
+    for i in range(len(distances)):
+        k = labels[i]
+        total = distances[i]
         for q in range(indptr[i], indptr[i + 1]):
             j = indices[q]
             x = np.float64(data[q])
-            total += values[j] * x * (x - 2.0 * means[j])
-        squares[i] = total
+            total += values[j] * x * (x - 2.0 * points[j, k])
+        distances[i] = total

@@ -13,7 +13,7 @@ from scipy.sparse import csr_array, issparse
 
 from sparsekm.cluster.matrices.matrix import CentredMatrix
 from sparsekm.cluster.matrices.sparse_kernels import (
-    add_squares,
+    add_distances,
     fill_columns,
     move_samples,
     sum_samples,
@@ -97,10 +97,13 @@ class SparseBlock:
         divided = csr_array((values, rows.indices, rows.indptr), rows.shape)
         return SparseBlock(divided, self.means / scales)
 
-    def add_squares(self, values: np.ndarray, squares: np.ndarray) -> None:
-        """Add to `squares` the weighted squared norms of the samples, in place."""
-        squares += np.sum(values * self.means**2)
-        add_squares(self.data, self.indices, self.indptr, self.means, values, squares)
+    def add_distances(
+        self, values: np.ndarray, centers: np.ndarray, labels: np.ndarray, distances: np.ndarray
+    ) -> None:
+        """Add the weighted squared distances of the samples to their centres, in place."""
+        points = self.means[:, None] + centers
+        distances += (values @ points**2)[labels]
+        add_distances(self.data, self.indices, self.indptr, points, values, labels, distances)
 
 
 class SparseMatrix:
