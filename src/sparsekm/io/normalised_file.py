@@ -87,7 +87,8 @@ def write_normalised(
 def read_normalised(file: str | Path, most_bytes: int | None = None) -> NormalisedData:
     """Read and check the parts of a data set that the clustering uses.
 
-    X is read into memory if it takes no more than `most_bytes`, by default always.
+    A dense X is read into memory if it takes no more than `most_bytes`, by default always; a
+    sparse one is mapped from the file.
     """
     with open_checked(file, RULE) as opened:
         obs, var = (read_part(opened, name, RULE, pd.DataFrame) for name in ("obs", "var"))
@@ -107,7 +108,8 @@ def read_normalised(file: str | Path, most_bytes: int | None = None) -> Normalis
 def read_anndata(file: str | Path, most_bytes: int | None = None) -> anndata.AnnData:
     """Read the whole data set, with everything recorded about samples and features.
 
-    X is read into memory if it takes no more than `most_bytes`, by default always.
+    A dense X is read into memory if it takes no more than `most_bytes`, by default always; a
+    sparse one is mapped from the file.
     """
     with open_checked(file, RULE) as opened:
         parts = read_parts(opened, RULE)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import h5py
 import numpy as np
 from scipy.sparse import csr_array
@@ -10,6 +12,8 @@ from sparsekm.io.checked_hdf5 import DamagedFileError, find_array
 
 PARTS = ("data", "indices", "indptr")
 """The arrays of a sparse matrix."""
+VALUES_AT_ONCE = 2**22
+"""Stored values that are checked at once."""
 
 
 def write_csr(opened: h5py.File, name: str, X: csr_array) -> None:
@@ -54,24 +58,21 @@ class StoredRows:
             raise self._damaged("has rows of negative length")
 
     def read(self, *, in_memory: bool = True) -> np.ndarray | csr_array:
-        """Return the whole matrix as float32, in memory or as a `numpy.memmap` of the file.
+        """Return the whole matrix as float32.
 
-        Values are checked; those of an array that is not read into memory are checked when they
-        are first used.
+        An array is read into memory or mapped, a sparse matrix is always mapped: a job often needs
+        only a sample of its rows, and the system keeps in memory what is used again. Values are
+        checked; those of a mapped array are checked when they are first used.
         """
-        if not self.is_sparse:
-            if not in_memory:
-                return _map(self._array)
-            X = self._array[()].astype(np.float32, copy=False)
-            self._check_values(X)
-            return X
-        take = (lambda stored: stored[()]) if in_memory else _map
-        data, indices = take(self._data).astype(np.float32, copy=False), take(self._indices)
-        self._check_values(data)
-        self._check_columns(indices)
-        X = csr_array((data, indices, self._starts), shape=self.shape)
-        if not X.has_canonical_format:
-            raise self._damaged("has columns out of order")
+        if self.is_sparse:
+            for start, stop in self._blocks():
+                self._check_values(self.read_some(start, stop).data)
+            data = _map(self._data).astype(np.float32, copy=False)
+            return csr_array((data, _map(self._indices), self._starts), shape=self.shape)
+        if not in_memory:
+            return _map(self._array)
+        X = self._array[()].astype(np.float32, copy=False)
+        self._check_values(X)
         return X
 
     def read_some(self, start: int, stop: int) -> np.ndarray | csr_array:
@@ -81,24 +82,35 @@ class StoredRows:
         starts = self._starts[start : stop + 1]
         stored = slice(int(starts[0]), int(starts[-1]))
         indices = self._indices[stored]
-        self._check_columns(indices)
+        if indices.size and not (indices.min() >= 0 and indices.max() < self.shape[1]):
+            raise self._damaged(f"should have columns in [0, {self.shape[1]})")
         parts = self._data[stored], indices, starts - starts[0]
-        return csr_array(parts, shape=(stop - start, self.shape[1]))
+        rows = csr_array(parts, shape=(stop - start, self.shape[1]))
+        if not rows.has_canonical_format:
+            raise self._damaged("has columns out of order")
+        return rows
+
+    def _blocks(self) -> Iterator[tuple[int, int]]:
+        """Yield where blocks of rows start and stop, each with few enough stored values."""
+        start = 0
+        while start < self.shape[0]:
+            most = self._starts[start] + VALUES_AT_ONCE
+            stop = max(start + 1, int(np.searchsorted(self._starts, most, side="right")) - 1)
+            yield start, stop
+            start = stop
 
     def _check_values(self, values: np.ndarray) -> None:
         # NaN and infinity carry through sums of the extremes, without a second array.
         if values.size and not np.isfinite([values.min(), values.max()]).all():
             raise self._damaged("contains NaN or infinity")
 
-    def _check_columns(self, indices: np.ndarray) -> None:
-        if indices.size and not (indices.min() >= 0 and indices.max() < self.shape[1]):
-            raise self._damaged(f"should have columns in [0, {self.shape[1]})")
-
     def _damaged(self, problem: str) -> DamagedFileError:
         return DamagedFileError(self._opened.filename, f"{self._name} {problem}", self._rule)
 
 
-def _map(stored: h5py.Dataset) -> np.memmap:
-    """Map a contiguous array of a file into memory, read-only."""
+def _map(stored: h5py.Dataset) -> np.ndarray:
+    """Map an array of a file into memory, where what is written stays; read one cut into chunks."""
     offset = stored.id.get_offset()
-    return np.memmap(stored.file.filename, stored.dtype, "r", offset, stored.shape)
+    if offset is None:
+        return stored[()]
+    return np.memmap(stored.file.filename, stored.dtype, "c", offset, stored.shape)

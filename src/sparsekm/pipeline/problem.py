@@ -117,7 +117,7 @@ def pose_problem(
     max_samples : int, optional
         Of more samples, so many are drawn to tune the sparsity.
     most_bytes : int, optional
-        X is read into memory if it takes no more. No result depends on it.
+        A dense X is read into memory if it takes no more. No result depends on it.
     """
     data = read_normalised(file, most_bytes)
     entry = get_method(method)

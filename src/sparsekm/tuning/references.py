@@ -94,10 +94,10 @@ def reference_objectives(
 
 def _permute_stored(X: csr_array, rng: np.random.Generator) -> csr_array:
     columns = csc_array(X)
-    rows = np.empty_like(columns.indices)
     for start, stop in zip(columns.indptr[:-1], columns.indptr[1:], strict=True):
-        rows[start:stop] = rng.choice(X.shape[0], stop - start, replace=False)
-    return csc_array((columns.data, rows, columns.indptr), X.shape).tocsr()
+        columns.indices[start:stop] = rng.choice(X.shape[0], stop - start, replace=False)
+    columns.has_sorted_indices = False
+    return columns.tocsr()
 
 
 def _reference_generator(seed: int, index: int) -> np.random.Generator:
