@@ -107,10 +107,8 @@ class KMeansPartition:
         return self.refine(X, weights, labels)
 
     def _seed(self, X, weights, draws) -> np.ndarray:
-        features = WeightedFeatures.from_dense(weights)
-        packed = X.select(features.support).columns.T * np.sqrt(features.values)
+        packed = _pack(X, WeightedFeatures.from_dense(weights))
         labels = np.zeros(X.n_samples, np.int32)
-        packed = np.ascontiguousarray(packed)
         nearest_seeds(packed, self.n_clusters, draws, labels)
         exchange_until_stable(packed, labels, self.n_clusters, 1, FEW_SWEEPS, 0.0)
         return labels
@@ -136,8 +134,7 @@ class KMeansPartition:
                 n_threads=self.n_threads,
             )
             return canonical_labels(labels, self.n_clusters), sweeps
-        packed = np.empty((X.n_samples, len(features.support)))
-        pack(X.rows, features.support, np.sqrt(features.values), packed)
+        packed = _pack(X, features)
         labels = labels.copy()
         sweeps = exchange_until_stable(
             packed, labels, self.n_clusters, self.min_size, self.max_iter, self.tol
@@ -168,6 +165,15 @@ class KMeansPartition:
                 columns, features, centers, everyone[start:stop], self.n_threads
             )
         return everyone
+
+
+def _pack(X: CentredMatrix, features: WeightedFeatures) -> np.ndarray:
+    """Return the weighted features of all samples, float64 of shape (n_samples, n_kept)."""
+    if len(features.support) == X.n_features and (features.values == 1.0).all():
+        return X.rows
+    packed = np.empty((X.n_samples, len(features.support)))
+    pack(X.rows, features.support, np.sqrt(features.values), packed)
+    return packed
 
 
 def dense_if_few(matrix: Matrix) -> Matrix:

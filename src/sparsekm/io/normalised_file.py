@@ -105,6 +105,12 @@ def read_normalised(file: str | Path, most_bytes: int | None = None) -> Normalis
         )
 
 
+def read_rows(file: str | Path, rows: np.ndarray) -> np.ndarray | csr_array:
+    """Read some rows of X, ascending; the others are not held."""
+    with open_checked(file, RULE) as opened:
+        return StoredRows(opened, "X", RULE).take(rows)
+
+
 def read_anndata(file: str | Path, most_bytes: int | None = None) -> anndata.AnnData:
     """Read the whole data set, with everything recorded about samples and features.
 

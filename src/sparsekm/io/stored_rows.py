@@ -6,14 +6,14 @@ from collections.abc import Iterator
 
 import h5py
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, vstack
 
 from sparsekm.io.checked_hdf5 import DamagedFileError, find_array
 
 PARTS = ("data", "indices", "indptr")
 """The arrays of a sparse matrix."""
 VALUES_AT_ONCE = 2**22
-"""Stored values that are checked at once."""
+"""Values that are read at once."""
 
 
 def write_csr(opened: h5py.File, name: str, X: csr_array) -> None:
@@ -90,12 +90,25 @@ class StoredRows:
             raise self._damaged("has columns out of order")
         return rows
 
+    def take(self, rows: np.ndarray) -> np.ndarray | csr_array:
+        """Read some rows, ascending."""
+        parts = []
+        for start, stop in self._blocks():
+            first, last = np.searchsorted(rows, [start, stop])
+            if first < last:
+                part = self.read_some(start, stop)[rows[first:last] - start]
+                self._check_values(part.data if self.is_sparse else part)
+                parts.append(part)
+        return vstack(parts, format="csr") if self.is_sparse else np.concatenate(parts)
+
     def _blocks(self) -> Iterator[tuple[int, int]]:
-        """Yield where blocks of rows start and stop, each with few enough stored values."""
+        """Yield where blocks of rows start and stop, each with few enough values."""
+        n_samples, n_features = self.shape
+        starts = self._starts if self.is_sparse else np.arange(n_samples + 1) * n_features
         start = 0
-        while start < self.shape[0]:
-            most = self._starts[start] + VALUES_AT_ONCE
-            stop = max(start + 1, int(np.searchsorted(self._starts, most, side="right")) - 1)
+        while start < n_samples:
+            most = starts[start] + VALUES_AT_ONCE
+            stop = max(start + 1, int(np.searchsorted(starts, most, side="right")) - 1)
             yield start, stop
             start = stop
 

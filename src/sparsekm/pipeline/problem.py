@@ -20,7 +20,7 @@ from sparsekm.cluster.matrices.dense_parts import as_dense, feature_means
 from sparsekm.cluster.matrices.streamed_matrix import in_blocks
 from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.cluster.validation import resolve_sparsities
-from sparsekm.io.normalised_file import NormalisedData, read_normalised
+from sparsekm.io.normalised_file import NormalisedData, read_normalised, read_rows
 from sparsekm.pipeline.cluster_count import count_clusters
 from sparsekm.pipeline.input_digest import input_digest
 from sparsekm.pipeline.provenance import package_versions
@@ -38,6 +38,8 @@ class ClusteringProblem:
 
     Attributes
     ----------
+    file : path
+        The ``normalised.h5ad`` of the data.
     data : NormalisedData
         All samples.
     samples : int64 array, ascending, or None
@@ -52,6 +54,7 @@ class ClusteringProblem:
         The attributes of the files of this problem.
     """
 
+    file: str | Path
     data: NormalisedData
     samples: np.ndarray | None
     estimator: Any
@@ -62,7 +65,7 @@ class ClusteringProblem:
     @property
     def tuning_data(self) -> np.ndarray | csr_array:
         """The samples on which the sparsity is tuned, dense if the method reads no sparse ones."""
-        X = self.data.X if self.samples is None else self.data.X[self.samples]
+        X = self.data.X if self.samples is None else read_rows(self.file, self.samples)
         return X if get_tags(self.estimator).input_tags.sparse else as_dense(X)
 
     @property
@@ -135,6 +138,7 @@ def pose_problem(
         estimator = estimator.make_estimator()
     samples = tuning_sample(n_samples, max_samples, own_seed)
     return ClusteringProblem(
+        file=file,
         data=data,
         samples=samples,
         estimator=estimator,
