@@ -65,9 +65,11 @@ def exchange_in_batches(
         moved, changed = _sweep(kept, features, ahead, labels, squares, stay, join, sums, n_threads)
         counts = cluster_sizes(moved, n_clusters)
         if counts.min() < max(min_size, 1):
-            moved = fill_clusters(kept, features, moved, n_clusters, min_size)
-            changed = matrix_sums(kept, moved, n_clusters, n_threads)
-            counts = cluster_sizes(moved, n_clusters)
+            filled = fill_clusters(kept, features, moved, n_clusters, min_size, changed)
+            for start, columns in kept.blocks():
+                here = slice(start, start + columns.shape[1])
+                _follow(columns, moved[here], filled[here], changed, n_threads)
+            moved, counts = filled, cluster_sizes(filled, n_clusters)
         gained = _between(features, changed, counts)
         little = gained <= objective * (1.0 + tol)
         plain = not further
@@ -106,10 +108,15 @@ def _sweep(kept, features, centers, labels, squares, stay, join, sums, n_threads
             join=join,
             n_threads=n_threads,
         )
-        movers = np.flatnonzero(after != labels[here])
-        move_between_sums(columns, movers, labels[here], after, changed, n_threads)
+        _follow(columns, labels[here], after, changed, n_threads)
         moved[here] = after
     return moved, changed
+
+
+def _follow(columns, before, after, sums, n_threads) -> None:
+    """Update cluster sums for the samples of a block that changed their cluster."""
+    movers = np.flatnonzero(after != before)
+    move_between_sums(columns, movers, before, after, sums, n_threads)
 
 
 def _between(features, sums, sizes) -> float:
@@ -135,19 +142,22 @@ def fill_clusters(
     labels: np.ndarray,
     n_clusters: int,
     min_size: int,
+    sums: np.ndarray | None = None,
 ) -> np.ndarray:
     """Bring every cluster to `min_size` samples, at least one.
 
     A short cluster is filled with the samples farthest from their own centres, one at a time, out
-    of clusters that can spare them; ties go to the lowest index. Returns `labels` itself where no
-    cluster is short.
+    of clusters that can spare them; ties go to the lowest index. `sums` are the cluster sums, where
+    they are known. Returns `labels` itself where no cluster is short.
     """
     min_size = max(min_size, 1)
     sizes = cluster_sizes(labels, n_clusters)
     if sizes.min() >= min_size:
         return labels
     labels = labels.copy()
-    centers = matrix_sums(matrix, labels, n_clusters) / np.maximum(sizes, 1)
+    if sums is None:
+        sums = matrix_sums(matrix, labels, n_clusters)
+    centers = sums / np.maximum(sizes, 1)
     distances = _square_distances(matrix, features, centers, labels)
     order = iter(np.argsort(-distances, kind="stable"))
     for k in np.flatnonzero(sizes < min_size):
