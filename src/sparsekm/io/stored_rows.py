@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import h5py
 import numpy as np
-from scipy.sparse import csr_array, vstack
+from scipy.sparse import csr_array
 
 from sparsekm.io.checked_hdf5 import DamagedFileError, find_array
 
@@ -92,14 +92,30 @@ class StoredRows:
 
     def take(self, rows: np.ndarray) -> np.ndarray | csr_array:
         """Read some rows, ascending."""
-        parts = []
+        if not self.is_sparse:
+            taken = np.empty((len(rows), self.shape[1]), np.float32)
+            for chosen, part in self._parts(rows):
+                taken[chosen] = part
+                self._check_values(part)
+            return taken
+        starts = np.zeros(len(rows) + 1, self._starts.dtype)
+        np.cumsum(np.diff(self._starts)[rows], out=starts[1:])
+        data, indices = (
+            np.empty(starts[-1], stored.dtype) for stored in (self._data, self._indices)
+        )
+        for chosen, part in self._parts(rows):
+            place = slice(starts[chosen.start], starts[chosen.stop])
+            data[place], indices[place] = part.data, part.indices
+            self._check_values(part.data)
+        shape = (len(rows), self.shape[1])
+        return csr_array((data.astype(np.float32, copy=False), indices, starts), shape)
+
+    def _parts(self, rows: np.ndarray) -> Iterator[tuple[slice, np.ndarray | csr_array]]:
+        """Yield which of some rows, ascending, are read at once, and these."""
         for start, stop in self._blocks():
             first, last = np.searchsorted(rows, [start, stop])
             if first < last:
-                part = self.read_some(start, stop)[rows[first:last] - start]
-                self._check_values(part.data if self.is_sparse else part)
-                parts.append(part)
-        return vstack(parts, format="csr") if self.is_sparse else np.concatenate(parts)
+                yield slice(first, last), self.read_some(start, stop)[rows[first:last] - start]
 
     def _blocks(self) -> Iterator[tuple[int, int]]:
         """Yield where blocks of rows start and stop, each with few enough values."""
