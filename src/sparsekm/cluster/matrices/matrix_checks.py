@@ -5,6 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from sparsekm.cluster.matrices.scatter import Matrix
+from sparsekm.cluster.matrices.sparse_matrix import SparseBlock
+
+# Samples that are made dense at once to see whether they differ.
+SAMPLES_AT_ONCE = 64
 
 
 def check_matrix(X: Matrix, n_clusters: int, min_cluster_size: int) -> None:
@@ -40,11 +44,15 @@ def count_distinct(X: Matrix, enough: int) -> int:
     """Count distinct samples, but stop at `enough`."""
     seen: set[bytes] = set()
     for _, columns in X.blocks():
-        for row in np.asarray(columns).T:
-            # Adding 0.0 makes the two zeros one.
-            seen.add((row + 0.0).tobytes())
-            if len(seen) >= enough:
-                return enough
+        for start in range(0, columns.shape[1], SAMPLES_AT_ONCE):
+            stop = min(start + SAMPLES_AT_ONCE, columns.shape[1])
+            sparse = isinstance(columns, SparseBlock)
+            some = columns.cut(start, stop) if sparse else columns[:, start:stop]
+            for row in np.asarray(some).T:
+                # Adding 0.0 makes the two zeros one.
+                seen.add((row + 0.0).tobytes())
+                if len(seen) >= enough:
+                    return enough
     return len(seen)
 
 

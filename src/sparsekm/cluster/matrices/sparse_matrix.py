@@ -20,8 +20,6 @@ from sparsekm.cluster.matrices.sparse_kernels import (
     summarise_columns,
 )
 
-# Values in a block of samples where it is made dense: 32 MB of float64.
-BLOCK_VALUES = 2**22
 # Features with at least this share of stored values are faster to read dense.
 DENSE_SHARE = 0.4
 
@@ -158,10 +156,8 @@ class SparseMatrix:
         return SparseBlock(self._rows, self._shift)
 
     def blocks(self) -> Iterator[tuple[int, SparseBlock]]:
-        """Yield the first sample and the block of so many samples as may be made dense."""
-        size = max(1, BLOCK_VALUES // self.n_features)
-        for start in range(0, self.n_samples, size):
-            yield start, self.block.cut(start, min(start + size, self.n_samples))
+        """Yield the first sample and the block of all samples, as in `CentredMatrix`."""
+        yield 0, self.block
 
     def select(self, features: np.ndarray) -> CentredMatrix | SparseMatrix:
         """Return the matrix of some features, ascending.
