@@ -27,7 +27,8 @@ def adopt(snakemake):
     n_samples, n_read = raw.X.shape
     matrix = normalise(raw, params.normalise, params.n_top_features)
     names = raw.samples or [f"sample{i + 1}" for i in range(n_samples)]
-    obs = pd.DataFrame({} if raw.labels is None else {"label": raw.labels}, index=names)
+    known = {"label": raw.labels, "group": raw.groups}
+    obs = pd.DataFrame({key: v for key, v in known.items() if v is not None}, index=names)
     features = np.array(raw.features, dtype=object)[matrix.kept]
     about = {} if raw.relevant is None else {"relevant": raw.relevant[matrix.kept]}
     if matrix.center is not None:
@@ -54,6 +55,7 @@ def adopt(snakemake):
         obs,
         pd.DataFrame(about, index=features),
         provenance,
+        obsm={} if raw.positions is None else {"spatial": raw.positions},
     )
 
 

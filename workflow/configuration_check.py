@@ -143,7 +143,7 @@ def _draw_errors(name: str, entry: Mapping[str, Any]) -> list[str]:
     """List unknown settings of an experiment, and settings that apply only to files."""
     errors = [
         f"matrices.{name}.{key}={entry[key]!r} should be left out for a simulated matrix."
-        for key in ("labels", "layer", "samples", "ignore", "transpose", "decimal")
+        for key in ("labels", "layer", "groups", "samples", "ignore", "transpose", "decimal")
         if entry.get(key) is not None
     ]
     known = EXPERIMENT_ARGUMENTS[entry["draw"]["experiment"]]

@@ -50,10 +50,11 @@ def test_a_table_is_described_and_its_settings_are_written(table, capsys):
 
 def test_every_option_about_the_table_becomes_a_setting(table):
     options = ["--ignore", "kind", "u", "--no-transpose", "--decimal", ".", "--normalise", "none"]
-    options += ["--n-top-features", "7"]
+    options += ["--n-top-features", "7", "--groups", "y"]
     assert run(table, *options, "--clusters", "3", "--output", "out") == 0
     assert written("out")["matrices"]["tumours"] == {
         "path": "../tumours.csv",
+        "groups": "y",
         "ignore": ["kind", "u"],
         "transpose": False,
         "decimal": ".",

@@ -27,13 +27,22 @@ def planted():
 
 @pytest.fixture(name="posed")
 def problem_of_a_file(tmp_path, X):
-    def pose(kind, method, **settings):
+    def pose(kind, method, *, positions=None, groups=None, **settings):
         var = pd.DataFrame(index=[f"g{j}" for j in range(20)])
         if kind == "sparse":
             var["center"] = np.zeros(20)
         obs = pd.DataFrame(index=[f"s{i}" for i in range(N_SAMPLES)])
+        if groups is not None:
+            obs["group"] = groups
         values = csr_array(X) if kind == "sparse" else X
-        write_normalised(tmp_path / "normalised.h5ad", values, obs, var, {})
+        write_normalised(
+            tmp_path / "normalised.h5ad",
+            values,
+            obs,
+            var,
+            {},
+            obsm={} if positions is None else {"spatial": positions},
+        )
         grid = {"sparsities": [5, 20]} if method == "l0" else {}
         return pose_problem(
             tmp_path / "normalised.h5ad",
@@ -77,6 +86,16 @@ def test_all_samples_are_fitted_from_disk_as_from_memory(posed, kind):
     np.testing.assert_array_equal(fits[1].labels, fits[0].labels)
     np.testing.assert_array_equal(fits[1].weights, fits[0].weights)
     np.testing.assert_array_equal(means[1], means[0])
+
+
+def test_blocks_are_the_users_groups_or_else_of_space(posed, X):
+    assert posed("dense", "l0").tuning_blocks is None
+    positions = np.arange(float(N_SAMPLES))[:, None]
+    blocks = posed("dense", "l0", positions=positions).tuning_blocks
+    np.testing.assert_array_equal(blocks, np.repeat(np.arange(8), N_SAMPLES // 8))
+    groups = [f"donor{i % 5}" for i in range(N_SAMPLES)]
+    problem = posed("dense", "l0", positions=positions, groups=groups, max_samples=500)
+    assert problem.tuning_blocks.tolist() == [groups[i] for i in problem.samples]
 
 
 def test_a_method_for_arrays_gets_an_array(posed):

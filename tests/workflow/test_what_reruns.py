@@ -152,6 +152,10 @@ ROWS = dict(
             Row(setting(matrices__cells__n_top_features=8), matrix="cells"),
         ),
         (
+            "`matrices`: `groups` of one",
+            Row(setting(matrices__cells__groups="batch"), matrix="cells"),
+        ),
+        (
             "`matrices`: `n_clusters` of one",
             Row(setting(matrices__cells__n_clusters=3), matrix="cells"),
         ),

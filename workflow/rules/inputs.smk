@@ -1,7 +1,15 @@
 """The inputs of the rules for atlas, matrices, genes and report, according to the configuration."""
 
 # Settings of a matrix that are passed to its reader.
-READER_SETTINGS = ("labels", "layer", "samples", "ignore", "transpose", "decimal")
+READER_SETTINGS = (
+    "labels",
+    "layer",
+    "groups",
+    "samples",
+    "ignore",
+    "transpose",
+    "decimal",
+)
 
 
 def source_module():

@@ -23,6 +23,7 @@ _MARK = "# Checksum, to tell whether this file was edited: "
 _NOTES = {
     "labels": "known classes: used to score the result and, without n_clusters, to set K",
     "n_clusters": "K; auto: compare several numbers and use the one that the data suggest",
+    "groups": "samples that resemble each other, such as a donor's: resampled as a whole",
     "samples": "the sample names",
     "ignore": "columns that are not features, classes or names",
     "transpose": "true: lines hold features (genes), columns samples; auto: decide by the names",
@@ -34,6 +35,7 @@ _NOTES = {
 _EXAMPLES = {
     "labels": "kind",
     "n_clusters": 3,
+    "groups": "donor",
     "samples": "patient",
     "ignore": ["age", "sex"],
     "transpose": True,

@@ -16,6 +16,7 @@ from sparsekm.pipeline.registry import METHODS
 # The command line options for settings of the configuration.
 _OPTIONS = {
     "labels": "--labels COLUMN",
+    "groups": "--groups COLUMN",
     "samples": "--samples COLUMN",
     "ignore": "--ignore COLUMN ...",
     "transpose": "--transpose or --no-transpose",
@@ -93,6 +94,11 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--output", type=Path, metavar="DIR", help="default: sparsekm-TABLE")
     table = run.add_argument_group("the table")
     table.add_argument("--samples", metavar="COLUMN", help="the sample names")
+    table.add_argument(
+        "--groups",
+        metavar="COLUMN",
+        help="groups of similar samples, such as donors, which resampling takes or leaves whole",
+    )
     table.add_argument("--ignore", metavar="COLUMN", nargs="+", help="columns to leave out")
     table.add_argument(
         "--transpose",

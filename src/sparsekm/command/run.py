@@ -26,7 +26,7 @@ from sparsekm.command.table_summary import TableSummary, summarise_table
 from sparsekm.command.workflow_place import CommandError, find_workflow
 from sparsekm.pipeline.cluster_count import count_clusters
 
-_READER_OPTIONS = ("labels", "layer", "samples", "ignore", "transpose", "decimal")
+_READER_OPTIONS = ("labels", "groups", "layer", "samples", "ignore", "transpose", "decimal")
 _THREAD_LIMITS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 

@@ -24,7 +24,8 @@ class TableSummary:
     """The content of a table.
 
     `sample` and `feature` are the names of the first ones; `classes` counts the samples of each
-    known class, and `n_unknown` those without a class.
+    known class, and `n_unknown` those without a class;
+    `n_groups` is the number of groups.
     """
 
     n_samples: int
@@ -33,6 +34,7 @@ class TableSummary:
     feature: str
     classes: dict[str, int] | None
     n_unknown: int
+    n_groups: int | None
     remarks: list[str]
 
     def lines(self) -> list[str]:
@@ -49,6 +51,8 @@ class TableSummary:
             unknown = f"; {self.n_unknown} samples without a class" if self.n_unknown else ""
             noun = "class" if len(largest) == 1 else "classes"
             lines.append(f"  {len(largest)} {noun}: {', '.join(shown + more)}{unknown}")
+        if self.n_groups is not None:
+            lines.append(f"  {self.n_groups} groups")
         return [*lines, *(f"  NOTE: {remark}" for remark in self.remarks)]
 
 
@@ -78,5 +82,6 @@ def _describe(table: Path, settings: Mapping[str, Any], normalise: str) -> Table
         feature=raw.features[0],
         n_unknown=0 if counts is None else counts.pop(UNKNOWN, 0),
         classes=None if counts is None else dict(counts),
+        n_groups=None if raw.groups is None else len(set(raw.groups)),
         remarks=[*raw.remarks, *remark_on_counts(raw, normalise)],
     )

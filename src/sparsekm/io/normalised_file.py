@@ -4,8 +4,9 @@ An AnnData file that any scverse tool can open. X is float32, samples x features
 sparse matrix (CSR) if the data came as one. A sparse X is divided by the standard deviations but
 not centred, since that would fill it: var has ``center``, and z-scores are X less this. obs has
 ``label`` (category of strings, missing for a sample without one) if classes are known; var has
-``relevant`` (bool) if a truth was planted; ``uns["provenance"]`` records the source of the data and
-their processing.
+``relevant`` (bool) if a truth was planted. obs has ``group`` (category of strings) if the user
+named groups, and obsm has ``spatial`` if positions are known. ``uns["provenance"]`` records the
+source of the data and their processing.
 """
 
 from __future__ import annotations
@@ -44,7 +45,8 @@ class NormalisedData:
     relevant: np.ndarray | None  # (p,), bool
     provenance: dict[str, Any]
     center: np.ndarray | None = None  # (p,), float64: to be subtracted from a sparse X
-    positions: np.ndarray | None = None  # (n, d), float64, in millimetres
+    positions: np.ndarray | None = None  # (n, d), float64; of an age in millimetres
+    groups: np.ndarray | None = None  # (n,), object array of str
 
 
 def write_normalised(
@@ -59,13 +61,16 @@ def write_normalised(
 ) -> None:
     """Write a data set of n samples and p features atomically.
 
-    The indices of `obs` and `var` are the names; ``obs["label"]`` is converted to a category of
-    strings. `obsm` and `uns` are further entries, such as ``obsm["spatial"]`` of an atlas age.
+    The indices of `obs` and `var` are the names; ``obs["label"]`` and
+    ``obs["group"]`` are converted to categories of strings. `obsm` and `uns` are further entries,
+    such as the positions ``obsm["spatial"]``.
     """
     obs, var = obs.copy(), var.copy()
     obs.index, var.index = obs.index.astype(str), var.index.astype(str)
     if "label" in obs:
         obs["label"] = class_column(obs["label"])
+    if "group" in obs:
+        obs["group"] = class_column(obs["group"])
     data = anndata.AnnData(
         X=None if issparse(X) else X,
         obs=obs,
@@ -102,6 +107,7 @@ def read_normalised(file: str | Path, most_bytes: int | None = None) -> Normalis
             provenance=provenance,
             center=_read_center(opened, var),
             positions=_read_positions(opened, len(obs)),
+            groups=class_names(obs["group"]) if "group" in obs else None,
         )
 
 

@@ -70,12 +70,22 @@ class ClusteringProblem:
 
     @property
     def tuning_blocks(self) -> np.ndarray | None:
-        """The blocks of space of these samples, (n,), if their positions are known."""
-        positions = self.data.positions
+        """The user's groups of these samples, (n,), or else blocks of space, if either is known."""
+        if self.data.groups is not None:
+            return self._tuned(self.data.groups)
+        positions = self.tuning_positions
         if positions is None:
             return None
-        tuned = positions if self.samples is None else positions[self.samples]
-        return space_blocks(tuned, BLOCKS_PER_CLUSTER * self.estimator.n_clusters)
+        return space_blocks(positions, BLOCKS_PER_CLUSTER * self.estimator.n_clusters)
+
+    @property
+    def tuning_positions(self) -> np.ndarray | None:
+        """The positions of these samples, (n, d), if they are known."""
+        positions = self.data.positions
+        return None if positions is None else self._tuned(positions)
+
+    def _tuned(self, values):
+        return values if self.samples is None else values[self.samples]
 
     def fit_everyone(self, path: SparsityPath, position: int) -> SparsityPath:
         """Return the fit of all samples at one sparsity of a path.

@@ -227,17 +227,21 @@ def write_annotation(
     columns = set().union(*(result.genes.columns for result in results))
     sentences = []
     if any(column.startswith("stability_") for column in columns):
-        placed = any(result.is_atlas for result in results)
-        blocks = (
-            " Neighbouring voxels are near-copies of each other, so these halves of an age, and "
-            "those whose partitions are compared to test for clusters, consist of whole blocks of "
-            f"space {citations.cite('blocks')}."
-        )
+        blocks = ""
+        grouped = [result.name for result in results if "group" in result.obs]
+        if any(result.spatial is not None and result.name not in grouped for result in results):
+            blocks += (
+                " Neighbours in space are near-copies of each other, so where positions are known "
+                "these halves, and all other parts of the samples that are drawn, consist of whole "
+                f"blocks of space {citations.cite('blocks')}."
+            )
+        if grouped:
+            blocks += f" Those of {joined(grouped)} consist of whole groups of samples, as given."
         sentences.append(
             "The stability of a feature is the share of random halves of the samples, drawn "
             "without replacement, in which it is kept at the tuned sparsity "
             f"{citations.cite('stability')}; the clustering of each half starts from the tuned "
-            f"clusters.{blocks if placed else ''}"
+            f"clusters.{blocks}"
         )
     if "effect_cluster" in columns:
         sentences.append(

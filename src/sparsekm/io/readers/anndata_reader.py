@@ -18,6 +18,7 @@ from sparsekm.io.readers.raw_matrix import (
     MatrixError,
     RawMatrix,
     check_features,
+    check_groups,
     check_labels,
     check_relevant,
     check_samples,
@@ -36,17 +37,27 @@ _CODECS = frozenset(
 )
 
 
-def read_h5ad(file: str | Path, labels: str | None = None, layer: str | None = None) -> RawMatrix:
+def read_h5ad(
+    file: str | Path,
+    labels: str | None = None,
+    layer: str | None = None,
+    groups: str | None = None,
+) -> RawMatrix:
     """Read and check a matrix; see `reader.read_matrix` for parameters and errors.
 
     A sparse matrix stays so if it takes less memory that way.
     """
     file = Path(file)
     with open_contained(file, "anndata") as opened:
-        return _read(file, opened, labels, layer)
+        return _read(file, opened, labels, layer, groups)
 
 
-def read_zarr(file: str | Path, labels: str | None = None, layer: str | None = None) -> RawMatrix:
+def read_zarr(
+    file: str | Path,
+    labels: str | None = None,
+    layer: str | None = None,
+    groups: str | None = None,
+) -> RawMatrix:
     """Read and check a matrix; see `read_h5ad`."""
     file = Path(file)
     if not file.is_dir():
@@ -55,7 +66,8 @@ def read_zarr(file: str | Path, labels: str | None = None, layer: str | None = N
         import zarr
 
         _check_store(file)
-        return _read(file, zarr.open_group(file, mode="r", use_consolidated=False), labels, layer)
+        opened = zarr.open_group(file, mode="r", use_consolidated=False)
+        return _read(file, opened, labels, layer, groups)
     except (MatrixError, MemoryError):
         raise
     except ModuleNotFoundError as error:
@@ -70,7 +82,9 @@ def read_zarr(file: str | Path, labels: str | None = None, layer: str | None = N
         ) from error
 
 
-def _read(file: Path, opened: Any, labels: str | None, layer: str | None) -> RawMatrix:
+def _read(
+    file: Path, opened: Any, labels: str | None, layer: str | None, groups: str | None
+) -> RawMatrix:
     name = "X" if layer is None else f"layers/{layer}"
     if name not in opened:
         layers = sorted(opened["layers"].keys()) if "layers" in opened else []
@@ -85,14 +99,17 @@ def _read(file: Path, opened: Any, labels: str | None, layer: str | None) -> Raw
             "of obs and var." + (" X looks transposed." if shape == (len(var), len(obs)) else "")
         )
     check_size(file, *shape, n_stored=count_stored(node))
-    if labels is not None and labels not in obs:
-        raise MatrixError(
-            f"{file}: labels={labels!r} should be one of the columns of obs: {list(obs.columns)}."
-            + (" It is a column of var: X looks transposed." if labels in var else "")
-        )
+    for key, column in (("labels", labels), ("groups", groups)):
+        if column is not None and column not in obs:
+            raise MatrixError(
+                f"{file}: {key}={column!r} should be one of the columns of obs: "
+                f"{list(obs.columns)}."
+                + (" It is a column of var: X looks transposed." if column in var else "")
+            )
     features = check_features(file, var.index)
     samples = check_samples(file, obs.index)
     X, offset = collect_rows(file, _source(file, node), features)
+    positions, remarks = _read_positions(opened, len(obs))
     return RawMatrix(
         X=X,
         offset=offset,
@@ -100,7 +117,25 @@ def _read(file: Path, opened: Any, labels: str | None, layer: str | None) -> Raw
         samples=samples,
         labels=None if labels is None else check_labels(file, labels, _values(obs[labels])),
         relevant=check_relevant(file, var["relevant"].to_numpy()) if "relevant" in var else None,
+        groups=None if groups is None else check_groups(file, groups, _values(obs[groups])),
+        positions=positions,
+        remarks=remarks,
     )
+
+
+def _read_positions(opened: Any, n_samples: int) -> tuple[np.ndarray | None, list[str]]:
+    """Read where the samples are, or say in a remark why this is left out."""
+    if "obsm" not in opened or "spatial" not in opened["obsm"]:
+        return None, []
+    node = opened["obsm"]["spatial"]
+    # A data frame is a group.
+    shape, dtype = getattr(node, "shape", ()), getattr(node, "dtype", np.dtype(object))
+    if len(shape) == 2 and shape[0] == n_samples and 1 <= shape[1] <= 3 and dtype.kind in "fiu":
+        positions = np.asarray(node[()], dtype=np.float64)
+        if np.isfinite(positions).all():
+            return positions, []
+    rule = f"finite numbers of shape ({n_samples}, 1 to 3)"
+    return None, [f"obsm['spatial'] is not used as positions: they should be {rule}."]
 
 
 def count_stored(node: Any) -> int | None:

@@ -1,8 +1,9 @@
 """Reading a matrix from a file of named arrays: a NumPy archive (``.npz``) or plain HDF5 (``.h5``).
 
 Arrays: ``X`` (n, p); optional ``y`` or ``labels`` (n,), ``genes`` or ``features`` (p,),
-``samples`` (n,), ``relevant`` (p,) bool. HDF5 may be chunked and compressed, and its arrays may be
-in groups. Arrays of Python objects are refused, since loading them would run code.
+``samples`` (n,), ``relevant`` (p,) bool, and groups of samples (n,) under any name. HDF5 may be
+chunked and compressed, and its arrays may be in groups. Arrays of Python objects are refused, since
+loading them would run code.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from sparsekm.io.readers.raw_matrix import (
     MatrixError,
     RawMatrix,
     check_features,
+    check_groups,
     check_labels,
     check_relevant,
     check_samples,
@@ -31,12 +33,12 @@ from sparsekm.io.readers.raw_matrix import (
 from sparsekm.io.readers.value_blocks import collect_rows
 
 
-def read_npz(file: str | Path, labels: str | None = None) -> RawMatrix:
+def read_npz(file: str | Path, labels: str | None = None, groups: str | None = None) -> RawMatrix:
     """Read and check a matrix; see `reader.read_matrix` for parameters and errors."""
     file = Path(file)
     try:
         with file.open("rb") as opened, np.load(opened, allow_pickle=False) as archive:
-            return _read(file, archive, sorted(archive), labels, "X")
+            return _read(file, archive, sorted(archive), labels, "X", groups)
     except (MatrixError, MemoryError, FileNotFoundError):
         raise
     # A damaged file can cause almost any error anywhere inside zipfile or NumPy.
@@ -47,7 +49,12 @@ def read_npz(file: str | Path, labels: str | None = None) -> RawMatrix:
         ) from error
 
 
-def read_h5(file: str | Path, labels: str | None = None, layer: str | None = None) -> RawMatrix:
+def read_h5(
+    file: str | Path,
+    labels: str | None = None,
+    layer: str | None = None,
+    groups: str | None = None,
+) -> RawMatrix:
     """Read and check a matrix; see `reader.read_matrix` for parameters and errors."""
     file = Path(file)
     with open_contained(file, "h5py") as opened:
@@ -56,11 +63,16 @@ def read_h5(file: str | Path, labels: str | None = None, layer: str | None = Non
             lambda name, node: found.add(name) if isinstance(node, h5py.Dataset) else None
         )
         names = sorted(name for name in found if isinstance(opened.get(name), h5py.Dataset))
-        return _read(file, opened, names, labels, layer or "X")
+        return _read(file, opened, names, labels, layer or "X", groups)
 
 
 def _read(
-    file: Path, arrays: Mapping[str, Any], names: list[str], labels: str | None, name: str
+    file: Path,
+    arrays: Mapping[str, Any],
+    names: list[str],
+    labels: str | None,
+    name: str,
+    groups: str | None,
 ) -> RawMatrix:
     """Read a matrix from a mapping of names to arrays or data sets."""
     shown = [*names[:10], *(["..."] if len(names) > 10 else [])]
@@ -73,13 +85,21 @@ def _read(
         labels = next((array for array in LABEL_ARRAYS if array in names), None)
     elif labels not in names:
         raise MatrixError(f"{file}: labels={labels!r} should be one of its arrays {shown}.")
+    if groups is not None and groups not in names:
+        raise MatrixError(f"{file}: groups={groups!r} should be one of its arrays {shown}.")
     matrix = _check_matrix(file, name, _take(file, arrays, name))
     p = matrix.shape[1]
     features = next((array for array in FEATURE_ARRAYS if array in names), None)
     # Everything small is read and checked before the matrix.
-    given, classes, samples, relevant = (
+    given, classes, together, samples, relevant = (
         _vector(file, arrays, array, matrix.shape, axis) if array in names else None
-        for array, axis in ((features, 1), (labels, 0), ("samples", 0), ("relevant", 1))
+        for array, axis in (
+            (features, 1),
+            (labels, 0),
+            (groups, 0),
+            ("samples", 0),
+            ("relevant", 1),
+        )
     )
     about = {
         "features": check_features(
@@ -87,6 +107,7 @@ def _read(
         ),
         "samples": None if samples is None else check_samples(file, samples),
         "labels": None if classes is None else check_labels(file, labels, classes),
+        "groups": None if together is None else check_groups(file, groups, together),
         "relevant": None if relevant is None else check_relevant(file, relevant),
     }
     X, offset = collect_rows(file, matrix, about["features"])

@@ -10,6 +10,7 @@ from sparsekm.io.readers.raw_matrix import (
     MatrixError,
     RawMatrix,
     check_features,
+    check_groups,
     check_labels,
     check_samples,
     check_size,
@@ -25,7 +26,8 @@ from sparsekm.io.readers.wrong_cells import WrongCells
 def read_features_in_lines(table: TextTable, parts: TableParts) -> RawMatrix:
     """Read a matrix with one feature per line; see `read_text` for parameters and errors.
 
-    The first column that is not ignored holds the feature names. `labels` and `samples` name lines.
+    The first column that is not ignored holds the feature names. `labels`, `groups` and `samples`
+    name lines.
     """
     file, header = table.file, table.header
     left_out = {*table.empty, *(at for at, name in enumerate(header) if name in parts.ignore)}
@@ -40,6 +42,9 @@ def read_features_in_lines(table: TextTable, parts: TableParts) -> RawMatrix:
     if parts.labels is not None:
         column = np.array(cells[parts.labels], dtype=object)
         raw.labels = check_labels(file, parts.labels, column)
+    if parts.groups is not None:
+        column = np.array(cells[parts.groups], dtype=object)
+        raw.groups = check_groups(file, parts.groups, column)
     raw.samples = check_samples(file, cells[parts.samples] if parts.samples else samples)
     raw.remarks = [*table.remarks, *list_remarks(raw, parts.labels)]
     return raw
@@ -61,7 +66,7 @@ def _read_names(
                 f"{table.n_columns}."
             )
         name = line[edge].strip()
-        if name in (parts.labels, parts.samples, *parts.ignore):
+        if name in (parts.labels, parts.samples, parts.groups, *parts.ignore):
             cells[name] = [line[column] for column in columns]
             left_out.append(at)
         else:

@@ -54,6 +54,10 @@ class RawMatrix:
         As `sparsekm.io.known_classes` describes them.
     relevant : bool array of shape (p,) or None
         The planted truth of a simulation.
+    groups : object array of str, shape (n,), or None
+        Samples of one group, such as a donor's, resemble each other.
+    positions : float64 array of shape (n, d) or None
+        Where the samples are in space.
     remarks : list of str
         Remarks for the user on what was guessed or looks odd, with the setting that overrides it.
     """
@@ -64,6 +68,8 @@ class RawMatrix:
     samples: list[str] | None = None
     labels: np.ndarray | None = None
     relevant: np.ndarray | None = None
+    groups: np.ndarray | None = None
+    positions: np.ndarray | None = None
     remarks: list[str] = field(default_factory=list)
 
 
@@ -159,22 +165,31 @@ def check_labels(file: object, name: str, values: np.ndarray) -> np.ndarray:
 
     Integers that were read as floats become integers again: the label 3.0 is "3". -1 is a class.
     """
-    values = [None if _is_missing(value) else value for value in values.tolist()]
-    numbers = [value for value in values if isinstance(value, float | np.floating)]
-    whole = all(float(number).is_integer() for number in numbers)
-    labels = [UNKNOWN if value is None else _name(value, whole) for value in values]
+    labels = _strings(file, "label", name, values)
     n_known = len(labels) - labels.count(UNKNOWN)
     if n_known < MIN_LABELS:
         raise MatrixError(
             f"{file}: labels {name!r} are known for {n_known} of {len(labels)} samples; they "
             f"should be known for at least {MIN_LABELS}, or be left out."
         )
-    odd = next((label for label in labels if not is_storable(label)), None)
-    if odd is not None:
-        raise MatrixError(
-            f"{file}: label {odd!r} of {name!r} should be text without NUL or unpaired surrogates."
-        )
     return np.array(labels, dtype=object)
+
+
+def check_groups(file: object, name: str, values: np.ndarray) -> np.ndarray:
+    """Check groups of samples and return them as strings, written like classes."""
+    groups = _strings(file, "group", name, values)
+    n_missing = groups.count(UNKNOWN)
+    if n_missing:
+        raise MatrixError(
+            f"{file}: groups {name!r} are missing for {n_missing} of {len(groups)} samples; every "
+            "sample should have one. Fill them in, or leave out groups."
+        )
+    if len(set(groups)) < 2:
+        raise MatrixError(
+            f"{file}: groups {name!r} are all {groups[0]!r}; there should be at least two, or "
+            "groups should be left out."
+        )
+    return np.array(groups, dtype=object)
 
 
 def check_relevant(file: object, values: np.ndarray) -> np.ndarray:
@@ -182,6 +197,20 @@ def check_relevant(file: object, values: np.ndarray) -> np.ndarray:
     if values.dtype.kind not in "biuf" or not np.isin(values, (0, 1)).all():
         raise MatrixError(f"{file}: relevant should be True or False, or 1 or 0, for each feature.")
     return values.astype(bool)
+
+
+def _strings(file: object, kind: str, name: str, values: np.ndarray) -> list[str]:
+    """Write the classes or groups of a column as strings, `UNKNOWN` where they are missing."""
+    values = [None if _is_missing(value) else value for value in values.tolist()]
+    numbers = [value for value in values if isinstance(value, float | np.floating)]
+    whole = all(float(number).is_integer() for number in numbers)
+    names = [UNKNOWN if value is None else _name(value, whole) for value in values]
+    odd = next((each for each in names if not is_storable(each)), None)
+    if odd is not None:
+        raise MatrixError(
+            f"{file}: {kind} {odd!r} of {name!r} should be text without NUL or unpaired surrogates."
+        )
+    return names
 
 
 def _is_missing(value: object) -> bool:

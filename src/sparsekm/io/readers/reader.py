@@ -21,7 +21,11 @@ _LAYERED = {".h5ad": read_h5ad, ".h5": read_h5, ".zarr": read_zarr}
 
 
 def read_matrix(
-    file: str | Path, labels: str | None = None, layer: str | None = None, **settings: Any
+    file: str | Path,
+    labels: str | None = None,
+    layer: str | None = None,
+    groups: str | None = None,
+    **settings: Any,
 ) -> RawMatrix:
     """Read and check a matrix of samples x features.
 
@@ -35,6 +39,9 @@ def read_matrix(
     layer : str, optional
         Layer of an ``.h5ad`` or ``.zarr``, or array of an ``.h5``, to read instead of X; sheet of
         an ``.xlsx``, to read instead of the first.
+    groups : str, optional
+        The array of an ``.npz`` or ``.h5``, or the column of a table or of ``obs``, that says which
+        samples resemble each other, such as those of one donor.
     **settings
         For tables, see `sparsekm.io.readers.text_reader.read_text`.
 
@@ -50,15 +57,17 @@ def read_matrix(
     if suffix not in TABLE_SUFFIXES:
         _refuse_settings(file, settings)
     if suffix in _LAYERED:
-        return _LAYERED[suffix](file, labels, layer)
+        return _LAYERED[suffix](file, labels, layer, groups)
     if suffix == ".xlsx":
-        return read_spreadsheet(file, labels, layer, **settings)
+        return read_spreadsheet(file, labels, layer, groups=groups, **settings)
     if layer is not None:
         raise MatrixError(
             f"{file}: layer={layer!r} should be left out: only {', '.join(_LAYERED)} and .xlsx "
             "have layers."
         )
-    return read_npz(file, labels) if suffix == ".npz" else read_text(file, labels, **settings)
+    if suffix == ".npz":
+        return read_npz(file, labels, groups)
+    return read_text(file, labels, groups=groups, **settings)
 
 
 def _refuse_settings(file: Path, settings: dict[str, object]) -> None:

@@ -12,6 +12,7 @@ from sparsekm.io.readers.raw_matrix import (
     MatrixError,
     RawMatrix,
     check_features,
+    check_groups,
     check_labels,
     check_samples,
     check_size,
@@ -37,7 +38,9 @@ def read_samples_in_lines(table: TextTable, parts: TableParts) -> RawMatrix:
     first = next(filter(None, table.lines()))
     parts.check(file, header, "columns", _hint_at_lines(table, parts))
     edge = _sample_column(table, parts)
-    special = [at for at, name in enumerate(header) if at == edge or name == parts.labels]
+    special = [
+        at for at, name in enumerate(header) if at == edge or name in (parts.labels, parts.groups)
+    ]
     left_out = [*table.empty, *(at for at, name in enumerate(header) if name in parts.ignore)]
     if parts.samples and edge and not header[0]:
         left_out.append(0)
@@ -66,6 +69,9 @@ def read_samples_in_lines(table: TextTable, parts: TableParts) -> RawMatrix:
     if parts.labels is not None:
         column = other[header.index(parts.labels)].to_numpy(dtype=object)
         raw.labels = check_labels(file, parts.labels, column)
+    if parts.groups is not None:
+        column = other[header.index(parts.groups)].to_numpy(dtype=object)
+        raw.groups = check_groups(file, parts.groups, column)
     if edge is not None:
         raw.samples = check_samples(file, other[edge], header[edge])
     raw.remarks = [*table.remarks, *list_remarks(raw, parts.labels)]
@@ -77,7 +83,7 @@ def _sample_column(table: TextTable, parts: TableParts) -> int | None:
     name = table.header[0]
     if parts.samples is not None:
         return table.header.index(parts.samples)
-    if (name in parts.ignore and name) or (name and name == parts.labels):
+    if (name in parts.ignore and name) or (name and name in (parts.labels, parts.groups)):
         return None
     given = next((line[0] for line in table.lines() if line and line[0].strip()), "")
     return 0 if not name or table.is_text(given) else None
@@ -109,7 +115,7 @@ def _check_names(
 
 def _hint_at_lines(table: TextTable, parts: TableParts) -> str:
     """Return a hint if a setting names a line: the table may have features in lines."""
-    wanted = {parts.labels, parts.samples, *parts.ignore} - {None, *table.header}
+    wanted = {parts.labels, parts.samples, parts.groups, *parts.ignore} - {None, *table.header}
     found = wanted and next(
         (line[0] for line in table.lines() if line and line[0].strip() in wanted), None
     )

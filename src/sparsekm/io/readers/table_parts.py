@@ -14,17 +14,18 @@ from sparsekm.io.readers.raw_matrix import MatrixError, listed
 class TableParts:
     """Names of columns, or of lines if lines hold the features.
 
-    They hold the known classes and the sample names, or are left out. Without `samples`, the sample
-    names are at the edge of the table.
+    They hold the known classes, the groups and the sample names, or are left out. Without
+    `samples`, the sample names are at the edge of the table.
     """
 
     labels: str | None = None
     samples: str | None = None
+    groups: str | None = None
     ignore: tuple[str, ...] = ()
 
     def check(self, file: Path, names: Sequence[str], kind: str, hint: str = "") -> None:
         """Refuse a name that is not among `names`, the names of the lines or columns (`kind`)."""
-        for key in ("labels", "samples"):
+        for key in ("labels", "samples", "groups"):
             name = getattr(self, key)
             if name is not None and name not in names:
                 raise MatrixError(

@@ -31,6 +31,7 @@ def read_text(
     labels: str | None = None,
     *,
     samples: str | None = None,
+    groups: str | None = None,
     ignore: Sequence[str] = (),
     transpose: bool | str = "auto",
     decimal: str = "auto",
@@ -46,11 +47,13 @@ def read_text(
         Name of the column of known classes.
     samples : str, optional
         Name of the column of sample names.
+    groups : str, optional
+        Name of the column of groups of samples.
     ignore : sequence of str
         Columns to leave out; if lines hold features, columns or lines.
     transpose : {"auto", True, False}
         Whether lines hold features. "auto" decides from the names, see `find_orientation`, and from
-        what `labels` and `samples` name.
+        what `labels`, `samples` and `groups` name.
     decimal : {"auto", ".", ","}
         The decimal separator.
 
@@ -66,7 +69,7 @@ def read_text(
         that helps.
     """
     table = open_table(file, decimal)
-    parts = TableParts(labels, samples, tuple(map(str, ignore)))
+    parts = TableParts(labels, samples, groups, tuple(map(str, ignore)))
     try:
         if transpose == "auto":
             transpose, remarks = _find_orientation(table, parts)
@@ -89,7 +92,7 @@ def _find_orientation(table: TextTable, parts: TableParts) -> tuple[bool, list[s
     names = [line[edge].strip() for line in islice(table.lines(), _LINES_LOOKED_AT) if line[edge:]]
     if heading and not names_features(heading) and not any(map(table.is_text, names)):
         return False, []
-    wanted = {"labels": parts.labels, "samples": parts.samples}
+    wanted = {"labels": parts.labels, "samples": parts.samples, "groups": parts.groups}
     for key, name in wanted.items():
         if name is not None and name not in header and _has_line(table, edge, name):
             return True, [f"{key} names a line, {name!r}: {_FEATURES_IN_LINES}"]
