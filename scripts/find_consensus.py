@@ -21,7 +21,12 @@ def main(snakemake, progress):
     resamplings = Resamplings.read(files.resamplings)
     resamplings.check_problem(files.resamplings[0], X.shape, problem.sparsities)
     found = conclude(
-        estimator, X, problem.sparsities, resamplings.paths, seed=estimator.random_state
+        estimator,
+        X,
+        problem.sparsities,
+        resamplings.paths,
+        seed=estimator.random_state,
+        blocks=problem.tuning_blocks,
     )
     if problem.samples is not None:
         found = found.extend(estimator, problem.data.X, problem.samples)

@@ -10,10 +10,17 @@ def main(snakemake, progress):
 
     from sparsekm.cluster.matrices.dense_parts import as_dense
     from sparsekm.io.reference_file import References
-    from sparsekm.tuning.references import reference_objectives
+    from sparsekm.tuning.references import SPATIAL, reference_objectives
 
     params = snakemake.params
     problem = pose(snakemake)
+    positions = problem.tuning_positions
+    if params.reference == SPATIAL and positions is None:
+        raise ValueError(
+            "tuning.reference: spatial needs positions in space, which "
+            f"{snakemake.wildcards.dataset} does not have; ages of the atlas do, and AnnData files "
+            'with obsm["spatial"]. Set tuning.reference: permutation.'
+        )
     X = problem.tuning_data
     if params.reference != "permutation":
         # The others are never sparse.
@@ -28,6 +35,7 @@ def main(snakemake, progress):
                 index=index,
                 seed=problem.seed,
                 reference=params.reference,
+                positions=positions,
             )
         )
         progress(len(objectives), len(params.indices), "references")

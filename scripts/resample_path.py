@@ -22,6 +22,7 @@ def main(snakemake, progress):
         problem.sparsities,
         params.indices,
         seed=estimator.random_state,
+        blocks=problem.tuning_blocks,
         progress=progress.counting("resamplings"),
     )
     found = Resamplings(np.array(params.indices), problem.sparsities, paths, problem.attributes)

@@ -27,6 +27,7 @@ def main(snakemake, progress):
                 index=index,
                 seed=problem.seed,
                 labels=path.labels,
+                blocks=problem.tuning_blocks,
             )
         )
         progress(len(found), len(params.indices), "splits")

@@ -3,17 +3,22 @@
 import numpy as np
 import pytest
 from scipy.ndimage import gaussian_filter
+from sklearn.base import clone
 
-from sparsekm import L0KMeans
+from sparsekm import L0KMeans, SparseKMeans
 from sparsekm.annotation.stability import count_kept, draw_half
+from sparsekm.tuning import resampled_paths
 from sparsekm.tuning.evidence import weigh_evidence
+from sparsekm.tuning.resampled_paths import draw_part
 from sparsekm.tuning.resampling import split_rows
 from sparsekm.tuning.sample_blocks import (
     BLOCKS_PER_CLUSTER,
+    check_groups,
     cut_point,
     order_samples,
     space_blocks,
 )
+from sparsekm.tuning.stability_search import StabilitySearch
 
 SIDE, N_FEATURES, KEPT, K = 24, 40, 8, 4
 
@@ -93,4 +98,57 @@ def test_single_voxels_are_taken_for_evidence_of_clusters_and_blocks_are_not(fie
     assert naive.has_clusters
     assert not blocked.has_clusters
     assert naive.n_blocks == 0
-    assert "cut along 16 blocks of space" in blocked.sentence()
+    assert "each of whole blocks (16 in all)" in blocked.sentence()
+
+
+def test_resampled_paths_draw_and_leave_out_whole_blocks(field, monkeypatch):
+    X, positions = field
+    blocks = space_blocks(positions, BLOCKS_PER_CLUSTER * K)
+    for most in (resampled_paths.MOST_SAMPLES, 100):
+        monkeypatch.setattr(resampled_paths, "MOST_SAMPLES", most)
+        rows, features = draw_part(X, 0, np.random.default_rng(0), K, blocks)
+        assert len(features) == N_FEATURES
+        assert len(rows) == min(most, 13 * SIDE**2 // 16)
+        assert len(np.unique(blocks[rows])) == 13
+        # With half of the features every block is drawn.
+        rows, features = draw_part(X, 1, np.random.default_rng(0), K, blocks)
+        assert len(np.unique(blocks[rows])) == 16
+
+
+@pytest.mark.parametrize(
+    "search",
+    [
+        SparseKMeans(2, random_state=0),
+        StabilitySearch(L0KMeans(2, n_init=1), sparsities=[2, 8], n_splits=2, random_state=0),
+    ],
+)
+def test_searches_take_groups_whatever_their_names(search):
+    X = np.random.default_rng(0).standard_normal((48, 12))
+    X[:24, :4] += 4
+    numbers = np.arange(48) % 6
+    found, renamed, without = (
+        clone(search).fit(X, groups=groups)
+        for groups in (numbers, [f"donor {number}" for number in numbers], None)
+    )
+    for one, other, same in ((found, renamed, True), (found, without, False)):
+        agree = [
+            np.array_equal(getattr(one, name, 0), getattr(other, name, 0), equal_nan=True)
+            for name in ("sample_confidence_", "selection_frequency_")
+        ]
+        tables = one.results_ if hasattr(one, "results_") else one.search_results_
+        others = other.results_ if hasattr(other, "results_") else other.search_results_
+        assert (all(agree) and tables.equals(others)) == same
+
+
+@pytest.mark.parametrize(
+    ("groups", "message"),
+    [
+        ([0, 1], r"groups: shape=\(2,\) should be \(3,\)"),
+        ([0, 0, 0], r"groups=\[0\] should be at least two"),
+        ([0.0, 1.0, np.nan], "groups should have no missing values"),
+        (["a", None, "b"], "groups should have no missing values"),
+    ],
+)
+def test_groups_that_are_none_are_refused(groups, message):
+    with pytest.raises(ValueError, match=message):
+        check_groups(groups, 3)

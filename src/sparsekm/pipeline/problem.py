@@ -72,7 +72,7 @@ class ClusteringProblem:
     def tuning_blocks(self) -> np.ndarray | None:
         """The user's groups of these samples, (n,), or else blocks of space, if either is known."""
         if self.data.groups is not None:
-            return self._tuned(self.data.groups)
+            return np.unique(self._tuned(self.data.groups), return_inverse=True)[1]
         positions = self.tuning_positions
         if positions is None:
             return None

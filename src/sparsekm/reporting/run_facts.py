@@ -28,6 +28,7 @@ REFERENCES = {
     "permutation": "every feature permuted separately",
     "gaussian": "samples from a single Gaussian with the correlations of the data",
     "shrunk": "samples from a single Gaussian with Ledoit-Wolf shrunk correlations of the data",
+    "spatial": "every feature permuted such that its autocorrelation in space remains",
 }
 
 

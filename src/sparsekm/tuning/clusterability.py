@@ -85,11 +85,13 @@ def separation_test(
     family: str,
     *,
     seed: int,
+    blocks: np.ndarray | None = None,
 ) -> Clusterability:
     """Test whether clusters are better separated than a cloud without a gap would be.
 
     `separation` is the mean margin ratio of the data at each of `sparsities`, and `family` the
-    family of starts that it belongs to.
+    family of starts that it belongs to. `blocks` (n_samples,) are those of the resamplings of the
+    data, if samples were left out block by block; samples of references are independent.
     """
     own = float(np.min(separation))
     if own >= LARGEST_RATIO:
@@ -102,7 +104,8 @@ def separation_test(
     sample = as_dense(X[rows])
     if len(rows) < X.shape[0]:
         # With fewer samples clusters fit them more closely: data and references have equally many.
-        own = _separation(estimator, sample, sparsities, family, seed)
+        of_rows = None if blocks is None else blocks[rows]
+        own = _separation(estimator, sample, sparsities, family, seed, of_rows)
     references = np.array(
         [
             _separation(
@@ -135,11 +138,11 @@ def copula_reference(X: np.ndarray, *, index: int, seed: int) -> np.ndarray:
     return np.take_along_axis(np.sort(X, axis=0), ranks, axis=0)
 
 
-def _separation(estimator, X, sparsities, family, seed) -> float:
+def _separation(estimator, X, sparsities, family, seed, blocks=None) -> float:
     """Return the smallest mean margin ratio of a few resamplings."""
     drawn = [
         resample_paths(
-            estimator, X, sparsities, index=number, seed=seed, families=[family]
+            estimator, X, sparsities, index=number, seed=seed, families=[family], blocks=blocks
         ).separation[0]
         for number in RESAMPLINGS_OF_REFERENCE
     ]

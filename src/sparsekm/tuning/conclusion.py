@@ -107,11 +107,12 @@ def conclude(
     seed: int,
     sparsity: Any = None,
     family: str | None = None,
+    blocks: np.ndarray | None = None,
 ) -> Conclusion:
     """Decide from resampled paths, which were fitted at `sparsities`.
 
     `sparsity` is the only one to fit, and `family` the family of starts to use; by default both are
-    chosen.
+    chosen. `blocks` are those of the resamplings, if any.
     """
     consensus = find_consensus(resamplings, estimator.n_clusters, seed=seed, family=family)
     n_discoveries = count_discoveries(X, consensus.labels)
@@ -126,7 +127,13 @@ def conclude(
     drawn = np.sum([resampling.drawn for resampling in resamplings], axis=0)
     if feature_limit(X, path).correlation.is_beyond_chance:
         clusterability = separation_test(
-            estimator, X, sparsities, consensus.separation[number], consensus.family, seed=seed
+            estimator,
+            X,
+            sparsities,
+            consensus.separation[number],
+            consensus.family,
+            seed=seed,
+            blocks=blocks,
         )
     else:
         clusterability = association_test(X, resamplings, number, seed=seed)

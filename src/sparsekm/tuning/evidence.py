@@ -69,7 +69,7 @@ class Evidence:
         if self.has_clusters is None:
             return f"Whether there are clusters was not asked: {self.not_asked}."
         references = self.reference_stabilities
-        blocks = f", cut along {self.n_blocks} blocks of space," if self.n_blocks else ""
+        blocks = f", each of whole blocks ({self.n_blocks} in all)," if self.n_blocks else ""
         return (
             f"{'Evidence' if self.has_clusters else 'No evidence'} of clusters: partitions of two "
             f"halves of the samples{blocks} agree with an adjusted Rand index of "

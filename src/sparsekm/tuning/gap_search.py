@@ -7,6 +7,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
+from sklearn.utils import check_array
 
 from sparsekm.cluster.argument_types import Data, Seed
 from sparsekm.cluster.matrices.dense_parts import stored_bytes
@@ -16,7 +17,7 @@ from sparsekm.runtime.threads import grant_threads, run_side_by_side
 from sparsekm.tuning.feature_limit import feature_limit
 from sparsekm.tuning.gap import gap_curve, join_stages
 from sparsekm.tuning.grid import refined_sparsities
-from sparsekm.tuning.references import REFERENCES, reference_objectives
+from sparsekm.tuning.references import REFERENCES, SPATIAL, reference_objectives
 from sparsekm.tuning.selection import RULES, select_sparsity
 from sparsekm.tuning.sparsity_search import SparsitySearch
 from sparsekm.tuning.tuning_sample import tuning_sample
@@ -33,11 +34,12 @@ class GapSearch(SparsitySearch):
         The grid; None is `sparsekm.tuning.grid.default_sparsities` for the data.
     n_references : int, default=10
         Number of reference data sets, >= 2.
-    reference : {"permutation", "gaussian", "shrunk"}, default="permutation"
+    reference : {"permutation", "gaussian", "shrunk", "spatial"}, default="permutation"
         "permutation" permutes every column separately, as in the paper; "gaussian" draws from a
         single Gaussian with the means and covariances of the data; "shrunk" does the same with
-        shrunk correlations, without those that may be due to chance. See
-        `sparsekm.tuning.references`.
+        shrunk correlations, without those that may be due to chance; "spatial" permutes every
+        column so that its autocorrelation in space remains, which needs `positions` in `fit`. See
+        `sparsekm.tuning.references` and `sparsekm.tuning.spatial_reference`.
     rule : {"max", "one-se", "auto"}, default="max"
         "max" is the paper's rule; "auto" keeps at most a quarter of the features if they are
         correlated within clusters. See `sparsekm.tuning.selection.select_sparsity`.
@@ -122,7 +124,7 @@ class GapSearch(SparsitySearch):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: Data, y: object = None) -> Self:
+    def fit(self, X: Data, y: object = None, *, positions: ArrayLike | None = None) -> Self:
         """Fit the paths of data and references and choose.
 
         Parameters
@@ -131,6 +133,8 @@ class GapSearch(SparsitySearch):
             Of a sparse one only permuted references can be made.
         y : None
             Ignored.
+        positions : array-like of shape (n_samples, n_dimensions), default=None
+            Where the samples are in space. Only references of the kind "spatial" use them.
 
         Returns
         -------
@@ -140,17 +144,22 @@ class GapSearch(SparsitySearch):
         ------
         TypeError
             If the estimator has no `sparsity` to tune.
+        ValueError
+            If references of the kind "spatial" have no positions.
         """
         self._check_parameters()
         everyone, estimator, sparsities, seed = self._prepare(X)
+        places = self._check_positions(positions, everyone.shape[0])
         samples = tuning_sample(everyone.shape[0], self.max_samples, seed)
         values = everyone if samples is None else everyone[samples]
-        path, references = self._fit_paths(estimator, values, sparsities, seed)
+        if places is not None and samples is not None:
+            places = places[samples]
+        path, references = self._fit_paths(estimator, values, sparsities, seed, places)
         self.results_ = gap_curve(sparsities, path.n_selected, path.first_objectives, references)
         if self.n_refined:
             peak = int(self.results_["gap"].argmax())
             finer = refined_sparsities(estimator.penalty, sparsities, peak, self.n_refined)
-            more, finer_references = self._fit_paths(estimator, values, finer, seed)
+            more, finer_references = self._fit_paths(estimator, values, finer, seed, places)
             path, references = join_stages([path, more], [references, finer_references])
             sparsities = path.sparsities
             self.results_ = gap_curve(
@@ -171,10 +180,24 @@ class GapSearch(SparsitySearch):
         self._check_estimator()
         check_count("n_references", self.n_references, 2)
         check_count("n_refined", self.n_refined, 0)
-        check_choice("reference", self.reference, REFERENCES)
+        check_choice("reference", self.reference, [*REFERENCES, SPATIAL])
         check_choice("rule", self.rule, RULES)
 
-    def _fit_paths(self, estimator, X, sparsities, seed) -> tuple[SparsityPath, np.ndarray]:
+    def _check_positions(self, positions, n_samples: int) -> np.ndarray | None:
+        if self.reference != SPATIAL:
+            return None
+        if positions is None:
+            raise ValueError(
+                "reference='spatial' needs the samples' positions: fit(X, positions=...)."
+            )
+        places = check_array(positions, dtype=np.float64, input_name="positions")
+        if len(places) != n_samples:
+            raise ValueError(f"positions: shape={places.shape} should have {n_samples} rows.")
+        return places
+
+    def _fit_paths(
+        self, estimator, X, sparsities, seed, positions
+    ) -> tuple[SparsityPath, np.ndarray]:
         """Fit the data and the references side by side; the data, which take longest, first."""
 
         def fit(index):
@@ -183,7 +206,13 @@ class GapSearch(SparsitySearch):
                 self._report("data", 0)
                 return path
             objectives = reference_objectives(
-                self.estimator, X, sparsities, index=index, seed=seed, reference=self.reference
+                self.estimator,
+                X,
+                sparsities,
+                index=index,
+                seed=seed,
+                reference=self.reference,
+                positions=positions,
             )
             self._report("reference", index + 1)
             return objectives

@@ -11,6 +11,7 @@ from sklearn.base import clone
 from sparsekm.cluster.matrices.sparse_matrix import as_matrix
 from sparsekm.tuning.correlation_shrinkage import correlation_shrinkage
 from sparsekm.tuning.gaussian_mixing import mix_rows
+from sparsekm.tuning.spatial_reference import spatial_reference
 
 
 def permuted_reference(
@@ -62,6 +63,10 @@ REFERENCES: dict[str, Callable[..., np.ndarray]] = {
 }
 
 
+SPATIAL = "spatial"
+"""The kind of references that needs positions: `sparsekm.tuning.spatial_reference`."""
+
+
 def reference_seed(seed: int, index: int) -> int:
     """Return the `random_state` for the path on the reference `index`."""
     return int(np.random.SeedSequence(seed, spawn_key=(index, 1)).generate_state(1)[0])
@@ -75,11 +80,13 @@ def reference_objectives(
     index: int,
     seed: int,
     reference: str = "permutation",
+    positions: np.ndarray | None = None,
 ) -> np.ndarray:
     """Search one reference like the data; return an objective for each sparsity.
 
-    `reference` is a key of `REFERENCES`; a sparse matrix can only be permuted. The estimator's own
-    `random_state` is not used.
+    `reference` is a key of `REFERENCES`, or `SPATIAL` for samples at `positions`, (n_samples,
+    n_dimensions); a sparse matrix can only be permuted. The estimator's own `random_state` is not
+    used.
     """
     if issparse(X) and reference != "permutation":
         raise ValueError(
@@ -87,7 +94,11 @@ def reference_objectives(
             "'permutation', or X.toarray() where it fits into memory."
         )
     # The reference is nobody else's: it is centred where it is, without another copy.
-    data = as_matrix(REFERENCES[reference](X, index=index, seed=seed), copy=False)
+    if reference == SPATIAL:
+        made = spatial_reference(X, positions=positions, index=index, seed=seed)
+    else:
+        made = REFERENCES[reference](X, index=index, seed=seed)
+    data = as_matrix(made, copy=False)
     fitted = clone(estimator).set_params(random_state=reference_seed(seed, index))
     return fitted.search_objectives(data, sparsities)
 

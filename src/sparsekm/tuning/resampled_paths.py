@@ -1,9 +1,10 @@
 """Paths fitted to parts of the data from several kinds of start, for a consensus.
 
 Resamplings alternate between four fifths of the samples with all features, and all samples with
-half of the features. Each fits a path from every family of starts: the search for the optimum, and
-Algorithm 1 from k-means on the features whose distributions are farthest from a Gaussian, by either
-of two statistics. All samples are then labelled by their nearest centre.
+half of the features. Blocks of samples, such as neighbours in space, are drawn as a whole. Each
+resampling fits a path from every family of starts: the search for the optimum, and Algorithm 1 from
+k-means on the features whose distributions are farthest from a Gaussian, by either of two
+statistics. All samples are then labelled by their nearest centre.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from sparsekm.cluster.search.starts import ScreenedFeatures
 from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.runtime.threads import run_side_by_side
 from sparsekm.tuning.resampling import label_everyone
+from sparsekm.tuning.sample_blocks import cut_point, order_samples
 from sparsekm.tuning.separation import margin_ratio
 
 # Families of starts; the first is the search for the optimum, the others name a statistic.
@@ -70,19 +72,30 @@ def consensus_sparsities(penalty: str, n_features: int) -> np.ndarray:
 
 
 def resample_paths(
-    estimator, X: np.ndarray, sparsities: np.ndarray, *, index: int, seed: int, families=FAMILIES
+    estimator,
+    X: np.ndarray,
+    sparsities: np.ndarray,
+    *,
+    index: int,
+    seed: int,
+    families=FAMILIES,
+    blocks: np.ndarray | None = None,
 ) -> ResampledPaths:
     """Fit the paths of one resampling, which depends only on (`seed`, `index`) and `X`.
 
     The estimator's number of clusters and guard are used. `families` are some of `FAMILIES`.
+    Samples with the same number in `blocks` (n_samples,), if given, are drawn or left out together.
     """
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(index, 6)))
     n_samples = X.shape[0]
-    rows, features = draw_part(X, index, rng, estimator.n_clusters)
+    rows, features = draw_part(X, index, rng, estimator.n_clusters, blocks)
     share = len(features) / X.shape[1]
     everyone = X[:, features] if share < 1 else X
     part = as_dense(everyone[rows])
-    left_out = as_dense(everyone[np.setdiff1d(np.arange(n_samples), rows)[:MOST_SAMPLES]])
+    # Of a block that was drawn, the others are near-copies.
+    blocks = np.arange(n_samples) if blocks is None else blocks
+    others = np.flatnonzero(~np.isin(blocks, blocks[rows]))
+    left_out = as_dense(everyone[others[:MOST_SAMPLES]])
     scaled = _scale_sparsities(estimator.penalty, sparsities, share, len(features))
     guard = _smallest_cluster(estimator, n_samples) * len(rows) // n_samples
     estimator = clone(estimator).set_params(
@@ -111,6 +124,7 @@ def resample_all(
     indices: Sequence[int],
     *,
     seed: int,
+    blocks: np.ndarray | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[ResampledPaths]:
     """Fit the paths of the resamplings `indices`, side by side in the estimator's threads.
@@ -119,7 +133,7 @@ def resample_all(
     """
 
     def work(index):
-        return resample_paths(estimator, X, sparsities, index=index, seed=seed)
+        return resample_paths(estimator, X, sparsities, index=index, seed=seed, blocks=blocks)
 
     found: list[ResampledPaths] = []
     # The part that is fitted is dense.
@@ -133,7 +147,11 @@ def resample_all(
 
 
 def draw_part(
-    X: np.ndarray, index: int, rng: np.random.Generator, n_clusters: int
+    X: np.ndarray,
+    index: int,
+    rng: np.random.Generator,
+    n_clusters: int,
+    blocks: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Draw the samples and the features of a resampling, each in ascending order.
 
@@ -145,7 +163,12 @@ def draw_part(
     rows, features = np.arange(n_samples), np.arange(n_features)
     by_samples = index % 2 == 0
     size = int(np.ceil(SAMPLE_SHARE * n_samples)) if by_samples else n_samples
-    drawn = np.sort(rng.permutation(n_samples)[: min(size, MOST_SAMPLES)])
+    order = order_samples(n_samples, rng, blocks)
+    drawn = order[: cut_point(size, order, blocks)] if by_samples else order
+    if blocks is not None:
+        # The first of them are of every block.
+        drawn = rng.permutation(drawn)
+    drawn = np.sort(drawn[:MOST_SAMPLES])
     if count_distinct(CentredMatrix(as_dense(X[drawn])), enough) >= enough:
         rows = drawn
     if not by_samples:

@@ -8,9 +8,26 @@ correlation share less, as in the block bootstrap (Kunsch 1989, doi:10.1214/aos/
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
 
 BLOCKS_PER_CLUSTER = 4
 """With fewer a half may lack whole clusters that are regions; more are shorter than the reach."""
+
+
+def check_groups(groups: ArrayLike | None, n_samples: int) -> np.ndarray | None:
+    """Check the groups that a caller gave, and number them: (n_samples,), int64, or None."""
+    if groups is None:
+        return None
+    names = np.asarray(groups)
+    if names.shape != (n_samples,):
+        raise ValueError(f"groups: shape={names.shape} should be ({n_samples},).")
+    if pd.isna(names).any():
+        raise ValueError("groups should have no missing values: every sample needs a group.")
+    distinct, numbers = np.unique(names, return_inverse=True)
+    if len(distinct) < 2:
+        raise ValueError(f"groups={distinct.tolist()} should be at least two.")
+    return numbers
 
 
 def space_blocks(positions: np.ndarray, n_blocks: int) -> np.ndarray:

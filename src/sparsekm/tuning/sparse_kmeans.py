@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
@@ -18,6 +19,7 @@ from sparsekm.runtime.threads import grant_threads
 from sparsekm.tuning.conclusion import Conclusion, conclude
 from sparsekm.tuning.consensus import coassociation
 from sparsekm.tuning.resampled_paths import consensus_sparsities, resample_all
+from sparsekm.tuning.sample_blocks import check_groups
 from sparsekm.tuning.tuning_sample import tuning_sample
 
 ESTIMATORS = {"l0": L0KMeans, "l1": L1KMeans}
@@ -127,7 +129,7 @@ class SparseKMeans(SelectorMixin, ClusterMixin, BaseEstimator):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def fit(self, X: Data, y: object = None) -> Self:
+    def fit(self, X: Data, y: object = None, *, groups: ArrayLike | None = None) -> Self:
         """Resample, find the consensus and fit from it.
 
         Parameters
@@ -135,6 +137,9 @@ class SparseKMeans(SelectorMixin, ClusterMixin, BaseEstimator):
         X : array-like or sparse matrix of shape (n_samples, n_features)
         y : None
             Ignored.
+        groups : array-like of shape (n_samples,), default=None
+            Samples of one group resemble each other, such as those of a donor or a block of space:
+            resamplings take or leave them as a whole.
 
         Returns
         -------
@@ -146,6 +151,7 @@ class SparseKMeans(SelectorMixin, ClusterMixin, BaseEstimator):
             As `L0KMeans.fit`.
         """
         given, X = X, read_data(self, X)
+        blocks = check_groups(groups, X.shape[0])
         if self.sparsity is None or (isinstance(self.sparsity, str) and self.sparsity != "auto"):
             raise ValueError(f"sparsity={self.sparsity!r} should be 'auto' or a number.")
         estimator = self.make_estimator()
@@ -158,12 +164,28 @@ class SparseKMeans(SelectorMixin, ClusterMixin, BaseEstimator):
         sparsities = consensus_sparsities(self.penalty, X.shape[1])
         samples = tuning_sample(X.shape[0], self.max_samples, seed)
         drawn = X if samples is None else X[samples]
+        if blocks is not None and samples is not None:
+            blocks = blocks[samples]
         resamplings = resample_all(
-            estimator, drawn, sparsities, range(N_RESAMPLINGS), seed=seed, progress=self._tell
+            estimator,
+            drawn,
+            sparsities,
+            range(N_RESAMPLINGS),
+            seed=seed,
+            blocks=blocks,
+            progress=self._tell,
         )
         number = None if isinstance(self.sparsity, str) else self.sparsity
         with grant_threads(self.n_jobs):
-            found = conclude(estimator, drawn, sparsities, resamplings, seed=seed, sparsity=number)
+            found = conclude(
+                estimator,
+                drawn,
+                sparsities,
+                resamplings,
+                seed=seed,
+                sparsity=number,
+                blocks=blocks,
+            )
             if samples is not None:
                 found = found.extend(estimator, X, samples)
         remember_features(self, given)

@@ -9,6 +9,7 @@ from sparsekm.tuning.evidence import Evidence, weigh_evidence
 from sparsekm.tuning.noise_correlation import fair_reference, noise_correlation
 from sparsekm.tuning.references import REFERENCES
 from sparsekm.tuning.resampling import SCHEMES, Resampling, gather_resamplings, resample
+from sparsekm.tuning.sample_blocks import check_groups
 from sparsekm.tuning.sparsity_search import SparsitySearch
 from sparsekm.tuning.stability import STABILITY_RULES, select_stable, stability_curve
 
@@ -97,7 +98,7 @@ class StabilitySearch(SparsitySearch):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X, y=None):
+    def fit(self, X, y=None, *, groups=None):
         """Fit the paths of data and resamplings and choose.
 
         Parameters
@@ -105,6 +106,9 @@ class StabilitySearch(SparsitySearch):
         X : array-like or sparse matrix of shape (n_samples, n_features)
         y : None
             Ignored.
+        groups : array-like of shape (n_samples,), default=None
+            Samples of one group resemble each other, such as those of a donor or a block of space:
+            splits and the test for clusters take or leave them as a whole.
 
         Returns
         -------
@@ -120,6 +124,7 @@ class StabilitySearch(SparsitySearch):
         self._check_parameters()
         given = X
         X, estimator, sparsities, seed = self._prepare(X)
+        self._blocks = check_groups(groups, X.shape[0])
         with grant_threads(self.n_jobs):
             path = estimator.path(X, sparsities)
         self._report("data", 0, 0)
@@ -159,6 +164,7 @@ class StabilitySearch(SparsitySearch):
                 index=index,
                 seed=seed,
                 labels=path.labels,
+                blocks=self._blocks,
             )
             self._report("split", index + 1, self.n_splits)
             return resampling
@@ -188,6 +194,7 @@ class StabilitySearch(SparsitySearch):
             reference=reference,
             n_references=n_references,
             seed=self._seed,
+            blocks=self._blocks,
             n_jobs=self.n_jobs,
             progress=lambda number, count: self._report("reference", number, count),
         )
