@@ -23,6 +23,7 @@ NAMES = [
     "million_workflow",
     "report_memory",
     "smallest_cluster",
+    "space",
     "workflow_jobs",
 ]
 FOLDER = Path("results/benchmarks")
