@@ -68,6 +68,11 @@ LITERATURE = {
         "of Statistics 17:1217–1241, 1989.",
         "10.1214/aos/1176347265",
     ),
+    "variogram": Reference(
+        "J. B. Burt, M. Helmer, M. Shinn, A. Anticevic, J. D. Murray. Generative modeling of brain "
+        "maps with spatial autocorrelation. NeuroImage 220:117038, 2020.",
+        "10.1016/j.neuroimage.2020.117038",
+    ),
     "spatial": Reference(
         "B. D. Fulcher, A. Arnatkevičiūtė, A. Fornito. Overcoming false-positive gene-category "
         "enrichment in the analysis of spatially resolved transcriptomic brain atlas data. Nature "

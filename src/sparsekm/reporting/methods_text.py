@@ -19,6 +19,7 @@ from sparsekm.reporting.run_facts import (
     joined,
     package_versions,
 )
+from sparsekm.tuning.references import SPATIAL
 
 NORMALISATIONS = {
     "zscore": "every feature has mean 0 and standard deviation 1 (ddof = 1), constant features "
@@ -153,7 +154,10 @@ def _write_clustering(methods: Sequence[MethodResult], citations: Citations) -> 
 def _write_tuning(tuned: Sequence[MethodResult], citations: Citations) -> str:
     counts = joined(sorted({len(method.gap) for method in tuned}))
     rules = joined(RULES.get(rule, rule) for rule in attribute(tuned, "rule"))
-    kinds = joined(REFERENCES.get(kind, kind) for kind in attribute(tuned, "reference"))
+    kinds = joined(
+        REFERENCES.get(kind, kind) + (f" {citations.cite('variogram')}" if kind == SPATIAL else "")
+        for kind in attribute(tuned, "reference")
+    )
     numbers = joined(attribute(tuned, "n_references"))
     refined = max(attribute(tuned, "n_refined"), default=0)
     stages = f", up to {refined} of them around the largest gap of the others," if refined else ""
