@@ -27,7 +27,7 @@ from sparsekm.atlas.vocabulary import NO_DATA
 # What the tests look at is made once in each process.
 pytestmark = pytest.mark.xdist_group("planted terms")
 
-AGE = "E18.5"
+AGE = "E11.5"  # 40 % of the genes are markers
 KINDS = ("marker", "gradient", "module", "housekeeping", "noise")
 
 
@@ -52,7 +52,7 @@ N_DRAWS = 40
 
 @pytest.fixture(scope="module", params=[3, 20180101])
 def fitted(request):
-    """A phantom's genes, and which of them a fit keeps at the sparsity that the gap chooses."""
+    """A phantom's genes, and which of them a fit keeps at the sparsity of the workflow's rule."""
     seed = request.param
     genes = [gene for gene in plant_genes(get_size("default").genes, seed) if gene.kind in KINDS]
     X, regions = draw_age(genes, seed)
@@ -60,6 +60,7 @@ def fitted(request):
         L0KMeans(len(np.unique(regions)), n_init=2, search="alternate", min_cluster_size=5),
         sparsities=[30, 66, 147, 219, 300],
         n_references=2,
+        rule="auto",
         random_state=0,
     ).fit(X)
     return genes, search.feature_weights_, seed
@@ -78,7 +79,8 @@ def test_markers_terms_are_kept_and_what_is_needed_everywhere_is_dropped(fitted,
     table = find_terms(tmp_path, *fitted)
     q, everywhere = table["q_value"], table.loc[("dropped", term_id(EVERYWHERE))]
     assert q["kept", term_id(PATTERN)] < 1e-3
-    assert q["dropped", term_id(EVERYWHERE)] < 1e-6
+    # Three quarters of the genes are dropped: were it all of some 45 with the term, p would be 1e-6.
+    assert q["dropped", term_id(EVERYWHERE)] < 1e-2
     assert q["dropped", term_id(PATTERN)] > 0.9
     assert q["kept", term_id(EVERYWHERE)] > 0.9
     assert everywhere["n_shared"] > 0.85 * everywhere["n_term"]

@@ -1,8 +1,10 @@
 """Simulation of the phantom's expression energies.
 
-With u = baseline + planted signal + tissue-wide pattern + noise, the energy is
-max(0, exp(u) - 0.12), at most 50: non-negative, skewed, with a few per cent exact zeros, as in
-measured grids. Signals spill over region borders, as in sections of finite thickness.
+With u = baseline + planted signal + tissue-wide pattern + staining of the section, the energy is
+max(0, exp(u) g - 0.12), at most 50, where g has a gamma distribution with mean 1: non-negative,
+skewed, with a few per cent exact zeros, as in measured grids. Signals spill over region borders, as
+in sections of finite thickness. The staining differs between the sections (sagittal planes) of an
+experiment; mostly it is the same for all genes of a batch.
 """
 
 from __future__ import annotations
@@ -12,15 +14,14 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.ndimage import gaussian_filter
 
-from sparsekm.atlas.phantom.genes import PlantedGene
+from sparsekm.atlas.phantom.genes import N_BATCHES, PlantedGene
 from sparsekm.atlas.phantom.geometry import LUMEN, TISSUE, Geometry
-from sparsekm.atlas.phantom.levels import draw_planted_level
 from sparsekm.atlas.phantom.sections import PlantedSection
 from sparsekm.atlas.vocabulary import AGES, NO_DATA
 
-MARKER_STRENGTH = 2.0
 GRADIENT_STRENGTH = 0.3
 MODULE_STRENGTH = 0.25
+BATCH_STRENGTH = 0.15
 PLANE_NOISE = 0.08
 ZERO_BELOW = 0.12
 LARGEST = 50.0
@@ -41,6 +42,7 @@ class Canvas:
     position: np.ndarray  # (n_voxels, 3): coordinates scaled to -1..1 over the brain
     patterns: np.ndarray  # (n_modules, n_voxels): standardised patterns of the modules
     common: np.ndarray  # (n_voxels,): pattern that contributes slightly to all genes
+    staining: np.ndarray  # (N_BATCHES, nz): level of every sagittal plane in each batch
     edge_missing: float  # probability that the outermost plane is missing
 
 
@@ -52,6 +54,7 @@ def prepare_canvas(
     low, high = coordinates.min(axis=0), coordinates.max(axis=0)
     position = 2 * (coordinates - low) / np.maximum(high - low, 1) - 1
     patterns = [_draw_pattern(position, [seed, 103, module]) for module in range(n_modules)]
+    rng = np.random.default_rng(np.random.SeedSequence([seed, 105, list(AGES).index(age)]))
     return Canvas(
         age=age,
         geometry=geometry,
@@ -59,6 +62,7 @@ def prepare_canvas(
         position=position,
         patterns=np.array(patterns),
         common=_draw_pattern(position, [seed, 104]),
+        staining=BATCH_STRENGTH * rng.normal(size=(N_BATCHES, geometry.dims[2])),
         edge_missing=edge_missing,
     )
 
@@ -75,9 +79,11 @@ def draw_energy(canvas: Canvas, section: PlantedSection, seed: int) -> np.ndarra
     if section.gene.kind == "constant":
         energy = np.full(len(geometry.index), CONSTANT_ENERGY)
     else:
-        level = _draw_level(canvas, section.gene, seed, rng)
+        shape = section.gene.noise**-2
+        noise = rng.gamma(shape, 1 / shape, len(geometry.index))
+        expected = np.exp(_draw_level(canvas, section.gene, rng))
         # Rounded to four decimals, so that the file does not depend on the last bit of exp().
-        energy = np.round(np.clip(np.exp(level) - ZERO_BELOW, 0, LARGEST), 4)
+        energy = np.round(np.clip(expected * noise - ZERO_BELOW, 0, LARGEST), 4)
     z = geometry.coordinates[:, 2]
     energy[np.isin(z, _missing_planes(canvas, section.gene, rng))] = NO_DATA
     nx, ny, nz = geometry.dims
@@ -86,30 +92,22 @@ def draw_energy(canvas: Canvas, section: PlantedSection, seed: int) -> np.ndarra
     return volume.reshape(nz, ny, nx)
 
 
-def _draw_level(
-    canvas: Canvas, gene: PlantedGene, seed: int, rng: np.random.Generator
-) -> np.ndarray:
-    """Draw u, the level whose exponential is the energy."""
-    geometry, planted = canvas.geometry, draw_planted_level(gene, seed)
-    level = planted.baseline + planted.common * canvas.common
-    level += planted.factor * _planted_signal(canvas, gene)
+def _draw_level(canvas: Canvas, gene: PlantedGene, rng: np.random.Generator) -> np.ndarray:
+    """Draw u, the logarithm of the expected energy."""
+    geometry = canvas.geometry
+    level = gene.baseline + gene.common * canvas.common + _planted_signal(canvas, gene)
     level[geometry.kind == LUMEN] -= 1.5
-    z = geometry.coordinates[:, 2]
-    level += PLANE_NOISE * rng.normal(size=geometry.dims[2])[z]
-    return level + planted.noise * rng.normal(size=len(level))
+    own = PLANE_NOISE * rng.normal(size=geometry.dims[2])
+    return level + (canvas.staining[gene.batch] + own)[geometry.coordinates[:, 2]]
 
 
 def _planted_signal(canvas: Canvas, gene: PlantedGene) -> np.ndarray:
-    if gene.kind == "marker":
-        shares = [
-            canvas.membership[r] for r in gene.regions_at(canvas.age) if r in canvas.membership
-        ]
-        return MARKER_STRENGTH * gene.strength(canvas.age) * sum(shares, np.zeros(1))
     if gene.kind == "gradient":
-        return GRADIENT_STRENGTH * (canvas.position * np.array(gene.direction)).sum(axis=1)
+        return GRADIENT_STRENGTH * gene.factor * canvas.position @ np.array(gene.direction)
     if gene.kind == "module":
-        return MODULE_STRENGTH * canvas.patterns[gene.module]
-    return np.zeros(1)
+        return MODULE_STRENGTH * gene.factor * canvas.patterns[gene.module]
+    shares = (canvas.membership[r] for r in gene.regions_at(canvas.age) if r in canvas.membership)
+    return gene.log_fold * sum(shares, np.zeros(len(canvas.position)))
 
 
 def _missing_planes(canvas: Canvas, gene: PlantedGene, rng: np.random.Generator) -> np.ndarray:

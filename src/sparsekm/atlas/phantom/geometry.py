@@ -1,8 +1,9 @@
-"""Labelling the voxels of a grid: a half brain with regions, ventricles, tracts and spinal cord.
+"""Labelling the voxels of a grid: half a brain, cut into regions across a bent axis.
 
-All counts are exact. The solid consists of the required number of voxels deepest inside the union
-of the lobes; the partition gives each region its size; the deepest voxels of each region become
-ventricle.
+The brain and the spinal cord are a tube around the neuraxis, bent before birth and straighter
+later; its cross-section follows from the sizes of the regions. The voxels nearest to the axis, in
+radii of the tube, are ordered along it and cut into regions, so that every count is exact. The
+innermost voxels of each region become ventricle.
 """
 
 from __future__ import annotations
@@ -11,13 +12,26 @@ import itertools
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.ndimage import distance_transform_edt
+from scipy.interpolate import CubicSpline
 
-from sparsekm.atlas.phantom.anatomy import SEEDS, Layout, draw_layout
-from sparsekm.atlas.phantom.partition import assign_with_sizes
 from sparsekm.atlas.phantom.sizes import MATURITY, PhantomAge
 
 TISSUE, LUMEN, TRACT, UNASSIGNED = range(4)
+
+# Side view of the axis, from the front end to the spinal cord, y downwards, in any unit.
+_EMBRYONIC = ((0.00, 0.24), (0.08, 0.05), (0.25, 0.00), (0.37, 0.15), (0.41, 0.40), (0.38, 0.70))
+_ADULT = ((0.00, 0.16), (0.20, 0.10), (0.40, 0.12), (0.60, 0.18), (0.80, 0.20), (1.00, 0.22))
+# Length of the axis, for a brain of one voxel.
+_EMBRYONIC_LENGTH, _ADULT_LENGTH = 3.7, 2.3
+_N_PIECES = 30
+_LENGTH_POWER = 0.65
+"""Of two regions, the larger one is longer by the ratio of sizes to this power."""
+_SHORTEST = 0.025
+"""Least share of the axis that a region has: thin ones would fall to pieces."""
+_FLATTENING = 1.25
+"""Width of the tube, from side to side, over its height."""
+_TAPER = 0.6
+"""Radius at the ends of the tube over that of the first and the last region."""
 
 
 @dataclass(frozen=True)
@@ -29,8 +43,7 @@ class Geometry:
     # (n_voxels,): acronym of the level-3 region (or ``"SpC"``) around each voxel.
     region: np.ndarray
     kind: np.ndarray  # (n_voxels,), int: `TISSUE`, `LUMEN`, `TRACT` or `UNASSIGNED`
-    depth: np.ndarray  # (n_voxels,): distance to the outer surface, in grid steps
-    height: np.ndarray  # (n_voxels,): rank within the region from ventral (0) to dorsal (1)
+    radius: np.ndarray  # (n_voxels,): distance to the axis, about 1 at the surface
 
     @property
     def coordinates(self) -> np.ndarray:
@@ -39,143 +52,100 @@ class Geometry:
         return np.column_stack([self.index % nx, self.index // nx % ny, self.index // (nx * ny)])
 
 
+@dataclass(frozen=True)
+class Axis:
+    """A polyline in the midline's plane, with points of shape (n_points, 2)."""
+
+    points: np.ndarray
+
+    @property
+    def length(self) -> float:
+        """Length of the whole line."""
+        return float(np.sqrt((np.diff(self.points, axis=0) ** 2).sum(axis=1)).sum())
+
+    def follow(self, grid: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the place along the line nearest to each voxel, and the distance to it."""
+        nearest = np.full(len(grid), np.inf)
+        along = np.zeros(len(grid))
+        passed = 0.0
+        for start, end in itertools.pairwise(self.points):
+            step = end - start
+            length = np.sqrt(step @ step)
+            offset = grid[:, :2] - start
+            place = np.clip(offset @ step / length, 0, length)
+            squared = ((offset - place[:, None] * step / length) ** 2).sum(axis=1)
+            nearer = squared < nearest
+            nearest[nearer] = squared[nearer]
+            along[nearer] = passed + place[nearer]
+            passed += length
+        return along, np.sqrt(nearest + grid[:, 2] ** 2)
+
+
 def build_geometry(age: str, plan: PhantomAge) -> Geometry:
     """Build one age of the phantom, with the maturity of its name and the counts of the plan."""
-    brain = [acronym for acronym in SEEDS if acronym in plan.region_voxels]
-    extra = _extra_voxels(plan, brain)
-    sizes = np.array([plan.region_voxels[a] + plan.lumen_voxels[a] + extra[a] for a in brain])
-    points = _place_grid(age, plan, int(sizes.sum()))
-    layout = draw_layout(MATURITY[age])
-    inside = points[:, 2] <= 0
-    solid = _deepest(_lobe_distance(points, layout), inside, int(sizes.sum()))
-    names = np.array(brain, dtype=object)
-    costs = _seed_costs(points[solid], layout, len(brain))
-    region = np.full(len(points), "", dtype=object)
-    region[solid] = names[assign_with_sizes(costs, sizes)]
-    _grow_cord(points, layout, plan, inside, region)
-    return _collect(plan, extra, region)
-
-
-def _extra_voxels(plan: PhantomAge, brain: list[str]) -> dict[str, int]:
-    """Return the tract and unassigned voxels, all taken from the largest region."""
-    largest = max(brain, key=lambda a: plan.region_voxels[a])
-    return {a: plan.tract_voxels + plan.unassigned_voxels if a == largest else 0 for a in brain}
-
-
-def _place_grid(age: str, plan: PhantomAge, n_brain: int) -> np.ndarray:
-    """Return the coordinates of every grid voxel in the units of the drawing, midline at z = 0."""
-    layout = draw_layout(MATURITY[age])
-    low = (layout.centres - layout.radii).min(axis=0)
-    high = (layout.centres + layout.radii).max(axis=0)
-    axes = [np.arange(np.floor(a), np.ceil(b) + 1) for a, b in zip(low, high, strict=True)]
-    axes[2] = axes[2][axes[2] <= 0]
-    sample = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3)
-    volume = np.count_nonzero(_lobe_distance(sample, layout) <= 1)
-    unit = (volume / n_brain) ** (1 / 3)
-    nx, ny, nz = plan.dims
-    z, y, x = np.meshgrid(np.arange(nz), np.arange(ny), np.arange(nx), indexing="ij")
-    grid = np.stack([x, y, z], axis=-1).reshape(-1, 3) * unit
-    margin = np.array([nx, ny]) * unit - (high - low)[:2]
-    # Later stages fill their grid; the early grids contain a whole embryo below the brain.
-    share = np.array([0.5, 0.5 if ny < nx else 0.12])
-    grid[:, :2] += low[:2] - margin * share
-    grid[:, 2] -= (nz // 2) * unit
-    return grid
-
-
-def _lobe_distance(points: np.ndarray, layout: Layout, smooth: float = 0.06) -> np.ndarray:
-    """Return a smooth minimum of the distances to the lobes, in radii: about 1 on the surface."""
-    nearest = np.full(len(points), np.inf)
-    distances = []
-    for centre, radii in zip(layout.centres, layout.radii, strict=True):
-        distance = np.sqrt((((points - centre) / radii) ** 2).sum(axis=1))
-        distances.append(distance)
-        nearest = np.minimum(nearest, distance)
-    total = sum(np.exp(-(distance - nearest) / smooth) for distance in distances)
-    return nearest - smooth * np.log(total)
-
-
-def _deepest(score: np.ndarray, allowed: np.ndarray, count: int) -> np.ndarray:
-    """Return the indices of the `count` allowed entries with the smallest scores, ascending."""
-    candidates = np.flatnonzero(allowed)
-    if count > len(candidates):
-        raise ValueError(f"n_voxels={count} should be <= n_candidates={len(candidates)}.")
-    order = np.argsort(score[candidates], kind="stable")[:count]
-    return np.sort(candidates[order])
-
-
-def _seed_costs(points: np.ndarray, layout: Layout, n_regions: int) -> np.ndarray:
-    costs = np.full((len(points), n_regions), np.inf)
-    for seed, region in zip(layout.seeds, layout.seed_region, strict=True):
-        distance = ((points - seed) ** 2 * np.array([1.0, 1.0, 0.5])).sum(axis=1)
-        costs[:, region] = np.minimum(costs[:, region], distance)
-    return costs
-
-
-def _grow_cord(
-    points: np.ndarray, layout: Layout, plan: PhantomAge, inside: np.ndarray, region: np.ndarray
-) -> None:
-    """Add the spinal cord: a tube behind the brain, cut off when its voxels are used up."""
-    wanted = plan.region_voxels.get("SpC", 0) + plan.lumen_voxels.get("SpC", 0)
-    if not wanted:
-        return
-    free = np.flatnonzero(inside & (region == ""))
-    radius, along = _follow_axis(points[free], layout.cord)
-    for width in np.linspace(3.5, 14.0, 43):
-        tube = free[radius <= width]
-        if len(tube) >= 1.15 * wanted:
-            order = np.argsort(along[radius <= width], kind="stable")[:wanted]
-            region[tube[order]] = "SpC"
-            return
-    raise ValueError(f"dims={plan.dims} leave no room for {wanted} voxels of spinal cord.")
-
-
-def _follow_axis(points: np.ndarray, axis: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the distance of each point to a polyline, and the position of the nearest point."""
-    radius = np.full(len(points), np.inf)
-    along = np.zeros(len(points))
-    passed = 0.0
-    for start, end in itertools.pairwise(axis):
-        step = end - start
-        length = np.sqrt((step**2).sum())
-        if length == 0:
-            continue
-        share = np.clip(((points - start) * step).sum(axis=1) / length**2, 0, 1)
-        distance = np.sqrt(((points - start - share[:, None] * step) ** 2).sum(axis=1))
-        nearer = distance < radius
-        radius[nearer] = distance[nearer]
-        along[nearer] = passed + share[nearer] * length
-        passed += length
-    return radius, along
-
-
-def _collect(plan: PhantomAge, extra: dict[str, int], region: np.ndarray) -> Geometry:
-    nx, ny, nz = plan.dims
-    depth = _surface_depth((region != "").reshape(nz, ny, nx)).ravel()
+    numbers = _count_kinds(plan)
+    sizes = np.array([sum(counts.values()) for counts in numbers.values()])
+    axis = _draw_axis(MATURITY[age], int(sizes.sum()))
+    along, distance = axis.follow(_place_grid(plan.dims, axis))
+    ends, radii = _shape_tube(sizes, axis.length)
+    middles = (ends[:-1] + ends[1:]) / 2
+    radius = distance / np.interp(along, np.r_[0, middles, axis.length], radii)
+    region = np.full(len(radius), "", dtype=object)
+    kind = np.zeros(len(radius), dtype=int)
+    for (name, counts), size, start, end in zip(
+        numbers.items(), sizes, ends, ends[1:], strict=False
+    ):
+        within = np.flatnonzero((along > start) & (along < end))
+        if len(within) < size:
+            raise ValueError(f"dims={plan.dims} leave no room for {size} voxels of {name}.")
+        chosen = within[np.argsort(radius[within], kind="stable")[:size]]
+        region[chosen] = name
+        kind[chosen] = np.repeat(list(counts), list(counts.values()))
     index = np.flatnonzero(region != "")
-    region, depth = region[index].astype(str), depth[index]
-    kind = np.full(len(index), TISSUE)
-    height = np.zeros(len(index))
-    y = index // nx % ny
-    for acronym in plan.region_voxels:
-        members = np.flatnonzero(region == acronym)
-        order = members[np.argsort(-depth[members], kind="stable")]
-        n_lumen = plan.lumen_voxels[acronym]
-        kind[order[:n_lumen]] = LUMEN
-        if extra.get(acronym):
-            cut = n_lumen + plan.tract_voxels
-            kind[order[n_lumen:cut]] = TRACT
-            kind[order[cut : cut + plan.unassigned_voxels]] = UNASSIGNED
-        rank = np.argsort(np.argsort(-y[members], kind="stable"), kind="stable")
-        height[members] = rank / max(1, len(members) - 1)
-    return Geometry(plan.dims, index, region, kind, depth, height)
+    return Geometry(plan.dims, index, region[index].astype(str), kind[index], radius[index])
 
 
-def _surface_depth(solid: np.ndarray) -> np.ndarray:
-    """Return the distance to the nearest voxel outside, with the missing half mirrored."""
-    last = np.flatnonzero(solid.any(axis=(1, 2)))[-1]
-    half = solid[: last + 1]
-    whole = np.pad(np.concatenate([half, half[::-1]]), 1)
-    depth = np.zeros(solid.shape)
-    depth[: last + 1] = distance_transform_edt(whole)[1:-1, 1:-1, 1:-1][: last + 1]
-    return depth
+def _count_kinds(plan: PhantomAge) -> dict[str, dict[int, int]]:
+    """Return for each region its numbers of voxels by kind, in order from the axis outwards."""
+    largest = max(plan.region_voxels, key=plan.region_voxels.__getitem__)
+    others = {TRACT: plan.tract_voxels, UNASSIGNED: plan.unassigned_voxels}
+    return {
+        name: {LUMEN: plan.lumen_voxels[name], **(others if name == largest else {}), TISSUE: size}
+        for name, size in plan.region_voxels.items()
+    }
+
+
+def _shape_tube(sizes: np.ndarray, length: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return the ends of the regions along the axis, and the tube's height in their middles.
+
+    The first and the last height are those at the ends of the tube.
+    """
+    lengths = sizes**_LENGTH_POWER
+    lengths = np.maximum(lengths, _SHORTEST * lengths.sum())
+    lengths *= length / lengths.sum()
+    # Half of an ellipse, as there is one side of the brain only.
+    radii = np.sqrt(sizes / lengths * 2 / (np.pi * _FLATTENING))
+    ends = np.concatenate([[0], np.cumsum(lengths)])
+    return ends, np.concatenate([_TAPER * radii[:1], radii, _TAPER * radii[-1:]])
+
+
+def _draw_axis(maturity: float, n_voxels: int) -> Axis:
+    points = (1 - maturity) * np.array(_EMBRYONIC) + maturity * np.array(_ADULT)
+    shares = np.linspace(0, 1, _N_PIECES + 1)
+    axis = Axis(CubicSpline(np.linspace(0, 1, len(points)), points)(shares))
+    length = (1 - maturity) * _EMBRYONIC_LENGTH + maturity * _ADULT_LENGTH
+    return Axis(axis.points * n_voxels ** (1 / 3) * length / axis.length)
+
+
+def _place_grid(dims: tuple[int, int, int], axis: Axis) -> np.ndarray:
+    """Return the coordinates of the grid's voxels on one side, the midline at z = 0.
+
+    The drawing is in the middle of the grid. z is divided by the flattening of the tube.
+    """
+    nx, ny, nz = dims
+    z, y, x = np.meshgrid(np.arange(nz // 2 + 1), np.arange(ny), np.arange(nx), indexing="ij")
+    grid = np.stack([x, y, z], axis=-1).reshape(-1, 3).astype(float)
+    middle = (axis.points.min(axis=0) + axis.points.max(axis=0)) / 2
+    grid[:, :2] += middle - (np.array([nx, ny]) - 1) / 2
+    grid[:, 2] = (grid[:, 2] - nz // 2) / _FLATTENING
+    return grid

@@ -20,7 +20,6 @@ from collections.abc import Iterator
 import numpy as np
 
 from sparsekm.atlas.phantom.genes import PlantedGene
-from sparsekm.atlas.phantom.levels import draw_planted_level
 from sparsekm.atlas.phantom.sizes import REGIONS
 
 PREFIX = "PHM"
@@ -89,17 +88,15 @@ def annotation_text(genes: list[PlantedGene], seed: int) -> str:
     lines = ["!gaf-version: 2.2", "!generated-by: phantom, invented genes and terms"]
     for gene in genes:
         rng = np.random.default_rng(np.random.SeedSequence([seed, 107, gene.number]))
-        for number, relation, evidence in _annotate(gene, rng, even=is_even(gene, seed)):
+        for number, relation, evidence in _annotate(gene, rng, even=is_even(gene)):
             lines.append(_gaf_line(gene, term_id(number), relation, evidence))
     return "\n".join(lines) + "\n"
 
 
-def is_even(gene: PlantedGene, seed: int) -> bool:
+def is_even(gene: PlantedGene) -> bool:
     """Tell whether the planted level of a gene is the same in all regions, except for noise."""
-    return (
-        gene.kind in _KINDS_WITHOUT_PLACE
-        and draw_planted_level(gene, seed).unevenness <= _LARGEST_UNEVENNESS
-    )
+    unevenness = abs(gene.common) / gene.noise
+    return gene.kind in _KINDS_WITHOUT_PLACE and unevenness <= _LARGEST_UNEVENNESS
 
 
 def _annotate(

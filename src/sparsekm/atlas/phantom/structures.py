@@ -107,10 +107,11 @@ def label_voxels(age: str, geometry: Geometry) -> np.ndarray:
     """
     labels = np.zeros(len(geometry.index), dtype=np.uint32)
     deep_dorsal, deep_ventral = _DEEP_PART[age]
-    dorsal = geometry.height > 0.5
-    deep = geometry.depth > np.median(geometry.depth)
+    y = geometry.coordinates[:, 1]
+    deep = geometry.radius < np.median(geometry.radius)
     for region in np.unique(geometry.region):
         here = geometry.region == region
+        dorsal = y < np.median(y[here])
         parts = ("xA", "xB", deep_dorsal, deep_ventral)
         if region == "SpC":
             labels[here & dorsal] = part_id(region, "xA")
