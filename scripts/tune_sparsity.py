@@ -27,5 +27,6 @@ def main(snakemake, progress):
     centers = cluster_means(problem.data, fit.labels[0], attributes["n_clusters"])
     if limit is not None:
         attributes["conclusion"] = limit.sentence(gap, chosen)
+        attributes["limited"] = limit.decides(gap, chosen)
     GAP.write(snakemake.output.gap, gap, chosen)
     write_fit(snakemake.output.fit, pick_fit(fit, 0, centers, attributes))

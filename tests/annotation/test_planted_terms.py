@@ -79,7 +79,7 @@ def test_markers_terms_are_kept_and_what_is_needed_everywhere_is_dropped(fitted,
     table = find_terms(tmp_path, *fitted)
     q, everywhere = table["q_value"], table.loc[("dropped", term_id(EVERYWHERE))]
     assert q["kept", term_id(PATTERN)] < 1e-3
-    # Three quarters of the genes are dropped: were it all of some 45 with the term, p would be 1e-6.
+    # Three quarters of the genes are dropped: if all of some 45 with the term are, p is 1e-6.
     assert q["dropped", term_id(EVERYWHERE)] < 1e-2
     assert q["dropped", term_id(PATTERN)] > 0.9
     assert q["kept", term_id(EVERYWHERE)] > 0.9

@@ -57,6 +57,8 @@ def test_the_sentence_says_whether_data_or_limit_decided():
     n_selected = [5, 20, 40, 100]
     by_data = FeatureLimit(CORRELATED, 100).sentence(curve([0.4, 0.3, 0.5, 0.9], n_selected), 0)
     by_limit = FeatureLimit(CORRELATED, 100).sentence(curve([0.1, 0.3, 0.5, 0.9], n_selected), 1)
+    assert not FeatureLimit(CORRELATED, 100).decides(curve([0.4, 0.3, 0.5, 0.9], n_selected), 0)
+    assert FeatureLimit(CORRELATED, 100).decides(curve([0.1, 0.3, 0.5, 0.9], n_selected), 1)
     free = FeatureLimit(INDEPENDENT, 100).sentence(curve([0.1, 0.3, 0.5, 0.9], n_selected), 3)
     assert "at most 25 may be kept" in by_data
     assert by_data.endswith("Below this limit the largest gap keeps 5 of 100 features.")

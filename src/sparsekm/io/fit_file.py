@@ -1,7 +1,8 @@
 """The file ``tuned.h5``: the fit of a path that the tuning chose.
 
 Attributes: those of `sparsekm.io.attributes`, and ``rule``, ``reference`` and ``n_references``,
-which describe how the fit was chosen; or ``conclusion``, ``has_clusters``, ``family`` and
+which describe how the fit was chosen, with the rule ``auto`` also ``conclusion`` and ``limited``
+(the limit decided how many features are kept); or ``conclusion``, ``has_clusters``, ``family`` and
 ``n_resamplings``. If the tuning drew some of the samples, ``n_tuned`` is their number.
 """
 

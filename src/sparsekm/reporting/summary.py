@@ -23,6 +23,7 @@ def summarise_run(results: Sequence[DatasetResult]) -> list[str]:
     sentences += _missing_evidence(results)
     for name in ("l0", "l1", "sparse"):
         sentences += _kept_range(results, name)
+    sentences += _shaped_by_settings(results)
     sentences += _compare_rates(results)
     sentences += _summarise_planted(results)
     return sentences
@@ -105,6 +106,42 @@ def _kept_range(results: Sequence[DatasetResult], name: str) -> list[str]:
     return [f"{title} keeps between {least} and {most} of the features."]
 
 
+def _shaped_by_settings(results: Sequence[DatasetResult]) -> list[str]:
+    """List the numbers of kept features and of clusters that a setting decided, not the data."""
+    causes = (
+        ("the limit of the rule auto on correlated features", _is_limited),
+        ("an end of the grid of sparsities", _is_at_end),
+    )
+    found = []
+    for cause, applies in causes:
+        for title in dict.fromkeys(m.title for r in results for m in r.methods.values()):
+            names = [
+                result.name
+                for result in results
+                for method in result.methods.values()
+                if method.title == title and applies(method)
+            ]
+            if names:
+                found.append(f"{cause} decided how many features {title} keeps in {joined(names)}")
+    given = [result.name for result in results if result.counts is None]
+    if given:
+        named = "all data sets" if len(given) == len(results) else joined(given)
+        found.append(f"the number of clusters was given for {named}")
+    return [f"Settings, not the data, shaped these numbers: {'; '.join(found)}."] if found else []
+
+
+def _is_limited(method: MethodResult) -> bool:
+    return bool(method.attributes.get("limited", False))
+
+
+def _is_at_end(method: MethodResult) -> bool:
+    """Tell whether the sparsest or the densest fit tried was chosen, and not all features."""
+    tried = method.gap if method.gap is not None else method.consensus
+    if tried is None or method.n_kept == method.weights.size:
+        return False
+    return method.sparsity in (tried["sparsity"].min(), tried["sparsity"].max())
+
+
 def _compare_rates(results: Sequence[DatasetResult]) -> list[str]:
     compared = [found for name in ("l0", "sparse") if (found := _compare_rate(results, name))]
     if not compared:
@@ -138,9 +175,14 @@ def _summarise_planted(results: Sequence[DatasetResult]) -> list[str]:
     kept = sum(r.methods["l0"].n_kept for r in known)
     found = sum(int((r.methods["l0"].weights[r.planted] != 0).sum()) for r in known)
     others = kept - found
+    # A gene of several ages counts once at each.
+    counted = nouns(known[0]).features
+    if len(known) > 1:
+        ages_only = all(result.is_atlas for result in known)
+        counted = "gene-age pairs" if ages_only else "pairs of a feature and a data set"
     return [
-        f"Of {planted:,} features planted as relevant, ℓ₀-k-means keeps {found:,}; of the "
-        f"{kept:,} features it keeps, {others:,} {'was' if others == 1 else 'were'} not."
+        f"Of {planted:,} {counted} planted as relevant, ℓ₀-k-means keeps {found:,}; of the "
+        f"{kept:,} {counted} it keeps, {others:,} {'was' if others == 1 else 'were'} not."
     ]
 
 

@@ -34,11 +34,15 @@ class FeatureLimit:
             return share_of(self.n_features)
         return self.n_features
 
+    def decides(self, gap_table: pd.DataFrame, chosen: int) -> bool:
+        """Tell whether the gap rises from the row `chosen` to the next, which is over the limit."""
+        following = gap_table.iloc[chosen + 1 : chosen + 2]
+        over = following["n_selected"] > self.most
+        return bool((over & (following["gap"] > gap_table["gap"].iloc[chosen])).any())
+
     def sentence(self, gap_table: pd.DataFrame, chosen: int) -> str:
         """Describe what determined the row `chosen` of a gap curve."""
-        gap = gap_table["gap"].to_numpy()
-        n_selected = gap_table["n_selected"].to_numpy()
-        kept = f"{n_selected[chosen]:,} of {self.n_features:,} features"
+        kept = f"{gap_table['n_selected'].iloc[chosen]:,} of {self.n_features:,} features"
         if not self.correlation.is_beyond_chance:
             return (
                 "The dropped features show no correlation with each other, so the largest gap "
@@ -48,9 +52,7 @@ class FeatureLimit:
             "The dropped features correlate with each other, so the gap alone is no guide: at most "
             f"{self.most:,} may be kept"
         )
-        following = chosen + 1
-        at_limit = following < len(gap) and n_selected[following] > self.most
-        if at_limit and gap[following] > gap[chosen]:
+        if self.decides(gap_table, chosen):
             return (
                 f"{found}, and the gap still rises there. This limit, not the data, decides to "
                 f"keep {kept}."

@@ -92,15 +92,13 @@ def build_geometry(age: str, plan: PhantomAge) -> Geometry:
     radius = distance / np.interp(along, np.r_[0, middles, axis.length], radii)
     region = np.full(len(radius), "", dtype=object)
     kind = np.zeros(len(radius), dtype=int)
-    for (name, counts), size, start, end in zip(
-        numbers.items(), sizes, ends, ends[1:], strict=False
-    ):
+    for name, size, (start, end) in zip(numbers, sizes, itertools.pairwise(ends), strict=True):
         within = np.flatnonzero((along > start) & (along < end))
         if len(within) < size:
             raise ValueError(f"dims={plan.dims} leave no room for {size} voxels of {name}.")
         chosen = within[np.argsort(radius[within], kind="stable")[:size]]
         region[chosen] = name
-        kind[chosen] = np.repeat(list(counts), list(counts.values()))
+        kind[chosen] = np.repeat(list(numbers[name]), list(numbers[name].values()))
     index = np.flatnonzero(region != "")
     return Geometry(plan.dims, index, region[index].astype(str), kind[index], radius[index])
 

@@ -1,0 +1,56 @@
+"""The summary of a run: what the data decided, what a setting decided, and what is counted."""
+
+from dataclasses import replace
+
+import pandas as pd
+import pytest
+
+from sparsekm.reporting.summary import summarise_run
+
+
+@pytest.fixture
+def with_l0(brain_result):
+    """Give the function that changes the fit of l0."""
+
+    def change(name="E11.5", **changes):
+        l0 = replace(brain_result.methods["l0"], **changes)
+        return replace(brain_result, name=name, methods={**brain_result.methods, "l0": l0})
+
+    return change
+
+
+GAP = pd.DataFrame({"sparsity": [2.0, 4.0, 6.0]})
+
+
+def summarise_l0(*results):
+    only = [replace(result, methods={"l0": result.methods["l0"]}) for result in results]
+    return " ".join(summarise_run(only))
+
+
+def test_numbers_that_a_limit_decided_are_listed(with_l0):
+    limited = with_l0(attributes={"limited": True}, gap=GAP)
+    free = with_l0("P4", attributes={"limited": False}, gap=GAP)
+    said = "on correlated features decided how many features ℓ₀-k-means keeps in E11.5; the"
+    assert said in summarise_l0(limited, free)
+    assert "correlated" not in summarise_l0(free)
+    assert "the number of clusters was given for all data sets." in summarise_l0(limited, free)
+
+
+@pytest.mark.parametrize(("sparsity", "is_end"), [(2, True), (4, False), (6, True)])
+def test_a_choice_at_an_end_of_the_grid_is_told(with_l0, sparsity, is_end):
+    text = summarise_l0(with_l0(sparsity=float(sparsity), gap=GAP))
+    assert ("an end of the grid of sparsities decided" in text) == is_end
+
+
+def test_planted_genes_of_several_ages_are_gene_age_pairs(with_l0):
+    one = with_l0()
+    planted = [name in ("Inv0", "Inv5") for name in one.var.index]
+    one = replace(one, var=one.var.assign(relevant=planted))
+    kept = one.methods["l0"].weights != 0
+    found = int(kept[planted].sum())
+    assert f"Of 2 genes planted as relevant, ℓ₀-k-means keeps {found:,}; " in " ".join(
+        summarise_run([one])
+    )
+    text = " ".join(summarise_run([one, replace(one, name="P4")]))
+    assert f"Of 4 gene-age pairs planted as relevant, ℓ₀-k-means keeps {2 * found:,}; " in text
+    assert f"of the {2 * int(kept.sum()):,} gene-age pairs it keeps, " in text
