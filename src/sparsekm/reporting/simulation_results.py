@@ -69,7 +69,8 @@ def load_simulation_result(
     compared, verdicts = infer_table(versus_paper, means), infer_table(claims, means)
     require_columns(versus_paper, compared, COLUMNS, means)
     require_columns(claims, verdicts, CLAIM_COLUMNS, means)
-    verdicts["reason"] = verdicts["reason"].fillna("")
+    for column in ("outcome", "reason"):
+        verdicts[column] = verdicts[column].fillna("")
     return SimulationResult(
         pd.concat([infer_table(file, tables) for file in repetitions], ignore_index=True),
         infer_table(summary, means),

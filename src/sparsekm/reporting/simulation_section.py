@@ -106,8 +106,9 @@ def _tables(result: SimulationResult, name: str, summary: pd.DataFrame) -> list[
         cells = [(setting, metric) for setting in settings for metric in group]
         caption = (
             f"{'; '.join(METRIC_NAMES[metric] for metric in group)}. Mean ± standard error; below "
-            "it the standard deviation over the repetitions (sd) and, where the paper prints one, "
-            "its value for the method, bold where it is not reproduced."
+            "it the standard deviation over the repetitions (sd ± its jackknife error, ∞ where one "
+            "repetition alone differs) and, where the paper prints one, its value for the method, "
+            "bold where it is not reproduced."
         )
         heads = [
             _column(name, setting, metric if len(group) > 1 else "", len(settings) > 1)
@@ -164,9 +165,13 @@ def _cell(ours: Any, chance: Any, theirs: Any, *, far: bool) -> Cell | list[Cell
     """Write our value, below it its spread and the CER of chance, and then the paper's value."""
     if ours is None:
         return Cell(MISSING)
-    spread = [] if np.isnan(ours.sd) else [f"sd {write_value(ours.metric, ours.sd)}"]
+    spread = []
+    if not np.isnan(ours.sd):
+        # Where all repetitions agree there is no spread to have an error.
+        error = ours.sd * ours.log_sd_se if ours.sd else np.nan
+        spread.append(f"sd {write_value(ours.metric, ours.sd, error)}")
     if chance is not None:
-        spread.append(f"chance {write_value('cer', chance.mean)}")
+        spread.append(f"chance {write_value('cer', chance.mean, chance.se)}")
     own = Cell(write_value(ours.metric, ours.mean, ours.se), note=", ".join(spread))
     if theirs is None:
         return own

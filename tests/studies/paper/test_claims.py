@@ -3,13 +3,16 @@
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import norm, t
+from scipy.stats import t
 
 from sparsekm.studies.paper.claim_verdicts import (
     CANNOT_BE_TESTED,
     NOT_JUDGED,
     NOT_REPRODUCED,
+    OPEN,
     REPRODUCED,
+    WITH_REASON,
+    WITHOUT_REASON,
     holm,
     judge_claims,
 )
@@ -91,11 +94,58 @@ def test_an_order_within_noise_is_not_reproduced_and_other_rows_that_show_it_are
     ]
     (line,) = judge([order()], tables).itertuples()
     assert line.verdict == NOT_REPRODUCED
+    assert line.outcome == OPEN
     assert "within noise" in line.reason
-    assert "It holds with ℓ₀-k-means, global search in its place." in line.reason
+    assert "It holds with ℓ₀-k-means, global search in place." in line.reason
     better = tables[2].assign(method="l0_printed")
     (reverse,) = judge([order("kmeans", "l0")], [tables[0], better]).itertuples()
     assert "the other way round" in reverse.reason
+
+
+def test_a_contrary_order_is_told_only_beyond_the_number_of_tests():
+    # Left is above right by 0.03 and 0.01 in turn: p = .0001 by itself; 0.05 and -0.03: p = .23.
+    tables = [repetitions("kmeans", cer=[0.2, 0.4]), repetitions("l0_printed", cer=[0.23, 0.41])]
+    noisy = [repetitions("kmeans", P500, cer=[0.2, 0.4]),
+             repetitions("l0_printed", P500, cer=[0.25, 0.37])]  # fmt: skip
+    lines = judge([order(settings=(P25, P500))], tables + noisy)
+    assert lines["outcome"].tolist() == [WITHOUT_REASON, OPEN]
+    told = [reason.partition(".")[0] for reason in lines["reason"]]
+    assert told == ["It is the other way round", "The difference is within noise"]
+    # The first alone would be contrary at p = .03; beside another test it is not.
+    weak = tables[1].assign(cer=np.resize([0.28, 0.36], 10))
+    (alone,) = judge([order()], [tables[0], weak]).itertuples()
+    assert alone.outcome == OPEN
+
+
+def test_a_contrary_order_has_a_reason_where_it_vanishes_with_a_like_search():
+    tables = [
+        repetitions("l1", cer=[0.1, 0.2]),
+        repetitions("l0_printed", cer=[0.2, 0.31]),
+        repetitions("l1_lloyd", cer=[0.22, 0.29]),
+    ]
+    (line,) = judge([order("l0", "l1")], tables).itertuples()
+    assert line.outcome == WITH_REASON
+    assert line.reason == (
+        "It is the other way round. With ℓ₁, one start of Lloyd's k-means in place the two do not "
+        "differ."
+    )
+    (bare,) = judge([order("l0", "l1")], tables[:2]).itertuples()
+    assert (bare.outcome, bare.reason) == (WITHOUT_REASON, "It is the other way round.")
+
+
+def test_runs_on_other_data_are_compared_with_each_other_alone():
+    weak = [
+        repetitions("l0_printed_weak", cer=[0.1, 0.2]),
+        repetitions("l1_lloyd_weak", cer=[0.3, 0.41]),
+    ]
+    judged = [
+        repetitions("l1", cer=[0.11, 0.2]),
+        repetitions("l0_printed", cer=[0.2, 0.31]),
+    ]
+    (line,) = judge([order("l0", "l1")], judged + weak).itertuples()
+    assert "It holds with" in line.reason
+    (apart,) = judge([order("l0", "l1")], judged + weak[1:]).itertuples()
+    assert "It holds with" not in apart.reason
 
 
 def test_a_text_against_the_papers_own_table_is_told():
@@ -105,7 +155,8 @@ def test_a_text_against_the_papers_own_table_is_told():
     line = lines.loc["order"]
     assert line["theirs"] == pytest.approx(0.171 - 0.103)
     assert line["verdict"] == NOT_REPRODUCED
-    assert line["reason"].startswith("The paper's own table says otherwise.")
+    assert line["outcome"] == WITH_REASON
+    assert "The paper's own table says otherwise." in line["reason"]
 
 
 def test_a_level_is_missed_only_beyond_noise():
@@ -125,6 +176,21 @@ def test_a_level_is_missed_only_beyond_noise():
     }
     constant = judge([level("about", 200.0, "sparsity")], tables)
     assert constant["p_value"].item() == 0.0
+
+
+def test_a_missed_level_names_the_runs_that_keep_to_it():
+    tables = [
+        repetitions("l0_printed", pnw=[3.0, 5.0]),
+        repetitions("l0_global", pnw=[6.0, 6.2]),
+        repetitions("l0_lloyd", pnw=[2.0, 2.2]),
+    ]
+    (line,) = judge([level("at least", 6.0)], tables).itertuples()
+    assert line.outcome == WITH_REASON
+    assert line.reason == (
+        "Our mean is not at least 6. It is with ℓ₀-k-means, global search [search]: 6.1 ± 0.0."
+    )
+    (bare,) = judge([level("at least", 6.0)], tables[:1]).itertuples()
+    assert bare.outcome == WITHOUT_REASON
 
 
 def test_two_means_of_one_design_are_held_to_our_errors():
@@ -151,10 +217,13 @@ def test_a_printed_mean_and_its_bracket_are_two_claims():
     spread = lines.loc["spread"]
     sd = 0.1 * np.sqrt(10 / 9)
     assert spread["ours"] == pytest.approx(sd)
-    raw = 2 * norm.sf(np.log(sd / 0.01) * 3)
-    assert spread["p_value"] == pytest.approx(2 * min(raw, 1))
+    # A sample less, and the sum of squares is 9 (n - 1) / n = 80 / 81 of what it would be else: the
+    # jackknife's logarithms are all alike.
+    assert spread["se"] == pytest.approx(0.0, abs=1e-12)
+    assert spread["p_value"] == 0.0
     # The root of the bracket is 0.1, our standard deviation 0.105.
     assert spread["verdict"] == NOT_REPRODUCED
+    assert spread["outcome"] == WITH_REASON
     assert spread["reason"] == "As a variance the bracket agrees: ours is 0.0111."
 
 

@@ -1,27 +1,42 @@
 r"""The paper's claims judged by our runs: printed numbers, their brackets, orders and levels.
 
 Of each of the paper's methods one row is judged (`stand_ins`). A printed number is not reproduced
-where our mean differs from it beyond chance, a level where our mean is beyond its bound; an order
-is reproduced only where our data show it, by a paired test over the repetitions. Each of the two
-families of tests is held to an error of 5 % as a whole (Holm 1979).
+where our mean differs from it beyond chance, a level where our mean is beyond its bound. An order
+is reproduced only where our data show it, by a paired test over the repetitions; where they do not,
+they may show the contrary or leave it open, which a second test tells: two means that our
+repetitions cannot tell apart do not contradict the paper. Each of the three families of tests,
+for differences, for orders and for contrary orders, is held to an error of 5 % as a whole (Holm
+1979).
+
+Of a claim that differs beyond these tests, `outcome` says whether a run shows a reason: another run
+of the method meets the number or the bound, or shows the order; with another run in place of one
+side the contrary order vanishes; the bracket agrees as a variance; the paper's own tables speak
+against the claim; or a computation found what is wrong with a statement of theory.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
 
 import numpy as np
 import pandas as pd
-from scipy.stats import norm, t
+from scipy.stats import t
 
 from sparsekm.studies.paper.method_rows import METHOD_ROWS, stand_ins
 from sparsekm.studies.paper.paper_claims import PaperClaim
 from sparsekm.studies.paper.settings import Setting
 from sparsekm.studies.paper.versus_paper import (
     CELL,
+    ERROR,
     FEWEST,
+    describe_run,
     difference_in_units,
+    explain_bracket,
     explain_difference,
+    list_some,
+    mean_p,
+    spread_p,
 )
 
 REPRODUCED, NOT_REPRODUCED = "reproduced", "not reproduced"
@@ -29,11 +44,12 @@ CANNOT_BE_TESTED = "cannot be tested here"
 NOT_JUDGED = "not judged"
 """The settings or methods did not run, or too seldom."""
 
-ERROR = 0.05
+OPEN, WITH_REASON, WITHOUT_REASON = "within noise", "with a reason", "without a reason"
+"""Outcomes of what is not reproduced: nothing is shown; it differs, with or without a reason."""
 
 CLAIM_COLUMNS = (
     *("claim", "where", "statement", "kind", "experiment", "setting", "metric", "method"),
-    *("verdict", "ours", "se", "theirs", "p_value", "reason"),
+    *("verdict", "outcome", "ours", "se", "theirs", "p_value", "reason"),
 )
 _NUMBER, _SPREAD = "number", "spread"
 DIFFERENCE_KINDS = (_NUMBER, _SPREAD, "level", "repeat")
@@ -89,17 +105,35 @@ def judge_claims(
         *_judge_numbers(comparison, study),
         *(line for claim in claims for line in _judge_claim(claim, study)),
     ]
-    numbers = dict.fromkeys(("ours", "se", "theirs", "p_value"), float)
-    table = pd.DataFrame(lines, columns=[*CLAIM_COLUMNS, "found"]).astype(numbers)
+    numbers = dict.fromkeys(("ours", "se", "theirs", "p_value", "contrary"), float)
+    columns = [*CLAIM_COLUMNS, "contrary", "found", "found_contrary", "explained"]
+    table = pd.DataFrame(lines, columns=columns).astype(numbers)
+    table["found_contrary"] = table["found_contrary"].fillna("")
     tested = table["p_value"].notna()
     against = table["kind"].isin(DIFFERENCE_KINDS)
-    for family in (tested & against, tested & ~against):
-        table.loc[family, "p_value"] = holm(table.loc[family, "p_value"])
+    for column, family in (
+        ("p_value", tested & against),
+        ("p_value", tested & ~against),
+        ("contrary", tested & ~against),
+    ):
+        table.loc[family, column] = holm(table.loc[family, column])
     shown = (table["p_value"] < ERROR) ^ against
     judged = np.where(shown, REPRODUCED, NOT_REPRODUCED)
     table["verdict"] = table["verdict"].where(~tested, judged)
-    # What was found is told where a claim is not reproduced; the remark on its reading always.
     missed = table["verdict"] == NOT_REPRODUCED
+    differs = missed & (against | ~tested | (table["contrary"] < ERROR))
+    table["outcome"] = np.select(
+        [differs & table["explained"].astype(bool), differs, missed],
+        [WITH_REASON, WITHOUT_REASON, OPEN],
+        "",
+    )
+    orders = tested & ~against
+    table.loc[orders, "found"] = np.where(
+        differs,
+        "It is the other way round. " + table["found_contrary"],
+        "The difference is within noise. " + table["found"],
+    )[orders]
+    # What was found is told where a claim is not reproduced; the remark on its reading always.
     table["reason"] = (table["found"].where(missed, "") + " " + table["reason"]).str.strip()
     return table[list(CLAIM_COLUMNS)]
 
@@ -149,6 +183,7 @@ def _judge_numbers(comparison: pd.DataFrame, study: _Study) -> list[dict]:
             "method": line.method,
             "reason": "",
         }
+        met, reason = explain_difference(line, comparison)
         lines.append(
             told
             | {
@@ -158,11 +193,13 @@ def _judge_numbers(comparison: pd.DataFrame, study: _Study) -> list[dict]:
                 "ours": line.mean,
                 "se": line.se,
                 "theirs": line.paper,
-                "p_value": 2 * t.sf(abs(line.units), line.n - 1),
-                "found": _first_upper(explain_difference(line, comparison)) + ".",
+                "p_value": mean_p(line),
+                "found": _sentence(reason),
+                "explained": met,
             }
         )
         if line.paper_bracket > 0:
+            met, reason = explain_bracket(line, comparison)
             lines.append(
                 told
                 | {
@@ -170,26 +207,14 @@ def _judge_numbers(comparison: pd.DataFrame, study: _Study) -> list[dict]:
                     "statement": f"Standard deviation of the {line.metric.upper()} of {title}",
                     "kind": _SPREAD,
                     "ours": line.sd,
-                    "se": line.sd / np.sqrt(2 * (line.n - 1)),
+                    "se": line.sd * line.log_sd_se if line.sd else 0.0,
                     "theirs": line.paper_bracket,
-                    "p_value": _spread_p(line.sd, line.paper_bracket, line.n),
-                    "found": _explain_bracket(line),
+                    "p_value": spread_p(line),
+                    "found": _sentence(reason),
+                    "explained": met,
                 }
             )
     return lines
-
-
-def _spread_p(ours: float, theirs: float, n: int) -> float:
-    """Compare two standard deviations over n repetitions each by their logarithms."""
-    if ours == 0:
-        return 0.0
-    return float(2 * norm.sf(abs(np.log(ours / theirs)) * np.sqrt(n - 1)))
-
-
-def _explain_bracket(line) -> str:
-    if line.sd > 0 and _spread_p(line.sd, np.sqrt(line.paper_bracket), line.n) >= ERROR:
-        return f"As a variance the bracket agrees: ours is {line.sd**2:.4f}."
-    return ""
 
 
 def _judge_claim(claim: PaperClaim, study: _Study) -> list[dict]:
@@ -204,7 +229,7 @@ def _judge_claim(claim: PaperClaim, study: _Study) -> list[dict]:
     }
     if claim.kind == "atlas":
         reason = f"It needs the data of the atlas. {claim.remark}".strip()
-        return [told | {"verdict": CANNOT_BE_TESTED, "reason": reason, "found": ""}]
+        return [told | _untested(CANNOT_BE_TESTED) | {"reason": reason}]
     if claim.kind == "theory":
         return [told | _judge_theory(claim, study)]
     if claim.kind == "repeat":
@@ -222,19 +247,19 @@ def _judge_theory(claim: PaperClaim, study: _Study) -> dict:
     """Take the verdict of a computation over."""
     check = study.checks.get(claim.metric)
     if check is None:
-        return _not_judged(np.nan)
-    return {
-        "verdict": REPRODUCED if check.holds else NOT_REPRODUCED,
+        return _untested(NOT_JUDGED)
+    reason = "" if pd.isna(check.reason) else check.reason
+    return _untested(REPRODUCED if check.holds else NOT_REPRODUCED) | {
         "ours": check.ours,
         "se": check.se,
         "theirs": check.theirs,
-        "reason": f"{'' if pd.isna(check.reason) else check.reason} {claim.remark}".strip(),
-        "found": "",
+        "reason": f"{reason} {claim.remark}".strip(),
+        "explained": bool(reason),
     }
 
 
-def _not_judged(theirs: float) -> dict:
-    return {"verdict": NOT_JUDGED, "theirs": theirs, "found": ""}
+def _untested(verdict: str, theirs: float = np.nan) -> dict:
+    return {"verdict": verdict, "theirs": theirs, "found": "", "explained": False}
 
 
 def _judge_order(claim: PaperClaim, setting: Setting, study: _Study) -> dict:
@@ -246,20 +271,24 @@ def _judge_order(claim: PaperClaim, setting: Setting, study: _Study) -> dict:
         study.values(setting, method, claim.metric) for method in (claim.left, claim.right)
     )
     if left is None or right is None:
-        return _not_judged(theirs)
+        return _untested(NOT_JUDGED, theirs)
     mean, se, p_value = _below(left, right)
-    parts = []
-    if theirs >= 0:
-        parts.append("The paper's own table says otherwise.")
-    reverse = mean > 0 and 1 - p_value < ERROR
-    parts.append("It is the other way round." if reverse else "The difference is within noise.")
-    parts.append(_other_orders(claim, setting, study))
+    against_table = theirs >= 0
+    holds, vanishes = _other_orders(claim, setting, study)
+    told = [
+        "The paper's own table says otherwise." if against_table else "",
+        f"It holds with {holds} in place." if holds else "",
+    ]
+    contrary = f"With {vanishes} in place the two do not differ." if vanishes else ""
     return {
         "ours": mean,
         "se": se,
         "theirs": theirs,
         "p_value": p_value,
-        "found": " ".join(filter(None, parts)),
+        "contrary": 1 - p_value,
+        "found": _join(told),
+        "found_contrary": _join([told[0], told[1] or contrary]),
+        "explained": bool(against_table or holds or vanishes),
     }
 
 
@@ -273,21 +302,54 @@ def _below(left: pd.Series, right: pd.Series) -> tuple[float, float, float]:
     return mean, se, float(t.cdf(mean / se, n - 1))
 
 
-def _other_orders(claim: PaperClaim, setting: Setting, study: _Study) -> str:
-    """Name other main rows of the two methods with which the order holds, tested by themselves."""
-    judged = [study.judged.get(method, method) for method in (claim.left, claim.right)]
-    held = []
-    for side, method in enumerate((claim.left, claim.right)):
-        for name, row in METHOD_ROWS.items():
-            if row.method != method or row.is_variant or row.features != "all":
-                continue
-            pair = [name if at == side else other for at, other in enumerate(judged)]
-            values = [study.row_values(setting, one, claim.metric) for one in pair]
-            if pair == judged or any(found is None for found in values):
-                continue
-            if _below(*values)[2] < ERROR:
-                held.append(row.title)
-    return f"It holds with {'; '.join(held)} in its place." if held else ""
+def _other_orders(claim: PaperClaim, setting: Setting, study: _Study) -> tuple[str, str]:
+    """Name the runs with which an order holds, and those with which a contrary one vanishes.
+
+    The latter also have to move the difference towards the claim. Tests are adjusted for their
+    number (Bonferroni).
+    """
+    judged = tuple(study.judged.get(method, method) for method in (claim.left, claim.right))
+    ran = {
+        pair: [study.row_values(setting, one, claim.metric) for one in pair]
+        for pair in _like_pairs(claim, judged)
+    }
+    pairs = {pair: values for pair, values in ran.items() if all(v is not None for v in values)}
+    own = [study.row_values(setting, one, claim.metric) for one in judged]
+    holds, vanishes = [], []
+    for pair, values in pairs.items():
+        p_value = _below(*values)[2]
+        other = [one for one, before in zip(pair, judged, strict=True) if one != before]
+        name = " beside ".join(METHOD_ROWS[one].title for one in other)
+        if p_value * len(pairs) < ERROR:
+            holds.append((p_value, name))
+        elif 1 - p_value >= ERROR:
+            moved = _below(values[0] - values[1], own[0] - own[1])[2]
+            if moved * len(pairs) < ERROR:
+                vanishes.append((moved, name))
+    return tuple(list_some([name for _, name in sorted(found)]) for found in (holds, vanishes))
+
+
+def _like_pairs(claim: PaperClaim, judged: tuple[str, str]) -> Iterator[tuple[str, str]]:
+    """List pairs of runs of the two methods, other than the judged one, on the same data.
+
+    One side is the judged row, or both vary in the same way, or both see another design.
+    """
+    sides = [
+        [name, *(other for other in METHOD_ROWS if _stands_for(other, method) and other != name)]
+        for name, method in zip(judged, (claim.left, claim.right), strict=True)
+    ]
+    for left, right in product(*sides):
+        rows = METHOD_ROWS[left], METHOD_ROWS[right]
+        n_judged = (left == judged[0]) + (right == judged[1])
+        alike = rows[0].varies and left.partition("_")[2] == right.partition("_")[2]
+        chosen = bool(n_judged or alike or rows[0].arguments)
+        if chosen and n_judged < 2 and rows[0].arguments == rows[1].arguments:
+            yield left, right
+
+
+def _stands_for(name: str, method: str) -> bool:
+    row = METHOD_ROWS[name]
+    return row.method == method and row.features == "all"
 
 
 def _judge_level(claim: PaperClaim, setting: Setting, study: _Study) -> dict:
@@ -295,15 +357,45 @@ def _judge_level(claim: PaperClaim, setting: Setting, study: _Study) -> dict:
     theirs = study.printed(setting, claim.left, claim.metric)
     values = study.values(setting, claim.left, claim.metric)
     if values is None:
-        return _not_judged(theirs)
+        return _untested(NOT_JUDGED, theirs)
+    mean, se, p_value = _beyond(claim, values)
+    low, high = claim.interval
+    against_table = not (np.isnan(theirs) or low <= theirs <= high)
+    kept = _other_levels(claim, setting, study)
+    told = [
+        f"Our mean is not {claim.relation} {claim.bound:g}.",
+        "Nor is the paper's own number." if against_table else "",
+        f"It is with {kept}." if kept else "",
+    ]
+    return {
+        "ours": mean,
+        "se": se,
+        "theirs": theirs,
+        "p_value": p_value,
+        "found": _join(told),
+        "explained": bool(against_table or kept),
+    }
+
+
+def _beyond(claim: PaperClaim, values: pd.Series) -> tuple[float, float, float]:
+    """Give the mean, its standard error, and the p-value of "beyond the bound"."""
     mean, se = float(values.mean()), float(values.std(ddof=1) / np.sqrt(len(values)))
     low, high = claim.interval
     beyond = max(low - mean, mean - high, 0.0)
     p_value = 1.0 if beyond == 0 else (float(t.sf(beyond / se, len(values) - 1)) if se else 0.0)
-    told = f"Our mean is not {claim.relation} {claim.bound:g}."
-    if not (np.isnan(theirs) or low <= theirs <= high):
-        told += " Nor is the paper's own number."
-    return {"ours": mean, "se": se, "theirs": theirs, "p_value": p_value, "found": told}
+    return mean, se, p_value
+
+
+def _other_levels(claim: PaperClaim, setting: Setting, study: _Study) -> str:
+    """Name other runs of the method whose mean keeps to the bound, but for noise."""
+    kept = []
+    for name in METHOD_ROWS:
+        values = study.row_values(setting, name, claim.metric)
+        if _stands_for(name, claim.left) and values is not None:
+            mean, se, p_value = _beyond(claim, values)
+            if p_value >= ERROR:
+                kept.append(describe_run(name, claim.metric, mean, se))
+    return list_some(kept)
 
 
 def _judge_repeat(claim: PaperClaim, study: _Study) -> dict:
@@ -313,18 +405,23 @@ def _judge_repeat(claim: PaperClaim, study: _Study) -> dict:
     theirs = printed[0] - printed[1]
     pair = [study.values(setting, claim.left, claim.metric) for setting in (first, second)]
     if any(values is None for values in pair):
-        return _not_judged(theirs)
+        return _untested(NOT_JUDGED, theirs)
     se = float(np.sqrt(sum(values.var(ddof=1) / len(values) for values in pair)))
     # Their difference has the standard error of ours.
-    units = np.sqrt(2) * difference_in_units(theirs, se)
+    units = difference_in_units(theirs, se, 0)
     return {
         "ours": float(pair[0].mean() - pair[1].mean()),
         "se": se,
         "theirs": theirs,
         "p_value": float(2 * t.sf(abs(units), min(map(len, pair)) - 1)),
         "found": "The paper's two means differ by more than our standard errors allow.",
+        "explained": True,
     }
 
 
-def _first_upper(text: str) -> str:
-    return text[:1].upper() + text[1:]
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}."
+
+
+def _join(sentences: Sequence[str]) -> str:
+    return " ".join(filter(None, sentences))
