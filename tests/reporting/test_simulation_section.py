@@ -88,7 +88,8 @@ def study(n):
 
 def test_the_page_sets_the_papers_value_below_ours_and_marks_what_is_not_reproduced(result):
     page = render_simulation_page(view_simulation(result))
-    assert "0.120 ± 0.007<br><small>sd 0.021 ± 0.000, chance 0.400 ± 0.000</small>" in page
+    assert "0.120 ± 0.007<br><small>sd 0.021 ± 0.000</small>" in page
+    assert "<small>chance 0.400 ± 0.000</small>" in page
     assert "<small><b>paper 0.3 (0.002)</b></small>" in page
     assert "<small>paper 0.15 (0.003)</small>" in page
     assert 'src="http' not in page
@@ -100,7 +101,8 @@ def test_the_floor_has_rates_and_no_counts(result):
         {name.text: cells for name, *cells in table.rows}["floor: k-means, relevant features only"]
         for table in third.tables
     )
-    assert [cell.text for cell in rates] == ["0.100 ± 0.000", "5.000 ± 0.000", "5.000 ± 0.000"]
+    rate, *others = rates
+    assert [cell.text for cell in (rate[0], *others)] == ["0.100 ± 0.000", *["5.000 ± 0.000"] * 2]
     assert [cell.text for cell in counts] == ["–", "–"]
 
 

@@ -21,7 +21,9 @@ def simulation_effort():
 def replicates(wildcards):
     """Return the repetitions of a row: fewer if it judges no claim but explains differences."""
     study = STUDIES[wildcards.study]
-    if wildcards.row in {"relevant", *stand_ins(study["methods"]).values()}:
+    names = {row: method for method, row in stand_ins(study["methods"]).items()}
+    method = names.get(wildcards.row, wildcards.row)
+    if (wildcards.experiment, wildcards.setting, method) in judged_methods():
         return study["replicates"]
     return min(study["replicates"], study.get("other_replicates", study["replicates"]))
 
@@ -38,6 +40,20 @@ def printed_methods():
             for line in csv.DictReader(table)
             if line["metric"] == "cer" or METHODS[line["method"]].tuning != "none"
         }
+
+
+@cache
+def judged_methods():
+    """List (experiment, setting, method) of which the paper claims or prints something."""
+    judged = set(printed_methods())
+    with open(PAPER_CLAIMS, newline="") as table:
+        for line in csv.DictReader(table):
+            judged |= {
+                (setting.experiment, setting.name, method)
+                for setting in select_settings(line["settings"].split())
+                for method in (line["left"], line["right"])
+            }
+    return judged
 
 
 def simulated_cells(study):

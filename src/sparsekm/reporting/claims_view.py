@@ -116,14 +116,14 @@ def describe_claims(claims: pd.DataFrame) -> list[str]:
 def _view_claim(lines: pd.DataFrame) -> list[list[Cell]]:
     """Write a line per setting; what all lines say stands in the first alone."""
     rows = []
-    reason = ""
+    # A reproduced line has nothing but the remark on the claim, which ends the other reasons.
+    remark = next(iter(lines.loc[lines["verdict"] == REPRODUCED, "reason"]), "")
     for place, line in enumerate(lines.itertuples()):
         told = ("", "") if place else (line.statement, line.where)
-        verdict = f"{line.verdict}, {line.outcome}" if line.outcome else line.verdict
-        row = [*map(Cell, told), _setting(line), Cell(verdict), *_numbers(line)]
-        if line.reason == reason:
-            row[-1] = Cell("")
-        reason = line.reason
+        verdict = Cell(line.verdict, note=line.outcome)
+        row = [*map(Cell, told), _setting(line), verdict, *_numbers(line)]
+        if place:
+            row[-1] = Cell(line.reason.removesuffix(remark).strip())
         rows.append(row)
     return rows
 
@@ -147,4 +147,20 @@ def _numbers(line) -> list[Cell]:
     small = line.kind == "spread"
     theirs = f"{line.theirs:g}" if small else write_value(line.metric, line.theirs)
     ours = write_value(line.metric, line.ours, line.se)
+    if line.kind == "theory":
+        error = "" if np.isnan(line.se) else f" ± {_computed(line.se)}"
+        theirs, ours = _computed(line.theirs), _computed(line.ours) + error
     return [Cell(text) for text in (theirs, ours, chance, line.reason)]
+
+
+def _computed(value: float) -> str:
+    """Write a value of theory, which may be a share or a large number.
+
+    Examples
+    --------
+    >>> _computed(0.38312), _computed(19258.6)
+    ('0.383', '19,259')
+    """
+    if np.isnan(value):
+        return MISSING
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"

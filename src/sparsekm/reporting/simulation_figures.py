@@ -194,11 +194,11 @@ def _finish_gap(axes: Axes, gaps: Sequence[pd.DataFrame], n_relevant: int | None
     axes.set_xscale("log")
     axes.set(xlabel="features to keep, s (log scale)", ylabel="gap")
     if gaps:
-        ticks = sorted(set(shared_sparsities(gaps[0])["sparsity"]))[::2]
+        ticks = _spaced(sorted(set(shared_sparsities(gaps[0])["sparsity"])))
         axes.xaxis.set_major_locator(FixedLocator(ticks))
         axes.xaxis.set_minor_locator(NullLocator())
         axes.set_xticks(ticks, [f"{tick:,.0f}" for tick in ticks])
-        axes.legend(loc="lower center", handlelength=2.4)
+        axes.legend(loc="lower left", handlelength=2.4)
     if n_relevant is not None:
         axes.axvline(n_relevant, **CHOICE_LINE)
         axes.annotate(
@@ -209,6 +209,15 @@ def _finish_gap(axes: Axes, gaps: Sequence[pd.DataFrame], n_relevant: int | None
             textcoords="offset points",
             fontsize=7.5,
         )
+
+
+def _spaced(sparsities: Sequence[float]) -> list[float]:
+    """Keep every value that is at least twice the last one kept: labels that do not touch."""
+    kept: list[float] = []
+    for sparsity in sparsities:
+        if not kept or sparsity >= 2 * kept[-1]:
+            kept.append(sparsity)
+    return kept
 
 
 def _draw_weights(axes: Axes, table: pd.DataFrame, n_relevant: int) -> None:
@@ -230,4 +239,4 @@ def _draw_weights(axes: Axes, table: pd.DataFrame, n_relevant: int) -> None:
     )
     axes.set(ylabel="weight", ylim=(-0.06, 1.06))
     axes.set_yticks([0, 0.5, 1])
-    axes.text(0.98, 0.5, METHOD_ROWS[row].title, transform=axes.transAxes, ha="right", va="center")
+    axes.text(0.98, 0.5, row_name(row), transform=axes.transAxes, ha="right", va="center")

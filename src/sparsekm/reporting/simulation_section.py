@@ -162,18 +162,18 @@ def _rows(
 
 
 def _cell(ours: Any, chance: Any, theirs: Any, *, far: bool) -> Cell | list[Cell]:
-    """Write our value, below it its spread and the CER of chance, and then the paper's value."""
+    """Write our value, below it its spread, the CER of chance and the paper's value."""
     if ours is None:
         return Cell(MISSING)
-    spread = []
+    spread = ""
     if not np.isnan(ours.sd):
         # Where all repetitions agree there is no spread to have an error.
         error = ours.sd * ours.log_sd_se if ours.sd else np.nan
-        spread.append(f"sd {write_value(ours.metric, ours.sd, error)}")
+        spread = f"sd {write_value(ours.metric, ours.sd, error)}"
+    cells = [Cell(write_value(ours.metric, ours.mean, ours.se), note=spread)]
     if chance is not None:
-        spread.append(f"chance {write_value('cer', chance.mean, chance.se)}")
-    own = Cell(write_value(ours.metric, ours.mean, ours.se), note=", ".join(spread))
-    if theirs is None:
-        return own
-    bracket = "" if np.isnan(theirs.paper_bracket) else f" ({theirs.paper_bracket:g})"
-    return [own, Cell("", note=f"paper {theirs.paper:g}{bracket}", note_bold=far)]
+        cells.append(Cell("", note=f"chance {write_value('cer', chance.mean, chance.se)}"))
+    if theirs is not None:
+        bracket = "" if np.isnan(theirs.paper_bracket) else f" ({theirs.paper_bracket:g})"
+        cells.append(Cell("", note=f"paper {theirs.paper:g}{bracket}", note_bold=far))
+    return cells if len(cells) > 1 else cells[0]

@@ -96,7 +96,7 @@ def test_an_order_within_noise_is_not_reproduced_and_other_rows_that_show_it_are
     assert line.verdict == NOT_REPRODUCED
     assert line.outcome == OPEN
     assert "within noise" in line.reason
-    assert "It holds with ℓ₀-k-means, global search in place." in line.reason
+    assert "It holds with other runs: ℓ₀-k-means, global search." in line.reason
     better = tables[2].assign(method="l0_printed")
     (reverse,) = judge([order("kmeans", "l0")], [tables[0], better]).itertuples()
     assert "the other way round" in reverse.reason
@@ -126,8 +126,8 @@ def test_a_contrary_order_has_a_reason_where_it_vanishes_with_a_like_search():
     (line,) = judge([order("l0", "l1")], tables).itertuples()
     assert line.outcome == WITH_REASON
     assert line.reason == (
-        "It is the other way round. With ℓ₁, one start of Lloyd's k-means in place the two do not "
-        "differ."
+        "It is the other way round. With other runs the two do not differ: ℓ₁, one start of "
+        "Lloyd's k-means."
     )
     (bare,) = judge([order("l0", "l1")], tables[:2]).itertuples()
     assert (bare.outcome, bare.reason) == (WITHOUT_REASON, "It is the other way round.")
@@ -187,7 +187,8 @@ def test_a_missed_level_names_the_runs_that_keep_to_it():
     (line,) = judge([level("at least", 6.0)], tables).itertuples()
     assert line.outcome == WITH_REASON
     assert line.reason == (
-        "Our mean is not at least 6. It is with ℓ₀-k-means, global search [search]: 6.1 ± 0.0."
+        "Our mean is not at least 6. It is with other runs: ℓ₀-k-means, global search [search]: "
+        "6.1 ± 0.0."
     )
     (bare,) = judge([level("at least", 6.0)], tables[:1]).itertuples()
     assert bare.outcome == WITHOUT_REASON

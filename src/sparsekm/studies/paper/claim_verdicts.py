@@ -277,9 +277,9 @@ def _judge_order(claim: PaperClaim, setting: Setting, study: _Study) -> dict:
     holds, vanishes = _other_orders(claim, setting, study)
     told = [
         "The paper's own table says otherwise." if against_table else "",
-        f"It holds with {holds} in place." if holds else "",
+        f"It holds with other runs: {holds}." if holds else "",
     ]
-    contrary = f"With {vanishes} in place the two do not differ." if vanishes else ""
+    contrary = f"With other runs the two do not differ: {vanishes}." if vanishes else ""
     return {
         "ours": mean,
         "se": se,
@@ -365,7 +365,7 @@ def _judge_level(claim: PaperClaim, setting: Setting, study: _Study) -> dict:
     told = [
         f"Our mean is not {claim.relation} {claim.bound:g}.",
         "Nor is the paper's own number." if against_table else "",
-        f"It is with {kept}." if kept else "",
+        f"It is with other runs: {kept}." if kept else "",
     ]
     return {
         "ours": mean,
