@@ -121,7 +121,7 @@ def test_a_bracket_stands_for_all_numbers_that_round_to_it():
     [("standard_normal", 0.075), ("standard_exponential", 0.15)],
 )
 def test_equal_spreads_are_seldom_called_different(draw, highest):
-    """An F-test errs in 27 of 100 cases of exponential values."""
+    """The test that takes them to be normal errs in 27 of 100 cases of exponential values."""
     rng = np.random.default_rng(0)
     wrong = [
         # Many decimals: the bracket's rounding hides nothing.

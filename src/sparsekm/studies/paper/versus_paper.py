@@ -100,7 +100,7 @@ def spread_p(line, *, as_variance: bool = False) -> float:
     """Test whether our standard deviation and the paper's bracket are one, by their logarithms.
 
     The error of ours is a jackknife's (`sparsekm.studies.paper.study_summary`): rates and counts
-    are skewed or have two modes, and over 20 repetitions the usual F-test, which takes them to be
+    are skewed or have two modes, and over 20 repetitions the usual test, which takes them to be
     normal, calls equal spreads of an exponential quantity different in 27 of 100 cases, this one in
     12 (6 and 6 of a normal quantity). A bracket stands for all numbers that round to it.
     """
