@@ -41,13 +41,13 @@ def assemble(snakemake, folder, progress):
 
 @job(snakemake)
 def main(snakemake, progress):
-    from sparsekm.io.bounded_child import run_bounded
+    from sparsekm.io.bounded_child import Allowance, run_bounded
 
     folder = Path(snakemake.input.manifest).parent
 
     def measure():
         from sparsekm.atlas.assembly import measure_age
 
-        return measure_age(folder, snakemake.wildcards.age)
+        return Allowance(measure_age(folder, snakemake.wildcards.age))
 
     run_bounded(folder, lambda: assemble(snakemake, folder, progress), measure)

@@ -30,7 +30,7 @@ def collect(snakemake):
 @job(snakemake)
 def main(snakemake, progress):
     from sparsekm.annotation.text_lines import MOST_MEMORY
-    from sparsekm.io.bounded_child import run_bounded
+    from sparsekm.io.bounded_child import Allowance, run_bounded
 
     file = snakemake.input.annotations
-    run_bounded(file, lambda: collect(snakemake), lambda: MOST_MEMORY)
+    run_bounded(file, lambda: collect(snakemake), lambda: Allowance(MOST_MEMORY))

@@ -28,6 +28,6 @@ def fetch(snakemake):
 @job(snakemake)
 def main(snakemake, progress):
     from sparsekm.annotation.text_lines import MOST_MEMORY
-    from sparsekm.io.bounded_child import run_bounded
+    from sparsekm.io.bounded_child import Allowance, run_bounded
 
-    run_bounded(snakemake.params.url, lambda: fetch(snakemake), lambda: MOST_MEMORY)
+    run_bounded(snakemake.params.url, lambda: fetch(snakemake), lambda: Allowance(MOST_MEMORY))

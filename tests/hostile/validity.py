@@ -104,10 +104,12 @@ def is_finite(X) -> bool:
 
 def check_matrix(raw) -> None:
     n, p = raw.X.shape
-    assert raw.X.dtype == np.float32
+    X = raw.X.collect()
+    assert X.shape == (n, p)
+    assert X.dtype == np.float32
     assert n >= 3
     assert p >= 1
-    assert is_finite(raw.X)
+    assert is_finite(X)
     assert raw.offset.shape == (p,)
     assert np.isfinite(raw.offset).all()
     assert len(raw.features) == len(set(raw.features)) == p

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from sparsekm.io import bounded_child
-from sparsekm.io.bounded_child import LimitError, run_bounded
+from sparsekm.io.bounded_child import Allowance, LimitError, run_bounded
 from sparsekm.io.input_error import InputError
 
 # Python 3.12 warns of any fork while there are threads, which pytest-xdist has.
@@ -70,8 +70,8 @@ def test_a_child_may_take_the_memory_that_its_file_declares_and_no_more(monkeypa
     message = message_of(LimitError, lambda: bytearray(2**29))
     assert message.startswith("m.h5: reading it ran out of memory (MemoryError); its limits are ")
     assert "256 MiB of memory" in message
-    run_bounded("m.h5", lambda: bytearray(2**29), lambda: 2**29)
-    assert "768 MiB" in message_of(LimitError, lambda: bytearray(2**30), lambda: 2**29)
+    run_bounded("m.h5", lambda: bytearray(2**29), lambda: Allowance(2**29))
+    assert "768 MiB" in message_of(LimitError, lambda: bytearray(2**30), lambda: Allowance(2**29))
 
 
 @pytest.mark.skipif(sys.platform == "darwin", reason="macOS does not limit the address space")

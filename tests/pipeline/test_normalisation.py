@@ -9,6 +9,7 @@ from scipy.sparse import csr_array, issparse
 from sparsekm.io.checked_hdf5 import DamagedFileError
 from sparsekm.io.normalised_file import read_features, read_normalised, write_normalised
 from sparsekm.io.readers.raw_matrix import MatrixError, RawMatrix
+from sparsekm.io.row_stream import RowStream
 from sparsekm.pipeline.cluster_count import count_clusters
 from sparsekm.pipeline.normalisation import normalise
 from sparsekm.pipeline.zscore import zscore
@@ -17,13 +18,13 @@ from sparsekm.pipeline.zscore import zscore
 def raw(X, offset=None):
     X = np.array(X, dtype=np.float32)
     offset = np.zeros(X.shape[1]) if offset is None else np.array(offset)
-    return RawMatrix(X, offset, [f"g{j}" for j in range(X.shape[1])])
+    return RawMatrix(RowStream.of(X), offset, [f"g{j}" for j in range(X.shape[1])])
 
 
 def test_a_column_worked_by_hand():
     # Mean 2, squares 4 + 0 + 4 over n - 1 = 2: the deviation is 2.
     matrix = normalise(raw([[0], [2], [4]]))
-    np.testing.assert_array_equal(matrix.X, [[-1], [0], [1]])
+    np.testing.assert_array_equal(matrix.X.collect(), [[-1], [0], [1]])
 
 
 def test_z_scores_have_mean_zero_and_deviation_one(seed):
@@ -55,7 +56,7 @@ def test_one_sample_that_differs_among_many_is_variation():
 
 def test_none_keeps_values_and_constant_features():
     matrix = normalise(raw([[1, 5], [2, 5], [4, 5]], offset=[10, 0]), "none")
-    np.testing.assert_array_equal(matrix.X, [[11, 5], [12, 5], [14, 5]])
+    np.testing.assert_array_equal(matrix.X.collect(), [[11, 5], [12, 5], [14, 5]])
     assert matrix.dropped == []
 
 
@@ -138,19 +139,20 @@ def test_sparse_data_are_normalised_as_dense_ones_but_for_their_centre(seed, how
     counts[:, 4] = 2
     dense = normalise(raw(counts), how)
     stored = raw(counts)
-    stored.X = csr_array(counts)
+    stored.X = RowStream.of(csr_array(counts))
     found = normalise(stored, how)
-    assert issparse(found.X)
+    assert issparse(found.X.collect())
     assert found.dropped == dense.dropped
     np.testing.assert_array_equal(found.kept, dense.kept)
-    np.testing.assert_allclose(found.X.toarray() - found.center, dense.X, atol=2e-5)
+    z = found.X.collect().toarray() - found.center
+    np.testing.assert_allclose(z, dense.X.collect(), atol=2e-5)
 
 
 def test_sparse_counts_are_filtered_as_dense_ones(seed):
     rng = np.random.default_rng(seed)
     counts = rng.poisson(rng.gamma(0.5, 1, size=40), size=(200, 40)).astype(np.float32)
     stored = raw(counts)
-    stored.X = csr_array(counts)
+    stored.X = RowStream.of(csr_array(counts))
     filtered = normalise(stored, "counts", 12)
     np.testing.assert_array_equal(filtered.kept, normalise(raw(counts), "counts", 12).kept)
     assert filtered.X.shape == (200, 12)
@@ -158,6 +160,6 @@ def test_sparse_counts_are_filtered_as_dense_ones(seed):
 
 def test_negative_sparse_values_are_no_counts():
     stored = raw([[0, -1], [3, 0], [1, 2]])
-    stored.X = csr_array(stored.X)
+    stored.X = RowStream.of(csr_array(stored.X.collect()))
     with pytest.raises(MatrixError, match="requires values >= 0; the smallest is -1"):
         normalise(stored, "counts")

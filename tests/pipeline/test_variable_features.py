@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from sparsekm.io.readers.raw_matrix import MatrixError, RawMatrix
+from sparsekm.io.row_stream import RowStream
 from sparsekm.pipeline.normalisation import normalise
 from sparsekm.pipeline.variable_features import (
     local_quadratic,
@@ -14,7 +15,7 @@ from sparsekm.pipeline.variable_features import (
 
 def raw(X):
     X = np.array(X, dtype=np.float32)
-    return RawMatrix(X, np.zeros(X.shape[1]), [f"g{j}" for j in range(X.shape[1])])
+    return RawMatrix(RowStream.of(X), np.zeros(X.shape[1]), [f"g{j}" for j in range(X.shape[1])])
 
 
 def draw():
@@ -50,24 +51,24 @@ def test_standardised_variances_worked_by_hand():
     np.testing.assert_allclose(variances, [4 / 3, 4 / 3, 4, 4])
     expected = np.sqrt(4 / 3 * 4)
     # 4 is (4 - 1) / sqrt(2.31) = 1.97 standard deviations up, just below the clip at sqrt(4).
-    np.testing.assert_allclose(standardised_variances(X), variances / expected)
+    np.testing.assert_allclose(standardised_variances(RowStream.of(X)), variances / expected)
     X = np.concatenate([X, np.full((4, 1), 7)], axis=1)
-    assert standardised_variances(X)[4] == 0
+    assert standardised_variances(RowStream.of(X))[4] == 0
 
 
 def test_features_that_differ_between_groups_come_first_and_ties_go_to_the_lowest_index():
     X = draw()
-    assert set(most_variable(X, 12)) >= set(range(40, 50))
-    assert most_variable(np.tile(X[:, [0]], 5), 2).tolist() == [0, 1]
-    assert most_variable(X, 10_000).tolist() == list(range(400))
+    assert set(most_variable(RowStream.of(X), 12)) >= set(range(40, 50))
+    assert most_variable(RowStream.of(np.tile(X[:, [0]], 5)), 2).tolist() == [0, 1]
+    assert most_variable(RowStream.of(X), 10_000).tolist() == list(range(400))
 
 
 def test_the_chosen_features_are_normalised_with_the_totals_of_all():
     X = draw()
-    chosen = most_variable(X.astype(np.float32), 20)
+    chosen = most_variable(RowStream.of(X.astype(np.float32)), 20)
     found, everything = normalise(raw(X), "counts", 20), normalise(raw(X), "counts")
     np.testing.assert_array_equal(np.flatnonzero(found.kept), chosen)
-    np.testing.assert_array_equal(found.X, everything.X[:, chosen])
+    np.testing.assert_array_equal(found.X.collect(), everything.X.collect()[:, chosen])
     assert (found.n_filtered, everything.n_filtered) == (380, 0)
     assert normalise(raw(X), "counts", 400).n_filtered == 0
 
@@ -93,5 +94,5 @@ def test_scanpy_chooses_the_same_features_but_for_what_its_regression_interpolat
         43, 44, 46, 48, 50, 51, 52, 56, 57, 59, 166, 201, 205, 268, 376,
     ]  # fmt: skip
     first = [1.34229, 1.18138, 1.27778, 1.3869, 1.13937, 1.67047, 1.80385, 1.89893]
-    np.testing.assert_allclose(standardised_variances(X)[:8], first, rtol=0.02)
-    assert len(np.intersect1d(most_variable(X, 40), of_scanpy)) >= 39
+    np.testing.assert_allclose(standardised_variances(RowStream.of(X))[:8], first, rtol=0.02)
+    assert len(np.intersect1d(most_variable(RowStream.of(X), 40), of_scanpy)) >= 39

@@ -10,27 +10,31 @@ def expected_megabytes(dataset):
     path = MATRICES[dataset].get("path")
     if not path or not Path(path).exists():
         return 1
-    # Reading takes about five times the matrix.
-    return declared_megabytes(dataset) / 5 or bytes_of(Path(path)) / 2**20
+    return declared_megabytes(dataset)[0] or bytes_of(Path(path)) / 2**20
 
 
 @cache
 def declared_megabytes(dataset):
-    """Return what a user's matrix takes to be read and normalised, or 0 if its file does not say.
+    """Return the size of a user's matrix and the memory that reading it takes.
 
     HDF5, Zarr and NumPy files declare shape and number of stored values; their own size would say
-    little, since they may be compressed. Where only Snakemake is installed, nobody can ask them.
+    little, since they may be compressed. Both are 0 if the file does not say, or where only
+    Snakemake is installed, which cannot ask it.
     """
     entry = MATRICES[dataset]
     if not entry.get("path", "").lower().endswith((".h5ad", ".h5", ".npz", ".zarr")):
-        return 0
+        return 0, 0
     try:
-        from sparsekm.io.readers.matrix_size import measure_matrix
+        from sparsekm.io.readers.matrix_size import matrix_bytes, measure_matrix
 
-        return measure_matrix(entry["path"], entry.get("layer")) / 2**20
+        file, layer = entry["path"], entry.get("layer")
+        return (
+            matrix_bytes(file, layer) / 2**20,
+            measure_matrix(file, layer).memory / 2**20,
+        )
     # A matrix that is too large is refused by the job that reads it, with its message.
     except (ImportError, ValueError):
-        return 0
+        return 0, 0
 
 
 def bytes_of(path):
@@ -86,7 +90,9 @@ def memory(base, per_megabyte=0):
 
 def reading_memory(wildcards, input, attempt):
     """Return the megabytes of a job that reads a user's matrix."""
-    needed = declared_megabytes(wildcards.dataset) or 10 * megabytes(wildcards, input)
+    needed = declared_megabytes(wildcards.dataset)[1] or 10 * megabytes(
+        wildcards, input
+    )
     return int(attempt * (600 + needed))
 
 

@@ -20,7 +20,7 @@ import sys
 import traceback
 from collections.abc import Callable
 from pathlib import Path
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 
 from sparsekm.io.input_error import InputError, reason_of
 
@@ -32,19 +32,26 @@ BYTES_PER_SECOND = 10 * 2**20
 """The slowest rate at which a large file may be read and written."""
 
 
+class Allowance(NamedTuple):
+    """What a file may take beyond the limits for small files."""
+
+    memory: int  # bytes
+    processed: int = 0  # bytes that take processor time, if more than those held
+
+
 class LimitError(InputError):
     """A file that crashed the process reading it, or exceeded its limits."""
 
 
 def run_bounded(
-    file: str | Path, work: Callable[[], object], measure: Callable[[], int] | None = None
+    file: str | Path, work: Callable[[], object], measure: Callable[[], Allowance] | None = None
 ) -> None:
     """Process a file from someone else in a child process with limits.
 
-    `work` writes its result to files. `measure` returns how many bytes `work` may take, according
-    to what the file declares; it is also called in the child, within the limits for small files. An
-    error in the child becomes an `InputError` with the same message; a crash or an exceeded limit
-    becomes a `LimitError`.
+    `work` writes its result to files. `measure` returns what `work` may take, according to what
+    the file declares; it is also called in the child, within the limits for small files. An error
+    in the child becomes an `InputError` with the same message; a crash or an exceeded limit becomes
+    a `LimitError`.
     """
     told, tell = os.pipe()
     for stream in (sys.stdout, sys.stderr):
@@ -75,13 +82,15 @@ _ADVICE = (
 _OUT_OF_MEMORY = 3
 
 
-def _be_child(tell: int, work: Callable[[], object], measure: Callable[[], int] | None) -> NoReturn:
+def _be_child(
+    tell: int, work: Callable[[], object], measure: Callable[[], Allowance] | None
+) -> NoReturn:
     """Work within limits, report the limits or the error, and exit; never return."""
     # If not even the error can be reported, there is no memory left.
     code, limits = _OUT_OF_MEMORY, ""
     try:
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        limits = _set_limits(0)
+        limits = _set_limits(Allowance(0))
         _write_line(tell, limits)
         if measure is not None:
             limits = _set_limits(measure())
@@ -104,12 +113,12 @@ def _write_line(tell: int, text: str) -> None:
     os.write(tell, " ".join(text.split()).encode("utf-8", "replace") + b"\n")
 
 
-def _set_limits(n_bytes: int) -> str:
-    """Set the limits of this process for work that takes `n_bytes`, and describe them."""
+def _set_limits(allowance: Allowance) -> str:
+    """Set the limits of this process, and describe them."""
     machine = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    n_bytes = min(n_bytes, machine)
-    seconds = BASE_SECONDS + n_bytes // BYTES_PER_SECOND
-    space = BASE_BYTES + n_bytes
+    held = min(allowance.memory, machine)
+    seconds = BASE_SECONDS + max(held, allowance.processed) // BYTES_PER_SECOND
+    space = BASE_BYTES + held
     _lower(resource.RLIMIT_AS, _address_space() + space)
     _lower(resource.RLIMIT_CPU, seconds)
     return f"its limits are {space // 2**20} MiB of memory and {seconds} s of processor time"

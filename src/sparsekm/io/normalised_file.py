@@ -22,14 +22,13 @@ import numpy as np
 import pandas as pd
 from scipy.sparse import csr_array, issparse
 
-from sparsekm.cluster.matrices.dense_parts import stored_bytes
 from sparsekm.io.anndata_parts import read_part, read_parts
 from sparsekm.io.atomic import atomic_path
-from sparsekm.io.atomic_hdf5 import write_anndata
 from sparsekm.io.checked_hdf5 import DamagedFileError, open_checked, read_array
 from sparsekm.io.known_classes import class_column, class_names, is_known
 from sparsekm.io.matrix_file import RULE
-from sparsekm.io.stored_rows import StoredRows, write_csr
+from sparsekm.io.row_stream import RowStream
+from sparsekm.io.stored_rows import StoredRows, file_bytes, write_rows
 
 _REGION_COLUMNS = ("acronym", "name", "id", "color")
 
@@ -51,7 +50,7 @@ class NormalisedData:
 
 def write_normalised(
     file: str | Path,
-    X: np.ndarray | csr_array,
+    X: np.ndarray | csr_array | RowStream,
     obs: pd.DataFrame,
     var: pd.DataFrame,
     provenance: Mapping[str, Any],
@@ -72,21 +71,18 @@ def write_normalised(
     if "group" in obs:
         obs["group"] = class_column(obs["group"])
     data = anndata.AnnData(
-        X=None if issparse(X) else X,
         obs=obs,
         var=var,
         obsm=dict(obsm or {}),
         uns={**(uns or {}), "provenance": dict(provenance)},
     )
-    if not issparse(X):
-        write_anndata(file, data)
-        return
-    with atomic_path(file, stored_bytes(X)) as temporary:
+    rows = X if isinstance(X, RowStream) else RowStream.of(X)
+    with atomic_path(file, file_bytes(rows)) as temporary:
         data.write_h5ad(temporary)
-        # AnnData would cut the arrays into chunks, which cannot be mapped into memory.
+        # AnnData would cut a sparse matrix into chunks, which cannot be mapped into memory.
         with h5py.File(temporary, "a") as opened:
             opened.pop("X", None)
-            write_csr(opened, "X", X)
+            write_rows(opened, "X", rows)
 
 
 def read_normalised(file: str | Path, most_bytes: int | None = None) -> NormalisedData:

@@ -9,20 +9,45 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from sparsekm.io.checked_hdf5 import DamagedFileError, find_array
+from sparsekm.io.row_stream import RowStream
 
-PARTS = ("data", "indices", "indptr")
-"""The arrays of a sparse matrix."""
 VALUES_AT_ONCE = 2**22
 """Values that are read at once."""
 
 
-def write_csr(opened: h5py.File, name: str, X: csr_array) -> None:
-    """Write a sparse matrix in canonical format: columns ascending in a row, none twice."""
+def write_rows(opened: h5py.File, name: str, X: RowStream) -> None:
+    """Write a matrix block by block, a sparse one with columns ascending in a row, none twice."""
+    if not X.is_sparse:
+        array = opened.create_dataset(name, X.shape, np.float32)
+        array.attrs.update({"encoding-type": "array", "encoding-version": "0.2.0"})
+        for rows, block in X.blocks():
+            array[rows] = block
+        return
     group = opened.create_group(name)
     group.attrs.update({"encoding-type": "csr_matrix", "encoding-version": "0.1.0"})
     group.attrs["shape"] = X.shape
-    for part in PARTS:
-        group[part] = getattr(X, part)
+    n_stored = int(X.n_stored.sum())
+    width = _index_type(X)
+    data = group.create_dataset("data", (n_stored,), np.float32)
+    indices = group.create_dataset("indices", (n_stored,), width)
+    starts = np.zeros(X.shape[0] + 1, dtype=width)
+    for rows, block in X.blocks():
+        first = starts[rows.start]
+        starts[rows.start + 1 : rows.stop + 1] = first + block.indptr[1:].astype(width)
+        stored = slice(int(first), int(starts[rows.stop]))
+        data[stored], indices[stored] = block.data, block.indices
+    group["indptr"] = starts
+
+
+def file_bytes(X: RowStream) -> int:
+    """Return how many bytes of a file a matrix takes, apart from the starts of its rows."""
+    if X.is_sparse:
+        return int(X.n_stored.sum()) * (4 + np.dtype(_index_type(X)).itemsize)
+    return 4 * X.shape[0] * X.shape[1]
+
+
+def _index_type(X: RowStream) -> type:
+    return np.int32 if max(X.n_stored.sum(), *X.shape) < 2**31 else np.int64
 
 
 class StoredRows:

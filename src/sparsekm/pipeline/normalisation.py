@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.sparse import csr_array, issparse
 
-from sparsekm.cluster.matrices.dense_parts import varying_features
+from sparsekm.cluster.matrices.dense_parts import as_dense
 from sparsekm.io.readers.raw_matrix import MatrixError, RawMatrix
-from sparsekm.pipeline.raw_counts import log_counts, most_variable_counts
-from sparsekm.pipeline.zscore import scale_stored, zscore
+from sparsekm.io.row_stream import RowStream
+from sparsekm.pipeline.raw_counts import file_values, log_counts, most_variable_counts
+from sparsekm.pipeline.zscore import measure_moments
 
 NORMALISATIONS = ("zscore", "counts", "none")
 
@@ -25,7 +25,7 @@ class Normalised:
     counts the features that `n_top_features` left out.
     """
 
-    X: np.ndarray | csr_array
+    X: RowStream
     kept: np.ndarray
     dropped: list[str]
     n_filtered: int = 0
@@ -33,7 +33,7 @@ class Normalised:
 
 
 def normalise(raw: RawMatrix, how: str = "zscore", n_top_features: int | None = None) -> Normalised:
-    """Normalise a matrix in place.
+    """Normalise a matrix.
 
     "zscore" gives each feature mean 0 and standard deviation 1 (ddof = 1) and drops constant
     features; "counts" does the same after `log_counts`; "none" leaves the values as they are.
@@ -45,30 +45,43 @@ def normalise(raw: RawMatrix, how: str = "zscore", n_top_features: int | None = 
     n_features = raw.X.shape[1]
     filters = n_top_features is not None and n_top_features < n_features
     chosen = most_variable_counts(raw, n_top_features) if filters else np.arange(n_features)
+    X, offset = raw.X, raw.offset
     if how == "counts":
-        log_counts(raw)
-    X, offset = (raw.X[:, chosen], raw.offset[chosen]) if filters else (raw.X, raw.offset)
+        X, offset = log_counts(file_values(raw)), np.zeros(n_features)
+    elif how == "none":
+        X = file_values(raw)
+    if filters:
+        X, offset = X.select(chosen), offset[chosen]
     kept, center = np.ones(X.shape[1], dtype=bool), None
     if how == "none":
-        if issparse(X):
+        if X.is_sparse:
             center = np.zeros(X.shape[1])
-        else:
-            X += offset.astype(np.float32)
-        varies = bool(varying_features(X).any())
+        varies = _varies(X)
     else:
-        if issparse(X):
-            constant, center = scale_stored(X)
-        else:
-            constant = zscore(X, offset)
-        kept = ~constant
+        moments = measure_moments(X, offset)
+        kept = ~moments.constant
+        X = X.change(moments.scale)
+        if X.is_sparse:
+            center = (moments.mean / np.where(kept, moments.deviation, 1))[kept]
         varies = bool(kept.any())
     if not varies:
         raise MatrixError(f"all n_features={X.shape[1]} are constant; at least one should vary.")
     dropped = [raw.features[feature] for feature in chosen[~kept]]
     return Normalised(
-        X=X[:, kept] if dropped else X,
+        X=X.select(np.flatnonzero(kept)) if dropped else X,
         kept=np.isin(np.arange(n_features), chosen[kept]),
         dropped=dropped,
         n_filtered=n_features - len(chosen),
-        center=None if center is None else center[kept],
+        center=center,
     )
+
+
+def _varies(X: RowStream) -> bool:
+    """Tell whether some feature takes more than one value."""
+    first = None
+    for _, block in X.blocks():
+        values = as_dense(block)
+        first = values[0] if first is None else first
+        if (values != first).any():
+            return True
+    return False

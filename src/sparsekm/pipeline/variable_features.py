@@ -13,21 +13,23 @@ regression is evaluated at every feature; R and scanpy interpolate it, which cha
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from sparsekm.cluster.matrices.dense_parts import as_dense
+from sparsekm.io.row_stream import RowStream
 from sparsekm.runtime.compiled import compiled
 
 SPAN = 0.3
-_CELLS_AT_ONCE = 2**22
 
 
-def most_variable(X: np.ndarray, n_features: int) -> np.ndarray:
+def most_variable(X: RowStream, n_features: int) -> np.ndarray:
     """Return which features vary most, ascending; ties go to the lowest index.
 
     Parameters
     ----------
-    X : ndarray or csr_array of shape (n_samples, n_features)
+    X : RowStream of shape (n_samples, n_features)
         Raw counts.
     n_features : int
         How many to return; all where there are no more.
@@ -36,30 +38,30 @@ def most_variable(X: np.ndarray, n_features: int) -> np.ndarray:
     return np.sort(np.argsort(-scores, kind="stable")[:n_features])
 
 
-def standardised_variances(X: np.ndarray) -> np.ndarray:
+def standardised_variances(X: RowStream) -> np.ndarray:
     """Compute the variance of every feature's standardised counts, 0 for a constant one.
 
     Parameters
     ----------
-    X : ndarray or csr_array of shape (n_samples, n_features)
+    X : RowStream of shape (n_samples, n_features)
 
     Returns
     -------
     ndarray of shape (n_features,), float64
     """
     n, p = X.shape
-    height = max(1, _CELLS_AT_ONCE // p)
-    blocks = [slice(start, start + height) for start in range(0, n, height)]
-    means = sum(as_dense(X[rows]).sum(axis=0, dtype=np.float64) for rows in blocks) / n
-    variances = sum(((as_dense(X[rows]) - means) ** 2).sum(axis=0) for rows in blocks) / (n - 1)
+
+    def total(of: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+        return sum(of(as_dense(block)) for _, block in X.blocks())
+
+    means = total(lambda block: block.sum(axis=0, dtype=np.float64)) / n
+    variances = total(lambda block: ((block - means) ** 2).sum(axis=0)) / (n - 1)
     varies = variances > 0
     expected = np.ones(p)
     fitted = local_quadratic(np.log10(means[varies]), np.log10(variances[varies]))
     expected[varies] = np.sqrt(10**fitted)
-    scores = np.zeros(p)
-    for rows in blocks:
-        standardised = (as_dense(X[rows]) - means) / expected
-        scores += (np.minimum(standardised, np.sqrt(n)) ** 2).sum(axis=0)
+    most = np.sqrt(n)
+    scores = total(lambda block: (np.minimum((block - means) / expected, most) ** 2).sum(axis=0))
     return np.where(varies, scores / (n - 1), 0.0)
 
 

@@ -11,7 +11,7 @@ GENES = ["TP53", "BRCA1", "MYC", "Xyz1"]
 
 
 def assert_read(raw, table, *remarks):
-    np.testing.assert_allclose(raw.X + raw.offset, table.to_numpy(), atol=1e-6)
+    np.testing.assert_allclose(raw.X.collect() + raw.offset, table.to_numpy(), atol=1e-6)
     assert raw.features == list(table.columns)
     assert len(raw.remarks) == len(remarks), raw.remarks
     for remark, expected in zip(raw.remarks, remarks, strict=True):

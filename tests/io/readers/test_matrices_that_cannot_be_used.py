@@ -92,11 +92,34 @@ def test_features_in_rows_are_suspected_where_something_fits_the_other_axis(npz,
 
 
 def test_sparse_values_that_point_outside_are_refused(h5ad, X):
-    for kind in (sparse.csr_matrix, sparse.csc_matrix):
+    for kind, message in (
+        (sparse.csr_matrix, r"sample 2 has the column index 1000000; it should be in \[0, 4\)"),
+        (sparse.csc_matrix, "not a complete .h5ad file"),
+    ):
         file = h5ad(kind(X))
         with h5py.File(file, "r+") as opened:
-            opened["X/indices"][3] = 10**6
-        refused(file, "not a complete .h5ad file")
+            opened["X/indices"][6] = 10**6
+        refused(file, message)
+
+
+@pytest.mark.parametrize(
+    ("part", "change", "message"),
+    [
+        ("indptr", lambda values: values[:-1], "indptr should begin with 0 and have 7 values"),
+        ("indptr", lambda values: values + 1, "indptr should begin with 0 and have 7 values"),
+        ("indptr", lambda values: values[[0, 2, 1, 3, 4, 5, 6]], "should ascend to the number of"),
+        ("indices", lambda values: values[:-1], "should ascend to the number of"),
+        ("indices", lambda values: values.astype(float), "indices and indptr should be integers"),
+        ("data", lambda values: values.astype("S3"), "X/data has dtype=.* should be numeric"),
+    ],
+)
+def test_sparse_rows_that_do_not_add_up_are_refused(h5ad, X, part, change, message):
+    file = h5ad(sparse.csr_matrix(X))
+    with h5py.File(file, "r+") as opened:
+        values = opened["X"][part][()]
+        del opened["X"][part]
+        opened["X"][part] = change(values)
+    refused(file, message)
 
 
 def test_labels_must_be_there_one_for_each_sample(npz, text, h5ad, frame):
@@ -164,7 +187,8 @@ def test_a_member_that_is_no_array_is_refused(npz):
 
 
 def test_a_matrix_above_the_limit_is_refused_unread(npz, h5ad, monkeypatch):
-    monkeypatch.setattr("sparsekm.io.readers.raw_matrix.SIZE_LIMIT", 95)
+    monkeypatch.setattr("sparsekm.io.readers.raw_matrix.HELD_LIMIT", 95)
+    monkeypatch.setattr("sparsekm.io.readers.raw_matrix.STREAMED_LIMIT", 95)
     for file in (npz(), h5ad()):
         refused(file, r"6 x 4 takes 0.0 GiB as dense float32; the limit is 0 GiB")
 

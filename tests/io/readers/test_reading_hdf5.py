@@ -38,8 +38,8 @@ def h5(tmp_path, X):
 def test_arrays_are_read_with_names_and_classes(h5, X):
     relevant = np.array([True, False, False, True])
     raw = read_matrix(h5(y=LABELS, samples=[f"s{i}" for i in range(6)], relevant=relevant))
-    np.testing.assert_array_equal(raw.X, X)
-    assert raw.X.dtype == np.float32
+    np.testing.assert_array_equal(raw.X.collect(), X)
+    assert raw.X.collect().dtype == np.float32
     assert raw.features == GENES
     assert raw.labels.tolist() == LABELS
     assert raw.samples[5] == "s5"
@@ -49,14 +49,14 @@ def test_arrays_are_read_with_names_and_classes(h5, X):
 @pytest.mark.parametrize("dtype", ["<f8", ">f4", "f2"])
 def test_any_floating_point_type_is_read(h5, X, dtype):
     raw = read_matrix(h5(X=X.astype(dtype)))
-    np.testing.assert_allclose(raw.X + raw.offset, X, atol=1e-3)
+    np.testing.assert_allclose(raw.X.collect() + raw.offset, X, atol=1e-3)
 
 
 def test_a_bare_matrix_of_integers_gets_names(h5):
     raw = read_matrix(h5(X=np.arange(12).reshape(4, 3), genes=None))
     assert raw.features == ["feature1", "feature2", "feature3"]
     assert raw.labels is raw.samples is raw.relevant is None
-    np.testing.assert_array_equal(raw.X + raw.offset, np.arange(12).reshape(4, 3))
+    np.testing.assert_array_equal(raw.X.collect() + raw.offset, np.arange(12).reshape(4, 3))
 
 
 def test_names_may_be_of_fixed_length_and_classes_numbers_in_a_group(h5, X):
@@ -68,7 +68,7 @@ def test_names_may_be_of_fixed_length_and_classes_numbers_in_a_group(h5, X):
 
 def test_another_array_may_stand_for_the_matrix(h5, X):
     raw = read_matrix(h5(X=None, counts=X), layer="counts")
-    np.testing.assert_array_equal(raw.X, X)
+    np.testing.assert_array_equal(raw.X.collect(), X)
 
 
 @pytest.mark.parametrize("chunks", [(7, 400), (600, 1), (600, 400)])
@@ -79,7 +79,7 @@ def test_chunks_of_any_shape_give_the_same_matrix(tmp_path, seed, monkeypatch, c
     with h5py.File(tmp_path / "m.h5", "w") as opened:
         opened.create_dataset("X", data=X, chunks=chunks, compression="gzip")
     raw = read_matrix(tmp_path / "m.h5")
-    np.testing.assert_allclose(raw.X + raw.offset, X, atol=1e-6)
+    np.testing.assert_allclose(raw.X.collect() + raw.offset, X, atol=1e-6)
 
 
 def test_missing_values_are_counted_and_the_first_is_named(h5, X):
@@ -159,7 +159,7 @@ def test_a_link_inside_the_file_is_followed_and_a_broken_one_refused(h5, X):
     file = h5(X=None, values=X)
     with h5py.File(file, "r+") as opened:
         opened["X"] = h5py.SoftLink("/values")
-    np.testing.assert_array_equal(read_matrix(file).X, X)
+    np.testing.assert_array_equal(read_matrix(file).X.collect(), X)
     with h5py.File(file, "r+") as opened:
         del opened["values"]
     refused(file, "should include 'X'")
@@ -178,7 +178,7 @@ def test_compressions_of_others_are_read(h5, h5ad, X, packed):
         with h5py.File(file, "r+") as opened:
             del opened["X"]
             opened.create_dataset("X", data=X, chunks=(3, 2), **packed)
-        np.testing.assert_array_equal(read_matrix(file).X, X)
+        np.testing.assert_array_equal(read_matrix(file).X.collect(), X)
 
 
 def test_what_is_compressed_a_thousandfold_or_twice_is_read(h5ad, X):
@@ -193,7 +193,7 @@ def test_what_is_compressed_a_thousandfold_or_twice_is_read(h5ad, X):
         layer = h5py.Dataset(h5py.h5d.create(opened["layers"].id, b"zeros", kind, space, made))
         layer[...] = np.zeros((3000, 1000))
         assert layer.nbytes > 5000 * layer.id.get_storage_size()
-    np.testing.assert_array_equal(read_matrix(file).X, X)
+    np.testing.assert_array_equal(read_matrix(file).X.collect(), X)
 
 
 @pytest.mark.parametrize("share", [0.0, 0.3, 0.9])

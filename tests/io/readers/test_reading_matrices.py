@@ -17,8 +17,8 @@ LABELS = ["a", "b", "a", "b", "a", "b"]
 
 
 def assert_same(raw, X, rtol=1e-6):
-    assert raw.X.dtype == np.float32
-    np.testing.assert_allclose(raw.X + raw.offset, X, rtol=rtol, atol=1e-6)
+    assert raw.X.collect().dtype == np.float32
+    np.testing.assert_allclose(raw.X.collect() + raw.offset, X, rtol=rtol, atol=1e-6)
     assert raw.features == GENES
 
 
@@ -40,7 +40,7 @@ def test_npz_of_integers_without_names_is_read(npz):
     raw = read_matrix(npz(X=np.arange(12).reshape(4, 3), y=None, genes=None))
     assert raw.features == ["feature1", "feature2", "feature3"]
     assert raw.labels is None
-    np.testing.assert_array_equal(raw.X + raw.offset, np.arange(12).reshape(4, 3))
+    np.testing.assert_array_equal(raw.X.collect() + raw.offset, np.arange(12).reshape(4, 3))
 
 
 @pytest.mark.parametrize("names", [True, False])
@@ -112,11 +112,13 @@ def test_a_matrix_that_is_mostly_zero_stays_sparse(h5ad, X, kind):
     # An explicit zero.
     stored.data[0] = 0
     raw = read_matrix(h5ad(stored))
-    assert sparse.issparse(raw.X)
-    assert raw.X.format == "csr"
-    assert raw.X.dtype == np.float32
-    assert raw.X.has_canonical_format
-    np.testing.assert_array_equal(raw.X.toarray(), stored.toarray().astype(np.float32))
+    assert raw.X.is_sparse
+    X = raw.X.collect()
+    assert X.format == "csr"
+    assert X.dtype == np.float32
+    assert X.has_canonical_format
+    assert raw.X.n_stored.sum() == X.nnz
+    np.testing.assert_array_equal(X.toarray(), stored.toarray().astype(np.float32))
     assert not raw.offset.any()
 
 
@@ -148,7 +150,8 @@ def test_numeric_labels_read_as_floats_are_whole_numbers_again(npz, h5ad, frame)
 
 def test_small_variation_of_large_numbers_survives_single_precision(npz, X):
     raw = read_matrix(npz(X=X.astype(np.float64) + 1e9))
-    np.testing.assert_allclose(raw.X - raw.X[0], X - X[0], atol=1e-6)
+    values = raw.X.collect()
+    np.testing.assert_allclose(values - values[0], X - X[0], atol=1e-6)
 
 
 def test_the_real_matrices_are_as_described(test_data):

@@ -37,7 +37,7 @@ def read(tmp_path):
 )
 def test_what_changes_no_value_is_read(read, content, remark):
     raw = read(content)
-    np.testing.assert_allclose(raw.X + raw.offset, X, atol=1e-6)
+    np.testing.assert_allclose(raw.X.collect() + raw.offset, X, atol=1e-6)
     assert raw.features == ["GA", "GB", "GC", "GD"]
     assert raw.labels.tolist() == ["a", "b"] * 6
     assert raw.remarks == ([] if remark is None else [remark])

@@ -280,11 +280,11 @@ class TestRawCounts:
 
     def test_the_setting_divides_by_the_library_and_takes_logarithms(self, counts):
         raw = read_matrix(counts)
-        values = raw.X.astype(np.float64) + raw.offset
+        values = raw.X.collect().astype(np.float64) + raw.offset
         library = values.sum(axis=1, keepdims=True)
         logs = np.log1p(values / library * np.median(library))
         expected = (logs - logs.mean(axis=0)) / logs.std(axis=0, ddof=1)
-        np.testing.assert_allclose(normalise(raw, "counts").X, expected, atol=1e-4)
+        np.testing.assert_allclose(normalise(raw, "counts").X.collect(), expected, atol=1e-4)
 
     def test_negative_values_are_no_counts(self, save, table):
         with pytest.raises(MatrixError, match=r"normalise: counts.* Set normalise: zscore"):

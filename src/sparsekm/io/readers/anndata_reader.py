@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from anndata.io import read_elem
-from scipy import sparse
+from scipy.sparse import csr_array
 
 from sparsekm.io.input_error import reason_of
 from sparsekm.io.readers.contained_hdf5 import open_contained
@@ -24,7 +26,7 @@ from sparsekm.io.readers.raw_matrix import (
     check_samples,
     check_size,
 )
-from sparsekm.io.readers.value_blocks import collect_rows
+from sparsekm.io.readers.value_blocks import check_rows
 
 _METADATA = (".zarray", ".zgroup", ".zattrs", ".zmetadata", "zarr.json")
 # Codecs that only move and compress bytes. Others, such as pickle, can run code from the file.
@@ -48,8 +50,7 @@ def read_h5ad(
     A sparse matrix stays so if it takes less memory that way.
     """
     file = Path(file)
-    with open_contained(file, "anndata") as opened:
-        return _read(file, opened, labels, layer, groups)
+    return _read(file, partial(open_contained, file, "anndata"), labels, layer, groups)
 
 
 def read_zarr(
@@ -60,14 +61,19 @@ def read_zarr(
 ) -> RawMatrix:
     """Read and check a matrix; see `read_h5ad`."""
     file = Path(file)
+    return _read(file, partial(_open_store, file), labels, layer, groups)
+
+
+@contextmanager
+def _open_store(file: Path) -> Iterator[Any]:
+    """Open a Zarr store for reading; any error inside the block becomes a `MatrixError`."""
     if not file.is_dir():
         raise FileNotFoundError(f"{file}: no such folder.")
     try:
         import zarr
 
         _check_store(file)
-        opened = zarr.open_group(file, mode="r", use_consolidated=False)
-        return _read(file, opened, labels, layer, groups)
+        yield zarr.open_group(file, mode="r", use_consolidated=False)
     except (MatrixError, MemoryError):
         raise
     except ModuleNotFoundError as error:
@@ -83,22 +89,31 @@ def read_zarr(
 
 
 def _read(
-    file: Path, opened: Any, labels: str | None, layer: str | None, groups: str | None
+    file: Path,
+    store: Callable[[], AbstractContextManager[Any]],
+    labels: str | None,
+    layer: str | None,
+    groups: str | None,
 ) -> RawMatrix:
     name = "X" if layer is None else f"layers/{layer}"
-    if name not in opened:
-        layers = sorted(opened["layers"].keys()) if "layers" in opened else []
-        what = "X" if layer is None else f"layer={layer!r}"
-        raise MatrixError(f"{file}: there is no {what}. Set layer to one of {layers}.")
-    obs, var = (_read_frame(file, opened, part) for part in ("obs", "var"))
-    node = opened[name]
-    shape = tuple(int(length) for length in node.attrs.get("shape", getattr(node, "shape", ())))
-    if shape != (len(obs), len(var)):
-        raise MatrixError(
-            f"{file}: {name} has shape={shape}; it should be ({len(obs)}, {len(var)}), the lengths "
-            "of obs and var." + (" X looks transposed." if shape == (len(var), len(obs)) else "")
-        )
-    check_size(file, *shape, n_stored=count_stored(node))
+    with store() as opened:
+        if name not in opened:
+            layers = sorted(opened["layers"].keys()) if "layers" in opened else []
+            what = "X" if layer is None else f"layer={layer!r}"
+            raise MatrixError(f"{file}: there is no {what}. Set layer to one of {layers}.")
+        obs, var = (_read_frame(file, opened, part) for part in ("obs", "var"))
+        node = opened[name]
+        shape = tuple(int(length) for length in node.attrs.get("shape", getattr(node, "shape", ())))
+        if shape != (len(obs), len(var)):
+            raise MatrixError(
+                f"{file}: {name} has shape={shape}; it should be ({len(obs)}, {len(var)}), the "
+                "lengths of obs and var."
+                + (" X looks transposed." if shape == (len(var), len(obs)) else "")
+            )
+        check_size(file, *shape, n_stored=count_stored(node), in_blocks=is_read_in_blocks(node))
+        # Columns cannot be read row by row.
+        held = None if is_read_in_blocks(node) else _read_columns(file, node)
+        positions, remarks = _read_positions(opened, len(obs))
     for key, column in (("labels", labels), ("groups", groups)):
         if column is not None and column not in obs:
             raise MatrixError(
@@ -106,10 +121,19 @@ def _read(
                 f"{list(obs.columns)}."
                 + (" It is a column of var: X looks transposed." if column in var else "")
             )
+
+    @contextmanager
+    def matrix() -> Iterator[Any]:
+        if held is not None:
+            yield held
+            return
+        with store() as opened:
+            node = opened[name]
+            yield _check_type(file, node) if hasattr(node, "dtype") else _SparseRows(file, node)
+
     features = check_features(file, var.index)
     samples = check_samples(file, obs.index)
-    X, offset = collect_rows(file, _source(file, node), features)
-    positions, remarks = _read_positions(opened, len(obs))
+    X, offset = check_rows(file, matrix, features)
     return RawMatrix(
         X=X,
         offset=offset,
@@ -143,6 +167,48 @@ def count_stored(node: Any) -> int | None:
     return None if hasattr(node, "dtype") else int(node["data"].shape[0])
 
 
+def is_read_in_blocks(node: Any) -> bool:
+    """Tell whether a matrix can be read row by row: an array or a sparse one by rows."""
+    return hasattr(node, "dtype") or node.attrs.get("encoding-type") == "csr_matrix"
+
+
+class _SparseRows:
+    """A ``csr_matrix`` in an open file, of which consecutive rows are read."""
+
+    def __init__(self, file: Path, node: Any) -> None:
+        self._file, self._node = file, node
+        self.shape = tuple(int(length) for length in node.attrs["shape"])
+        self.nnz = int(_check_type(file, node["data"]).shape[0])
+        self.indptr = node["indptr"][:]
+        if self.indptr.dtype.kind not in "iu" or node["indices"].dtype.kind not in "iu":
+            raise self._damaged("indices and indptr should be integers")
+        self.indptr = self.indptr.astype(np.int64)
+        n_indices = int(node["indices"].shape[0])
+        if len(self.indptr) != self.shape[0] + 1 or self.indptr[0] != 0:
+            raise self._damaged(f"indptr should begin with 0 and have {self.shape[0] + 1} values")
+        if (np.diff(self.indptr) < 0).any() or not self.indptr[-1] == self.nnz == n_indices:
+            raise self._damaged("indptr should ascend to the number of values and indices")
+
+    def __getitem__(self, rows: slice) -> csr_array:
+        starts = self.indptr[rows.start : rows.stop + 1]
+        stored = slice(int(starts[0]), int(starts[-1]))
+        indices = self._node["indices"][stored]
+        # Conversions trust the indices; if out of bounds, they would write anywhere in memory.
+        wrong = (indices < 0) | (indices >= self.shape[1])
+        if wrong.any():
+            at = int(np.argmax(wrong))
+            row = rows.start + int(np.searchsorted(starts, starts[0] + at, side="right"))
+            raise self._damaged(
+                f"sample {row} has the column index {indices[at]}; it should be in "
+                f"[0, {self.shape[1]})"
+            )
+        shape = (rows.stop - rows.start, self.shape[1])
+        return csr_array((self._node["data"][stored], indices, starts - starts[0]), shape=shape)
+
+    def _damaged(self, problem: str) -> MatrixError:
+        return MatrixError(f"{self._file}: {self._node.name} is no sparse matrix: {problem}.")
+
+
 def _read_frame(file: Path, opened: Any, name: str) -> pd.DataFrame:
     frame = read_elem(opened[name])
     if not isinstance(frame, pd.DataFrame):
@@ -156,17 +222,19 @@ def _values(column: pd.Series) -> np.ndarray:
     return values
 
 
-def _source(file: Path, node: Any) -> Any:
-    """Return an object with rows: the array itself, or a sparse matrix read completely."""
-    source = node
-    if not hasattr(node, "dtype"):
-        stored = read_elem(node)
-        # Conversions trust the indices; if out of bounds, they would write anywhere in memory.
-        stored.check_format(full_check=True)
-        source = sparse.csr_array(stored)
-    if source.dtype.kind not in "fiub":
-        raise MatrixError(f"{file}: {node.name} has dtype={source.dtype}; it should be numeric.")
-    return source
+def _read_columns(file: Path, node: Any) -> csr_array:
+    """Read a whole sparse matrix by columns, and turn it into one by rows."""
+    stored = read_elem(node)
+    # As in `_SparseRows`.
+    stored.check_format(full_check=True)
+    _check_type(file, node["data"])
+    return csr_array(stored)
+
+
+def _check_type(file: Path, values: Any) -> Any:
+    if values.dtype.kind not in "fiub":
+        raise MatrixError(f"{file}: {values.name} has dtype={values.dtype}; it should be numeric.")
+    return values
 
 
 def _check_store(file: Path) -> None:

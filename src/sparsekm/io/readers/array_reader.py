@@ -8,7 +8,9 @@ loading them would run code.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +32,7 @@ from sparsekm.io.readers.raw_matrix import (
     check_size,
     hint_at_transposition,
 )
-from sparsekm.io.readers.value_blocks import collect_rows
+from sparsekm.io.readers.value_blocks import check_rows
 
 
 def read_npz(file: str | Path, labels: str | None = None, groups: str | None = None) -> RawMatrix:
@@ -38,7 +40,11 @@ def read_npz(file: str | Path, labels: str | None = None, groups: str | None = N
     file = Path(file)
     try:
         with file.open("rb") as opened, np.load(opened, allow_pickle=False) as archive:
-            return _read(file, archive, sorted(archive), labels, "X", groups)
+            matrix = _take_matrix(file, archive, sorted(archive), "X")
+            opened_matrix = partial(nullcontext, matrix)
+            return _read(
+                file, archive, sorted(archive), labels, groups, matrix.shape, opened_matrix
+            )
     except (MatrixError, MemoryError, FileNotFoundError):
         raise
     # A damaged file can cause almost any error anywhere inside zipfile or NumPy.
@@ -57,13 +63,36 @@ def read_h5(
 ) -> RawMatrix:
     """Read and check a matrix; see `reader.read_matrix` for parameters and errors."""
     file = Path(file)
+    name = layer or "X"
+
+    @contextmanager
+    def matrix() -> Iterator[h5py.Dataset]:
+        with open_contained(file, "h5py") as opened:
+            yield opened[name]
+
     with open_contained(file, "h5py") as opened:
         found = set(opened)
         opened.visititems(
             lambda name, node: found.add(name) if isinstance(node, h5py.Dataset) else None
         )
         names = sorted(name for name in found if isinstance(opened.get(name), h5py.Dataset))
-        return _read(file, opened, names, labels, layer or "X", groups)
+        shape = _take_matrix(file, opened, names, name).shape
+        return _read(file, opened, names, labels, groups, shape, matrix)
+
+
+def _take_matrix(
+    file: Path, arrays: Mapping[str, Any], names: list[str], name: str
+) -> np.ndarray | h5py.Dataset:
+    if name not in names:
+        raise MatrixError(
+            f"{file}: arrays={_shown(names)} should include {name!r} (samples x features)."
+            + _advise(arrays)
+        )
+    return _check_matrix(file, name, _take(file, arrays, name))
+
+
+def _shown(names: list[str]) -> list[str]:
+    return [*names[:10], *(["..."] if len(names) > 10 else [])]
 
 
 def _read(
@@ -71,28 +100,22 @@ def _read(
     arrays: Mapping[str, Any],
     names: list[str],
     labels: str | None,
-    name: str,
     groups: str | None,
+    shape: tuple[int, int],
+    matrix: Callable[[], AbstractContextManager[np.ndarray | h5py.Dataset]],
 ) -> RawMatrix:
-    """Read a matrix from a mapping of names to arrays or data sets."""
-    shown = [*names[:10], *(["..."] if len(names) > 10 else [])]
-    if name not in names:
-        raise MatrixError(
-            f"{file}: arrays={shown} should include {name!r} (samples x features)."
-            + _advise(arrays)
-        )
+    """Read what a mapping of names to arrays or data sets tells of a matrix, and the matrix."""
     if labels is None:
         labels = next((array for array in LABEL_ARRAYS if array in names), None)
     elif labels not in names:
-        raise MatrixError(f"{file}: labels={labels!r} should be one of its arrays {shown}.")
+        raise MatrixError(f"{file}: labels={labels!r} should be one of its arrays {_shown(names)}.")
     if groups is not None and groups not in names:
-        raise MatrixError(f"{file}: groups={groups!r} should be one of its arrays {shown}.")
-    matrix = _check_matrix(file, name, _take(file, arrays, name))
-    p = matrix.shape[1]
+        raise MatrixError(f"{file}: groups={groups!r} should be one of its arrays {_shown(names)}.")
+    p = shape[1]
     features = next((array for array in FEATURE_ARRAYS if array in names), None)
     # Everything small is read and checked before the matrix.
     given, classes, together, samples, relevant = (
-        _vector(file, arrays, array, matrix.shape, axis) if array in names else None
+        _vector(file, arrays, array, shape, axis) if array in names else None
         for array, axis in (
             (features, 1),
             (labels, 0),
@@ -110,7 +133,7 @@ def _read(
         "groups": None if together is None else check_groups(file, groups, together),
         "relevant": None if relevant is None else check_relevant(file, relevant),
     }
-    X, offset = collect_rows(file, matrix, about["features"])
+    X, offset = check_rows(file, matrix, about["features"])
     return RawMatrix(X=X, offset=offset, **about)
 
 
@@ -145,7 +168,7 @@ def _check_matrix(
         )
     if matrix.dtype.kind not in "fiub":
         raise MatrixError(f"{file}: {name} has dtype={matrix.dtype}; it should be numeric.")
-    check_size(file, *matrix.shape)
+    check_size(file, *matrix.shape, in_blocks=isinstance(matrix, h5py.Dataset))
     if isinstance(matrix, h5py.Dataset) and matrix.id.get_storage_size() == 0:
         raise MatrixError(
             f"{file}: {name} with shape={matrix.shape} contains no values; they were not written."

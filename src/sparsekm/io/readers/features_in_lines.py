@@ -21,6 +21,7 @@ from sparsekm.io.readers.table_parts import TableParts
 from sparsekm.io.readers.text_table import UNREADABLE, TextTable
 from sparsekm.io.readers.value_blocks import Gaps
 from sparsekm.io.readers.wrong_cells import WrongCells
+from sparsekm.io.row_stream import RowStream
 
 
 def read_features_in_lines(table: TextTable, parts: TableParts) -> RawMatrix:
@@ -38,7 +39,7 @@ def read_features_in_lines(table: TextTable, parts: TableParts) -> RawMatrix:
     features = check_features(file, names.values(), can_ignore=True)
     check_size(file, len(samples), len(features))
     X, offset = _read_numbers(table, parts, columns, names, other_lines)
-    raw = RawMatrix(X, offset, features)
+    raw = RawMatrix(RowStream.of(X), offset, features)
     if parts.labels is not None:
         column = np.array(cells[parts.labels], dtype=object)
         raw.labels = check_labels(file, parts.labels, column)

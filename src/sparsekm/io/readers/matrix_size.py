@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+import math
 import zipfile
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import h5py
 import numpy as np
 
-from sparsekm.io.readers.anndata_reader import count_stored
+from sparsekm.io.bounded_child import Allowance
+from sparsekm.io.readers.anndata_reader import count_stored, is_read_in_blocks
 from sparsekm.io.readers.contained_hdf5 import open_contained
 from sparsekm.io.readers.raw_matrix import check_size, held_bytes
 
 COPIES = 3
-"""Float32 matrices in memory at the same time while reading, normalising and writing."""
+"""Float32 matrices in memory at the same time while reading and normalising one as a whole."""
+BLOCK_BYTES = 2**29
+"""Memory of the blocks of a matrix that is read in blocks of rows."""
+LINE_BYTES = 256
+"""Memory per sample and per feature of such a matrix: sums, labels and starts of rows."""
+PASSES = 3
+"""How often such a matrix is read, for one that is read as a whole."""
 OBJECT_BYTES = 32
 """Memory per byte of names, labels and text columns, which become Python objects."""
 TEXT_BYTES = 16
@@ -23,40 +33,67 @@ MOST_INFLATION = 1032
 MOST_BYTES = 2**36
 
 
-def measure_matrix(file: str | Path, layer: str | None = None) -> int:
-    """Return the number of bytes that a matrix may take while it is read and normalised.
+@dataclass(frozen=True)
+class _Declared:
+    shape: tuple[int, int]
+    stored: int  # bytes of the matrix in the file's type
+    others: int = 0  # all other bytes
+    n_stored: int | None = None  # values of a sparse matrix
+    in_blocks: bool = False  # whether it is read in blocks of rows
+    chunk: int = 0  # bytes of a chunk of an array, which is read completely
 
-    It is 0 if the file does not declare a size; reading it will then report the problem. A matrix
+
+def measure_matrix(file: str | Path, layer: str | None = None) -> Allowance:
+    """Return what a matrix may take while it is read and normalised.
+
+    Nothing if the file does not declare a size; reading it will then report the problem. A matrix
     above the size limit is refused.
     """
     file = Path(file)
     name = file.name.lower()
     try:
-        if name.endswith((".h5ad", ".h5")):
-            shape, stored, others, n_stored = _declared_by_hdf5(file, layer)
-        elif name.endswith(".npz"):
-            shape, stored, others, n_stored = _declared_by_npz(file)
-        elif name.endswith(".zarr"):
-            shape, stored, others, n_stored = _declared_by_zarr(file, layer)
-        elif name.endswith(".xlsx"):
+        if name.endswith(".xlsx"):
             with zipfile.ZipFile(file) as archive:
                 n_bytes = sum(member.file_size for member in archive.infolist())
-            return min(TEXT_BYTES * n_bytes, MOST_BYTES)
-        else:
-            inflation = MOST_INFLATION if name.endswith(".gz") else 1
-            return min(TEXT_BYTES * inflation * file.stat().st_size, MOST_BYTES)
+            return _of_text(n_bytes)
+        if not name.endswith((".h5ad", ".h5", ".npz", ".zarr")):
+            return _of_text((MOST_INFLATION if name.endswith(".gz") else 1) * file.stat().st_size)
+        found = _declared(file, layer)
+    except Exception:
+        return Allowance(0)
+    n_stored = found.n_stored
+    check_size(file, *found.shape, n_stored=n_stored, in_blocks=found.in_blocks)
+    names = OBJECT_BYTES * found.others
+    whole = COPIES * held_bytes(*found.shape, n_stored) + 2 * found.stored + names
+    if not found.in_blocks:
+        return Allowance(min(whole, MOST_BYTES))
+    in_blocks = BLOCK_BYTES + LINE_BYTES * sum(found.shape) + 2 * found.chunk + names
+    return Allowance(min(whole, in_blocks, MOST_BYTES), PASSES * whole)
+
+
+def matrix_bytes(file: str | Path, layer: str | None = None) -> int:
+    """Return the size of a matrix in memory, or 0 if its file does not declare it."""
+    try:
+        found = _declared(Path(file), layer)
     except Exception:
         return 0
-    check_size(file, *shape, n_stored=n_stored)
-    n_bytes = COPIES * held_bytes(*shape, n_stored) + 2 * stored + OBJECT_BYTES * others
-    return min(n_bytes, MOST_BYTES)
+    return held_bytes(*found.shape, found.n_stored)
 
 
-_Declared = tuple[tuple[int, int], int, int, int | None]
+def _of_text(n_bytes: int) -> Allowance:
+    return Allowance(min(TEXT_BYTES * n_bytes, MOST_BYTES))
+
+
+def _declared(file: Path, layer: str | None) -> _Declared:
+    name = file.name.lower()
+    if name.endswith(".npz"):
+        return _declared_by_npz(file)
+    return (
+        _declared_by_zarr(file, layer) if name.endswith(".zarr") else _declared_by_hdf5(file, layer)
+    )
 
 
 def _declared_by_hdf5(file: Path, layer: str | None) -> _Declared:
-    """Return the matrix's shape, its bytes in the file's type, all other bytes, values stored."""
     is_anndata = file.name.lower().endswith(".h5ad")
     name = (f"layers/{layer}" if is_anndata else layer) if layer else "X"
     with open_contained(file, "h5py") as opened:
@@ -68,7 +105,15 @@ def _declared_by_hdf5(file: Path, layer: str | None) -> _Declared:
             others = sum(
                 other.nbytes for other in opened.values() if getattr(other, "ndim", 0) == 1
             )
-        return (n, p), _nbytes(node), others, count_stored(node)
+        return _Declared(
+            (n, p), _nbytes(node), others, count_stored(node), is_read_in_blocks(node), _chunk(node)
+        )
+
+
+def _chunk(node: Any) -> int:
+    """Return the bytes of a chunk of an array in an HDF5 file or Zarr store."""
+    chunks = getattr(node, "chunks", None)
+    return 0 if chunks is None else math.prod(chunks) * node.dtype.itemsize
 
 
 def _nbytes(node: h5py.HLObject) -> int:
@@ -86,7 +131,7 @@ def _declared_by_npz(file: Path) -> _Declared:
         read = "read_array_header_1_0" if version == (1, 0) else "read_array_header_2_0"
         (n, p), _, dtype = getattr(np.lib.format, read)(member)
         others = sum(item.file_size for item in archive.infolist() if item.filename != "X.npy")
-        return (n, p), n * p * dtype.itemsize, others, None
+        return _Declared((n, p), n * p * dtype.itemsize, others)
 
 
 def _declared_by_zarr(file: Path, layer: str | None) -> _Declared:
@@ -96,11 +141,15 @@ def _declared_by_zarr(file: Path, layer: str | None) -> _Declared:
     opened = zarr.open_group(file, mode="r", use_consolidated=False)
     node = opened[name]
     n, p = (int(length) for length in node.attrs.get("shape", getattr(node, "shape", ())))
-    parts = [opened[part] for part in ("obs", "var", name)]
-    arrays = [
-        array
-        for part in parts
-        for array in ([part] if isinstance(part, zarr.Array) else dict(part.members(None)).values())
-        if isinstance(array, zarr.Array)
-    ]
-    return (n, p), sum(array.nbytes for array in arrays), 0, count_stored(node)
+    sizes = {}
+    for name, part in (("matrix", node), ("obs", opened["obs"]), ("var", opened["var"])):
+        arrays = [part] if isinstance(part, zarr.Array) else dict(part.members(None)).values()
+        sizes[name] = sum(array.nbytes for array in arrays if isinstance(array, zarr.Array))
+    return _Declared(
+        (n, p),
+        sizes["matrix"],
+        sizes["obs"] + sizes["var"],
+        count_stored(node),
+        is_read_in_blocks(node),
+        _chunk(node),
+    )

@@ -7,13 +7,16 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
-from scipy.sparse import csr_array
 
 from sparsekm.io.input_error import InputError, is_storable
 from sparsekm.io.known_classes import UNKNOWN
+from sparsekm.io.row_stream import RowStream
 
-SIZE_LIMIT = 16 * 2**30
-"""Bytes of the largest float32 matrix that is read; a larger one is refused without reading it."""
+HELD_LIMIT = 16 * 2**30
+"""Bytes of the largest matrix that is read as a whole; a larger one is refused without reading."""
+
+STREAMED_LIMIT = 2**40
+"""Likewise of the largest that is read in blocks of rows, for a file that declares too much."""
 
 MIN_SAMPLES = 3
 """Smallest number of samples that can be clustered."""
@@ -44,9 +47,8 @@ class RawMatrix:
 
     Attributes
     ----------
-    X : float32 array or csr_array of shape (n, p)
-        The values minus `offset`. Sparse, in canonical format, if it came sparse and takes less
-        memory that way.
+    X : RowStream of shape (n, p)
+        The values minus `offset`. Sparse if it came sparse and takes less memory that way.
     offset : float64 array of shape (p,)
         Subtracted before rounding to float32, so that a feature such as 1e9 + noise keeps its
         noise. Zero if the file contains float32, or X is sparse.
@@ -62,7 +64,7 @@ class RawMatrix:
         Remarks for the user on what was guessed or looks odd, with the setting that overrides it.
     """
 
-    X: np.ndarray | csr_array
+    X: RowStream
     offset: np.ndarray
     features: list[str]
     samples: list[str] | None = None
@@ -91,18 +93,26 @@ def held_bytes(n_samples: int, n_features: int, n_stored: int | None = None) -> 
     return dense if n_stored is None else min(dense, 8 * n_stored)
 
 
-def check_size(file: object, n_samples: int, n_features: int, n_stored: int | None = None) -> None:
-    """Refuse a matrix that is too small to cluster or takes more than `SIZE_LIMIT`."""
+def check_size(
+    file: object,
+    n_samples: int,
+    n_features: int,
+    n_stored: int | None = None,
+    *,
+    in_blocks: bool = False,
+) -> None:
+    """Refuse a matrix that is too small to cluster, or larger than its limit."""
     if n_samples < MIN_SAMPLES:
         raise MatrixError(f"{file}: n_samples={n_samples} should be >= {MIN_SAMPLES}.")
     if n_features < 1:
         raise MatrixError(f"{file}: n_features={n_features} should be >= 1.")
     n_bytes = held_bytes(n_samples, n_features, n_stored)
-    if n_bytes > SIZE_LIMIT:
+    limit = STREAMED_LIMIT if in_blocks else HELD_LIMIT
+    if n_bytes > limit:
         kind = "dense" if n_stored is None else "sparse"
         raise MatrixError(
             f"{file}: {n_samples} x {n_features} takes {n_bytes / 2**30:.1f} GiB as {kind} "
-            f"float32; the limit is {SIZE_LIMIT / 2**30:.0f} GiB."
+            f"float32; the limit is {limit / 2**30:.0f} GiB."
         )
 
 

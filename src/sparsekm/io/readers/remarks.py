@@ -9,6 +9,7 @@ import numpy as np
 
 from sparsekm.io.known_classes import distinct_classes
 from sparsekm.io.readers.raw_matrix import RawMatrix, listed
+from sparsekm.io.row_stream import RowStream
 
 # Words that describe samples; none of them is a gene symbol.
 _DESCRIPTION = re.compile(
@@ -28,7 +29,6 @@ _DATE = re.compile(
 _SUMMARY = re.compile(r"(grand )?(mean|average|median|total|sum|sd|std|min|max)s?", re.IGNORECASE)
 _FEW_DISTINCT = 10
 _FEW_WHOLE = 5
-_CELLS_AT_ONCE = 2**22
 
 
 def list_remarks(raw: RawMatrix, labels: str | None) -> list[str]:
@@ -68,15 +68,16 @@ def remark_on_features(features: Sequence[str]) -> list[str]:
     return remarks
 
 
-def remark_on_values(features: Sequence[str], X: np.ndarray, offset: np.ndarray) -> list[str]:
+def remark_on_values(features: Sequence[str], X: RowStream, offset: np.ndarray) -> list[str]:
     """List remarks on features with whole numbers, if there are few and the others are measured."""
     is_whole, varies = np.ones(len(offset), dtype=bool), np.zeros(len(offset), dtype=bool)
-    height = max(1, _CELLS_AT_ONCE // len(offset))
-    for start in range(0, len(X), height):
+    first = None
+    for _, block in X.blocks():
         # The values in the file, up to the rounding to single precision.
-        values = np.round(X[start : start + height].astype(np.float64) + offset, 4)
+        values = np.round(block.astype(np.float64) + offset, 4)
         is_whole &= (values == np.rint(values)).all(axis=0)
-        varies |= (X[start : start + height] != X[0]).any(axis=0)
+        first = block[0] if first is None else first
+        varies |= (block != first).any(axis=0)
     is_described = [_DESCRIPTION.fullmatch(name) is not None for name in features]
     whole = np.flatnonzero(is_whole & varies & ~np.array(is_described))
     if not 0 < len(whole) <= max(_FEW_WHOLE, len(features) // 50) or len(whole) * 4 > len(features):

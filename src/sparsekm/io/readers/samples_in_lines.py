@@ -23,6 +23,7 @@ from sparsekm.io.readers.table_parts import TableParts
 from sparsekm.io.readers.text_table import UNREADABLE, TextTable
 from sparsekm.io.readers.value_blocks import BlockCollector
 from sparsekm.io.readers.wrong_cells import WrongCells
+from sparsekm.io.row_stream import RowStream
 
 # Headings of a column that numbers the samples; the last is pandas' name for an unnamed column.
 _NUMBERING = re.compile(
@@ -65,7 +66,7 @@ def read_samples_in_lines(table: TextTable, parts: TableParts) -> RawMatrix:
     X = np.concatenate(blocks)
     _check_no_numbering(file, features, X, offset)
     other = pd.concat(others, ignore_index=True)
-    raw = RawMatrix(X, offset, features)
+    raw = RawMatrix(RowStream.of(X), offset, features)
     if parts.labels is not None:
         column = other[header.index(parts.labels)].to_numpy(dtype=object)
         raw.labels = check_labels(file, parts.labels, column)

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from scipy import sparse
+from scipy.sparse import csr_array
 
+from sparsekm.cluster.matrices.dense_parts import as_dense
 from sparsekm.io.readers.raw_matrix import MOST_LISTED, MatrixError, held_bytes, listed
+from sparsekm.io.row_stream import RowStream
 
 _CELLS_AT_ONCE = 2**21
+_STORED_AT_ONCE = 2**22
 _LARGEST_CHUNKS_CELLS = 2**25
 
 
@@ -34,9 +39,7 @@ class BlockCollector:
             self.offset = np.zeros(block.shape[1])
             if block.dtype != np.float32 and len(block):
                 self.offset = np.nan_to_num(block[0].astype(np.float64), posinf=0, neginf=0)
-        if block.dtype != np.float32:
-            with np.errstate(over="ignore", invalid="ignore"):
-                block = (block.astype(np.float64) - self.offset).astype(np.float32)
+        block = _to_single(block, self.offset)
         self._gaps.count(block, self.n_rows)
         self.n_rows += len(block)
         return block
@@ -48,6 +51,13 @@ class BlockCollector:
         """
         self._gaps.check(self.features, can_ignore=can_ignore)
         return np.zeros(len(self.features)) if self.offset is None else self.offset
+
+
+def _to_single(block: np.ndarray, offset: np.ndarray) -> np.ndarray:
+    if block.dtype == np.float32:
+        return block
+    with np.errstate(over="ignore", invalid="ignore"):
+        return (block.astype(np.float64) - offset).astype(np.float32)
 
 
 class Gaps:
@@ -96,47 +106,69 @@ class _Found:
     features: set[int] = field(default_factory=set)
 
 
-def collect_rows(
-    file: object, source: Any, features: Sequence[str]
-) -> tuple[np.ndarray, np.ndarray]:
-    """Read a matrix block by block as float32, and return it with the subtracted offset.
+def check_rows(
+    file: object, opened: Callable[[], AbstractContextManager[Any]], features: Sequence[str]
+) -> tuple[RowStream, np.ndarray]:
+    """Read a matrix once, check it, and return it as a stream of float32, with what it lacks.
 
     Parameters
     ----------
-    source : array, csr_array or HDF5 data set of shape (n, p)
-        A sparse one stays so, with an offset of 0, if it takes less memory that way.
+    opened : callable
+        Opens the matrix, (n, p): an array, a data set of HDF5 or Zarr, or sparse rows. Sparse ones
+        stay so, with an offset of 0, if they take less memory that way.
     """
-    n_stored = source.nnz if sparse.issparse(source) else None
-    if held_bytes(*source.shape, n_stored) < held_bytes(*source.shape):
-        return _collect_stored(file, source, features), np.zeros(source.shape[1])
-    X = np.empty(source.shape, dtype=np.float32)
+    with opened() as source:
+        shape = source.shape
+        n_stored = source.nnz if hasattr(source, "nnz") else None
+    if held_bytes(*shape, n_stored) < held_bytes(*shape):
+        return _check_stored(file, opened, features), np.zeros(shape[1])
     collector = BlockCollector(file, features)
-    n_at_once = _rows_at_once(source)
-    for start in range(0, len(X), n_at_once):
-        rows = source[start : start + n_at_once]
-        X[start : start + n_at_once] = collector.convert(
-            rows.toarray() if sparse.issparse(rows) else rows
-        )
-    return X, collector.finish()
+    for part in _parts(opened):
+        collector.convert(as_dense(part))
+    offset = collector.finish()
+
+    def read() -> Iterator[np.ndarray]:
+        for part in _parts(opened):
+            yield _to_single(as_dense(part), offset)
+
+    return RowStream(shape, read), offset
 
 
-def _collect_stored(
-    file: object, source: sparse.csr_array, features: Sequence[str]
-) -> sparse.csr_array:
-    """Return a sparse matrix as float32, in canonical format."""
-    with np.errstate(over="ignore"):
-        data = source.data.astype(np.float32, copy=False)
-    width = np.int32 if max(source.nnz, *source.shape) < 2**31 else np.int64
-    indices, indptr = (part.astype(width, copy=False) for part in (source.indices, source.indptr))
-    X = sparse.csr_array((data, indices, indptr), shape=source.shape)
-    X.sum_duplicates()
-    if not np.isfinite(X.data).all():
-        gaps = Gaps(file)
-        n_at_once = _rows_at_once(X)
-        for start in range(0, X.shape[0], n_at_once):
-            gaps.count(X[start : start + n_at_once].toarray(), start)
-        gaps.check(features)
-    return X
+def _check_stored(
+    file: object, opened: Callable[[], AbstractContextManager[Any]], features: Sequence[str]
+) -> RowStream:
+    """Check a sparse matrix, which is streamed in canonical format."""
+
+    def read() -> Iterator[csr_array]:
+        for part in _parts(opened):
+            with np.errstate(over="ignore"):
+                rows = part.astype(np.float32, copy=False)
+            rows.sum_duplicates()
+            yield rows
+
+    gaps, start = Gaps(file), 0
+    height = max(1, _CELLS_AT_ONCE // len(features))
+    n_stored = np.zeros(len(features), dtype=np.int64)
+    for rows in read():
+        n_stored += np.bincount(rows.indices, minlength=len(features))
+        if not np.isfinite(rows.data).all():
+            for above in range(0, rows.shape[0], height):
+                gaps.count(rows[above : above + height].toarray(), start + above)
+        start += rows.shape[0]
+    gaps.check(features)
+    return RowStream((start, len(features)), read, n_stored)
+
+
+def _parts(opened: Callable[[], AbstractContextManager[Any]]) -> Iterator[Any]:
+    """Read consecutive rows in parts of a size that suits the matrix."""
+    with opened() as source:
+        if hasattr(source, "indptr"):
+            stops = np.arange(_STORED_AT_ONCE, source.indptr[-1], _STORED_AT_ONCE)
+            edges = np.unique([0, *np.searchsorted(source.indptr, stops), source.shape[0]])
+        else:
+            edges = [*range(0, source.shape[0], _rows_at_once(source)), source.shape[0]]
+        for start, stop in pairwise(edges):
+            yield source[start:stop]
 
 
 def _rows_at_once(source: Any) -> int:
