@@ -20,8 +20,9 @@ N_SAMPLES, N_FEATURES = 6000, 100
 def resources_of_the_workflow(project_root, tmp_path):
     """Run the file of the rules as what it is, Python, with what the others define."""
 
-    def load(max_memory_gb=None):
-        names = {"config": {"max_memory_gb": max_memory_gb}, "ATLAS": {"ages": []}}
+    def load(max_memory_gb=None, max_samples=30_000):
+        config = {"max_memory_gb": max_memory_gb, "tuning": {"max_samples": max_samples}}
+        names = {"config": config, "ATLAS": {"ages": []}}
         names |= {"MATRICES": {"cells": {"path": str(tmp_path / "cells.h5ad")}}, "math": math}
         names |= {"cache": cache, "Path": Path, "DATASETS": ["cells"]}
         exec((project_root / "workflow" / "rules" / "resources.smk").read_text(), names)
@@ -65,6 +66,17 @@ def test_sparse_data_ask_for_less_than_an_array(rules, tmp_path, X):
 def test_a_matrix_that_stays_on_disk_is_not_asked_for(rules, tmp_path, X):
     file = write(tmp_path / "normalised.h5ad", X)
     assert rules(max_memory_gb=1 / 1024).memory(600, 6)(WILDCARDS, [file], 1) == 606
+
+
+@pytest.mark.parametrize("kind", [np.asarray, csr_array])
+def test_the_samples_of_the_tuning_are_held_and_asked_for(rules, tmp_path, X, kind):
+    file = write(tmp_path / "normalised.h5ad", kind(X))
+    whole = rules().tuning_memory(600, 6)(WILDCARDS, [file], 1)
+    assert whole == rules().memory(600, 6)(WILDCARDS, [file], 1)
+    small = 1 / 1024
+    for max_samples, share in ((None, 1), (30_000, 1), (N_SAMPLES, 1), (N_SAMPLES // 2, 0.5)):
+        ask = rules(max_memory_gb=small, max_samples=max_samples).tuning_memory(600, 6)
+        assert ask(WILDCARDS, [file], 1) == pytest.approx(600 + share * (whole - 600), abs=1)
 
 
 def test_damage_does_not_stop_the_plan(rules, tmp_path):

@@ -15,7 +15,7 @@ rule compare_cluster_counts:
         "../../envs/sparsekm.yaml"
     threads: 2
     resources:
-        mem_mb=memory(600, 10),
+        mem_mb=tuning_memory(600, 10),
         runtime=minutes(30, 1),
     params:
         problem=count_problem(),
@@ -43,7 +43,7 @@ rule cluster_path:
         "../../envs/sparsekm.yaml"
     threads: fit_threads
     resources:
-        mem_mb=memory(600, 6),
+        mem_mb=tuning_memory(600, 6),
         runtime=minutes(10, 0.25),
     params:
         problem=problem,
@@ -69,7 +69,7 @@ rule reference_path:
         "../../envs/sparsekm.yaml"
     threads: fit_threads
     resources:
-        mem_mb=memory(600, 6),
+        mem_mb=tuning_memory(600, 6),
         runtime=minutes(10, 0.5),
     params:
         problem=problem,
@@ -102,7 +102,7 @@ rule tune_sparsity:
         "../../envs/sparsekm.yaml"
     threads: fit_threads
     resources:
-        mem_mb=memory(600, 6),
+        mem_mb=tuning_memory(600, 6),
         runtime=minutes(10, 0.25),
     params:
         problem=problem,
@@ -185,7 +185,7 @@ rule resample_path:
         "../../envs/sparsekm.yaml"
     threads: fit_threads
     resources:
-        mem_mb=memory(600, 6),
+        mem_mb=tuning_memory(600, 6),
         runtime=minutes(10, 0.5),
     params:
         problem=problem,
@@ -217,7 +217,7 @@ rule find_consensus:
         "../../envs/sparsekm.yaml"
     threads: fit_threads
     resources:
-        mem_mb=memory(600, 6),
+        mem_mb=tuning_memory(600, 6),
         runtime=minutes(10, 0.5),
     params:
         problem=problem,

@@ -18,7 +18,7 @@ rule gene_stability:
         "../../envs/sparsekm.yaml"
     threads: fit_threads
     resources:
-        mem_mb=memory(600, 6),
+        mem_mb=tuning_memory(600, 6),
         runtime=minutes(10, 0.25),
     params:
         problem={"seed": config["seed"], "search": SEARCH, **TUNING_SAMPLE},

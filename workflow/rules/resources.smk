@@ -42,7 +42,7 @@ def bytes_of(path):
     return sum(part.stat().st_size for part in (path, *path.rglob("*")))
 
 
-def held_megabytes(path):
+def held_megabytes(path, most_samples=math.inf):
     """Return the size of a job's input, of sparse data as if it were of an array.
 
     Jobs hold an array several times; sparse data less often, but a part of the samples as an array.
@@ -54,21 +54,25 @@ def held_megabytes(path):
         import h5py
 
         with h5py.File(path) as opened:
-            n_samples, n_features = map(int, opened["X"].attrs["shape"])
-    # An array has no such attribute, Snakemake may be alone, and damage is for the job to report.
+            X = opened["X"]
+            is_sparse = isinstance(X, h5py.Group)
+            n_samples, n_features = map(int, X.attrs["shape"] if is_sparse else X.shape)
+    # Snakemake may be alone, and damage is for the job to report.
     except Exception:
         return size
-    return size / 2 + 4 * min(n_samples, 4096) * n_features / 2**20
+    if is_sparse:
+        size = size / 2 + 4 * min(n_samples, 4096) * n_features / 2**20
+    return size * min(1, most_samples / n_samples)
 
 
-def megabytes(wildcards, input):
+def megabytes(wildcards, input, most_samples=math.inf):
     """Return the size of a job's inputs, or of its data sets if the inputs do not exist yet.
 
     The latter happens in a group of jobs, which is submitted before its first job has run.
     """
     files = [Path(file) for file in input]
     if all(file.exists() for file in files):
-        return sum(map(held_megabytes, files))
+        return sum(held_megabytes(file, most_samples) for file in files)
     of_one = wildcards.get("dataset", wildcards.get("age"))
     return sum(expected_megabytes(name) for name in ([of_one] if of_one else DATASETS))
 
@@ -80,12 +84,26 @@ def minutes(base, per_megabyte=0):
     )
 
 
-def memory(base, per_megabyte=0):
-    """Return the megabytes of a job, likewise; a matrix above max_memory_gb is not held."""
+def memory(base, per_megabyte=0, most_samples=0):
+    """Return the megabytes of a job, likewise.
+
+    Of a matrix above max_memory_gb only these samples are held, at most.
+    """
     most = (config["max_memory_gb"] or math.inf) * 1024
-    return lambda wildcards, input, attempt: int(
-        attempt * (base + per_megabyte * min(megabytes(wildcards, input), most))
-    )
+
+    def ask(wildcards, input, attempt):
+        held = min(
+            megabytes(wildcards, input),
+            max(most, megabytes(wildcards, input, most_samples)),
+        )
+        return int(attempt * (base + per_megabyte * held))
+
+    return ask
+
+
+def tuning_memory(base, per_megabyte):
+    """Return the megabytes of a job that holds the samples on which a data set is tuned."""
+    return memory(base, per_megabyte, config["tuning"]["max_samples"] or math.inf)
 
 
 def reading_memory(wildcards, input, attempt):

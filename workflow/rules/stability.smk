@@ -19,7 +19,7 @@ rule split_path:
         "../../envs/sparsekm.yaml"
     threads: fit_threads
     resources:
-        mem_mb=memory(600, 10),
+        mem_mb=tuning_memory(600, 10),
         runtime=minutes(10, 0.5),
     params:
         problem=problem,
@@ -78,7 +78,7 @@ rule test_clusterability:
         "../../envs/sparsekm.yaml"
     threads: 1
     resources:
-        mem_mb=memory(600, 4),
+        mem_mb=tuning_memory(600, 4),
         runtime=minutes(10, 0.1),
     params:
         problem=problem,
