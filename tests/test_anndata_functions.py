@@ -98,6 +98,22 @@ def test_a_backed_file_that_is_closed_is_one_clear_error(tmp_path):
         cluster(backed)
 
 
+@pytest.mark.parametrize("kind", [sparse.csr_matrix, sparse.csc_matrix])
+@pytest.mark.parametrize(
+    ("part", "value", "message"),
+    [
+        ("indices", 10**6, "X.indices holds 1000000; should be >= 0 and < n_"),
+        ("data", np.nan, "contains NaN"),
+    ],
+)
+def test_damaged_sparse_values_are_one_clear_error(kind, part, value, message):
+    adata, _ = draw(kind)
+    getattr(adata.X, part)[17] = value
+    with pytest.raises(ValueError, match=message):
+        cluster(adata)
+    assert KEY not in adata.obs
+
+
 def test_scores_are_drawn_largest_first_kept_genes_apart(clustered):
     ax = sparsekm.pl.scores(clustered, n_features=12)
     kept, dropped = ax.lines

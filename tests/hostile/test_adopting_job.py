@@ -1,10 +1,13 @@
 """The job that adopts a matrix survives what its file does to the process that reads it."""
 
 import runpy
+import shutil
 import subprocess
 import sys
 from types import SimpleNamespace
 
+import h5py
+import numpy as np
 import pytest
 
 from sparsekm.io import bounded_child
@@ -13,7 +16,7 @@ from sparsekm.io.normalised_file import read_normalised
 pytestmark = pytest.mark.xdist_group("hostile")
 
 if __name__ == "__main__":
-    script, source, folder = sys.argv[1:]
+    script, source, folder, normalise = sys.argv[1:]
     bounded_child.BASE_SECONDS = 5
 
     class Files(list):
@@ -30,7 +33,7 @@ if __name__ == "__main__":
         output=Files([Files.normalised]),
         log=[f"{folder}/job.log"],
         params=SimpleNamespace(
-            parts={"labels": "kind"}, normalise="zscore", n_top_features=None, simulated=False
+            parts={"labels": "kind"}, normalise=normalise, n_top_features=None, simulated=False
         ),
     )
     runpy.run_path(script, init_globals={"snakemake": snakemake})
@@ -38,9 +41,9 @@ if __name__ == "__main__":
 
 @pytest.fixture
 def adopt(project_root, tmp_path):
-    def run(source):
+    def run(source, normalise="zscore"):
         script = project_root / "scripts" / "normalise_matrix.py"
-        command = [sys.executable, __file__, script, source, tmp_path]
+        command = [sys.executable, __file__, script, source, tmp_path, normalise]
         # Python finds the script's neighbours where a script is run from.
         environment = {"PYTHONPATH": str(script.parent), "PATH": "/usr/bin:/bin"}
         return subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
@@ -52,6 +55,28 @@ def test_a_sound_file_is_adopted(adopt, sound, tmp_path):
     done = adopt(sound / "dense.h5ad")
     assert (done.returncode, done.stderr) == (0, "")
     assert read_normalised(tmp_path / "normalised.h5ad").labels.tolist() == ["a", "b"] * 4
+
+
+@pytest.mark.parametrize(
+    ("part", "value", "normalise", "message"),
+    [
+        ("indices", 10**6, "zscore", "column index 1000000; it should be in [0, 5)"),
+        ("data", np.nan, "zscore", "1 missing values, the first at sample 1, feature "),
+        ("data", -3, "counts", "normalise: counts requires values >= 0; the smallest is -3.0"),
+    ],
+)
+def test_bad_values_in_sparse_data_end_in_one_line(
+    adopt, sound, tmp_path, part, value, normalise, message
+):
+    shutil.copy(sound / "sparse.h5ad", tmp_path / "m.h5ad")
+    with h5py.File(tmp_path / "m.h5ad", "r+") as opened:
+        opened["X"][part][0] = value
+    done = adopt(tmp_path / "m.h5ad", normalise)
+    assert done.returncode == 1
+    assert done.stderr.startswith("ERROR in cells: normalise matrix: ")
+    assert message in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert not (tmp_path / "normalised.h5ad").exists()
 
 
 def test_a_file_that_hangs_its_reader_ends_in_one_line(adopt, sound, tmp_path):

@@ -23,7 +23,7 @@ def blocks(page):
     found = re.findall(r"^```(\w+)\n(.*?)^```$", page, re.M | re.S)
     # Every fence is one of a known kind, so that no block goes untried.
     assert 2 * len(found) == len(re.findall(r"^```", page, re.M))
-    assert {kind for kind, _ in found} == {"csv", "python", "py", "yaml", "bash"}
+    assert {kind for kind, _ in found} == {"csv", "python", "yaml", "bash"}
     return found
 
 
@@ -59,9 +59,6 @@ def test_every_block_of_the_page_runs_and_finds_what_was_planted(
     for kind, block in blocks(page):
         if kind == "python":
             exec(compile(block, "docs/own_data.md", "exec"), names)
-        elif kind == "py":
-            # It needs scanpy, which is no dependency of the project, and a download.
-            compile(block, "docs/own_data.md", "exec")
         elif kind == "yaml":
             name = re.match(r"# (\w+\.yaml)\n", block)[1]
             (root / name).write_text(block)
