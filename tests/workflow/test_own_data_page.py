@@ -103,7 +103,8 @@ def check_formats(matrices):
     }
     first = read["text"]
     for name, raw in read.items():
-        np.testing.assert_allclose(raw.X + raw.offset, first.X + first.offset, atol=1e-6)
+        values, others = (each.X.collect() + each.offset for each in (raw, first))
+        np.testing.assert_allclose(values, others, atol=1e-6)
         assert raw.features == first.features
         assert raw.samples == first.samples
         if "n_clusters" in matrices[name]:
