@@ -1,9 +1,8 @@
 """Labelling the voxels of a grid: half a brain, cut into regions across a bent axis.
 
 The brain and the spinal cord are a tube around the neuraxis, bent before birth and straighter
-later; its cross-section follows from the sizes of the regions. The voxels nearest to the axis, in
-radii of the tube, are ordered along it and cut into regions, so that every count is exact. The
-innermost voxels of each region become ventricle.
+later. Each region has a piece of the axis and consists of the voxels nearest to it, so that every
+count is exact; the innermost become ventricle. Lengths and cross-sections follow from the counts.
 """
 
 from __future__ import annotations
@@ -114,9 +113,9 @@ def _count_kinds(plan: PhantomAge) -> dict[str, dict[int, int]]:
 
 
 def _shape_tube(sizes: np.ndarray, length: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return the ends of the regions along the axis, and the tube's height in their middles.
+    """Return the ends of the regions along the axis, and vertical radii of the tube.
 
-    The first and the last height are those at the ends of the tube.
+    The radii are those at its front end, in the middle of each region and at its back end.
     """
     lengths = sizes**_LENGTH_POWER
     lengths = np.maximum(lengths, _SHORTEST * lengths.sum())
