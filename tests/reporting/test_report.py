@@ -54,9 +54,11 @@ def test_numbers_of_the_tables_are_those_of_the_files(page):
     assert page.rows(["", "toy"])["features dropped: constant"] == ["3"]
 
 
-def test_lowest_cer_is_bold(html):
-    assert "<b>0.0625</b>" in html
-    assert "<b>0.1250</b>" not in html
+def test_numbers_of_one_fit_say_that_they_have_no_error(html):
+    captions = re.findall(r"<caption>(.*?)</caption>", html, flags=re.DOTALL)
+    for start in ("CER: classification", "NW: number of", "highest-ranked"):
+        (caption, *_) = [caption for caption in captions if start in caption]
+        assert "standard error" in caption, start
 
 
 def test_gene_table_of_the_page_is_that_of_the_file(html, page, matrix_files):

@@ -1,10 +1,9 @@
 import dataclasses
 
-import numpy as np
 import pandas as pd
 import pytest
 
-from sparsekm.reporting.table_view import format_rate, view_table
+from sparsekm.reporting.table_view import view_table
 from sparsekm.reporting.tables import (
     cer_table,
     excluded_counts,
@@ -56,17 +55,6 @@ def test_verdicts_are_counted_by_planted_truth(matrix_result):
     assert table.loc["neither", "all"] == 1
     assert table["planted as relevant"].sum() == 2
     assert (table["planted as relevant"] + table["others: noise"] == table["all"]).all()
-
-
-def test_lowest_of_each_column_is_marked_with_its_ties():
-    table = pd.DataFrame({"a": [0.2, 0.1, 0.1], "b": [np.nan, 0.3, np.nan]})
-    view = view_table(table, "", write=format_rate, mark_lowest=True)
-    assert [[cell.bold for cell in cells] for _, *cells in view.rows] == [
-        [False, False],
-        [True, False],
-        [True, False],
-    ]
-    assert view.rows[0][2].text == "–"
 
 
 @pytest.mark.parametrize(

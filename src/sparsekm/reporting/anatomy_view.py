@@ -77,7 +77,8 @@ def _view_clusters(
         )
     caption = (
         f"Each cluster with its majority {_SINGULAR[words.labels]}, the share of the cluster that "
-        "belongs to it (purity) and the share of it that the cluster covers (covered)"
+        "belongs to it (purity) and the share of it that the cluster covers (covered). Shares are "
+        "of this one partition and have no standard error"
     )
     columns = [Column("cluster"), Column(words.samples)]
     columns += [Column("majority", kind="text"), Column("name", kind="text")]

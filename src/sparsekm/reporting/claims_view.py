@@ -45,7 +45,12 @@ def view_claims(claims: pd.DataFrame) -> list[TableView]:
         for row in _view_claim(lines)
     ]
     far = [
-        [Cell(line.statement), Cell(line.where), _setting(line), *_numbers(line)]
+        [
+            Cell(line.statement),
+            Cell(line.where.replace(" ", "\u00a0")),
+            _setting(line),
+            *_numbers(line),
+        ]
         for line in missed.itertuples()
     ]
     return [
@@ -61,7 +66,7 @@ def view_claims(claims: pd.DataFrame) -> list[TableView]:
         TableView(
             "The paper's printed numbers that are not reproduced, with the other runs of the same "
             "method that meet them; in square brackets what these change. The error of a standard "
-            "deviation is a jackknife's",
+            "deviation is a jackknife's; units are differences over their standard errors",
             _columns("printed", "where", "setting"),
             far,
             kind="numbers differences",

@@ -150,16 +150,16 @@ def _scores(results: Sequence[DatasetResult]) -> list[TableView]:
     return [
         view_table(
             cer_table(results),
-            "CER: classification error rate against the known labels, lower is better; the lowest "
-            "of each column is bold",
+            "CER: classification error rate against the known labels, lower is better. Each is of "
+            "one partition and has no standard error",
             write=format_rate,
             corner="method",
             simulated=origins,
-            mark_lowest=True,
         ),
         view_table(
             nw_table(results),
-            "NW: number of features kept (weights other than 0)",
+            "NW: number of features kept (weights other than 0), each of one fit and without a "
+            "standard error",
             write=format_count,
             corner="method",
             simulated=origins,

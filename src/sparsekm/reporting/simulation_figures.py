@@ -180,7 +180,9 @@ def _draw_mean_gap(axes: Axes, table: pd.DataFrame) -> None:
         alpha=0.2,
         linewidth=0,
     )
-    axes.plot(curve["sparsity"], curve["gap"], **curve_marks(look), label=METHOD_ROWS[row].title)
+    # All are of one method: what sets them apart stands after its name.
+    label = METHOD_ROWS[row].title.partition(", ")[2]
+    axes.plot(curve["sparsity"], curve["gap"], **curve_marks(look), label=label)
 
 
 def shared_sparsities(table: pd.DataFrame) -> pd.DataFrame:

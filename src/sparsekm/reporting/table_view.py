@@ -20,7 +20,6 @@ class Cell:
     """
 
     text: str
-    bold: bool = False
     url: str = ""
     color: str = ""
     hover: str = ""
@@ -63,25 +62,14 @@ def view_table(
     write: Callable[[Any], str],
     corner: str = "",
     simulated: Mapping[str, bool] | None = None,
-    mark_lowest: bool = False,
 ) -> TableView:
-    """Format a table of numbers with `write`; `corner` is the heading of the row names.
-
-    `mark_lowest` marks the lowest value of every column, including ties.
-    """
+    """Format a table of numbers with `write`; `corner` is the heading of the row names."""
     simulated = simulated or {}
     throughout = all(simulated.get(column, False) for column in table.columns)
-    lowest = {
-        # A single method is not the best of anything.
-        column: write(table[column].min()) if mark_lowest and table[column].count() > 1 else None
-        for column in table.columns
-    }
-    rows = []
-    for name, row in table.iterrows():
-        texts = {column: write(row[column]) for column in table.columns}
-        # Texts are compared, so that numbers that look the same are marked the same.
-        cells = [Cell(text, bold=text == lowest[column]) for column, text in texts.items()]
-        rows.append([Cell(str(name)), *cells])
+    rows = [
+        [Cell(str(name)), *(Cell(write(row[column])) for column in table.columns)]
+        for name, row in table.iterrows()
+    ]
     columns = [
         Column(str(column), simulated=bool(simulated.get(column, False)) and not throughout)
         for column in table.columns

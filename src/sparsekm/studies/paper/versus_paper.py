@@ -199,7 +199,8 @@ def _say_that_nothing_varies(line, others: list) -> str:
 
 
 def _describe(line) -> str:
-    return f"{describe_run(line.row, line.metric, line.mean, line.se)}, {line.units:+.1f} units"
+    units = f"{line.units:+.1f} units".replace("-", "−").replace("inf", "∞")
+    return f"{describe_run(line.row, line.metric, line.mean, line.se)}, {units}"
 
 
 def describe_run(name: str, metric: str, mean: float, se: float) -> str:
