@@ -7,23 +7,23 @@ from sparsekm.io.evidence_file import EVIDENCE
 from sparsekm.io.fit_file import read_fit
 
 
-def in_space(matrix, methods):
+def in_space(matrix):
     def change(configuration):
         configuration["atlas"] = None
         configuration["matrices"] = matrix
-        configuration["methods"] = methods
+        configuration["methods"] = ["l0"]
         configuration["tuning"]["reference"] = "spatial"
 
     return change
 
 
-def test_groups_and_positions_reach_the_resamplings_the_references_and_the_report(fresh):
+def test_groups_and_positions_reach_the_test_the_references_and_the_report(fresh):
     cells = anndata.read_h5ad(fresh.root / "cells.h5ad")
     cells.obs["donor"] = [f"d{number % 6}" for number in range(24)]
     cells.obsm["spatial"] = np.argwhere(np.ones((4, 6))).astype(float)
     cells.write_h5ad(fresh.root / "cells.h5ad")
     entry = {"path": "cells.h5ad", "n_clusters": 2, "groups": "donor"}
-    fresh.configure(in_space({"cells": entry}, ["l0", "sparse"]))
+    fresh.configure(in_space({"cells": entry}))
     run = fresh.snakemake("--cores", "1")
     assert run.returncode == 0, run.stdout
     results = fresh.root / "results"
@@ -37,7 +37,7 @@ def test_groups_and_positions_reach_the_resamplings_the_references_and_the_repor
 
 def test_data_without_positions_have_no_references_in_space(fresh):
     entry = {"path": "tumours.csv", "labels": "kind"}
-    fresh.configure(in_space({"tumours": entry}, ["l0"]))
+    fresh.configure(in_space({"tumours": entry}))
     run = fresh.snakemake("results/tumours/l0/gap.csv", "--cores", "1")
     assert run.returncode
     assert "tuning.reference: spatial needs positions in space, which tumours does not" in " ".join(
