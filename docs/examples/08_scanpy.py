@@ -60,5 +60,6 @@ print(adata.uns["sparse_kmeans"]["conclusion"])
 # expression by colour, and by size the share of the cells that express the gene.
 
 markers = adata.var.loc[selected, "sparse_kmeans_score"].nlargest(20).index
+plt.rcParams["savefig.bbox"] = "tight"  # room for the gene names
 sc.pl.dotplot(adata, markers, groupby="sparse_kmeans", show=False)
 plt.show()
