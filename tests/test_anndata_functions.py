@@ -5,6 +5,7 @@ import sys
 
 import matplotlib as mpl
 import numpy as np
+import pandas as pd
 import pytest
 from anndata import AnnData, read_h5ad
 from scipy import sparse
@@ -68,6 +69,19 @@ def test_a_layer_a_key_and_a_copy_are_those_asked_for():
         cluster(adata, layer="other")
     with pytest.raises(ValueError, match="X is None: name the layer"):
         cluster(adata)
+
+
+def test_groups_are_a_column_of_obs():
+    adata, _ = draw()
+    donors = np.arange(90) // 10
+    adata.obs["donor"] = [f"d{donor}" for donor in donors]
+    cluster(adata, groups="donor")
+    expected = SparseKMeans(3, sparsity=9, random_state=0).fit(adata.X, groups=donors)
+    found = adata.uns[KEY]["search_results"].reset_index(drop=True)
+    pd.testing.assert_frame_equal(found, expected.search_results_)
+    assert adata.uns[KEY]["params"]["groups"] == "donor"
+    with pytest.raises(ValueError, match=r"groups='slide' should be a column of obs: \['donor'"):
+        cluster(adata, groups="slide")
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_matrix])

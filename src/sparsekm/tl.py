@@ -18,6 +18,7 @@ def sparse_kmeans(
     n_clusters: int,
     *,
     layer: str | None = None,
+    groups: str | None = None,
     key_added: str = "sparse_kmeans",
     copy: bool = False,
     **parameters: Any,
@@ -36,6 +37,8 @@ def sparse_kmeans(
         Number of clusters K.
     layer : str, optional
         The layer to cluster; None is X.
+    groups : str, optional
+        A column of ``obs``, such as the donor: resamplings take or leave its groups as a whole.
     key_added : str, default="sparse_kmeans"
         What the names of everything that is written begin with.
     copy : bool, default=False
@@ -61,8 +64,8 @@ def sparse_kmeans(
     Raises
     ------
     ValueError
-        If there is no such layer, if `adata` is backed by a file that is closed, or is a view of
-        a backed AnnData; as `SparseKMeans.fit`.
+        If there is no such layer or column, if `adata` is backed by a file that is closed, or is a
+        view of a backed AnnData; as `SparseKMeans.fit`.
 
     See Also
     --------
@@ -83,7 +86,9 @@ def sparse_kmeans(
     """
     _check_backing(adata, copy)
     estimator = SparseKMeans(n_clusters, **parameters)
-    estimator.fit(read_values(adata, layer))
+    if groups is not None and groups not in adata.obs:
+        raise ValueError(f"groups={groups!r} should be a column of obs: {list(adata.obs)}.")
+    estimator.fit(read_values(adata, layer), groups=None if groups is None else adata.obs[groups])
     adata = adata.copy() if copy else adata
     labels = [str(label) for label in range(int(n_clusters))]
     adata.obs[key_added] = pd.Categorical.from_codes(estimator.labels_, labels)
@@ -91,7 +96,7 @@ def sparse_kmeans(
     adata.var[f"{key_added}_score"] = estimator.feature_scores_
     adata.var[f"{key_added}_selected"] = estimator.get_support()
     adata.uns[key_added] = {
-        "params": _storable(estimator.get_params() | {"layer": layer}),
+        "params": _storable(estimator.get_params() | {"layer": layer, "groups": groups}),
         "conclusion": estimator.conclusion_,
         "search_results": estimator.search_results_.set_axis(
             [str(row) for row in range(len(estimator.search_results_))]
