@@ -5,12 +5,9 @@ import pytest
 
 from sparsekm.io.readers.raw_matrix import MatrixError, RawMatrix
 from sparsekm.io.row_stream import RowStream
+from sparsekm.pipeline.local_regression import local_quadratic
 from sparsekm.pipeline.normalisation import normalise
-from sparsekm.pipeline.variable_features import (
-    local_quadratic,
-    most_variable,
-    standardised_variances,
-)
+from sparsekm.pipeline.variable_features import most_variable, standardised_variances
 
 
 def raw(X):

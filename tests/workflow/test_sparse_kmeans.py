@@ -11,6 +11,7 @@ from sparsekm.io.fit_file import read_fit
 from sparsekm.io.normalised_file import read_normalised
 from sparsekm.io.resampling_file import Resamplings
 from sparsekm.tuning import sparse_kmeans
+from sparsekm.tuning.sample_blocks import BLOCKS_PER_CLUSTER, space_blocks
 
 # One process for all tests on the finished project, which is made once in each.
 pytestmark = pytest.mark.xdist_group("workflow")
@@ -23,10 +24,14 @@ def folder_of(project, dataset="tumours"):
 @pytest.mark.parametrize("dataset", ["E11.5", "tumours"])
 def test_the_fit_is_that_of_the_estimator_with_the_data_sets_seed(finished, dataset, monkeypatch):
     fit = read_fit(folder_of(finished, dataset) / "tuned.h5")
-    X = read_normalised(finished.root / "data" / dataset / "normalised.h5ad").X
+    data = read_normalised(finished.root / "data" / dataset / "normalised.h5ad")
+    parameters, blocks = fit.attributes["parameters"], None
+    if data.positions is not None:
+        blocks = space_blocks(data.positions, BLOCKS_PER_CLUSTER * parameters["n_clusters"])
+    assert (blocks is None) == (dataset == "tumours")
     monkeypatch.setattr(sparse_kmeans, "N_RESAMPLINGS", 4)
     assert fit.attributes["n_resamplings"] == 4
-    found = SparseKMeans(**fit.attributes["parameters"], n_jobs=2).fit(X)
+    found = SparseKMeans(**parameters, n_jobs=2).fit(data.X, groups=blocks)
     np.testing.assert_array_equal(fit.labels, found.labels_)
     np.testing.assert_array_equal(fit.weights, found.feature_weights_)
     np.testing.assert_array_equal(fit.scores, found.feature_scores_)

@@ -41,7 +41,7 @@ class Moments:
 def zscore(X: np.ndarray) -> np.ndarray:
     """Turn an array into z-scores, in place, and return which features are constant: (p,)."""
     moments = measure_moments(RowStream.of(X))
-    for rows, block in RowStream.of(X).blocks():
+    for rows, block in RowStream.of(X).blocks(_height(X.shape[1])):
         X[rows] = moments.scale(block, rows)
     return moments.constant
 
@@ -55,7 +55,7 @@ def measure_moments(X: RowStream, offset: np.ndarray | None = None) -> Moments:
     if X.is_sparse:
         return _measure_stored(X)
     n, p = X.shape
-    height = max(1, _CELLS_AT_ONCE // p)
+    height = _height(p)
     total, size = np.zeros(p), np.zeros(p)
     for _, block in X.blocks(height):
         total += block.sum(axis=0, dtype=np.float64)
@@ -70,6 +70,10 @@ def measure_moments(X: RowStream, offset: np.ndarray | None = None) -> Moments:
     if offset is not None:
         rounding = np.maximum(rounding, 8 * np.finfo(np.float64).eps * np.abs(offset))
     return Moments(mean, deviation, deviation <= rounding)
+
+
+def _height(n_features: int) -> int:
+    return max(1, _CELLS_AT_ONCE // n_features)
 
 
 def _measure_stored(X: RowStream) -> Moments:
