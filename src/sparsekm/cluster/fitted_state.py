@@ -21,24 +21,22 @@ FLOATS = [np.float64, np.float32]
 SPARSE_FORMATS = ["csr", "csc"]
 
 
-def read_data(estimator: BaseEstimator, X, *, sparse: bool = True) -> np.ndarray | csr_array:
+def read_data(estimator: BaseEstimator, X) -> np.ndarray | csr_array:
     """Validate data without setting anything on the estimator, fitted or not.
 
-    A sparse matrix, where the estimator reads it, becomes a csr_array in canonical format.
+    A sparse matrix becomes a csr_array in canonical format.
     """
     check_indices(X)
-    formats = SPARSE_FORMATS if sparse else False
     values = check_array(
-        X, accept_sparse=formats, dtype=FLOATS, estimator=estimator, input_name="X"
+        X, accept_sparse=SPARSE_FORMATS, dtype=FLOATS, estimator=estimator, input_name="X"
     )
     return in_canonical_format(values)
 
 
-def read_new(estimator: BaseEstimator, X, *, sparse: bool = True) -> np.ndarray | csr_array:
+def read_new(estimator: BaseEstimator, X) -> np.ndarray | csr_array:
     """Validate data for a fitted estimator, as `read_data` does."""
     check_indices(X)
-    formats = SPARSE_FORMATS if sparse else False
-    values = validate_data(estimator, X, reset=False, accept_sparse=formats, dtype=FLOATS)
+    values = validate_data(estimator, X, reset=False, accept_sparse=SPARSE_FORMATS, dtype=FLOATS)
     return in_canonical_format(values)
 
 
