@@ -37,8 +37,11 @@ def benchmark() -> pd.DataFrame:
         found = read_normalised(Path("data", age, "normalised.h5ad"))
         data = np.asarray(found.X), found.positions, found.labels, found.relevant
         n_clusters = len(set(found.labels))
+        centred = centre_sections(data[0], found.positions), *data[1:]
         for seed in SEEDS:
             rows += [_tuned(age, *data, n_clusters, None, kind, seed) for kind in REFERENCES]
+            name = f"{age}, section means subtracted"
+            rows += [_tuned(name, *centred, n_clusters, None, kind, seed) for kind in REFERENCES]
             rows += [_resampled(age, *data, n_clusters, blocks, seed) for blocks in (False, True)]
     return pd.DataFrame(rows)
 
@@ -58,6 +61,12 @@ def draw_field(
     for feature in range(N_PLANTED):
         X[:, feature] += effect * (quarter == feature % K)
     return _standardise(X), positions, quarter, np.arange(N_FEATURES) < N_PLANTED
+
+
+def centre_sections(X: np.ndarray, positions: np.ndarray) -> np.ndarray:
+    """Subtract each feature's mean in each sagittal section, a plane of the last coordinate."""
+    sections = pd.Series(positions[:, -1])
+    return _standardise(X - pd.DataFrame(X).groupby(sections).transform("mean").to_numpy())
 
 
 def _tuned(name, X, positions, labels, planted, n_clusters, grid, reference, seed) -> dict:
