@@ -5,7 +5,7 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from sparsekm.reporting.summary import summarise_run
+from sparsekm.reporting.summary import summarise_dataset, summarise_run
 
 
 @pytest.fixture
@@ -54,3 +54,11 @@ def test_planted_genes_of_several_ages_are_gene_age_pairs(with_l0):
     text = " ".join(summarise_run([one, replace(one, name="P4")]))
     assert f"Of 4 gene-age pairs planted as relevant, ℓ₀-k-means keeps {2 * found:,}; " in text
     assert f"of the {2 * int(kept.sum()):,} gene-age pairs it keeps, " in text
+
+
+@pytest.mark.parametrize(("strength", "has_clusters"), [(2, False), (2, True), (0.5, True)])
+def test_two_tests_for_clusters_that_disagree_are_explained(with_l0, strength, has_clusters):
+    result = with_l0(attributes={"has_clusters": has_clusters})
+    result = replace(result, evidence={"strength": strength, "conclusion": "Told."})
+    text = " ".join(summarise_dataset(result))
+    assert ("The two tests for clusters disagree." in text) == ((strength > 1) != has_clusters)

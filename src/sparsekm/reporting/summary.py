@@ -193,6 +193,7 @@ def summarise_dataset(result: DatasetResult) -> list[str]:
     sentences += [] if result.counts is None else [describe_choice(result.counts)]
     sentences += [result.evidence["conclusion"]] if result.evidence else []
     sentences += [_summarise_method(method, result) for method in result.methods.values()]
+    sentences += _explain_disagreement(result)
     genes = result.genes
     if "verdict" in genes:
         counts = genes["verdict"].value_counts()
@@ -202,6 +203,20 @@ def summarise_dataset(result: DatasetResult) -> list[str]:
             f"ℓ₀ alone, {counts.get('neither', 0):,} by neither."
         )
     return sentences
+
+
+def _explain_disagreement(result: DatasetResult) -> list[str]:
+    """Explain that the test of the data set and that of the resampling method ask two questions."""
+    if not result.evidence:
+        return []
+    found = result.evidence["strength"] > 1
+    return [
+        "The two tests for clusters disagree. The first asks whether halves of the samples are cut "
+        f"alike, that of {method.title} whether clusters are separated in what it left out. Pieces "
+        "of a continuum, and classes that touch, can give both answers."
+        for method in result.methods.values()
+        if method.attributes.get("has_clusters", found) != found
+    ]
 
 
 def _summarise_method(method: MethodResult, result: DatasetResult) -> str:
