@@ -163,3 +163,12 @@ def test_negative_sparse_values_are_no_counts():
     stored.X = RowStream.of(csr_array(stored.X.collect()))
     with pytest.raises(MatrixError, match="requires values >= 0; the smallest is -1"):
         normalise(stored, "counts")
+
+
+def test_samples_without_counts_are_numbered_and_named():
+    counts = raw([[1, 2], [0, 0], [3, 1], [0, 0]])
+    with pytest.raises(MatrixError, match=r"0 for 2 of 4, the first of them sample 2\. Rem"):
+        normalise(counts, "counts")
+    counts.samples = ["AAC", "AAG", "AAT", "ACA"]
+    with pytest.raises(MatrixError, match=r"them sample 2 \('AAG'\)\. .*filter_cells\(adata, min_"):
+        normalise(counts, "counts")

@@ -145,8 +145,8 @@ def test_searches_take_groups_whatever_their_names(search):
     [
         ([0, 1], r"groups: shape=\(2,\) should be \(3,\)"),
         ([0, 0, 0], r"groups=\[0\] should be at least two"),
-        ([0.0, 1.0, np.nan], "groups should have no missing values"),
-        (["a", None, "b"], "groups should have no missing values"),
+        ([0.0, 1.0, np.nan], r"missing for 1 of 3 samples, the first of them groups\[2\]; every"),
+        (["a", None, "b"], r"missing for 1 of 3 samples, the first of them groups\[1\]; every"),
     ],
 )
 def test_groups_that_are_none_are_refused(groups, message):

@@ -47,7 +47,7 @@ def normalise(raw: RawMatrix, how: str = "zscore", n_top_features: int | None = 
     chosen = most_variable_counts(raw, n_top_features) if filters else np.arange(n_features)
     X, offset = raw.X, raw.offset
     if how == "counts":
-        X, offset = log_counts(file_values(raw)), np.zeros(n_features)
+        X, offset = log_counts(raw), np.zeros(n_features)
     elif how == "none":
         X = file_values(raw)
     if filters:

@@ -33,12 +33,13 @@ def file_values(raw: RawMatrix) -> RowStream:
     return raw.X.change(lambda block, rows: block + offset)
 
 
-def log_counts(counts: RowStream) -> RowStream:
+def log_counts(raw: RawMatrix) -> RowStream:
     """Transform counts to ``log(1 + count / total * median total)``.
 
     The total is the sum of a sample over all features, and the median is over all samples. Negative
     values, and samples without counts, are refused.
     """
+    counts = file_values(raw)
     smallest, totals = np.inf, np.empty(counts.shape[0])
     for rows, block in counts.blocks():
         smallest = min(smallest, block.min())
@@ -48,10 +49,13 @@ def log_counts(counts: RowStream) -> RowStream:
             f"normalise: counts requires values >= 0; the smallest is {smallest}. Set normalise: "
             "zscore if the values are not counts, or already log-transformed."
         )
-    if not totals.all():
+    empty = np.flatnonzero(totals == 0)
+    if len(empty):
+        name = "" if raw.samples is None else f" ({raw.samples[empty[0]]!r})"
         raise MatrixError(
-            f"normalise: counts requires a total > 0 for each sample; the total of sample "
-            f"{np.flatnonzero(totals == 0)[0] + 1} is 0. Remove such samples from the file."
+            f"normalise: counts requires a total > 0 for each sample; it is 0 for {len(empty)} of "
+            f"{len(totals)}, the first of them sample {empty[0] + 1}{name}. Remove them from the "
+            "file; of an AnnData, scanpy.pp.filter_cells(adata, min_counts=1) does so."
         )
     shares = (np.median(totals) / totals).astype(np.float32)
 
@@ -78,7 +82,8 @@ def most_variable_counts(raw: RawMatrix, n_features: int) -> np.ndarray:
     if _largest_count(raw) < 0:
         raise MatrixError(
             "n_top_features chooses by the variance of raw counts: all values should be whole "
-            "numbers >= 0. Leave it out if they are already log-transformed."
+            "numbers >= 0. Set layer to one that holds counts and normalise: counts, or leave out "
+            "n_top_features if the values are already log-transformed."
         )
     return most_variable(file_values(raw), n_features)
 

@@ -22,8 +22,12 @@ def check_groups(groups: ArrayLike | None, n_samples: int) -> np.ndarray | None:
     names = np.asarray(groups)
     if names.shape != (n_samples,):
         raise ValueError(f"groups: shape={names.shape} should be ({n_samples},).")
-    if pd.isna(names).any():
-        raise ValueError("groups should have no missing values: every sample needs a group.")
+    missing = np.flatnonzero(pd.isna(names))
+    if len(missing):
+        raise ValueError(
+            f"groups are missing for {len(missing)} of {n_samples} samples, the first of them "
+            f"groups[{missing[0]}]; every sample needs one."
+        )
     distinct, numbers = np.unique(names, return_inverse=True)
     if len(distinct) < 2:
         raise ValueError(f"groups={distinct.tolist()} should be at least two.")

@@ -48,10 +48,14 @@ def test_columns_of_text_are_named(text):
     )
 
 
-def test_repeated_and_empty_feature_names_are_refused(npz, text, X):
+def test_repeated_and_empty_feature_names_are_refused(npz, text, h5ad, X):
     refused(npz(genes=np.array(["a", "b", "a", "b"])), r"2 feature names are not unique \(a, b\)")
     refused(npz(genes=np.array(["a", "b", " ", "c"])), "1 features have no name")
     refused(text("a,b,a\n1,2,3\n4,5,6\n7,8,9\n"), r"1 feature names are not unique \(a\)")
+    file = h5ad()
+    with h5py.File(file, "r+") as opened:
+        opened["var/_index"][1] = opened["var/_index"][0]
+    refused(file, r"not unique \(Shh\).*: adata\.var_names_make_unique\(\) renames them\.$")
 
 
 def test_repeated_sample_names_are_refused_with_what_to_do(npz, text, h5ad):
@@ -59,7 +63,7 @@ def test_repeated_sample_names_are_refused_with_what_to_do(npz, text, h5ad):
     file = h5ad()
     with h5py.File(file, "r+") as opened:
         opened["obs/_index"][1] = "cell0"
-    refused(file, r"not unique \(cell0\)")
+    refused(file, r"not unique \(cell0\).*: adata\.obs_names_make_unique\(\) renames them\.$")
     refused(
         text("s,a\nx,1\nx,2\ny,3\n"),
         r"not unique \(x\).* Or, if 's' is something else, set labels: s or ignore: \[s\]\.$",

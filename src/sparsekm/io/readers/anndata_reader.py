@@ -28,6 +28,7 @@ from sparsekm.io.readers.raw_matrix import (
 )
 from sparsekm.io.readers.value_blocks import check_rows
 
+_RENAMING = "adata.{}_names_make_unique() renames them"
 _METADATA = (".zarray", ".zgroup", ".zattrs", ".zmetadata", "zarr.json")
 # Codecs that only move and compress bytes. Others, such as pickle, can run code from the file.
 _CODECS = frozenset(
@@ -131,8 +132,8 @@ def _read(
             node = opened[name]
             yield _check_type(file, node) if hasattr(node, "dtype") else _SparseRows(file, node)
 
-    features = check_features(file, var.index)
-    samples = check_samples(file, obs.index)
+    features = check_features(file, var.index, advice=_RENAMING.format("var"))
+    samples = check_samples(file, obs.index, advice=_RENAMING.format("obs"))
     X, offset = check_rows(file, matrix, features)
     return RawMatrix(
         X=X,

@@ -117,15 +117,20 @@ def check_size(
 
 
 def check_features(
-    file: object, features: Iterable[object], *, can_ignore: bool = False
+    file: object,
+    features: Iterable[object],
+    *,
+    advice: str = "rename them or merge their values",
+    can_ignore: bool = False,
 ) -> list[str]:
     """Check that feature names are present and unique, and return them as strings."""
-    return _check_names(file, features, "feature", "rename them or merge their values", can_ignore)
+    return _check_names(file, features, "feature", advice, can_ignore)
 
 
-def check_samples(file: object, samples: Iterable[object], source: str = "") -> list[str]:
+def check_samples(
+    file: object, samples: Iterable[object], source: str = "", *, advice: str = "rename them"
+) -> list[str]:
     """Check that sample names, from column `source`, are unique, and return them as strings."""
-    advice = "rename them"
     if source:
         advice += (
             f". Or, if {source!r} is something else, set labels: {source} or ignore: [{source}]"
