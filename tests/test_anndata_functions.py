@@ -128,6 +128,23 @@ def test_damaged_sparse_values_are_one_clear_error(kind, part, value, message):
     assert KEY not in adata.obs
 
 
+@pytest.mark.parametrize("kind", [np.asarray, np.asfortranarray, sparse.csr_matrix])
+def test_raw_counts_are_clustered_with_a_warning(kind):
+    adata, _ = draw()
+    adata.layers["counts"] = kind(np.rint(10 * adata.X))
+    with pytest.warns(UserWarning, match=r"layer 'counts': all values are whole .*normalize_total"):
+        cluster(adata, layer="counts")
+    assert KEY in adata.obs
+
+
+def test_repeated_gene_names_are_drawn_as_they_are(clustered):
+    adata = clustered.copy()
+    adata.var_names = ["one", "one", *adata.var_names[2:]]
+    for ax in (sparsekm.pl.scores(adata), sparsekm.pl.heatmap(adata)):
+        labels = [*ax.get_xticklabels(), *ax.get_yticklabels()]
+        assert [label.get_text() for label in labels].count("one") == 2
+
+
 def test_scores_are_drawn_largest_first_kept_genes_apart(clustered):
     ax = sparsekm.pl.scores(clustered, n_features=12)
     kept, dropped = ax.lines

@@ -52,11 +52,10 @@ def scores(
     matplotlib.axes.Axes
     """
     _check_key(adata, key)
-    selected = adata.var[f"{key}_selected"]
-    found = adata.var[f"{key}_score"].sort_values(ascending=False, kind="stable")
-    found = found.iloc[: check_count("n_features", n_features)]
-    kept = selected.loc[found.index].to_numpy()
-    places = np.arange(len(found))
+    selected = adata.var[f"{key}_selected"].to_numpy()
+    ranked = _ranked(adata, key)[: check_count("n_features", n_features)]
+    found, kept = adata.var[f"{key}_score"].to_numpy()[ranked], selected[ranked]
+    places = np.arange(len(ranked))
     with figure_style():
         ax = _axes(ax, 4.4, 0.8 + 0.16 * len(found))
         for chosen, color, label in ((kept, BLUE, "kept"), (~kept, DROPPED, "dropped")):
@@ -65,7 +64,7 @@ def scores(
                 ax.plot(
                     found[chosen], places[chosen], "o", color=color, label=f"{label} ({count:,})"
                 )
-        ax.set_yticks(places, found.index, parse_math=False)
+        ax.set_yticks(places, adata.var_names[ranked], parse_math=False)
         ax.set_xlim(left=0)
         ax.set_ylim(len(found) - 0.5, -0.5)
         ax.set_xlabel("between-cluster sum of squares")
@@ -130,7 +129,7 @@ def heatmap(
     """
     _check_key(adata, key)
     layer = adata.uns[key]["params"].get("layer") if layer is None else layer
-    ranked = np.argsort(-adata.var[f"{key}_score"].to_numpy(), kind="stable")
+    ranked = _ranked(adata, key)
     kept = ranked[adata.var[f"{key}_selected"].to_numpy()[ranked]]
     kept = np.sort(kept[: check_count("n_features", n_features)])
     clusters = adata.obs[key].cat
@@ -159,6 +158,11 @@ def _check_key(adata: AnnData, key: str) -> None:
         raise ValueError(
             f"key={key!r} should be the key_added of a call of sparsekm.tl.sparse_kmeans on adata."
         )
+
+
+def _ranked(adata: AnnData, key: str) -> np.ndarray:
+    """Return the places of the genes, largest score first; names may be repeated."""
+    return np.argsort(-adata.var[f"{key}_score"].to_numpy(), kind="stable")
 
 
 def _axes(ax: Axes | None, width: float, height: float) -> Axes:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+from scipy.sparse import issparse
 
+from sparsekm.io.row_stream import CELLS_AT_ONCE
+from sparsekm.pipeline.raw_counts import COUNTS_REMARK, look_like_counts
 from sparsekm.tuning.sparse_kmeans import SparseKMeans
 
 if TYPE_CHECKING:
@@ -26,8 +30,9 @@ def sparse_kmeans(
     """Cluster the cells of an AnnData, and keep the few genes that make the clusters.
 
     `SparseKMeans` is fitted to the values as they are: normalise and scale first where genes
-    differ in depth or unit. Sparse values stay sparse, and a backed AnnData stays backed; of its
-    file only the values that are clustered are read into memory.
+    differ in depth or unit. What looks like raw counts is clustered with a warning. Sparse values
+    stay sparse, and a backed AnnData stays backed; of its file only the values that are clustered
+    are read into memory.
 
     Parameters
     ----------
@@ -88,7 +93,9 @@ def sparse_kmeans(
     estimator = SparseKMeans(n_clusters, **parameters)
     if groups is not None and groups not in adata.obs:
         raise ValueError(f"groups={groups!r} should be a column of obs: {list(adata.obs)}.")
-    estimator.fit(read_values(adata, layer), groups=None if groups is None else adata.obs[groups])
+    values = read_values(adata, layer)
+    _warn_of_counts(values, "X" if layer is None else f"layer {layer!r}")
+    estimator.fit(values, groups=None if groups is None else adata.obs[groups])
     adata = adata.copy() if copy else adata
     labels = [str(label) for label in range(int(n_clusters))]
     adata.obs[key_added] = pd.Categorical.from_codes(estimator.labels_, labels)
@@ -127,6 +134,20 @@ def read_values(adata: AnnData, layer: str | None = None) -> Any:
         return values.to_memory()
     # Of a backed AnnData, a dataset of the file.
     return values if hasattr(values, "tocsr") else np.asarray(values)
+
+
+def _warn_of_counts(values: Any, name: str) -> None:
+    """Warn if what is to be clustered looks like raw counts."""
+    # In the order of memory, without a copy.
+    stored = values.data if issparse(values) else np.ravel(values, order="K")
+    height = CELLS_AT_ONCE
+    if look_like_counts(stored[at : at + height] for at in range(0, len(stored), height)):
+        warnings.warn(
+            f"{name}: {COUNTS_REMARK} Normalise first, for example with scanpy.pp.normalize_total "
+            "and scanpy.pp.log1p, or name a normalised layer.",
+            UserWarning,
+            stacklevel=3,
+        )
 
 
 def _check_backing(adata: AnnData, copy: bool) -> None:

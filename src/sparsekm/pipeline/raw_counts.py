@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
 import numpy as np
@@ -13,16 +14,23 @@ from sparsekm.pipeline.variable_features import most_variable
 _LARGE_COUNT = 30
 """Larger values suggest counts: genotypes, scores and small ranks are whole numbers too."""
 
+COUNTS_REMARK = (
+    f"all values are whole numbers >= 0, the largest above {_LARGE_COUNT}: they look like raw "
+    "counts, where a few large values and the sequencing depth would dominate the result."
+)
+
 
 def remark_on_counts(raw: RawMatrix, normalise: str) -> list[str]:
     """Return a remark if raw counts would not be normalised as counts."""
-    if normalise == "counts" or _largest_count(raw) <= _LARGE_COUNT:
+    if normalise == "counts" or not look_like_counts(_stored(raw)):
         return []
-    return [
-        f"all values are whole numbers >= 0, the largest above {_LARGE_COUNT}: they look like raw "
-        "counts, where a few large values and the sequencing depth would dominate the result. "
-        "Set normalise: counts to divide each sample by its total and take logarithms first."
-    ]
+    cure = "Set normalise: counts to divide each sample by its total and take logarithms first."
+    return [f"{COUNTS_REMARK} {cure}"]
+
+
+def look_like_counts(parts: Iterable[np.ndarray]) -> bool:
+    """Tell whether the values, in parts, are whole numbers >= 0 and not all small."""
+    return _largest_count(parts) > _LARGE_COUNT
 
 
 def file_values(raw: RawMatrix) -> RowStream:
@@ -79,7 +87,7 @@ def _totals(block: Block) -> np.ndarray:
 
 def most_variable_counts(raw: RawMatrix, n_features: int) -> np.ndarray:
     """Return the `most_variable` features, ascending; values that are not counts are refused."""
-    if _largest_count(raw) < 0:
+    if _largest_count(_stored(raw)) < 0:
         raise MatrixError(
             "n_top_features chooses by the variance of raw counts: all values should be whole "
             "numbers >= 0. Set layer to one that holds counts and normalise: counts, or leave out "
@@ -88,12 +96,17 @@ def most_variable_counts(raw: RawMatrix, n_features: int) -> np.ndarray:
     return most_variable(file_values(raw), n_features)
 
 
-def _largest_count(raw: RawMatrix) -> float:
+def _stored(raw: RawMatrix) -> Iterator[np.ndarray]:
+    """Yield the values of the file; of a sparse matrix those that it stores."""
+    for _, block in raw.X.blocks():
+        yield block.data if raw.X.is_sparse else block + raw.offset
+
+
+def _largest_count(parts: Iterable[np.ndarray]) -> float:
     """Return the largest value, or -1 if some value is negative or not a whole number."""
     largest = 0.0
-    for _, block in raw.X.blocks():
-        values = block.data if raw.X.is_sparse else block + raw.offset
+    for values in parts:
         if (values < 0).any() or (values != np.rint(values)).any():
             return -1.0
-        largest = max(largest, float(values.max(initial=0.0)))
+        largest = max(largest, float(values.max(initial=0)))
     return largest
