@@ -175,6 +175,14 @@ def test_values_whose_squares_are_infinite_are_refused(make_estimator, X, factor
     assert_refused(lambda: make_estimator(2).fit(streamed), "<=", "Rescale")
 
 
+@pytest.mark.parametrize(("factor", "dtype"), [(1e-200, np.float64), (1e-25, np.float32)])
+def test_values_whose_squares_vanish_are_refused(make_estimator, X, factor, dtype):
+    small = (X * factor).astype(dtype)
+    assert_refused(lambda: make_estimator(2).fit(small), ">=", np.dtype(dtype).name, "Rescale")
+    streamed = StreamedMatrix(np.tile(small, (250, 1)))
+    assert_refused(lambda: make_estimator(2).fit(streamed), ">=", "Rescale")
+
+
 def test_a_path_of_other_data_or_more_clusters_is_refused(make_estimator, X):
     path = make_estimator(3, random_state=0).path(X, [4])
     for other in (X[:-1], X[:, :-1]):

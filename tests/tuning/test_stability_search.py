@@ -227,6 +227,8 @@ def test_it_works_in_a_pipeline_and_can_be_cloned(fitted, data):
 def test_an_estimator_without_sparsity_is_a_type_error(data):
     with pytest.raises(TypeError, match=r"KMeans\(n_clusters=3.*sparsity"):
         StabilitySearch(KMeans(3)).fit(data.X)
+    with pytest.raises(TypeError, match=r"L0KMeans'> should be an estimator.*as L0KMeans\(3\)"):
+        StabilitySearch(L0KMeans).fit(data.X)
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,10 @@ def gap_curve(
             f"n_sparsities={len(objectives)}."
         )
     if not (np.all(objectives > 0) and np.all(reference_objectives > 0)):
-        raise ValueError("Every objective should be > 0: the gap takes its logarithm.")
+        raise ValueError(
+            "Every objective should be > 0, since the gap takes its logarithm. With one cluster it "
+            "is 0: n_clusters should be >= 2."
+        )
     log_references = np.log(reference_objectives)
     log_objective = np.log(objectives)
     mean = log_references.mean(axis=0)

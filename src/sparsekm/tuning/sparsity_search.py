@@ -43,9 +43,11 @@ class SparsitySearch(MetaEstimatorMixin, SelectorMixin, ClusterMixin, BaseEstima
         return self.feature_weights_ > 0
 
     def _check_estimator(self) -> None:
-        if not hasattr(self.estimator, "path") or "sparsity" not in self.estimator.get_params():
+        is_estimator = hasattr(self.estimator, "path") and not isinstance(self.estimator, type)
+        if not is_estimator or "sparsity" not in self.estimator.get_params():
             raise TypeError(
-                f"estimator={self.estimator!r} should have a `sparsity` to tune and a `path`."
+                f"estimator={self.estimator!r} should be an estimator with a `sparsity` to tune "
+                "and a `path`, such as L0KMeans(3)."
             )
 
     def _prepare(self, X):

@@ -57,10 +57,17 @@ def count_distinct(X: Matrix, enough: int) -> int:
 
 
 def _check_range(X) -> None:
-    """Check that no sum of squares is infinite."""
+    """Check that no sum of squares is infinite, and that those of the largest values are exact."""
     bound = float(np.sqrt(np.finfo(X.dtype).max / (4.0 * X.n_samples * X.n_features)))
     if not X.largest <= bound:
         raise ValueError(
             f"X has values up to {X.largest:.1e} from their means; should be <= {bound:.1e}, so "
             f"that sums of squares stay finite in {X.dtype}. Rescale the data."
+        )
+    limits = np.finfo(X.dtype)
+    lowest = float(np.sqrt(limits.tiny / limits.eps))
+    if 0 < X.largest < lowest:
+        raise ValueError(
+            f"X has values up to {X.largest:.1e} from their means; should be >= {lowest:.1e}, so "
+            f"that their squares do not vanish in {X.dtype}. Rescale the data."
         )
