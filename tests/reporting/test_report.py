@@ -199,3 +199,18 @@ def test_methods_name_the_normalisation_of_each_data_set_and_own_up_to_region_me
     assert "Normalisation of toy: every feature has mean 0" in text
     assert "which uses the labels" in text
     assert "which uses the labels" not in " ".join(write_methods([matrix_result], Citations()))
+
+
+def test_methods_describe_how_counts_were_normalised_and_filtered(matrix_result):
+    provenance = {
+        **matrix_result.provenance,
+        "normalisation": "counts",
+        "n_features_read": 20_000,
+        "n_features_filtered": 18_000,
+    }
+    citations = Citations()
+    counted = dataclasses.replace(matrix_result, provenance=provenance)
+    text = " ".join(write_methods([counted], citations))
+    assert "Normalisation of toy: counts divided by the total of their sample" in text
+    assert "Of the 20,000 features read of toy only the 2,000 were used whose raw counts" in text
+    assert any("Stuart" in reference.text for reference in citations.cited)

@@ -58,6 +58,10 @@ LITERATURE = {
         "Bioinformatics 19:1090–1099, 2003.",
         "10.1093/bioinformatics/btg038",
     ),
+    "seurat": Reference(
+        "T. Stuart et al. Comprehensive integration of single-cell data. Cell 177:1888–1902, 2019.",
+        "10.1016/j.cell.2019.05.031",
+    ),
     "stability": Reference(
         "N. Meinshausen, P. Bühlmann. Stability selection. Journal of the Royal Statistical "
         "Society B 72:417–473, 2010.",

@@ -24,6 +24,9 @@ from sparsekm.tuning.references import SPATIAL
 NORMALISATIONS = {
     "zscore": "every feature has mean 0 and standard deviation 1 (ddof = 1), constant features "
     "are dropped",
+    "counts": "counts divided by the total of their sample over all features and multiplied by the "
+    "median total; the logarithm of 1 plus the result; then every feature has mean 0 and standard "
+    "deviation 1 (ddof = 1), constant features are dropped",
     "none": "none, values as given",
 }
 
@@ -100,6 +103,15 @@ def _write_data(results: Sequence[DatasetResult], citations: Citations) -> str:
         for r in results
         if r.provenance.get("source") not in ATLASES_DESCRIBED
     ]
+    for result in results:
+        n_left_out = result.provenance.get("n_features_filtered")
+        if n_left_out:
+            n_read = result.provenance["n_features_read"]
+            sentences.append(
+                f"Of the {n_read:,} features read of {result.name} only the "
+                f"{n_read - n_left_out:,} were used whose raw counts vary most, compared with "
+                f"features of the same mean {citations.cite('seurat')}."
+            )
     steps = {result.name: _normalisation(result) for result in results}
     for step in distinct(steps.values()):
         names = [name for name, value in steps.items() if value == step]
