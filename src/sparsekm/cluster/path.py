@@ -127,18 +127,24 @@ def _search(X, partition, weight_steps, effort, seeds, labels, progress, objecti
     # The search on a sample, which is cheap, goes beyond the sparsities asked for.
     denser = weight_steps[-1].denser(X.n_features) if many else []
     search = Search(ExchangeClimb(sample, step, [*weight_steps, *denser]), effort.n_init, rng)
+    # Clusters that all samples show may be hidden in fewer samples than features: then all samples
+    # go on at the denser sparsities too, and what they come to is compared.
+    hidden = many and X.n_features > len(chosen)
+    continued = [*weight_steps, *denser] if hidden else weight_steps
     search.start()
     if labels is not None:
         search.climb_everywhere(labels[chosen])
-    report = _count_steps(progress, effort.max_iter + many * n_places)
+    report = _count_steps(progress, effort.max_iter + many * len(continued))
     n_iter = search.evolve(effort.max_iter, report)
     reached = np.maximum.accumulate(search.best_objectives[:n_places])
+    if many and (hidden or not objectives_only):
+        fits = _go_on_with_all(X, partition, continued, search, labels, n_iter)[:n_places]
+        report(len(continued))
+        if hidden:
+            reached = np.array([fit.objective for fit in fits])
     if many and objectives_only:
         return [], reached
-    if many:
-        fits = _go_on_with_all(X, partition, weight_steps, search, labels, n_iter)
-        report(n_places)
-    else:
+    if not many:
         pairs = zip(weight_steps, search.best, strict=True)
         fits = [weigh_partition(X, partition, *pair, n_iter) for pair in pairs]
     fits = [
