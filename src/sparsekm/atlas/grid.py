@@ -55,16 +55,9 @@ class Volume:
 def read_energy(archive: str | Path | bytes, source: str | None = None) -> Volume:
     """Read an expression energy grid: float32, -1 if no section covers the voxel.
 
-    The archive is the zip as sent by the server; `source` names it in messages.
-
-    Raises
-    ------
-    DamagedArchiveError
-        If the zip archive is incomplete.
-    MissingGridError
-        If the archive is intact but has no energy grid.
-    GridError
-        If the header or the values are invalid.
+    The archive is the zip as sent by the server; `source` names it in messages. An incomplete one
+    is a `DamagedArchiveError`, an intact one without a grid a `MissingGridError`, and one with an
+    invalid header or values another `GridError`.
     """
     source = source or _describe(archive)
     volume = read_volume(archive, ENERGY_MEMBER, ENERGY_DTYPE, source)

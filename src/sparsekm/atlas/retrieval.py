@@ -72,15 +72,9 @@ def retrieve_age(
     The entries are the listing, the annotation, and each usable section data set of the plane. Up
     to `max_not_fetched` grids may be missing because a download failed.
 
-    Raises
-    ------
-    GridError, EnvelopeError
-        If the listing, the annotation or more than `MAX_REJECTED_SHARE` of the grids are invalid.
-        Then no manifest is written.
-    NotFoundError, RefusedError
-        If the source has no annotation or listing for the age, or refuses.
-    UnavailableError
-        If the listing, the annotation or more than `max_not_fetched` grids cannot be downloaded.
+    If the listing, the annotation or more than `MAX_REJECTED_SHARE` of the grids are invalid, raise
+    a `GridError` or an `EnvelopeError`, and write no manifest. Other errors are those of
+    `sparsekm.network.errors`.
     """
     folder = Path(folder)
     listing, body = source.listing(age), source.annotation(age)

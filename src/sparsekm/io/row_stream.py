@@ -17,16 +17,10 @@ Change = Callable[[Block, slice], Block]
 class RowStream:
     """A float32 matrix of n samples and p features that is never held completely.
 
-    Parameters
-    ----------
-    shape : (n, p)
-    read : callable
-        Returns an iterator over consecutive rows, all arrays or all sparse, in parts of any height.
-    n_stored : int64 array of shape (p,), optional
-        How many values of each feature a sparse matrix stores; None for an array.
-    changes : sequence of callable
-        What is applied to each block, given its rows. A change must treat every row by itself, so
-        that values do not depend on the blocks, and keep the number of stored values.
+    `read` returns an iterator over consecutive rows, all arrays or all sparse, in parts of any
+    height. `n_stored` (p,) are the values of each feature that a sparse matrix stores; None for an
+    array. `changes` are applied to each block, given its rows: a change must treat every row by
+    itself, so that values do not depend on the blocks, and keep the number of stored values.
     """
 
     def __init__(

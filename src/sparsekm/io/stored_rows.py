@@ -53,11 +53,7 @@ def _index_type(X: RowStream) -> type:
 class StoredRows:
     """A matrix in an open file, not yet read, after checks of what the file declares.
 
-    Attributes
-    ----------
-    shape : (n, p)
-    nbytes : int
-        Its size, in the file and in memory.
+    `nbytes` is its size, in the file and in memory.
     """
 
     def __init__(self, opened: h5py.File, name: str, rule: str) -> None:

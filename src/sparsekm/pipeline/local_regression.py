@@ -13,17 +13,9 @@ SPAN = 0.3
 
 
 def local_quadratic(x: np.ndarray, y: np.ndarray, span: float = SPAN) -> np.ndarray:
-    """Fit a quadratic to the nearest points of every point, with tricube weights.
+    """Fit a quadratic to the nearest points of every point (n_points,), with tricube weights.
 
-    Parameters
-    ----------
-    x, y : ndarray of shape (n_points,), float64
-    span : float
-        Share of the points that count as near.
-
-    Returns
-    -------
-    ndarray of shape (n_points,)
+    `span` is the share of the points that count as near.
     """
     order = np.argsort(x, kind="stable")
     n_near = min(len(x), max(3, int(span * len(x) + 1e-5)))

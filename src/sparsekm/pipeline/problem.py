@@ -34,33 +34,17 @@ from sparsekm.tuning.tuning_sample import tuning_sample
 
 @dataclass(frozen=True)
 class ClusteringProblem:
-    """The data to cluster, the estimator and its settings.
+    """The data to cluster, the estimator and its settings."""
 
-    Attributes
-    ----------
-    file : path
-        The ``normalised.h5ad`` of the data.
-    data : NormalisedData
-        All samples.
-    samples : int64 array, ascending, or None
-        Those on which the sparsity is tuned; None for all.
-    estimator : estimator
-        Not fitted. Its `random_state` is `seed` or, if paths are resampled, the seed of these.
-    sparsities : float64 array of shape (m,), ascending, or None
-        None for a method without a sparsity; if paths are resampled, the sparsities of these.
-    seed : int
-        The seed of the data set, the same for every method.
-    attributes : dict
-        The attributes of the files of this problem.
-    """
-
-    file: str | Path
-    data: NormalisedData
-    samples: np.ndarray | None
+    file: str | Path  # the ``normalised.h5ad``
+    data: NormalisedData  # all samples
+    samples: np.ndarray | None  # those to tune the sparsity on, ascending; None for all
+    # Not fitted. Its `random_state` is `seed` or, if paths are resampled, the seed of these.
     estimator: Any
+    # (m,), ascending, of the resampled paths if there are any; None for a method without a sparsity
     sparsities: np.ndarray | None
-    seed: int
-    attributes: dict[str, Any]
+    seed: int  # of the data set, the same for every method
+    attributes: dict[str, Any]  # of the files of this problem
 
     @property
     def tuning_data(self) -> np.ndarray | csr_array:
@@ -120,17 +104,11 @@ def pose_problem(
 ) -> ClusteringProblem:
     """Read the ``normalised.h5ad`` of a data set and define its clustering problem.
 
-    Parameters
-    ----------
-    search : mapping
-        Parameters of estimators, such as ``n_init``; those that a method does not have are ignored.
-    grid : mapping
-        ``sparsities``, "auto" or a list, and ``n_sparsities``, the length of an "auto" grid. Empty
-        for a method without a sparsity, or with its own grid.
-    max_samples : int, optional
-        Of more samples, so many are drawn to tune the sparsity.
-    most_bytes : int, optional
-        A dense X is read into memory if it takes no more. No result depends on it.
+    `search` are parameters of estimators, such as ``n_init``; those that a method does not have are
+    ignored. `grid` has ``sparsities``, "auto" or a list, and ``n_sparsities``, the length of an
+    "auto" grid; it is empty for a method without a sparsity, or with its own grid. Of more samples
+    than `max_samples`, so many are drawn to tune the sparsity. A dense X is read into memory if it
+    takes no more than `most_bytes`; no result depends on that.
     """
     data = read_normalised(file, most_bytes)
     entry = get_method(method)

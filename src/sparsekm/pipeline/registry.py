@@ -15,23 +15,12 @@ class Method:
 
     The estimator is imported on demand: Snakemake looks up methods each time it starts and should
     not have to load the estimators for that.
-
-    Attributes
-    ----------
-    name : str
-        Name in the configuration and in paths.
-    class_name : str
-        Class of the estimator, in one of the modules below.
-    tuning : {"gap", "resampling", "bic", "none"}
-        How its sparsity is chosen.
-    penalty : {"l0", "l1"} or None
-        The kind of its sparsities.
     """
 
-    name: str
-    class_name: str
-    tuning: str
-    penalty: str | None = None
+    name: str  # in the configuration and in paths
+    class_name: str  # of the estimator, in one of the modules below
+    tuning: str  # how its sparsity is chosen: "gap", "resampling", "bic" or "none"
+    penalty: str | None = None  # the kind of its sparsities: "l0", "l1" or None
 
     @property
     def estimator(self) -> type:

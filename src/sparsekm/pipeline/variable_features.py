@@ -23,30 +23,13 @@ from sparsekm.pipeline.local_regression import local_quadratic
 
 
 def most_variable(X: RowStream, n_features: int) -> np.ndarray:
-    """Return which features vary most, ascending; ties go to the lowest index.
-
-    Parameters
-    ----------
-    X : RowStream of shape (n_samples, n_features)
-        Raw counts.
-    n_features : int
-        How many to return; all where there are no more.
-    """
+    """Return which features of raw counts vary most, ascending; ties go to the lowest index."""
     scores = standardised_variances(X)
     return np.sort(np.argsort(-scores, kind="stable")[:n_features])
 
 
 def standardised_variances(X: RowStream) -> np.ndarray:
-    """Compute the variance of every feature's standardised counts, 0 for a constant one.
-
-    Parameters
-    ----------
-    X : RowStream of shape (n_samples, n_features)
-
-    Returns
-    -------
-    ndarray of shape (n_features,), float64
-    """
+    """Compute the variance of every feature's standardised counts (p,), 0 for a constant one."""
     n, p = X.shape
 
     def total(of: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:

@@ -17,31 +17,15 @@ _RULES = ("simulate", "summarise_simulation")
 
 @dataclass(frozen=True)
 class SimulationResult:
-    """The tables of a study.
+    """The tables of a study."""
 
-    Attributes
-    ----------
-    repetitions : DataFrame
-        Metrics, one row per experiment, setting, method and repetition.
-    summary : DataFrame
-        Means and standard errors, see `sparsekm.studies.paper.study_summary.summarise`.
-    versus_paper : DataFrame
-        See `sparsekm.studies.paper.versus_paper.compare_rows`.
-    claims : DataFrame
-        See `sparsekm.studies.paper.claim_verdicts.judge_claims`.
-    gaps, weights : list of DataFrame
-        Gap curves and feature weights of Experiment 1.
-    is_preview : bool
-        Whether this is the preview of a default run.
-    """
-
-    repetitions: pd.DataFrame
-    summary: pd.DataFrame
-    versus_paper: pd.DataFrame
-    claims: pd.DataFrame
-    gaps: list[pd.DataFrame] = field(default_factory=list)
+    repetitions: pd.DataFrame  # metrics: a row per experiment, setting, method and repetition
+    summary: pd.DataFrame  # of `sparsekm.studies.paper.study_summary.summarise`
+    versus_paper: pd.DataFrame  # of `sparsekm.studies.paper.versus_paper.compare_rows`
+    claims: pd.DataFrame  # of `sparsekm.studies.paper.claim_verdicts.judge_claims`
+    gaps: list[pd.DataFrame] = field(default_factory=list)  # of Experiment 1, as the weights
     weights: list[pd.DataFrame] = field(default_factory=list)
-    is_preview: bool = False
+    is_preview: bool = False  # of a default run
 
     @property
     def replicates(self) -> int:

@@ -43,35 +43,20 @@ class MatrixError(InputError):
 
 @dataclass
 class RawMatrix:
-    """A checked matrix of n samples and p features.
+    """A checked matrix of n samples and p features."""
 
-    Attributes
-    ----------
-    X : RowStream of shape (n, p)
-        The values minus `offset`. Sparse if it came sparse and takes less memory that way.
-    offset : float64 array of shape (p,)
-        Subtracted before rounding to float32, so that a feature such as 1e9 + noise keeps its
-        noise. Zero if the file contains float32, or X is sparse.
-    labels : object array of str, shape (n,), or None
-        As `sparsekm.io.known_classes` describes them.
-    relevant : bool array of shape (p,) or None
-        The planted truth of a simulation.
-    groups : object array of str, shape (n,), or None
-        Samples of one group, such as a donor's, resemble each other.
-    positions : float64 array of shape (n, d) or None
-        Where the samples are in space.
-    remarks : list of str
-        Remarks for the user on what was guessed or looks odd, with the setting that overrides it.
-    """
-
-    X: RowStream
+    X: RowStream  # the values minus `offset`; sparse if it came so and takes less memory that way
+    # (p,), float64: subtracted before rounding to float32, so that a feature such as 1e9 + noise
+    # keeps its noise. Zero if the file contains float32, or X is sparse.
     offset: np.ndarray
     features: list[str]
     samples: list[str] | None = None
-    labels: np.ndarray | None = None
-    relevant: np.ndarray | None = None
+    labels: np.ndarray | None = None  # as `sparsekm.io.known_classes` describes them
+    relevant: np.ndarray | None = None  # (p,), bool: the planted truth of a simulation
+    # (n,), object array of str: samples of one group, such as a donor's, resemble each other.
     groups: np.ndarray | None = None
-    positions: np.ndarray | None = None
+    positions: np.ndarray | None = None  # (n, d), float64: where the samples are in space
+    # For the user, on what was guessed or looks odd, with the setting that overrides it.
     remarks: list[str] = field(default_factory=list)
 
 

@@ -27,28 +27,15 @@ def read_matrix(
     groups: str | None = None,
     **settings: Any,
 ) -> RawMatrix:
-    """Read and check a matrix of samples x features.
+    """Read and check a matrix of samples x features; the file ends in one of `SUFFIXES`.
 
-    Parameters
-    ----------
-    file : path
-        Must end in one of `SUFFIXES`.
-    labels : str, optional
-        The array of an ``.npz`` or ``.h5`` that holds the known classes (by default ``y`` or
-        ``labels``), or the column of a table or of ``obs``.
-    layer : str, optional
-        Layer of an ``.h5ad`` or ``.zarr``, or array of an ``.h5``, to read instead of X; sheet of
-        an ``.xlsx``, to read instead of the first.
-    groups : str, optional
-        The array of an ``.npz`` or ``.h5``, or the column of a table or of ``obs``, that says which
-        samples resemble each other, such as those of one donor.
-    **settings
-        For tables, see `sparsekm.io.readers.text_reader.read_text`.
+    `labels` is the array of an ``.npz`` or ``.h5`` that holds the known classes (by default ``y``
+    or ``labels``), or the column of a table or of ``obs``; `groups` likewise says which samples
+    resemble each other, such as those of one donor. `layer` is the layer of an ``.h5ad`` or
+    ``.zarr``, or the array of an ``.h5``, to read instead of X, or the sheet of an ``.xlsx``. For
+    the other settings, those of tables, see `sparsekm.io.readers.text_reader.read_text`.
 
-    Raises
-    ------
-    MatrixError
-        If the file cannot be used; the message names the file, the value and the rule.
+    A `MatrixError` names the file, the value and the rule.
     """
     file = Path(file)
     suffix = next((end for end in SUFFIXES if file.name.lower().endswith(end)), None)

@@ -36,37 +36,15 @@ def read_text(
     transpose: bool | str = "auto",
     decimal: str = "auto",
 ) -> RawMatrix:
-    """Read and check a matrix.
+    """Read and check a matrix, whose remarks say what was guessed.
 
-    Parameters
-    ----------
-    file : path
-        Ends in ``.csv`` (cells separated by commas), ``.tsv`` or ``.txt`` (tabs); other separators
-        are detected. May be compressed, with the additional ending ``.gz``.
-    labels : str, optional
-        Name of the column of known classes.
-    samples : str, optional
-        Name of the column of sample names.
-    groups : str, optional
-        Name of the column of groups of samples.
-    ignore : sequence of str
-        Columns to leave out; if lines hold features, columns or lines.
-    transpose : {"auto", True, False}
-        Whether lines hold features. "auto" decides from the names, see `find_orientation`, and from
-        what `labels`, `samples` and `groups` name.
-    decimal : {"auto", ".", ","}
-        The decimal separator.
+    The file ends in ``.csv`` (cells separated by commas), ``.tsv`` or ``.txt`` (tabs), and then in
+    ``.gz`` if it is compressed; other separators are detected. `labels`, `samples` and `groups`
+    name the columns (or lines) of known classes, sample names and groups, `ignore` those to leave
+    out. `transpose` tells whether lines hold features: "auto" decides from the names, see
+    `find_orientation`, and from what the others name. `decimal` is "auto" or the decimal separator.
 
-    Returns
-    -------
-    matrix : RawMatrix
-        Its remarks say what was guessed.
-
-    Raises
-    ------
-    MatrixError
-        If the table cannot be used; the message names the file, the value, the rule and the setting
-        that helps.
+    A `MatrixError` names the file, the value, the rule and the setting that helps.
     """
     table = open_table(file, decimal)
     parts = TableParts(labels, samples, groups, tuple(map(str, ignore)))

@@ -45,26 +45,17 @@ _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+")
 
 @dataclass(frozen=True)
 class TextTable:
-    """A text file, with the format detected from its first lines.
-
-    Attributes
-    ----------
-    header : list of str
-        Cells of the first line, with an empty cell added in front if the other lines have one cell
-        more, as written by R.
-    decimal : {".", ","}
-    empty : frozenset of int
-        Columns without a name and, in the lines examined, without values, as left by spreadsheets.
-    remarks : list of str
-        Remarks for the user on what was guessed.
-    """
+    """A text file, with the format detected from its first lines."""
 
     file: Path
     separator: str
+    # Cells of the first line, with an empty one in front if the other lines have one cell more, as
+    # written by R.
     header: list[str]
-    decimal: str = "."
+    decimal: str = "."  # or ","
+    # Columns without a name and, in the lines examined, without values, as left by spreadsheets.
     empty: frozenset[int] = frozenset()
-    remarks: list[str] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)  # for the user, on what was guessed
 
     @property
     def n_columns(self) -> int:

@@ -111,11 +111,8 @@ def check_rows(
 ) -> tuple[RowStream, np.ndarray]:
     """Read a matrix once, check it, and return it as a stream of float32, with what it lacks.
 
-    Parameters
-    ----------
-    opened : callable
-        Opens the matrix, (n, p): an array, a data set of HDF5 or Zarr, or sparse rows. Sparse ones
-        stay so, with an offset of 0, if they take less memory that way.
+    `opened` opens the matrix, (n, p): an array, a data set of HDF5 or Zarr, or sparse rows. Sparse
+    ones stay so, with an offset of 0, if they take less memory that way.
     """
     with opened() as source:
         shape = source.shape

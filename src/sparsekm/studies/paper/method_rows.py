@@ -17,45 +17,21 @@ from sparsekm.pipeline.registry import METHODS, get_method
 
 @dataclass(frozen=True)
 class MethodRow:
-    """A method as it is run in the simulations.
+    """A method as it is run in the simulations."""
 
-    Attributes
-    ----------
-    name : str
-        Name in the configuration, in paths and tables.
-    title : str
-        Name in figures.
-    method : str
-        The method of the paper, as the registry names it, that this row runs.
-    varies : str
-        In which respect a variant differs from the main row; empty for a main row.
-    options : mapping
-        Parameters of the estimator, over the common ones.
-    tuning : mapping
-        ``n_sparsities``, ``n_references``, ``n_refined`` and ``rule``, over the common ones.
-    searcher : str
-        Class in `sparsekm.studies.paper.weaker_searches` in place of the registry's.
-    features : {"all", "relevant"}
-        Which features it sees.
-    standardise : bool
-        Whether it sees z-scored data.
-    experiment : str
-        The only experiment that it runs in; empty for a row that runs in all.
-    arguments : mapping
-        Arguments of the design, over those of the setting.
-    """
-
-    name: str
-    title: str
-    method: str
-    varies: str = ""
+    name: str  # in the configuration, in paths and tables
+    title: str  # in figures
+    method: str  # the method of the paper, as the registry names it, that this row runs
+    varies: str = ""  # in which respect a variant differs from the main row
+    # Parameters of the estimator; and ``n_sparsities``, ``n_references``, ``n_refined`` and
+    # ``rule``. Both are over the common ones.
     options: Mapping[str, Any] = field(default_factory=dict)
     tuning: Mapping[str, Any] = field(default_factory=dict)
-    searcher: str = ""
-    features: str = "all"
-    standardise: bool = True
-    experiment: str = ""
-    arguments: Mapping[str, Any] = field(default_factory=dict)
+    searcher: str = ""  # class in `sparsekm.studies.paper.weaker_searches`, over the registry's
+    features: str = "all"  # or "relevant": which it sees
+    standardise: bool = True  # whether it sees z-scored data
+    experiment: str = ""  # the only one that it runs in, if not all
+    arguments: Mapping[str, Any] = field(default_factory=dict)  # of the design, over the setting's
 
     @property
     def is_variant(self) -> bool:

@@ -24,38 +24,22 @@ _ABOUT = 1.25
 class PaperClaim:
     """One claim.
 
-    Attributes
-    ----------
-    name, where, statement : str
-        The statement is the paper's, shortened.
-    kind : {"order", "level", "repeat", "theory", "atlas"}
-        The mean of `left` is below that of `right`; the mean of `left` keeps to `bound`; two
-        settings draw the same data, so that their means agree; a computation holds or not; only
-        the atlas can tell.
-    settings : tuple of Setting
-        In each of which an order or a level is claimed.
-    metric : str
-        Of theory, the check in `sparsekm.studies.theory.checks`.
-    left, right : str
-        Methods, as the paper's tables name them.
-    relation : str
-        One of `RELATIONS`.
-    bound : float
-    remark : str
-        How a vague word is read, or what the paper's own tables say of it.
+    The kind is "order" (the mean of `left` is below that of `right`), "level" (the mean of `left`
+    keeps to `bound`), "repeat" (two settings draw the same data, so that their means agree),
+    "theory" (a computation holds or not) or "atlas" (only the atlas can tell).
     """
 
     name: str
     where: str
-    statement: str
+    statement: str  # the paper's, shortened
     kind: str
-    settings: tuple[Setting, ...] = ()
-    metric: str = ""
-    left: str = ""
-    relation: str = ""
+    settings: tuple[Setting, ...] = ()  # in each of which an order or a level is claimed
+    metric: str = ""  # of theory, the check in `sparsekm.studies.theory.checks`
+    left: str = ""  # a method, as the paper's tables name it, and so is `right`
+    relation: str = ""  # one of `RELATIONS`
     right: str = ""
     bound: float = np.nan
-    remark: str = ""
+    remark: str = ""  # how a vague word is read, or what the paper's own tables say of it
 
     @property
     def interval(self) -> tuple[float, float]:

@@ -38,43 +38,27 @@ GAP_COLUMNS = ("sparsity", "n_selected", "gap", "se", "chosen")
 
 @dataclass(frozen=True)
 class Effort:
-    """How hard the rows search, where they do not say so themselves.
+    """How hard the rows search, where they do not say so themselves."""
 
-    Attributes
-    ----------
-    n_init : int
-        Starts.
-    n_sparsities, n_references : int
-        Size of the gap statistic's grid and number of its references.
-    n_refined : int
-        Further sparsities around the largest gap.
-    """
-
-    n_init: int = 10
-    n_sparsities: int = 10
+    n_init: int = 10  # starts
+    n_sparsities: int = 10  # of the gap statistic's grid
     n_references: int = 10
-    n_refined: int = 0
+    n_refined: int = 0  # further sparsities around the largest gap
 
 
 @dataclass(frozen=True)
 class Repetition:
     """What one repetition found.
 
-    Attributes
-    ----------
-    metrics : dict of str to float
-        A value for each of `METRICS`. The CER of chance is what clusters of these sizes would have
-        on average if samples fell into them at random. The sparsity is the one that was chosen, NaN
-        where the method has none; the objective is what the method maximises, in its own units;
-        rounds are those of the search that ended in the fit.
-    weights : ndarray of shape (n_features,)
-        Of all features; those that a row does not see have weight 0.
-    gap : ndarray of shape (n_sparsities, 5)
-        The columns of `GAP_COLUMNS`, ascending in sparsity; no rows where nothing was tuned.
+    The CER of chance is what clusters of these sizes would have on average if samples fell into
+    them at random. The sparsity is the one that was chosen, NaN where the method has none; the
+    objective is what the method maximises, in its own units; rounds are those of the search that
+    ended in the fit.
     """
 
-    metrics: dict[str, float]
-    weights: np.ndarray
+    metrics: dict[str, float]  # a value for each of `METRICS`
+    weights: np.ndarray  # (n_features,): 0 for those that a row does not see
+    # (n_sparsities, 5): `GAP_COLUMNS`, ascending in sparsity; no rows where nothing was tuned
     gap: np.ndarray
 
 

@@ -32,14 +32,9 @@ def parameter_digest(parameters: Mapping[str, Any]) -> str:
 
 
 class RepetitionStore:
-    """The repetitions of one setting and row.
+    """The repetitions of one setting and row, in a folder made when the first is kept.
 
-    Parameters
-    ----------
-    folder : path
-        Made when the first repetition is kept.
-    digest : str
-        Of everything the repetitions depend on but their number, see `parameter_digest`.
+    The digest is of everything that they depend on but their number, see `parameter_digest`.
     """
 
     def __init__(self, folder: str | Path, digest: str) -> None:

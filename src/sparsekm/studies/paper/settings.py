@@ -9,24 +9,12 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Setting:
-    """One setting of one experiment.
+    """One setting of one experiment."""
 
-    Attributes
-    ----------
-    experiment : str
-        Name in `sparsekm.simulation.designs.EXPERIMENTS`.
-    name : str
-        Name in paths and tables.
-    title : str
-        Name in figures.
-    arguments : mapping
-        Keyword arguments of the experiment's function.
-    """
-
-    experiment: str
-    name: str
-    title: str
-    arguments: Mapping[str, Any] = field(default_factory=dict)
+    experiment: str  # name in `sparsekm.simulation.designs.EXPERIMENTS`
+    name: str  # in paths and tables
+    title: str  # in figures
+    arguments: Mapping[str, Any] = field(default_factory=dict)  # of the experiment's function
 
 
 PAPER_SETTINGS = (
@@ -62,22 +50,9 @@ A configuration is checked against them where NumPy, and so the functions, may b
 
 
 def select_settings(names: Iterable[str]) -> list[Setting]:
-    """List the settings that are asked for, in the order of the paper.
+    """List the settings that are asked for, each once, in the order of the paper.
 
-    Parameters
-    ----------
-    names : iterable of str
-        Experiments (all their settings), or single settings as ``experiment/setting``.
-
-    Returns
-    -------
-    settings : list of Setting
-        Each once.
-
-    Raises
-    ------
-    ValueError
-        If a name is neither an experiment nor a setting of one.
+    The names are those of experiments (all their settings), or ``experiment/setting``.
 
     Examples
     --------

@@ -16,16 +16,10 @@ from sparsekm.simulation.gaussian_clusters import SimulatedData, gaussian_cluste
 
 @dataclass(frozen=True)
 class LevelModel:
-    r"""Levels :math:`\mu_k` and shares :math:`\pi_k` of K clusters.
-
-    Attributes
-    ----------
-    shares : tuple of float
-        They add up to one.
-    """
+    r"""Levels :math:`\mu_k` and shares :math:`\pi_k` of K clusters."""
 
     levels: tuple[float, ...]
-    shares: tuple[float, ...]
+    shares: tuple[float, ...]  # they add up to one
 
     @classmethod
     def of_equal_shares(cls, levels: Sequence[float]) -> LevelModel:

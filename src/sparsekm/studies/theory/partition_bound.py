@@ -50,16 +50,10 @@ def best_impure_value(
 
 @dataclass(frozen=True)
 class ImpurityCurve:
-    r"""f on a grid.
+    """f on a grid."""
 
-    Attributes
-    ----------
-    errors : ndarray of shape (n_points,), ascending from 0 to 1 - max_k pi_k
-    values : ndarray of shape (n_points,), never rising
-    """
-
-    errors: np.ndarray
-    values: np.ndarray
+    errors: np.ndarray  # (n_points,), ascending from 0 to 1 - max_k pi_k
+    values: np.ndarray  # (n_points,), never rising
 
     def for_levels_times(self, factor: float) -> ImpurityCurve:
         """Give the curve of a model whose levels are `factor` times these: f is quadratic."""

@@ -18,19 +18,11 @@ AXES = {
 
 @dataclass(frozen=True)
 class Plane:
-    """Two settings that vary on a grid, the others fixed.
-
-    Attributes
-    ----------
-    x, y : str
-        Names of the settings that vary.
-    xs, ys : tuple of float
-        Their values, ascending.
-    """
+    """Two settings that vary on a grid, the others fixed."""
 
     x: str
     y: str
-    xs: tuple[float, ...]
+    xs: tuple[float, ...]  # ascending, as `ys`
     ys: tuple[float, ...]
     fixed: Mapping[str, float]
 
