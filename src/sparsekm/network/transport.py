@@ -72,15 +72,9 @@ class Transport:
     def get(self, url: str, *, most: int) -> bytes:
         """Download a body of at most `most` bytes, and check the announced length, if any.
 
-        Raises
-        ------
-        NotFoundError
-            If the server has nothing at this address (404, 410).
-        RefusedError
-            If the server refuses, or the body is too large.
-        TransientError
-            If the connection fails or is too slow, the body is truncated, or the server is
-            overloaded (408, 425, 429, 5xx).
+        Nothing at this address (404, 410) is a `NotFoundError`, a refusal or a body that is too
+        large a `RefusedError`. It is a `TransientError` if the connection fails or is too slow, the
+        body is truncated, or the server is overloaded (408, 425, 429, 5xx).
         """
         with self._gate.passing(), self._session() as session:
             start = self._clock()

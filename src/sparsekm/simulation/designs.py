@@ -37,23 +37,14 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Experiment:
-    """A design in which every relevant feature has the same mean in a cluster.
-
-    Attributes
-    ----------
-    name : str
-    levels : tuple of float
-        Means of the clusters on the relevant features, in units of mu.
-    defaults : mapping
-        Arguments: the size of the design (``n_features``, ``n_relevant``, ``cluster_size``),
-        ``mu``, and ``rho`` where features a and b correlate as rho^|a - b|.
-    data_sets : mapping of int to mapping
-        Where only ``n_features`` can be chosen: the other arguments by its values.
-    """
+    """A design in which every relevant feature has the same mean in a cluster."""
 
     name: str
-    levels: tuple[float, ...]
+    levels: tuple[float, ...]  # means of the clusters on the relevant features, in units of mu
+    # Arguments: the size of the design (``n_features``, ``n_relevant``, ``cluster_size``), ``mu``,
+    # and ``rho`` where features a and b correlate as rho^|a - b|.
     defaults: Mapping[str, float]
+    # Where only ``n_features`` can be chosen: the other arguments by its values.
     data_sets: Mapping[int, Mapping[str, float]] = field(default_factory=dict)
 
     def __call__(
@@ -64,18 +55,7 @@ class Experiment:
         ddof: int = 1,
         **arguments: float,
     ) -> SimulatedData:
-        """Draw the design, with other arguments than the defaults where given.
-
-        Parameters
-        ----------
-        random_state, standardise, ddof
-            As in :func:`gaussian_clusters`.
-
-        Raises
-        ------
-        ValueError
-            If an argument is out of its range; TypeError, if there is none of its name.
-        """
+        """Draw the design by `gaussian_clusters`, with other arguments where given."""
         unknown = sorted(set(arguments) - set(self.defaults))
         if unknown:
             raise TypeError(f"{self.name}: arguments {unknown} should be of {[*self.defaults]}.")
@@ -139,14 +119,7 @@ EXPERIMENTS = {
 def draw_replicate(
     experiment: str, setting: Mapping[str, Any], *, root: int, replicate: int
 ) -> SimulatedData:
-    """Draw one replicate of one setting of one of the paper's experiments.
-
-    Parameters
-    ----------
-    setting : mapping
-        Arguments of the experiment, e.g. ``{"mu": 0.6, "n_features": 500}``.
-    root, replicate : int
-        As in :func:`replicate_seed`.
+    """Draw one replicate of one of the paper's experiments; the setting are its arguments.
 
     Examples
     --------

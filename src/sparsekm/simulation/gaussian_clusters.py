@@ -14,26 +14,13 @@ RandomState = int | np.random.SeedSequence | np.random.Generator
 
 @dataclass(frozen=True, eq=False)
 class SimulatedData:
-    """A data matrix with the partition and the support it was planted with.
+    """A data matrix with the partition and the support it was planted with."""
 
-    Attributes
-    ----------
-    X : ndarray of shape (n_samples, n_features), float64
-        The data, z-scored by column unless `parameters["standardise"]` is false.
-    labels : ndarray of shape (n_samples,), int64
-        True cluster of each sample, 0 to n_clusters - 1.
-    relevant : ndarray of shape (n_features,), bool
-        True where the clusters' means differ.
-    name : str
-        The design.
-    parameters : dict
-        Settings of the design, as plain numbers, lists and booleans.
-    """
-
-    X: np.ndarray
-    labels: np.ndarray
-    relevant: np.ndarray
-    name: str
+    X: np.ndarray  # (n, p), float64: z-scored unless `parameters["standardise"]` is false
+    labels: np.ndarray  # (n,), int64: true cluster of each sample, 0 to n_clusters - 1
+    relevant: np.ndarray  # (p,), bool: whether the clusters' means differ
+    name: str  # of the design
+    # Settings of the design, as plain numbers, lists and booleans.
     parameters: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -56,31 +43,11 @@ def gaussian_clusters(
 ) -> SimulatedData:
     """Draw Gaussian clusters that differ in their first features only.
 
-    Parameters
-    ----------
-    means : array-like of shape (n_clusters, n_shifted)
-        Mean of each cluster in the first `n_shifted` features; it is zero in the others.
-    cluster_sizes : int or sequence of int of length n_clusters
-        Samples per cluster; one number stands for equal sizes.
-    n_features : int
-        At least `n_shifted`.
-    correlation : float, default=0.0
-        rho of Sigma_ab = rho^|a - b|, between -1 and 1, both excluded.
-    standardise : bool, default=True
-        Whether to z-score the columns, as the paper does before any algorithm.
-    ddof : int, default=1
-        Delta degrees of freedom of the standard deviation that is divided by.
-    random_state : int, SeedSequence or Generator
-        Source of the draws. A Generator is advanced.
-    name : str, default="gaussian_clusters"
-        Name written into the result.
-    parameters : mapping, optional
-        Settings written into the result; by default the arguments of this function.
-
-    Raises
-    ------
-    ValueError
-        If sizes, shapes or the correlation are out of range.
+    The means have the shape (n_clusters, n_shifted); in the other features they are zero. One
+    number in `cluster_sizes` stands for equal sizes. The correlation is the rho of Sigma_ab =
+    rho^|a - b|, between -1 and 1. Columns are z-scored, with `ddof`, if `standardise`. A Generator
+    as `random_state` is advanced. `name` and `parameters`, by default the arguments of this
+    function, are written into the result.
 
     Examples
     --------

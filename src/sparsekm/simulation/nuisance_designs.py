@@ -29,26 +29,15 @@ def nuisance(
 ) -> SimulatedData:
     """Draw classes with markers, dense Gaussian factors that all features load on, and a nuisance.
 
-    Parameters
-    ----------
-    nuisance : {"factors", "batches", "gradient", "heavy_tails", "outliers", "split"}
-        "factors" is no other; two batches that shift three tenths of the features; a position
-        between 0 and 1 that three tenths of them rise or fall with; t-distributed features with
-        three degrees of freedom; three samples with three times the noise; or a first class of two
-        halves that 30 features of their own tell apart.
-    n_markers : int
-        Features shifted in one class each, the classes in turn.
-    shift : float
-        By how much, in standard deviations of the noise; the sign is random.
-    shares : sequence of float
-        Of the samples in each class.
-    loading : float
-        Standard deviation of the loadings.
+    The nuisance "factors" is no other; "batches" are two that shift three tenths of the features; a
+    "gradient" is a position between 0 and 1 that three tenths of them rise or fall with;
+    "heavy_tails" are t-distributed features with three degrees of freedom; "outliers" three samples
+    with three times the noise; "split" a first class of two halves that 30 features of their own
+    tell apart.
 
-    Returns
-    -------
-    SimulatedData
-        z-scored with ddof = 1.
+    The markers are shifted in one class each, the classes in turn, by `shift` standard deviations
+    of the noise up or down. `shares` are those of the samples in each class, `loading` is the
+    standard deviation of the loadings. Features are z-scored with ddof = 1.
     """
     if nuisance not in _NUISANCES:
         raise ValueError(f"nuisance={nuisance!r} should be one of {sorted(_NUISANCES)}.")

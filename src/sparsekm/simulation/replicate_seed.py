@@ -15,29 +15,10 @@ def replicate_seed(
 ) -> np.random.SeedSequence:
     """Derive the seed of one replicate of one setting of one experiment.
 
-    It does not know the clustering method or its sparsity, so that all methods see the same data.
-
-    Parameters
-    ----------
-    root : int
-        The study's seed, non-negative.
-    experiment : str
-        Name of the experiment.
-    setting : mapping or str
-        The design's arguments, or a name for them. The order of keys does not matter, nor whether
-        a whole number is an int or a float.
-    replicate : int
-        Number of the replicate, non-negative.
-
-    Returns
-    -------
-    numpy.random.SeedSequence
-        The same in every process and on every platform.
-
-    Raises
-    ------
-    ValueError
-        If `root` or `replicate` is negative.
+    It does not know the clustering method or its sparsity, so that all methods see the same data,
+    and is the same in every process and on every platform. The setting are the design's arguments,
+    or a name for them; neither the order of keys matters, nor whether a whole number is an int or a
+    float.
     """
     for argument, value in (("root", root), ("replicate", replicate)):
         if value < 0:
