@@ -16,20 +16,12 @@ from sparsekm.tuning.stability import select_stable, stability_curve
 from sparsekm.tuning.stability_search import StabilitySearch
 
 GRID = [2, 4, 8, 16, 24]
-LEVELS = np.array([3.0, -3.0, 0.0])
-
-
-@pytest.fixture(scope="module")
-def data():
-    data = gaussian_clusters(np.outer(LEVELS, np.ones(4)), 10, 24, random_state=1)
-    data.X.setflags(write=False)
-    return data
 
 
 @pytest.fixture(scope="module")
 def correlated():
     """Draw twelve relevant features among 120 that correlate strongly with their neighbours."""
-    means = np.outer(LEVELS, np.ones(12))
+    means = np.outer([3.0, -3.0, 0.0], np.ones(12))
     return gaussian_clusters(means, 20, 120, correlation=0.9, random_state=0)
 
 

@@ -1,0 +1,129 @@
+"""GapSearch as an estimator of scikit-learn: parameters, pipelines, copies, types and refusals."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.cluster import KMeans as ReferenceKMeans
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from sparsekm.cluster.estimators import KMeans, L0KMeans, L1KMeans
+from sparsekm.tuning.gap_search import GapSearch
+
+
+@parametrize_with_checks(
+    [
+        GapSearch(L0KMeans(n_clusters=2, n_init=2), n_references=2),
+        GapSearch(L1KMeans(n_clusters=2, n_init=2), n_references=2, rule="one-se"),
+    ]
+)
+def test_scikit_learns_own_checks_pass(estimator, check):
+    check(estimator)
+
+
+def test_the_defaults_are_those_of_the_contract():
+    estimator = L0KMeans(3)
+    parameters = GapSearch(estimator).get_params(deep=False)
+    assert parameters == {
+        "estimator": estimator,
+        "sparsities": None,
+        "n_references": 10,
+        "reference": "permutation",
+        "rule": "max",
+        "n_refined": 0,
+        "max_samples": None,
+        "n_jobs": None,
+        "random_state": None,
+        "verbose": 0,
+    }
+
+
+def test_what_the_best_estimator_knows_is_handed_on(fitted_gap, data):
+    best = fitted_gap.best_estimator_
+    np.testing.assert_array_equal(fitted_gap.labels_, best.labels_)
+    np.testing.assert_array_equal(fitted_gap.feature_weights_, best.feature_weights_)
+    np.testing.assert_array_equal(fitted_gap.predict(data.X), best.predict(data.X))
+    np.testing.assert_array_equal(fitted_gap.predict(data.X), fitted_gap.labels_)
+    np.testing.assert_array_equal(fitted_gap.transform(data.X), best.transform(data.X))
+    np.testing.assert_array_equal(fitted_gap.get_support(), best.get_support())
+    assert fitted_gap.n_features_in_ == 24
+
+
+def test_the_estimator_given_is_not_changed(data, gap_search):
+    search = gap_search("l0")
+    before = search.estimator.get_params()
+    search.fit(data.X)
+    assert search.estimator.get_params() == before
+    assert not hasattr(search.estimator, "labels_")
+
+
+def test_it_works_in_a_pipeline(data, gap_search):
+    X = data.X * np.arange(1, 25) + 5
+    pipeline = make_pipeline(StandardScaler(), gap_search("l0")).fit(X)
+    assert pipeline[-1].get_support().tolist() == data.relevant.tolist()
+    np.testing.assert_array_equal(pipeline.predict(X), pipeline[-1].labels_)
+    assert pipeline.transform(X).shape == (30, 4)
+
+
+def test_pandas_output_names_the_kept_columns(data, gap_search):
+    names = [f"gene {j}" for j in range(24)]
+    frame = pd.DataFrame(data.X, columns=names)
+    search = gap_search("l0").set_output(transform="pandas")
+    kept = search.fit_transform(frame)
+    assert kept.columns.tolist() == names[:4]
+    assert search.feature_names_in_.tolist() == names
+    np.testing.assert_array_equal(search.predict(frame), search.labels_)
+
+
+def test_it_can_be_pickled_and_cloned(fitted_gap, data):
+    copy = pickle.loads(pickle.dumps(fitted_gap))  # noqa: S301 - bytes made on the same line
+    np.testing.assert_array_equal(copy.predict(data.X), fitted_gap.predict(data.X))
+    pd.testing.assert_frame_equal(copy.results_, fitted_gap.results_)
+    again = clone(fitted_gap)
+    assert not hasattr(again, "results_")
+    pd.testing.assert_frame_equal(again.fit(data.X).results_, fitted_gap.results_)
+
+
+def test_float32_stays_float32(data, gap_search):
+    X = data.X.astype(np.float32)
+    search = gap_search("l0").fit(X)
+    assert search.transform(X).dtype == np.float32
+    assert search.best_estimator_.cluster_centers_.dtype == np.float32
+    assert search.best_sparsity_ == 4
+
+
+@pytest.mark.parametrize("estimator", [KMeans(3), ReferenceKMeans(3)], ids=["ours", "theirs"])
+def test_an_estimator_without_sparsity_is_a_type_error(estimator, data):
+    with pytest.raises(TypeError, match=r"KMeans\(n_clusters=3.*sparsity"):
+        GapSearch(estimator).fit(data.X)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "parts"),
+    [
+        ({"rule": "2se"}, ["rule='2se'", "max", "one-se", "auto"]),
+        ({"reference": "gauss"}, ["reference='gauss'", "permutation"]),
+        ({"n_references": 1}, ["n_references=1", ">= 2"]),
+        ({"n_references": 0}, ["n_references=0", ">= 2"]),
+        ({"n_refined": -1}, ["n_refined=-1", ">= 0"]),
+        ({"max_samples": 0}, ["max_samples=0", ">= 1"]),
+        ({"sparsities": []}, ["sparsities", "1"]),
+        ({"sparsities": [4, 25]}, ["sparsity=25", "<= n_features=24"]),
+        ({"sparsities": [0, 4]}, ["sparsity=0", ">= 1"]),
+    ],
+)
+def test_refusals_hold_the_value_the_rule_and_the_bound(parameters, parts, data, gap_search):
+    with pytest.raises(ValueError, match="should") as caught:
+        gap_search("l0", **parameters).fit(data.X)
+    assert [part for part in parts if part not in str(caught.value)] == []
+
+
+def test_values_that_are_not_finite_are_refused(data, gap_search):
+    X = data.X.copy()
+    X[0, 0] = np.nan
+    with pytest.raises(ValueError, match="NaN"):
+        gap_search("l0").fit(X)
