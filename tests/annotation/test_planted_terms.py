@@ -86,6 +86,28 @@ def test_markers_terms_are_kept_and_what_is_needed_everywhere_is_dropped(fitted,
     assert everywhere["n_shared"] > 0.85 * everywhere["n_term"]
 
 
+@pytest.mark.parametrize("seed", [3, 20180101])
+def test_the_markers_term_needs_an_age_at_which_the_kept_genes_are_mostly_raised(seed, tmp_path):
+    size = get_size("default")
+    genes = [gene for gene in plant_genes(size.genes, seed) if gene.kind in KINDS]
+
+    def q_value(age, n_kept):
+        """Keep raised markers, and others where there are not as many."""
+        present = set(size.ages[age].region_voxels)
+        raised = np.array([gene.is_relevant(age, present) for gene in genes])
+        order = np.random.default_rng(0).permutation(len(genes))
+        kept = order[np.argsort(~raised[order], kind="stable")][: n_kept or raised.sum()]
+        weights = np.isin(np.arange(len(genes)), kept).astype(float)
+        return find_terms(tmp_path, genes, weights, seed)["q_value"]["kept", term_id(PATTERN)]
+
+    for age in ("E11.5", "E13.5", "E15.5"):
+        assert q_value(age, None) < 0.005
+        assert q_value(age, len(genes)) == 1
+    quarter = [q_value(age, len(genes) // 4) for age in ("E11.5", "E13.5", "E15.5")]
+    assert max(quarter[:2]) < 1e-5
+    assert quarter[2] > 0.1
+
+
 @pytest.mark.parametrize("group", ["kept", "dropped"])
 def test_controls_drawn_anew_show_what_chance_allows(fitted, tmp_path, group):
     genes, weights, _ = fitted

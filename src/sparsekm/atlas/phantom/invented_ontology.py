@@ -2,8 +2,9 @@
 
 The terms follow from the kind of each gene, so that the correct over-representation is known:
 
-* *pattern of regions* and its parts: most markers have them, few other genes do. A method that
-  keeps markers finds them over-represented among the kept genes.
+* *pattern of regions* and its parts: most markers have them, whether or not they are raised at an
+  age, and few other genes do. A method that keeps the markers raised at an age, and not many other
+  genes, finds them over-represented among the kept genes.
 * *needed everywhere*: nearly all even genes, whose planted level differs between regions by less
   than a tenth of their noise. They mark no region, however high they are: a method that keeps
   markers finds them over-represented among the dropped genes. Housekeeping genes that follow the
