@@ -10,6 +10,7 @@ def main(snakemake, progress):
     from sparsekm.io.normalised_file import read_classes, read_relevant
     from sparsekm.io.score_file import SCORES
     from sparsekm.metrics.partition_metrics import (
+        adjusted_rand_index,
         classification_error_rate,
         error_clustering_rate,
     )
@@ -22,11 +23,12 @@ def main(snakemake, progress):
     fit = read_fit(snakemake.input.fit)
     labels, _ = read_classes(snakemake.input.normalised)
     relevant = read_relevant(snakemake.input.normalised)
-    rates = {"cer": None, "ecr": None}
+    rates = {"cer": None, "ari": None, "ecr": None}
     if labels is not None:
         known = is_known(labels)
         rates = {
             "cer": classification_error_rate(labels[known], fit.labels[known]),
+            "ari": adjusted_rand_index(labels[known], fit.labels[known]),
             "ecr": error_clustering_rate(labels[known], fit.labels[known]),
         }
     scores = {

@@ -229,7 +229,7 @@ def _write_tables(folder: Path) -> None:
             "dataset": "toy",
             "method": "l0",
             **dict.fromkeys(("n_samples", "n_features", "n_clusters", "n_nonzero_weights"), 3),
-            **dict.fromkeys(("sparsity", "objective", "cer"), 0.25),
+            **dict.fromkeys(("sparsity", "objective", "cer", "ari"), 0.25),
             **dict.fromkeys(("ecr", "pzw", "pnw"), None),
         },
     )

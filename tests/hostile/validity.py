@@ -253,7 +253,9 @@ def check_table(columns: dict[str, str], read) -> None:
 
 def check_scores(row) -> None:
     assert isinstance(row["method"], str)
-    assert all(isinstance(row[name], float) for name in ("cer", "ecr", "sparsity", "n_samples"))
+    assert all(
+        isinstance(row[name], float) for name in ("cer", "ari", "ecr", "sparsity", "n_samples")
+    )
 
 
 def check_evidence(row) -> None:

@@ -115,6 +115,7 @@ def write_results(folder, dataset, X, labels, n_kept, cer):
             "n_nonzero_weights": n_kept[method],
             "objective": objective,
             "cer": cer[method],
+            "ari": 1 - 2 * cer[method],
             "ecr": None,
             "pzw": None,
             "pnw": None,

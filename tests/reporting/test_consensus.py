@@ -75,9 +75,15 @@ def test_the_summary_speaks_of_it_beside_the_other_methods(result):
     text = " ".join(summarise_run([result]))
     assert "Sparse k-means keeps 3 of 6 (50%)." in text
     assert text.count("Compared with the known labels") == 1
-    assert "; that of Sparse k-means is 0.1250 (k-means: 0.3125)." in text
+    assert (
+        "; that of Sparse k-means is 0.1250 (k-means: 0.3125), and the adjusted Rand index, which "
+        "corrects for chance, is 0.7500 (0.3750)."
+    ) in text
     text = " ".join(summarise_run([result, result]))
-    assert "that of Sparse k-means is lower than that of k-means in 2 of 2 data sets." in text
+    assert (
+        "that of Sparse k-means is lower than that of k-means in 2 of 2 data sets, and its "
+        "adjusted Rand index, which corrects for chance, is higher in 2."
+    ) in text
 
 
 def test_where_no_evidence_was_asked_for_its_own_answer_stands(result):

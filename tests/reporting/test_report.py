@@ -43,7 +43,12 @@ def test_numbers_of_the_tables_are_those_of_the_files(page):
         "ℓ₁-k-means": ["0.0500", "0.0625"],
         "ℓ₀-k-means": ["0.0500", "0.1250"],
     }
-    nw = page.tables[[t[0][0] for t in page.tables].index("method") + 1]
+    ari, nw = (page.tables[[t[0][0] for t in page.tables].index("method") + at] for at in (1, 2))
+    assert ari[1:] == [
+        ["k-means", "0.9000", "0.3750"],
+        ["ℓ₁-k-means", "0.9000", "0.8750"],
+        ["ℓ₀-k-means", "0.9000", "0.7500"],
+    ]
     assert nw[1:] == [
         ["k-means", "8", "6"],
         ["ℓ₁-k-means", "6", "5"],
@@ -56,7 +61,7 @@ def test_numbers_of_the_tables_are_those_of_the_files(page):
 
 def test_numbers_of_one_fit_say_that_they_have_no_error(html):
     captions = re.findall(r"<caption>(.*?)</caption>", html, flags=re.DOTALL)
-    for start in ("CER: classification", "NW: number of", "highest-ranked"):
+    for start in ("CER: classification", "ARI: adjusted", "NW: number of", "highest-ranked"):
         (caption, *_) = [caption for caption in captions if start in caption]
         assert "standard error" in caption, start
 

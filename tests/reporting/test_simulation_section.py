@@ -5,7 +5,6 @@ import pandas as pd
 import pytest
 
 from sparsekm.figures.palette import METHOD_LOOKS
-from sparsekm.reporting.claims_view import write_value
 from sparsekm.reporting.simulation_figures import row_look, shared_sparsities
 from sparsekm.reporting.simulation_results import SimulationResult
 from sparsekm.reporting.simulation_section import render_simulation_page, view_simulation
@@ -14,6 +13,7 @@ from sparsekm.studies.paper.paper_claims import PaperClaim
 from sparsekm.studies.paper.repetition import METRICS
 from sparsekm.studies.paper.settings import select_settings
 from sparsekm.studies.paper.study_summary import summarise
+from sparsekm.studies.paper.value_text import write_value
 from sparsekm.studies.paper.versus_paper import compare_rows
 
 PAPER = pd.DataFrame(
@@ -88,8 +88,9 @@ def study(n):
 
 def test_the_page_sets_the_papers_value_below_ours_and_marks_what_is_not_reproduced(result):
     page = render_simulation_page(view_simulation(result))
-    assert "0.120 ± 0.007<br><small>sd 0.021 ± 0.000</small>" in page
-    assert "<small>chance 0.400 ± 0.000</small>" in page
+    # The jackknife finds no error where two values are equally frequent.
+    assert "0.120 ± 0.007<br><small>sd 0.021</small>" in page
+    assert "<small>chance 0.400</small>" in page
     assert "<small><b>paper 0.3 (0.002)</b></small>" in page
     assert "<small>paper 0.15 (0.003)</small>" in page
     assert 'src="http' not in page
@@ -102,7 +103,8 @@ def test_the_floor_has_rates_and_no_counts(result):
         for table in third.tables
     )
     rate, *others = rates
-    assert [cell.text for cell in (rate[0], *others)] == ["0.100 ± 0.000", *["5.000 ± 0.000"] * 2]
+    assert [cell.text for cell in (rate[0], *others)] == ["0.100", "5.000", "5.000"]
+    assert [cell.note for cell in (rate[0], *others)] == ["all 10"] * 3
     assert [cell.text for cell in counts] == ["–", "–"]
 
 
@@ -150,6 +152,10 @@ def test_a_preview_says_so_and_flags_nothing(result):
     preview = view_simulation(study(2))
     text = " ".join(preview.sentences)
     assert "from 2 repetitions" in text
+    # All of n agree with probability .05 where one in 1 - .05^(1/n) differs.
+    assert "at most 78% of further ones would differ after 2." in text
+    whole = " ".join(view_simulation(result).sentences)
+    assert "at most 26% of further ones would differ after 10." in whole
     assert "This is a preview" in text
     assert "preview" not in " ".join(view_simulation(result).sentences)
     page = render_simulation_page(preview)
@@ -172,7 +178,11 @@ def test_figures_are_drawn_for_experiments_1_2_and_4_the_same_each_time(result):
     ("metric", "mean", "se", "text"),
     [
         ("cer", 0.31249, 0.0161, "0.312 ± 0.016"),
-        ("pzw", 1799.96, 0.04, "1,800.0 ± 0.0"),
+        # No error is rounded to 0, and none is said to be 0.
+        ("pzw", 1799.96, 0.04, "1,799.96 ± 0.04"),
+        ("cer", 0.0002, 0.00012, "0.0002 ± 0.0001"),
+        ("pnw", 200.0, 0.0, "200.0"),
+        ("cer", 0.1, 1e-17, "0.100"),
         ("pnw", 5.0, float("nan"), "5.0"),
     ],
 )

@@ -5,30 +5,29 @@ import pytest
 
 from sparsekm.reporting.table_view import view_table
 from sparsekm.reporting.tables import (
-    cer_table,
     excluded_counts,
-    nw_table,
+    score_table,
     statistics_table,
     verdict_table,
 )
 
 
 def test_cer_table_has_methods_by_data_sets(brain_result, matrix_result):
-    table = cer_table([brain_result, matrix_result])
+    table = score_table([brain_result, matrix_result], "cer")
     assert list(table.index) == ["k-means", "ℓ₁-k-means", "ℓ₀-k-means"]
     assert list(table.columns) == ["E11.5", "toy"]
     assert table["toy"].tolist() == [0.3125, 0.0625, 0.125]
 
 
 def test_nw_table_counts_weights_other_than_zero(brain_result, matrix_result):
-    table = nw_table([brain_result, matrix_result])
+    table = score_table([brain_result, matrix_result], "n_kept")
     assert table["E11.5"].tolist() == [8, 6, 4]
     assert table["toy"].tolist() == [6, 5, 3]
 
 
 def test_method_that_was_not_run_leaves_a_gap(brain_result, matrix_result):
     fewer = dataclasses.replace(brain_result, methods={"kmeans": brain_result.methods["kmeans"]})
-    table = nw_table([fewer, matrix_result])
+    table = score_table([fewer, matrix_result], "n_kept")
     assert pd.isna(table.loc["ℓ₀-k-means", "E11.5"])
     assert table.loc["ℓ₀-k-means", "toy"] == 3
 

@@ -72,8 +72,9 @@ def test_without_known_classes_only_the_error_rates_are_missing(finished):
     assert "label" not in anndata.read_h5ad(folder / "cells" / "clusters.h5ad").obs
     for method in METHODS:
         scores = SCORES.read_row(folder / "cells" / method / "scores.csv")
-        assert scores[["cer", "ecr"]].isna().all()
-        assert scores.drop(["cer", "ecr"]).notna().all()
+        rates = ["cer", "ari", "ecr"]
+        assert scores[rates].isna().all()
+        assert scores.drop(rates).notna().all()
 
 
 def test_running_the_export_again_gives_the_same_bytes(copied):

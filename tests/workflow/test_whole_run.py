@@ -103,6 +103,7 @@ def test_an_age_becomes_a_data_set_whose_classes_are_its_regions(finished):
     assert scores["n_clusters"] == len(regions) == data.obs["label"].nunique() >= 15
     assert scores["n_features"] == data.n_vars
     assert 0 < scores["cer"] < 0.5
+    assert 0 < scores["ari"] < 1
     assert data.var["relevant"].sum() > 10
     provenance = data.uns["provenance"]
     assert provenance["simulated"]
@@ -115,6 +116,7 @@ def test_the_planted_clusters_and_features_are_found(finished):
     results = finished.root / "results"
     known = SCORES.read_row(results / "tumours" / "l0" / "scores.csv")
     assert known["cer"] == 0
+    assert known["ari"] == 1
     assert known["ecr"] == 0
     assert np.isnan(known["pzw"])
     unknown = SCORES.read_row(results / "cells" / "l0" / "scores.csv")

@@ -29,7 +29,7 @@ def describe_results(
 
 
 def _scores(folder: Path, name: str) -> list[str]:
-    """Tabulate clusters, features kept and, if classes are known, the error of every method."""
+    """Tabulate clusters, features kept and, if classes are known, the scores of every method."""
     rows = []
     for method in METHOD_LOOKS:
         file = folder / method / "scores.csv"
@@ -37,13 +37,14 @@ def _scores(folder: Path, name: str) -> list[str]:
             with file.open(encoding="utf-8", newline="") as opened:
                 rows += csv.DictReader(opened)
     has_classes = any(row["cer"] for row in rows)
-    head = f"{name:<20} clusters  features kept" + ("    CER" if has_classes else "")
+    head = f"{name:<20} clusters  features kept" + ("    CER     ARI" if has_classes else "")
     lines = [head]
     for row in rows:
-        error = f"  {float(row['cer']):5.3f}" if row["cer"] else ""
+        error = f"  {float(row['cer']):5.3f}  {float(row['ari']):6.3f}" if row["cer"] else ""
         title = METHOD_LOOKS[row["method"]].title
         kept = int(row["n_nonzero_weights"])
         lines.append(f"  {title:<18} {int(row['n_clusters']):8d}  {kept:13,d}{error}")
     if has_classes:
         lines.append("  CER: share of pairs of samples on which clusters and classes disagree.")
+        lines.append("  ARI: their agreement, corrected for chance (1: the same, 0: by chance).")
     return lines

@@ -63,8 +63,6 @@ def classification_error_rate(labels_true: ArrayLike, labels_pred: ArrayLike) ->
 def chance_error_rate(labels_true: ArrayLike, labels_pred: ArrayLike) -> float:
     """Compute the mean CER of all partitions with the cluster sizes of `labels_pred`.
 
-    The adjusted Rand index is one minus the CER divided by this.
-
     Examples
     --------
     >>> round(chance_error_rate(["a", "a", "b", "b"], [0, 0, 0, 1]), 6)
@@ -77,6 +75,23 @@ def chance_error_rate(labels_true: ArrayLike, labels_pred: ArrayLike) -> float:
         for codes in (true_codes, pred_codes)
     ]
     return float(sum(together) - 2 * np.prod(together))
+
+
+def adjusted_rand_index(labels_true: ArrayLike, labels_pred: ArrayLike) -> float:
+    """Correct the Rand index for chance: one minus the CER over `chance_error_rate` (ARI).
+
+    It is 1 for the same partition and 0 on average for partitions with these cluster sizes.
+
+    Examples
+    --------
+    >>> adjusted_rand_index(["a", "a", "b", "b"], [0, 0, 1, 1])
+    1.0
+    >>> round(adjusted_rand_index(["a", "a", "b", "b"], [0, 1, 0, 1]), 6)
+    -0.5
+    """
+    error = classification_error_rate(labels_true, labels_pred)
+    # Without an error by chance there is but one partition of these sizes.
+    return 1 - error / chance_error_rate(labels_true, labels_pred) if error else 1.0
 
 
 def error_clustering_rate(labels_true: ArrayLike, labels_pred: ArrayLike) -> float:

@@ -43,7 +43,8 @@ def describe_choice(table: pd.DataFrame) -> str:
     text = (
         f"{chosen['n_clusters']} clusters are suggested: fits to four fifths of the samples agree "
         f"with them with an adjusted Rand index of {chosen['stability']:.2f}, compared with "
-        f"{chosen['reference_stability']:.2f} on data without clusters."
+        f"{chosen['reference_stability']:.2f} on data without clusters (means over resamplings, "
+        "without a standard error)."
     )
     if others:
         beside = "; ".join(f"{row['n_clusters']}: {row['excess']:.2f}" for row in others)

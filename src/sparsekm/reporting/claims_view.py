@@ -15,24 +15,11 @@ from sparsekm.studies.paper.claim_verdicts import (
     WITH_REASON,
     WITHOUT_REASON,
 )
+from sparsekm.studies.paper.printed_numbers import MEAN, SPREAD
 from sparsekm.studies.paper.settings import get_setting
+from sparsekm.studies.paper.value_text import write_value
 
-_PRINTED = ("number", "spread")
-
-
-def write_value(metric: str, value: float, se: float = np.nan) -> str:
-    """Write a value with its standard error, if any: rates to three decimals, counts to one.
-
-    Examples
-    --------
-    >>> write_value("cer", 0.3117, 0.0123), write_value("pzw", 2.0, np.inf)
-    ('0.312 ± 0.012', '2.0 ± ∞')
-    """
-    if np.isnan(value):
-        return MISSING
-    digits = 3 if metric in ("cer", "cer_chance", "ari", "ami", "ecr") else 1
-    error = "" if np.isnan(se) else f" ± {se:.{digits}f}"
-    return f"{value:,.{digits}f}{error}".replace("-", "−").replace("inf", "∞")
+_PRINTED = (MEAN, SPREAD)
 
 
 def view_claims(claims: pd.DataFrame) -> list[TableView]:
@@ -57,8 +44,10 @@ def view_claims(claims: pd.DataFrame) -> list[TableView]:
         TableView(
             "The claims of the text, in every setting that they speak of. Ours is a mean ± "
             "standard error; where one method is said to be below another, it is the mean "
-            "difference over the same data sets. A value of theory without ± is computed and has "
-            "no error. Theirs is the paper's own number, if any, whose error is not printed",
+            "difference over the same data sets. A share of data sets has its 95 % interval "
+            "(Clopper and Pearson’s). Without either the repetitions agree, or the value is "
+            "computed and has no error. Theirs is the paper's own number, if any, whose error is "
+            "not printed",
             _columns("claim", "where", "setting", "verdict"),
             told,
             kind="numbers differences",
@@ -90,8 +79,8 @@ def describe_claims(claims: pd.DataFrame) -> list[str]:
     theory = tested["kind"] == "theory"
     parts = []
     for noun, lines in (
-        ("printed means", tested[tested["kind"] == "number"]),
-        ("standard deviations in brackets", tested[tested["kind"] == "spread"]),
+        ("printed means", tested[tested["kind"] == MEAN]),
+        ("standard deviations in brackets", tested[tested["kind"] == SPREAD]),
         ("statements of the text", tested[~tested["kind"].isin([*_PRINTED, "theory"])]),
         ("statements of theory", tested[theory]),
     ):
@@ -149,11 +138,12 @@ def _numbers(line) -> list[Cell]:
     else:
         chance = f"{line.p_value:.2g}" if line.p_value >= 1e-4 else "< 0.0001"
     # A bracket as it is printed: it may have fewer digits than its kind of value.
-    small = line.kind == "spread"
-    theirs = f"{line.theirs:g}" if small else write_value(line.metric, line.theirs)
+    theirs = f"{line.theirs:g}" if line.kind == SPREAD else write_value(line.metric, line.theirs)
     ours = write_value(line.metric, line.ours, line.se)
     if line.kind == "theory":
-        error = "" if np.isnan(line.se) else f" ± {_computed(line.se)}"
+        error = f" ± {_computed(line.se)}" if line.se > 0 else ""
+        if line.low < line.high:
+            error = f" ({_computed(line.low)} to {_computed(line.high)})"
         theirs, ours = _computed(line.theirs), _computed(line.ours) + error
     return [Cell(text) for text in (theirs, ours, chance, line.reason)]
 

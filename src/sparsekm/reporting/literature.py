@@ -99,6 +99,10 @@ LITERATURE = {
         "microarray data. Biostatistics 7:286–301, 2006.",
         "10.1093/biostatistics/kxj007",
     ),
+    "ari": Reference(
+        "L. Hubert, P. Arabie. Comparing partitions. Journal of Classification 2:193–218, 1985.",
+        "10.1007/BF01908075",
+    ),
     "atlas": Reference(
         "C. L. Thompson et al. A high-resolution spatiotemporal atlas of gene expression of the "
         "developing mouse brain. Neuron 83:309–323, 2014.",

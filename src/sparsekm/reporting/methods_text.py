@@ -208,8 +208,11 @@ def _write_measures(results: Sequence[DatasetResult], citations: Citations) -> s
     text = (
         f"The classification error rate (CER) {citations.cite('cer')} is the share of pairs of "
         "samples on which two partitions disagree (together in one, apart in the other), that is, "
-        "1 minus the Rand index: 0 is perfect agreement. NW is the number of features with nonzero "
-        "weight. The search does not use the labels; only the number of classes may set K."
+        "1 minus the Rand index: 0 is perfect agreement. The adjusted Rand index (ARI) "
+        f"{citations.cite('ari')} is 1 minus the CER over that expected of random partitions with "
+        "the same cluster sizes: 1 is perfect agreement, 0 that of chance. NW is the number of "
+        "features with nonzero weight. The search does not use the labels; only the number of "
+        "classes may set K."
     )
     if any(result.n_unlabelled for result in results):
         text += " Samples without a known label are clustered but excluded from the CER."

@@ -35,9 +35,8 @@ from sparsekm.reporting.table_view import TableView, format_count, format_rate, 
 from sparsekm.reporting.tables import (
     ATLAS_NOUNS,
     MATRIX_NOUNS,
-    cer_table,
     nouns,
-    nw_table,
+    score_table,
     statistics_table,
     verdict_table,
 )
@@ -139,7 +138,10 @@ def _statistics(results: Sequence[DatasetResult]) -> list[TableView]:
     ):
         group = [result for result in results if result.is_atlas == is_atlas]
         if group:
-            caption = f"Statistics of the {what}: {words.features}, {words.samples}, {words.labels}"
+            caption = (
+                f"Statistics of the {what}: {words.features}, {words.samples}, {words.labels}. "
+                "These are counts and have no error"
+            )
             table = statistics_table(group)
             views.append(view_table(table, caption, write=format_count, simulated=_origins(group)))
     return views
@@ -149,21 +151,29 @@ def _scores(results: Sequence[DatasetResult]) -> list[TableView]:
     origins = _origins(results)
     return [
         view_table(
-            cer_table(results),
-            "CER: classification error rate against the known labels, lower is better. Each is of "
-            "one partition and has no standard error",
-            write=format_rate,
-            corner="method",
-            simulated=origins,
-        ),
-        view_table(
-            nw_table(results),
-            "NW: number of features kept (weights other than 0), each of one fit and without a "
-            "standard error",
-            write=format_count,
-            corner="method",
-            simulated=origins,
-        ),
+            score_table(results, score), caption, write=write, corner="method", simulated=origins
+        )
+        for score, caption, write in (
+            (
+                "cer",
+                "CER: classification error rate against the known labels, lower is better. Each is "
+                "of one partition and has no standard error",
+                format_rate,
+            ),
+            (
+                "ari",
+                "ARI: adjusted Rand index, the same comparison corrected for chance: 1 for the "
+                "known labels themselves, 0 on average for random clusters of the same sizes. Each "
+                "is of one partition and has no standard error",
+                format_rate,
+            ),
+            (
+                "n_kept",
+                "NW: number of features kept (weights other than 0), each of one fit and without "
+                "a standard error",
+                format_count,
+            ),
+        )
     ]
 
 

@@ -81,7 +81,15 @@ class MethodResult:
     @property
     def cer(self) -> float | None:
         """Classification error rate against the labels, or None if it is not known."""
-        value = self.metrics.get("cer")
+        return self._metric("cer")
+
+    @property
+    def ari(self) -> float | None:
+        """Adjusted Rand index against the labels, or None if it is not known."""
+        return self._metric("ari")
+
+    def _metric(self, name: str) -> float | None:
+        value = self.metrics.get(name)
         return None if value is None or pd.isna(value) else float(value)
 
 

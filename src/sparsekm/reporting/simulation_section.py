@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from sparsekm.reporting.claims_view import describe_claims, view_claims, write_value
+from sparsekm.reporting.claims_view import describe_claims, view_claims
 from sparsekm.reporting.figures import CaptionedFigure, caption_figure
 from sparsekm.reporting.html import render_page
 from sparsekm.reporting.simulation_figures import overview_figure, rate_figure
@@ -19,6 +19,7 @@ from sparsekm.reporting.table_view import MISSING, Cell, Column, TableView
 from sparsekm.studies.paper.claim_verdicts import NOT_REPRODUCED
 from sparsekm.studies.paper.method_rows import METHOD_ROWS, stand_ins
 from sparsekm.studies.paper.settings import get_setting
+from sparsekm.studies.paper.value_text import is_exact, write_value
 
 
 @dataclass(frozen=True)
@@ -107,8 +108,8 @@ def _tables(result: SimulationResult, name: str, summary: pd.DataFrame) -> list[
         caption = (
             f"{'; '.join(METRIC_NAMES[metric] for metric in group)}. Mean ± standard error; below "
             "it the standard deviation over the repetitions (sd ± its jackknife error, ∞ where one "
-            "repetition alone differs) and, where the paper prints one, its value for the method, "
-            "bold where it is not reproduced."
+            "repetition alone differs), or “all” and their number where they agree, and, where the "
+            "paper prints one, its value for the method, bold where it is not reproduced."
         )
         heads = [
             _column(name, setting, metric if len(group) > 1 else "", len(settings) > 1)
@@ -165,11 +166,12 @@ def _cell(ours: Any, chance: Any, theirs: Any, *, far: bool) -> Cell | list[Cell
     """Write our value, below it its spread, the CER of chance and the paper's value."""
     if ours is None:
         return Cell(MISSING)
-    spread = ""
-    if not np.isnan(ours.sd):
-        # Where all repetitions agree there is no spread to have an error.
-        error = ours.sd * ours.log_sd_se if ours.sd else np.nan
-        spread = f"sd {write_value(ours.metric, ours.sd, error)}"
+    if np.isnan(ours.sd):
+        spread = ""
+    elif is_exact(ours.mean, ours.sd):
+        spread = f"all {ours.n}"
+    else:
+        spread = f"sd {write_value(ours.metric, ours.sd, ours.sd * ours.log_sd_se)}"
     cells = [Cell(write_value(ours.metric, ours.mean, ours.se), note=spread)]
     if chance is not None:
         cells.append(Cell("", note=f"chance {write_value('cer', chance.mean, chance.se)}"))

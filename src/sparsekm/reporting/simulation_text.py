@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from scipy.stats import binomtest
+
 from sparsekm.reporting.simulation_results import SimulationResult
 
 DESIGNS = {
@@ -45,6 +47,17 @@ def introduce(result: SimulationResult) -> list[str]:
         "component for PCA-k-means (also theirs), and of P-likelihood the common variances, the "
         "starts and the grid of penalties, chosen by the modified BIC.",
     ]
+    if number > 1:
+        most = {
+            n: f"{binomtest(0, n, alternative='less').proportion_ci(0.95).high:.0%}"
+            for n in (number, result.fewest)
+        }
+        fewer = f" ({most[result.fewest]} after {result.fewest})" if len(most) > 1 else ""
+        sentences.append(
+            "Where all repetitions agree, a standard error of 0 would claim too much, so none is "
+            f"given: with 95 % confidence at most {most[number]} of further ones would differ "
+            f"after {number}{fewer}."
+        )
     if result.is_preview:
         sentences.append(
             "This is a preview: standard errors from few repetitions are rough, and some settings "

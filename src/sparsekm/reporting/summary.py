@@ -26,6 +26,10 @@ def summarise_run(results: Sequence[DatasetResult]) -> list[str]:
     sentences += _shaped_by_settings(results)
     sentences += _compare_rates(results)
     sentences += _summarise_planted(results)
+    sentences.append(
+        "Numbers of features and rates are of one fit per method and data set and have no standard "
+        "error."
+    )
     return sentences
 
 
@@ -154,17 +158,25 @@ def _compare_rates(results: Sequence[DatasetResult]) -> list[str]:
 
 def _compare_rate(results: Sequence[DatasetResult], name: str) -> str:
     runs = [r.methods for r in results if {name, "kmeans"} <= set(r.methods)]
-    pairs = [(methods[name].cer, methods["kmeans"].cer) for methods in runs]
-    known = [pair for pair in pairs if None not in pair]
+    pairs = [(methods[name], methods["kmeans"]) for methods in runs]
+    known = [(own, plain) for own, plain in pairs if None not in (own.cer, plain.cer)]
     if not known:
         return ""
     title = runs[0][name].title
     if len(known) == 1:
-        return f"of {title} is {known[0][0]:.4f} (k-means: {known[0][1]:.4f})"
-    lower = sum(sparse < plain for sparse, plain in known)
-    equal = sum(sparse == plain for sparse, plain in known)
+        own, plain = known[0]
+        return (
+            f"of {title} is {own.cer:.4f} (k-means: {plain.cer:.4f}), and the adjusted Rand index, "
+            f"which corrects for chance, is {own.ari:.4f} ({plain.ari:.4f})"
+        )
+    lower = sum(own.cer < plain.cer for own, plain in known)
+    equal = sum(own.cer == plain.cer for own, plain in known)
+    higher = sum(own.ari > plain.ari for own, plain in known)
     same = f" and the same in {equal}" if equal else ""
-    return f"of {title} is lower than that of k-means in {lower} of {len(known)} data sets{same}"
+    return (
+        f"of {title} is lower than that of k-means in {lower} of {len(known)} data sets{same}, and "
+        f"its adjusted Rand index, which corrects for chance, is higher in {higher}"
+    )
 
 
 def _summarise_planted(results: Sequence[DatasetResult]) -> list[str]:
@@ -235,7 +247,10 @@ def _summarise_method(method: MethodResult, result: DatasetResult) -> str:
     else:
         text = f"{method.title} uses all {result.n_features:,} {words.features}"
     if method.cer is not None:
-        text += f"; its classification error rate against the {words.labels} is {method.cer:.4f}"
+        text += (
+            f"; its classification error rate against the {words.labels} is {method.cer:.4f}, its "
+            f"adjusted Rand index {method.ari:.4f}"
+        )
         if result.n_unlabelled:
             text += f" ({result.n_unlabelled:,} {words.samples} have no known label)"
     n_tuned = method.attributes.get("n_tuned")

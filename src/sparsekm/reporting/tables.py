@@ -48,28 +48,14 @@ def list_methods(results: Sequence[DatasetResult]) -> list[str]:
     return list(dict.fromkeys(method for result in results for method in result.methods))
 
 
-def cer_table(results: Sequence[DatasetResult]) -> pd.DataFrame:
-    """Tabulate the classification error rate, methods by data sets; NaN without labels or a run."""
-    return _tabulate(results, lambda method: method.cer).astype(np.float64)
-
-
-def nw_table(results: Sequence[DatasetResult]) -> pd.DataFrame:
-    """Tabulate the number of features with nonzero weight (Int64), methods by data sets."""
-    return _tabulate(results, lambda method: method.n_kept).astype("Int64")
-
-
-def _tabulate(results: Sequence[DatasetResult], value: Any) -> pd.DataFrame:
+def score_table(results: Sequence[DatasetResult], score: str) -> pd.DataFrame:
+    """Tabulate an attribute of `MethodResult`, methods by data sets; NaN where it is not known."""
     methods = list_methods(results)
     columns = {
-        result.name: [
-            value(result.methods[method]) if method in result.methods else None
-            for method in methods
-        ]
+        result.name: [getattr(result.methods.get(method), score, None) for method in methods]
         for result in results
     }
-    return pd.DataFrame(
-        columns, index=[method_look(method).title for method in methods], dtype=object
-    )
+    return pd.DataFrame(columns, index=[method_look(method).title for method in methods])
 
 
 def statistics_table(results: Sequence[DatasetResult]) -> pd.DataFrame:

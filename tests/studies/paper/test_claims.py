@@ -21,7 +21,7 @@ from sparsekm.studies.paper.repetition import METRICS
 from sparsekm.studies.paper.settings import get_setting
 from sparsekm.studies.paper.study_summary import read_paper_values, summarise
 from sparsekm.studies.paper.versus_paper import compare_rows
-from sparsekm.studies.theory.checks import CHECKS
+from sparsekm.studies.theory.checks import CHECKS, COLUMNS
 
 P25, P500 = (get_setting("experiment_3", name) for name in ("p25", "p500"))
 TWIN = get_setting("experiment_2", "mu0.7_p500")
@@ -188,7 +188,7 @@ def test_a_missed_level_names_the_runs_that_keep_to_it():
     assert line.outcome == WITH_REASON
     assert line.reason == (
         "Our mean is not at least 6. It is with other runs: ℓ₀-k-means, global search [search]: "
-        "6.1 ± 0.0."
+        "6.10 ± 0.03."
     )
     (bare,) = judge([level("at least", 6.0)], tables[:1]).itertuples()
     assert bare.outcome == WITHOUT_REASON
@@ -247,8 +247,8 @@ def test_theory_takes_the_verdict_of_its_computation():
     claim = PaperClaim("c", "w", "s", "theory", metric="kappa", remark="At mu = 0.6.")
     ran = repetitions("kmeans")
     compared = compare_rows(summarise(ran), printed())
-    found = {"check": "kappa", "holds": False, "ours": 2.0, "se": np.nan, "theirs": 1.0}
-    checks = pd.DataFrame([{**found, "reason": "It lacks ln K."}])
+    found = {"check": "kappa", "holds": False, "ours": 2.0, "theirs": 1.0}
+    checks = pd.DataFrame([{**found, "reason": "It lacks ln K."}], columns=list(COLUMNS))
     (line,) = judge_claims([claim], ran, printed(), compared, checks).itertuples()
     assert (line.verdict, line.ours, line.theirs) == (NOT_REPRODUCED, 2.0, 1.0)
     assert line.reason == "It lacks ln K. At mu = 0.6."

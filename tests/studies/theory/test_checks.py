@@ -31,6 +31,16 @@ def test_what_does_not_hold_has_its_reason(checks):
     assert checks.loc["kappa", ["ours", "theirs"]].tolist() == pytest.approx([7910, 7200], abs=1)
 
 
+def test_a_share_has_an_interval_that_is_never_a_point(checks):
+    """Of 20 of 20 the lower end is the p with p^20 = .025."""
+    shares = checks[checks["low"].notna()]
+    assert {"score_gap", "selection", "fewer_features", "l1_selection"} <= set(shares.index)
+    assert (shares["low"] < shares["high"]).all()
+    assert shares["ours"].between(shares["low"], shares["high"]).all()
+    assert checks.loc["selection", ["low", "high"]].tolist() == pytest.approx([0.025**0.05, 1])
+    assert shares["se"].isna().all()
+
+
 def test_theorems_4_and_5_are_checked_where_their_numbered_conditions_hold():
     sizes = (3 * STRONG["cluster_size"], STRONG["n_features"], STRONG["n_relevant"])
     met = conditions_of_theorem_5(three_levels(STRONG["mu"]), *sizes)

@@ -39,9 +39,9 @@ OPEN, WITH_REASON, WITHOUT_REASON = "within noise", "with a reason", "without a 
 
 CLAIM_COLUMNS = (
     *("claim", "where", "statement", "kind", "experiment", "setting", "metric", "method"),
-    *("verdict", "outcome", "ours", "se", "theirs", "p_value", "reason"),
+    *("verdict", "outcome", "ours", "se", "low", "high", "theirs", "p_value", "reason"),
 )
-_NUMBERS = ("ours", "se", "theirs", "p_value", "contrary")
+_NUMBERS = ("ours", "se", "low", "high", "theirs", "p_value", "contrary")
 DIFFERENCE_KINDS = (MEAN, SPREAD, "level", "repeat")
 """Kinds whose test speaks against the claim; that of an order speaks for it."""
 
@@ -76,8 +76,8 @@ def judge_claims(
     `sparsekm.studies.theory.checks.run_checks` found, without which theory is not judged.
 
     There is a line for each claim and setting, with the columns `CLAIM_COLUMNS`. Of an order, ours
-    and theirs are the mean of the left side less that of the right. The p-value is adjusted, and
-    empty where nothing was tested.
+    and theirs are the mean of the left side less that of the right; low and high are the interval
+    of a share. The p-value is adjusted, and empty where nothing was tested.
     """
     study = StudyValues(repetitions, paper)
     known = {} if checks is None else {line.check: line for line in checks.itertuples()}
@@ -152,6 +152,8 @@ def _judge_theory(claim: PaperClaim, check: Any) -> dict:
         "verdict": REPRODUCED if check.holds else NOT_REPRODUCED,
         "ours": check.ours,
         "se": check.se,
+        "low": check.low,
+        "high": check.high,
         "theirs": check.theirs,
         "reason": f"{reason} {claim.remark}".strip(),
         "explained": bool(reason),

@@ -16,6 +16,7 @@ from scipy.stats import t
 
 from sparsekm.pipeline.registry import METHODS
 from sparsekm.studies.paper.method_rows import METHOD_ROWS
+from sparsekm.studies.paper.value_text import write_value
 
 PAPER_REPETITIONS = 20
 
@@ -158,8 +159,10 @@ def explain_bracket(line, comparison: pd.DataFrame) -> tuple[bool, str]:
     for as_variance, noun in ((False, "bracket"), (True, "bracket, as a variance,")):
         met = [other for other in others if spread_p(other, as_variance=as_variance) >= ERROR]
         if met:
-            power, digits = (2, 4) if as_variance else (1, _digits(line.metric))
-            named = [f"{_name(o.row)}: {o.sd**power:.{digits}f}" for o in met]
+            written = {
+                o.row: f"{o.sd**2:.4f}" if as_variance else write_value(o.metric, o.sd) for o in met
+            }
+            named = [f"{_name(row)}: {value}" for row, value in written.items()]
             return True, f"the {noun} is met by {list_some(named)}"
     return False, "no other run meets both the mean and its bracket"
 
@@ -191,7 +194,7 @@ def _say_that_nothing_varies(line, others: list) -> str:
     if line.se != 0:
         return ""
     said = ", ".join(
-        f"every one of {_name(other.row)} {other.mean:.{_digits(line.metric)}f}"
+        f"every one of {_name(other.row)} {write_value(line.metric, other.mean)}"
         for other in others
         if other.se == 0 and other.mean != line.mean
     )
@@ -205,13 +208,8 @@ def _describe(line) -> str:
 
 def describe_run(name: str, metric: str, mean: float, se: float) -> str:
     """Name a row of the study and say in which respect it varies, with its mean."""
-    digits = _digits(metric)
-    return f"{_name(name)}: {mean:.{digits}f} ± {se:.{digits}f}"
+    return f"{_name(name)}: {write_value(metric, mean, se)}"
 
 
 def _name(name: str) -> str:
     return f"{METHOD_ROWS[name].title} [{METHOD_ROWS[name].varies or 'search'}]"
-
-
-def _digits(metric: str) -> int:
-    return 3 if metric == "cer" else 1

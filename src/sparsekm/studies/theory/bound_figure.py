@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
 from sparsekm.figures.palette import GREY, MARKERS
-from sparsekm.figures.style import categorical_colors, figure_style, new_figure
+from sparsekm.figures.style import categorical_colors, figure_style, new_figure, write_near
 from sparsekm.studies.theory.level_model import three_levels
 
 
@@ -53,14 +53,8 @@ def bound_figure(partitions: pd.DataFrame, bounds: pd.DataFrame, p_star_of_paper
             handles += [observed, promised]
             axes.plot([kappa], [bound["bound"].iloc[0]], color=color, marker="|", markersize=9)
         axes.axvline(p_star_of_paper, color=GREY, linewidth=0.8, linestyle=":")
-        axes.annotate(
-            f"$p^*$ = {p_star_of_paper} in\nExperiment 2",
-            (p_star_of_paper, 0.72),
-            xytext=(3, 0),
-            textcoords="offset points",
-            fontsize=7,
-            va="top",
-        )
+        text = f"$p^*$ = {p_star_of_paper} in\nExperiment 2"
+        write_near(axes, text, (p_star_of_paper, 0.72), (3, 0), va="top")
         axes.set(xscale="log", ylim=(0, 0.72), xlabel="relevant features $p^*$ (log scale)")
         axes.set_ylabel("error clustering rate")
         axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
@@ -91,10 +85,11 @@ def bound_caption(partitions: pd.DataFrame, bounds: pd.DataFrame, p_star_of_pape
         f"Theorem 3. Error clustering rate (one minus purity) of k-means, the best of 10 starts, "
         f"against the number p* of relevant features: {n_samples} samples, three equal clusters at "
         f"levels μ, −μ and 0, p = {ratio:g} p* (p ≤ p* n holds). Markers: mean over "
-        f"{partitions['repetitions'].iloc[0]} data sets, bars two standard errors. Dashed: the "
-        f"bound F(p*), exceeded with probability at most 2 K^−n = {exceedance:.0e}, with f found "
-        "numerically and the constant of the proof, which has a factor ln K that the theorem's "
-        f"statement leaves out. Least p* for the bound, without and with ln K: {listed}. "
+        f"{partitions['repetitions'].iloc[0]} data sets, bars two standard errors (none where all "
+        f"agree). Dashed: the bound F(p*), exceeded with probability at most 2 K^−n = "
+        f"{exceedance:.0e}, with f found numerically and the constant of the proof, which has a "
+        "factor ln K that the theorem's statement leaves out. "
+        f"Least p* for the bound, without and with ln K: {listed}. "
         f"{observed}At the settings of Experiment 2 (p* = {p_star_of_paper}, μ = "
         f"{max(lowest.levels):g}) the theorem is vacuous: it needs p* ≥ {lowest.kappa:,.0f}.\n"
     )

@@ -6,7 +6,7 @@ times, they are the same on every machine.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cmp_to_key
 
@@ -17,6 +17,7 @@ from sparsekm.cluster.weight_step import TopFeatures
 from sparsekm.simulation.replicate_seed import replicate_seed
 from sparsekm.studies.paper.weaker_searches import LloydPartition, run_as_printed
 from sparsekm.studies.theory.level_model import draw_three_levels
+from sparsekm.studies.theory.repeated_draws import average
 
 REPETITIONS = 5
 ROUNDS = 6
@@ -83,11 +84,6 @@ def _slope(sizes, counts) -> float:
     return float(np.polyfit(np.log(sizes), np.log(counts), 1)[0])
 
 
-def _average(values: Sequence[float]) -> dict:
-    error = np.std(values, ddof=1) / np.sqrt(len(values))
-    return {"ours": float(np.mean(values)), "se": float(error)}
-
-
 def _check_linear_cost(root: int) -> dict:
     sizes, widths = (20, 40, 80, 160), (250, 500, 1000, 2000)
     grown = [
@@ -103,7 +99,7 @@ def _check_linear_cost(root: int) -> dict:
     )
     return {
         "holds": max(n - first_n, p - first_p) < 0.25,
-        **_average([run.total / run.first for run in grown[1][1][-1]]),
+        **average([run.total / run.first for run in grown[1][1][-1]]),
         "reason": "Counted operations of Algorithm 1 over those of k-means on all features, at "
         f"n = 60 and p = 2,000. They grow as n to the power {n:.2f} and p to the power {p:.2f}; "
         f"those of k-means as {first_n:.2f} and {first_p:.2f}: more samples take more iterations.",
@@ -117,7 +113,7 @@ def _check_thresholding_cost(root: int) -> dict:
     found = [count_comparisons(scores) for scores in draws]
     return {
         "holds": max(found) <= n_features * kept,
-        **_average(found),
+        **average(found),
         "theirs": n_features * kept,
         "reason": "Sorting takes p log p comparisons, at p = 2,000 and s = 200 far fewer than p s; "
         "the soft threshold of ℓ₁-k-means takes the same sort and one pass. Computing the a_j, "
@@ -129,7 +125,7 @@ def _check_main_cost(root: int) -> dict:
     shares = [run.weights / run.total for run in count_operations(20, 500, root)]
     return {
         "holds": bool(np.mean(shares) > 0.5),
-        **_average(shares),
+        **average(shares),
         "reason": "The share of step (iii) in all counted operations, at n = 60 and p = 500. The "
         "paper's own count at the end of the section says otherwise: O(nKp) for step (ii) and "
         "O(ps) for step (iii), with s at most nK.",

@@ -13,40 +13,27 @@ from sparsekm.cluster.matrices.scatter import feature_scores
 from sparsekm.simulation.gaussian_clusters import SimulatedData
 from sparsekm.simulation.replicate_seed import replicate_seed
 from sparsekm.studies.theory.level_model import draw_three_levels, three_levels
+from sparsekm.studies.theory.repeated_draws import count_share
 from sparsekm.studies.theory.support_recovery import (
     conditions_of_theorem_5,
     oracle_recovery_probability,
 )
 
-
-def _score_by_truth(data: SimulatedData, n_relevant, n_init, random_state):
-    return feature_scores(CentredMatrix(data.X), data.labels.astype(np.int32), 3)
-
-
-def _score_by_kmeans(data: SimulatedData, n_relevant, n_init, random_state):
-    return KMeans(3, n_init=n_init, random_state=random_state).fit(data.X).feature_scores_
+FITS = ("oracle", "kmeans", "alternate", "global")
+"""What is fitted, always with K = 3 and, where it is asked for, s = p*: nothing, as the labels are
+known; the best partition on all features (Theorem 4); the paper's Algorithm 1, restarted
+(Theorem 5); and the optimum that it seeks."""
 
 
-def _score_by_l0(search):
-    def score(data: SimulatedData, n_relevant, n_init, random_state):
-        return (
-            L0KMeans(
-                3, sparsity=n_relevant, search=search, n_init=n_init, random_state=random_state
-            )
-            .fit(data.X)
-            .feature_scores_
-        )
-
-    return score
-
-
-# What is fitted, always with K = 3 and, where it is asked for, s = p*.
-FITS: dict[str, Callable] = {
-    "oracle": _score_by_truth,  # the labels are known
-    "kmeans": _score_by_kmeans,  # Theorem 4: the best partition on all features
-    "alternate": _score_by_l0("alternate"),  # Theorem 5: the paper's Algorithm 1, restarted
-    "global": _score_by_l0("global"),  # the optimum that Algorithm 1 seeks
-}
+def _score(fit: str, data: SimulatedData, n_relevant: int, **search) -> np.ndarray:
+    """Give every feature's score under the partition that a fit finds."""
+    if fit == "oracle":
+        return feature_scores(CentredMatrix(data.X), data.labels.astype(np.int32), 3)
+    if fit == "kmeans":
+        estimator = KMeans(3, **search)
+    else:
+        estimator = L0KMeans(3, sparsity=n_relevant, search=fit, **search)
+    return estimator.fit(data.X).feature_scores_
 
 
 def simulate_recovery(
@@ -62,9 +49,9 @@ def simulate_recovery(
     Every fit sees the same data, which are drawn as the theorems have them and not standardised. A
     setting has n_samples (a multiple of 3), n_features, n_relevant and mu.
 
-    There is a row per setting and fit: the setting, fit, recovered (the share), standard_error,
-    repetitions, exact (the oracle's probability, NaN for other fits), and whether each condition of
-    Theorem 5 holds.
+    There is a row per setting and fit: the setting, fit, recovered (the share), low and high (its
+    95 % interval), repetitions, exact (the oracle's probability, NaN for other fits), and whether
+    each condition of Theorem 5 holds.
     """
     settings = list(settings)
     rows = []
@@ -74,14 +61,15 @@ def simulate_recovery(
         seeds = [replicate_seed(root, "theory_support", setting, r) for r in range(repetitions)]
         recovered = np.array([_recover_once(setting, n_init, seed) for seed in seeds])
         for column, fit in enumerate(FITS):
-            share = recovered[:, column].mean()
+            share = count_share(recovered[:, column])
             exact = oracle_recovery_probability(model, *sizes) if fit == "oracle" else np.nan
             rows.append(
                 {
                     **setting,
                     "fit": fit,
-                    "recovered": share,
-                    "standard_error": np.sqrt(share * (1 - share) / repetitions),
+                    "recovered": share["ours"],
+                    "low": share["low"],
+                    "high": share["high"],
                     "repetitions": repetitions,
                     "exact": exact,
                     **conditions_of_theorem_5(model, *sizes),
@@ -102,7 +90,8 @@ def _recover_once(setting, n_init, seed) -> list[bool]:
         setting["mu"], n_relevant, n_samples // 3, setting["n_features"], data_seed
     )
     found = []
-    for score in FITS.values():
-        scores = score(data, n_relevant, n_init, np.random.default_rng(start_seed))
+    for fit in FITS:
+        start = np.random.default_rng(start_seed)
+        scores = _score(fit, data, n_relevant, n_init=n_init, random_state=start)
         found.append(bool(scores[:n_relevant].min() > scores[n_relevant:].max()))
     return found

@@ -6,7 +6,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from sparsekm.figures.palette import BLUE, GREY, INK, ORANGE
-from sparsekm.figures.style import figure_style, new_figure
+from sparsekm.figures.style import figure_style, new_figure, write_near
 
 _LOOKS = {"normal": (BLUE, "o"), "exponential": (ORANGE, "s")}
 
@@ -42,9 +42,7 @@ def score_figure(scores: pd.DataFrame, n_clusters: int) -> Figure:
         relevant, noise = figure.axes
         relevant.set_ylim(bottom=0)
         relevant.axhline(n_clusters - 1, color=GREY, linewidth=0.8, linestyle=":")
-        relevant.annotate(
-            "$K-1$", (0, n_clusters - 1), xytext=(0, 2), textcoords="offset points", fontsize=7
-        )
+        write_near(relevant, "$K-1$", (0, n_clusters - 1), (0, 2))
         relevant.set_ylabel("score $a_j$, mean")
         relevant.legend(loc="upper right")
         margin = 0.15 * (n_clusters - 1)
