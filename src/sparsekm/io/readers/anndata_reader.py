@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -40,31 +40,6 @@ _CODECS = frozenset(
 )
 
 
-def read_h5ad(
-    file: str | Path,
-    labels: str | None = None,
-    layer: str | None = None,
-    groups: str | None = None,
-) -> RawMatrix:
-    """Read and check a matrix; see `reader.read_matrix` for parameters and errors.
-
-    A sparse matrix stays so if it takes less memory that way.
-    """
-    file = Path(file)
-    return _read(file, partial(open_contained, file, "anndata"), labels, layer, groups)
-
-
-def read_zarr(
-    file: str | Path,
-    labels: str | None = None,
-    layer: str | None = None,
-    groups: str | None = None,
-) -> RawMatrix:
-    """Read and check a matrix; see `read_h5ad`."""
-    file = Path(file)
-    return _read(file, partial(_open_store, file), labels, layer, groups)
-
-
 @contextmanager
 def _open_store(file: Path) -> Iterator[Any]:
     """Open a Zarr store for reading; any error inside the block becomes a `MatrixError`."""
@@ -89,13 +64,15 @@ def _open_store(file: Path) -> Iterator[Any]:
         ) from error
 
 
-def _read(
-    file: Path,
-    store: Callable[[], AbstractContextManager[Any]],
-    labels: str | None,
-    layer: str | None,
-    groups: str | None,
+def read_anndata(
+    file: Path, labels: str | None = None, layer: str | None = None, groups: str | None = None
 ) -> RawMatrix:
+    """Read and check a matrix; see `reader.read_matrix` for parameters and errors.
+
+    A sparse matrix stays so if it takes less memory that way.
+    """
+    is_zarr = file.suffix.lower() == ".zarr"
+    store = partial(_open_store, file) if is_zarr else partial(open_contained, file, "anndata")
     name = "X" if layer is None else f"layers/{layer}"
     with store() as opened:
         if name not in opened:

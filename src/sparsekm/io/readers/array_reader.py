@@ -35,9 +35,8 @@ from sparsekm.io.readers.raw_matrix import (
 from sparsekm.io.readers.value_blocks import check_rows
 
 
-def read_npz(file: str | Path, labels: str | None = None, groups: str | None = None) -> RawMatrix:
+def read_npz(file: Path, labels: str | None = None, groups: str | None = None) -> RawMatrix:
     """Read and check a matrix; see `reader.read_matrix` for parameters and errors."""
-    file = Path(file)
     try:
         with file.open("rb") as opened, np.load(opened, allow_pickle=False) as archive:
             matrix = _take_matrix(file, archive, sorted(archive), "X")
@@ -56,13 +55,9 @@ def read_npz(file: str | Path, labels: str | None = None, groups: str | None = N
 
 
 def read_h5(
-    file: str | Path,
-    labels: str | None = None,
-    layer: str | None = None,
-    groups: str | None = None,
+    file: Path, labels: str | None = None, layer: str | None = None, groups: str | None = None
 ) -> RawMatrix:
     """Read and check a matrix; see `reader.read_matrix` for parameters and errors."""
-    file = Path(file)
     name = layer or "X"
 
     @contextmanager

@@ -10,8 +10,6 @@ from sparsekm.io.readers.raw_matrix import (
     MatrixError,
     RawMatrix,
     check_features,
-    check_groups,
-    check_labels,
     check_samples,
     check_size,
     listed,
@@ -40,12 +38,7 @@ def read_features_in_lines(table: TextTable, parts: TableParts) -> RawMatrix:
     check_size(file, len(samples), len(features))
     X, offset = _read_numbers(table, parts, columns, names, other_lines)
     raw = RawMatrix(RowStream.of(X), offset, features)
-    if parts.labels is not None:
-        column = np.array(cells[parts.labels], dtype=object)
-        raw.labels = check_labels(file, parts.labels, column)
-    if parts.groups is not None:
-        column = np.array(cells[parts.groups], dtype=object)
-        raw.groups = check_groups(file, parts.groups, column)
+    parts.read_into(raw, file, cells.__getitem__)
     raw.samples = check_samples(file, cells[parts.samples] if parts.samples else samples)
     raw.remarks = [*table.remarks, *list_remarks(raw, parts.labels)]
     return raw

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from sparsekm.io.readers.anndata_reader import read_h5ad, read_zarr
+from sparsekm.io.readers.anndata_reader import read_anndata
 from sparsekm.io.readers.array_reader import read_h5, read_npz
 from sparsekm.io.readers.raw_matrix import MatrixError, RawMatrix
 from sparsekm.io.readers.spreadsheet import read_spreadsheet
@@ -17,7 +17,7 @@ TABLE_SUFFIXES = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz", ".xls
 SUFFIXES = (".npz", *TABLE_SUFFIXES, ".h5ad", ".h5", ".zarr")
 """Supported file name extensions."""
 
-_LAYERED = {".h5ad": read_h5ad, ".h5": read_h5, ".zarr": read_zarr}
+_LAYERED = {".h5ad": read_anndata, ".h5": read_h5, ".zarr": read_anndata}
 
 
 def read_matrix(

@@ -12,8 +12,6 @@ from sparsekm.io.readers.raw_matrix import (
     MatrixError,
     RawMatrix,
     check_features,
-    check_groups,
-    check_labels,
     check_samples,
     check_size,
     listed,
@@ -67,12 +65,7 @@ def read_samples_in_lines(table: TextTable, parts: TableParts) -> RawMatrix:
     _check_no_numbering(file, features, X, offset)
     other = pd.concat(others, ignore_index=True)
     raw = RawMatrix(RowStream.of(X), offset, features)
-    if parts.labels is not None:
-        column = other[header.index(parts.labels)].to_numpy(dtype=object)
-        raw.labels = check_labels(file, parts.labels, column)
-    if parts.groups is not None:
-        column = other[header.index(parts.groups)].to_numpy(dtype=object)
-        raw.groups = check_groups(file, parts.groups, column)
+    parts.read_into(raw, file, lambda name: other[header.index(name)])
     if edge is not None:
         raw.samples = check_samples(file, other[edge], header[edge])
     raw.remarks = [*table.remarks, *list_remarks(raw, parts.labels)]

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 
-from sparsekm.io.readers.raw_matrix import MatrixError, listed
+import numpy as np
+
+from sparsekm.io.readers.raw_matrix import (
+    MatrixError,
+    RawMatrix,
+    check_groups,
+    check_labels,
+    listed,
+)
 
 
 @dataclass(frozen=True)
@@ -43,6 +51,15 @@ class TableParts:
                 f"{file}: ignore={listed(missing)} should be among its {kind} {listed(names)}."
                 + _suggest("ignore", missing[0], names)
             )
+
+    def read_into(self, raw: RawMatrix, file: Path, read: Callable[[str], Sequence[str]]) -> None:
+        """Read the classes and groups, if they are named, into a matrix; `read` takes a name."""
+        if self.labels is not None:
+            values = np.array(read(self.labels), dtype=object)
+            raw.labels = check_labels(file, self.labels, values)
+        if self.groups is not None:
+            values = np.array(read(self.groups), dtype=object)
+            raw.groups = check_groups(file, self.groups, values)
 
 
 def _suggest(key: str, name: str, names: Sequence[str]) -> str:
