@@ -6,7 +6,6 @@ If a gene has several at one age, `choose_replicates` chooses among them.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -185,6 +184,9 @@ def _parse_date(value: object, where: str) -> datetime | None:
     return date if date.tzinfo else date.replace(tzinfo=UTC)
 
 
+REPLICATE_RULES = ("delegate", "latest", "mean")
+
+
 def choose_replicates(
     candidates: list[SectionDataSet], rule: str = "delegate"
 ) -> list[SectionDataSet]:
@@ -198,24 +200,10 @@ def choose_replicates(
         raise ValueError(f"replicates={rule!r} should be one of {', '.join(REPLICATE_RULES)}.")
     if not candidates:
         raise ValueError("n_candidates=0 should be >= 1.")
-    return REPLICATE_RULES[rule](candidates)
-
-
-def _choose_delegate(candidates: list[SectionDataSet]) -> list[SectionDataSet]:
-    return _choose_latest([item for item in candidates if item.delegate] or candidates)
-
-
-def _choose_latest(candidates: list[SectionDataSet]) -> list[SectionDataSet]:
-    latest = max(item.qc_date or _NEVER for item in candidates)
-    return [min((s for s in candidates if (s.qc_date or _NEVER) == latest), key=lambda s: s.id)]
-
-
-def _keep_all(candidates: list[SectionDataSet]) -> list[SectionDataSet]:
-    return sorted(candidates, key=lambda item: item.id)
-
-
-REPLICATE_RULES: dict[str, Callable[[list[SectionDataSet]], list[SectionDataSet]]] = {
-    "delegate": _choose_delegate,
-    "latest": _choose_latest,
-    "mean": _keep_all,
-}
+    candidates = sorted(candidates, key=lambda item: item.id)
+    if rule == "mean":
+        return candidates
+    if rule == "delegate":
+        candidates = [item for item in candidates if item.delegate] or candidates
+    # Of equal dates the first, which has the smallest id.
+    return [max(candidates, key=lambda item: item.qc_date or _NEVER)]

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 from scipy.special import expit
 
 from sparsekm.atlas.quality_control import row_blocks
 
 _CELLS_AT_ONCE = 2**20
+
+
+TRANSFORMS = ("none", "log2", "robust_sigmoid")
+"""Each maps 0 to 0 if it is the lowest energy of a gene, so that filling with zero afterwards means
+no expression."""
 
 
 def transform_energies(X: np.ndarray, name: str) -> None:
@@ -20,18 +23,16 @@ def transform_energies(X: np.ndarray, name: str) -> None:
     """
     if name not in TRANSFORMS:
         raise ValueError(f"transform={name!r} should be one of {', '.join(TRANSFORMS)}.")
-    TRANSFORMS[name](X)
-
-
-def _leave(X: np.ndarray) -> None:
-    """Leave energies unchanged."""
-
-
-def _take_log2(X: np.ndarray) -> None:
-    for rows in row_blocks(X.shape):
-        block = X[rows]
-        np.log1p(block, out=block)
-        block /= np.float32(np.log(2))
+    if name == "log2":
+        for rows in row_blocks(X.shape):
+            block = X[rows]
+            np.log1p(block, out=block)
+            block /= np.float32(np.log(2))
+    elif name == "robust_sigmoid":
+        step = max(1, _CELLS_AT_ONCE // max(1, len(X)))
+        for start in range(0, X.shape[1], step):
+            genes = slice(start, start + step)
+            X[:, genes] = scaled_robust_sigmoid(X[:, genes])
 
 
 def scaled_robust_sigmoid(values: np.ndarray) -> np.ndarray:
@@ -71,20 +72,3 @@ def _squash_gene(x: np.ndarray) -> np.ndarray:
         middle, scale = x.mean(), x.std(ddof=1)
     z = expit((x - middle) / scale)
     return (z - z.min()) / (z.max() - z.min())
-
-
-def _take_robust_sigmoid(X: np.ndarray) -> None:
-    n_rows, n_columns = X.shape
-    step = max(1, _CELLS_AT_ONCE // max(1, n_rows))
-    for start in range(0, n_columns, step):
-        genes = slice(start, start + step)
-        X[:, genes] = scaled_robust_sigmoid(X[:, genes])
-
-
-TRANSFORMS: dict[str, Callable[[np.ndarray], None]] = {
-    "none": _leave,
-    "log2": _take_log2,
-    "robust_sigmoid": _take_robust_sigmoid,
-}
-"""Transforms by name. Each maps 0 to 0 if it is the lowest energy of a gene, so that filling with
-zero afterwards means no expression."""

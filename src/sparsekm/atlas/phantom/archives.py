@@ -70,12 +70,8 @@ def _pack(members: dict[str, bytes]) -> bytes:
     stream = BytesIO()
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
         for name, body in members.items():
-            archive.writestr(_member(name), body)
+            member = zipfile.ZipInfo(name, date_time=_DATE)
+            member.compress_type = zipfile.ZIP_DEFLATED
+            member.external_attr = 0o644 << 16
+            archive.writestr(member, body)
     return stream.getvalue()
-
-
-def _member(name: str) -> zipfile.ZipInfo:
-    member = zipfile.ZipInfo(name, date_time=_DATE)
-    member.compress_type = zipfile.ZIP_DEFLATED
-    member.external_attr = 0o644 << 16
-    return member
