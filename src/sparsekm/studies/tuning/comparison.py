@@ -89,7 +89,12 @@ def compare_rules(data: StudyData, effort: StudyEffort, *, seed: int) -> pd.Data
     reference), noise_correlation and by how many standard errors it is beyond_chance. What is not
     known is NaN.
     """
-    estimator = _set_up(data, effort, seed)
+    estimator = L0KMeans(
+        data.n_clusters,
+        n_init=effort.n_init,
+        min_cluster_size=effort.min_cluster_size,
+        random_state=seed,
+    )
     searches = _fit_searches(estimator, data.X, effort, seed)
     path = searches["subsample"].path_
     limit = feature_limit(data.X, path)
@@ -98,7 +103,7 @@ def compare_rules(data: StudyData, effort: StudyEffort, *, seed: int) -> pd.Data
         **_choose_by_searches(searches, limit),
         **_choose_by_discoveries(estimator, data.X, path, seed),
         **_choose_by_held_out(estimator, data.X, path, effort, seed),
-        SELF_AGREEMENT: _choose_by_self_agreement(path),
+        SELF_AGREEMENT: np.argmax([agreement(own, path.labels).mean() for own in path.labels]),
         **_find_yardsticks(data, rows),
     }
     rows["stability"] = searches["halves"].results_["stability"].to_numpy()
@@ -133,15 +138,6 @@ def rule_costs(effort: StudyEffort) -> dict[str, float]:
         SCREENED: 0.0,
         **dict.fromkeys(YARDSTICKS, 1.0),
     }
-
-
-def _set_up(data: StudyData, effort: StudyEffort, seed: int) -> L0KMeans:
-    return L0KMeans(
-        data.n_clusters,
-        n_init=effort.n_init,
-        min_cluster_size=effort.min_cluster_size,
-        random_state=seed,
-    )
 
 
 def _fit_searches(estimator, X, effort: StudyEffort, seed: int) -> dict[str, Any]:
@@ -188,10 +184,6 @@ def _choose_by_held_out(
         for index in range(effort.n_splits)
     ]
     return {name: select_held_out(separations, rule) for name, rule in HELD_OUT}
-
-
-def _choose_by_self_agreement(path: SparsityPath) -> int:
-    return int(np.argmax([agreement(labels, path.labels).mean() for labels in path.labels]))
 
 
 def _fit_by_consensus(estimator: L0KMeans, data: StudyData, seed: int) -> pd.DataFrame:
