@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from sparsekm.annotation.gene_table import primary_method
-from sparsekm.figures.palette import method_look
 from sparsekm.reporting.results import DatasetResult
 from sparsekm.reporting.slice_figure import region_colors
 from sparsekm.reporting.table_view import Cell, Column, TableView
@@ -36,16 +34,15 @@ def view_anatomy(result: DatasetResult, file: str) -> AnatomyView | None:
 
     `file` contains the comparison for all methods.
     """
-    if result.contingency is None or result.contingency.empty:
+    table = result.overlap
+    if table is None:
         return None
-    method = primary_method(result.methods)
-    table = result.contingency[result.contingency["method"] == method]
     colors = region_colors(result) if result.is_atlas else {}
     order = [label for label in colors if label in set(table["label"])]
     order += sorted(set(table["label"]) - set(order))
     words = nouns(result)
     return AnatomyView(
-        method=method_look(method).title,
+        method=result.primary.title,
         sentence=_summarise(table, order, words.samples, words.labels)
         + _tell_unlabelled(result.n_unlabelled, words.samples),
         clusters=_view_clusters(table, colors, words, result.is_simulated),

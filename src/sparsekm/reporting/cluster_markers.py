@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pandas as pd
 
-from sparsekm.annotation.gene_table import primary_method
 from sparsekm.reporting.results import DatasetResult
 from sparsekm.reporting.slice_figure import region_colors
 from sparsekm.reporting.table_view import Cell, Column, TableView
@@ -22,10 +21,9 @@ def view_markers(result: DatasetResult, file: str) -> TableView | None:
     genes = result.genes
     if not set(_NEEDED) <= set(genes):
         return None
-    words = nouns(result)
-    method = result.methods[primary_method(result.methods)]
+    words, method = nouns(result), result.primary
     sizes = pd.Series(method.labels).value_counts().sort_index()
-    best = _majorities(result, method.name)
+    best = _majorities(result)
     kept = genes[(genes[f"weight_{method.name}"] != 0) & genes["lead_cluster"].notna()]
     kept = kept.sort_values("lead_cluster", ascending=False, kind="stable")
     rows = []
@@ -61,13 +59,12 @@ def _marker_cell(gene) -> Cell:
     return Cell(str(gene.symbol), note=f"{gene.lead_cluster:.2f}{effect}")
 
 
-def _majorities(result: DatasetResult, method: str) -> dict[int, Cell]:
-    table = result.contingency
-    if table is None or table.empty:
+def _majorities(result: DatasetResult) -> dict[int, Cell]:
+    table = result.overlap
+    if table is None:
         return {}
-    table = table[(table["method"] == method) & table["is_best"]]
     colors = region_colors(result) if result.is_atlas else {}
     return {
         row.cluster: Cell(row.label, color=colors.get(row.label, ""), hover=row.name)
-        for row in table[["cluster", "label", "name"]].itertuples(index=False)
+        for row in table[table["is_best"]].itertuples(index=False)
     }

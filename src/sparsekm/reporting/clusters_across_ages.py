@@ -7,7 +7,6 @@ from itertools import chain
 
 import pandas as pd
 
-from sparsekm.annotation.gene_table import primary_method
 from sparsekm.reporting.results import DatasetResult
 from sparsekm.reporting.slice_figure import region_colors
 from sparsekm.reporting.table_view import MISSING, Cell, Column, TableView
@@ -19,11 +18,7 @@ def view_corresponding(results: Sequence[DatasetResult]) -> TableView | None:
     A cluster belongs to the region with most of its voxels; clusters in one row correspond.
     """
     results = [result for result in results if result.is_atlas]
-    tables = {}
-    for result in results:
-        if result.contingency is not None and not result.contingency.empty:
-            method = primary_method(result.methods)
-            tables[result.name] = result.contingency[result.contingency["method"] == method]
+    tables = {result.name: result.overlap for result in results if result.overlap is not None}
     if len(tables) < 2:
         return None
     colors = {label: c for result in results for label, c in region_colors(result).items()}
@@ -36,7 +31,7 @@ def view_corresponding(results: Sequence[DatasetResult]) -> TableView | None:
         ]
         for label in [*order, *sorted(set(colors) - set(order))]
     ]
-    titles = dict.fromkeys(r.methods[primary_method(r.methods)].title for r in results)
+    titles = dict.fromkeys(result.primary.title for result in results)
     caption = (
         f"Which clusters of {' and '.join(titles)} correspond across ages: those with most of "
         "their voxels in the same region, and in brackets the share of the region that each "

@@ -9,7 +9,6 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from sparsekm.annotation.gene_table import primary_method
 from sparsekm.figures.style import figure_pdf, figure_svg
 from sparsekm.io.atomic import write_bytes, write_text
 from sparsekm.reporting.component_figure import MOST_POINTS, component_figure
@@ -169,7 +168,7 @@ def _consensus_caption(result: DatasetResult) -> str:
 
 def _marker_caption(result: DatasetResult) -> str:
     words = nouns(result)
-    title = result.methods[primary_method(result.methods)].title
+    title = result.primary.title
     text = (
         f"Means of {words.features} in each cluster of {title}, as differences from their means "
         f"over all {words.samples}, in units of the normalised data. Shown are the kept "

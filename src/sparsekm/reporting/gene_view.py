@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from sparsekm.annotation.gene_table import primary_method
 from sparsekm.reporting.results import DatasetResult
 from sparsekm.reporting.table_view import Cell, Column, TableView
 from sparsekm.reporting.tables import nouns
@@ -115,7 +114,7 @@ def _pages(result: DatasetResult) -> dict[str, tuple[str, str]]:
 def _shown(result: DatasetResult) -> list[str]:
     """Choose the columns to show, few enough for the width of a page."""
     genes = result.genes
-    primary = primary_method(result.methods)
+    primary = result.primary.name
     wanted = ["symbol", "name", "verdict", f"rank_{primary}", f"score_{primary}"]
     wanted += [f"weight_{method}" for method in ("l0", "l1")]
     wanted += [f"stability_{method}" for method in ("l0", "l1")]
@@ -160,8 +159,6 @@ def _write(plain: str | float | int | None, is_wide: bool) -> str:
         return ""
     if is_wide and len(str(plain)) > LONGEST_TEXT:
         return str(plain)[:LONGEST_TEXT].rstrip(" ;,") + " …"
-    return f"{plain:.3g}" if isinstance(plain, float) and abs(plain) < 1000 else _whole(plain)
-
-
-def _whole(plain: str | float | int) -> str:
-    return f"{plain:.0f}" if isinstance(plain, float) else str(plain)
+    if not isinstance(plain, float):
+        return str(plain)
+    return f"{plain:.3g}" if abs(plain) < 1000 else f"{plain:.0f}"

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from sparsekm.annotation.gene_table import primary_method
 from sparsekm.atlas.phantom.invented_ontology import NEEDED_EVERYWHERE
 from sparsekm.reporting.results import DatasetResult
 
@@ -57,8 +56,7 @@ def _first_of_kinds(genes: pd.DataFrame) -> list[str]:
 
 def top_kept(result: DatasetResult, n_genes: int, without: Sequence[int] = ()) -> list[int]:
     """Find the rows of the kept genes with the highest scores, at most `n_genes`."""
-    method = primary_method(result.methods)
-    table = result.genes
+    table, method = result.genes, result.primary.name
     kept = table.index[table[f"weight_{method}"] != 0]
     ranked = table.loc[kept, f"rank_{method}"].sort_values(kind="stable").index
     return [int(row) for row in ranked if int(row) not in set(without)][:n_genes]

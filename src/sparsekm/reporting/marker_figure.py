@@ -6,7 +6,6 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from sparsekm.annotation.cluster_overlap import overlap_clusters
-from sparsekm.annotation.gene_table import primary_method
 from sparsekm.figures.feature_heat_map import choose_markers, feature_heat_map
 from sparsekm.io.known_classes import distinct_classes
 from sparsekm.reporting.results import DatasetResult, MethodResult
@@ -14,7 +13,7 @@ from sparsekm.reporting.results import DatasetResult, MethodResult
 
 def marker_figure(result: DatasetResult) -> Figure | None:
     """Draw the clusters of the primary method and the features that mark them, if any."""
-    method = result.methods[primary_method(result.methods)]
+    method = result.primary
     found = np.unique(method.labels)
     if method.centers is None or len(found) < 2:
         return None

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 import pandas as pd
 from scipy.stats import binomtest
 
-from sparsekm.annotation.gene_table import primary_method
 from sparsekm.reporting.results import DatasetResult
 from sparsekm.reporting.table_view import MISSING, Cell, Column, TableView
 
@@ -22,7 +21,7 @@ def view_regions(result: DatasetResult, colors: Mapping[str, str]) -> TableView:
     regions = result.regions.astype(str)
     names = dict(zip(regions["acronym"], regions["name"], strict=True))
     voxels = result.obs["region"].astype(str).value_counts()
-    method = result.methods[primary_method(result.methods)]
+    method, overlap = result.primary, result.overlap
     columns = [Column("acronym"), Column("name", kind="text"), Column("voxels")]
     caption = f"Regions of {result.name}"
     rows = {
@@ -33,14 +32,14 @@ def view_regions(result: DatasetResult, colors: Mapping[str, str]) -> TableView:
         ]
         for acronym, color in colors.items()
     }
-    if result.contingency is not None and not result.contingency.empty:
+    if overlap is not None:
         columns += [Column("best cluster"), Column("covered"), Column("purity")]
         caption += (
             f". Best cluster: that of {method.title} with most voxels of the region; covered: its "
             "share of the region; purity: the region’s share of the cluster. These two describe "
             "this one partition and have no standard error"
         )
-        best = _best_clusters(result.contingency, method.name)
+        best = _best_clusters(overlap)
         for acronym, row in rows.items():
             row += best.get(acronym, [Cell(MISSING)] * 3)
     recall = planted_recall(result)
@@ -56,9 +55,8 @@ def view_regions(result: DatasetResult, colors: Mapping[str, str]) -> TableView:
     return TableView(caption, columns, list(rows.values()), simulated=result.is_simulated)
 
 
-def _best_clusters(contingency: pd.DataFrame, method: str) -> dict[str, list[Cell]]:
-    table = contingency[contingency["method"] == method]
-    best = table.sort_values(["n_shared", "cluster"], ascending=[False, True])
+def _best_clusters(overlap: pd.DataFrame) -> dict[str, list[Cell]]:
+    best = overlap.sort_values(["n_shared", "cluster"], ascending=[False, True])
     return {
         row.label: [
             Cell(str(row.cluster)),
@@ -74,8 +72,7 @@ def planted_recall(result: DatasetResult) -> dict[str, tuple[int, int]] | None:
 
     None without planted regions, or if the primary method keeps every gene by design.
     """
-    genes = result.genes
-    method = result.methods[primary_method(result.methods)]
+    genes, method = result.genes, result.primary
     if "planted_regions" not in genes or not method.is_sparse:
         return None
     counts: dict[str, list[bool]] = {}

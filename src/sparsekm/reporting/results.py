@@ -16,7 +16,7 @@ import pandas as pd
 
 from sparsekm.annotation.cluster_overlap import OVERLAP
 from sparsekm.annotation.enrichment import ENRICHMENT
-from sparsekm.annotation.gene_table import GENE_TABLE, gene_table
+from sparsekm.annotation.gene_table import GENE_TABLE, gene_table, primary_method
 from sparsekm.figures.palette import method_look
 from sparsekm.io.anndata_parts import read_part
 from sparsekm.io.checked_hdf5 import open_checked
@@ -154,6 +154,19 @@ class DatasetResult:
         labels = self.labels if samples is None else self.labels[samples]
         known = is_known(labels)
         return classification_error_rate(labels[known], partition[known])
+
+    @property
+    def primary(self) -> MethodResult:
+        """The method whose clusters and features are described."""
+        return self.methods[primary_method(self.methods)]
+
+    @property
+    def overlap(self) -> pd.DataFrame | None:
+        """Its clusters against the known classes, as in `contingency`; None without any."""
+        table = self.contingency
+        if table is None or table.empty:
+            return None
+        return table[table["method"] == self.primary.name]
 
     @property
     def planted(self) -> np.ndarray | None:
