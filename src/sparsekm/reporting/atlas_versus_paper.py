@@ -6,7 +6,7 @@ difference comes with counts of what was left out here. A simulated atlas is nev
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -73,15 +73,22 @@ def compare_with_paper(
         return None
     return AtlasComparison(
         tables=[
-            _view(_statistics(ages, paper), "Size of the data: ours, and Table 4 of the paper"),
-            _view(
+            view_table(
+                _statistics(ages, paper),
+                "Size of the data: ours, and Table 4 of the paper",
+                write=format_count,
+            ),
+            view_table(
                 _scores(ages, paper, "cer"),
-                "CER: ours, and Table 5 of the paper",
+                "CER: ours, and Table 5 of the paper. Each is of one partition and has no standard "
+                "error",
                 write=format_rate,
             ),
-            _view(
+            view_table(
                 _scores(ages, paper, "nw"),
-                "NW, the number of genes kept: ours, and Table 6 of the paper",
+                "NW, the number of genes kept: ours, and Table 6 of the paper. Each is of one fit "
+                "and has no standard error",
+                write=format_count,
             ),
         ],
         paragraphs=[_describe_procedure(ages), *(_explain(result, paper) for result in ages)],
@@ -94,12 +101,6 @@ def is_measured_atlas(result: DatasetResult) -> bool:
     return result.is_atlas and is_allen and not result.is_simulated
 
 
-def _view(
-    table: pd.DataFrame, caption: str, write: Callable[[object], str] = format_count
-) -> TableView:
-    return view_table(table, caption, write=write)
-
-
 def _statistics(ages: Sequence[DatasetResult], paper: PaperTables) -> pd.DataFrame:
     rows = {}
     for statistic, noun in STATISTICS.items():
@@ -110,16 +111,12 @@ def _statistics(ages: Sequence[DatasetResult], paper: PaperTables) -> pd.DataFra
 
 def _scores(ages: Sequence[DatasetResult], paper: PaperTables, metric: str) -> pd.DataFrame:
     printed = paper.scores[paper.scores["metric"] == metric]
+    theirs = printed.set_index(["method", "age"])["value"].to_dict()
     rows = {}
     for method in dict.fromkeys([*list_methods(ages), *printed["method"]]):
         title = method_look(method).title
-        ours = [_score(result, method, metric) for result in ages]
-        theirs = [
-            _only(printed[(printed["method"] == method) & (printed["age"] == result.name)])
-            for result in ages
-        ]
-        rows[f"{title}: ours"] = ours
-        rows[f"{title}: the paper's"] = theirs
+        rows[f"{title}: ours"] = [_score(result, method, metric) for result in ages]
+        rows[f"{title}: the paper's"] = [theirs.get((method, r.name), np.nan) for r in ages]
     return _table(rows, ages)
 
 
@@ -145,12 +142,8 @@ def _score(result: DatasetResult, method: str, metric: str) -> float:
 
 
 def _printed(paper: PaperTables, age: str, statistic: str) -> float:
-    table = paper.statistics
-    return _only(table[(table["age"] == age) & (table["statistic"] == statistic)])
-
-
-def _only(rows: pd.DataFrame) -> float:
-    return float(rows["value"].iloc[0]) if len(rows) else np.nan
+    values = paper.statistics.set_index(["age", "statistic"])["value"].to_dict()
+    return values.get((age, statistic), np.nan)
 
 
 def _describe_procedure(ages: Sequence[DatasetResult]) -> str:
