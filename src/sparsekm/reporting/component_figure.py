@@ -55,7 +55,9 @@ def component_figure(result: DatasetResult) -> Figure:
             for axes in grid[:, column]:
                 axes.set(xticks=[], yticks=[])
                 axes.set_ylabel(f"component 2 ({explained[1]:.1%})")
-        _name_rows(grid, labels is not None)
+        look = {"rotation": 90, "ha": "right", "va": "center", "fontweight": "bold"}
+        for axes, name in zip(grid[:, 0], ("labels", "clusters")[-n_rows:], strict=True):
+            write_near(axes, name, (0, 0.5), (-24, 0), size=9.5, xycoords="axes fraction", **look)
         if labels is not None:
             _add_legend(figure, looks)
     return figure
@@ -113,13 +115,6 @@ def _scatter(
             markeredgewidth=0 if many else 0.4,
             rasterized=len(points) > _IMAGE_POINTS,
         )
-
-
-def _name_rows(grid: np.ndarray, with_labels: bool) -> None:
-    names = ("labels", "clusters") if with_labels else ("clusters",)
-    for axes, name in zip(grid[:, 0], names, strict=True):
-        look = {"rotation": 90, "ha": "right", "va": "center", "fontweight": "bold"}
-        write_near(axes, name, (0, 0.5), (-24, 0), size=9.5, xycoords="axes fraction", **look)
 
 
 def _add_legend(figure: Figure, looks: Mapping[str, tuple[str, str]]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -47,7 +46,8 @@ def gap_figure(result: DatasetResult) -> Figure | None:
         figure = new_figure(PANEL_WIDTH * max(len(tuned), 1.25), 4.6 if with_cer else 2.9)
         grid = figure.subplots(1 + with_cer, len(tuned), squeeze=False, sharex="col")
         if with_cer:
-            _share_rates(grid[1])
+            for axes in grid[1, 1:]:
+                axes.sharey(grid[1, 0])
         for column, method in enumerate(tuned):
             _draw_gap(grid[0, column], method, feature_noun)
             if with_cer:
@@ -144,11 +144,6 @@ def _add_kept_axis(axes: Axes, gap: pd.DataFrame, feature_noun: str) -> None:
 
 def _short_number(value: float) -> str:
     return f"{value:,.0f}" if value >= 100 or float(value).is_integer() else f"{value:.3g}"
-
-
-def _share_rates(row: Sequence[Axes]) -> None:
-    for axes in row[1:]:
-        axes.sharey(row[0])
 
 
 def _draw_cer(axes: Axes, method: MethodResult, result: DatasetResult) -> None:

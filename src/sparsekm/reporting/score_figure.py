@@ -66,28 +66,21 @@ def _draw_scores(axes: Axes, method: MethodResult, limits: tuple[float, float]) 
     axes.set(xscale="log", yscale="log", ylim=(limits[0] * 0.7, limits[1]))
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
-    axes.plot(
-        ranks[~kept],
-        scores[~kept],
-        linestyle="none",
-        marker="o",
-        markersize=2.4,
-        color=DROPPED,
-        markeredgewidth=0,
-        rasterized=ranks.size > _MANY_FEATURES,
-        label=f"dropped: {np.count_nonzero(~kept):,}",
-    )
-    axes.plot(
-        ranks[kept],
-        scores[kept],
-        linestyle="none",
-        marker=look.marker,
-        markersize=3.4,
-        color=look.color,
-        markeredgewidth=0,
-        rasterized=ranks.size > _MANY_FEATURES,
-        label=f"kept: {np.count_nonzero(kept):,}",
-    )
+    for name, those, marker, size, color in (
+        ("dropped", ~kept, "o", 2.4, DROPPED),
+        ("kept", kept, look.marker, 3.4, look.color),
+    ):
+        axes.plot(
+            ranks[those],
+            scores[those],
+            linestyle="none",
+            marker=marker,
+            markersize=size,
+            color=color,
+            markeredgewidth=0,
+            rasterized=ranks.size > _MANY_FEATURES,
+            label=f"{name}: {np.count_nonzero(those):,}",
+        )
     if not kept.all():
         cut = ranks[kept].max() + 0.5
         axes.axvline(cut, **CHOICE_LINE)

@@ -20,7 +20,7 @@ from sparsekm.figures.palette import (
     MethodLook,
     method_look,
 )
-from sparsekm.figures.style import figure_style, new_figure, shift_lightness
+from sparsekm.figures.style import figure_style, new_figure, shift_lightness, write_near
 from sparsekm.reporting.gap_figure import CHOICE_LINE, curve_marks
 from sparsekm.studies.paper.method_rows import METHOD_ROWS
 from sparsekm.studies.paper.settings import PAPER_SETTINGS
@@ -203,14 +203,8 @@ def _finish_gap(axes: Axes, gaps: Sequence[pd.DataFrame], n_relevant: int | None
         axes.legend(loc="lower left", handlelength=2.4)
     if n_relevant is not None:
         axes.axvline(n_relevant, **CHOICE_LINE)
-        axes.annotate(
-            f"{n_relevant:,} relevant",
-            (n_relevant, 0.97),
-            xycoords=("data", "axes fraction"),
-            xytext=(4, 0),
-            textcoords="offset points",
-            fontsize=7.5,
-        )
+        near = {"xycoords": ("data", "axes fraction"), "size": 7.5}
+        write_near(axes, f"{n_relevant:,} relevant", (n_relevant, 0.97), (4, 0), **near)
 
 
 def _spaced(sparsities: Sequence[float]) -> list[float]:
@@ -236,9 +230,7 @@ def _draw_weights(axes: Axes, table: pd.DataFrame, n_relevant: int) -> None:
         markeredgewidth=0,
         rasterized=True,
     )
-    axes.annotate(
-        "relevant", (n_relevant, 0.92), xytext=(4, 0), textcoords="offset points", fontsize=7
-    )
+    write_near(axes, "relevant", (n_relevant, 0.92), (4, 0))
     axes.set(ylabel="weight", ylim=(-0.06, 1.06))
     axes.set_yticks([0, 0.5, 1])
     axes.text(0.98, 0.5, row_name(row), transform=axes.transAxes, ha="right", va="center")

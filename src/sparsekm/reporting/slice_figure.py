@@ -43,18 +43,13 @@ def region_colors(result: DatasetResult) -> dict[str, str]:
     present = set(result.obs["region"].astype(str))
     table = result.regions
     listed = {
-        str(acronym): _hex(color)
+        # The ontology omits the # before a colour.
+        str(acronym): to_hex("#" + str(color).removeprefix("#"))
         for acronym, color in zip(table["acronym"], table["color"], strict=True)
         if str(acronym) in present
     }
     missing = sorted(present - set(listed))
     return listed | dict(zip(missing, categorical_colors(len(missing)), strict=True))
-
-
-def _hex(color: object) -> str:
-    """Add the # before a colour, which the ontology omits."""
-    text = str(color)
-    return to_hex(text if text.startswith("#") else f"#{text}")
 
 
 def slice_figure(result: DatasetResult) -> Figure:

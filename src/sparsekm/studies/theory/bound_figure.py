@@ -73,7 +73,9 @@ def bound_caption(partitions: pd.DataFrame, bounds: pd.DataFrame, p_star_of_pape
         f"{row.stated_kappa:,.0f} and {row.kappa:,.0f} at μ = {row.mu:g}"
         for row in kappas.itertuples()
     )
-    held = partitions[partitions["n_relevant"] >= partitions["mu"].map(_kappa)]
+    held = partitions[
+        partitions["n_relevant"] >= partitions["mu"].map(lambda mu: three_levels(mu).kappa)
+    ]
     observed = (
         f"Where the condition p* ≥ κ holds, the largest mean rate observed is {held['ecr'].max():g}"
         f" over {held['repetitions'].sum()} data sets. "
@@ -93,7 +95,3 @@ def bound_caption(partitions: pd.DataFrame, bounds: pd.DataFrame, p_star_of_pape
         f"{observed}At the settings of Experiment 2 (p* = {p_star_of_paper}, μ = "
         f"{max(lowest.levels):g}) the theorem is vacuous: it needs p* ≥ {lowest.kappa:,.0f}.\n"
     )
-
-
-def _kappa(mu: float) -> float:
-    return three_levels(mu).kappa
