@@ -6,6 +6,7 @@ in memory.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
@@ -159,11 +160,8 @@ class _Files:
 
     def count_unusable(self) -> dict[str, int]:
         """Count the data sets without a grid, by status."""
-        unusable = dict.fromkeys((status for status in STATUSES if status != "ok"), 0)
-        for entry in self._energies.values():
-            if entry.status != "ok":
-                unusable[entry.status] += 1
-        return unusable
+        found = Counter(entry.status for entry in self._energies.values())
+        return {status: found[status] for status in STATUSES if status != "ok"}
 
     def read_annotation(self, file: str) -> Volume:
         if file not in self._annotations:

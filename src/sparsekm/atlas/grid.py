@@ -61,22 +61,17 @@ def read_energy(archive: str | Path | bytes, source: str | None = None) -> Volum
     """
     source = source or _describe(archive)
     volume = read_volume(archive, ENERGY_MEMBER, ENERGY_DTYPE, source)
-    finite = np.isfinite(volume.values)
-    if not finite.all():
-        position = int(np.argmin(finite.ravel()))
-        value = volume.values.ravel()[position]
-        raise GridError(
-            f"{source}: energy={value} at linear position {position} should be finite "
-            f"({np.count_nonzero(~finite)} such values)."
-        )
-    wrong = (volume.values < 0) & (volume.values != NO_DATA)
-    if wrong.any():
-        position = int(np.argmax(wrong.ravel()))
-        value = volume.values.ravel()[position]
-        raise GridError(
-            f"{source}: energy={value} at linear position {position} should be >= 0, "
-            f"or {NO_DATA:g} for no data ({np.count_nonzero(wrong)} such values)."
-        )
+    values = volume.values.ravel()
+    for rule, wrong in (
+        ("finite", ~np.isfinite(values)),
+        (f">= 0, or {NO_DATA:g} for no data", (values < 0) & (values != NO_DATA)),
+    ):
+        if wrong.any():
+            position = int(np.argmax(wrong))
+            raise GridError(
+                f"{source}: energy={values[position]} at linear position {position} should be "
+                f"{rule} ({np.count_nonzero(wrong)} such values)."
+            )
     return volume
 
 

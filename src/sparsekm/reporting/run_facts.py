@@ -58,15 +58,11 @@ def joined(values: Iterable[Any]) -> str:
 
 def package_versions(results: Sequence[DatasetResult]) -> dict[str, str]:
     """Return the versions of the packages that made the fits, all if there are several."""
-    names = distinct(
-        name for method in fits(results) for name in dict(method.attributes.get("versions", {}))
-    )
-    return {
-        name: joined(
-            distinct(method.attributes.get("versions", {}).get(name) for method in fits(results))
-        )
-        for name in names
-    }
+    found: dict[str, list[str]] = {}
+    for method in fits(results):
+        for name, number in method.attributes.get("versions", {}).items():
+            found.setdefault(name, []).append(number)
+    return {name: joined(distinct(numbers)) for name, numbers in found.items()}
 
 
 def data_source(result: DatasetResult) -> str:

@@ -113,7 +113,10 @@ def _kept_range(results: Sequence[DatasetResult], name: str) -> list[str]:
 def _shaped_by_settings(results: Sequence[DatasetResult]) -> list[str]:
     """List the numbers of kept features and of clusters that a setting decided, not the data."""
     causes = (
-        ("the limit of the rule auto on correlated features", _is_limited),
+        (
+            "the limit of the rule auto on correlated features",
+            lambda method: method.attributes.get("limited", False),
+        ),
         ("an end of the grid of sparsities", _is_at_end),
     )
     found = []
@@ -132,10 +135,6 @@ def _shaped_by_settings(results: Sequence[DatasetResult]) -> list[str]:
         named = "all data sets" if len(given) == len(results) else joined(given)
         found.append(f"the number of clusters was given for {named}")
     return [f"Settings, not the data, shaped these numbers: {'; '.join(found)}."] if found else []
-
-
-def _is_limited(method: MethodResult) -> bool:
-    return bool(method.attributes.get("limited", False))
 
 
 def _is_at_end(method: MethodResult) -> bool:

@@ -103,17 +103,13 @@ def verdict_table(result: DatasetResult) -> pd.DataFrame | None:
     if "relevant" in genes:
         planted = genes["relevant"].astype(bool)
         table["planted as relevant"] = _counts(genes.loc[planted, "verdict"])
-        others = genes["planted_kind"] if "planted_kind" in genes else _one_kind(genes)
+        others = genes.get("planted_kind", pd.Series("noise", genes.index))
         for kind in dict.fromkeys(others[~planted]):
             table[f"others: {str(kind).replace('_', ' ')}"] = _counts(
                 genes.loc[~planted & (others == kind), "verdict"]
             )
     table["all"] = _counts(genes["verdict"])
     return table
-
-
-def _one_kind(genes: pd.DataFrame) -> pd.Series:
-    return pd.Series("noise", index=genes.index)
 
 
 def _counts(verdicts: pd.Series) -> pd.Series:

@@ -28,18 +28,11 @@ def summarise(repetitions: pd.DataFrame) -> pd.DataFrame:
     grouped = long.dropna(subset="value").groupby([*KEYS, "metric"])["value"]
     summary = grouped.agg(n="count", mean="mean", sd="std", log_sd_se=log_sd_error).reset_index()
     summary["se"] = summary["sd"] / np.sqrt(summary["n"])
-    order = {
-        "setting": {f"{s.experiment}/{s.name}": at for at, s in enumerate(PAPER_SETTINGS)},
-        "method": {name: at for at, name in enumerate(METHOD_ROWS)},
-        "metric": {name: at for at, name in enumerate(METRICS)},
-    }
-    ranks = pd.DataFrame(
-        {
-            "setting": (summary["experiment"] + "/" + summary["setting"]).map(order["setting"]),
-            "method": summary["method"].map(order["method"]),
-            "metric": summary["metric"].map(order["metric"]),
-        }
-    )
+    settings = (f"{s.experiment}/{s.name}" for s in PAPER_SETTINGS)
+    places = {n: at for names in (settings, METHOD_ROWS, METRICS) for at, n in enumerate(names)}
+    keys = summary[["method", "metric"]]
+    keys = keys.assign(setting=summary["experiment"] + "/" + summary["setting"])
+    ranks = keys.apply(lambda column: column.map(places))
     by_rank = ranks.sort_values(["setting", "method", "metric"], kind="stable").index
     return summary.loc[by_rank].reset_index(drop=True)
 
