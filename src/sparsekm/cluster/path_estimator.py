@@ -92,8 +92,8 @@ class PathEstimator(SelectorMixin, ClusterMixin, BaseEstimator):
     def search_objectives(self, X: Data, sparsities: ArrayLike) -> np.ndarray:
         """Return what the search comes to at every sparsity, before the fits are refined.
 
-        These are the `first_objectives` of `path`, at less cost: beyond 4,096 samples the search
-        runs on a sample of them. Data and references are compared by these.
+        These are the `first_objectives` of `path`, at less cost. Data and references are compared
+        by these.
 
         Parameters
         ----------

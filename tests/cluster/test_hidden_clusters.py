@@ -1,0 +1,56 @@
+"""Clusters that all samples show, hidden in a search's sample of fewer samples than features."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+import sparsekm.cluster.partition_step as partition_step
+from sparsekm import L0KMeans, classification_error_rate
+from sparsekm.tuning.references import permuted_reference
+
+N_CLUSTERS, PLANTED = 20, 60
+
+
+@pytest.fixture(params=[0, 1])
+def seed(request, monkeypatch):
+    # As 2,048 samples of 16,000 features, in a 250th of the time.
+    monkeypatch.setattr(partition_step, "SEEDING_SAMPLE", 128)
+    return request.param
+
+
+def draw(seed):
+    """Twenty clusters, each two standard deviations from the others in three of 1,000 features."""
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(N_CLUSTERS, size=3000)
+    X = rng.normal(size=(3000, 1000))
+    X[:, :PLANTED] += 2.0 * (labels[:, None] == np.arange(PLANTED) % N_CLUSTERS)
+    return X, labels
+
+
+def test_the_gap_finds_them(seed):
+    X, labels = draw(seed)
+    estimator = L0KMeans(N_CLUSTERS, n_init=1, random_state=seed)
+    grid = [PLANTED // 2, PLANTED, 2 * PLANTED, 4 * PLANTED, X.shape[1]]
+    path = estimator.path(X, grid)
+    reference = permuted_reference(X, index=0, seed=seed)
+    gap = np.log(path.first_objectives / estimator.search_objectives(reference, grid))
+    # In a sample of 128 the gap is .02 at most, and largest anywhere.
+    assert gap.argmax() == 1
+    assert gap[1] > 0.4
+    assert classification_error_rate(labels, path.labels[1]) < 0.03
+
+
+def test_a_single_fit_finds_them_too(seed):
+    X, labels = draw(seed)
+    fit = L0KMeans(N_CLUSTERS, sparsity=PLANTED, n_init=1, random_state=seed).fit(X)
+    assert np.count_nonzero(fit.feature_weights_[:PLANTED]) > 0.9 * PLANTED
+    assert classification_error_rate(labels, fit.labels_) < 0.03
+
+
+def test_sparse_data_give_the_same_objectives(seed):
+    X, _ = draw(seed)
+    X[X < 1] = 0
+    estimator = L0KMeans(N_CLUSTERS, n_init=1, random_state=seed)
+    grid = [PLANTED, 3 * PLANTED]
+    dense = estimator.search_objectives(X, grid)
+    np.testing.assert_allclose(estimator.search_objectives(csr_array(X), grid), dense, rtol=1e-9)
