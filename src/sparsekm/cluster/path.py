@@ -138,7 +138,7 @@ def _search(X, partition, weight_steps, effort, seeds, labels, progress, objecti
     n_iter = search.evolve(effort.max_iter, report)
     reached = np.maximum.accumulate(search.best_objectives[:n_places])
     if many and (hidden or not objectives_only):
-        fits = _go_on_with_all(X, partition, continued, search, labels, n_iter)[:n_places]
+        fits = _go_on_with_all(X, partition, continued, search, labels, n_iter, hidden)[:n_places]
         report(len(continued))
         if hidden:
             reached = np.array([fit.objective for fit in fits])
@@ -159,11 +159,15 @@ def _search(X, partition, weight_steps, effort, seeds, labels, progress, objecti
     return fits, reached if many else np.array([fit.objective for fit in fits])
 
 
-def _go_on_with_all(X, partition, weight_steps, search, labels, n_iter) -> list[Fit]:
-    """Extend what a sample's pools hold to all samples, and improve the best at every sparsity."""
+def _go_on_with_all(X, partition, weight_steps, search, labels, n_iter, in_turn) -> list[Fit]:
+    """Extend what a sample's pools hold to all samples, and improve the best at every sparsity.
+
+    They go on side by side or `in_turn`, and then each also from the fit at the next denser one.
+    """
     sample, scores = search.climber.X, search.climber.partition.scores
     # Side by side, fits of a matrix larger than memory would hold twice its blocks.
-    n_workers = min(partition.n_threads if isinstance(X, CentredMatrix) else 1, len(weight_steps))
+    together = isinstance(X, CentredMatrix) and not in_turn
+    n_workers = min(partition.n_threads if together else 1, len(weight_steps))
     alone = partition.sharing(n_workers)
     fits: dict[int, Fit] = {}
 
@@ -172,6 +176,8 @@ def _go_on_with_all(X, partition, weight_steps, search, labels, n_iter) -> list[
         starts = [] if labels is None else [labels]
         for found in search.pools[place].members:
             starts.append(alone.extend(X, weight_step.weigh(scores(sample, found)), sample, found))
+        if in_turn and place + 1 in fits:
+            starts.append(fits[place + 1].labels)
         admitted = (alone.admit(X, start) for start in starts)
         start = best_fit([weigh_partition(X, alone, weight_step, one, n_iter) for one in admitted])
         fits[place] = refine_until_fixed_point(X, alone, weight_step, start, SMALL_GAIN)
