@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import zipfile
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -88,26 +89,31 @@ def _declared(file: Path, layer: str | None) -> _Declared:
     name = file.name.lower()
     if name.endswith(".npz"):
         return _declared_by_npz(file)
-    return (
-        _declared_by_zarr(file, layer) if name.endswith(".zarr") else _declared_by_hdf5(file, layer)
-    )
-
-
-def _declared_by_hdf5(file: Path, layer: str | None) -> _Declared:
-    is_anndata = file.name.lower().endswith(".h5ad")
-    name = (f"layers/{layer}" if is_anndata else layer) if layer else "X"
-    with open_contained(file, "h5py") as opened:
-        node = opened[name]
+    is_anndata = not name.endswith(".h5")
+    matrix = (f"layers/{layer}" if is_anndata else layer) if layer else "X"
+    with _open(file) as opened:
+        node = opened[matrix]
         n, p = (int(length) for length in node.attrs.get("shape", getattr(node, "shape", ())))
         if is_anndata:
-            others = _nbytes(opened["obs"]) + _nbytes(opened["var"])
+            others = [opened["obs"], opened["var"]]
         else:
-            others = sum(
-                other.nbytes for other in opened.values() if getattr(other, "ndim", 0) == 1
-            )
+            others = [other for other in opened.values() if getattr(other, "ndim", 0) == 1]
         return _Declared(
-            (n, p), _nbytes(node), others, count_stored(node), is_read_in_blocks(node), _chunk(node)
+            (n, p),
+            _nbytes(node),
+            sum(map(_nbytes, others)),
+            count_stored(node),
+            is_read_in_blocks(node),
+            _chunk(node),
         )
+
+
+def _open(file: Path) -> AbstractContextManager[Any]:
+    if file.name.lower().endswith(".zarr"):
+        import zarr
+
+        return nullcontext(zarr.open_group(file, mode="r", use_consolidated=False))
+    return open_contained(file, "h5py")
 
 
 def _chunk(node: Any) -> int:
@@ -116,12 +122,16 @@ def _chunk(node: Any) -> int:
     return 0 if chunks is None else math.prod(chunks) * node.dtype.itemsize
 
 
-def _nbytes(node: h5py.HLObject) -> int:
-    if isinstance(node, h5py.Dataset):
+def _nbytes(node: Any) -> int:
+    """Return the bytes of an array in an HDF5 file or Zarr store, or of all in a group."""
+    if hasattr(node, "dtype"):
         return node.nbytes
-    sizes: list[int] = []
-    node.visititems(lambda _, found: sizes.append(getattr(found, "nbytes", 0)))
-    return sum(sizes)
+    if isinstance(node, h5py.Group):
+        found: list[Any] = []
+        node.visititems(lambda _, part: found.append(part))
+    else:
+        found = [part for _, part in node.members(None)]
+    return sum(part.nbytes for part in found if hasattr(part, "dtype"))
 
 
 def _declared_by_npz(file: Path) -> _Declared:
@@ -132,24 +142,3 @@ def _declared_by_npz(file: Path) -> _Declared:
         (n, p), _, dtype = getattr(np.lib.format, read)(member)
         others = sum(item.file_size for item in archive.infolist() if item.filename != "X.npy")
         return _Declared((n, p), n * p * dtype.itemsize, others)
-
-
-def _declared_by_zarr(file: Path, layer: str | None) -> _Declared:
-    import zarr
-
-    name = f"layers/{layer}" if layer else "X"
-    opened = zarr.open_group(file, mode="r", use_consolidated=False)
-    node = opened[name]
-    n, p = (int(length) for length in node.attrs.get("shape", getattr(node, "shape", ())))
-    sizes = {}
-    for name, part in (("matrix", node), ("obs", opened["obs"]), ("var", opened["var"])):
-        arrays = [part] if isinstance(part, zarr.Array) else dict(part.members(None)).values()
-        sizes[name] = sum(array.nbytes for array in arrays if isinstance(array, zarr.Array))
-    return _Declared(
-        (n, p),
-        sizes["matrix"],
-        sizes["obs"] + sizes["var"],
-        count_stored(node),
-        is_read_in_blocks(node),
-        _chunk(node),
-    )
