@@ -115,7 +115,10 @@ def _find_ancestors(file: str | Path, terms: dict[str, Term]) -> dict[str, froze
     """Join every current term with the ancestors of its parents, parents first."""
     current = [term for term in terms.values() if not term.is_obsolete]
     for term in current:
-        _check_parents(file, term, terms)
+        for parent, number in term.parents.items():
+            if parent not in terms or terms[parent].is_obsolete:
+                what = "no term of the file" if parent not in terms else "obsolete"
+                raise GeneSetError(f"{at(file, number)}: parent {parent!r} of {term.id} is {what}.")
     try:
         order = [*TopologicalSorter({term.id: term.parents for term in current}).static_order()]
     except CycleError as error:
@@ -128,10 +131,3 @@ def _find_ancestors(file: str | Path, terms: dict[str, Term]) -> dict[str, froze
     for name in order:
         found[name] = frozenset({name}).union(*(found[parent] for parent in terms[name].parents))
     return found
-
-
-def _check_parents(file: str | Path, term: Term, terms: dict[str, Term]) -> None:
-    for parent, number in term.parents.items():
-        if parent not in terms or terms[parent].is_obsolete:
-            what = "no term of the file" if parent not in terms else "obsolete"
-            raise GeneSetError(f"{at(file, number)}: parent {parent!r} of {term.id} is {what}.")
