@@ -30,7 +30,7 @@ def test_the_report_counts_them(partly):
     table = statistics_table([partly])["toy"]
     assert table["number of classes"] == 2
     assert table["samples without a known label"] == 5
-    assert "These counts and the CER leave out 5 samples" in view_anatomy(partly, "f").sentence
+    assert "These counts, CER and ARI leave out 5 samples" in view_anatomy(partly, "f").sentence
 
 
 def test_where_there_are_none_nothing_is_said(matrix_result):

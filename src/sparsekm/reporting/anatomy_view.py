@@ -125,4 +125,4 @@ def _summarise(table: pd.DataFrame, order: list[str], samples: str, labels: str)
 def _tell_unlabelled(number: int, samples: str) -> str:
     if not number:
         return ""
-    return f" These counts and the CER leave out {number:,} {samples} without a known label."
+    return f" These counts, CER and ARI leave out {number:,} {samples} without a known label."

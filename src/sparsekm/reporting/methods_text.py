@@ -215,7 +215,7 @@ def _write_measures(results: Sequence[DatasetResult], citations: Citations) -> s
         "classes may set K."
     )
     if any(result.n_unlabelled for result in results):
-        text += " Samples without a known label are clustered but excluded from the CER."
+        text += " Samples without a known label are clustered but excluded from CER and ARI."
     if any(_fills_by_region(result) for result in results):
         text += " Missing values were filled with regional means, which uses the labels."
     return text
