@@ -213,6 +213,10 @@ def summarise_dataset(result: DatasetResult) -> list[str]:
             f"{counts.get('only l1', 0):,} are kept by ℓ₁ alone, {counts.get('only l0', 0):,} by "
             f"ℓ₀ alone, {counts.get('neither', 0):,} by neither."
         )
+    sentences.append(
+        f"Numbers of {words.features} and rates are of one fit per method and have no standard "
+        "error."
+    )
     return sentences
 
 
