@@ -42,6 +42,7 @@ def benchmark() -> pd.DataFrame:
             rows += [_tuned(age, *data, n_clusters, None, kind, seed) for kind in REFERENCES]
             name = f"{age}, section means subtracted"
             rows += [_tuned(name, *centred, n_clusters, None, kind, seed) for kind in REFERENCES]
+            rows.append(_resampled(name, *centred, n_clusters, True, seed))
             rows += [_resampled(age, *data, n_clusters, blocks, seed) for blocks in (False, True)]
     return pd.DataFrame(rows)
 
