@@ -42,10 +42,11 @@ def bytes_of(path):
     return sum(part.stat().st_size for part in (path, *path.rglob("*")))
 
 
-def held_megabytes(path, most_samples=math.inf):
+def held_megabytes(path, most_samples=math.inf, limit=math.inf):
     """Return the size of a job's input, of sparse data as if it were of an array.
 
     Jobs hold an array several times; sparse data less often, but a part of the samples as an array.
+    Of sparse data they hold `most_samples` (0 for all); of an array these only above the limit.
     """
     size = bytes_of(path) / 2**20
     if path.name != "normalised.h5ad":
@@ -60,19 +61,22 @@ def held_megabytes(path, most_samples=math.inf):
     # Snakemake may be alone, and damage is for the job to report.
     except Exception:
         return size
+    share = min(1, most_samples / n_samples)
     if is_sparse:
-        size = size / 2 + 4 * min(n_samples, 4096) * n_features / 2**20
-    return size * min(1, most_samples / n_samples)
+        return (
+            size * (share or 1) / 2 + 4 * min(n_samples, 4096) * n_features / 2**20
+        )
+    return min(size, max(limit, size * share))
 
 
-def megabytes(wildcards, input, most_samples=math.inf):
+def megabytes(wildcards, input, most_samples=math.inf, limit=math.inf):
     """Return the size of a job's inputs, or of its data sets if the inputs do not exist yet.
 
     The latter happens in a group of jobs, which is submitted before its first job has run.
     """
     files = [Path(file) for file in input]
     if all(file.exists() for file in files):
-        return sum(held_megabytes(file, most_samples) for file in files)
+        return sum(held_megabytes(file, most_samples, limit) for file in files)
     of_one = wildcards.get("dataset", wildcards.get("age"))
     return sum(expected_megabytes(name) for name in ([of_one] if of_one else DATASETS))
 
@@ -89,13 +93,10 @@ def memory(base, per_megabyte=0, most_samples=0):
 
     Of a matrix above max_memory_gb only these samples are held, at most.
     """
-    most = (config["max_memory_gb"] or math.inf) * 1024
+    limit = (config["max_memory_gb"] or math.inf) * 1024
 
     def ask(wildcards, input, attempt):
-        held = min(
-            megabytes(wildcards, input),
-            max(most, megabytes(wildcards, input, most_samples)),
-        )
+        held = megabytes(wildcards, input, most_samples, limit)
         return int(attempt * (base + per_megabyte * held))
 
     return ask

@@ -174,7 +174,8 @@ def _go_on_with_all(X, partition, weight_steps, search, labels, n_iter, in_turn)
     def improve(place: int) -> None:
         weight_step = weight_steps[place]
         starts = [] if labels is None else [labels]
-        for found in search.pools[place].members:
+        members = search.pools[place].members
+        for found in members[:1] if in_turn else members:
             starts.append(alone.extend(X, weight_step.weigh(scores(sample, found)), sample, found))
         if in_turn and place + 1 in fits:
             starts.append(fits[place + 1].labels)
