@@ -68,15 +68,29 @@ def test_a_matrix_that_stays_on_disk_is_not_asked_for(rules, tmp_path, X):
     assert rules(max_memory_gb=1 / 1024).memory(600, 6)(WILDCARDS, [file], 1) == 606
 
 
-@pytest.mark.parametrize("kind", [np.asarray, csr_array])
-def test_the_samples_of_the_tuning_are_held_and_asked_for(rules, tmp_path, X, kind):
-    file = write(tmp_path / "normalised.h5ad", kind(X))
+TUNED = ((None, 1), (30_000, 1), (N_SAMPLES, 1), (N_SAMPLES // 2, 0.5))
+
+
+def test_the_samples_of_the_tuning_are_held_and_asked_for(rules, tmp_path, X):
+    file = write(tmp_path / "normalised.h5ad", X)
     whole = rules().tuning_memory(600, 6)(WILDCARDS, [file], 1)
     assert whole == rules().memory(600, 6)(WILDCARDS, [file], 1)
-    small = 1 / 1024
-    for max_samples, share in ((None, 1), (30_000, 1), (N_SAMPLES, 1), (N_SAMPLES // 2, 0.5)):
-        ask = rules(max_memory_gb=small, max_samples=max_samples).tuning_memory(600, 6)
+    for max_samples, share in TUNED:
+        ask = rules(max_memory_gb=1 / 1024, max_samples=max_samples).tuning_memory(600, 6)
         assert ask(WILDCARDS, [file], 1) == pytest.approx(600 + share * (whole - 600), abs=1)
+
+
+@pytest.mark.parametrize("max_memory_gb", [None, 1 / 1024])
+def test_of_sparse_data_no_more_than_the_samples_of_the_tuning_is_asked_for(
+    rules, tmp_path, X, max_memory_gb
+):
+    file = write(tmp_path / "normalised.h5ad", csr_array(X))
+    stored = file.stat().st_size / 2**20 / 2
+    for max_samples, share in TUNED:
+        ask = rules(max_memory_gb=max_memory_gb, max_samples=max_samples).tuning_memory(600, 6)
+        searched = min(N_SAMPLES * share, 4096) * N_FEATURES * 4 / 2**20
+        expected = 600 + 6 * (share * stored + searched)
+        assert ask(WILDCARDS, [file], 1) == pytest.approx(expected, abs=1)
 
 
 def test_damage_does_not_stop_the_plan(rules, tmp_path):

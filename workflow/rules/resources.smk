@@ -62,11 +62,10 @@ def held_megabytes(path, most_samples=math.inf, limit=math.inf):
     except Exception:
         return size
     share = min(1, most_samples / n_samples)
-    if is_sparse:
-        return (
-            size * (share or 1) / 2 + 4 * min(n_samples, 4096) * n_features / 2**20
-        )
-    return min(size, max(limit, size * share))
+    if not is_sparse:
+        return min(size, max(limit, size * share))
+    share = share or 1
+    return size * share / 2 + 4 * min(n_samples * share, 4096) * n_features / 2**20
 
 
 def megabytes(wildcards, input, most_samples=math.inf, limit=math.inf):
