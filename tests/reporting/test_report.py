@@ -10,6 +10,7 @@ from sparsekm.reporting.figures import draw_figures
 from sparsekm.reporting.literature import Citations
 from sparsekm.reporting.methods_text import write_methods
 from sparsekm.reporting.report import write_report
+from sparsekm.reporting.run_facts import run_table
 
 # What the tests look at is made once in each process.
 pytestmark = pytest.mark.xdist_group("report")
@@ -217,5 +218,13 @@ def test_methods_describe_how_counts_were_normalised_and_filtered(matrix_result)
     counted = dataclasses.replace(matrix_result, provenance=provenance)
     text = " ".join(write_methods([counted], citations))
     assert "Normalisation of toy: counts divided by the total of their sample" in text
-    assert "Of the 20,000 features read of toy only the 2,000 were used whose raw counts" in text
+    assert "Of the 20,000 features of toy, the 2,000 whose raw counts vary most" in text
     assert any("Stuart" in reference.text for reference in citations.cited)
+
+
+def test_only_sparse_methods_are_said_to_run_the_papers_algorithm(matrix_result):
+    plain = {"kmeans": matrix_result.methods["kmeans"]}
+    for methods, is_said in ((plain, False), (matrix_result.methods, True)):
+        result = dataclasses.replace(matrix_result, methods=methods)
+        assert ("Algorithm 1" in " ".join(write_methods([result], Citations()))) == is_said
+        assert ("search" in dict(run_table([result]))) == is_said

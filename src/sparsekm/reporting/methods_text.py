@@ -12,12 +12,12 @@ from sparsekm.reporting.results import DatasetResult, MethodResult
 from sparsekm.reporting.run_facts import (
     REFERENCES,
     RULES,
-    SEARCHES,
     attribute,
     distinct,
     fits,
     joined,
     package_versions,
+    searches,
 )
 from sparsekm.tuning.references import SPATIAL
 
@@ -108,9 +108,9 @@ def _write_data(results: Sequence[DatasetResult], citations: Citations) -> str:
         if n_left_out:
             n_read = result.provenance["n_features_read"]
             sentences.append(
-                f"Of the {n_read:,} features read of {result.name} only the "
-                f"{n_read - n_left_out:,} were used whose raw counts vary most, compared with "
-                f"features of the same mean {citations.cite('seurat')}."
+                f"Of the {n_read:,} features of {result.name}, the {n_read - n_left_out:,} whose "
+                "raw counts vary most, compared with features of the same mean "
+                f"{citations.cite('seurat')}, were used."
             )
     steps = {result.name: _normalisation(result) for result in results}
     for step in distinct(steps.values()):
@@ -152,9 +152,8 @@ def _write_clustering(methods: Sequence[MethodResult], citations: Citations) -> 
         "Under a fixed partition, a standardised feature without cluster structure has an expected "
         "score of K − 1."
     )
-    searches = attribute(methods, "search")
-    if searches:
-        sentences.append(f"Search: {joined(SEARCHES.get(name, name) for name in searches)}.")
+    if found := searches(methods):
+        sentences.append(f"Search: {joined(found)}.")
     starts, sizes = attribute(methods, "n_init"), attribute(methods, "min_cluster_size")
     if starts:
         sentences.append(f"Number of starts: {joined(starts)}.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from sparsekm.pipeline.registry import get_method
 from sparsekm.reporting.results import DatasetResult, MethodResult
 
 ATLASES = {
@@ -104,12 +105,22 @@ def run_table(results: Sequence[DatasetResult]) -> list[tuple[str, str]]:
     return [(name, value) for name, value in pairs if value]
 
 
-def _describe_searches(methods: Sequence[MethodResult]) -> str:
-    """Name the searches that ran, with their methods if there are several."""
+def searches(methods: Iterable[MethodResult]) -> dict[str, list[str]]:
+    """Describe the searches that ran, each with the titles of its methods.
+
+    The restarts of k-means, also on principal components, are no search over features.
+    """
     titles: dict[str, list[str]] = {}
     for method in methods:
         for name in attribute([method], "search"):
-            titles.setdefault(SEARCHES.get(name, name), []).append(method.title)
+            if name != "alternate" or get_method(method.name).penalty is not None:
+                titles.setdefault(SEARCHES.get(name, name), []).append(method.title)
+    return titles
+
+
+def _describe_searches(methods: Iterable[MethodResult]) -> str:
+    """Name the searches that ran, with their methods if there are several."""
+    titles = searches(methods)
     if len(titles) == 1:
         return next(iter(titles))
     return "; ".join(f"{search} ({joined(distinct(who))})" for search, who in titles.items())
