@@ -77,14 +77,14 @@ def examine_page(chromium, tmp_path_factory, project_root):
     """Give the function that uses a page of the report in a browser and tells what it found."""
     probe = (project_root / "tests" / "reporting" / "page_probe.js").read_text(encoding="utf-8")
 
-    def examine(page: Path) -> dict:
+    def examine(page: Path, width: int = 1200) -> dict:
         copy = tmp_path_factory.mktemp("probed") / "page.html"
         text = page.read_text(encoding="utf-8")
         probed = f"<script>{probe}</script></body>"
         copy.write_text(text.replace("</body>", probed), encoding="utf-8")
         # Virtual time, which waits for the page to load: no machine is too busy.
         budget = "--virtual-time-budget=20000"
-        done = chromium(copy, "--window-size=1200,2000", budget, "--dump-dom")
+        done = chromium(copy, f"--window-size={width},2000", budget, "--dump-dom")
         title = re.search(r"<title>FOUND(\{.*\})END</title>", done.stdout, re.DOTALL)
         assert title, done.stderr
         console = [line for line in done.stderr.splitlines() if "CONSOLE" in line]

@@ -64,6 +64,13 @@ async function examine() {
   found.wideTables = [...document.querySelectorAll("table.genes")]
     .map((table) => table.getBoundingClientRect().width - table.parentElement.clientWidth)
     .filter((excess) => excess > 0.5);
+  // However wide the table is that scrolls below its caption.
+  const tables = [...document.querySelectorAll(".scroll > table")];
+  tables.forEach((table) => { table.style.minWidth = "3000px"; });
+  found.wideCaptions = tables
+    .map((table) => table.caption.getBoundingClientRect().right - document.documentElement.clientWidth)
+    .filter((excess) => excess > 0.5);
+  tables.forEach((table) => { table.style.minWidth = ""; });
   found.figure = useFigure(images[0]);
   for (let wait = 0; wait < 40 && document.querySelector("dialog"); wait += 1) {
     await new Promise((resolve) => setTimeout(resolve, 50));

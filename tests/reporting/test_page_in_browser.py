@@ -46,6 +46,12 @@ def test_nothing_is_wider_than_the_window(found):
     assert found["wideTables"] == []
 
 
+def test_captions_fit_a_narrow_window_though_their_tables_are_scrolled(examine_page, report):
+    found = examine_page(report / "report.html", 500)
+    assert found["width"] <= 500
+    assert found["wideCaptions"] == []
+
+
 def test_a_figure_enlarges_and_closes(found):
     assert found["figure"]["opened"]
     assert found["figure"]["zoomed"] > 2 * found["figure"]["fitted"] > 1000
