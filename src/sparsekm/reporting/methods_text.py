@@ -10,8 +10,6 @@ from sparsekm.annotation.gene_sets import GeneSets
 from sparsekm.reporting.literature import Citations
 from sparsekm.reporting.results import DatasetResult, MethodResult
 from sparsekm.reporting.run_facts import (
-    REFERENCES,
-    RULES,
     attribute,
     distinct,
     fits,
@@ -19,7 +17,7 @@ from sparsekm.reporting.run_facts import (
     package_versions,
     searches,
 )
-from sparsekm.tuning.references import SPATIAL
+from sparsekm.reporting.tuning_text import write_gap, write_sampling, write_stability
 
 NORMALISATIONS = {
     "zscore": "every feature has mean 0 and standard deviation 1 (ddof = 1), constant features "
@@ -78,12 +76,12 @@ def write_methods(
     It states only what the files record; a parameter that no file contains is left out.
     """
     every = fits(results)
-    tuned = [method for method in every if method.gap is not None]
     paragraphs = [
         _write_data(results, citations),
         _write_clustering(every, citations),
-        _write_tuning(tuned, citations) if tuned else "",
-        _write_sampling(results),
+        write_gap(every, citations),
+        write_stability(every),
+        write_sampling(results),
         _write_measures(results, citations),
         write_annotation(results, citations, sets),
         _write_software(results, citations),
@@ -160,45 +158,6 @@ def _write_clustering(methods: Sequence[MethodResult], citations: Citations) -> 
     if sizes:
         sentences.append(f"Smallest cluster allowed: {joined(sizes)}.")
     return " ".join(sentences)
-
-
-def _write_tuning(tuned: Sequence[MethodResult], citations: Citations) -> str:
-    counts = joined(sorted({len(method.gap) for method in tuned}))
-    rules = joined(RULES.get(rule, rule) for rule in attribute(tuned, "rule"))
-    kinds = joined(
-        REFERENCES.get(kind, kind) + (f" {citations.cite('variogram')}" if kind == SPATIAL else "")
-        for kind in attribute(tuned, "reference")
-    )
-    numbers = joined(attribute(tuned, "n_references"))
-    refined = max(attribute(tuned, "n_refined"), default=0)
-    stages = f", up to {refined} of them around the largest gap of the others," if refined else ""
-    text = (
-        f"The sparsity s was chosen among {counts} values{stages} by the gap statistic "
-        f"{citations.cite('gap')} as used in {citations.cite('l1')}: the logarithm of the "
-        "objective minus its mean over reference data sets without clusters"
-    )
-    details = "; ".join(filter(None, [kinds, f"{numbers} references" if numbers else ""]))
-    text += f" ({details})" if details else ""
-    return f"{text}. The choice is {rules}." if rules else f"{text}."
-
-
-def _write_sampling(results: Sequence[DatasetResult]) -> str:
-    """Name the data sets that were tuned on a part of their samples, if any."""
-    drawn = {result.name: attribute(result.methods.values(), "n_tuned") for result in results}
-    named = [
-        f"{joined(f'{number:,}' for number in drawn[result.name])} of the {result.n_samples:,} "
-        f"samples of {result.name}"
-        for result in results
-        if drawn[result.name]
-    ]
-    if not named:
-        return ""
-    return (
-        f"Sparsities were tuned on {joined(named)}, drawn at random without replacement; at the "
-        "chosen sparsity all samples were clustered. Gap curves, the classification error rates in "
-        "their figures, consensus tables, stabilities and the tests for clusters are of the "
-        "samples drawn."
-    )
 
 
 def _write_measures(results: Sequence[DatasetResult], citations: Citations) -> str:
