@@ -203,7 +203,7 @@ class GapSearch(SparsitySearch):
         def fit(index):
             if index is None:
                 path = estimator.path(X, sparsities)
-                self._report("data", 0)
+                self._report("data")
                 return path
             objectives = reference_objectives(
                 self.estimator,
@@ -214,13 +214,13 @@ class GapSearch(SparsitySearch):
                 reference=self.reference,
                 positions=positions,
             )
-            self._report("reference", index + 1)
+            self._report(f"reference {index + 1} of {self.n_references}")
             return objectives
 
         data_first = [None, *range(self.n_references)]
         path, *references = run_side_by_side(fit, data_first, self.n_jobs, stored_bytes(X))
         return path, np.array(references)
 
-    def _report(self, what: str, number: int) -> None:
+    def _report(self, what: str) -> None:
         if self.verbose:
-            print(f"GapSearch: {what} {number} of {self.n_references} done", flush=True)  # noqa: T201 (asked for by `verbose`)
+            print(f"GapSearch: {what} done", flush=True)  # noqa: T201 (asked for by `verbose`)

@@ -127,7 +127,7 @@ class StabilitySearch(SparsitySearch):
         self._blocks = check_groups(groups, X.shape[0])
         with grant_threads(self.n_jobs):
             path = estimator.path(X, sparsities)
-        self._report("data", 0, 0)
+        self._report("data")
         resamplings = self._resample(X, path, seed)
         self.results_ = stability_curve(path, *gather_resamplings(resamplings))
         chosen = select_stable(self.results_, self.rule)
@@ -166,7 +166,7 @@ class StabilitySearch(SparsitySearch):
                 labels=path.labels,
                 blocks=self._blocks,
             )
-            self._report("split", index + 1, self.n_splits)
+            self._report(f"split {index + 1} of {self.n_splits}")
             return resampling
 
         return list(run_side_by_side(work, range(self.n_splits), self.n_jobs, stored_bytes(X)))
@@ -196,9 +196,9 @@ class StabilitySearch(SparsitySearch):
             seed=self._seed,
             blocks=self._blocks,
             n_jobs=self.n_jobs,
-            progress=lambda number, count: self._report("reference", number, count),
+            progress=lambda number, count: self._report(f"reference {number} of {count}"),
         )
 
-    def _report(self, what: str, number: int, count: int) -> None:
+    def _report(self, what: str) -> None:
         if self.verbose:
-            print(f"StabilitySearch: {what} {number} of {count} done", flush=True)  # noqa: T201 (asked for by `verbose`)
+            print(f"StabilitySearch: {what} done", flush=True)  # noqa: T201 (asked for by `verbose`)
