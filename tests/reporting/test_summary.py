@@ -63,3 +63,11 @@ def test_two_tests_for_clusters_that_disagree_are_explained(with_l0, strength, h
     text = " ".join(summarise_dataset(result))
     assert ("The two tests for clusters disagree." in text) == ((strength > 1) != has_clusters)
     assert text.endswith("are of one fit per method and have no standard error.")
+
+
+@pytest.mark.parametrize("has_clusters", [False, True])
+def test_a_test_for_clusters_that_was_not_made_disagrees_with_nothing(with_l0, has_clusters):
+    result = with_l0(attributes={"has_clusters": has_clusters})
+    result = replace(result, evidence={"strength": float("nan"), "conclusion": "Not asked."})
+    assert "disagree" not in " ".join(summarise_dataset(result))
+    assert ("No evidence of clusters" in " ".join(summarise_run([result]))) != has_clusters

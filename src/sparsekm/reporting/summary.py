@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import pandas as pd
+
 from sparsekm.pipeline.cluster_count import describe_choice
 from sparsekm.reporting.results import DatasetResult, MethodResult
 from sparsekm.reporting.run_facts import joined
@@ -84,12 +86,19 @@ def _missing_evidence(results: Sequence[DatasetResult]) -> list[str]:
 
 
 def _lacks_evidence(result: DatasetResult) -> bool:
-    """Tell the result of the test on l0's path or, without it, of the resampling method."""
-    if result.evidence:
-        return result.evidence["strength"] <= 1
+    """Tell the result of the test on l0's path or, without one, of the resampling method."""
+    found = _has_evidence(result)
+    if found is not None:
+        return not found
     return any(
         not method.attributes.get("has_clusters", True) for method in result.methods.values()
     )
+
+
+def _has_evidence(result: DatasetResult) -> bool | None:
+    """Tell whether the test of the data set found clusters; None where it was not made."""
+    strength = result.evidence["strength"] if result.evidence else None
+    return None if pd.isna(strength) else bool(strength > 1)
 
 
 def _kept_range(results: Sequence[DatasetResult], name: str) -> list[str]:
@@ -222,9 +231,9 @@ def summarise_dataset(result: DatasetResult) -> list[str]:
 
 def _explain_disagreement(result: DatasetResult) -> list[str]:
     """Explain that the test of the data set and that of the resampling method ask two questions."""
-    if not result.evidence:
+    found = _has_evidence(result)
+    if found is None:
         return []
-    found = result.evidence["strength"] > 1
     return [
         "The two tests for clusters disagree. The first asks whether halves of the samples are cut "
         f"alike, that of {method.title} whether clusters are separated in what it left out. Pieces "
