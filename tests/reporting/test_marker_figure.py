@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from sparsekm.figures.feature_heat_map import MOST_FEATURES, choose_markers
@@ -48,6 +49,23 @@ def test_the_figure_shows_differences_from_the_mean_over_all_samples(matrix_resu
     np.testing.assert_allclose(image.get_array()[:, 0], centers[:, column] - mean)
     kept = result.var.index[l0.weights > 0].astype(str)
     assert set(shown) <= set(kept)
+
+
+def test_clusters_are_named_as_in_the_tables(matrix_result):
+    l0 = matrix_result.methods["l0"]
+    centers = np.random.default_rng(0).normal(size=(l0.labels.max() + 1, matrix_result.n_features))
+    n_clusters = len(centers)
+    table = pd.DataFrame(
+        {"method": "l0", "cluster": range(n_clusters), "label": "tied", "is_best": True}
+    )
+    others = table.assign(label="other", is_best=False)
+    result = replace(
+        matrix_result,
+        methods={"l0": replace(l0, centers=centers)},
+        contingency=pd.concat([others, table], ignore_index=True),
+    )
+    names = [tick.get_text() for tick in marker_figure(result).axes[0].get_yticklabels()]
+    assert names == [f"{cluster}  tied" for cluster in range(n_clusters)]
 
 
 def test_a_single_cluster_has_no_markers(matrix_result):

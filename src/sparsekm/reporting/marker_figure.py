@@ -5,10 +5,8 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.figure import Figure
 
-from sparsekm.annotation.cluster_overlap import overlap_clusters
 from sparsekm.figures.feature_heat_map import choose_markers, feature_heat_map
-from sparsekm.io.known_classes import distinct_classes
-from sparsekm.reporting.results import DatasetResult, MethodResult
+from sparsekm.reporting.results import DatasetResult
 
 
 def marker_figure(result: DatasetResult) -> Figure | None:
@@ -24,15 +22,16 @@ def marker_figure(result: DatasetResult) -> Figure | None:
     symbols = result.var.index.astype(str)
     return feature_heat_map(
         differences[:, features],
-        _name_clusters(result, method, found),
+        _name_clusters(result, found),
         [symbols[feature] for feature in features],
         marked,
     )
 
 
-def _name_clusters(result: DatasetResult, method: MethodResult, found: np.ndarray) -> list[str]:
+def _name_clusters(result: DatasetResult, found: np.ndarray) -> list[str]:
+    """Name clusters by their majority classes, in ties the same as in the tables."""
     best = {}
-    if result.labels is not None:
-        order = sorted(distinct_classes(result.labels))
-        best = overlap_clusters(method.labels, result.labels, order).best_region.to_dict()
+    if result.overlap is not None:
+        majorities = result.overlap[result.overlap["is_best"]]
+        best = dict(zip(majorities["cluster"], majorities["label"], strict=True))
     return [f"{cluster}  {best[cluster]}" if cluster in best else str(cluster) for cluster in found]
