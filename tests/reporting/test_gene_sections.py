@@ -152,8 +152,11 @@ def test_a_gene_without_an_entrez_id_has_no_ncbi_page(brain):
 def test_long_texts_are_cut_where_shown_and_whole_in_the_data(brain):
     view = view_genes(brain, [], "genes.csv")
     at = [column.text for column in view.top.columns].index("terms")
-    assert len(view.top.rows[0][at].text) <= LONGEST_TEXT + 2
-    assert view.data["rows"][0][view.data["fields"].index("terms")].endswith("invented term 11")
+    shown = view.top.rows[0][at].text
+    whole = view.data["rows"][0][view.data["fields"].index("terms")]
+    assert len(shown) <= LONGEST_TEXT + 2
+    assert whole[len(shown.removesuffix(" …"))] in " ;,"
+    assert whole.endswith("invented term 11")
 
 
 def test_the_page_tells_the_level_that_terms_were_found_at(brain, monkeypatch, tmp_path):
@@ -171,6 +174,10 @@ def test_terms_found_are_shown_to_a_number_and_those_not_found_are_told(brain):
     assert "Among the 4 genes kept 16 terms are over-represented (q ≤ 0.05), of which 12" in text
     assert "Among the 4 genes dropped no term is over-represented (smallest q = 0.9)" in text
     assert "No genes are kept by ℓ₁ alone." in text
+    assert "find as many: 5 of these 16 terms have 0.05 or less." in text
+    table = brain.enrichment.assign(q_value=0.9)
+    none = view_enrichment(dataclasses.replace(brain, enrichment=table), "enrichment.csv")
+    assert "of these" not in " ".join(none.sentences)
     assert len(view.terms.rows) == MOST_TERMS
     assert view.terms.rows[0][3].text == "4 of 5"
     assert view.terms.rows[0][1].url == ""

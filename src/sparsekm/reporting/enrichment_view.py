@@ -55,7 +55,7 @@ def view_enrichment(result: DatasetResult, file: str) -> EnrichmentView | None:
         "terms tested in the group)"
     )
     if in_space:
-        sentences.append(_warn(table, words.features))
+        sentences += _warn(table, words.features)
     extra = ("p in space",) if in_space else ()
     heads = ("term", "name", "in group", "expected", "fold", "p", "q", *extra, "which")
     columns = [Column(head, kind="wide" if head in _WIDE else "text") for head in heads]
@@ -78,16 +78,18 @@ def _summarise(group: str, tests: pd.DataFrame, n_found: int, features: str) -> 
     return f"Among {whom} {terms} over-represented (q ≤ {LEVEL:g}){named}."
 
 
-def _warn(table: pd.DataFrame, features: str) -> str:
+def _warn(table: pd.DataFrame, features: str) -> list[str]:
     """Say why q is not enough where samples have places, and how many terms stand out from maps."""
     found = table[(table["q_value"] <= LEVEL) & table["p_spatial"].notna()]
+    if found.empty:
+        return []
     held = int((found["p_spatial"] <= LEVEL).sum())
-    return (
+    return [
         f"Caution: {features} that are patterned alike in space share terms, so some terms are "
         "over-represented for any map of the tissue. “p in space” is the share of random maps, of "
         f"as many compact clusters, that find as many: {held} of these {len(found)} terms have "
         f"{LEVEL:g} or less."
-    )
+    ]
 
 
 def _describe(group: str) -> str:

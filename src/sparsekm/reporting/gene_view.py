@@ -157,8 +157,11 @@ def _plain(value: Any) -> str | float | int | None:
 def _write(plain: str | float | int | None, is_wide: bool) -> str:
     if plain is None:
         return ""
-    if is_wide and len(str(plain)) > LONGEST_TEXT:
-        return str(plain)[:LONGEST_TEXT].rstrip(" ;,") + " …"
+    text = str(plain)
+    if is_wide and len(text) > LONGEST_TEXT:
+        # Between two words, as in browser.html.
+        end = text.rfind(" ", 0, LONGEST_TEXT + 1)
+        return text[: end if end > 0 else LONGEST_TEXT].rstrip(" ;,") + " …"
     if not isinstance(plain, float):
-        return str(plain)
+        return text
     return f"{plain:.3g}" if abs(plain) < 1000 else f"{plain:.0f}"
