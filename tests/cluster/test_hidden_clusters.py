@@ -54,3 +54,13 @@ def test_sparse_data_give_the_same_objectives(seed):
     grid = [PLANTED, 3 * PLANTED]
     dense = estimator.search_objectives(X, grid)
     np.testing.assert_allclose(estimator.search_objectives(csr_array(X), grid), dense, rtol=1e-9)
+
+
+def test_they_are_found_alike_with_any_number_of_threads(seed):
+    X, _ = draw(seed)
+    grid = [PLANTED, X.shape[1]]
+    alone, shared = (
+        L0KMeans(N_CLUSTERS, n_init=1, random_state=seed, n_jobs=n_jobs).search_objectives(X, grid)
+        for n_jobs in (1, 2)
+    )
+    np.testing.assert_array_equal(alone, shared)

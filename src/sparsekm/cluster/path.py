@@ -159,7 +159,7 @@ def _search(X, partition, weight_steps, effort, seeds, labels, progress, objecti
     return fits, reached if many else np.array([fit.objective for fit in fits])
 
 
-def _go_on_with_all(X, partition, weight_steps, search, labels, n_iter, in_turn) -> list[Fit]:
+def _go_on_with_all(X, partition, weight_steps, search, labels, n_iter, in_turn=False) -> list[Fit]:
     """Extend what a sample's pools hold to all samples, and improve the best at every sparsity.
 
     They go on side by side or `in_turn`, and then each also from the fit at the next denser one.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable
 
 import numpy as np
@@ -100,7 +101,12 @@ def reference_objectives(
         made = REFERENCES[reference](X, index=index, seed=seed)
     data = as_matrix(made, copy=False)
     fitted = clone(estimator).set_params(random_state=reference_seed(seed, index))
-    return fitted.search_objectives(data, sparsities)
+    objectives = fitted.search_objectives(data, sparsities)
+    # Compiling a kernel leaves a circle of frames, which would hold these data beside
+    # those of the next reference.
+    del made, data
+    gc.collect()
+    return objectives
 
 
 def _permute_stored(X: csr_array, rng: np.random.Generator) -> csr_array:
