@@ -162,7 +162,8 @@ def _search(X, partition, weight_steps, effort, seeds, labels, progress, objecti
 def _go_on_with_all(X, partition, weight_steps, search, labels, n_iter, in_turn=False) -> list[Fit]:
     """Extend what a sample's pools hold to all samples, and improve the best at every sparsity.
 
-    They go on side by side or `in_turn`, and then each also from the fit at the next denser one.
+    They go on side by side or, `in_turn`, each from the best of its pool and from the fit at the
+    next denser one.
     """
     sample, scores = search.climber.X, search.climber.partition.scores
     # Side by side, fits of a matrix larger than memory would hold twice its blocks.

@@ -102,8 +102,8 @@ def reference_objectives(
     data = as_matrix(made, copy=False)
     fitted = clone(estimator).set_params(random_state=reference_seed(seed, index))
     objectives = fitted.search_objectives(data, sparsities)
-    # Compiling a kernel leaves a circle of frames, which would hold these data beside
-    # those of the next reference.
+    # Compiling a kernel leaves a circle of frames, which would hold these data beside those of
+    # the next reference.
     del made, data
     gc.collect()
     return objectives
