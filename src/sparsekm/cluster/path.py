@@ -115,51 +115,67 @@ def _alternate_from(X, partition, weight_steps, effort, start, progress):
 
 
 def _search(X, partition, weight_steps, effort, seeds, labels, progress, objectives_only):
-    """Search all samples, or a sample of many, from whose partitions all samples go on."""
-    n_places = len(weight_steps)
+    """Search all samples, or a sample of many."""
     rng = np.random.default_rng(seeds.spawn(1)[0])
     # More than half of the samples are no sample.
-    many = X.n_samples > 2 * partition.sample_size
-    chosen = draw_samples(X.n_samples, partition.sample_size if many else X.n_samples, rng)
-    sample = X.take(chosen) if many else X
+    if X.n_samples > 2 * partition.sample_size:
+        return _search_sample(
+            X, partition, weight_steps, effort, rng, labels, progress, objectives_only
+        )
+    report = _count_steps(progress, effort.max_iter)
+    search, n_iter = _evolve(X, partition, weight_steps, effort, rng, labels, report)
+    pairs = zip(weight_steps, search.best, strict=True)
+    fits = [weigh_partition(X, partition, *pair, n_iter) for pair in pairs]
+    fits = _refine(X, partition.exact, weight_steps, fits, search.ended)
+    return fits, np.array([fit.objective for fit in fits])
+
+
+def _search_sample(X, partition, weight_steps, effort, rng, labels, progress, objectives_only):
+    """Search a sample, from whose partitions all samples go on."""
+    chosen = draw_samples(X.n_samples, partition.sample_size, rng)
     # All samples hold the guard; a share of them holds its share of it.
-    step = replace(partition, min_size=max(1, partition.min_size * len(chosen) // X.n_samples))
+    share = replace(partition, min_size=max(1, partition.min_size * len(chosen) // X.n_samples))
     # The search on a sample, which is cheap, goes beyond the sparsities asked for.
-    denser = weight_steps[-1].denser(X.n_features) if many else []
-    search = Search(ExchangeClimb(sample, step, [*weight_steps, *denser]), effort.n_init, rng)
+    with_denser = [*weight_steps, *weight_steps[-1].denser(X.n_features)]
     # Clusters that all samples show may be hidden in fewer samples than features: then all samples
     # go on at the denser sparsities too, and what they come to is compared.
-    hidden = many and X.n_features > len(chosen)
-    continued = [*weight_steps, *denser] if hidden else weight_steps
+    hidden = X.n_features > len(chosen)
+    continued = with_denser if hidden else weight_steps
+    report = _count_steps(progress, effort.max_iter + len(continued))
+    own = None if labels is None else labels[chosen]
+    search, n_iter = _evolve(X.take(chosen), share, with_denser, effort, rng, own, report)
+    objectives = np.maximum.accumulate(search.best_objectives)[: len(weight_steps)]
+    if objectives_only and not hidden:
+        return [], objectives
+    fits = _go_on_with_all(X, partition, continued, search, labels, n_iter, in_turn=hidden)
+    fits = fits[: len(weight_steps)]
+    report(len(continued))
+    if hidden:
+        objectives = np.array([fit.objective for fit in fits])
+    if objectives_only:
+        return [], objectives
+    return _refine(X, partition.exact, weight_steps, fits, search.ended), objectives
+
+
+def _evolve(X, partition, weight_steps, effort, rng, labels, report) -> tuple[Search, int]:
+    """Search from drawn starts and from given labels; give the generations that it took."""
+    search = Search(ExchangeClimb(X, partition, weight_steps), effort.n_init, rng)
     search.start()
     if labels is not None:
-        search.climb_everywhere(labels[chosen])
-    report = _count_steps(progress, effort.max_iter + many * len(continued))
-    n_iter = search.evolve(effort.max_iter, report)
-    reached = np.maximum.accumulate(search.best_objectives[:n_places])
-    if many and (hidden or not objectives_only):
-        fits = _go_on_with_all(X, partition, continued, search, labels, n_iter, hidden)[:n_places]
-        report(len(continued))
-        if hidden:
-            reached = np.array([fit.objective for fit in fits])
-    if many and objectives_only:
-        return [], reached
-    if not many:
-        pairs = zip(weight_steps, search.best, strict=True)
-        fits = [weigh_partition(X, partition, *pair, n_iter) for pair in pairs]
-    fits = [
-        refine_until_fixed_point(X, partition.exact, weight_step, fit)
-        for weight_step, fit in zip(weight_steps, fits, strict=True)
-    ]
-    fits = [
-        replace(fit, converged=fit.converged and bool(ended))
-        for fit, ended in zip(fits, search.ended, strict=False)
-    ]
-    fits = share_partitions(X, partition.exact, weight_steps, fits)
-    return fits, reached if many else np.array([fit.objective for fit in fits])
+        search.climb_everywhere(labels)
+    return search, search.evolve(effort.max_iter, report)
 
 
-def _go_on_with_all(X, partition, weight_steps, search, labels, n_iter, in_turn=False) -> list[Fit]:
+def _refine(X, partition, weight_steps, fits, ended) -> list[Fit]:
+    """Alternate from fits to fixed points, and share these along the path."""
+    refined = []
+    for weight_step, fit, has_ended in zip(weight_steps, fits, ended, strict=False):
+        fit = refine_until_fixed_point(X, partition, weight_step, fit)
+        refined.append(replace(fit, converged=fit.converged and bool(has_ended)))
+    return share_partitions(X, partition, weight_steps, refined)
+
+
+def _go_on_with_all(X, partition, weight_steps, search, labels, n_iter, in_turn) -> list[Fit]:
     """Extend what a sample's pools hold to all samples, and improve the best at every sparsity.
 
     They go on side by side or, `in_turn`, each from the best of its pool and from the fit at the
