@@ -175,7 +175,7 @@ def _refine(X, partition, weight_steps, fits, ended) -> list[Fit]:
     return share_partitions(X, partition, weight_steps, refined)
 
 
-def _go_on_with_all(X, partition, weight_steps, search, labels, n_iter, in_turn) -> list[Fit]:
+def _go_on_with_all(X, partition, weight_steps, search, labels, n_iter, in_turn=False) -> list[Fit]:
     """Extend what a sample's pools hold to all samples, and improve the best at every sparsity.
 
     They go on side by side or, `in_turn`, each from the best of its pool and from the fit at the
