@@ -1,6 +1,6 @@
 """Write the gap curve of the first stage of tuning, whose largest gap is where the second looks."""
 
-from gap_stages import read_stages
+from gap_of_paths import read_gap
 from workflow_job import job
 
 
@@ -9,6 +9,5 @@ def main(snakemake, progress):
     from sparsekm.io.gap_file import GAP
     from sparsekm.tuning.selection import select_sparsity
 
-    files = snakemake.input
-    _, gap, _ = read_stages([(files.path, files.references)])
+    _, gap, _ = read_gap(snakemake.input)
     GAP.write(snakemake.output.gap, gap, select_sparsity(gap, "max"))

@@ -26,11 +26,11 @@ def pose(snakemake, **settings):
         table = COUNTS.read(snakemake.input.counts)
         settings["n_clusters"] = int(table["n_clusters"][table["chosen"]].item())
     if snakemake.input.get("coarse"):
-        # The second stage of tuning: sparsities around the one that the first chose.
+        # The second stage of tuning: further sparsities around the one that the first chose.
         table = GAP.read(snakemake.input.coarse)
         penalty, peak = get_method(wildcards.method).penalty, int(table["chosen"].argmax())
-        finer = refined_sparsities(penalty, table["sparsity"].to_numpy(), peak, params.n_refined)
-        settings["grid"] = {"sparsities": finer.tolist()}
+        grid = refined_sparsities(penalty, table["sparsity"].to_numpy(), peak, params.n_refined)
+        settings["grid"] = {"sparsities": grid.tolist()}
     return pose_problem(
         snakemake.input.normalised,
         wildcards.dataset,

@@ -1,6 +1,6 @@
 """Choose a sparsity from the gap curve; write the curve and the fit of all samples."""
 
-from gap_stages import read_stages
+from gap_of_paths import read_gap
 from posed_problem import pose
 from workflow_job import job
 
@@ -14,12 +14,11 @@ def main(snakemake, progress):
     from sparsekm.tuning.feature_limit import feature_limit
     from sparsekm.tuning.selection import select_sparsity
 
-    files = snakemake.input
-    stages = [(files.path, files.references)]
-    if files.get("refined_path"):
-        stages.append((files.refined_path, files.refined_references))
     rule = snakemake.params.rule
-    path, gap, attributes = read_stages(stages, rule=rule)
+    path, gap, attributes = read_gap(snakemake.input)
+    attributes["rule"] = rule
+    if snakemake.params.n_refined:
+        attributes["n_refined"] = snakemake.params.n_refined
     problem = pose(snakemake)
     limit = feature_limit(problem.tuning_data, path) if rule == "auto" else None
     chosen = select_sparsity(gap, rule, limit)

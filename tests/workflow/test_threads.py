@@ -11,7 +11,7 @@ import pytest
 from sparsekm.runtime.threads import count_threads
 
 # Called by other scripts, or on their own before a run.
-NOT_RULES = {"workflow_job", "posed_problem", "gap_stages", "atlas_source", "study_replicates"}
+NOT_RULES = {"workflow_job", "posed_problem", "gap_of_paths", "atlas_source", "study_replicates"}
 
 
 @pytest.mark.parametrize("n_threads", [1, 3])

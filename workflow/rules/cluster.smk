@@ -83,14 +83,9 @@ rule reference_path:
 rule tune_sparsity:
     """Compute the gap curve, and fit all samples at the chosen sparsity."""
     input:
-        **refined_files(),
+        **gap_files(),
         normalised="data/{dataset}/normalised.h5ad",
-        path="results/{dataset}/{method}/path.h5",
         counts=counts_file,
-        references=expand(
-            "results/{{dataset}}/{{method}}/references/{batch}.h5",
-            batch=batches("references"),
-        ),
     output:
         gap="results/{dataset}/{method}/gap.csv",
         fit="results/{dataset}/{method}/tuned.h5",
@@ -107,6 +102,7 @@ rule tune_sparsity:
     params:
         problem=problem,
         rule=config["tuning"]["rule"],
+        n_refined=config["tuning"]["n_refined"],
         code=lambda wildcards: code("tune_sparsity"),
     script:
         "../../scripts/tune_sparsity.py"

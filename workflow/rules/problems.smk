@@ -72,14 +72,14 @@ def grid(wildcards):
     return {"sparsities": sparsities}
 
 
-def refined_files():
-    """Return the files of the second stage of tuning by the gap, if there is one."""
-    if not config["tuning"]["n_refined"]:
-        return {}
-    folder = "results/{dataset}/{method}/refined"
+def gap_files():
+    """Return the path and the references whose gap is tuned by: of the last stage."""
+    folder = "results/{dataset}/{method}"
+    if config["tuning"]["n_refined"]:
+        folder += "/refined"
     return {
-        "refined_path": f"{folder}/path.h5",
-        "refined_references": [
+        "path": f"{folder}/path.h5",
+        "references": [
             f"{folder}/references/{batch}.h5" for batch in batches("references")
         ],
     }

@@ -9,12 +9,8 @@ doi:10.1198/jasa.2010.tm09415).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 import pandas as pd
-
-from sparsekm.cluster.sparsity_path import SparsityPath
 
 
 def gap_curve(
@@ -67,20 +63,3 @@ def gap_curve(
         }
     )
     return table.sort_values("sparsity", kind="stable", ignore_index=True)
-
-
-def join_stages(
-    paths: Sequence[SparsityPath], reference_objectives: Sequence[np.ndarray]
-) -> tuple[SparsityPath, np.ndarray]:
-    """Put the stages of a search together, ascending in sparsity.
-
-    Parameters
-    ----------
-    paths : sequence of SparsityPath
-        Of the same data. A sparsity fitted twice counts as in the first stage.
-    reference_objectives : sequence of ndarray of shape (n_references, n_sparsities of the stage)
-        Of the same references in the same order.
-    """
-    path = SparsityPath.join(paths)
-    order = np.unique(path.sparsities, return_index=True)[1]
-    return path.take(order), np.hstack(reference_objectives)[:, order]

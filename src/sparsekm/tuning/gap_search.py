@@ -15,7 +15,7 @@ from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.cluster.validation import check_choice, check_count
 from sparsekm.runtime.threads import grant_threads, run_side_by_side
 from sparsekm.tuning.feature_limit import feature_limit
-from sparsekm.tuning.gap import gap_curve, join_stages
+from sparsekm.tuning.gap import gap_curve
 from sparsekm.tuning.grid import refined_sparsities
 from sparsekm.tuning.references import REFERENCES, SPATIAL, reference_objectives
 from sparsekm.tuning.selection import RULES, select_sparsity
@@ -44,9 +44,10 @@ class GapSearch(SparsitySearch):
         "max" is the paper's rule; "auto" keeps at most a quarter of the features if they are
         correlated within clusters. See `sparsekm.tuning.selection.select_sparsity`.
     n_refined : int, default=0
-        Number of further sparsities that a second stage tries around the largest gap, between its
-        neighbours in the grid and with the same references. The fits of the two stages are
-        independent.
+        Number of further sparsities that a second stage adds around the largest gap, between its
+        neighbours in the grid. Data and the same references are then fitted again at all
+        sparsities: along a path the fits help each other, so objectives of two paths could not
+        be compared.
     max_samples : int, default=None
         If there are more samples, this many are drawn at random to choose the sparsity, with their
         own path and references. All samples are then fitted at this sparsity. None uses all.
@@ -158,10 +159,8 @@ class GapSearch(SparsitySearch):
         self.results_ = gap_curve(sparsities, path.n_selected, path.first_objectives, references)
         if self.n_refined:
             peak = int(self.results_["gap"].argmax())
-            finer = refined_sparsities(estimator.penalty, sparsities, peak, self.n_refined)
-            more, finer_references = self._fit_paths(estimator, values, finer, seed, places)
-            path, references = join_stages([path, more], [references, finer_references])
-            sparsities = path.sparsities
+            sparsities = refined_sparsities(estimator.penalty, sparsities, peak, self.n_refined)
+            path, references = self._fit_paths(estimator, values, sparsities, seed, places)
             self.results_ = gap_curve(
                 sparsities, path.n_selected, path.first_objectives, references
             )

@@ -28,19 +28,18 @@ def default_sparsities(penalty: str, n_features: int, n_sparsities: int = 10) ->
 def refined_sparsities(
     penalty: str, sparsities: np.ndarray, peak: int, n_refined: int
 ) -> np.ndarray:
-    """Return further sparsities between the neighbours of one of an ascending grid.
+    """Add `n_refined` sparsities between the neighbours of one of an ascending grid.
 
-    Where there is no whole number between them, that one itself: fitted again, it counts once
-    (`sparsekm.tuning.gap.join_stages`).
+    They are fewer where they agree with others; of "l0" they are whole numbers.
 
     Examples
     --------
     >>> refined_sparsities("l0", np.array([100, 165, 272, 448]), 2, 4)
-    array([201., 246., 300., 367.])
+    array([100., 165., 201., 246., 272., 300., 367., 448.])
     """
     low, high = sparsities[max(peak - 1, 0)], sparsities[min(peak + 1, len(sparsities) - 1)]
     finer = np.geomspace(low, high, n_refined + 2)[1:-1]
     if penalty == "l0":
         finer = np.rint(finer)
-    finer = np.setdiff1d(finer, sparsities)
-    return finer if len(finer) else np.array(sparsities[[peak]], dtype=np.float64)
+    known = np.isclose(finer[:, None], sparsities).any(axis=1)
+    return np.union1d(sparsities, finer[~known])
