@@ -6,6 +6,7 @@ sums, norms and distances are those of the stored values and a correction by the
 
 from __future__ import annotations
 
+import mmap
 from collections.abc import Iterator
 
 import numpy as np
@@ -22,6 +23,8 @@ from sparsekm.cluster.matrices.sparse_kernels import (
 
 # Features with at least this share of stored values are faster to read dense.
 DENSE_SHARE = 0.4
+# Samples of which the stored values of some features are copied at a time.
+SAMPLES_AT_ONCE = 4096
 
 
 class SparseBlock:
@@ -143,6 +146,7 @@ class SparseMatrix:
             X = csr_array((X.data.copy(), X.indices, X.indptr), X.shape)
             X.data[constant[X.indices]] = 0
         self._rows = X
+        self._release()
         self._shift = np.where(constant, 0.0, self.means)
 
     @property
@@ -173,7 +177,7 @@ class SparseMatrix:
             return CentredMatrix.from_columns(self._fill(self._rows, features), means)
         chosen = object.__new__(SparseMatrix)
         chosen.__dict__.update(self.__dict__)
-        chosen._rows = self._rows[:, features]
+        chosen._rows = self._copy_columns(features)
         chosen._shift = self._shift[features]
         chosen._counts = self._counts[features]
         chosen.means = means
@@ -184,6 +188,28 @@ class SparseMatrix:
         """Return the dense matrix of some samples, centred as they are."""
         columns = self._fill(self._rows[samples], np.arange(self.n_features))
         return CentredMatrix.from_columns(columns, self.means)
+
+    def _copy_columns(self, features: np.ndarray) -> csr_array:
+        """Copy the stored values of some features, a block of samples after the other."""
+        rows, n_stored = self._rows, int(self._counts[features].sum())
+        data, indices = (np.empty(n_stored, part.dtype) for part in (rows.data, rows.indices))
+        indptr = np.zeros_like(rows.indptr)
+        for start in range(0, self.n_samples, SAMPLES_AT_ONCE):
+            part = rows[start : start + SAMPLES_AT_ONCE][:, features]
+            first = indptr[start]
+            last = first + part.nnz
+            data[first:last], indices[first:last] = part.data, part.indices
+            indptr[start + 1 : start + 1 + part.shape[0]] = first + part.indptr[1:]
+            self._release()
+        return csr_array((data, indices, indptr), (self.n_samples, len(features)))
+
+    def _release(self) -> None:
+        """Let go of the pages of a mapped file, which are read again where they are needed."""
+        for values in (self._rows.data, self._rows.indices):
+            while isinstance(values, np.ndarray):
+                values = values.base
+            if isinstance(values, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+                values.madvise(mmap.MADV_DONTNEED)
 
     @property
     def _nbytes(self) -> int:
