@@ -41,9 +41,10 @@ def introduce(result: SimulationResult) -> list[str]:
         "along the path; made monotone it also tries the labels it has, by exchange moves, and is "
         "restarted. The paper says of Experiment 1 alone that data are normalised; here all are "
         "z-scored, and variants on raw data show what that changes.",
-        "What the paper leaves open is ours: the starts of every k-means (one, and at most six "
-        "rounds, for Algorithm 1 as printed, as in the authors' scripts), the grid of sparsities, "
-        "its refinement around the largest gap and the number of permutations, one principal "
+        "What the paper leaves open is ours: the starts of every k-means (one for Algorithm 1 as "
+        "printed), at most 100 rounds of that algorithm (six in the authors' scripts and in a row "
+        "of its own), the grid of sparsities, its refinement around the largest gap, the number of "
+        "permutations (that of the authors' scripts), one principal "
         "component for PCA-k-means (also theirs), and of P-likelihood the common variances, the "
         "starts and the grid of penalties, chosen by the modified BIC.",
     ]

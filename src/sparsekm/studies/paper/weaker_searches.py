@@ -27,16 +27,20 @@ class LloydPartition(KMeansPartition):
         """Iterate from k-means++ seeds among all samples."""
         labels = np.zeros(X.n_samples, np.int32)
         draws = rng.random(self.n_clusters)
-        nearest_seeds(_weighted_rows(X, weights), self.n_clusters, draws, labels)
-        return self.refine(X, weights, labels)
+        rows = _weighted_rows(X, weights)
+        nearest_seeds(rows, self.n_clusters, draws, labels)
+        return self._iterate(rows, labels)[0]
 
     def refine_counted(self, X, weights, labels):
         """Iterate from `labels` to a fixed point, without exchange moves."""
-        rows = _weighted_rows(X, weights)
+        return self._iterate(_weighted_rows(X, weights), labels)
+
+    def _iterate(self, rows, labels):
         labels, rounds = iterate_lloyd(rows, labels, self.n_clusters, self.max_iter)
         return canonical_labels(labels, self.n_clusters), rounds
 
 
+@one_blas_thread
 def iterate_lloyd(
     rows: np.ndarray, labels: np.ndarray, n_clusters: int, max_iter: int
 ) -> tuple[np.ndarray, int]:
@@ -47,12 +51,11 @@ def iterate_lloyd(
     rounds = 0
     while rounds < max_iter:
         rounds += 1
-        centers = np.zeros((n_clusters, rows.shape[1]))
-        for k in np.unique(labels):
-            centers[k] = rows[labels == k].mean(axis=0)
-        with one_blas_thread:
-            distances = (centers**2).sum(axis=1) - 2 * rows @ centers.T
-        empty = np.setdiff1d(np.arange(n_clusters), labels)
+        members = np.equal(labels, np.arange(n_clusters)[:, None]).astype(np.float64)
+        sizes = members.sum(axis=1)
+        centers = members @ rows / np.maximum(sizes, 1)[:, None]
+        distances = (centers**2).sum(axis=1) - 2 * rows @ centers.T
+        empty = np.flatnonzero(sizes == 0)
         if empty.size:
             own = distances[np.arange(len(labels)), labels] + (rows**2).sum(axis=1)
             labels = labels.copy()
