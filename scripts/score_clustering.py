@@ -10,8 +10,7 @@ def main(snakemake, progress):
     from sparsekm.io.normalised_file import read_classes, read_relevant
     from sparsekm.io.score_file import SCORES
     from sparsekm.metrics.partition_metrics import (
-        adjusted_rand_index,
-        classification_error_rate,
+        chance_corrected_rates,
         error_clustering_rate,
     )
     from sparsekm.metrics.support_metrics import (
@@ -23,12 +22,11 @@ def main(snakemake, progress):
     fit = read_fit(snakemake.input.fit)
     labels, _ = read_classes(snakemake.input.normalised)
     relevant = read_relevant(snakemake.input.normalised)
-    rates = {"cer": None, "ari": None, "ecr": None}
+    rates = dict.fromkeys(("cer", "cer_chance", "ari", "ami", "ecr"))
     if labels is not None:
         known = is_known(labels)
         rates = {
-            "cer": classification_error_rate(labels[known], fit.labels[known]),
-            "ari": adjusted_rand_index(labels[known], fit.labels[known]),
+            **chance_corrected_rates(labels[known], fit.labels[known]),
             "ecr": error_clustering_rate(labels[known], fit.labels[known]),
         }
     scores = {

@@ -68,6 +68,7 @@ from sparsekm.io.readers.reader import read_matrix
 from sparsekm.io.reference_file import References
 from sparsekm.io.resampling_file import Resamplings
 from sparsekm.io.score_file import SCORES
+from sparsekm.io.seed_file import SEEDS
 from sparsekm.io.split_file import Splits
 from sparsekm.network.cache import BodyCache
 from sparsekm.studies.paper.repetition_store import RepetitionStore
@@ -229,6 +230,7 @@ KINDS = [
     _table("gap", "gap.csv", GAP.read, sparsity="f", gap="f", se="f", chosen="b"),
     _table("consensus", "consensus.csv", CONSENSUS.read, agreement="f", chosen="b"),
     Kind("scores", "scores.csv", "text", _alone(SCORES.read_row), check_scores),
+    _table("seeds", "seeds.csv", SEEDS.read, seed="i", n_kept_too="i", agreement="f"),
     Kind("evidence", "evidence.csv", "text", _alone(EVIDENCE.read_row), check_evidence),
     _table("clusters", "clusters.csv", CLUSTERS.read, sample="O", label="O"),
     _table("gene table", "genes.csv", GENE_TABLE.read, symbol="O"),

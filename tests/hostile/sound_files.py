@@ -40,6 +40,7 @@ from sparsekm.io.path_file import pick_fit, write_path
 from sparsekm.io.reference_file import References
 from sparsekm.io.resampling_file import Resamplings
 from sparsekm.io.score_file import SCORES
+from sparsekm.io.seed_file import SEEDS
 from sparsekm.io.split_file import Splits
 from sparsekm.network.cache import BodyCache
 from sparsekm.studies.paper.repetition import METRICS, Repetition
@@ -229,10 +230,12 @@ def _write_tables(folder: Path) -> None:
             "dataset": "toy",
             "method": "l0",
             **dict.fromkeys(("n_samples", "n_features", "n_clusters", "n_nonzero_weights"), 3),
-            **dict.fromkeys(("sparsity", "objective", "cer", "ari"), 0.25),
+            **dict.fromkeys(("sparsity", "objective", "cer", "cer_chance", "ari", "ami"), 0.25),
             **dict.fromkeys(("ecr", "pzw", "pnw"), None),
         },
     )
+    seeds = pd.DataFrame({name: [0.25, 0.5] for name in SEEDS.columns})
+    SEEDS.write(folder / "seeds.csv", seeds.assign(seed=[0, 1], n_nonzero_weights=3, n_kept_too=2))
     EVIDENCE.write_row(
         folder / "evidence.csv",
         {

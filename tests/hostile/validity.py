@@ -254,7 +254,7 @@ def check_table(columns: dict[str, str], read) -> None:
 def check_scores(row) -> None:
     assert isinstance(row["method"], str)
     assert all(
-        isinstance(row[name], float) for name in ("cer", "ari", "ecr", "sparsity", "n_samples")
+        isinstance(row[name], float) for name in ("cer", "ami", "ecr", "sparsity", "n_samples")
     )
 
 

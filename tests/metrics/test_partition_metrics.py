@@ -7,14 +7,23 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.metrics import adjusted_rand_score, rand_score
+from sklearn.metrics import (
+    adjusted_mutual_info_score,
+    adjusted_rand_score,
+    rand_score,
+)
 
 from sparsekm.metrics import (
     classification_error_rate,
     error_clustering_rate,
     matching_error_rate,
 )
-from sparsekm.metrics.partition_metrics import adjusted_rand_index, chance_error_rate
+from sparsekm.metrics.partition_metrics import (
+    adjusted_mutual_information,
+    adjusted_rand_index,
+    chance_corrected_rates,
+    chance_error_rate,
+)
 
 RATES = [classification_error_rate, error_clustering_rate, matching_error_rate]
 
@@ -93,6 +102,50 @@ def test_cer_is_one_minus_the_rand_index(labels):
 @settings(max_examples=60, deadline=None, derandomize=True)
 def test_the_adjusted_rand_index_is_scikit_learns(labels):
     assert adjusted_rand_index(*labels) == pytest.approx(adjusted_rand_score(*labels), abs=1e-12)
+
+
+@given(label_pairs)
+@settings(max_examples=60, deadline=None, derandomize=True)
+def test_the_adjusted_mutual_information_is_scikit_learns(labels):
+    expected = adjusted_mutual_info_score(*labels)
+    assert adjusted_mutual_information(*labels) == pytest.approx(expected, abs=1e-10)
+
+
+def test_the_adjusted_mutual_information_of_hand_worked_tables():
+    # Of the three ways to split four samples into pairs, one has the information log 2 and two
+    # have none, so the mean is log(2) / 3; both entropies are log 2.
+    assert adjusted_mutual_information([0, 0, 1, 1], [0, 1, 0, 1]) == pytest.approx(-1 / 2)
+    assert adjusted_mutual_information([0, 0, 1, 1], [5, 5, 3, 3]) == 1
+    # Clusters that are all alike by their sizes have the mean information, whatever they are.
+    assert adjusted_mutual_information([0, 0, 1, 1], [0, 0, 0, 0]) == pytest.approx(0, abs=1e-15)
+    assert adjusted_mutual_information([0, 0, 1, 1], range(4)) == pytest.approx(0, abs=1e-15)
+    for only in ([0, 0, 0], [0, 1, 2], [0]):
+        assert adjusted_mutual_information(only, only) == 1
+
+
+def test_the_adjusted_mutual_information_has_the_mean_0_over_all_orders_of_the_labels():
+    truth, found = [0, 0, 0, 1, 1], [0, 1, 1, 2, 2]
+    rates = [adjusted_mutual_information(truth, order) for order in permutations(found)]
+    assert np.mean(rates) == pytest.approx(0, abs=1e-14)
+
+
+def test_a_million_samples_and_as_many_clusters_have_an_adjusted_mutual_information():
+    n = 10**6
+    rng = np.random.default_rng(0)
+    one, other = rng.integers(0, 20, size=(2, n))
+    assert adjusted_mutual_information(one, other) == pytest.approx(0, abs=1e-4)
+    assert adjusted_mutual_information(np.arange(n) // 2, one) == pytest.approx(0, abs=1e-4)
+
+
+@given(label_pairs)
+@settings(max_examples=20, deadline=None, derandomize=True)
+def test_the_rates_together_are_the_rates_one_by_one(labels):
+    assert chance_corrected_rates(*labels) == {
+        "cer": classification_error_rate(*labels),
+        "cer_chance": chance_error_rate(*labels),
+        "ari": adjusted_rand_index(*labels),
+        "ami": adjusted_mutual_information(*labels),
+    }
 
 
 @given(label_pairs)
@@ -186,6 +239,11 @@ def test_wrong_labels_are_refused(rate, labels_true, labels_pred, message):
 def test_cer_of_one_sample_is_refused_for_it_has_no_pair():
     with pytest.raises(ValueError, match="n_samples=1 should be >= 2"):
         classification_error_rate([0], [0])
+
+
+def test_the_rate_of_chance_of_a_hand_worked_table():
+    # Pairs together: 1 of 3 and 1 of 3. By chance 1/9 are together in both, 4/9 in one of the two.
+    assert chance_error_rate([0, 0, 1], [0, 1, 1]) == pytest.approx(4 / 9)
 
 
 def test_the_rate_of_chance_is_the_mean_over_all_orders_of_the_labels():

@@ -2,11 +2,17 @@ import dataclasses
 import json
 import re
 
+import numpy as np
+import pandas as pd
 import pytest
+import yaml
 from html_page import Page
 
 from sparsekm.annotation.gene_table import GENE_TABLE
+from sparsekm.pipeline.normalisation import NORMALISATIONS
+from sparsekm.reporting import methods_text
 from sparsekm.reporting.figures import draw_figures
+from sparsekm.reporting.gap_figure import gap_figure
 from sparsekm.reporting.literature import Citations
 from sparsekm.reporting.methods_text import write_methods
 from sparsekm.reporting.report import write_report
@@ -44,7 +50,10 @@ def test_numbers_of_the_tables_are_those_of_the_files(page):
         "ℓ₁-k-means": ["0.0500", "0.0625"],
         "ℓ₀-k-means": ["0.0500", "0.1250"],
     }
-    ari, nw = (page.tables[[t[0][0] for t in page.tables].index("method") + at] for at in (1, 2))
+    first = [table[0][0] for table in page.tables].index("method")
+    chance, ari, ami, nw = page.tables[first + 1 : first + 5]
+    assert chance[1] == ["k-means", "0.5000", "0.5000"]
+    assert ami[3] == ["ℓ₀-k-means", "0.8500", "0.6250"]
     assert ari[1:] == [
         ["k-means", "0.9000", "0.3750"],
         ["ℓ₁-k-means", "0.9000", "0.8750"],
@@ -62,7 +71,14 @@ def test_numbers_of_the_tables_are_those_of_the_files(page):
 
 def test_numbers_of_one_fit_say_that_they_have_no_error(html):
     captions = re.findall(r"<caption>(.*?)</caption>", html, flags=re.DOTALL)
-    for start in ("CER: classification", "ARI: adjusted", "NW: number of", "highest-ranked"):
+    for start in (
+        "CER: classification",
+        "CER of chance",
+        "ARI: adjusted",
+        "AMI: adjusted",
+        "NW: number of",
+        "highest-ranked",
+    ):
         (caption, *_) = [caption for caption in captions if start in caption]
         assert "standard error" in caption, start
 
@@ -196,12 +212,23 @@ def test_no_data_set_or_one_twice_is_refused(tmp_path, matrix_result, count):
 def test_methods_name_the_normalisation_of_each_data_set_and_own_up_to_region_means(
     matrix_result, brain_result
 ):
-    settings = {"fill": "region_mean", "transform": "none"}
+    settings = {
+        "fill": "region_mean",
+        "max_missing_per_gene": 0.3,
+        "max_missing_per_voxel": 0.2,
+        "scale": "z-score, ddof = 1",
+        "transform": "log2",
+    }
     filled = dataclasses.replace(
         brain_result, provenance={**brain_result.provenance, "normalisation": settings}
     )
     text = " ".join(write_methods([filled, matrix_result], Citations()))
-    assert "Normalisation of E11.5: fill: region mean; transform: none." in text
+    assert (
+        "Normalisation of E11.5: genes of which 30% or more of the values are missing are dropped; "
+        "voxels of which 20% or more of the values are missing are dropped; energies x become "
+        "log₂(1 + x); missing values become the mean of their gene in their region; every gene has "
+        "mean 0 and standard deviation 1 (ddof = 1), constant genes are dropped."
+    ) in text
     assert "Normalisation of toy: every feature has mean 0" in text
     assert "which uses the labels" in text
     assert "which uses the labels" not in " ".join(write_methods([matrix_result], Citations()))
@@ -239,3 +266,37 @@ def test_methods_describe_a_choice_by_stability(matrix_result):
     assert "at each sparsity 7 random subsets of four fifths of the samples" in text
     assert "The choice is the sparsest of those next to the most stable partition" in text
     assert "gap statistic" not in text
+
+
+def test_every_normalisation_of_the_configuration_is_described(project_root):
+    schema = (project_root / "workflow/schemas/config.schema.yaml").read_text(encoding="utf-8")
+    atlas = yaml.safe_load(schema)["properties"]["atlas"]["properties"]
+    for step, setting in atlas["normalisation"]["properties"].items():
+        assert set(methods_text.ATLAS_STEPS[step]) == set(setting["enum"])
+    assert set(methods_text.SCREENED) == set(atlas["quality_control"]["properties"])
+    assert set(methods_text.NORMALISATIONS) == set(NORMALISATIONS)
+
+
+def test_methods_describe_the_test_for_clusters_and_the_choice_of_their_number(matrix_result):
+    evidence = {**matrix_result.evidence, "reference": "gaussian", "n_references": 5}
+    counts = pd.DataFrame({"n_clusters": [2, 3, 4]})
+    told = dataclasses.replace(matrix_result, evidence=evidence, counts=counts)
+    text = " ".join(write_methods([told], Citations()))
+    assert "Whether there are clusters was tested for toy: paths of ℓ₀-k-means" in text
+    assert "the mean of 5 data sets without clusters (samples from a single Gaussian" in text
+    assert "The number of clusters of toy was chosen among 2, 3 and 4: at the sparsity" in text
+    untold = dataclasses.replace(told, evidence={**evidence, "n_references": 0}, counts=None)
+    text = " ".join(write_methods([untold], Citations()))
+    assert "Whether there are clusters" not in text
+    assert "The number of clusters of" not in text
+
+
+def test_no_axis_of_error_rates_begins_below_zero(matrix_result):
+    own = {name: method for name, method in matrix_result.methods.items() if name != "kmeans"}
+    labels = {"labels": np.repeat([0, 1, 2], 4)}
+    path = dataclasses.replace(own["l0"].path, labels=np.array([labels["labels"]] * 2))
+    own["l0"] = dataclasses.replace(own["l0"], path=path, **labels)
+    figure = gap_figure(dataclasses.replace(matrix_result, methods={"l0": own["l0"]}))
+    assert figure.axes[1].get_ylabel().startswith("CER")
+    assert figure.axes[1].get_ylim()[0] == 0
+    assert figure.axes[1].get_ylim()[1] > 0

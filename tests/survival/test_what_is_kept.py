@@ -63,6 +63,7 @@ def test_a_tuned_method_more_runs_itself_and_what_gathers_methods(planned_with):
     assert jobs == {
         *("cluster_path", "reference_path", "tune_sparsity", "score_clustering", "gene_stability"),
         *("annotate_genes", "enrich_genes", "match_clusters", "export_clusters", "report"),
+        "refit_other_seeds",
     }
     assert not any(job.endswith((" l0", "l0 0", "kmeans", "sparse")) for job in planned)
 

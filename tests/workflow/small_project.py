@@ -25,6 +25,7 @@ CONFIGURATION = {
     "min_cluster_size": 1,
     "search": "alternate",
     "n_init": 2,
+    "n_seeds": 2,
     "tuning": {
         "sparsities": {"l0": [0.25, 6, 12], "l1": [1.2, 2, 3]},
         "references": 2,

@@ -72,7 +72,7 @@ def test_without_known_classes_only_the_error_rates_are_missing(finished):
     assert "label" not in anndata.read_h5ad(folder / "cells" / "clusters.h5ad").obs
     for method in METHODS:
         scores = SCORES.read_row(folder / "cells" / method / "scores.csv")
-        rates = ["cer", "ari", "ecr"]
+        rates = ["cer", "cer_chance", "ari", "ami", "ecr"]
         assert scores[rates].isna().all()
         assert scores.drop(rates).notna().all()
 

@@ -6,6 +6,7 @@ import pytest
 
 from sparsekm.io.fit_file import read_fit
 from sparsekm.io.path_file import read_path, read_samples
+from sparsekm.io.seed_file import SEEDS
 
 # The run is made once in each process.
 pytestmark = pytest.mark.xdist_group("sample")
@@ -45,6 +46,13 @@ def test_methods_without_a_sparsity_use_all_samples(folder):
     file = folder / "tumours" / "kmeans" / "path.h5"
     assert read_path(file)[0].labels.shape[1] == N_SAMPLES
     assert read_samples(file) is None
+
+
+def test_the_final_model_is_fitted_once(folder):
+    for method in ("kmeans", "l0", "sparse"):
+        assert SEEDS.read(folder / "tumours" / method / "seeds.csv")["seed"].tolist() == [0]
+    report = (folder / "report.html").read_text(encoding="utf-8")
+    assert "each is of one fit and has no standard error" in report
 
 
 def test_confidence_is_known_for_the_samples_drawn(folder):

@@ -121,6 +121,8 @@ ROWS = dict(
             Row(setting(tuning__evidence_references=3)),
         ),
         ("`tuning.max_samples`", Row(setting(tuning__max_samples=20))),
+        ("`n_seeds`", Row(setting(n_seeds=3))),
+        ("`n_seeds`: 1", Row(setting(n_seeds=1))),
         ("`tuning.rule`", Row(setting(tuning__rule="one-se"))),
         (
             "`methods`: one more, such as `pca`",

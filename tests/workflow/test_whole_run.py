@@ -17,6 +17,7 @@ from sparsekm.io.gap_file import GAP
 from sparsekm.io.path_file import read_path
 from sparsekm.io.reference_file import References
 from sparsekm.io.score_file import SCORES
+from sparsekm.io.seed_file import SEEDS
 
 # One process for all tests on the finished project, which is made once in each.
 pytestmark = pytest.mark.xdist_group("workflow")
@@ -29,7 +30,7 @@ def test_progress_counts_the_jobs(finished):
 def test_every_job_tells_what_it_took(finished):
     costs = benchmark(finished.root / "logs").set_index("rule")
     # All steps but the last, which only asks for the others.
-    assert costs["jobs"].sum() == 78
+    assert costs["jobs"].sum() == 90
     assert costs.loc["cluster_path", "jobs"] == 9
     # Of megabytes there are more than the interpreter's own, and fewer than any job asks for.
     assert costs["peak_mb"].between(20, 700).all()
@@ -49,10 +50,10 @@ def test_every_artifact_is_there_and_nothing_is_half_written(finished):
         each = {
             f"{m}/{f}"
             for m in ("kmeans", "l0", "l1")
-            for f in ("path.h5", "tuned.h5", "scores.csv")
+            for f in ("path.h5", "tuned.h5", "scores.csv", "seeds.csv")
         }
         own = ("resamplings/0.h5", "resamplings/1.h5", "consensus.csv", "stability.csv")
-        resampled = {f"sparse/{f}" for f in ("tuned.h5", "scores.csv", *own)}
+        resampled = {f"sparse/{f}" for f in ("tuned.h5", "scores.csv", "seeds.csv", *own)}
         tables = {"genes.csv", "clusters.csv", "clusters.h5ad", "enrichment.csv", "contingency.csv"}
         assert names == tuned | each | resampled | tables | {"l0/evidence.csv"}
     assert not list(finished.root.glob("**/*partial*"))
@@ -112,6 +113,20 @@ def test_an_age_becomes_a_data_set_whose_classes_are_its_regions(finished):
     assert len(dropped) == raw.n_vars - data.n_vars
 
 
+def test_fits_from_other_seeds_begin_with_the_one_that_is_shown(finished):
+    for method in ("kmeans", "l1", "l0", "sparse"):
+        folder = finished.root / "results" / "E11.5" / method
+        scores, seeds = SCORES.read_row(folder / "scores.csv"), SEEDS.read(folder / "seeds.csv")
+        assert seeds["seed"].tolist() == [0, 1]
+        for name in ("objective", "n_nonzero_weights", "cer", "cer_chance", "ari", "ami"):
+            assert seeds[name][0] == scores[name]
+        assert seeds["agreement"][0] == 1 >= seeds["agreement"][1] > 0.3
+        assert seeds["n_kept_too"][0] == scores["n_nonzero_weights"] >= seeds["n_kept_too"][1]
+    cells = SEEDS.read(finished.root / "results" / "cells" / "l0" / "seeds.csv")
+    assert cells["cer"].isna().all()
+    assert cells["agreement"].notna().all()
+
+
 def test_the_planted_clusters_and_features_are_found(finished):
     results = finished.root / "results"
     known = SCORES.read_row(results / "tumours" / "l0" / "scores.csv")
@@ -119,6 +134,9 @@ def test_the_planted_clusters_and_features_are_found(finished):
     assert known["ari"] == 1
     assert known["ecr"] == 0
     assert np.isnan(known["pzw"])
+    assert known["ami"] == 1
+    # Two classes of 12: by chance 132 of 276 pairs are together in each partition.
+    assert known["cer_chance"] == pytest.approx(2 * (132 / 276) * (144 / 276))
     unknown = SCORES.read_row(results / "cells" / "l0" / "scores.csv")
     assert np.isnan(unknown["cer"])
     assert unknown["pnw"] >= 3

@@ -266,6 +266,32 @@ rule score_clustering:
         "../../scripts/score_clustering.py"
 
 
+rule refit_other_seeds:
+    """Fit the final model again from other seeds, and score every fit."""
+    input:
+        normalised="data/{dataset}/normalised.h5ad",
+        fit="results/{dataset}/{method}/tuned.h5",
+        resamplings=resampling_files,
+    output:
+        seeds="results/{dataset}/{method}/seeds.csv",
+    log:
+        "logs/refit_other_seeds/{dataset}/{method}.log",
+    benchmark:
+        "results/benchmarks/refit_other_seeds/{dataset}/{method}.tsv"
+    conda:
+        "../../envs/sparsekm.yaml"
+    threads: fit_threads
+    resources:
+        mem_mb=tuning_memory(600, 6),
+        runtime=minutes(10, 0.25),
+    params:
+        problem={"seed": config["seed"], "search": SEARCH, **TUNING_SAMPLE},
+        n_seeds=config["n_seeds"],
+        code=lambda wildcards: code("refit_other_seeds"),
+    script:
+        "../../scripts/refit_other_seeds.py"
+
+
 rule export_clusters:
     """Collect the results of every method for a data set, as a table and as AnnData."""
     input:

@@ -126,6 +126,8 @@ def files_by_dataset():
             "genes": f"results/{dataset}/genes.csv",
             "contingency": f"results/{dataset}/contingency.csv",
         }
+        if config["n_seeds"] > 1:
+            files[dataset]["seeds"] = by_method("seeds.csv", config["methods"])
         if has_enrichment():
             files[dataset]["enrichment"] = f"results/{dataset}/enrichment.csv"
         if n_clusters(dataset) == "auto":

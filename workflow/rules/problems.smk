@@ -85,6 +85,16 @@ def gap_files():
     }
 
 
+def resampling_files(wildcards):
+    """Return the files of the resamplings of a method, if it has any."""
+    if wildcards.method not in RESAMPLED:
+        return []
+    return [
+        f"results/{{dataset}}/{{method}}/resamplings/{batch}.h5"
+        for batch in batches("resamplings")
+    ]
+
+
 def batches(kind):
     """Number the batches of references, splits or resamplings.
 

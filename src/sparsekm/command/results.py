@@ -9,6 +9,9 @@ from typing import Any
 
 from sparsekm.figures.palette import METHOD_LOOKS
 
+_RATES = {"cer": "CER", "cer_chance": "chance", "ari": "ARI", "ami": "AMI"}
+_RATES_HEAD = "".join(f"  {name:>6}" for name in _RATES.values())
+
 
 def describe_results(
     folder: Path, settings: Mapping[str, Any], short: Callable[[Path], str]
@@ -37,14 +40,18 @@ def _scores(folder: Path, name: str) -> list[str]:
             with file.open(encoding="utf-8", newline="") as opened:
                 rows += csv.DictReader(opened)
     has_classes = any(row["cer"] for row in rows)
-    head = f"{name:<20} clusters  features kept" + ("    CER     ARI" if has_classes else "")
+    head = f"{name:<20} clusters  features kept" + (_RATES_HEAD if has_classes else "")
     lines = [head]
     for row in rows:
-        error = f"  {float(row['cer']):5.3f}  {float(row['ari']):6.3f}" if row["cer"] else ""
+        rates = "".join(f"  {float(row[rate]):6.3f}" for rate in _RATES) if row["cer"] else ""
         title = METHOD_LOOKS[row["method"]].title
         kept = int(row["n_nonzero_weights"])
-        lines.append(f"  {title:<18} {int(row['n_clusters']):8d}  {kept:13,d}{error}")
+        lines.append(f"  {title:<18} {int(row['n_clusters']):8d}  {kept:13,d}{rates}")
     if has_classes:
-        lines.append("  CER: share of pairs of samples on which clusters and classes disagree.")
-        lines.append("  ARI: their agreement, corrected for chance (1: the same, 0: by chance).")
+        lines += [
+            "  CER: share of pairs of samples on which clusters and classes disagree.",
+            "  chance: the mean CER of random clusters of the same sizes.",
+            "  ARI, AMI: agreement on pairs and mutual information, corrected for chance (1: the",
+            "  same partition, 0: by chance).",
+        ]
     return lines

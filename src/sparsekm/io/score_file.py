@@ -18,7 +18,9 @@ SCORES = TableFormat(
         "objective": NUMBER_OR_NOTHING,
         # These require a known truth.
         "cer": NUMBER_OR_NOTHING,
+        "cer_chance": NUMBER_OR_NOTHING,
         "ari": NUMBER_OR_NOTHING,
+        "ami": NUMBER_OR_NOTHING,
         "ecr": NUMBER_OR_NOTHING,
         "pzw": NUMBER_OR_NOTHING,
         "pnw": NUMBER_OR_NOTHING,

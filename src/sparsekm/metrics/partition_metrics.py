@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 from scipy.optimize import linear_sum_assignment
+from scipy.special import gammaln
 
 MOST_CELLS = 25_000_000
 """Largest table of true by predicted clusters in which a matching is sought."""
@@ -92,6 +93,46 @@ def adjusted_rand_index(labels_true: ArrayLike, labels_pred: ArrayLike) -> float
     error = classification_error_rate(labels_true, labels_pred)
     # Without an error by chance there is but one partition of these sizes.
     return 1 - error / chance_error_rate(labels_true, labels_pred) if error else 1.0
+
+
+def adjusted_mutual_information(labels_true: ArrayLike, labels_pred: ArrayLike) -> float:
+    """Correct the mutual information of two partitions for chance (AMI).
+
+    It is 1 for the same partition and 0 on average for partitions with these cluster sizes. The
+    information is divided by the mean of the two entropies, as in scikit-learn [1]_.
+
+    References
+    ----------
+    .. [1] N. X. Vinh, J. Epps, J. Bailey (2009). Information theoretic measures for clusterings
+       comparison: is a correction for chance necessary? Proceedings of the 26th International
+       Conference on Machine Learning, 1073-1080. https://doi.org/10.1145/1553374.1553511
+
+    Examples
+    --------
+    >>> adjusted_mutual_information(["a", "a", "b", "b"], [0, 0, 1, 1])
+    1.0
+    >>> round(adjusted_mutual_information(["a", "a", "b", "b"], [0, 1, 0, 1]), 6)
+    -0.5
+    """
+    true_codes, pred_codes = _paired_codes(labels_true, labels_pred, min_samples=1)
+    _, _, cells = _occupied_cells(true_codes, pred_codes)
+    sizes = np.bincount(true_codes), np.bincount(pred_codes)
+    if len(sizes[0]) == len(sizes[1]) == len(cells):
+        return 1.0
+    entropies = [_entropy(counts) for counts in sizes]
+    information = sum(entropies) - _entropy(cells)
+    expected = _expected_information(*sizes)
+    return float((information - expected) / (np.mean(entropies) - expected))
+
+
+def chance_corrected_rates(labels_true: ArrayLike, labels_pred: ArrayLike) -> dict[str, float]:
+    """Compare two partitions: CER, the CER of chance, ARI and AMI, by their short names."""
+    return {
+        "cer": classification_error_rate(labels_true, labels_pred),
+        "cer_chance": chance_error_rate(labels_true, labels_pred),
+        "ari": adjusted_rand_index(labels_true, labels_pred),
+        "ami": adjusted_mutual_information(labels_true, labels_pred),
+    }
 
 
 def error_clustering_rate(labels_true: ArrayLike, labels_pred: ArrayLike) -> float:
@@ -222,3 +263,29 @@ def _occupied_cells(true_codes, pred_codes):
 def _sum_of_squares(counts):
     counts = counts.astype(np.int64)
     return int(np.dot(counts, counts))
+
+
+def _entropy(counts):
+    shares = counts / counts.sum()
+    return -float(np.dot(shares, np.log(shares)))
+
+
+def _expected_information(true_sizes, pred_sizes):
+    """Return the mean mutual information of all pairs of partitions with these cluster sizes."""
+    n_samples = int(true_sizes.sum())
+    log_factorials = gammaln(np.arange(n_samples + 1) + 1.0)
+    expected = 0.0
+    # Clusters of the same size share their terms: at most sqrt(2 n) sizes differ.
+    for true_size, n_true in zip(*np.unique(true_sizes, return_counts=True), strict=True):
+        for size, n_pred in zip(*np.unique(pred_sizes, return_counts=True), strict=True):
+            # The samples that two clusters have in common follow a hypergeometric distribution.
+            common = np.arange(max(1, true_size + size - n_samples), min(true_size, size) + 1)
+            given = [true_size, size, n_samples - true_size, n_samples - size]
+            drawn = [common, true_size - common, size - common]
+            drawn.append(n_samples - true_size - size + common)
+            log_share = log_factorials[given].sum() - log_factorials[n_samples]
+            for counts in drawn:
+                log_share = log_share - log_factorials[counts]
+            information = common / n_samples * np.log(n_samples * common / (true_size * size))
+            expected += n_true * n_pred * float(np.dot(np.exp(log_share), information))
+    return expected

@@ -80,14 +80,14 @@ def compare_with_paper(
             ),
             view_table(
                 _scores(ages, paper, "cer"),
-                "CER: ours, and Table 5 of the paper. Each is of one partition and has no standard "
+                "CER: ours, and Table 5 of the paper. Each is of the fit shown, without a standard "
                 "error",
                 write=format_rate,
             ),
             view_table(
                 _scores(ages, paper, "nw"),
-                "NW, the number of genes kept: ours, and Table 6 of the paper. Each is of one fit "
-                "and has no standard error",
+                "NW, the number of genes kept: ours, and Table 6 of the paper. Each is of the fit "
+                "shown, without a standard error",
                 write=format_count,
             ),
         ],

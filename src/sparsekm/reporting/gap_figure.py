@@ -56,6 +56,8 @@ def gap_figure(result: DatasetResult) -> Figure | None:
         grid[0, 0].set_ylabel("gap: log objective\nabove reference")
         if with_cer:
             grid[1, 0].set_ylabel("CER (not used\nfor the choice)")
+            # No error rate is negative.
+            grid[1, 0].set_ylim(bottom=max(0, grid[1, 0].get_ylim()[0]))
             _name_plain_rate(grid[1, -1], result)
     return figure
 

@@ -103,6 +103,12 @@ LITERATURE = {
         "L. Hubert, P. Arabie. Comparing partitions. Journal of Classification 2:193–218, 1985.",
         "10.1007/BF01908075",
     ),
+    "ami": Reference(
+        "N. X. Vinh, J. Epps, J. Bailey. Information theoretic measures for clusterings "
+        "comparison: is a correction for chance necessary? Proceedings of the 26th International "
+        "Conference on Machine Learning, 1073–1080, 2009.",
+        "10.1145/1553374.1553511",
+    ),
     "atlas": Reference(
         "C. L. Thompson et al. A high-resolution spatiotemporal atlas of gene expression of the "
         "developing mouse brain. Neuron 83:309–323, 2014.",

@@ -17,7 +17,13 @@ from sparsekm.reporting.run_facts import (
     package_versions,
     searches,
 )
-from sparsekm.reporting.tuning_text import write_gap, write_sampling, write_stability
+from sparsekm.reporting.tuning_text import (
+    write_gap,
+    write_sampling,
+    write_seeds,
+    write_stability,
+    write_tests,
+)
 
 NORMALISATIONS = {
     "zscore": "every feature has mean 0 and standard deviation 1 (ddof = 1), constant features "
@@ -28,6 +34,26 @@ NORMALISATIONS = {
     "none": "none, values as given",
 }
 
+
+SCREENED = {"max_missing_per_gene": "genes", "max_missing_per_voxel": "voxels"}
+ATLAS_STEPS = {
+    "transform": {
+        "none": "",
+        "log2": "energies x become log₂(1 + x)",
+        "robust_sigmoid": "every gene is mapped to values from 0 to 1 by a robust sigmoid",
+    },
+    "fill": {
+        "none": "",
+        "zero": "missing values become 0",
+        "gene_mean": "missing values become the mean of their gene",
+        "region_mean": "missing values become the mean of their gene in their region",
+    },
+    "scale": {
+        "z-score, ddof = 1": "every gene has mean 0 and standard deviation 1 (ddof = 1), constant "
+        "genes are dropped",
+    },
+}
+"""The same for an age of the atlas: its settings in the order in which they are applied."""
 
 METHODS_DESCRIBED = {
     "l0": "ℓ₀-k-means {l0} looks for the partition into K clusters and the s features that maximise"
@@ -83,6 +109,8 @@ def write_methods(
         write_stability(every),
         write_sampling(results),
         _write_measures(results, citations),
+        write_seeds(every),
+        write_tests(results),
         write_annotation(results, citations, sets),
         _write_software(results, citations),
     ]
@@ -119,12 +147,19 @@ def _write_data(results: Sequence[DatasetResult], citations: Citations) -> str:
 
 def _normalisation(result: DatasetResult) -> str | None:
     value = result.provenance.get("normalisation")
-    if isinstance(value, Mapping):
-        return "; ".join(
-            f"{name.replace('_', ' ')}: {str(item).replace('_', ' ')}"
-            for name, item in value.items()
-        )
-    return None if value is None else NORMALISATIONS.get(str(value), str(value))
+    if not isinstance(value, Mapping):
+        return None if value is None else NORMALISATIONS.get(str(value), str(value))
+    steps = [
+        f"{what} of which {float(value[limit]):.0%} or more of the values are missing are dropped"
+        for limit, what in SCREENED.items()
+        if limit in value
+    ]
+    steps += [
+        names.get(str(value[step]), f"{step}: {value[step]}")
+        for step, names in ATLAS_STEPS.items()
+        if step in value
+    ]
+    return "; ".join(filter(None, steps))
 
 
 class _Citing(dict):
@@ -168,12 +203,14 @@ def _write_measures(results: Sequence[DatasetResult], citations: Citations) -> s
         "samples on which two partitions disagree (together in one, apart in the other), that is, "
         "1 minus the Rand index: 0 is perfect agreement. The adjusted Rand index (ARI) "
         f"{citations.cite('ari')} is 1 minus the CER over that expected of random partitions with "
-        "the same cluster sizes: 1 is perfect agreement, 0 that of chance. NW is the number of "
-        "features with nonzero weight. The search does not use the labels; only the number of "
-        "classes may set K."
+        "the same cluster sizes (the CER of chance): 1 is perfect agreement, 0 that of chance. The "
+        f"adjusted mutual information (AMI) {citations.cite('ami')} corrects the shared "
+        "information of the two partitions in the same way and divides it by the mean of their "
+        "entropies. NW is the number of features with nonzero weight. The search does not use the "
+        "labels; only the number of classes may set K."
     )
     if any(result.n_unlabelled for result in results):
-        text += " Samples without a known label are clustered but excluded from CER and ARI."
+        text += " Samples without a known label are clustered but excluded from CER, ARI and AMI."
     if any(_fills_by_region(result) for result in results):
         text += " Missing values were filled with regional means, which uses the labels."
     return text

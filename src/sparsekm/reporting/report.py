@@ -26,7 +26,7 @@ from sparsekm.reporting.literature import Citations
 from sparsekm.reporting.methods_text import write_methods
 from sparsekm.reporting.region_view import view_regions
 from sparsekm.reporting.results import DatasetResult, load_dataset_result
-from sparsekm.reporting.run_facts import data_source, run_table
+from sparsekm.reporting.run_facts import data_source, describe_errors, run_table
 from sparsekm.reporting.simulation_results import SimulationResult
 from sparsekm.reporting.simulation_section import view_simulation
 from sparsekm.reporting.slice_figure import region_colors
@@ -37,6 +37,7 @@ from sparsekm.reporting.tables import (
     MATRIX_NOUNS,
     nouns,
     score_table,
+    spread_table,
     statistics_table,
     verdict_table,
 )
@@ -148,31 +149,36 @@ def _statistics(results: Sequence[DatasetResult]) -> list[TableView]:
 
 
 def _scores(results: Sequence[DatasetResult]) -> list[TableView]:
-    origins = _origins(results)
+    origins, errors = _origins(results), describe_errors(results)
     return [
         view_table(
-            score_table(results, score), caption, write=write, corner="method", simulated=origins
+            score_table(results, score),
+            f"{caption}; {errors}",
+            write=write,
+            corner="method",
+            simulated=origins,
+            notes=spread_table(results, score, write),
         )
         for score, caption, write in (
             (
                 "cer",
-                "CER: classification error rate against the known labels, lower is better. Each is "
-                "of one partition and has no standard error",
+                "CER: classification error rate against the known labels, lower is better",
                 format_rate,
             ),
+            ("cer_chance", "CER of chance: that of random clusters of the same sizes", format_rate),
             (
                 "ari",
-                "ARI: adjusted Rand index, the same comparison corrected for chance: 1 for the "
-                "known labels themselves, 0 on average for random clusters of the same sizes. Each "
-                "is of one partition and has no standard error",
+                "ARI: adjusted Rand index, the CER corrected for chance: 1 for the known labels "
+                "themselves, 0 on average for random clusters of the same sizes",
                 format_rate,
             ),
             (
-                "n_kept",
-                "NW: number of features kept (weights other than 0), each of one fit and without "
-                "a standard error",
-                format_count,
+                "ami",
+                "AMI: adjusted mutual information, on the same scale; small classes weigh more "
+                "than in the ARI",
+                format_rate,
             ),
+            ("n_kept", "NW: number of features kept (weights other than 0)", format_count),
         )
     ]
 

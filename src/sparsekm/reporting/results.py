@@ -29,6 +29,7 @@ from sparsekm.io.known_classes import class_names, is_known
 from sparsekm.io.matrix_file import RULE, MatrixFile, RowSource
 from sparsekm.io.path_file import read_path, read_samples
 from sparsekm.io.score_file import SCORES
+from sparsekm.io.seed_file import SEEDS
 from sparsekm.metrics.partition_metrics import classification_error_rate
 
 
@@ -61,6 +62,8 @@ class MethodResult:
     path: MethodPath | None = None
     centers: np.ndarray | None = None
     metrics: Mapping[str, Any] = field(default_factory=dict)
+    # As in ``seeds.csv``: this fit, then those from other seeds; None without any.
+    seeds: pd.DataFrame | None = None
 
     @property
     def title(self) -> str:
@@ -84,9 +87,26 @@ class MethodResult:
         return self._metric("cer")
 
     @property
+    def cer_chance(self) -> float | None:
+        """Mean classification error rate of random clusters of these sizes, or None."""
+        return self._metric("cer_chance")
+
+    @property
     def ari(self) -> float | None:
         """Adjusted Rand index against the labels, or None if it is not known."""
         return self._metric("ari")
+
+    @property
+    def ami(self) -> float | None:
+        """Adjusted mutual information with the labels, or None if it is not known."""
+        return self._metric("ami")
+
+    def over_seeds(self, score: str) -> tuple[float, float]:
+        """Return the least and the largest value of a column of `seeds`, or of this fit alone."""
+        if self.seeds is None:
+            value = self.n_kept if score == "n_nonzero_weights" else getattr(self, score)
+            return value, value
+        return self.seeds[score].min(), self.seeds[score].max()
 
     def _metric(self, name: str) -> float | None:
         value = self.metrics.get(name)
@@ -205,6 +225,7 @@ def load_dataset_result(
     gaps: Mapping[str, str | Path] | None = None,
     consensus: Mapping[str, str | Path] | None = None,
     scores: Mapping[str, str | Path] | None = None,
+    seeds: Mapping[str, str | Path] | None = None,
     genes: str | Path | None = None,
     enrichment: str | Path | None = None,
     contingency: str | Path | None = None,
@@ -216,7 +237,13 @@ def load_dataset_result(
     The order of the methods in `fits` is their order in the report. If no table of genes is given,
     it is made from the fits.
     """
-    kinds = {"path": paths, "gap": gaps, "consensus": consensus, "scores": scores}
+    kinds = {
+        "path": paths,
+        "gap": gaps,
+        "consensus": consensus,
+        "scores": scores,
+        "seeds": seeds,
+    }
     obs, var, uns, spatial = _read_annotations(Path(normalised))
     methods = {
         method: _load_method(
@@ -272,6 +299,7 @@ def _load_method(
         whole, _ = read_path(others["path"])
         samples = read_samples(others["path"])
         path = MethodPath(whole.sparsities, whole.n_selected, whole.labels, samples)
+    refits = SEEDS.read(others["seeds"]) if "seeds" in others else None
     return MethodResult(
         name=method,
         labels=fit.labels,
@@ -285,4 +313,6 @@ def _load_method(
         path=path,
         centers=fit.centers,
         metrics=SCORES.read_row(others["scores"]).to_dict() if "scores" in others else {},
+        # Of large data there is only the tuned fit.
+        seeds=refits if refits is not None and len(refits) > 1 else None,
     )

@@ -57,6 +57,17 @@ def joined(values: Iterable[Any]) -> str:
     return " and ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
 
 
+def describe_errors(results: Sequence[DatasetResult]) -> str:
+    """Say what the numbers of fits have in place of a standard error."""
+    every = fits(results)
+    numbers = distinct(len(method.seeds) for method in every if method.seeds is not None)
+    if not numbers:
+        return "each is of one fit and has no standard error"
+    text = f"below each is its range over {joined(numbers)} seeds, which is no standard error"
+    single = [r.name for r in results if any(m.seeds is None for m in r.methods.values())]
+    return f"{text}; those of {joined(single)} are of one fit" if single else text
+
+
 def package_versions(results: Sequence[DatasetResult]) -> dict[str, str]:
     """Return the versions of the packages that made the fits, all if there are several."""
     found: dict[str, list[str]] = {}

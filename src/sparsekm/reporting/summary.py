@@ -8,8 +8,8 @@ import pandas as pd
 
 from sparsekm.pipeline.cluster_count import describe_choice
 from sparsekm.reporting.results import DatasetResult, MethodResult
-from sparsekm.reporting.run_facts import joined
-from sparsekm.reporting.tables import nouns
+from sparsekm.reporting.run_facts import describe_errors, joined
+from sparsekm.reporting.tables import nouns, write_range
 
 
 def summarise_run(results: Sequence[DatasetResult]) -> list[str]:
@@ -28,10 +28,7 @@ def summarise_run(results: Sequence[DatasetResult]) -> list[str]:
     sentences += _shaped_by_settings(results)
     sentences += _compare_rates(results)
     sentences += _summarise_planted(results)
-    sentences.append(
-        "Numbers of features and rates are of one fit per method and data set and have no standard "
-        "error."
-    )
+    sentences.append(f"Rates and numbers of features: {describe_errors(results)}.")
     return sentences
 
 
@@ -171,19 +168,22 @@ def _compare_rate(results: Sequence[DatasetResult], name: str) -> str:
     if not known:
         return ""
     title = runs[0][name].title
+    # Ranges over seeds that overlap show no difference.
+    lower = sum(own.over_seeds("cer")[1] < plain.over_seeds("cer")[0] for own, plain in known)
+    higher = sum(own.over_seeds("cer")[0] > plain.over_seeds("cer")[1] for own, plain in known)
+    better = sum(own.over_seeds("ari")[0] > plain.over_seeds("ari")[1] for own, plain in known)
+    neither = len(known) - lower - higher
     if len(known) == 1:
         own, plain = known[0]
+        overlap = " (the ranges over seeds overlap)" if neither and own.cer != plain.cer else ""
         return (
-            f"of {title} is {own.cer:.4f} (k-means: {plain.cer:.4f}), and the adjusted Rand index, "
-            f"which corrects for chance, is {own.ari:.4f} ({plain.ari:.4f})"
+            f"of {title} is {own.cer:.4f} (k-means: {plain.cer:.4f}){overlap}, and the adjusted "
+            f"Rand index, which corrects for chance, is {own.ari:.4f} ({plain.ari:.4f})"
         )
-    lower = sum(own.cer < plain.cer for own, plain in known)
-    equal = sum(own.cer == plain.cer for own, plain in known)
-    higher = sum(own.ari > plain.ari for own, plain in known)
-    same = f" and the same in {equal}" if equal else ""
+    same = f" and not distinguishable from it in {neither}" if neither else ""
     return (
         f"of {title} is lower than that of k-means in {lower} of {len(known)} data sets{same}, and "
-        f"its adjusted Rand index, which corrects for chance, is higher in {higher}"
+        f"its adjusted Rand index, which corrects for chance, is higher in {better}"
     )
 
 
@@ -222,10 +222,8 @@ def summarise_dataset(result: DatasetResult) -> list[str]:
             f"{counts.get('only l1', 0):,} are kept by ℓ₁ alone, {counts.get('only l0', 0):,} by "
             f"ℓ₀ alone, {counts.get('neither', 0):,} by neither."
         )
-    sentences.append(
-        f"Numbers of {words.features} and rates are of one fit per method and have no standard "
-        "error."
-    )
+    if all(method.seeds is None for method in result.methods.values()):
+        sentences.append(f"Rates and numbers of {words.features}: {describe_errors([result])}.")
     return sentences
 
 
@@ -265,6 +263,7 @@ def _summarise_method(method: MethodResult, result: DatasetResult) -> str:
         )
         if result.n_unlabelled:
             text += f" ({result.n_unlabelled:,} {words.samples} have no known label)"
+    text += _summarise_seeds(method)
     n_tuned = method.attributes.get("n_tuned")
     if n_tuned:
         text += (
@@ -272,3 +271,17 @@ def _summarise_method(method: MethodResult, result: DatasetResult) -> str:
         )
     conclusion = method.attributes.get("conclusion")
     return f"{text}. {conclusion}" if conclusion else f"{text}."
+
+
+def _summarise_seeds(method: MethodResult) -> str:
+    if method.seeds is None:
+        return ""
+    others = method.seeds[1:]
+    many = f"{len(others)} fits from other seeds agree"
+    count = many if len(others) > 1 else "a fit from another seed agrees"
+    agreement = write_range(others["agreement"], "{:.3f}".format)
+    text = f"; {count} with these clusters with an adjusted Rand index of {agreement}"
+    if method.is_sparse:
+        kept = write_range(others["n_kept_too"], "{:,}".format)
+        text += f" and share {kept} of the features kept"
+    return text

@@ -62,12 +62,22 @@ def view_table(
     write: Callable[[Any], str],
     corner: str = "",
     simulated: Mapping[str, bool] | None = None,
+    notes: pd.DataFrame | None = None,
 ) -> TableView:
-    """Format a table of numbers with `write`; `corner` is the heading of the row names."""
+    """Format a table of numbers with `write`; `corner` is the heading of the row names.
+
+    `notes`, of the same shape, are the small texts below the numbers.
+    """
     simulated = simulated or {}
     throughout = all(simulated.get(column, False) for column in table.columns)
     rows = [
-        [Cell(str(name)), *(Cell(write(row[column])) for column in table.columns)]
+        [
+            Cell(str(name)),
+            *(
+                Cell(write(row[column]), note="" if notes is None else notes.loc[name, column])
+                for column in table.columns
+            ),
+        ]
         for name, row in table.iterrows()
     ]
     columns = [

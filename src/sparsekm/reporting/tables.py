@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,7 @@ import pandas as pd
 from sparsekm.annotation.gene_table import VERDICTS
 from sparsekm.figures.palette import method_look
 from sparsekm.io.known_classes import distinct_classes
-from sparsekm.reporting.results import DatasetResult
+from sparsekm.reporting.results import DatasetResult, MethodResult
 
 _DROPPED = {
     "n_voxels_dropped": "voxels dropped: missing values",
@@ -56,6 +56,32 @@ def score_table(results: Sequence[DatasetResult], score: str) -> pd.DataFrame:
         for result in results
     }
     return pd.DataFrame(columns, index=[method_look(method).title for method in methods])
+
+
+def spread_table(
+    results: Sequence[DatasetResult], score: str, write: Callable[[Any], str]
+) -> pd.DataFrame:
+    """Describe the range of a score over seeds, in the shape of `score_table`; "" where unknown."""
+    column = {"n_kept": "n_nonzero_weights"}.get(score, score)
+    methods = list_methods(results)
+    columns = {
+        result.name: [_spread(result.methods.get(name), column, write) for name in methods]
+        for result in results
+    }
+    return pd.DataFrame(columns, index=[method_look(method).title for method in methods])
+
+
+def _spread(method: MethodResult | None, column: str, write: Callable[[Any], str]) -> str:
+    if method is None or method.seeds is None or method.seeds[column].isna().any():
+        return ""
+    written = write_range(method.seeds[column], write)
+    return written if " to " in written else f"all {len(method.seeds)} seeds"
+
+
+def write_range(values: pd.Series, write: Callable[[Any], str]) -> str:
+    """Write the least and the largest value, or one if they are the same as written."""
+    least, most = write(values.min()), write(values.max())
+    return least if least == most else f"{least} to {most}"
 
 
 def statistics_table(results: Sequence[DatasetResult]) -> pd.DataFrame:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from sparsekm.figures.palette import method_look
 from sparsekm.reporting.literature import Citations
 from sparsekm.reporting.results import DatasetResult, MethodResult
-from sparsekm.reporting.run_facts import REFERENCES, RULES, attribute, joined
+from sparsekm.reporting.run_facts import REFERENCES, RULES, attribute, distinct, joined
+from sparsekm.tuning.evidence import LEVEL, MOST_SAMPLES, N_HALVES
 from sparsekm.tuning.references import SPATIAL
 
 STABILITY_RULES = {
@@ -74,3 +76,51 @@ def write_sampling(results: Sequence[DatasetResult]) -> str:
         "their figures, consensus tables, stabilities and the tests for clusters are of the "
         "samples drawn."
     )
+
+
+def write_seeds(methods: Sequence[MethodResult]) -> str:
+    """Describe how fits from other seeds were made, if there are any."""
+    numbers = distinct(len(method.seeds) for method in methods if method.seeds is not None)
+    if not numbers:
+        return ""
+    resampled = [method.title for method in methods if "n_resamplings" in method.attributes]
+    bootstrap = (
+        f" For {joined(distinct(resampled))} a seed draws as many resamplings as there were from "
+        "them, with replacement, and the consensus of these is the start."
+    )
+    return (
+        f"At the chosen sparsity all samples were clustered from {joined(numbers)} seeds, that of "
+        "the fit shown and others; ranges are the least and the largest value over these. They "
+        "show what the search leaves to chance, not what other samples would change."
+        f"{bootstrap if resampled else ''}"
+    )
+
+
+def write_tests(results: Sequence[DatasetResult]) -> str:
+    """Describe the test for clusters and the choice of their number, where they were made."""
+    sentences = []
+    tested = [r for r in results if r.evidence and r.evidence["n_references"]]
+    if tested:
+        titles = distinct(method_look(r.evidence["method"]).title for r in tested)
+        kinds = joined(distinct(REFERENCES[r.evidence["reference"]] for r in tested))
+        numbers = joined(distinct(r.evidence["n_references"] for r in tested))
+        sentences.append(
+            f"Whether there are clusters was tested for {joined(r.name for r in tested)}: paths of "
+            f"{joined(titles)} were fitted to two halves of the samples, all samples were assigned "
+            "to the nearest centres of each, and the adjusted Rand index of the two partitions was "
+            f"averaged over sparsities and {N_HALVES} pairs of halves, of at most "
+            f"{MOST_SAMPLES:,} samples unless more clusters need more. There is evidence of "
+            f"clusters if this exceeds the mean of {numbers} data sets without clusters ({kinds}) "
+            f"by more than a further one would with a probability of {LEVEL:.0%} (Student’s t)."
+        )
+    counted = [r for r in results if r.counts is not None]
+    if counted:
+        numbers = joined(distinct(joined(r.counts["n_clusters"]) for r in counted))
+        sentences.append(
+            f"The number of clusters of {joined(r.name for r in counted)} was chosen among "
+            f"{numbers}: at the sparsity that the gap chose for each, fits to random subsets of "
+            "four fifths of the samples were compared with the fit to all by the adjusted Rand "
+            "index. The choice has the largest mean index above that of data in which every "
+            "feature was permuted separately."
+        )
+    return " ".join(sentences)

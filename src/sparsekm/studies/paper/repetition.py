@@ -8,13 +8,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from sklearn.metrics import adjusted_mutual_info_score, adjusted_rand_score
 
-from sparsekm.metrics.partition_metrics import (
-    chance_error_rate,
-    classification_error_rate,
-    error_clustering_rate,
-)
+from sparsekm.metrics.partition_metrics import chance_corrected_rates, error_clustering_rate
 from sparsekm.metrics.support_metrics import (
     n_nonzero_weights,
     proper_nonzero_weights,
@@ -104,10 +99,7 @@ def run_repetition(
     best = getattr(fitted, "best_estimator_", fitted)
     sparsity = best.get_params().get("sparsity")
     metrics = {
-        "cer": classification_error_rate(data.labels, fitted.labels_),
-        "cer_chance": chance_error_rate(data.labels, fitted.labels_),
-        "ari": adjusted_rand_score(data.labels, fitted.labels_),
-        "ami": adjusted_mutual_info_score(data.labels, fitted.labels_),
+        **chance_corrected_rates(data.labels, fitted.labels_),
         "ecr": error_clustering_rate(data.labels, fitted.labels_),
         "nw": n_nonzero_weights(weights),
         "pzw": proper_zero_weights(data.relevant, weights),

@@ -1,0 +1,23 @@
+"""The file ``seeds.csv``: the scores of the tuned fit (seed 0) and of fits from other seeds."""
+
+from __future__ import annotations
+
+from sparsekm.io.checked_table import NUMBER, NUMBER_OR_NOTHING, WHOLE
+from sparsekm.io.table_format import TableFormat
+
+SEEDS = TableFormat(
+    "refit_other_seeds",
+    {
+        "seed": WHOLE,
+        "objective": NUMBER,
+        "n_nonzero_weights": WHOLE,
+        # Features that the tuned fit keeps too, and the adjusted Rand index with its clusters.
+        "n_kept_too": WHOLE,
+        "agreement": NUMBER,
+        # These require known classes.
+        "cer": NUMBER_OR_NOTHING,
+        "cer_chance": NUMBER_OR_NOTHING,
+        "ari": NUMBER_OR_NOTHING,
+        "ami": NUMBER_OR_NOTHING,
+    },
+)
