@@ -82,18 +82,20 @@ class Conclusion:
         )
 
     def _alternatives(self) -> str:
-        """Name the other numbers of features whose fits agree as well, neighbours as a range."""
+        """Name the numbers of features whose fits agree as well, neighbours as a range."""
         if len(self.table) == 1:
             return ""
+        chosen = self.fit.n_selected[0]
         tried = self.table.groupby("n_selected")["admissible"].any()
-        tried = tried.drop(self.fit.n_selected[0])
-        if not tried.any():
+        if not tried.drop(chosen).any():
             return ", and no other number that was tried does as well"
         # Of numbers tried one after the other, all of which do as well, the ends are enough.
         named = []
         for _, run in tried[tried].groupby((~tried).cumsum()[tried]):
-            counts = [f"{count:,}" for count in run.index]
-            named += counts if len(counts) < 3 else [f"{counts[0]} to {counts[-1]}"]
+            if len(run) < 3:
+                named += [f"{count:,}" for count in run.index if count != chosen]
+            else:
+                named.append(f"any tried from {run.index[0]:,} to {run.index[-1]:,}")
         listed = " or ".join([", ".join(named[:-1]), named[-1]][-len(named) :])
         return f", and {listed} would do as well"
 
