@@ -1,6 +1,6 @@
 """Run the benchmarks: ``python -m benchmarks [name ...]``; all by default.
 
-Tables go to results/benchmarks/{name}.csv, the figure of those at hand to docs/images.
+Tables go to results/benchmarks/{name}.csv.
 """
 
 from __future__ import annotations
@@ -9,15 +9,10 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
-from benchmarks.figure import draw_benchmarks
-
 NAMES = [
     "few_samples",
-    "search_effort",
     "ablation",
     "many_samples",
-    "path_quality",
-    "scaling",
     "larger_than_memory",
     "million",
     "million_workflow",
@@ -27,11 +22,10 @@ NAMES = [
     "workflow_jobs",
 ]
 FOLDER = Path("results/benchmarks")
-FIGURE = Path("docs/images/benchmarks.png")
 
 
 def main(names: list[str]) -> None:
-    """Run the named benchmarks; print each table, write it, and draw what there is."""
+    """Run the named benchmarks; print each table and write it."""
     unknown = sorted(set(names) - set(NAMES))
     if unknown:
         raise SystemExit(f"benchmarks {unknown} should be among {NAMES}.")
@@ -45,7 +39,6 @@ def main(names: list[str]) -> None:
             continue
         table.to_csv(FOLDER / f"{name}.csv", index=False)
         print(table.round(3).to_string(index=False), flush=True)
-    draw_benchmarks(FOLDER, FIGURE)
 
 
 if __name__ == "__main__":

@@ -35,13 +35,19 @@ def few_weak(seed: int) -> tuple[np.ndarray, np.ndarray]:
     return data.X, data.labels
 
 
+def read_real(name: str) -> tuple[np.ndarray, np.ndarray]:
+    """Read one of the real sets of the tests: values and classes."""
+    folder = Path(os.environ.get("SPARSEKM_TEST_DATA", "../shared/data"))
+    with np.load(folder / "expression" / f"{name}.npz", allow_pickle=False) as file:
+        return file["X"], file["y"]
+
+
 def real(name: str) -> Draw:
     """Return a reader of a real set, standardised; every seed gives the same data."""
 
     def read(seed: int) -> tuple[np.ndarray, np.ndarray]:
-        folder = Path(os.environ.get("SPARSEKM_TEST_DATA", "../shared/data"))
-        with np.load(folder / "expression" / f"{name}.npz", allow_pickle=False) as file:
-            X, labels = file["X"].astype(np.float32), file["y"]
+        X, labels = read_real(name)
+        X = X.astype(np.float32)
         zscore(X)
         return X, labels
 

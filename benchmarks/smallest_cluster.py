@@ -5,12 +5,10 @@ Needs the real data of the tests: see `SPARSEKM_TEST_DATA` in the README.
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 
+from benchmarks.search_designs import read_real
 from sparsekm import L0KMeans, classification_error_rate
 
 SIZES = [1, 2, 3, 5, 8]
@@ -20,12 +18,8 @@ SPARSITIES = [5, 10, 20, 50, 100, 200, 456]
 
 def benchmark() -> pd.DataFrame:
     """Fit the path on the Sorlie data (85 tumours x 456 genes, 5 classes) under each guard."""
-    default = Path(__file__).resolve().parents[2] / "shared" / "data"
-    file = Path(os.environ.get("SPARSEKM_TEST_DATA", default)) / "expression/sorlie_85x456.npz"
-    if not file.exists():
-        raise FileNotFoundError(f"{file} is absent; SPARSEKM_TEST_DATA names the folder of data.")
-    with np.load(file, allow_pickle=False) as data:
-        X, labels = data["X"].astype(np.float64), data["y"]
+    X, labels = read_real("sorlie_85x456")
+    X = X.astype(np.float64)
     X = (X - X.mean(axis=0)) / X.std(axis=0, ddof=1)
     rows = []
     for size in SIZES:
