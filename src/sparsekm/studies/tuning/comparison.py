@@ -18,12 +18,6 @@ from sparsekm.cluster.screening import (
 from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.metrics.partition_metrics import classification_error_rate
 from sparsekm.metrics.support_metrics import proper_nonzero_weights, proper_zero_weights
-from sparsekm.studies.tuning.false_discovery import fit_beside_controls, select_discoveries
-from sparsekm.studies.tuning.held_out import (
-    HELD_OUT_RULES,
-    held_out_separation,
-    select_held_out,
-)
 from sparsekm.studies.tuning.study_data import StudyData
 from sparsekm.tuning.conclusion import conclude
 from sparsekm.tuning.consensus import agreement
@@ -50,8 +44,7 @@ class StudyEffort:
     min_cluster_size: int
 
 
-# Rules that read a gap curve, by reference; that read a stability curve, by scheme; that count
-# false discoveries, by how the controls are made; and that look at held-out samples.
+# Rules that read a gap curve, by reference, and that read a stability curve, by scheme.
 GAP_RULES = [
     (f"{reference}, {rule}", reference, rule)
     for reference in ("permutation", "gaussian", "shrunk")
@@ -62,10 +55,6 @@ STABLE_RULES = [
     for scheme in ("halves", "subsample")
     for rule in STABILITY_RULES
 ]
-DISCOVERY_RULES = [
-    ("permuted copies, fdr", "permutation"),
-    ("gaussian copies, fdr", "gaussian"),
-]
 # Rules that make fits of their own: the default of `SparseKMeans`; the same at the consensus of a
 # single family of starts; Algorithm 1 from a screened start, at the number of features that Higher
 # Criticism counts.
@@ -74,7 +63,6 @@ CONSENSUS_OF = {f"consensus, {family}": family for family in FAMILIES}
 SCREENED = "screened, higher criticism"
 # The fit of the path that agrees most with the others.
 SELF_AGREEMENT = "self-agreement"
-HELD_OUT = [(f"held-out, {rule}", rule) for rule in HELD_OUT_RULES]
 # What they are compared with: all features, the lowest CER anywhere on the path, and the lowest on
 # the part of it that keeps no more than may be kept of correlated features.
 YARDSTICKS = ["k-means", "best on path", "best of few"]
@@ -101,8 +89,6 @@ def compare_rules(data: StudyData, effort: StudyEffort, *, seed: int) -> pd.Data
     rows = _score_rows(data, path)
     chosen = {
         **_choose_by_searches(searches, limit),
-        **_choose_by_discoveries(estimator, data.X, path, seed),
-        **_choose_by_held_out(estimator, data.X, path, effort, seed),
         SELF_AGREEMENT: np.argmax([agreement(own, path.labels).mean() for own in path.labels]),
         **_find_yardsticks(data, rows),
     }
@@ -123,15 +109,12 @@ def compare_rules(data: StudyData, effort: StudyEffort, *, seed: int) -> pd.Data
 def rule_costs(effort: StudyEffort) -> dict[str, float]:
     """Count the paths that each rule needs, in units of a path on all samples and features.
 
-    Paths on subsets of the samples count by their share; the path with control features, which has
-    twice the features, counts as two.
+    Paths on subsets of the samples count by their share.
     """
     stable = {"halves": 1.0, "subsample": SUBSAMPLE}
     return {
         **{name: 1.0 + effort.n_references for name, *_ in GAP_RULES},
         **{name: 1.0 + stable[scheme] * effort.n_splits for name, scheme, _ in STABLE_RULES},
-        **{name: 3.0 for name, _ in DISCOVERY_RULES},
-        **{name: 1.0 + effort.n_splits for name, _ in HELD_OUT},
         SELF_AGREEMENT: 1.0,
         # Resamplings: half of them have four fifths of the samples, half have half of the features.
         **dict.fromkeys([CONSENSUS, *CONSENSUS_OF], 0.65 * N_RESAMPLINGS),
@@ -164,26 +147,6 @@ def _choose_by_searches(searches: dict[str, Any], limit: FeatureLimit) -> dict[s
         name: select_stable(searches[scheme].results_, rule) for name, scheme, rule in STABLE_RULES
     }
     return {**gaps, **stable}
-
-
-def _choose_by_discoveries(estimator, X, path: SparsityPath, seed: int) -> dict[str, int]:
-    return {
-        name: select_discoveries(
-            fit_beside_controls(estimator, X, path.sparsities, reference=reference, seed=seed),
-            path.n_selected,
-        )
-        for name, reference in DISCOVERY_RULES
-    }
-
-
-def _choose_by_held_out(
-    estimator, X, path: SparsityPath, effort: StudyEffort, seed: int
-) -> dict[str, int]:
-    separations = [
-        held_out_separation(estimator, X, path.sparsities, index=index, seed=seed)
-        for index in range(effort.n_splits)
-    ]
-    return {name: select_held_out(separations, rule) for name, rule in HELD_OUT}
 
 
 def _fit_by_consensus(estimator: L0KMeans, data: StudyData, seed: int) -> pd.DataFrame:
