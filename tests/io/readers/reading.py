@@ -1,4 +1,4 @@
-"""What tests of tables compare: a table read as it is, or the one line that refuses it."""
+"""What tests of readers compare: a table read as it is, or the one line that refuses it."""
 
 import numpy as np
 import pytest
@@ -25,6 +25,13 @@ def refusal(file, **settings):
     assert message.startswith(f"{file}: ")
     assert "\n" not in message
     return message
+
+
+def refused(file, message, **settings):
+    with pytest.raises(MatrixError, match=message) as error:
+        read_matrix(file, **settings)
+    assert str(file) in str(error.value)
+    assert "\n" not in str(error.value)
 
 
 def last_sentence(message):

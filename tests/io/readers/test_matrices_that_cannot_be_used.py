@@ -6,17 +6,11 @@ import h5py
 import numpy as np
 import pandas as pd
 import pytest
+from reading import refused
 from scipy import sparse
 
 from sparsekm.io.readers.raw_matrix import MatrixError
 from sparsekm.io.readers.reader import read_matrix
-
-
-def refused(file, message, **arguments):
-    with pytest.raises(MatrixError, match=message) as error:
-        read_matrix(file, **arguments)
-    assert str(file) in str(error.value)
-    assert "\n" not in str(error.value)
 
 
 def test_missing_values_are_counted_and_the_first_is_named(npz, text, h5ad, X):

@@ -4,20 +4,13 @@ import h5py
 import hdf5plugin
 import numpy as np
 import pytest
+from reading import refused
 from scipy import sparse
 
-from sparsekm.io.readers.raw_matrix import MatrixError
 from sparsekm.io.readers.reader import read_matrix
 
 GENES = ["Shh", "Pax6", "NA", "4"]
 LABELS = ["a", "b", "a", "b", "a", "b"]
-
-
-def refused(file, message, **arguments):
-    with pytest.raises(MatrixError, match=message) as error:
-        read_matrix(file, **arguments)
-    assert str(file) in str(error.value)
-    assert "\n" not in str(error.value)
 
 
 @pytest.fixture

@@ -14,7 +14,6 @@ import pandas as pd
 from anndata.io import read_elem
 from scipy.sparse import csr_array
 
-from sparsekm.io.input_error import reason_of
 from sparsekm.io.readers.contained_hdf5 import open_contained
 from sparsekm.io.readers.raw_matrix import (
     MatrixError,
@@ -25,6 +24,7 @@ from sparsekm.io.readers.raw_matrix import (
     check_relevant,
     check_samples,
     check_size,
+    explain_damage,
 )
 from sparsekm.io.readers.value_blocks import check_rows
 
@@ -47,21 +47,13 @@ def _open_store(file: Path) -> Iterator[Any]:
         raise FileNotFoundError(f"{file}: no such folder.")
     try:
         import zarr
-
-        _check_store(file)
-        yield zarr.open_group(file, mode="r", use_consolidated=False)
-    except (MatrixError, MemoryError):
-        raise
     except ModuleNotFoundError as error:
         raise MatrixError(
             f'{file}: reading Zarr stores requires zarr. Install it: pip install "sparsekm[zarr]".'
         ) from error
-    # A damaged store can cause almost any error anywhere inside zarr or anndata.
-    except Exception as error:
-        raise MatrixError(
-            f"{file}: not a complete .zarr store ({reason_of(error)}); it should be written by "
-            "anndata."
-        ) from error
+    with explain_damage(file, ".zarr store", "anndata."):
+        _check_store(file)
+        yield zarr.open_group(file, mode="r", use_consolidated=False)
 
 
 def read_anndata(

@@ -30,6 +30,7 @@ from sparsekm.io.readers.raw_matrix import (
     check_relevant,
     check_samples,
     check_size,
+    explain_damage,
     hint_at_transposition,
 )
 from sparsekm.io.readers.value_blocks import check_rows
@@ -37,21 +38,15 @@ from sparsekm.io.readers.value_blocks import check_rows
 
 def read_npz(file: Path, labels: str | None = None, groups: str | None = None) -> RawMatrix:
     """Read and check a matrix; see `reader.read_matrix` for parameters and errors."""
-    try:
-        with file.open("rb") as opened, np.load(opened, allow_pickle=False) as archive:
-            matrix = _take_matrix(file, archive, sorted(archive), "X")
-            opened_matrix = partial(nullcontext, matrix)
-            return _read(
-                file, archive, sorted(archive), labels, groups, matrix.shape, opened_matrix
-            )
-    except (MatrixError, MemoryError, FileNotFoundError):
-        raise
-    # A damaged file can cause almost any error anywhere inside zipfile or NumPy.
-    except Exception as error:
-        raise MatrixError(
-            f"{file}: not a complete .npz archive ({reason_of(error)}); it should be written by "
-            "numpy.savez."
-        ) from error
+    with (
+        file.open("rb") as opened,
+        explain_damage(file, ".npz archive", "numpy.savez."),
+        np.load(opened, allow_pickle=False) as archive,
+    ):
+        names = sorted(archive)
+        matrix = _take_matrix(file, archive, names, "X")
+        opened_matrix = partial(nullcontext, matrix)
+        return _read(file, archive, names, labels, groups, matrix.shape, opened_matrix)
 
 
 def read_h5(

@@ -11,8 +11,7 @@ import h5py
 # Registers the compressions that h5py itself lacks, such as zstd.
 import hdf5plugin  # noqa: F401
 
-from sparsekm.io.input_error import reason_of
-from sparsekm.io.readers.raw_matrix import MatrixError
+from sparsekm.io.readers.raw_matrix import MatrixError, explain_damage
 
 
 @contextmanager
@@ -26,20 +25,12 @@ def open_contained(file: str | Path, written_by: str) -> Iterator[h5py.File]:
     file = Path(file)
     if not file.is_file():
         raise FileNotFoundError(f"{file}: no such file.")
-    try:
-        with h5py.File(file, "r") as opened:
-            way_out = opened.visititems_links(lambda name, link: _find_external(opened, name, link))
-            if way_out:
-                raise MatrixError(f"{file}: {way_out}; everything should be in the file itself.")
-            yield opened
-    except (MatrixError, MemoryError):
-        raise
-    # A damaged file can cause almost any error anywhere inside HDF5 or anndata.
-    except Exception as error:
-        raise MatrixError(
-            f"{file}: not a complete {file.suffix} file ({reason_of(error)}); it should be written "
-            f"by {written_by}."
-        ) from error
+    kind = f"{file.suffix} file"
+    with explain_damage(file, kind, f"{written_by}."), h5py.File(file, "r") as opened:
+        way_out = opened.visititems_links(lambda name, link: _find_external(opened, name, link))
+        if way_out:
+            raise MatrixError(f"{file}: {way_out}; everything should be in the file itself.")
+        yield opened
 
 
 def _find_external(opened: h5py.File, name: str, link: object) -> str | None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
 
-from sparsekm.io.input_error import InputError, is_storable
+from sparsekm.io.input_error import InputError, is_storable, reason_of
 from sparsekm.io.known_classes import UNKNOWN
 from sparsekm.io.row_stream import RowStream
 
@@ -39,6 +40,22 @@ LABEL_ARRAYS = ("y", "labels")
 
 class MatrixError(InputError):
     """A user's matrix cannot be used; the message gives the problem, its place and the rule."""
+
+
+@contextmanager
+def explain_damage(file: object, kind: str, cure: str) -> Iterator[None]:
+    """Turn any error inside the block into a `MatrixError`, except that memory ran out.
+
+    A damaged file can cause almost any error anywhere inside the library that reads it.
+    """
+    try:
+        yield
+    except (MatrixError, MemoryError):
+        raise
+    except Exception as error:
+        raise MatrixError(
+            f"{file}: not a complete {kind} ({reason_of(error)}); it should be written by {cure}"
+        ) from error
 
 
 @dataclass

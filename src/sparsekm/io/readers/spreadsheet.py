@@ -5,11 +5,12 @@ from __future__ import annotations
 import csv
 import datetime
 import tempfile
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from sparsekm.io.input_error import InputError, reason_of
-from sparsekm.io.readers.raw_matrix import MatrixError, RawMatrix, listed
+from sparsekm.io.input_error import InputError
+from sparsekm.io.readers.raw_matrix import MatrixError, RawMatrix, explain_damage, listed
 from sparsekm.io.readers.text_reader import read_text
 
 
@@ -29,20 +30,11 @@ def read_spreadsheet(
         ) from error
     with tempfile.TemporaryDirectory() as folder:
         text = Path(folder) / "sheet.csv"
-        try:
+        cure = "Excel. Save it again, or as 'CSV UTF-8'."
+        with explain_damage(file, ".xlsx file", cure):
             book = openpyxl.load_workbook(file, read_only=True, data_only=True)
-            try:
+            with closing(book):
                 remarks = _write_text(file, book, sheet, text)
-            finally:
-                book.close()
-        except (MatrixError, MemoryError):
-            raise
-        # A damaged workbook can cause almost any error anywhere inside openpyxl.
-        except Exception as error:
-            raise MatrixError(
-                f"{file}: not a complete .xlsx file ({reason_of(error)}); it should be written by "
-                "Excel. Save it again, or as 'CSV UTF-8'."
-            ) from error
         try:
             raw = read_text(text, labels, **settings)
         except InputError as error:
