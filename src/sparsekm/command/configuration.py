@@ -19,30 +19,24 @@ USUAL_CLUSTER_SIZE = 5
 """The workflow's own defaults, written out so that you can edit them."""
 
 _MARK = "# Checksum, to tell whether this file was edited: "
-# The comment after each key; a key that is not set is itself commented out.
-_NOTES = {
-    "labels": "known classes: used to score the result and, without n_clusters, to set K",
-    "n_clusters": "K; auto: compare several numbers and use the one that the data suggest",
-    "groups": "samples that resemble each other, such as a donor's: resampled as a whole",
-    "samples": "the sample names",
-    "ignore": "columns that are not features, classes or names",
-    "transpose": "true: lines hold features (genes), columns samples; auto: decide by the names",
-    "decimal": 'the decimal separator, "." or ","',
-    "layer": "AnnData layer, or sheet of a workbook",
-    "normalise": "zscore; counts (log-transform raw counts first); or none",
-    "n_top_features": "use only this many features of raw counts, the most variable",
-}
-_EXAMPLES = {
-    "labels": "kind",
-    "n_clusters": 3,
-    "groups": "donor",
-    "samples": "patient",
-    "ignore": ["age", "sex"],
-    "transpose": True,
-    "decimal": ",",
-    "layer": "logcounts",
-    "normalise": "counts",
-    "n_top_features": 2000,
+# For each key an example, and the comment after it; a key that is not set is itself commented out.
+_SETTINGS = {
+    "labels": ("kind", "known classes: used to score the result and, without n_clusters, to set K"),
+    "n_clusters": (3, "K; auto: compare several numbers and use the one that the data suggest"),
+    "groups": (
+        "donor",
+        "samples that resemble each other, such as a donor's: resampled as a whole",
+    ),
+    "samples": ("patient", "the sample names"),
+    "ignore": (["age", "sex"], "columns that are not features, classes or names"),
+    "transpose": (
+        True,
+        "true: lines hold features (genes), columns samples; auto: decide by the names",
+    ),
+    "decimal": (",", 'the decimal separator, "." or ","'),
+    "layer": ("logcounts", "AnnData layer, or sheet of a workbook"),
+    "normalise": ("counts", "zscore; counts (log-transform raw counts first); or none"),
+    "n_top_features": (2000, "use only this many features of raw counts, the most variable"),
 }
 
 
@@ -67,11 +61,9 @@ def compose(
         f"  {json.dumps(name)}:",
         f"    path: {_value(entry['path'])}",
     ]
-    for key, note in _NOTES.items():
-        if key in entry:
-            lines.append(f"    {key}: {_value(entry[key])}  # {note}")
-        else:
-            lines.append(f"    # {key}: {_value(_EXAMPLES[key])}  # {note}")
+    for key, (example, note) in _SETTINGS.items():
+        mark = "" if key in entry else "# "
+        lines.append(f"    {mark}{key}: {_value(entry.get(key, example))}  # {note}")
     others = ", ".join(name for name in METHODS if name not in methods)
     lines.append(f"methods: {_value(list(methods))}" + (f"  # also {others}" if others else ""))
     lines.append(f"min_cluster_size: {min_cluster_size}  # the smallest cluster allowed")
