@@ -9,7 +9,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from sparsekm.cluster.estimators import KMeans, L0KMeans, L1KMeans
-from sparsekm.simulation.designs import gaussian_clusters
+from sparsekm.simulation.gaussian_clusters import gaussian_clusters
 from sparsekm.tuning.evidence import reference_stability, weigh_evidence
 from sparsekm.tuning.resampling import gather_resamplings, resample
 from sparsekm.tuning.stability import select_stable, stability_curve

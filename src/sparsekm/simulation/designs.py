@@ -21,19 +21,6 @@ import numpy as np
 from sparsekm.simulation.gaussian_clusters import RandomState, SimulatedData, gaussian_clusters
 from sparsekm.simulation.replicate_seed import replicate_seed
 
-__all__ = [
-    "EXPERIMENTS",
-    "Experiment",
-    "SimulatedData",
-    "draw_replicate",
-    "experiment_1",
-    "experiment_2",
-    "experiment_3",
-    "experiment_4",
-    "gaussian_clusters",
-    "replicate_seed",
-]
-
 
 @dataclass(frozen=True)
 class Experiment:

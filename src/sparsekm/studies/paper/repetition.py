@@ -16,7 +16,9 @@ from sparsekm.metrics.support_metrics import (
     proper_zero_weights,
 )
 from sparsekm.pipeline.seeds import derive_seed
-from sparsekm.simulation.designs import EXPERIMENTS, SimulatedData, replicate_seed
+from sparsekm.simulation.designs import EXPERIMENTS
+from sparsekm.simulation.gaussian_clusters import SimulatedData
+from sparsekm.simulation.replicate_seed import replicate_seed
 from sparsekm.studies.paper.method_rows import MethodRow
 from sparsekm.studies.paper.settings import Setting
 from sparsekm.tuning.gap_search import GapSearch

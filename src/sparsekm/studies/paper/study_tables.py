@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pandas as pd
 
-from sparsekm.simulation.designs import SimulatedData
+from sparsekm.simulation.gaussian_clusters import SimulatedData
 from sparsekm.studies.paper.method_rows import MethodRow
 from sparsekm.studies.paper.repetition import (
     GAP_COLUMNS,

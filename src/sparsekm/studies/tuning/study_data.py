@@ -11,14 +11,10 @@ import numpy as np
 import pandas as pd
 
 from sparsekm.io.input_error import InputError, reason_of
-from sparsekm.simulation.designs import (
-    EXPERIMENTS,
-    THREE_LEVELS,
-    Experiment,
-    SimulatedData,
-    replicate_seed,
-)
+from sparsekm.simulation.designs import EXPERIMENTS, THREE_LEVELS, Experiment
+from sparsekm.simulation.gaussian_clusters import SimulatedData
 from sparsekm.simulation.nuisance_designs import nuisance
+from sparsekm.simulation.replicate_seed import replicate_seed
 
 
 @dataclass(frozen=True)
