@@ -19,6 +19,7 @@ NAMES = [
     "report_memory",
     "smallest_cluster",
     "space",
+    "space_atlas",
     "workflow_jobs",
 ]
 FOLDER = Path("results/benchmarks")
