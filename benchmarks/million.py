@@ -1,10 +1,13 @@
-"""Sparse data of many samples: CPU seconds beside scikit-learn's k-means on the same CSR."""
+"""Sparse data of many samples: beside scikit-learn's k-means on the same CSR, and dense."""
 
 from __future__ import annotations
+
+from functools import partial
 
 import numpy as np
 import pandas as pd
 from scipy.sparse import csc_array, csr_array
+from sklearn.base import clone
 from sklearn.cluster import KMeans
 
 from benchmarks.measure import measure, one_thread
@@ -38,17 +41,22 @@ def simulate(n_samples: int, n_features: int) -> tuple[csr_array, np.ndarray]:
 
 
 def benchmark(n_samples: int = 100_000, n_features: int = 2_000) -> pd.DataFrame:
-    """Compare a sparse fit with one start of k-means on all features: one thread each."""
+    """Compare a sparse fit with one start of k-means and with the dense fit: one thread each."""
     X, labels = simulate(n_samples, n_features)
     planted = np.arange(n_features) < SPARSITY
     ours = L0KMeans(N_CLUSTERS, sparsity=SPARSITY, random_state=SEED, n_jobs=1)
     theirs = KMeans(N_CLUSTERS, n_init=1, random_state=SEED)
+    fits = [
+        ("L0KMeans", ours, X),
+        ("scikit-learn KMeans, n_init=1", theirs, X),
+        ("L0KMeans, dense", clone(ours), X.toarray()),
+    ]
     rows = []
     with one_thread():
         # Compiled before it is timed.
         L0KMeans(2, sparsity=5, n_init=1, random_state=SEED).fit(X[:5000, :50])
-        for name, estimator in (("L0KMeans", ours), ("scikit-learn KMeans, n_init=1", theirs)):
-            found = measure(lambda estimator=estimator: estimator.fit(X))
+        for name, estimator, data in fits:
+            found = measure(partial(estimator.fit, data))
             kept = getattr(estimator, "feature_weights_", np.ones(n_features)) > 0
             error = classification_error_rate(labels, estimator.labels_)
             share = np.count_nonzero(kept & planted) / SPARSITY
