@@ -22,13 +22,18 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def write_cells(file: Path, n_samples: int, n_features: int) -> None:
-    """Write CSR counts block by block: a tenth is stored, and 200 features mark a cluster each."""
+    """Write CSR counts block by block: 200 features mark a cluster each.
+
+    A tenth of the values is stored; of each feature from a fiftieth to 18 in a hundred, since
+    choosing variable features compares those of like means.
+    """
     rng = np.random.default_rng(SEED)
     labels = rng.integers(N_CLUSTERS, size=n_samples)
     obs = pd.DataFrame({"kind": labels.astype(str)}, index=[f"cell{i}" for i in range(n_samples)])
     var = pd.DataFrame(index=[f"gene{j}" for j in range(n_features)])
     anndata.AnnData(obs=obs, var=var).write_h5ad(file)
     markers = np.arange(min(SPARSITY, n_features))
+    shares = SHARE_STORED * rng.uniform(0.2, 1.8, n_features).astype(np.float32)
     starts = [np.zeros(1, np.int64)]
     with h5py.File(file, "a") as opened:
         opened.pop("X", None)
@@ -40,7 +45,7 @@ def write_cells(file: Path, n_samples: int, n_features: int) -> None:
         for first in range(0, n_samples, BLOCK):
             kinds = labels[first : first + BLOCK]
             shape = (len(kinds), n_features)
-            stored = rng.random(shape, dtype=np.float32) < SHARE_STORED
+            stored = rng.random(shape, dtype=np.float32) < shares
             own = np.zeros(shape, bool)
             own[:, markers] = kinds[:, None] == markers % N_CLUSTERS
             stored[own] = rng.random(np.count_nonzero(own)) < SHARE_OF_CLUSTER
