@@ -107,9 +107,12 @@ def test_a_backed_file_that_is_closed_is_one_clear_error(tmp_path):
     for refused, parameters in ((backed[:50], {}), (backed, {"copy": True})):
         with pytest.raises(ValueError, match=r"give adata.to_memory\(\) instead"):
             cluster(refused, **parameters)
+    cluster(backed)
     backed.file.close()
-    with pytest.raises(ValueError, match=r"cells.h5ad, which is closed: adata.file.open\(\)"):
-        cluster(backed)
+    for function in (cluster, sparsekm.pl.heatmap):
+        with pytest.raises(ValueError, match=r"cells.h5ad, which is closed: adata.file.open\(\)"):
+            function(backed)
+    assert not backed.file.is_open
 
 
 @pytest.mark.parametrize("kind", [sparse.csr_matrix, sparse.csc_matrix])
@@ -126,6 +129,15 @@ def test_damaged_sparse_values_are_one_clear_error(kind, part, value, message):
     with pytest.raises(ValueError, match=message):
         cluster(adata)
     assert KEY not in adata.obs
+
+
+@pytest.mark.parametrize("kind", [sparse.csr_matrix, sparse.csc_matrix])
+def test_indices_out_of_range_are_named_before_the_heat_map_follows_them(kind):
+    adata, _ = draw(kind)
+    cluster(adata)
+    adata.X.indices[17] = 999
+    with pytest.raises(ValueError, match="X.indices holds 999; should be >= 0 and < n_"):
+        sparsekm.pl.heatmap(adata)
 
 
 @pytest.mark.parametrize("kind", [np.asarray, np.asfortranarray, sparse.csr_matrix])

@@ -9,8 +9,9 @@ import numpy as np
 import pandas as pd
 from scipy.sparse import issparse
 
+from sparsekm.cluster.matrices.sparse_checks import check_indices
 from sparsekm.io.row_stream import CELLS_AT_ONCE
-from sparsekm.pipeline.raw_counts import COUNTS_REMARK, look_like_counts
+from sparsekm.pipeline.raw_counts import describe_counts
 from sparsekm.tuning.sparse_kmeans import SparseKMeans
 
 if TYPE_CHECKING:
@@ -124,16 +125,29 @@ def read_values(adata: AnnData, layer: str | None = None) -> Any:
     Returns
     -------
     ndarray, or sparse matrix, of shape (n_obs, n_vars)
+
+    Raises
+    ------
+    ValueError
+        If there is no such layer; if `adata` is backed by a file that is closed; if indices of
+        sparse values lie outside their shape.
     """
+    if adata.isbacked and not adata.file.is_open:
+        raise ValueError(
+            f"adata is backed by {adata.filename}, which is closed: adata.file.open() opens it."
+        )
     if layer is not None and layer not in adata.layers:
         raise ValueError(f"layer={layer!r} should be one of {list(adata.layers)}, or None for X.")
     values = adata.X if layer is None else adata.layers[layer]
     if values is None:
         raise ValueError("adata.X is None: name the layer to cluster.")
     if hasattr(values, "to_memory"):
-        return values.to_memory()
-    # Of a backed AnnData, a dataset of the file.
-    return values if hasattr(values, "tocsr") else np.asarray(values)
+        values = values.to_memory()
+    elif not issparse(values):
+        # Of a backed AnnData, a dataset of the file.
+        values = np.asarray(values)
+    check_indices(values)
+    return values
 
 
 def _warn_of_counts(values: Any, name: str) -> None:
@@ -141,9 +155,11 @@ def _warn_of_counts(values: Any, name: str) -> None:
     # In the order of memory, without a copy.
     stored = values.data if issparse(values) else np.ravel(values, order="K")
     height = CELLS_AT_ONCE
-    if look_like_counts(stored[at : at + height] for at in range(0, len(stored), height)):
+    parts = (stored[at : at + height] for at in range(0, len(stored), height))
+    remark = describe_counts(parts, is_sparse=issparse(values))
+    if remark:
         warnings.warn(
-            f"{name}: {COUNTS_REMARK} Normalise first, for example with scanpy.pp.normalize_total "
+            f"{name}: {remark} Normalise first, for example with scanpy.pp.normalize_total "
             "and scanpy.pp.log1p, or name a normalised layer.",
             UserWarning,
             stacklevel=3,
@@ -151,14 +167,8 @@ def _warn_of_counts(values: Any, name: str) -> None:
 
 
 def _check_backing(adata: AnnData, copy: bool) -> None:
-    """Refuse what cannot be read from a file, or written to where it is."""
-    if not adata.isbacked:
-        return
-    if not adata.file.is_open:
-        raise ValueError(
-            f"adata is backed by {adata.filename}, which is closed: adata.file.open() opens it."
-        )
-    if copy or adata.is_view:
+    """Refuse a backed AnnData to which nothing can be written."""
+    if adata.isbacked and (copy or adata.is_view):
         kind = "a view of a backed AnnData" if adata.is_view else "backed, and copy=True"
         raise ValueError(f"adata is {kind}: give adata.to_memory() instead.")
 

@@ -5,16 +5,20 @@ import tracemalloc
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 
 from sparsekm import (
     IFPCA,
     SCFS,
+    GapSearch,
     KMeans,
     L0KMeans,
     L1KMeans,
     PCAKMeans,
     PenalizedGaussianMixture,
     SparseClustering,
+    SparseKMeans,
+    marginal_scores,
 )
 from sparsekm.cluster.matrices.matrix import CentredMatrix
 from sparsekm.cluster.matrices.scatter import feature_scores, matrix_sums
@@ -207,10 +211,33 @@ def test_indices_out_of_range_are_named(kind, bound, wrong):
     X.indices[17] = wrong
     message = rf"X.indices holds {wrong}; should be >= 0 and < {bound}"
     estimator = L0KMeans(N_CLUSTERS, sparsity=8, n_init=1, random_state=0)
-    with pytest.raises(ValueError, match=message):
-        estimator.fit(X)
-    with pytest.raises(ValueError, match=message):
-        estimator.fit(draw(100)).predict(X)
+    fitted = clone(estimator).fit(draw(100))
+    for read in (estimator.fit, fitted.predict, fitted.transform, marginal_scores):
+        with pytest.raises(ValueError, match=message):
+            read(X)
+
+
+# A process would end without a word if the indices were followed.
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        *ESTIMATORS,
+        GapSearch(ESTIMATORS[1], sparsities=[8], n_references=2),
+        SparseKMeans(N_CLUSTERS, sparsity=8),
+    ],
+    ids=lambda estimator: type(estimator).__name__,
+)
+def test_every_estimator_selects_features_only_from_what_was_checked(estimator):
+    # What a fit learns of the selection.
+    estimator = clone(estimator)
+    estimator.feature_weights_, estimator.n_features_in_ = np.arange(40) < 8, 40
+    X = sparse.csr_array(draw(100))
+    assert estimator.transform(X).shape == (100, 8)
+    back = X[:, :8].copy()
+    X.indices[17] = back.indices[17] = 10**9
+    for read, values in ((estimator.transform, X), (estimator.inverse_transform, back)):
+        with pytest.raises(ValueError, match="X.indices holds 1000000000; should be >= 0 and < "):
+            read(values)
 
 
 def test_pointers_that_do_not_rise_are_named():

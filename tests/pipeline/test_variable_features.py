@@ -70,12 +70,13 @@ def test_the_chosen_features_are_normalised_with_the_totals_of_all():
     assert normalise(raw(X), "counts", 400).n_filtered == 0
 
 
+@pytest.mark.parametrize("n_features", [20, 400, 500])
 @pytest.mark.parametrize("value", [0.5, -1.0])
-def test_what_is_no_count_is_refused(value):
+def test_what_is_no_count_is_refused_however_many_features_are_kept(value, n_features):
     X = draw().astype(float)
     X[3, 4] = value
     with pytest.raises(MatrixError, match="n_top_features chooses by the variance of raw counts"):
-        normalise(raw(X), "zscore", 20)
+        normalise(raw(X), "zscore", n_features)
 
 
 def test_scanpy_chooses_the_same_features_but_for_what_its_regression_interpolates():

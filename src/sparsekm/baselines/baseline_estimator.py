@@ -9,12 +9,12 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClusterMixin, clone
-from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from sparsekm.cluster.alternation import Fit
 from sparsekm.cluster.argument_types import Data, Seed
 from sparsekm.cluster.estimators import KMeans
+from sparsekm.cluster.feature_selector import FeatureSelector
 from sparsekm.cluster.fitted_state import read_data, read_new
 from sparsekm.cluster.matrices.matrix_checks import check_matrix
 from sparsekm.cluster.matrices.scatter import Matrix, cluster_sizes, matrix_sums, scores_from_sums
@@ -27,7 +27,7 @@ from sparsekm.runtime.threads import count_threads
 
 
 @dataclass(eq=False, repr=False)
-class BaselineEstimator(SelectorMixin, ClusterMixin, BaseEstimator):
+class BaselineEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
     """A clustering with labels, weights and scores that has no sparsity to choose along a path.
 
     A subclass fits and predicts, and names in `_search` what ran. The fields are the parameters; a
@@ -126,15 +126,6 @@ class BaselineEstimator(SelectorMixin, ClusterMixin, BaseEstimator):
     def _read_new(self, X: Data) -> np.ndarray:
         check_is_fitted(self)
         return read_new(self, X)
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
-
-    def _get_support_mask(self):
-        check_is_fitted(self)
-        return self.feature_weights_ > 0
 
     def _read(self, X, min_cluster_size: int = 1) -> Any:
         matrix = dense_if_few(as_matrix(read_data(self, X)))

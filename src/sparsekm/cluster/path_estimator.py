@@ -7,11 +7,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClusterMixin
-from sklearn.feature_selection import SelectorMixin
-from sklearn.utils.validation import check_is_fitted
 
 from sparsekm.cluster.alternation import Fit
 from sparsekm.cluster.argument_types import Data
+from sparsekm.cluster.feature_selector import FeatureSelector
 from sparsekm.cluster.fitted_state import adopt_fit, select_fit, warn_unconverged
 from sparsekm.cluster.path import Progress, SearchEffort
 from sparsekm.cluster.sparsity_path import SparsityPath
@@ -25,7 +24,7 @@ from sparsekm.cluster.validation import (
 from sparsekm.cluster.weight_step import PENALTIES, WeightStep
 
 
-class PathEstimator(SelectorMixin, ClusterMixin, BaseEstimator):
+class PathEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
     """What the estimators of this room share: one fit, or a path of them, and selection.
 
     A subclass has the parameters, reads data and gives the partition step in `_prepare`, and says
@@ -143,15 +142,6 @@ class PathEstimator(SelectorMixin, ClusterMixin, BaseEstimator):
         data, partition = self._prepare(X)
         fit = select_fit(path, index, (*data.shape, partition.n_clusters))
         return self._learn(X, data, fit, path.search)
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
-
-    def _get_support_mask(self):
-        check_is_fitted(self)
-        return self.feature_weights_ > 0
 
     def _prepare(self, X) -> tuple[Any, Any]:
         """Return the checked data, which have a `shape`, and the partition step."""

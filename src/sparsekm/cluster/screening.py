@@ -23,6 +23,7 @@ from sklearn.utils.validation import check_array
 
 from sparsekm.cluster.argument_types import Data
 from sparsekm.cluster.matrices.marginal_statistics import STATISTICS, score_columns
+from sparsekm.cluster.matrices.sparse_checks import check_indices
 from sparsekm.cluster.validation import check_choice, check_count
 from sparsekm.runtime.threads import count_threads, run_in_slices
 
@@ -63,7 +64,8 @@ def marginal_scores(
     Raises
     ------
     ValueError
-        If X holds NaN or infinity, or fewer than two samples; if there is no such statistic.
+        If X holds NaN or infinity, or fewer than two samples; if indices of a sparse X lie outside
+        its shape; if there is no such statistic.
 
     Examples
     --------
@@ -72,6 +74,7 @@ def marginal_scores(
     [0.7394, 0.0]
     """
     check_choice("statistic", statistic, STATISTICS)
+    check_indices(X)
     values = check_array(
         X, accept_sparse="csc", dtype=[np.float64, np.float32], ensure_min_samples=2
     )

@@ -43,14 +43,15 @@ def normalise(raw: RawMatrix, how: str = "zscore", n_top_features: int | None = 
     if how not in NORMALISATIONS:
         raise ValueError(f"normalise={how!r} should be one of {list(NORMALISATIONS)}.")
     n_features = raw.X.shape[1]
-    filters = n_top_features is not None and n_top_features < n_features
-    chosen = most_variable_counts(raw, n_top_features) if filters else np.arange(n_features)
+    chosen = np.arange(n_features)
+    if n_top_features is not None:
+        chosen = most_variable_counts(raw, n_top_features)
     X, offset = raw.X, raw.offset
     if how == "counts":
         X, offset = log_counts(raw), np.zeros(n_features)
     elif how == "none":
         X = file_values(raw)
-    if filters:
+    if len(chosen) < n_features:
         X, offset = X.select(chosen), offset[chosen]
     kept, center = np.ones(X.shape[1], dtype=bool), None
     if how == "none":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import pairwise
+from itertools import islice, pairwise
 
 import numpy as np
 
@@ -11,26 +11,37 @@ from sparsekm.io.readers.raw_matrix import MatrixError, RawMatrix
 from sparsekm.io.row_stream import Block, RowStream
 from sparsekm.pipeline.variable_features import most_variable
 
-_LARGE_COUNT = 30
+_LARGEST_SCORE = 30
 """Larger values suggest counts: genotypes, scores and small ranks are whole numbers too."""
-
-COUNTS_REMARK = (
-    f"all values are whole numbers >= 0, the largest above {_LARGE_COUNT}: they look like raw "
-    "counts, where a few large values and the sequencing depth would dominate the result."
-)
+_LARGEST_GENOTYPE = 2
+"""The same of a sparse matrix: scores and ranks are seldom stored as one."""
 
 
 def remark_on_counts(raw: RawMatrix, normalise: str) -> list[str]:
-    """Return a remark if raw counts would not be normalised as counts."""
-    if normalise == "counts" or not look_like_counts(_stored(raw)):
-        return []
+    """Return a remark if raw counts would not be normalised as counts, or other values would."""
+    if normalise == "counts":
+        # Values on a log scale are in every block.
+        if _largest_count(islice(_stored(raw), 1)) >= 0:
+            return []
+        return [
+            "normalise: counts takes logarithms of values that are not all whole numbers >= 0. If "
+            "they are already log-transformed, set normalise: zscore, or layer to one that holds "
+            "counts."
+        ]
+    remark = describe_counts(_stored(raw), is_sparse=raw.X.is_sparse)
     cure = "Set normalise: counts to divide each sample by its total and take logarithms first."
-    return [f"{COUNTS_REMARK} {cure}"]
+    return [f"{remark} {cure}"] if remark else []
 
 
-def look_like_counts(parts: Iterable[np.ndarray]) -> bool:
-    """Tell whether the values, in parts, are whole numbers >= 0 and not all small."""
-    return _largest_count(parts) > _LARGE_COUNT
+def describe_counts(parts: Iterable[np.ndarray], *, is_sparse: bool) -> str | None:
+    """Say that values, in parts, look like raw counts: whole numbers >= 0 and not all small."""
+    limit = _LARGEST_GENOTYPE if is_sparse else _LARGEST_SCORE
+    if _largest_count(parts) <= limit:
+        return None
+    return (
+        f"all values are whole numbers >= 0, the largest above {limit}: they look like raw "
+        "counts, where a few large values and the sequencing depth would dominate the result."
+    )
 
 
 def file_values(raw: RawMatrix) -> RowStream:
@@ -93,7 +104,8 @@ def most_variable_counts(raw: RawMatrix, n_features: int) -> np.ndarray:
             "numbers >= 0. Set layer to one that holds counts and normalise: counts, or leave out "
             "n_top_features if the values are already log-transformed."
         )
-    return most_variable(file_values(raw), n_features)
+    n_all = raw.X.shape[1]
+    return most_variable(file_values(raw), n_features) if n_features < n_all else np.arange(n_all)
 
 
 def _stored(raw: RawMatrix) -> Iterator[np.ndarray]:

@@ -7,11 +7,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClusterMixin
-from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from sparsekm.cluster.argument_types import Data, Seed
 from sparsekm.cluster.estimators import L0KMeans, L1KMeans
+from sparsekm.cluster.feature_selector import FeatureSelector
 from sparsekm.cluster.fitted_state import read_data, remember_features
 from sparsekm.cluster.validation import check_choice, check_count
 from sparsekm.runtime.random_state import seed_sequence
@@ -28,7 +28,7 @@ N_RESAMPLINGS = 20
 MOST_PAIRED = 5000
 
 
-class SparseKMeans(SelectorMixin, ClusterMixin, BaseEstimator):
+class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
     """Sparse k-means that chooses start, search and number of features from the data.
 
     Paths are fitted to resamplings of samples and features from several kinds of start. The
@@ -204,15 +204,6 @@ class SparseKMeans(SelectorMixin, ClusterMixin, BaseEstimator):
         """
         check_is_fitted(self)
         return self.best_estimator_.predict(X)
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
-
-    def _get_support_mask(self):
-        check_is_fitted(self)
-        return self.feature_weights_ > 0
 
     def make_estimator(self) -> L0KMeans | L1KMeans:
         """Make the estimator whose fits are resampled; its random state seeds the resamplings."""

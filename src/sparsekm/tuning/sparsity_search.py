@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin, MetaEstimatorMixin, clone
-from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from sparsekm.cluster.argument_types import Data
+from sparsekm.cluster.feature_selector import FeatureSelector
 from sparsekm.cluster.fitted_state import read_data, remember_features
 from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.cluster.validation import resolve_sparsities
@@ -18,7 +18,7 @@ from sparsekm.runtime.threads import grant_threads
 from sparsekm.tuning.grid import default_sparsities
 
 
-class SparsitySearch(MetaEstimatorMixin, SelectorMixin, ClusterMixin, BaseEstimator):
+class SparsitySearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator):
     """Base of the searches: a path over a grid, and the choice of one of its fits.
 
     A subclass has at least the parameters estimator, sparsities, random_state and n_jobs, and says
@@ -37,10 +37,6 @@ class SparsitySearch(MetaEstimatorMixin, SelectorMixin, ClusterMixin, BaseEstima
         known = hasattr(self.estimator, "__sklearn_tags__")
         tags.input_tags.sparse = known and get_tags(self.estimator).input_tags.sparse
         return tags
-
-    def _get_support_mask(self):
-        check_is_fitted(self)
-        return self.feature_weights_ > 0
 
     def _check_estimator(self) -> None:
         is_estimator = hasattr(self.estimator, "path") and not isinstance(self.estimator, type)

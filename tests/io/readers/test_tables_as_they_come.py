@@ -5,7 +5,9 @@ import gzip
 import numpy as np
 import pandas as pd
 import pytest
+from anndata import AnnData
 from reading import GENES, KINDS, assert_read, last_sentence, refusal
+from scipy.sparse import csr_array
 
 from sparsekm.io.readers.raw_matrix import MatrixError
 from sparsekm.io.readers.reader import read_matrix
@@ -289,6 +291,20 @@ class TestRawCounts:
     def test_negative_values_are_no_counts(self, save, table):
         with pytest.raises(MatrixError, match=r"normalise: counts.* Set normalise: zscore"):
             normalise(read_matrix(save(table)), "counts")
+
+    def test_logarithms_of_logarithms_are_remarked_on(self, save, table):
+        [remark] = remark_on_counts(read_matrix(save(np.log1p(table.abs()))), "counts")
+        assert remark.startswith("normalise: counts takes logarithms of values that are not all")
+        assert "set normalise: zscore" in remark
+
+    @pytest.mark.parametrize(("kind", "is_named"), [(csr_array, True), (np.asarray, False)])
+    def test_small_counts_are_named_if_they_came_sparse(self, tmp_path, kind, is_named):
+        values = np.random.default_rng(0).poisson(0.1, size=(30, 40)).astype(np.float32)
+        for largest, expected in ((2, False), (3, is_named)):
+            values[3, 4] = largest
+            AnnData(kind(values)).write_h5ad(tmp_path / "counts.h5ad")
+            remarks = remark_on_counts(read_matrix(tmp_path / "counts.h5ad"), "zscore")
+            assert ["look like raw counts" in remark for remark in remarks] == [True] * expected
 
     def test_what_is_measured_and_small_whole_numbers_make_no_remark(self, save, table):
         assert remark_on_counts(read_matrix(save(table)), "zscore") == []
