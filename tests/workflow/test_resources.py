@@ -1,6 +1,8 @@
 """What jobs ask for follows from shapes and stored values, not from compressed files."""
 
+import gzip
 import math
+import zipfile
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
@@ -20,11 +22,11 @@ N_SAMPLES, N_FEATURES = 6000, 100
 def resources_of_the_workflow(project_root, tmp_path):
     """Run the file of the rules as what it is, Python, with what the others define."""
 
-    def load(max_memory_gb=None, max_samples=30_000):
+    def load(max_memory_gb=None, max_samples=30_000, file="cells.h5ad"):
         config = {"max_memory_gb": max_memory_gb, "tuning": {"max_samples": max_samples}}
         names = {"config": config, "ATLAS": {"ages": []}}
-        names |= {"MATRICES": {"cells": {"path": str(tmp_path / "cells.h5ad")}}, "math": math}
-        names |= {"cache": cache, "Path": Path, "DATASETS": ["cells"]}
+        names |= {"MATRICES": {"cells": {"path": str(tmp_path / file)}}, "math": math}
+        names |= {"zipfile": zipfile, "cache": cache, "Path": Path, "DATASETS": ["cells"]}
         exec((project_root / "workflow" / "rules" / "resources.smk").read_text(), names)
         return SimpleNamespace(**names)
 
@@ -99,11 +101,39 @@ def test_damage_does_not_stop_the_plan(rules, tmp_path):
     assert rules().memory(600, 6)(WILDCARDS, [file], 1) == 606
 
 
+def ask_to_read(rules, file):
+    wildcards = SimpleNamespace(**WILDCARDS, get=WILDCARDS.get)
+    return rules(file=file.name).reading_memory(wildcards, [file], 1)
+
+
 def test_compression_changes_nothing(rules, tmp_path, X):
     asked = []
     for options in ({}, {"compression": "gzip"}):
         file = tmp_path / "cells.h5ad"
         anndata.AnnData(csr_matrix(X)).write_h5ad(file, **options)
-        wildcards = SimpleNamespace(**WILDCARDS, get=WILDCARDS.get)
-        asked.append(rules().reading_memory(wildcards, [file], 1))
+        asked.append(ask_to_read(rules, file))
     assert asked[0] == asked[1] > 600
+
+
+def test_a_compressed_table_asks_for_what_its_text_does(rules, tmp_path):
+    text = tmp_path / "cells.csv"
+    text.write_text("gene1,gene2\n" + "0,1\n" * 500_000)
+    asked = ask_to_read(rules, text)
+    assert asked == int(600 + 10 * text.stat().st_size / 2**20)
+    compressed = tmp_path / "cells.csv.gz"
+    compressed.write_bytes(gzip.compress(text.read_bytes()))
+    assert ask_to_read(rules, compressed) == asked
+    # Blocks of their own, of which the last is empty, as bgzip writes them.
+    compressed.write_bytes(gzip.compress(text.read_bytes()) + gzip.compress(b""))
+    assert ask_to_read(rules, compressed) == 600
+
+
+def test_a_workbook_asks_for_what_its_sheets_take(rules, tmp_path):
+    asked = []
+    for method in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        with zipfile.ZipFile(tmp_path / "cells.xlsx", "w", method) as archive:
+            archive.writestr("xl/worksheets/sheet1.xml", "<c><v>0</v></c>" * 200_000)
+        asked.append(ask_to_read(rules, tmp_path / "cells.xlsx"))
+    assert asked[0] == asked[1] == int(600 + 10 * 15 * 200_000 / 2**20)
+    (tmp_path / "cells.xlsx").write_bytes(bytes(2**20))
+    assert ask_to_read(rules, tmp_path / "cells.xlsx") == 610

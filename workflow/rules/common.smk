@@ -4,6 +4,7 @@ import math
 import os
 import re
 import sys
+import zipfile
 from functools import cache
 from pathlib import Path
 
