@@ -204,6 +204,8 @@ def _simulation_errors(simulation: Mapping[str, Any]) -> list[str]:
                 name for name, row in METHOD_ROWS.items() if row.is_variant == (kind == "variants")
             ]
             errors += _unknown(f"{key}.{kind}", study.get(kind, []), known)
+        repeated, run = study.get("repeated_variants", []), study.get("variants", [])
+        errors += _unknown(f"{key}.repeated_variants", repeated, run)
     return errors
 
 

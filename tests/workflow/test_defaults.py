@@ -16,6 +16,7 @@ LEFT_OUT_BY_DEFAULT = {
     "atlas.ages",
     "simulation.experiments",
     "simulation.variants",
+    "simulation.repeated_variants",
     "simulation.preview.experiments",
     "tuning_study.designs",
 }

@@ -21,6 +21,8 @@ def simulation_effort():
 def replicates(wildcards):
     """Return the repetitions of a row: fewer if it judges no claim but explains differences."""
     study = STUDIES[wildcards.study]
+    if wildcards.row in study.get("repeated_variants", []):
+        return study["replicates"]
     names = {row: method for method, row in stand_ins(study["methods"]).items()}
     method = names.get(wildcards.row, wildcards.row)
     if (wildcards.experiment, wildcards.setting, method) in judged_methods():

@@ -32,7 +32,7 @@ def introduce(result: SimulationResult) -> list[str]:
     number = result.replicates
     said = f"{number} repetition{'s' if number > 1 else ''}"
     if result.fewest < number:
-        said += f" ({result.fewest} of runs that judge no claim)"
+        said += f" ({result.fewest} of most runs that judge no claim)"
     sentences = [
         f"Every number here comes from {said} on simulated data, the same data for every method. "
         "Sparsities are chosen by the gap statistic with permuted references and its maximum, as "

@@ -1,17 +1,19 @@
 r"""The paper's claims judged by our runs: printed numbers, their brackets, orders and levels.
 
 Of each of the paper's methods one row is judged (`stand_ins`). A printed number is not reproduced
-where our mean differs from it beyond chance, a level where our mean is beyond its bound. An order
-is reproduced only where our data show it, by a paired test over the repetitions; where they do not,
+where our mean differs from it beyond chance. A level is reproduced where our mean keeps to its
+bound; a mean beyond it differs, or leaves the claim open if it is so within noise. An order is
+reproduced only where our data show it, by a paired test over the repetitions; where they do not,
 they may show the contrary or leave it open, which a second test tells: two means that our
 repetitions cannot tell apart do not contradict the paper. Each of the three families of tests,
 for differences, for orders and for contrary orders, is held to an error of 5 % as a whole (Holm
 1979).
 
 Of a claim that differs beyond these tests, `outcome` says whether a run shows a reason: another run
-of the method meets the number or the bound, or shows the order; with another run in place of one
-side the contrary order vanishes; the bracket agrees as a variance; the paper's own tables speak
-against the claim; or a computation found what is wrong with a statement of theory.
+of the method differs from ours and meets the number (`sparsekm.studies.paper.other_runs`) or the
+bound, or shows the order; with another run in place of one side the contrary order vanishes; the
+bracket agrees as a variance; the paper's own tables speak against the claim; or a computation found
+what is wrong with a statement of theory.
 """
 
 from __future__ import annotations
@@ -85,8 +87,8 @@ def judge_claims(
         *judge_numbers(comparison, study),
         *(line for claim in claims for line in _judge_claim(claim, study, known)),
     ]
-    # The last four are of no use once they are judged.
-    columns = [*CLAIM_COLUMNS, "contrary", "found", "found_contrary", "explained"]
+    # The last five are of no use once they are judged.
+    columns = [*CLAIM_COLUMNS, "contrary", "keeps", "found", "found_contrary", "explained"]
     table = pd.DataFrame(lines, columns=columns).astype(dict.fromkeys(_NUMBERS, float))
     table[["found", "found_contrary"]] = table[["found", "found_contrary"]].fillna("")
     tested = table["p_value"].notna()
@@ -98,20 +100,21 @@ def judge_claims(
         ("contrary", orders),
     ):
         table.loc[family, column] = holm(table.loc[family, column])
+    levels = tested & (table["kind"] == "level")
     shown = (table["p_value"] < ERROR) ^ against
-    judged = np.where(shown, REPRODUCED, NOT_REPRODUCED)
+    judged = np.where(shown & ~(levels & table["keeps"].eq(False)), REPRODUCED, NOT_REPRODUCED)
     table["verdict"] = table["verdict"].fillna(NOT_JUDGED).where(~tested, judged)
     missed = table["verdict"] == NOT_REPRODUCED
-    differs = missed & (against | ~tested | (table["contrary"] < ERROR))
+    differs = missed & ((against & ~shown) | ~tested | (table["contrary"] < ERROR))
     explained = table["explained"].eq(True)
     table["outcome"] = np.select(
         [differs & explained, differs, missed], [WITH_REASON, WITHOUT_REASON, OPEN], ""
     )
-    table.loc[orders, "found"] = np.where(
-        differs,
-        "It is the other way round. " + table["found_contrary"],
-        "The difference is within noise. " + table["found"],
-    )[orders]
+    table.loc[orders & differs, "found"] = (
+        "It is the other way round. " + table.loc[orders & differs, "found_contrary"]
+    )
+    noisy = (orders | levels) & missed & ~differs
+    table.loc[noisy, "found"] = "The difference is within noise. " + table.loc[noisy, "found"]
     # What was found is told where a claim is not reproduced; the remark on its reading always.
     table["reason"] = (table["found"].where(missed, "") + " " + table["reason"]).str.strip()
     return table[list(CLAIM_COLUMNS)]

@@ -9,15 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import product
 
-import numpy as np
-import pandas as pd
-from scipy.stats import t
-
 from sparsekm.studies.paper.method_rows import METHOD_ROWS
 from sparsekm.studies.paper.paper_claims import PaperClaim
 from sparsekm.studies.paper.settings import Setting
 from sparsekm.studies.paper.study_values import StudyValues, runs_of
-from sparsekm.studies.paper.versus_paper import ERROR, list_some
+from sparsekm.studies.paper.versus_paper import ERROR, list_some, paired_below
 
 
 def judge_order(claim: PaperClaim, setting: Setting, study: StudyValues) -> dict:
@@ -28,7 +24,7 @@ def judge_order(claim: PaperClaim, setting: Setting, study: StudyValues) -> dict
     left, right = (study.of_method(setting, method, claim.metric) for method in sides)
     if left is None or right is None:
         return {"theirs": theirs}
-    mean, se, p_value = _below(left, right)
+    mean, se, p_value = paired_below(left, right)
     against_table = theirs >= 0
     holds, vanishes = _other_orders(claim, setting, study)
     table = "The paper's own table says otherwise." if against_table else ""
@@ -46,16 +42,6 @@ def judge_order(claim: PaperClaim, setting: Setting, study: StudyValues) -> dict
     }
 
 
-def _below(left: pd.Series, right: pd.Series) -> tuple[float, float, float]:
-    """Give the mean of the paired differences, its standard error, and the p-value of "below"."""
-    differences = (left - right).dropna()
-    n = len(differences)
-    mean, se = float(differences.mean()), float(differences.std(ddof=1) / np.sqrt(n))
-    if se == 0:
-        return mean, se, 0.0 if mean < 0 else 1.0
-    return mean, se, float(t.cdf(mean / se, n - 1))
-
-
 def _other_orders(claim: PaperClaim, setting: Setting, study: StudyValues) -> tuple[str, str]:
     """Name the runs with which an order holds, and those with which a contrary one vanishes.
 
@@ -71,13 +57,13 @@ def _other_orders(claim: PaperClaim, setting: Setting, study: StudyValues) -> tu
     own = [study.of_row(setting, one, claim.metric) for one in judged]
     holds, vanishes = [], []
     for pair, values in pairs.items():
-        p_value = _below(*values)[2]
+        p_value = paired_below(*values)[2]
         other = [one for one, before in zip(pair, judged, strict=True) if one != before]
         name = " beside ".join(METHOD_ROWS[one].title for one in other)
         if p_value * len(pairs) < ERROR:
             holds.append((p_value, name))
         elif 1 - p_value >= ERROR:
-            moved = _below(values[0] - values[1], own[0] - own[1])[2]
+            moved = paired_below(values[0] - values[1], own[0] - own[1])[2]
             if moved * len(pairs) < ERROR:
                 vanishes.append((moved, name))
     return tuple(list_some([name for _, name in sorted(found)]) for found in (holds, vanishes))

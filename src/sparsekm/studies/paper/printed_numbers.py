@@ -12,12 +12,11 @@ import pandas as pd
 from scipy.stats import t
 
 from sparsekm.studies.paper.method_rows import METHOD_ROWS
+from sparsekm.studies.paper.other_runs import explain_bracket, explain_difference
 from sparsekm.studies.paper.paper_claims import PaperClaim
 from sparsekm.studies.paper.study_values import StudyValues
 from sparsekm.studies.paper.versus_paper import (
     difference_in_units,
-    explain_bracket,
-    explain_difference,
     mean_p,
     spread_p,
 )
@@ -31,13 +30,13 @@ def judge_numbers(comparison: pd.DataFrame, study: StudyValues) -> Iterator[dict
     for line in comparison[comparison["row"].isin(study.judged.values())].itertuples():
         if np.isnan(line.units):
             continue
-        yield _judge_mean(line, comparison)
+        yield _judge_mean(line, comparison, study)
         if line.paper_bracket > 0:
             yield _judge_bracket(line, comparison)
 
 
-def _judge_mean(line, comparison: pd.DataFrame) -> dict:
-    met, reason = explain_difference(line, comparison)
+def _judge_mean(line, comparison: pd.DataFrame, study: StudyValues) -> dict:
+    met, reason = explain_difference(line, comparison, study)
     return {
         **_describe(line, "", "Mean"),
         "kind": MEAN,

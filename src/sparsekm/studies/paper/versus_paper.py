@@ -1,4 +1,4 @@
-r"""Our means and spreads beside the paper's printed ones, and which other runs meet one we miss.
+r"""Our means and spreads beside the paper's printed ones, and the tests that tell them apart.
 
 The paper's mean over its 20 repetitions has an error of its own, which is not printed. Its values
 are taken to spread as ours do: then a difference is told in units of :math:`\sqrt{1 + n / 20}`
@@ -92,6 +92,16 @@ def difference_in_units(difference: float, se: float, n: int) -> float:
     return float(difference / (np.sqrt(1 + n / PAPER_REPETITIONS) * se))
 
 
+def paired_below(left: pd.Series, right: pd.Series) -> tuple[float, float, float]:
+    """Give the mean of the paired differences, its standard error, and the p-value of "below"."""
+    differences = (left - right).dropna()
+    n = len(differences)
+    mean, se = float(differences.mean()), float(differences.std(ddof=1) / np.sqrt(n))
+    if se == 0:
+        return mean, se, 0.0 if mean < 0 else 1.0
+    return mean, se, float(t.cdf(mean / se, n - 1))
+
+
 def mean_p(line) -> float:
     """Test whether our mean and the paper's are one; `line` is of `compare_rows`."""
     return float(2 * t.sf(abs(line.units), line.n - 1))
@@ -129,87 +139,17 @@ def _decimals(number: float) -> int:
     return len(f"{number:g}".partition(".")[2])
 
 
-def explain_difference(line, comparison: pd.DataFrame) -> tuple[bool, str]:
-    """Say whether other runs of the same method on the same data meet the paper's value, and which.
-
-    `line` is a row of what `compare_rows` made, as `itertuples` gives it.
-    """
-    others = _order_others(line, _cell(line, comparison))
-    within = [other for other in others if mean_p(other) >= ERROR]
-    same = _say_that_nothing_varies(line, others)
-    if within:
-        named = [_describe(other) for other in within]
-        return True, f"{same}the paper's value is met by {list_some(named)}"
-    if others:
-        return False, (
-            f"{same}none of {len(others)} other runs meets the paper's value; nearest is "
-            f"{_describe(others[0])}"
-        )
-    return False, f"{same}no other run of this method to compare with"
-
-
-def explain_bracket(line, comparison: pd.DataFrame) -> tuple[bool, str]:
-    """Say whether a bracket agrees as a variance, or with other runs that meet the mean too."""
-    if spread_p(line, as_variance=True) >= ERROR:
-        return True, f"as a variance the bracket agrees: ours is {line.sd**2:.4f}"
-    # A spread around another mean is no reason.
-    others = [
-        other for other in _order_others(line, _cell(line, comparison)) if mean_p(other) >= ERROR
-    ]
-    for as_variance, noun in ((False, "bracket"), (True, "bracket, as a variance,")):
-        met = [other for other in others if spread_p(other, as_variance=as_variance) >= ERROR]
-        if met:
-            written = {
-                o.row: f"{o.sd**2:.4f}" if as_variance else write_value(o.metric, o.sd) for o in met
-            }
-            named = [f"{_name(row)}: {value}" for row, value in written.items()]
-            return True, f"the {noun} is met by {list_some(named)}"
-    return False, "no other run meets both the mean and its bracket"
-
-
 def list_some(named: Sequence[str]) -> str:
     """Name a few of many, and how many more there are."""
     more = f"; and {len(named) - N_NAMED} more" if len(named) > N_NAMED else ""
     return "; ".join(named[:N_NAMED]) + more
 
 
-def _cell(line, comparison: pd.DataFrame) -> pd.DataFrame:
-    return comparison[(comparison[CELL] == [getattr(line, key) for key in CELL]).all(axis=1)]
-
-
-def _order_others(line, cell: pd.DataFrame) -> list:
-    """Give the other runs that can be judged, those nearest to the paper's value first."""
-    others = cell[(cell["row"] != line.row) & cell["units"].notna()]
-    distances = others.assign(units=others["units"].abs(), difference=others["difference"].abs())
-    # Where nothing varies every difference is infinite in units.
-    ordered = distances.sort_values(["units", "difference"], kind="stable").index
-    return list(others.loc[ordered].itertuples())
-
-
-def _say_that_nothing_varies(line, others: list) -> str:
-    """Say so where every repetition gave the same; and which runs always give something else.
-
-    A value that never varies is often one of the grid's: the other runs show what it hangs on.
-    """
-    if line.se != 0:
-        return ""
-    said = ", ".join(
-        f"every one of {_name(other.row)} {write_value(line.metric, other.mean)}"
-        for other in others
-        if other.se == 0 and other.mean != line.mean
-    )
-    return "every repetition gave our value" + (f", {said}; " if said else "; ")
-
-
-def _describe(line) -> str:
-    units = f"{line.units:+.1f} units".replace("-", "−").replace("inf", "∞")
-    return f"{describe_run(line.row, line.metric, line.mean, line.se)}, {units}"
-
-
 def describe_run(name: str, metric: str, mean: float, se: float) -> str:
-    """Name a row of the study and say in which respect it varies, with its mean."""
-    return f"{_name(name)}: {write_value(metric, mean, se)}"
+    """Name a row of the study with its mean."""
+    return f"{name_run(name)}: {write_value(metric, mean, se)}"
 
 
-def _name(name: str) -> str:
+def name_run(name: str) -> str:
+    """Name a row of the study and say in which respect it varies."""
     return f"{METHOD_ROWS[name].title} [{METHOD_ROWS[name].varies or 'search'}]"
