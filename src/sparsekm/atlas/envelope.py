@@ -1,4 +1,4 @@
-"""Reading the JSON envelope in which the servers wrap every answer.
+"""The JSON envelope in which the servers wrap every answer.
 
 A failed query has HTTP status 200, ``"success": false`` and the reason as a string in ``"msg"``, so
 only the envelope shows that it failed.
@@ -59,6 +59,12 @@ def open_envelope(document: object, source: str) -> list[dict]:
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise EnvelopeError(f"{source}: msg should be a list of objects.")
     return rows
+
+
+def write_envelope(rows: list[dict]) -> bytes:
+    """Write rows as a complete answer."""
+    n_rows = {"num_rows": len(rows), "total_rows": len(rows)}
+    return json.dumps({"success": True, "id": 0, "start_row": 0, **n_rows, "msg": rows}).encode()
 
 
 def read_rows(path: str | Path) -> list[dict]:

@@ -11,7 +11,6 @@ References
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -19,6 +18,7 @@ from pathlib import Path
 from sparsekm.atlas.allen import queries
 from sparsekm.atlas.allen.client import Client
 from sparsekm.atlas.allen.paging import collect_rows
+from sparsekm.atlas.envelope import write_envelope
 from sparsekm.atlas.grid import read_annotation, read_energy
 from sparsekm.atlas.vocabulary import get_age
 from sparsekm.network.cache import BodyCache
@@ -144,9 +144,7 @@ class AllenSource:
             if not rows:
                 # Not cached: servers also return nothing if they misunderstand the query.
                 raise UnavailableError(f"{what}: n_rows=0 should be >= 1.")
-            n_rows = {"num_rows": len(rows), "total_rows": len(rows)}
-            envelope = {"success": True, "id": 0, "start_row": 0, **n_rows, "msg": rows}
-            return json.dumps(envelope).encode()
+            return write_envelope(rows)
 
         return self._cached(name, self._first_page(query), fetch)
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-
+from sparsekm.atlas.envelope import write_envelope
 from sparsekm.atlas.phantom.genes import PlantedGene
 from sparsekm.atlas.phantom.sections import PlantedSection
 from sparsekm.atlas.vocabulary import AGES, ORGANISM_ID, PLANES, TREATMENT, Age
@@ -13,12 +12,12 @@ def listing_document(age: str, sections: list[PlantedSection]) -> bytes:
     """Write the listing of an age in the servers' format, with one row repeated as by a join."""
     rows = [_listing_row(AGES[age], section) for section in sections]
     rows.append(rows[len(rows) // 2])
-    return _wrap(rows)
+    return write_envelope(rows)
 
 
 def genes_document(genes: list[PlantedGene]) -> bytes:
     """Write the table of genes in the servers' format."""
-    return _wrap(
+    return write_envelope(
         [
             {
                 "id": gene.id,
@@ -32,11 +31,6 @@ def genes_document(genes: list[PlantedGene]) -> bytes:
             for gene in genes
         ]
     )
-
-
-def _wrap(rows: list[dict]) -> bytes:
-    n_rows = {"num_rows": len(rows), "total_rows": len(rows)}
-    return json.dumps({"success": True, "id": 0, "start_row": 0, **n_rows, "msg": rows}).encode()
 
 
 def _listing_row(age: Age, section: PlantedSection) -> dict:

@@ -7,10 +7,9 @@ name. Most invented ids are above 2**24, which float32 cannot represent.
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 
+from sparsekm.atlas.envelope import write_envelope
 from sparsekm.atlas.phantom.geometry import LUMEN, TRACT, UNASSIGNED, Geometry
 from sparsekm.atlas.vocabulary import (
     NEURAL_PLATE_ID,
@@ -130,61 +129,46 @@ def label_voxels(age: str, geometry: Geometry) -> np.ndarray:
 
 def ontology_document() -> bytes:
     """Write the tree in the servers' format: one root in the JSON envelope."""
-    root = _node(ROOT_ID, "mouse", "Mus musculus", "FFFFFF", None, None)
-    plate = _neural_plate_tree()
-    tracts = _node(TRACTS_ID, "tracts", "landmark tracts", "CCCCCC", 0, ROOT_ID)
-    tract = (INVENTED_TRACT_ID, "pht", "phantom tract", "BBBBBB", 12, TRACTS_ID)
-    tracts["children"] = [_node(*tract)]
-    root["children"] = [plate, tracts, _ventricle_tree()]
+    root = _add_node(None, ROOT_ID, "mouse", "Mus musculus", "FFFFFF", None)
+    _add_neural_plate(root)
+    tracts = _add_node(root, TRACTS_ID, "tracts", "landmark tracts", "CCCCCC", 0)
+    _add_node(tracts, INVENTED_TRACT_ID, "pht", "phantom tract", "BBBBBB", 12)
+    _add_ventricles(root)
     _number(root)
-    envelope = {"success": True, "id": 0, "start_row": 0, "num_rows": 1, "total_rows": 1}
-    return json.dumps({**envelope, "msg": [root]}).encode()
+    return write_envelope([root])
 
 
-def _neural_plate_tree() -> dict:
-    nodes = {}
+def _add_neural_plate(root: dict) -> None:
+    nodes = {None: root}
     for acronym, (node_id, name, color, level, parent) in UPPER.items():
-        parent_id = UPPER[parent][0] if parent else ROOT_ID
-        nodes[acronym] = _node(node_id, acronym, name, color, level, parent_id)
-        if parent:
-            nodes[parent]["children"].append(nodes[acronym])
+        node = _add_node(nodes[parent], node_id, acronym, name, color, level)
+        nodes[acronym] = node
         if level == 3 or acronym == "SpC":
-            _add_parts(acronym, nodes[acronym])
-    return nodes["NP"]
+            _add_parts(acronym, node)
 
 
 def _add_parts(region: str, node: dict) -> None:
-    parts = {"": node}
+    parts, color = {"": node}, node["color_hex_triplet"]
     for suffix, (_, level, above) in _PARTS.items():
-        parent = parts[above]
-        name = f"phantom part {suffix[1:]} of {node['name']}"
-        parts[suffix] = _node(
-            part_id(region, suffix),
-            f"{region}{suffix}",
-            name,
-            node["color_hex_triplet"],
-            level,
-            parent["id"],
-        )
-        parent["children"].append(parts[suffix])
+        node_id, name = part_id(region, suffix), f"phantom part {suffix[1:]} of {node['name']}"
+        own = f"{region}{suffix}"
+        parts[suffix] = _add_node(parts[above], node_id, own, name, color, level)
 
 
-def _ventricle_tree() -> dict:
-    nodes = {}
+def _add_ventricles(root: dict) -> None:
+    nodes = {None: root}
     for acronym, node_id in VENTRICLE_IDS.items():
         _, name, color, level, parent = UPPER[acronym]
         own = "ventricles" if parent is None else f"v_{acronym}"
-        parent_id = VENTRICLE_IDS[parent] if parent else ROOT_ID
-        nodes[acronym] = _node(node_id, own, f"ventricles, {name}", color, level, parent_id)
-        if parent:
-            nodes[parent]["children"].append(nodes[acronym])
-    return nodes["NP"]
+        name = f"ventricles, {name}"
+        nodes[acronym] = _add_node(nodes[parent], node_id, own, name, color, level)
 
 
-def _node(
-    node_id: int, acronym: str, name: str, color: str, level: int | None, parent_id: int | None
+def _add_node(
+    parent: dict | None, node_id: int, acronym: str, name: str, color: str, level: int | None
 ) -> dict:
-    return {
+    """Make a node, and add it to the children of its parent."""
+    node = {
         "id": node_id,
         "atlas_id": None,
         "ontology_id": ONTOLOGY_ID,
@@ -194,9 +178,12 @@ def _node(
         "graph_order": 0,
         "st_level": level,
         "hemisphere_id": 3,
-        "parent_structure_id": parent_id,
+        "parent_structure_id": parent["id"] if parent else None,
         "children": [],
     }
+    if parent:
+        parent["children"].append(node)
+    return node
 
 
 def _number(root: dict) -> None:
