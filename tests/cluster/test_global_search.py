@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sparsekm.cluster.estimators import KMeans, L0KMeans, L1KMeans
-from sparsekm.simulation.designs import gaussian_clusters
+from sparsekm.simulation.gaussian_clusters import gaussian_clusters
 
 
 def noise(n, p, seed):
@@ -25,7 +25,9 @@ def heavy_tails(n, p, seed):
 
 
 KINDS = [noise, planted, whole_numbers, heavy_tails]
-L1_TOLERANCE = 3e-6  # the bound is met to 1e-6, so the value may fall short by about as much
+ESTIMATORS = {"l0": L0KMeans, "l1": L1KMeans}
+# The bound of l1 is met to 1e-6, so the value may fall short by about as much.
+TOLERANCES = {"l0": 1e-9, "l1": 3e-6}
 
 
 def assert_finds(estimator, X, optimum, tolerance):
@@ -35,28 +37,27 @@ def assert_finds(estimator, X, optimum, tolerance):
     assert len(np.unique(fit.labels_)) == estimator.n_clusters
 
 
-@pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("n_clusters", [2, 3])
-@pytest.mark.parametrize("make", KINDS)
-def test_l0_finds_the_best_of_all_partitions_of_8(make, n_clusters, seed, try_every_partition):
-    X = make(8, 6, seed)
-    for sparsity in (1, 2, 3, 5, 6):
-        optimum = try_every_partition(X, n_clusters, "l0", sparsity)
-        estimator = L0KMeans(n_clusters, sparsity=sparsity, search="global", random_state=seed)
-        assert_finds(estimator, X, optimum, 1e-9)
+def assert_searches_find(method, X, n_clusters, sparsities, seed, try_every_partition):
+    for sparsity in sparsities:
+        optimum = try_every_partition(X, n_clusters, method, sparsity)
+        estimator = ESTIMATORS[method](
+            n_clusters, sparsity=sparsity, search="global", random_state=seed
+        )
+        assert_finds(estimator, X, optimum, TOLERANCES[method])
 
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("n_clusters", [2, 3])
 @pytest.mark.parametrize("make", KINDS)
-def test_l1_finds_the_best_of_all_partitions_of_8(make, n_clusters, seed, try_every_partition):
+@pytest.mark.parametrize("method", ["l0", "l1"])
+def test_it_finds_the_best_of_all_partitions_of_8(
+    method, make, n_clusters, seed, try_every_partition
+):
     X = make(8, 6, seed)
-    if make is whole_numbers:
+    if method == "l1" and make is whole_numbers:
         X = X + noise(8, 6, seed) * 1e-3  # ties at the top have their own documented answer
-    for sparsity in (1.0, 1.25, 1.6, 2.2, 3.0):
-        optimum = try_every_partition(X, n_clusters, "l1", sparsity)
-        estimator = L1KMeans(n_clusters, sparsity=sparsity, search="global", random_state=seed)
-        assert_finds(estimator, X, optimum, L1_TOLERANCE)
+    grid = {"l0": (1, 2, 3, 5, 6), "l1": (1.0, 1.25, 1.6, 2.2, 3.0)}[method]
+    assert_searches_find(method, X, n_clusters, grid, seed, try_every_partition)
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -66,23 +67,13 @@ def test_the_optimum_is_found_on_somewhat_more_samples(
     make, n, n_clusters, seed, try_every_partition
 ):
     X = make(n, 7, seed)
-    for sparsity in (1, 2, 4, 7):
-        optimum = try_every_partition(X, n_clusters, "l0", sparsity)
-        estimator = L0KMeans(n_clusters, sparsity=sparsity, search="global", random_state=seed)
-        assert_finds(estimator, X, optimum, 1e-9)
-    optimum = try_every_partition(X, n_clusters, "l1", 1.7)
-    estimator = L1KMeans(n_clusters, sparsity=1.7, search="global", random_state=seed)
-    assert_finds(estimator, X, optimum, L1_TOLERANCE)
+    for method, grid in (("l0", (1, 2, 4, 7)), ("l1", (1.7,))):
+        assert_searches_find(method, X, n_clusters, grid, seed, try_every_partition)
 
 
 @pytest.mark.parametrize("seed", range(2))
 def test_the_optimum_is_found_with_more_features_than_samples(seed, try_every_partition):
-    X = noise(8, 60, seed)
-    for sparsity in (1, 3, 10, 40):
-        optimum = try_every_partition(X, 3, "l0", sparsity)
-        assert_finds(
-            L0KMeans(3, sparsity=sparsity, search="global", random_state=0), X, optimum, 1e-9
-        )
+    assert_searches_find("l0", noise(8, 60, seed), 3, (1, 3, 10, 40), 0, try_every_partition)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -103,13 +94,10 @@ def test_keeping_all_features_is_kmeans(n_clusters, seed, try_every_partition):
 @pytest.mark.parametrize("make", [noise, heavy_tails])
 def test_the_path_finds_every_optimum_of_tiny_data(make, seed, try_every_partition):
     X = make(8, 6, seed)
-    path = L0KMeans(3, search="global", random_state=seed).path(X, [1, 2, 3, 4, 5, 6])
-    optima = [try_every_partition(X, 3, "l0", s) for s in (1, 2, 3, 4, 5, 6)]
-    np.testing.assert_allclose(path.objectives, optima, rtol=1e-9)
-    bounds = [1.0, 1.4, 1.9, 2.5]
-    path = L1KMeans(3, search="global", random_state=seed).path(X, bounds)
-    optima = [try_every_partition(X, 3, "l1", s) for s in bounds]
-    np.testing.assert_allclose(path.objectives, optima, rtol=L1_TOLERANCE)
+    for method, grid in (("l0", [1, 2, 3, 4, 5, 6]), ("l1", [1.0, 1.4, 1.9, 2.5])):
+        path = ESTIMATORS[method](3, search="global", random_state=seed).path(X, grid)
+        optima = [try_every_partition(X, 3, method, sparsity) for sparsity in grid]
+        np.testing.assert_allclose(path.objectives, optima, rtol=TOLERANCES[method])
 
 
 # Three clusters of at least three of nine samples leave none to move: only swaps are left.

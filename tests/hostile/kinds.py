@@ -52,6 +52,7 @@ from sparsekm.atlas.listing import read_listing
 from sparsekm.atlas.manifest import read_manifest
 from sparsekm.atlas.ontology import read_ontology
 from sparsekm.atlas.volume_header import parse_header
+from sparsekm.io.batch_format import Batch
 from sparsekm.io.cluster_table import CLUSTERS
 from sparsekm.io.consensus_file import CONSENSUS
 from sparsekm.io.evidence_file import EVIDENCE
@@ -130,6 +131,10 @@ def _matrix(name: str, file: str, form: str, labels: str | None = None, layer: s
     return Kind(name, file, form, lambda f, _: read_matrix(f, labels, layer), check_matrix)
 
 
+def _batch(name: str, batch: type[Batch], check: Callable[[object], None]) -> Kind:
+    return Kind(name, f"{name}.h5", "hdf5", lambda file, _: batch.read([file]), check)
+
+
 def _sets(name: str, file: str, form: str, source: str, ontology: bool = True) -> Kind:
     return Kind(
         name,
@@ -191,27 +196,9 @@ KINDS = [
     Kind("stored", "stored.h5ad", "hdf5", read_everything_normalised, check_normalised),
     Kind("path", "path.h5", "hdf5", _alone(read_path), check_path),
     Kind("tuned", "tuned.h5", "hdf5", _alone(read_fit), check_fit),
-    Kind(
-        "references",
-        "references.h5",
-        "hdf5",
-        lambda f, _: References.read([f]),
-        check_references,
-    ),
-    Kind(
-        "splits",
-        "splits.h5",
-        "hdf5",
-        lambda f, _: Splits.read([f]),
-        check_splits,
-    ),
-    Kind(
-        "resamplings",
-        "resamplings.h5",
-        "hdf5",
-        lambda f, _: Resamplings.read([f]),
-        check_resamplings,
-    ),
+    _batch("references", References, check_references),
+    _batch("splits", Splits, check_splits),
+    _batch("resamplings", Resamplings, check_resamplings),
     Kind("repetition", "store/0.npz", "zip", _read_stored, check_repetition, True),
     Kind("gene sets", "gene_sets.h5", "hdf5", _alone(read_gene_sets_file), check_gene_sets),
     _sets("gmt", "sets.gmt", "text", "gmt", ontology=False),
