@@ -51,8 +51,8 @@ def read_gaf(file: str | Path) -> Iterator[Annotation]:
         )
 
 
-def read_gene2go(file: str | Path, tax_id: str = MOUSE) -> Iterator[Annotation]:
-    """Read NCBI's gene2go for one organism, compressed or not; genes are named by Entrez id."""
+def read_gene2go(file: str | Path) -> Iterator[Annotation]:
+    """Read the mouse in NCBI's gene2go, compressed or not; genes are named by Entrez id."""
     for number, line in read_lines(file):
         cells = line.split("\t")
         if number == 1:
@@ -67,7 +67,7 @@ def read_gene2go(file: str | Path, tax_id: str = MOUSE) -> Iterator[Annotation]:
             raise GeneSetError(
                 f"{at(file, number)}: columns={len(cells)} should be {_GENE2GO_COLUMNS}."
             )
-        if cells[0] != tax_id:
+        if cells[0] != MOUSE:
             continue
         gene = _filled(file, number, 2, cells, "GeneID")
         if not (gene.isascii() and gene.isdecimal() and len(gene) <= _MOST_DIGITS):

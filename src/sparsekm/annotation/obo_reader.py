@@ -37,14 +37,14 @@ class TermTree:
         return self.terms.get(self.alternatives.get(term, term))
 
 
-def read_obo(file: str | Path, *, relations: tuple[str, ...] = ("part_of",)) -> TermTree:
+def read_obo(file: str | Path) -> TermTree:
     """Read an ontology, compressed by gzip or not.
 
-    `relations`, in addition to ``is_a``, lead to ancestors: a gene involved in a part is involved
+    The relations ``is_a`` and ``part_of`` lead to ancestors: a gene involved in a part is involved
     in the whole, but a gene that regulates a process need not be part of it.
     """
     terms = {}
-    for term, number in _read_terms(file, relations):
+    for term, number in _read_terms(file):
         if term.id in terms:
             raise GeneSetError(f"{at(file, number)}: id={term.id!r} occurs twice.")
         terms[term.id] = term
@@ -64,7 +64,7 @@ def read_obo(file: str | Path, *, relations: tuple[str, ...] = ("part_of",)) -> 
     return TermTree(terms, _find_ancestors(file, terms), alternatives)
 
 
-def _read_terms(file: str | Path, relations: tuple[str, ...]) -> Iterator[tuple[Term, int]]:
+def _read_terms(file: str | Path) -> Iterator[tuple[Term, int]]:
     """Yield each term with the line of its id."""
     stanza, term, started, id_line = None, None, 0, 0
     for number, line in read_lines(file):
@@ -81,7 +81,7 @@ def _read_terms(file: str | Path, relations: tuple[str, ...]) -> Iterator[tuple[
                 raise GeneSetError(f"{at(file, number)}: {line[:40]!r} should be tag: value.")
             if tag == "id":
                 id_line = number
-            _take(term, tag, value.strip(), number, relations)
+            _take(term, tag, value.strip(), number)
     if stanza == "[Term]":
         yield _checked(file, term, started), id_line
 
@@ -92,7 +92,7 @@ def _checked(file: str | Path, term: Term, number: int) -> Term:
     return term
 
 
-def _take(term: Term, tag: str, value: str, number: int, relations: tuple[str, ...]) -> None:
+def _take(term: Term, tag: str, value: str, number: int) -> None:
     # Text after " !" is a comment, except in a name.
     bare = value.partition(" !")[0].partition(" {")[0].strip()
     if tag == "id":
@@ -107,7 +107,7 @@ def _take(term: Term, tag: str, value: str, number: int, relations: tuple[str, .
         term.parents[bare] = number
     elif tag == "relationship":
         relation, _, parent = bare.partition(" ")
-        if relation in relations:
+        if relation == "part_of":
             term.parents[parent.strip()] = number
 
 

@@ -24,18 +24,18 @@ from scipy.optimize import linprog
 
 from sparsekm.studies.theory.level_model import LevelModel
 
+N_STARTS = 20
 
-def best_impure_value(
-    model: LevelModel, error: float, *, n_starts: int = 20, seed: int = 0
-) -> float:
-    r"""Compute :math:`f(\epsilon)`, climbing from `n_starts` vertices that `seed` draws.
+
+def best_impure_value(model: LevelModel, error: float) -> float:
+    r"""Compute :math:`f(\epsilon)`, climbing from `N_STARTS` random vertices.
 
     The error epsilon lies between 0 and 1 - max_k pi_k, at which all that is left is chance.
     """
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     program = _program(model, error)
     best = -np.inf
-    for _ in range(n_starts):
+    for _ in range(N_STARTS):
         joint = _extreme_shares(program, rng.standard_normal((model.n_clusters,) * 2))
         value = -np.inf
         while True:
