@@ -22,7 +22,9 @@ from sparsekm.reporting.slice_panels import lay_out_panels, show_slice
 
 _PANEL_WIDTH = 2.35
 _LEGEND_COLUMNS = 10
-_LETTER_WIDTH = 0.048  # inches, at the size of the acronyms
+# Printed, the figure is about half as wide.
+_ACRONYM_SIZE = 8  # points
+_LETTER_WIDTH = 0.0087 * _ACRONYM_SIZE  # inches
 
 
 @dataclass(frozen=True)
@@ -124,7 +126,7 @@ def _name_regions(
             (row + 0.5) * piece.spacing[0],
             partition.names[code],
             color=text_color_on(partition.colors[code]),
-            fontsize=5.5,
+            fontsize=_ACRONYM_SIZE,
             ha="center",
             va="center",
         )
