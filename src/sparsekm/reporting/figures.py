@@ -151,7 +151,8 @@ def _gap_caption(result: DatasetResult) -> str:
     if result.labels is not None and any(m.path is not None for m in result.methods.values()):
         text += (
             " Bottom: the classification error rate at each sparsity (lower is better); the dotted "
-            "line is that of k-means. The labels are not used to choose the sparsity."
+            "line is that of k-means. Each is of one fit and has no standard error. The labels are "
+            "not used to choose the sparsity."
         )
     return text
 

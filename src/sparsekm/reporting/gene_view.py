@@ -80,9 +80,9 @@ def view_genes(result: DatasetResult, chosen: Sequence[int], file: str) -> GeneV
             top,
             f"The {len(top)} highest-ranked {noun}. Score: between-cluster sum of squares; "
             "stability: share of half-samples in which it is kept; effect: Cohen’s d; lead: "
-            "distance to the mean in the next cluster. Scores, weights, effects and leads are of "
-            "one fit and have no standard error; the halves overlap, so a stability of 1 is not "
-            f"certainty. {file} has all columns; the table below has all rows.",
+            "distance to the mean in the next cluster. Scores, weights, frequencies, effects and "
+            "leads are of one run and have no standard error; the halves overlap, so a stability "
+            f"of 1 is not certainty. {file} has all columns; the table below has all rows.",
         ),
         chosen=view([rows[at] for at in chosen], f"The chosen {noun}"),
         data={
