@@ -24,7 +24,7 @@ pytestmark = pytest.mark.xdist_group("workflow")
 
 
 def test_progress_counts_the_jobs(finished):
-    assert "of 79 steps (100%) done" in finished.run.stdout
+    assert "of 91 steps (100%) done" in finished.run.stdout
 
 
 def test_every_job_tells_what_it_took(finished):
