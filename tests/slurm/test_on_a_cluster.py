@@ -29,7 +29,7 @@ def test_a_cluster_makes_the_bits_of_a_local_run(cluster, undisturbed, project, 
     assert 5 < len(jobs) < steps / 2
 
 
-def test_a_sparse_matrix_read_from_disk_gives_the_bits_of_one_in_memory(
+def test_a_sparse_matrix_on_several_nodes_gives_the_bits_of_a_local_run(
     cluster, project, monkeypatch
 ):
     rng = np.random.default_rng(0)
