@@ -49,6 +49,11 @@ pd.concat(
 )
 
 # %%
+# The Leiden clusters by cluster of ``sparse_kmeans``:
+
+pd.crosstab(adata.obs["leiden"], adata.obs["sparse_kmeans"])
+
+# %%
 # Which genes are kept, and what decided:
 
 selected = adata.var["sparse_kmeans_selected"]

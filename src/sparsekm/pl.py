@@ -65,10 +65,11 @@ def scores(
                     found[chosen], places[chosen], "o", color=color, label=f"{label} ({count:,})"
                 )
         ax.set_yticks(places, adata.var_names[ranked], parse_math=False)
-        ax.set_xlim(left=0)
+        # With room for the largest dot.
+        ax.set_xlim(0, 1.03 * found.max())
         ax.set_ylim(len(found) - 0.5, -0.5)
         ax.set_xlabel("between-cluster sum of squares")
-        ax.legend(loc="lower right")
+        ax.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=2)
     return ax
 
 
@@ -111,7 +112,8 @@ def heatmap(
 ) -> Axes:
     """Draw the means of the kept genes in every cluster, in standard deviations from their mean.
 
-    Genes are ordered by the cluster in which they are highest.
+    Genes are ordered by the cluster in which they are highest. Of a backed AnnData all values are
+    read into memory.
 
     Parameters
     ----------
