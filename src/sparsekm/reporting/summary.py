@@ -222,13 +222,13 @@ def summarise_dataset(result: DatasetResult) -> list[str]:
             f"{counts.get('only l1', 0):,} are kept by ℓ₁ alone, {counts.get('only l0', 0):,} by "
             f"ℓ₀ alone, {counts.get('neither', 0):,} by neither."
         )
-    if all(method.seeds is None for method in result.methods.values()):
-        sentences.append(f"Rates and numbers of {words.features}: {describe_errors([result])}.")
     if result.evidence or any("has_clusters" in m.attributes for m in result.methods.values()):
         sentences.append(
             "Agreements are means over the resamplings, and those without clusters over the "
             "references, of one run of the test; they have no standard error."
         )
+    if all(method.seeds is None for method in result.methods.values()):
+        sentences.append(f"Rates and numbers of {words.features}: {describe_errors([result])}.")
     return sentences
 
 
