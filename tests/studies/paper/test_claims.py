@@ -135,7 +135,7 @@ def test_a_contrary_order_has_a_reason_where_it_vanishes_with_a_like_search():
 
 def test_runs_on_other_data_are_compared_with_each_other_alone():
     weak = [
-        repetitions("l0_printed_weak", cer=[0.1, 0.2]),
+        repetitions("l0_six_rounds_weak", cer=[0.1, 0.2]),
         repetitions("l1_lloyd_weak", cer=[0.3, 0.41]),
     ]
     judged = [

@@ -58,7 +58,7 @@ def test_all_rows_see_the_data_of_draw_replicate():
 
 
 def test_a_weaker_signal_has_the_same_noise():
-    setting, weak = get_setting("experiment_4", "rho0.3"), get_row("l0_printed_weak")
+    setting, weak = get_setting("experiment_4", "rho0.3"), get_row("l0_six_rounds_weak")
     drawn = [
         draw_data(setting, root=1, replicate=0, standardise=False, arguments=arguments)
         for arguments in (None, weak.arguments)

@@ -29,13 +29,14 @@ class LloydPartition(KMeansPartition):
         draws = rng.random(self.n_clusters)
         rows = _weighted_rows(X, weights)
         nearest_seeds(rows, self.n_clusters, draws, labels)
-        return self._iterate(rows, labels)[0]
+        return self.iterate(rows, labels)[0]
 
     def refine_counted(self, X, weights, labels):
         """Iterate from `labels` to a fixed point, without exchange moves."""
-        return self._iterate(_weighted_rows(X, weights), labels)
+        return self.iterate(_weighted_rows(X, weights), labels)
 
-    def _iterate(self, rows, labels):
+    def iterate(self, rows, labels):
+        """Iterate on weighted samples; give the labels and the rounds."""
         labels, rounds = iterate_lloyd(rows, labels, self.n_clusters, self.max_iter)
         return canonical_labels(labels, self.n_clusters), rounds
 

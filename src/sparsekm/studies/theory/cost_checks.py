@@ -30,10 +30,10 @@ class CountingPartition(LloydPartition):
 
     counts: list[int] = field(default_factory=list)
 
-    def refine_counted(self, X, weights, labels):
+    def iterate(self, rows, labels):
         """Add a count for the run."""
-        labels, rounds = super().refine_counted(X, weights, labels)
-        self.counts.append(rounds * X.n_samples * self.n_clusters * np.count_nonzero(weights))
+        labels, rounds = super().iterate(rows, labels)
+        self.counts.append(rounds * rows.size * self.n_clusters)
         return labels, rounds
 
 
