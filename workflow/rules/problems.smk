@@ -76,7 +76,7 @@ def gap_files():
     """Return the path and the references whose gap is tuned by: of the last stage."""
     folder = "results/{dataset}/{method}"
     if config["tuning"]["n_refined"]:
-        folder += "/refined"
+        folder = "results/{dataset}/{method}/refined"
     return {
         "path": f"{folder}/path.h5",
         "references": [
