@@ -74,13 +74,12 @@ def grid(wildcards):
 
 def gap_files():
     """Return the path and the references whose gap is tuned by: of the last stage."""
-    folder = "results/{dataset}/{method}"
-    if config["tuning"]["n_refined"]:
-        folder = "results/{dataset}/{method}/refined"
+    stage = "refined/" if config["tuning"]["n_refined"] else ""
+    folder = f"results/{{dataset}}/{{method}}/{stage}"
     return {
-        "path": f"{folder}/path.h5",
+        "path": f"{folder}path.h5",
         "references": [
-            f"{folder}/references/{batch}.h5" for batch in batches("references")
+            f"{folder}references/{batch}.h5" for batch in batches("references")
         ],
     }
 
