@@ -32,6 +32,8 @@ class PathEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
     """
 
     penalty: str
+    # Whether the fit at a sparsity is the same whatever else is on the path.
+    independent_fits = False
 
     def fit(self, X: Data, y: object = None) -> Self:
         """Cluster the samples and weigh the features.

@@ -47,7 +47,7 @@ class GapSearch(SparsitySearch):
         Number of further sparsities that a second stage adds around the largest gap, between its
         neighbours in the grid. Data and the same references are then fitted again at all
         sparsities: along a path the fits help each other, so objectives of two paths could not
-        be compared.
+        be compared. Only an estimator with `independent_fits` is spared that.
     max_samples : int, default=None
         If there are more samples, this many are drawn at random to choose the sparsity, with their
         own path and references. All samples are then fitted at this sparsity. None uses all.
@@ -159,8 +159,16 @@ class GapSearch(SparsitySearch):
         self.results_ = gap_curve(sparsities, path.n_selected, path.first_objectives, references)
         if self.n_refined:
             peak = int(self.results_["gap"].argmax())
-            sparsities = refined_sparsities(estimator.penalty, sparsities, peak, self.n_refined)
-            path, references = self._fit_paths(estimator, values, sparsities, seed, places)
+            refined = refined_sparsities(estimator.penalty, sparsities, peak, self.n_refined)
+            if getattr(estimator, "independent_fits", False):
+                added = np.setdiff1d(refined, sparsities)
+                further, theirs = self._fit_paths(estimator, values, added, seed, places)
+                order = np.argsort(np.concatenate([sparsities, added]))
+                path = SparsityPath.join([path, further]).take(order)
+                references = np.hstack([references, theirs])[:, order]
+            else:
+                path, references = self._fit_paths(estimator, values, refined, seed, places)
+            sparsities = refined
             self.results_ = gap_curve(
                 sparsities, path.n_selected, path.first_objectives, references
             )

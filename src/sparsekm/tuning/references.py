@@ -9,6 +9,7 @@ import numpy as np
 from scipy.sparse import csc_array, csr_array, issparse
 from sklearn.base import clone
 
+from sparsekm.cluster.matrices.dense_parts import stored_bytes
 from sparsekm.cluster.matrices.sparse_matrix import as_matrix
 from sparsekm.tuning.correlation_shrinkage import correlation_shrinkage
 from sparsekm.tuning.gaussian_mixing import mix_rows
@@ -68,6 +69,9 @@ SPATIAL = "spatial"
 """The kind of references that needs positions: `sparsekm.tuning.spatial_reference`."""
 
 
+_WORTH_COLLECTING = 2**26  # bytes
+
+
 def reference_seed(seed: int, index: int) -> int:
     """Return the `random_state` for the path on the reference `index`."""
     return int(np.random.SeedSequence(seed, spawn_key=(index, 1)).generate_state(1)[0])
@@ -103,9 +107,10 @@ def reference_objectives(
     fitted = clone(estimator).set_params(random_state=reference_seed(seed, index))
     objectives = fitted.search_objectives(data, sparsities)
     # Compiling a kernel leaves a circle of frames, which would hold these data beside those of
-    # the next reference.
+    # the next reference. To look for it takes longer than to search small data.
     del made, data
-    gc.collect()
+    if stored_bytes(X) > _WORTH_COLLECTING:
+        gc.collect()
     return objectives
 
 

@@ -1,6 +1,7 @@
 """The weaker searches are what their names say, and no better than the package's own."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from sparsekm.cluster.estimators import KMeans, L0KMeans
@@ -19,6 +20,7 @@ from sparsekm.studies.paper.weaker_searches import (
     UnsharedL1KMeans,
     run_as_printed,
 )
+from sparsekm.tuning.gap_search import GapSearch
 
 GRID = [5, 20, 50, 80]
 
@@ -116,3 +118,29 @@ def test_carrying_starts_from_the_smaller_sparsity(data):
     assert alone.objectives[0] == unshared.objectives[-1]
     np.testing.assert_array_equal(carried.labels[0], unshared.labels[0])
     assert not np.array_equal(carried.labels[-1], unshared.labels[-1])
+
+
+@pytest.mark.parametrize(
+    "search",
+    [PrintedL0KMeans, OverwritingL0KMeans, UnsharedL0KMeans, UnsharedL1KMeans, LloydL0KMeans],
+)
+def test_fits_called_independent_are_the_same_alone_and_on_a_path(data, search):
+    estimator = search(3, n_init=2, max_iter=6, random_state=0)
+    assert estimator.independent_fits
+    grid = [1.5, 3.0, 8.0] if estimator.penalty == "l1" else GRID
+    path = estimator.path(data.X, grid)
+    for index, sparsity in enumerate(grid):
+        alone = estimator.path(data.X, [sparsity])
+        np.testing.assert_array_equal(alone.labels[0], path.labels[index])
+        assert alone.first_objectives[0] == path.first_objectives[index]
+
+
+@pytest.mark.parametrize("search", [PrintedL0KMeans, CarriedL0KMeans])
+def test_the_second_stage_of_tuning_is_one_search_of_its_grid_whatever_it_fits_again(data, search):
+    estimator = search(3, n_init=1, max_iter=6)
+    settings = {"n_references": 2, "random_state": 0}
+    staged = GapSearch(estimator, sparsities=GRID, n_refined=3, **settings).fit(data.X)
+    whole = GapSearch(estimator, sparsities=staged.results_["sparsity"], **settings).fit(data.X)
+    pd.testing.assert_frame_equal(staged.results_, whole.results_, check_exact=True)
+    np.testing.assert_array_equal(staged.labels_, whole.labels_)
+    np.testing.assert_array_equal(staged.path_.weights, whole.path_.weights)

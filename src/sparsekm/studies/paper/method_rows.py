@@ -183,15 +183,6 @@ _ROWS = [
         _AS_PRINTED,
         searcher="OverwritingL0KMeans",
     ),
-    MethodRow(
-        "l0_six_rounds_unscaled",
-        "ℓ₀, Algorithm 1 as printed, at most six rounds, data not z-scored",
-        "l0",
-        "rounds and scaling",
-        _ONE_START,
-        searcher="PrintedL0KMeans",
-        standardise=False,
-    ),
 ]
 
 METHOD_ROWS = {row.name: row for row in _ROWS}

@@ -41,7 +41,6 @@ class LloydPartition(KMeansPartition):
         return canonical_labels(labels, self.n_clusters), rounds
 
 
-@one_blas_thread
 def iterate_lloyd(
     rows: np.ndarray, labels: np.ndarray, n_clusters: int, max_iter: int
 ) -> tuple[np.ndarray, int]:
@@ -110,6 +109,10 @@ class _WithLloyd:
             n_threads=partition.n_threads,
         )
 
+    @one_blas_thread
+    def _fit_path(self, *args, **kwargs):
+        return super()._fit_path(*args, **kwargs)
+
 
 class _Unshared:
     """Fit every sparsity of a path by one alternation, offering no fit another's labels.
@@ -120,6 +123,7 @@ class _Unshared:
     """
 
     _carried = False
+    independent_fits = True
 
     def _fit_path(
         self, matrix, partition, weight_steps, search, progress=None, objectives_only=False
@@ -155,7 +159,9 @@ class _AsPrinted(_WithLloyd):
     """
 
     _overwrites = False
+    independent_fits = True
 
+    @one_blas_thread
     def _fit_path(
         self, matrix, partition, weight_steps, search, progress=None, objectives_only=False
     ):
@@ -195,12 +201,14 @@ class CarriedL0KMeans(UnsharedL0KMeans):
     """l0-k-means carried from bound to bound; parameters as in `L0KMeans`."""
 
     _carried = True
+    independent_fits = False
 
 
 class CarriedL1KMeans(UnsharedL1KMeans):
     """l1-k-means carried from bound to bound; parameters as in `L1KMeans`."""
 
     _carried = True
+    independent_fits = False
 
 
 class LloydL0KMeans(_WithLloyd, UnsharedL0KMeans):
