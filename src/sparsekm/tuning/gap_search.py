@@ -157,18 +157,17 @@ class GapSearch(SparsitySearch):
             places = places[samples]
         path, references = self._fit_paths(estimator, values, sparsities, seed, places)
         self.results_ = gap_curve(sparsities, path.n_selected, path.first_objectives, references)
-        if self.n_refined:
-            peak = int(self.results_["gap"].argmax())
-            refined = refined_sparsities(estimator.penalty, sparsities, peak, self.n_refined)
+        added = self._added(estimator.penalty, sparsities)
+        if added.size:
+            grid = np.concatenate([sparsities, added])
             if getattr(estimator, "independent_fits", False):
-                added = np.setdiff1d(refined, sparsities)
+                order = np.argsort(grid)
                 further, theirs = self._fit_paths(estimator, values, added, seed, places)
-                order = np.argsort(np.concatenate([sparsities, added]))
                 path = SparsityPath.join([path, further]).take(order)
                 references = np.hstack([references, theirs])[:, order]
             else:
-                path, references = self._fit_paths(estimator, values, refined, seed, places)
-            sparsities = refined
+                path, references = self._fit_paths(estimator, values, np.sort(grid), seed, places)
+            sparsities = np.sort(grid)
             self.results_ = gap_curve(
                 sparsities, path.n_selected, path.first_objectives, references
             )
@@ -201,6 +200,15 @@ class GapSearch(SparsitySearch):
         if len(places) != n_samples:
             raise ValueError(f"positions: shape={places.shape} should have {n_samples} rows.")
         return places
+
+    def _added(self, penalty: str, sparsities: np.ndarray) -> np.ndarray:
+        """List the sparsities of the second stage that the first had not."""
+        if not self.n_refined:
+            return np.empty(0)
+        peak = int(self.results_["gap"].argmax())
+        return np.setdiff1d(
+            refined_sparsities(penalty, sparsities, peak, self.n_refined), sparsities
+        )
 
     def _fit_paths(
         self, estimator, X, sparsities, seed, positions

@@ -135,11 +135,14 @@ def test_fits_called_independent_are_the_same_alone_and_on_a_path(data, search):
         assert alone.first_objectives[0] == path.first_objectives[index]
 
 
+@pytest.mark.parametrize("grid", [GRID, [1, 2, 3]])
 @pytest.mark.parametrize("search", [PrintedL0KMeans, CarriedL0KMeans])
-def test_the_second_stage_of_tuning_is_one_search_of_its_grid_whatever_it_fits_again(data, search):
+def test_the_second_stage_of_tuning_is_one_search_of_its_grid_whatever_it_fits_again(
+    data, search, grid
+):
     estimator = search(3, n_init=1, max_iter=6)
     settings = {"n_references": 2, "random_state": 0}
-    staged = GapSearch(estimator, sparsities=GRID, n_refined=3, **settings).fit(data.X)
+    staged = GapSearch(estimator, sparsities=grid, n_refined=3, **settings).fit(data.X)
     whole = GapSearch(estimator, sparsities=staged.results_["sparsity"], **settings).fit(data.X)
     pd.testing.assert_frame_equal(staged.results_, whole.results_, check_exact=True)
     np.testing.assert_array_equal(staged.labels_, whole.labels_)
