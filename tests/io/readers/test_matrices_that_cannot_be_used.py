@@ -13,6 +13,23 @@ from sparsekm.io.readers.raw_matrix import MatrixError
 from sparsekm.io.readers.reader import read_matrix
 
 
+@pytest.mark.parametrize(
+    "name", ["m.csv", "m.tsv.gz", "m.xlsx", "m.npz", "m.h5", "m.h5ad", "m.zarr"]
+)
+def test_a_folder_in_place_of_a_file_is_refused_and_the_reverse(tmp_path, name):
+    file = tmp_path / name
+    with pytest.raises(FileNotFoundError, match=rf"{name}: no such file\.$"):
+        read_matrix(file)
+    if name == "m.zarr":
+        file.touch()
+        problem = r"is a file; a \.zarr should be a folder"
+    else:
+        file.mkdir()
+        problem = r"is a folder; a \.[a-z.0-9]+ should be a file"
+    with pytest.raises(MatrixError, match=rf"^path='.*{name}' {problem}\.$"):
+        read_matrix(file)
+
+
 def test_missing_values_are_counted_and_the_first_is_named(npz, text, h5ad, X):
     X[3, 1] = X[4, 0] = np.nan
     message = "2 missing values, the first at sample 4, feature 'Pax6'"

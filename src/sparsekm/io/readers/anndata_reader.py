@@ -43,8 +43,6 @@ _CODECS = frozenset(
 @contextmanager
 def _open_store(file: Path) -> Iterator[Any]:
     """Open a Zarr store for reading; any error inside the block becomes a `MatrixError`."""
-    if not file.is_dir():
-        raise FileNotFoundError(f"{file}: no such folder.")
     try:
         import zarr
     except ModuleNotFoundError as error:

@@ -23,8 +23,6 @@ def open_contained(file: str | Path, written_by: str) -> Iterator[h5py.File]:
     `written_by` names the library that writes such files, for messages.
     """
     file = Path(file)
-    if not file.is_file():
-        raise FileNotFoundError(f"{file}: no such file.")
     kind = f"{file.suffix} file"
     with explain_damage(file, kind, f"{written_by}."), h5py.File(file, "r") as opened:
         way_out = opened.visititems_links(lambda name, link: _find_external(opened, name, link))

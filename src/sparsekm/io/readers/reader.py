@@ -41,6 +41,11 @@ def read_matrix(
     suffix = next((end for end in SUFFIXES if file.name.lower().endswith(end)), None)
     if suffix is None:
         raise MatrixError(f"path={str(file)!r} should end in one of {', '.join(SUFFIXES)}.")
+    if not file.exists():
+        raise FileNotFoundError(f"{file}: no such file.")
+    if file.is_dir() != (suffix == ".zarr"):
+        found, needed = ("folder", "file") if file.is_dir() else ("file", "folder")
+        raise MatrixError(f"path={str(file)!r} is a {found}; a {suffix} should be a {needed}.")
     if suffix not in TABLE_SUFFIXES:
         _refuse_settings(file, settings)
     if suffix in _LAYERED:

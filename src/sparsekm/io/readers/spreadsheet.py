@@ -19,8 +19,6 @@ def read_spreadsheet(
 ) -> RawMatrix:
     """Read and check a sheet, by default the first, as `read_text` reads a text table."""
     file = Path(file)
-    if not file.is_file():
-        raise FileNotFoundError(f"{file}: no such file.")
     try:
         import openpyxl
     except ModuleNotFoundError as error:
