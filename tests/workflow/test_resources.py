@@ -2,7 +2,9 @@
 
 import gzip
 import math
+import os
 import zipfile
+import zlib
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
@@ -26,7 +28,7 @@ def resources_of_the_workflow(project_root, tmp_path):
         config = {"max_memory_gb": max_memory_gb, "tuning": {"max_samples": max_samples}}
         names = {"config": config, "ATLAS": {"ages": []}}
         names |= {"MATRICES": {"cells": {"path": str(tmp_path / file)}}, "math": math}
-        names |= {"zipfile": zipfile, "cache": cache, "Path": Path, "DATASETS": ["cells"]}
+        names |= {"os": os, "zipfile": zipfile, "cache": cache, "Path": Path, "DATASETS": ["cells"]}
         exec((project_root / "workflow" / "rules" / "resources.smk").read_text(), names)
         return SimpleNamespace(**names)
 
@@ -123,9 +125,29 @@ def test_a_compressed_table_asks_for_what_its_text_does(rules, tmp_path):
     compressed = tmp_path / "cells.csv.gz"
     compressed.write_bytes(gzip.compress(text.read_bytes()))
     assert ask_to_read(rules, compressed) == asked
-    # Blocks of their own, of which the last is empty, as bgzip writes them.
-    compressed.write_bytes(gzip.compress(text.read_bytes()) + gzip.compress(b""))
-    assert ask_to_read(rules, compressed) == 600
+    compressed.write_bytes(as_bgzip(text.read_bytes()))
+    assert gzip.decompress(compressed.read_bytes()) == text.read_bytes()
+    assert ask_to_read(rules, compressed) == asked
+
+
+def as_bgzip(content):
+    """Compress in blocks of their own, each with its size in the header, and an empty last one."""
+    blocks = []
+    for start in range(0, len(content) + 65280, 65280):
+        block = content[start : start + 65280]
+        packer = zlib.compressobj(wbits=-15)
+        packed = packer.compress(block) + packer.flush()
+        size = (len(packed) + 25).to_bytes(2, "little")
+        header = b"\x1f\x8b\x08\x04" + bytes(5) + b"\xff\x06\x00BC\x02\x00" + size
+        end = zlib.crc32(block).to_bytes(4, "little") + len(block).to_bytes(4, "little")
+        blocks.append(header + packed + end)
+    return b"".join(blocks)
+
+
+@pytest.mark.parametrize("ending", ["csv", "csv.gz", "xlsx", "npz", "h5ad"])
+def test_a_folder_in_place_of_a_file_does_not_stop_the_plan(rules, tmp_path, ending):
+    (tmp_path / f"cells.{ending}").mkdir()
+    assert ask_to_read(rules, tmp_path / f"cells.{ending}") == 600
 
 
 def test_a_workbook_asks_for_what_its_sheets_take(rules, tmp_path):

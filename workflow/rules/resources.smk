@@ -47,15 +47,26 @@ def bytes_of(path):
             with zipfile.ZipFile(path) as archive:
                 return sum(member.file_size for member in archive.infolist())
         if path.suffix.lower() == ".gz":
-            size = path.stat().st_size
-            with path.open("rb") as opened:
-                opened.seek(max(0, size - 4))
-                # The length of what was compressed, modulo 2**32.
-                return max(size, int.from_bytes(opened.read(), "little"))
+            return max(path.stat().st_size, unpacked_bytes(path))
     # Damage is for the job to report.
-    except zipfile.BadZipFile:
+    except (OSError, zipfile.BadZipFile):
         pass
     return sum(part.stat().st_size for part in (path, *path.rglob("*")))
+
+
+def unpacked_bytes(path):
+    """Return the length of what a gzip file holds: of all blocks of bgzip, else of the last member."""
+    length = 0
+    with path.open("rb") as opened:
+        # The header of a block of bgzip holds the size of the block, less one.
+        while (header := opened.read(18))[12:16] == b"BC\2\0":
+            opened.seek(int.from_bytes(header[16:], "little") - 21, os.SEEK_CUR)
+            # Every member ends with the length of what was compressed, modulo 2**32.
+            length += int.from_bytes(opened.read(4), "little")
+        if not length:
+            opened.seek(-4, os.SEEK_END)
+            length = int.from_bytes(opened.read(), "little")
+    return length
 
 
 def held_megabytes(path, most_samples=math.inf, limit=math.inf):
