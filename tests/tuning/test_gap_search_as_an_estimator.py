@@ -112,6 +112,7 @@ def test_an_estimator_without_sparsity_is_a_type_error(estimator, data):
         ({"n_references": 0}, ["n_references=0", ">= 2"]),
         ({"n_refined": -1}, ["n_refined=-1", ">= 0"]),
         ({"max_samples": 0}, ["max_samples=0", ">= 1"]),
+        ({"max_samples": 2}, ["max_samples=2", ">= n_clusters * min_cluster_size=3"]),
         ({"sparsities": []}, ["sparsities", "1"]),
         ({"sparsities": [4, 25]}, ["sparsity=25", "<= n_features=24"]),
         ({"sparsities": [0, 4]}, ["sparsity=0", ">= 1"]),

@@ -36,6 +36,17 @@ def test_a_sample_is_drawn_only_of_more_samples():
     assert (drawn != tuning_sample(100, 60, 1)).any()
 
 
+def test_a_sample_of_fewer_than_can_be_clustered_is_refused(X):
+    rule = r"^max_samples=8 should be >= n_clusters \* min_cluster_size=9\.$"
+    with pytest.raises(ValueError, match=rule):
+        GapSearch(L0KMeans(3, min_cluster_size=3), max_samples=8).fit(X)
+    with pytest.raises(ValueError, match=rule):
+        SparseKMeans(9, max_samples=8).fit(X)
+    # Of no more samples none are drawn, and the fit itself says what is wrong.
+    with pytest.raises(ValueError, match="n_samples=8 should be >= n_clusters=9"):
+        SparseKMeans(9, max_samples=8).fit(X[:8])
+
+
 def test_with_as_many_samples_as_allowed_nothing_changes(X):
     whole, limited = search().fit(X), search(max_samples=len(X)).fit(X)
     assert limited.results_.equals(whole.results_)

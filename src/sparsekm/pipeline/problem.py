@@ -29,7 +29,7 @@ from sparsekm.pipeline.seeds import derive_seed
 from sparsekm.tuning.grid import default_sparsities
 from sparsekm.tuning.resampled_paths import consensus_sparsities
 from sparsekm.tuning.sample_blocks import BLOCKS_PER_CLUSTER, space_blocks
-from sparsekm.tuning.tuning_sample import tuning_sample
+from sparsekm.tuning.tuning_sample import fewest_samples, tuning_sample
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ def pose_problem(
     described = {name: value for name, value in estimator.get_params().items() if name != "n_jobs"}
     if entry.tuning == "resampling":
         estimator = estimator.make_estimator()
-    samples = tuning_sample(n_samples, max_samples, own_seed)
+    samples = tuning_sample(n_samples, max_samples, own_seed, fewest_samples(estimator))
     return ClusteringProblem(
         file=file,
         data=data,

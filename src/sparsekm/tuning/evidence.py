@@ -20,6 +20,7 @@ from sparsekm.runtime.random_state import draw_samples
 from sparsekm.runtime.threads import grant_threads, run_side_by_side
 from sparsekm.tuning.references import REFERENCES, reference_seed
 from sparsekm.tuning.resampling import resample
+from sparsekm.tuning.tuning_sample import fewest_samples
 
 # Chance that data without clusters are taken for data with.
 LEVEL = 0.05
@@ -139,7 +140,7 @@ def weigh_evidence(
             progress(index + 1, n_references)
         return stability
 
-    rows = _draw_samples(X.shape[0], max(MOST_SAMPLES, 4 * _fewest(estimator)), seed)
+    rows = _draw_samples(X.shape[0], max(MOST_SAMPLES, 4 * fewest_samples(estimator)), seed)
     X, blocks = as_dense(X[rows]), None if blocks is None else blocks[rows]
     not_asked = "n_references=0" if n_references == 0 else _lacking(estimator, len(X))
     if not_asked:
@@ -158,15 +159,9 @@ def _draw_samples(n_samples: int, most: int, seed: int) -> np.ndarray | slice:
     return draw_samples(n_samples, most, rng)
 
 
-def _fewest(estimator) -> int:
-    """Return how few samples can be clustered."""
-    parameters = estimator.get_params()
-    return int(parameters.get("n_clusters", 1)) * int(parameters.get("min_cluster_size", 1))
-
-
 def _lacking(estimator, n_samples: int) -> str:
     """Say what half of the samples lacks for a fit, if anything."""
-    needed = _fewest(estimator)
+    needed = fewest_samples(estimator)
     if n_samples // 2 >= needed:
         return ""
     return f"half of {n_samples} samples is too few for clusters that need {needed} at least"

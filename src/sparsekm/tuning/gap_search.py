@@ -20,7 +20,7 @@ from sparsekm.tuning.grid import refined_sparsities
 from sparsekm.tuning.references import REFERENCES, SPATIAL, reference_objectives
 from sparsekm.tuning.selection import RULES, select_sparsity
 from sparsekm.tuning.sparsity_search import SparsitySearch
-from sparsekm.tuning.tuning_sample import tuning_sample
+from sparsekm.tuning.tuning_sample import fewest_samples, tuning_sample
 
 
 class GapSearch(SparsitySearch):
@@ -151,7 +151,8 @@ class GapSearch(SparsitySearch):
         self._check_parameters()
         everyone, estimator, sparsities, seed = self._prepare(X)
         places = self._check_positions(positions, everyone.shape[0])
-        samples = tuning_sample(everyone.shape[0], self.max_samples, seed)
+        fewest = fewest_samples(estimator)
+        samples = tuning_sample(everyone.shape[0], self.max_samples, seed, fewest)
         values = everyone if samples is None else everyone[samples]
         if places is not None and samples is not None:
             places = places[samples]

@@ -20,7 +20,7 @@ from sparsekm.tuning.conclusion import Conclusion, conclude
 from sparsekm.tuning.consensus import coassociation
 from sparsekm.tuning.resampled_paths import consensus_sparsities, resample_all
 from sparsekm.tuning.sample_blocks import check_groups
-from sparsekm.tuning.tuning_sample import tuning_sample
+from sparsekm.tuning.tuning_sample import fewest_samples, tuning_sample
 
 ESTIMATORS = {"l0": L0KMeans, "l1": L1KMeans}
 N_RESAMPLINGS = 20
@@ -162,7 +162,7 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
         # Refuses what cannot be clustered before anything is resampled.
         estimator.check(X)
         sparsities = consensus_sparsities(self.penalty, X.shape[1])
-        samples = tuning_sample(X.shape[0], self.max_samples, seed)
+        samples = tuning_sample(X.shape[0], self.max_samples, seed, fewest_samples(estimator))
         drawn = X if samples is None else X[samples]
         if blocks is not None and samples is not None:
             blocks = blocks[samples]
