@@ -198,7 +198,7 @@ def test_bare_result_of_one_method_without_labels_or_tuning_is_reported(tmp_path
     )
     write_report([bare], tmp_path / "report.html")
     page = Page((tmp_path / "report.html").read_text(encoding="utf-8"))
-    assert page.rows(["method"])["k-means"] == ["–"]
+    assert page.rows(["method"])["k-means"] == ["6"]
     assert "simulated" not in page.text.lower()
 
 

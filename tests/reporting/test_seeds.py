@@ -1,5 +1,6 @@
 """The report of fits from several seeds: ranges, and no difference within them."""
 
+import re
 from dataclasses import replace
 
 import pandas as pd
@@ -15,6 +16,10 @@ from sparsekm.reporting.table_view import format_count, format_rate
 from sparsekm.reporting.tables import spread_table
 
 CAPTION = "below each is its range over 3 seeds, which is no standard error"
+SENTENCE = (
+    "each is of the fit shown and has no standard error; the tables under Results give ranges over "
+    "3 seeds"
+)
 
 
 def with_seeds(result, **error_rates):
@@ -58,10 +63,28 @@ def test_ranges_stand_below_the_numbers(seeded, brain_result, tmp_path):
     assert "of one fit" not in page.split("<h2>Results</h2>")[1].split("</section>")[0]
 
 
+def test_scores_that_no_data_set_has_are_left_out(seeded, tmp_path):
+    bare = {
+        name: replace(method, metrics={}, seeds=None) for name, method in seeded.methods.items()
+    }
+    write_report([replace(seeded, methods=bare)], tmp_path / "report.html")
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    results = page.split("<h2>Results</h2>")[1].split("</section>")[0]
+    assert re.findall(r"<caption>(\w+):", results) == ["NW"]
+
+
 def test_errors_are_named_where_they_are_known(seeded, brain_result):
     assert describe_errors([seeded]) == CAPTION
     assert describe_errors([brain_result]) == "each is of one fit and has no standard error"
     assert describe_errors([seeded, brain_result]) == f"{CAPTION}; those of E11.5 are of one fit"
+
+
+def test_sentences_tell_where_the_ranges_are(seeded, brain_result):
+    assert summarise_run([seeded])[-1] == f"Rates and numbers of features: {SENTENCE}."
+    assert summarise_dataset(seeded)[-1] == f"Rates and numbers of features: {SENTENCE}."
+    alone = "each is of the fit shown and has no standard error"
+    assert summarise_run([brain_result])[-1] == f"Rates and numbers of features: {alone}."
+    assert summarise_dataset(brain_result)[-1] == f"Rates and numbers of genes: {alone}."
 
 
 def test_without_labels_only_the_numbers_kept_have_a_range(seeded):
@@ -92,7 +115,6 @@ def test_the_section_of_a_data_set_tells_how_the_other_fits_agree(seeded):
         "; 2 fits from other seeds agree with these clusters with an adjusted Rand index of 0.750 "
         f"to 0.875 and share {kept - 1} to {kept} of the features kept. "
     ) in text
-    assert "of one fit" not in text
 
 
 def test_methods_say_how_the_other_fits_were_made(seeded, matrix_result):

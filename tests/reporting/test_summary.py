@@ -62,7 +62,7 @@ def test_two_tests_for_clusters_that_disagree_are_explained(with_l0, strength, h
     result = replace(result, evidence={"strength": strength, "conclusion": "Told."})
     text = " ".join(summarise_dataset(result))
     assert ("The two tests for clusters disagree." in text) == ((strength > 1) != has_clusters)
-    assert text.endswith("each is of one fit and has no standard error.")
+    assert text.endswith("each is of the fit shown and has no standard error.")
 
 
 @pytest.mark.parametrize("has_clusters", [False, True])

@@ -152,7 +152,7 @@ def _scores(results: Sequence[DatasetResult]) -> list[TableView]:
     origins, errors = _origins(results), describe_errors(results)
     return [
         view_table(
-            score_table(results, score),
+            table,
             f"{caption}; {errors}",
             write=write,
             corner="method",
@@ -180,6 +180,7 @@ def _scores(results: Sequence[DatasetResult]) -> list[TableView]:
             ),
             ("n_kept", "NW: number of features kept (weights other than 0)", format_count),
         )
+        if (table := score_table(results, score)).notna().any(axis=None)
     ]
 
 

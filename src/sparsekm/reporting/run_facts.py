@@ -58,14 +58,24 @@ def joined(values: Iterable[Any]) -> str:
 
 
 def describe_errors(results: Sequence[DatasetResult]) -> str:
-    """Say what the numbers of fits have in place of a standard error."""
-    every = fits(results)
-    numbers = distinct(len(method.seeds) for method in every if method.seeds is not None)
+    """Say what the numbers in a table of scores have in place of a standard error."""
+    numbers = _seed_counts(results)
     if not numbers:
         return "each is of one fit and has no standard error"
-    text = f"below each is its range over {joined(numbers)} seeds, which is no standard error"
+    text = f"below each is its range over {numbers} seeds, which is no standard error"
     single = [r.name for r in results if any(m.seeds is None for m in r.methods.values())]
     return f"{text}; those of {joined(single)} are of one fit" if single else text
+
+
+def describe_errors_of_text(results: Sequence[DatasetResult]) -> str:
+    """Say the same of numbers in sentences, which have no range beside them."""
+    text = "each is of the fit shown and has no standard error"
+    numbers = _seed_counts(results)
+    return f"{text}; the tables under Results give ranges over {numbers} seeds" if numbers else text
+
+
+def _seed_counts(results: Sequence[DatasetResult]) -> str:
+    return joined(distinct(len(m.seeds) for m in fits(results) if m.seeds is not None))
 
 
 def package_versions(results: Sequence[DatasetResult]) -> dict[str, str]:

@@ -8,7 +8,7 @@ import pandas as pd
 
 from sparsekm.pipeline.cluster_count import describe_choice
 from sparsekm.reporting.results import DatasetResult, MethodResult
-from sparsekm.reporting.run_facts import describe_errors, joined
+from sparsekm.reporting.run_facts import describe_errors_of_text, joined
 from sparsekm.reporting.tables import nouns, write_range
 
 
@@ -28,7 +28,7 @@ def summarise_run(results: Sequence[DatasetResult]) -> list[str]:
     sentences += _shaped_by_settings(results)
     sentences += _compare_rates(results)
     sentences += _summarise_planted(results)
-    sentences.append(f"Rates and numbers of features: {describe_errors(results)}.")
+    sentences.append(f"Rates and numbers of features: {describe_errors_of_text(results)}.")
     return sentences
 
 
@@ -227,9 +227,8 @@ def summarise_dataset(result: DatasetResult) -> list[str]:
             "Agreements are means over the resamplings, and those without clusters over the "
             "references, of one run of the test; they have no standard error."
         )
-    if all(method.seeds is None for method in result.methods.values()):
-        sentences.append(f"Rates and numbers of {words.features}: {describe_errors([result])}.")
-    return sentences
+    errors = describe_errors_of_text([result])
+    return [*sentences, f"Rates and numbers of {words.features}: {errors}."]
 
 
 def _explain_disagreement(result: DatasetResult) -> list[str]:
