@@ -63,6 +63,20 @@ def test_ranges_stand_below_the_numbers(seeded, brain_result, tmp_path):
     assert "of one fit" not in page.split("<h2>Results</h2>")[1].split("</section>")[0]
 
 
+def test_a_downloaded_table_has_numbers_and_ranges_in_columns_of_their_own(
+    seeded, examine_page, tmp_path
+):
+    write_report([seeded], tmp_path / "report.html")
+    tables = examine_page(tmp_path / "report.html")["downloads"].values()
+    rates = next(table for table in tables if "0.0625" in table).removeprefix("\ufeff")
+    assert rates.splitlines() == [
+        "method,toy,toy (below)",
+        "k-means,0.3125,all 3 seeds",
+        "ℓ₁-k-means,0.3125,all 3 seeds",
+        "ℓ₀-k-means,0.1250,0.0625 to 0.2500",
+    ]
+
+
 def test_scores_that_no_data_set_has_are_left_out(seeded, tmp_path):
     bare = {
         name: replace(method, metrics={}, seeds=None) for name, method in seeded.methods.items()
