@@ -21,7 +21,7 @@ from sparsekm.annotation.enrichment import find_enriched
 from sparsekm.annotation.gene_matching import match_features
 from sparsekm.annotation.gene_sets import build_gene_sets
 from sparsekm.annotation.spatial_null import keep_by_chance
-from sparsekm.annotation.stability import count_kept, draw_half
+from sparsekm.annotation.stability import count_kept
 from sparsekm.atlas.phantom.energies import draw_energy, prepare_canvas
 from sparsekm.atlas.phantom.genes import PlantedGene, plant_genes
 from sparsekm.atlas.phantom.geometry import TISSUE, build_geometry
@@ -123,17 +123,15 @@ def _measure(atlas: Atlas, *others: Atlas, seed: int) -> Iterator[tuple[str, flo
     estimator = L0KMeans(atlas.n_clusters, random_state=seed, **SEARCH)
     grid = np.floor(np.array(SHARES) * n_features)
     path = estimator.path(atlas.X, grid)
-    quarter = int(np.flatnonzero(path.sparsities == share_of(n_features))[0])
-    labels, kept = path.labels[quarter], path.weights[quarter] > 0
-    estimator.set_params(sparsity=share_of(n_features))
+    quarter = share_of(n_features)
+    kept = path.weights[np.flatnonzero(path.sparsities == quarter)[0]] > 0
 
     def stability(X, n_halves, blocks=None):
-        counts = count_kept(X, estimator, labels, n_halves, seed, blocks=blocks)
+        counts = count_kept(X, estimator, quarter, n_halves, seed, blocks=blocks)
         return counts[kept].mean() / n_halves
 
     for name, blocks in (("voxels", None), ("blocks", atlas.blocks)):
         yield f"stability_{name}", stability(atlas.X, N_HALVES, blocks)
-        yield f"stability_{name}_afresh", _cluster_afresh(atlas.X, estimator, kept, seed, blocks)
     yield "stability_brains", np.mean([stability(o.X, N_HALVES // 4) for o in others])
     again = [clone(estimator).set_params(random_state=seed + 1).path(o.X, grid) for o in others]
     yield (
@@ -148,13 +146,6 @@ def _measure(atlas: Atlas, *others: Atlas, seed: int) -> Iterator[tuple[str, flo
     )
     yield from _weigh(atlas, estimator, path, seed)
     yield from _enrich(atlas, kept, seed)
-
-
-def _cluster_afresh(X, estimator, kept: np.ndarray, seed: int, blocks) -> float:
-    """Return the stability if halves do not start from labels that were fitted to all voxels."""
-    halves = [draw_half(len(X), index, seed, blocks) for index in range(N_HALVES // 2)]
-    fits = [clone(estimator).set_params(random_state=seed).fit(X[rows]) for rows in halves]
-    return float(np.mean([fit.get_support()[kept].mean() for fit in fits]))
 
 
 def _weigh(atlas: Atlas, estimator, path, seed: int) -> Iterator[tuple[str, float]]:

@@ -8,21 +8,21 @@ from workflow_job import job
 def main(snakemake, progress):
     from sparsekm.annotation.gene_stability_file import write_stability
     from sparsekm.annotation.stability import count_kept
-    from sparsekm.cluster.validation import resolve_sparsities
     from sparsekm.io.fit_file import read_fit
+    from sparsekm.tuning.resampled_paths import FAMILIES
 
     params = snakemake.params
     fit = read_fit(snakemake.input.fit)
     grid = {"sparsities": [fit.sparsity]}
     problem = pose(snakemake, n_clusters=fit.attributes["n_clusters"], grid=grid)
-    penalty, n_features = problem.estimator.penalty, problem.data.X.shape[1]
-    (sparsity,) = resolve_sparsities(penalty, [fit.sparsity], n_features)
     counts = count_kept(
         problem.tuning_data,
-        problem.estimator.set_params(sparsity=sparsity),
-        fit.labels if problem.samples is None else fit.labels[problem.samples],
+        problem.estimator,
+        fit.sparsity,
         params.subsamples,
         problem.seed,
+        # Of the starts whose resamplings the fit is the consensus of, if it is one.
+        family=fit.attributes.get("family", FAMILIES[0]),
         blocks=problem.tuning_blocks,
         progress=progress.counting("subsamples"),
     )

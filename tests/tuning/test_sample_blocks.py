@@ -72,12 +72,12 @@ def test_single_voxels_overstate_how_stable_the_features_of_a_field_are(field):
     estimator = L0KMeans(K, sparsity=KEPT, n_init=3, search="alternate", random_state=0).fit(X)
     kept = estimator.feature_weights_ > 0
     naive, blocked = (
-        count_kept(X, estimator, estimator.labels_, 20, seed=1, blocks=blocks)[kept].mean() / 20
+        count_kept(X, estimator, KEPT, 20, seed=1, blocks=blocks)[kept].mean() / 20
         for blocks in (None, space_blocks(positions, BLOCKS_PER_CLUSTER * K))
     )
     # On another field each would be kept by chance, one in five times.
-    assert naive > 0.8
-    assert blocked < 0.5
+    assert naive > 0.4
+    assert blocked < 0.35
 
 
 def test_single_voxels_are_taken_for_evidence_of_clusters_and_blocks_are_not(field):

@@ -1,9 +1,8 @@
 """Stability of the kept features: the share of half-samples in which each feature is kept.
 
-Random halves of the samples, drawn without replacement, are clustered at the tuned sparsity [1]_.
-Each fit starts from the tuned labels of its half: the question is whether the features that
-separate these clusters are the same in other samples, not whether a search finds the clusters
-again.
+Random halves of the samples, drawn without replacement, are clustered at the tuned sparsity [1]_,
+each by a search of its own. Labels fitted to all samples would be no start for a half: they carry
+the noise of that half, and even features that keep nothing but noise would be kept again.
 
 References
 ----------
@@ -16,9 +15,13 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
 from sklearn.base import clone
 
+from sparsekm.cluster.matrices.matrix_checks import count_distinct
+from sparsekm.cluster.matrices.sparse_matrix import as_matrix
 from sparsekm.pipeline.seeds import derive_seed
+from sparsekm.tuning.resampled_paths import FAMILIES, N_INIT, family_start
 from sparsekm.tuning.sample_blocks import cut_point, order_samples
 
 
@@ -37,45 +40,44 @@ def draw_half(
 
 
 def count_kept(
-    X: np.ndarray,
+    X: np.ndarray | csr_array,
     estimator: Any,
-    labels: np.ndarray,
+    sparsity: float,
     n_subsamples: int,
     seed: int,
     *,
+    family: str = FAMILIES[0],
     blocks: np.ndarray | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> np.ndarray:
     """Count in how many half-samples each feature is kept.
 
-    The estimator, `L0KMeans` or `L1KMeans` with its sparsity set, is cloned, and its alternation
-    starts only from the tuned labels. If a cluster has no samples in a half, K is smaller by one
-    there; the smallest cluster allowed is half of that for all samples. Halves consist of whole
-    `blocks`, shape (n_samples,), if given: see `sparsekm.tuning.sample_blocks`.
+    The estimator, `L0KMeans` or `L1KMeans`, is cloned for each half. It searches as it would all
+    samples, with `N_INIT` restarts, or from the starts of a `family` of
+    `sparsekm.tuning.resampled_paths`. The smallest cluster allowed is half of that for all samples;
+    a half with fewer distinct samples than clusters has as many clusters as these. Halves consist
+    of whole `blocks`, shape (n_samples,), if given: see `sparsekm.tuning.sample_blocks`.
     """
     if n_subsamples < 1:
         raise ValueError(f"n_subsamples={n_subsamples} should be >= 1.")
-    n_samples = X.shape[0]
-    if np.shape(labels) != (n_samples,):
-        raise ValueError(f"labels: shape={np.shape(labels)} should be ({n_samples},).")
     counts = np.zeros(X.shape[1], dtype=np.int64)
     for index in range(n_subsamples):
-        rows = draw_half(n_samples, index, seed, blocks)
-        counts += _keeps(X[rows], estimator, labels[rows], derive_seed(seed, "start", index))
+        half = X[draw_half(X.shape[0], index, seed, blocks)]
+        counts += _keeps(half, estimator, sparsity, family, derive_seed(seed, "start", index))
         if progress is not None:
             progress(index + 1, n_subsamples)
     return counts
 
 
-def _keeps(X: np.ndarray, estimator: Any, labels: np.ndarray, seed: int) -> np.ndarray:
-    n_clusters = np.unique(labels).size
+def _keeps(X, estimator: Any, sparsity: float, family: str, seed: int) -> np.ndarray:
+    matrix = as_matrix(X)
+    n_clusters = count_distinct(matrix, estimator.n_clusters)
     smallest = -(-estimator.min_cluster_size // 2)
-    fit = clone(estimator).set_params(
+    search = clone(estimator).set_params(
         n_clusters=n_clusters,
-        init=labels,
-        # The global search would also use other starts.
-        search="alternate",
+        init=family_start(X, family, seed),
+        n_init=N_INIT,
         min_cluster_size=max(1, min(smallest, X.shape[0] // n_clusters)),
         random_state=seed,
     )
-    return fit.fit(X).feature_weights_ != 0
+    return search.path(matrix, [sparsity]).weights[0] != 0

@@ -187,19 +187,26 @@ def _smallest_cluster(estimator, n_samples: int) -> int:
     return max(own, int(estimator.min_cluster_size))
 
 
+def family_start(part, family: str, seed: int) -> ScreenedFeatures | None:
+    """Return the `init` of a family for a part of the samples: None for the optimum."""
+    if family == FAMILIES[0]:
+        return None
+    seeds = np.random.SeedSequence(seed)
+    return ScreenedFeatures(marginal_scores(part, family), N_SCREENED_STARTS, seeds)
+
+
 def _fit_family(estimator, part, sparsities, family):
     """Yield labels and weights at every sparsity."""
     matrix = CentredMatrix(part)
-    if family == "optimum":
-        path = estimator.set_params(init=None).path(matrix, sparsities)
+    start = family_start(part, family, estimator.random_state)
+    estimator.set_params(init=start)
+    if start is None:
+        path: SparsityPath = estimator.path(matrix, sparsities)
         yield from zip(path.labels, path.weights, strict=True)
         return
-    scores = marginal_scores(part, family)
-    seeds = np.random.SeedSequence(estimator.random_state)
-    estimator.set_params(init=ScreenedFeatures(scores, N_SCREENED_STARTS, seeds))
     for sparsity in sparsities:
         # One at a time: along a path the fits of larger objective would displace the others.
-        path: SparsityPath = estimator.path(matrix, [sparsity])
+        path = estimator.path(matrix, [sparsity])
         yield path.labels[0], path.weights[0]
 
 
