@@ -111,6 +111,7 @@ def meaning_errors(config: Mapping[str, Any]) -> list[str]:
     for name, entry in matrices.items():
         errors += _matrix_errors(name, entry)
     errors += _name_errors([*matrices])
+    errors += _sample_errors(config, matrices)
     errors += [*_simulation_errors(config["simulation"]), *_gene_set_errors(config["annotation"])]
     if not config["atlas"]["ages"] and not any(config["matrices"].values()):
         errors.append(
@@ -136,6 +137,22 @@ def _matrix_errors(name: str, entry: Mapping[str, Any]) -> list[str]:
     }
     return [
         f"matrices.{name}.path={path!r} should {rule}." for rule, broken in rules.items() if broken
+    ]
+
+
+def _sample_errors(
+    config: Mapping[str, Any], matrices: Mapping[str, Mapping[str, Any]]
+) -> list[str]:
+    """List numbers of clusters that are too large for the samples on which methods are tuned."""
+    most, smallest = config["tuning"]["max_samples"], config["min_cluster_size"]
+    used = (METHODS[name].tuning for name in config["methods"] if name in METHODS)
+    if most is None or not {"gap", "resampling"} & set(used):
+        return []
+    asked = {f"matrices.{name}.n_clusters": own.get("n_clusters") for name, own in matrices.items()}
+    return [
+        f"tuning.max_samples={most} should be >= {key} * min_cluster_size={count * smallest}."
+        for key, count in {"n_clusters": config["n_clusters"], **asked}.items()
+        if isinstance(count, int) and count * smallest > most
     ]
 
 

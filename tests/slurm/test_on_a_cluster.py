@@ -5,6 +5,7 @@ import shutil
 
 import anndata
 import numpy as np
+import pandas as pd
 import pytest
 from artifact_content import content_digest, contents
 from cluster_run import ClusterRun
@@ -29,39 +30,44 @@ def test_a_cluster_makes_the_bits_of_a_local_run(cluster, undisturbed, project, 
     assert 5 < len(jobs) < steps / 2
 
 
-def test_a_sparse_matrix_on_several_nodes_gives_the_bits_of_a_local_run(
+def test_dense_and_sparse_data_read_from_disk_on_three_nodes_give_the_files_of_memory(
     cluster, project, monkeypatch
 ):
     rng = np.random.default_rng(0)
-    counts = rng.poisson(0.2, size=(60, 20))
+    counts = rng.poisson(0.2, size=(60, 20)).astype(np.float32)
     counts[:30, :5] += rng.poisson(3, size=(30, 5))
-    data = anndata.AnnData(csr_array(counts, dtype=np.float32))
-    data.write_h5ad(project.root / "counts.h5ad")
-    folder = "results/counts"
-    targets = [f"{folder}/{name}" for name in ("clusters.csv", "genes.csv", "l0/path.h5")]
+    obs = pd.DataFrame({"kind": np.repeat(["a", "b"], 30)}, [f"s{i}" for i in range(60)])
+    kinds = {"dense": counts, "sparse": csr_array(counts)}
+    for name, X in kinds.items():
+        anndata.AnnData(X, obs=obs).write_h5ad(project.root / f"{name}.h5ad")
 
     def configure(**settings):
-        def sparse(configuration):
-            configuration["matrices"] = {"counts": {"path": "counts.h5ad", "n_clusters": 2}}
+        def change(configuration):
+            configuration["matrices"] = {
+                name: {"path": f"{name}.h5ad", "labels": "kind"} for name in kinds
+            }
             configuration["methods"] = ["kmeans", "l0"]
             configuration["tuning"].update(max_samples=40, references_per_job=1)
             configuration.update(atlas=None, **settings)
 
-        project.configure(sparse)
+        project.configure(change)
 
     configure()
-    local = project.snakemake(*targets, "--cores", "1")
+    local = project.snakemake("--cores", "1")
     assert local.returncode == 0, local.stdout
-    made = {target: content_digest(project.root / target) for target in targets}
-    for folder in ("data/counts", "results", ".snakemake"):
+    made = contents(project.root)
+    tuned = ("gap.csv", "references/1.h5", "evidence.csv", "scores.csv", "tuned.h5")
+    assert made.keys() >= {f"results/{name}/l0/{file}" for name in kinds for file in tuned}
+    for folder in (*(f"data/{name}" for name in kinds), "results", ".snakemake"):
         shutil.rmtree(project.root / folder)
+    # Dense data are mapped from their file above this, sparse data always.
     configure(max_memory_gb=1e-9)
     # So few jobs would all fit on one node.
     monkeypatch.setenv("SBATCH_EXCLUSIVE", "exclusive")
     before = len(cluster.jobs())
-    ClusterRun(project, "cluster-generic", *targets).finish(300)
-    assert {target: content_digest(project.root / target) for target in targets} == made
-    assert len({job["BatchHost"] for job in cluster.jobs()[before:]}) > 1
+    ClusterRun(project, "cluster-generic").finish(600)
+    assert contents(project.root) == made
+    assert len({job["BatchHost"] for job in cluster.jobs()[before:]}) == 3
 
 
 def test_a_job_that_lacked_memory_succeeds_with_more(cluster, undisturbed, project):

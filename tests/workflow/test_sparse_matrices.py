@@ -1,9 +1,12 @@
 """A sparse matrix stays sparse through the workflow, and gives the clusters of the dense one."""
 
+import shutil
+
 import anndata
 import numpy as np
 import pandas as pd
 import pytest
+from artifact_content import contents
 from scipy.sparse import csr_matrix, issparse
 
 from sparsekm.io.fit_file import read_fit
@@ -27,19 +30,22 @@ def finished_run(tmp_path_factory, project_root, new_project):
     var = pd.DataFrame(index=[f"gene{j}" for j in range(30)])
     for name, X in (("dense", counts), ("sparse", csr_matrix(counts))):
         anndata.AnnData(X, obs=obs, var=var).write_h5ad(project.root / f"{name}.h5ad")
+    run_both(project)
+    return project
 
+
+def run_both(project, **settings):
     def both(configuration):
-        configuration["atlas"] = None
         configuration["matrices"] = {
             name: {"path": f"{name}.h5ad", "labels": "kind", "normalise": "counts"}
             for name in ("dense", "sparse")
         }
         configuration["methods"] = list(METHODS)
+        configuration.update(atlas=None, **settings)
 
     project.configure(both)
     run = project.snakemake("--cores", "1")
     assert run.returncode == 0, run.stdout
-    return project
 
 
 def test_the_matrix_stays_sparse(project):
@@ -74,3 +80,11 @@ def test_the_table_of_features_is_that_of_the_dense_matrix(project):
     )
     np.testing.assert_allclose(dense["score_l0"], sparse["score_l0"], rtol=1e-4)
     np.testing.assert_allclose(dense["effect_label"], sparse["effect_label"], atol=1e-3)
+
+
+def test_what_is_read_from_disk_gives_every_file_of_a_run_in_memory(project):
+    made = contents(project.root)
+    for folder in ("data/dense", "data/sparse", "results", ".snakemake"):
+        shutil.rmtree(project.root / folder)
+    run_both(project, max_memory_gb=1e-9)
+    assert contents(project.root) == made

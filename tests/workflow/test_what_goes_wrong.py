@@ -65,6 +65,19 @@ def test_names_of_things_that_are_not_there_are_told(fresh):
     assert f"\nmethods: 'l7' should be one of {sorted(METHODS)}." in told
 
 
+def test_more_clusters_than_the_samples_of_the_tuning_allow_are_told(fresh):
+    def change(configuration):
+        configuration["n_clusters"] = 5
+        configuration["matrices"]["cells"]["n_clusters"] = 6
+        configuration["min_cluster_size"] = 2
+        configuration["tuning"]["max_samples"] = 11
+
+    rule = "tuning.max_samples=11 should be >= {} * min_cluster_size=12."
+    told = refuse(fresh, change)
+    assert "\n" + rule.format("matrices.cells.n_clusters") in told
+    assert told.count("tuning.max_samples=11") == 1
+
+
 def test_matrices_that_cannot_come_from_where_they_are_said_to_are_told(fresh):
     def change(configuration):
         configuration["matrices"] |= {

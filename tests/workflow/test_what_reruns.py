@@ -123,6 +123,7 @@ ROWS = dict(
         ("`tuning.max_samples`", Row(setting(tuning__max_samples=20))),
         ("`n_seeds`", Row(setting(n_seeds=3))),
         ("`n_seeds`: 1", Row(setting(n_seeds=1))),
+        ("`max_memory_gb`", Row(setting(max_memory_gb=1))),
         ("`tuning.rule`", Row(setting(tuning__rule="one-se"))),
         (
             "`methods`: one more, such as `pca`",

@@ -31,7 +31,10 @@ rule report:
         title=config["report"]["title"],
         datasets=files_by_dataset(),
         genes_of_interest=ANNOTATION["genes_of_interest"],
-        configuration=config,
+        # But for the setting of the machine: no result depends on it.
+        configuration={
+            key: value for key, value in config.items() if key != "max_memory_gb"
+        },
         paper=[file_digest(table) for table in paper_tables()],
         code=lambda wildcards: code("report"),
     script:
