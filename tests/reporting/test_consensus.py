@@ -73,7 +73,7 @@ def test_the_data_sets_section_tells_the_conclusion(result):
 
 def test_the_summary_speaks_of_it_beside_the_other_methods(result):
     text = " ".join(summarise_run([result]))
-    assert "Sparse k-means keeps 3 of 6 (50%)." in text
+    assert "Sparse k-means keeps 3 of 6 features (50%)." in text
     assert text.count("Compared with the known labels") == 1
     assert (
         "; that of Sparse k-means is 0.1250 (k-means: 0.3125), and the adjusted Rand index, which "

@@ -78,6 +78,7 @@ def test_numbers_of_one_fit_say_that_they_have_no_error(html):
         "AMI: adjusted",
         "NW: number of",
         "highest-ranked",
+        "How many",
     ):
         (caption, *_) = [caption for caption in captions if start in caption]
         assert "standard error" in caption, start

@@ -101,7 +101,8 @@ def _view_contingency(
         rows.append([Cell(str(cluster)), *cells])
     caption = (
         f"{words.samples.capitalize()} of each cluster (row) in each {_SINGULAR[words.labels]} "
-        "(column); darker cells are larger shares of the cluster"
+        "(column); darker cells are larger shares of the cluster. Counts are of this one "
+        "partition and have no standard error"
     )
     heads = [Column(label, color=colors.get(label, ""), hover=names[label]) for label in order]
     return TableView(
@@ -119,7 +120,8 @@ def _summarise(table: pd.DataFrame, order: list[str], samples: str, labels: str)
         f"{share:.0%} of the {samples} belong to the majority {label} of their cluster; "
         f"{len(matched)} of {len(order)} {labels} are the majority {label} of at least one cluster"
     )
-    return f"{text} (not {', '.join(unmatched)})." if unmatched else f"{text}."
+    text += f" (not {', '.join(unmatched)})" if unmatched else ""
+    return f"{text}. These numbers are of one partition and have no standard error."
 
 
 def _tell_unlabelled(number: int, samples: str) -> str:

@@ -44,12 +44,12 @@ def view_markers(result: DatasetResult, file: str) -> TableView | None:
     columns += [Column("markers")]
     columns += [Column(f"{place}.", kind="text") for place in range(1, _SHOWN + 1)]
     caption = (
-        f"Markers of each cluster of {method.title}: the kept {words.features} with their highest "
-        "mean there, and the first of them by lead. Below each: its lead (how far its mean exceeds "
-        "that in the next cluster, in units of the normalised data) and its effect (Cohen’s d "
-        f"against all other {words.samples}). The clusters were found in the same data, so both "
-        f"are too large on average, and neither has a standard error. {file} has them for all "
-        f"{words.features}"
+        f"Markers of each cluster of {method.title}: how many kept {words.features} have their "
+        f"highest mean there, and the {_SHOWN} of them with the largest lead. Below each: its lead "
+        "(how far its mean exceeds that in the next cluster, in units of the normalised data) and "
+        f"its effect (Cohen’s d against all other {words.samples}). The clusters were found in the "
+        "same data, so both are too large on average, and neither has a standard error. "
+        f"{file} has them for all {words.features}"
     )
     return TableView(caption, columns, rows, result.is_simulated)
 

@@ -52,7 +52,8 @@ def view_enrichment(result: DatasetResult, file: str) -> EnrichmentView | None:
         ]
     caption = (
         f"Terms with q ≤ {LEVEL:g} (one-sided hypergeometric test, Benjamini and Hochberg over the "
-        "terms tested in the group)"
+        "terms tested in the group). Fold: number in the group over that expected; it is of one "
+        "set of genes and has no standard error"
     )
     if in_space:
         sentences += _warn(table, words.features)
@@ -70,12 +71,11 @@ def _summarise(group: str, tests: pd.DataFrame, n_found: int, features: str) -> 
     if n_group == 0:
         return f"No {features} are {_describe(group)}."
     if n_found == 0:
-        return (
-            f"Among {whom} no term is over-represented (smallest q = {tests['q_value'].min():.2g})."
-        )
+        smallest = f"smallest q = {tests['q_value'].min():.2g}"
+        return f"Among {whom}, no term is over-represented ({smallest})."
     named = f", of which {MOST_TERMS} are shown" if n_found > MOST_TERMS else ""
     terms = "one term is" if n_found == 1 else f"{n_found:,} terms are"
-    return f"Among {whom} {terms} over-represented (q ≤ {LEVEL:g}){named}."
+    return f"Among {whom}, {terms} over-represented (q ≤ {LEVEL:g}){named}."
 
 
 def _warn(table: pd.DataFrame, features: str) -> list[str]:
@@ -87,8 +87,8 @@ def _warn(table: pd.DataFrame, features: str) -> list[str]:
     return [
         f"Caution: {features} that are patterned alike in space share terms, so some terms are "
         "over-represented for any map of the tissue. “p in space” is the share of random maps, of "
-        f"as many compact clusters, that find as many: {held} of these {len(found)} terms have "
-        f"{LEVEL:g} or less."
+        f"as many compact clusters, that find as many: {held} of these {len(found)} terms "
+        f"{'has' if held == 1 else 'have'} {LEVEL:g} or less."
     ]
 
 

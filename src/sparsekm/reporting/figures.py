@@ -160,8 +160,8 @@ def _gap_caption(result: DatasetResult) -> str:
 def _consensus_caption(result: DatasetResult) -> str:
     features = nouns(result).features
     return (
-        f"Agreement of the fit at each number s of {features} with fits to resampled data (mean "
-        "adjusted Rand index; bars are ± one standard error). Filled markers are fits that agree "
+        f"Agreement of the fit that keeps s {features} with fits to resampled data (mean adjusted "
+        "Rand index; bars are ± one standard error). Filled markers are fits that agree "
         "as well as the best one; among them, the chosen fit is the one that keeps about as many "
         f"{features} as differ between the clusters."
     )
@@ -174,7 +174,8 @@ def _marker_caption(result: DatasetResult) -> str:
         f"Means of {words.features} in each cluster of {title}, as differences from their means "
         f"over all {words.samples}, in units of the normalised data. Shown are the kept "
         f"{words.features} that mark each cluster best: their mean there exceeds that in every "
-        "other cluster by most."
+        "other cluster by the most. Clusters were found in the same data, so these differences are "
+        "too large on average; they have no standard error."
     )
     if result.labels is not None:
         text += f" Beside each cluster: the one of the {words.labels} that it overlaps most."
@@ -187,7 +188,8 @@ def _score_caption(result: DatasetResult) -> str:
         f"All {features} sorted by score aⱼ, the between-cluster sum of squares for each method's "
         "own clusters. Coloured: kept; grey: dropped. The dashed line separates kept from dropped; "
         "the dotted line is K − 1, the expected score of noise under a fixed partition. "
-        f"{features.capitalize()} with far lower scores are drawn at the bottom."
+        f"{features.capitalize()} with far lower scores are drawn at the bottom. Scores are of one "
+        "fit and have no standard error."
     )
     if result.planted is not None:
         text += (

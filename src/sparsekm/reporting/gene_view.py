@@ -84,7 +84,10 @@ def view_genes(result: DatasetResult, chosen: Sequence[int], file: str) -> GeneV
             "leads are of one run and have no standard error; the halves overlap, so a stability "
             f"of 1 is not certainty. {file} has all columns; the table below has all rows.",
         ),
-        chosen=view([rows[at] for at in chosen], f"The chosen {noun}"),
+        chosen=view(
+            [rows[at] for at in chosen],
+            f"The chosen {noun}; columns and errors are explained at the {noun} of highest rank",
+        ),
         data={
             "columns": [_title(name, result) for name in names],
             "fields": names,

@@ -69,7 +69,7 @@ METHODS_DESCRIBED = {
     "a vote of the partitions {vote} if the vote agrees with them clearly better. Among the fits "
     "whose agreement with the resampled partitions is within two standard errors of the best, the "
     "chosen fit has the number of features closest to the number whose means differ between the "
-    "clusters at a false discovery rate of 10 % {fdr} with at least a medium effect, 5.9 % of the "
+    "clusters at a false discovery rate of 10% {fdr} with at least a medium effect, 5.9% of the "
     "variance.",
     "kmeans": "k-means weights all features equally.",
     "pca": "PCA-k-means is k-means on the first principal component.",
@@ -254,8 +254,7 @@ def write_annotation(
         sentences.append(
             "The stability of a feature is the share of random halves of the samples, drawn "
             "without replacement, in which it is kept at the tuned sparsity "
-            f"{citations.cite('stability')}; the clustering of each half starts from the tuned "
-            f"clusters.{blocks}"
+            f"{citations.cite('stability')}; each half is clustered anew.{blocks}"
         )
     if "effect_cluster" in columns:
         sentences.append(

@@ -223,7 +223,8 @@ def view_dataset(
         if verdicts is None
         else view_table(
             verdicts,
-            f"How many {words.features} each sparse method keeps",
+            f"How many {words.features} each sparse method keeps; counts are of one fit and have "
+            "no standard error",
             write=format_count,
             corner="verdict",
             simulated=dict.fromkeys(verdicts.columns, result.is_simulated),

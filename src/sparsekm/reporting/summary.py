@@ -99,14 +99,16 @@ def _has_evidence(result: DatasetResult) -> bool | None:
 
 
 def _kept_range(results: Sequence[DatasetResult], name: str) -> list[str]:
-    runs = [(r.methods[name], r.n_features) for r in results if name in r.methods]
-    if not runs:
+    having = [result for result in results if name in result.methods]
+    if not having:
         return []
+    runs = [(result.methods[name], result.n_features) for result in having]
+    noun = nouns(having[0]).features
     title = runs[0][0].title
     shares = [method.n_kept / n_features for method, n_features in runs]
     if len(runs) == 1:
         method, n_features = runs[0]
-        return [f"{title} keeps {method.n_kept:,} of {n_features:,} ({shares[0]:.0%})."]
+        return [f"{title} keeps {method.n_kept:,} of {n_features:,} {noun} ({shares[0]:.0%})."]
     if min(shares) == 1:
         reason = ": the gap made no selection" if runs[0][0].gap is not None else ""
         return [f"{title} keeps every feature of every data set{reason}."]
@@ -138,7 +140,7 @@ def _shaped_by_settings(results: Sequence[DatasetResult]) -> list[str]:
                 found.append(f"{cause} decided how many features {title} keeps in {joined(names)}")
     given = [result.name for result in results if result.counts is None]
     if given:
-        named = "all data sets" if len(given) == len(results) else joined(given)
+        named = "all data sets" if 1 < len(given) == len(results) else joined(given)
         found.append(f"the number of clusters was given for {named}")
     return [f"Settings, not the data, shaped these numbers: {'; '.join(found)}."] if found else []
 
@@ -224,8 +226,8 @@ def summarise_dataset(result: DatasetResult) -> list[str]:
         )
     if result.evidence or any("has_clusters" in m.attributes for m in result.methods.values()):
         sentences.append(
-            "Agreements are means over the resamplings, and those without clusters over the "
-            "references, of one run of the test; they have no standard error."
+            "The numbers of these tests are of one run and have no standard error; agreements are "
+            "means over the resamplings, and those without clusters over the references."
         )
     errors = describe_errors_of_text([result])
     return [*sentences, f"Rates and numbers of {words.features}: {errors}."]
