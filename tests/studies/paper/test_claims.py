@@ -86,6 +86,14 @@ def test_a_row_of_the_study_can_be_one_side_of_an_order():
     assert "the other way round" in reverse.reason
 
 
+def test_two_methods_that_are_equal_in_every_repetition_contradict_no_order():
+    tables = [repetitions(name, cer=[0.0, 0.0]) for name in ("kmeans", "l0_printed")]
+    for claim in (order(), order("kmeans", "l0")):
+        (line,) = judge([claim], tables).itertuples()
+        assert (line.verdict, line.outcome) == (NOT_REPRODUCED, OPEN)
+        assert "the other way round" not in line.reason
+
+
 def test_an_order_within_noise_is_not_reproduced_and_other_rows_that_show_it_are_named():
     tables = [
         repetitions("kmeans", cer=[0.2, 0.4]),

@@ -35,7 +35,8 @@ def judge_order(claim: PaperClaim, setting: Setting, study: StudyValues) -> dict
         "se": se,
         "theirs": theirs,
         "p_value": p_value,
-        "contrary": 1 - p_value,
+        # Not 1 - p: where the two are equal in all repetitions, neither is below the other.
+        "contrary": paired_below(right, left)[2],
         "found": f"{table} {other}".strip(),
         "found_contrary": f"{table} {other or contrary}".strip(),
         "explained": bool(against_table or holds or vanishes),
@@ -62,7 +63,7 @@ def _other_orders(claim: PaperClaim, setting: Setting, study: StudyValues) -> tu
         name = " beside ".join(METHOD_ROWS[one].title for one in other)
         if p_value * len(pairs) < ERROR:
             holds.append((p_value, name))
-        elif 1 - p_value >= ERROR:
+        elif paired_below(*values[::-1])[2] >= ERROR:
             moved = paired_below(values[0] - values[1], own[0] - own[1])[2]
             if moved * len(pairs) < ERROR:
                 vanishes.append((moved, name))
