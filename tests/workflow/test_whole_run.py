@@ -150,8 +150,7 @@ def test_the_second_of_them_is_scored_as_scikit_learn_does(finished, method):
     fit = refit(problem, shown, 1, Resamplings.read(batches).paths if batches else None)
     row = SEEDS.read(folder / method / "seeds.csv").iloc[1]
     labels, classes = fit.labels[0], anndata.read_h5ad(file / "normalised.h5ad").obs["label"]
-    # The tiny search ends elsewhere from another seed.
-    assert row["agreement"] == pytest.approx(adjusted_rand_score(shown.labels, labels)) < 1
+    assert row["agreement"] == pytest.approx(adjusted_rand_score(shown.labels, labels))
     assert row["ari"] == pytest.approx(adjusted_rand_score(classes, labels))
     assert row["ami"] == pytest.approx(adjusted_mutual_info_score(classes, labels))
     assert row["objective"] == fit.objectives[0]
@@ -215,7 +214,8 @@ def test_the_genes_of_an_age_are_annotated(finished):
         halves = genes[f"stability_{method}"] * 2
         # Two subsamples.
         assert set(halves) <= {0, 1, 2}
-        assert halves[genes[f"weight_{method}"] != 0].mean() > 1
+        kept = genes[f"weight_{method}"] != 0
+        assert halves[kept].mean() > halves[~kept].mean()
     markers = genes[genes["relevant"].astype(str) == "True"]
     # A marker is highest where it was planted, or where that spills over.
     found = [row.highest_label in row.planted_regions.split(";") for row in markers.itertuples()]
