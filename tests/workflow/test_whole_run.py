@@ -125,8 +125,9 @@ def test_fits_from_other_seeds_begin_with_the_one_that_is_shown(finished):
         assert seeds["seed"].tolist() == [0, 1]
         for name in ("objective", "n_nonzero_weights", "cer", "cer_chance", "ari", "ami"):
             assert seeds[name][0] == scores[name]
-        assert seeds["agreement"][0] == 1
-        assert seeds["n_kept_too"][0] == scores["n_nonzero_weights"]
+        # The tiny search ends elsewhere from another seed.
+        assert seeds["agreement"][0] == 1 > seeds["agreement"][1]
+        assert seeds["n_kept_too"][0] == scores["n_nonzero_weights"] >= seeds["n_kept_too"][1]
     cells = SEEDS.read(finished.root / "results" / "cells" / "l0" / "seeds.csv")
     assert cells["cer"].isna().all()
     assert cells["agreement"].notna().all()

@@ -158,17 +158,18 @@ class GapSearch(SparsitySearch):
             places = places[samples]
         path, references = self._fit_paths(estimator, values, sparsities, seed, places)
         self.results_ = gap_curve(sparsities, path.n_selected, path.first_objectives, references)
-        added = self._added(estimator.penalty, sparsities)
-        if added.size:
-            grid = np.concatenate([sparsities, added])
-            if getattr(estimator, "independent_fits", False):
-                order = np.argsort(grid)
+        if self.n_refined:
+            peak = int(self.results_["gap"].argmax())
+            refined = refined_sparsities(estimator.penalty, sparsities, peak, self.n_refined)
+            added = np.setdiff1d(refined, sparsities)
+            if added.size and getattr(estimator, "independent_fits", False):
+                order = np.argsort(np.concatenate([sparsities, added]))
                 further, theirs = self._fit_paths(estimator, values, added, seed, places)
                 path = SparsityPath.join([path, further]).take(order)
                 references = np.hstack([references, theirs])[:, order]
-            else:
-                path, references = self._fit_paths(estimator, values, np.sort(grid), seed, places)
-            sparsities = np.sort(grid)
+            elif added.size:
+                path, references = self._fit_paths(estimator, values, refined, seed, places)
+            sparsities = refined
             self.results_ = gap_curve(
                 sparsities, path.n_selected, path.first_objectives, references
             )
@@ -201,15 +202,6 @@ class GapSearch(SparsitySearch):
         if len(places) != n_samples:
             raise ValueError(f"positions: shape={places.shape} should have {n_samples} rows.")
         return places
-
-    def _added(self, penalty: str, sparsities: np.ndarray) -> np.ndarray:
-        """List the sparsities of the second stage that the first had not."""
-        if not self.n_refined:
-            return np.empty(0)
-        peak = int(self.results_["gap"].argmax())
-        return np.setdiff1d(
-            refined_sparsities(penalty, sparsities, peak, self.n_refined), sparsities
-        )
 
     def _fit_paths(
         self, estimator, X, sparsities, seed, positions

@@ -68,7 +68,7 @@ def test_every_run_compared_makes_it_harder_to_have_moved():
     same = [
         OURS.assign(method=name)
         for name in (
-            *("l0_one_start", "l0_unshared", "l0_lloyd", "l0_fine_grid", "l0_unscaled"),
+            *("l0_printed", "l0_six_rounds", "l0_lloyd", "l0_fine_grid", "l0_unscaled"),
             *("l0_overwritten", "l0_global"),
         )
     ]
@@ -128,7 +128,7 @@ def test_runs_that_always_give_another_value_are_named_beside_one_that_never_var
 
 
 def test_only_the_nearest_runs_are_named():
-    variants = ["l0_carried", "l0_lloyd", "l0_unshared", "l0_fine_grid"]
+    variants = ["l0_carried", "l0_lloyd", "l0_overwritten", "l0_fine_grid"]
     near = [run(name, pzw=[9, 11.2 + 0.1 * i]) for i, name in enumerate(variants)]
     _, text = explain([run("l0_alternate", pzw=[30, 31]), *near], "l0_alternate", pzw=10.0)
     assert text.count("±") == 3

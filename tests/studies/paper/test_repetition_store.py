@@ -87,7 +87,7 @@ def test_the_digest_changes_with_every_parameter():
     base = {"seed": 1, "row": ROW.as_dict(), "effort": {"n_init": 1}}
     others = [
         {**base, "seed": 2},
-        {**base, "row": get_row("l0_unshared").as_dict()},
+        {**base, "row": get_row("l0_lloyd").as_dict()},
         {**base, "effort": {"n_init": 2}},
     ]
     digests = {parameter_digest(parameters) for parameters in [base, *others]}

@@ -76,13 +76,6 @@ def _sparse_variants(penalty: str) -> list[MethodRow]:
         return MethodRow(f"{penalty}_{name}", f"{sign}, {title}", penalty, varies, **kwargs)
 
     return [
-        row("one_start", "one start", "starts"),
-        row(
-            "unshared",
-            "one k-means start, every s from there",
-            "starts",
-            searcher=f"Unshared{upper}KMeans",
-        ),
         row(
             "carried",
             "one k-means start, labels carried up the grid",
@@ -143,7 +136,6 @@ _ROWS = [
     ),
     MethodRow("l0_alternate", "ℓ₀-k-means, Algorithm 1 made monotone", "l0", options=_ALTERNATE),
     MethodRow("l0_global", "ℓ₀-k-means, global search", "l0", options={"search": "global"}),
-    MethodRow("kmeans_one_start", "k-means, one start", "kmeans", "starts", {"n_init": 1}),
     MethodRow("kmeans_lloyd", "Lloyd's k-means", "kmeans", "k-means", searcher="LloydKMeans"),
     MethodRow(
         "kmeans_lloyd_one_start",
@@ -155,9 +147,7 @@ _ROWS = [
     ),
     MethodRow("kmeans_unscaled", "k-means, not z-scored", "kmeans", "scaling", standardise=False),
     MethodRow("pca_two", "PCA-k-means, two components", "pca", "components", {"n_components": 2}),
-    MethodRow("pca_one_start", "PCA-k-means, one start", "pca", "starts", {"n_init": 1}),
     MethodRow("pca_unscaled", "PCA-k-means, not z-scored", "pca", "scaling", standardise=False),
-    MethodRow("pgmm_one_start", "P-likelihood, one start", "pgmm", "starts", {"n_init": 1}),
     MethodRow(
         "pgmm_fine_grid",
         "P-likelihood, 30 penalties",
