@@ -47,6 +47,18 @@ def test_a_single_fit_finds_them_too(seed):
     assert classification_error_rate(labels, fit.labels_) < 0.03
 
 
+def test_clusters_are_sought_anew_on_the_features_that_were_found(seed):
+    # Among so many features the clusters of the sample stay wrong where the features are right.
+    n_planted = 200
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(N_CLUSTERS, size=1500)
+    X = rng.normal(size=(1500, 6000))
+    X[:, :n_planted] += 1.5 * (labels[:, None] == np.arange(n_planted) % N_CLUSTERS)
+    path = L0KMeans(N_CLUSTERS, n_init=1, random_state=seed).path(X, [n_planted])
+    assert np.count_nonzero(path.weights[0, :n_planted]) > 0.9 * n_planted
+    assert classification_error_rate(labels, path.labels[0]) < 0.02
+
+
 def test_sparse_data_give_the_same_objectives(seed):
     X, _ = draw(seed)
     X[X < 1] = 0

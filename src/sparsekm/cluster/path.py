@@ -147,7 +147,8 @@ def _search_sample(X, partition, weight_steps, effort, rng, labels, progress, ob
     objectives = np.maximum.accumulate(search.best_objectives)[: len(weight_steps)]
     if objectives_only and not hidden:
         return [], objectives
-    fits = _go_on_with_all(X, partition, continued, search, labels, n_iter, in_turn=hidden)
+    restarts = rng if hidden else None
+    fits = _go_on_with_all(X, partition, continued, search, labels, n_iter, restarts)
     fits = fits[: len(weight_steps)]
     report(len(continued))
     if hidden:
@@ -175,12 +176,14 @@ def _refine(X, partition, weight_steps, fits, ended) -> list[Fit]:
     return share_partitions(X, partition, weight_steps, refined)
 
 
-def _go_on_with_all(X, partition, weight_steps, search, labels, n_iter, in_turn=False) -> list[Fit]:
+def _go_on_with_all(X, partition, weight_steps, search, labels, n_iter, rng=None) -> list[Fit]:
     """Extend what a sample's pools hold to all samples, and improve the best at every sparsity.
 
-    They go on side by side or, `in_turn`, each from the best of its pool and from the fit at the
-    next denser one.
+    They go on side by side. With a generator they take turns: each goes on from the best of its
+    pool and from the fit at the next denser sparsity, and then also from k-means of the sample
+    begun anew on the features that it has come to keep: on these the clusters may show.
     """
+    in_turn = rng is not None
     sample, scores = search.climber.X, search.climber.partition.scores
     # Side by side, fits of a matrix larger than memory would hold twice its blocks.
     together = isinstance(X, CentredMatrix) and not in_turn
@@ -199,6 +202,13 @@ def _go_on_with_all(X, partition, weight_steps, search, labels, n_iter, in_turn=
         admitted = (alone.admit(X, start) for start in starts)
         start = best_fit([weigh_partition(X, alone, weight_step, one, n_iter) for one in admitted])
         fits[place] = refine_until_fixed_point(X, alone, weight_step, start, SMALL_GAIN)
+        if in_turn:
+            kept = fits[place].weights
+            found = search.climber.partition.start(sample, kept, rng)
+            anew = alone.extend(X, kept, sample, found)
+            anew = weigh_partition(X, alone, weight_step, alone.admit(X, anew), n_iter)
+            anew = refine_until_fixed_point(X, alone, weight_step, anew, SMALL_GAIN)
+            fits[place] = best_fit([fits[place], anew])
 
     take_turns(improve, len(weight_steps), n_workers)
     in_order = [fits[place] for place in range(len(weight_steps))]
