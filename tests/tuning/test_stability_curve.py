@@ -117,6 +117,18 @@ def test_evidence_hand_worked():
     assert "on 3 data sets without clusters (gaussian references)" in less.sentence()
 
 
+def test_only_a_sample_without_evidence_leaves_open_what_more_samples_show():
+    references = np.array([0.1, 0.2, 0.3])
+    left_open = "More samples may show clusters."
+    for stability, sampled, ends in (
+        (0.2, (1000, 2500), True),
+        (0.2, None, False),
+        (0.9, (1000, 2500), False),
+    ):
+        evidence = Evidence("gaussian", stability, references, sampled=sampled)
+        assert evidence.sentence().endswith(left_open) == ends
+
+
 def test_without_references_nothing_is_concluded():
     nothing = Evidence("gaussian", float("nan"), np.array([]))
     assert nothing.has_clusters is None

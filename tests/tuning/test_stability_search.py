@@ -181,6 +181,7 @@ def test_a_thousand_samples_stand_for_more_where_their_halves_have_room(min_clus
     )
     assert set(seen) == {half}
     assert evidence.has_clusters is True
+    assert f"halves of the samples (a sample of {2 * half:,} of 2,500) agree" in evidence.sentence()
 
 
 def test_samples_too_few_to_be_halved_are_not_asked(data):

@@ -42,6 +42,7 @@ class Evidence:
     level: float = LEVEL  # chance that data without clusters are taken for data with
     not_asked: str = "n_references=0"  # why there are no references, where there are none
     n_blocks: int = 0  # of which halves of the data consist; 0 for single samples
+    sampled: tuple[int, int] | None = None  # samples compared and samples given, where fewer
 
     @property
     def strength(self) -> float:
@@ -71,12 +72,14 @@ class Evidence:
             return f"Whether there are clusters was not asked: {self.not_asked}."
         references = self.reference_stabilities
         blocks = f", each of whole blocks ({self.n_blocks} in all)," if self.n_blocks else ""
+        drawn = " (a sample of {:,} of {:,})".format(*self.sampled) if self.sampled else ""
+        hidden = "" if self.has_clusters or not drawn else " More samples may show clusters."
         return (
             f"{'Evidence' if self.has_clusters else 'No evidence'} of clusters: partitions of two "
-            f"halves of the samples{blocks} agree with an adjusted Rand index of "
+            f"halves of the samples{drawn}{blocks} agree with an adjusted Rand index of "
             f"{self.stability:.2f}; on {len(references)} data sets without clusters "
             f"({self.reference} references) with {references.mean():.2f} on average and "
-            f"{references.max():.2f} at most."
+            f"{references.max():.2f} at most.{hidden}"
         )
 
 
@@ -140,7 +143,8 @@ def weigh_evidence(
             progress(index + 1, n_references)
         return stability
 
-    rows = _draw_samples(X.shape[0], max(MOST_SAMPLES, 4 * fewest_samples(estimator)), seed)
+    n_samples = X.shape[0]
+    rows = _draw_samples(n_samples, max(MOST_SAMPLES, 4 * fewest_samples(estimator)), seed)
     X, blocks = as_dense(X[rows]), None if blocks is None else blocks[rows]
     not_asked = "n_references=0" if n_references == 0 else _lacking(estimator, len(X))
     if not_asked:
@@ -149,7 +153,9 @@ def weigh_evidence(
         own = half_stability(estimator, X, sparsities, seed=seed, blocks=blocks)
     stabilities = run_side_by_side(work, range(n_references), n_jobs, X.nbytes)
     n_blocks = 0 if blocks is None else len(np.unique(blocks))
-    return Evidence(reference, own, np.array(list(stabilities)), n_blocks=n_blocks)
+    sampled = (len(X), n_samples) if len(X) < n_samples else None
+    found = np.array(list(stabilities))
+    return Evidence(reference, own, found, n_blocks=n_blocks, sampled=sampled)
 
 
 def _draw_samples(n_samples: int, most: int, seed: int) -> np.ndarray | slice:
