@@ -66,8 +66,6 @@ def simulated_cells(study):
         cells += [(setting, METHOD_ROWS[name]) for name in chosen["methods"]]
         for name in chosen.get("variants", []):
             row = METHOD_ROWS[name]
-            if row.experiment and row.experiment != setting.experiment:
-                continue
             if (setting.experiment, setting.name, row.method) in printed_methods():
                 cells.append((setting, row))
     return cells

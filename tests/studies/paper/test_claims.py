@@ -141,21 +141,6 @@ def test_a_contrary_order_has_a_reason_where_it_vanishes_with_a_like_search():
     assert (bare.outcome, bare.reason) == (WITHOUT_REASON, "It is the other way round.")
 
 
-def test_runs_on_other_data_are_compared_with_each_other_alone():
-    weak = [
-        repetitions("l0_six_rounds_weak", cer=[0.1, 0.2]),
-        repetitions("l1_lloyd_weak", cer=[0.3, 0.41]),
-    ]
-    judged = [
-        repetitions("l1", cer=[0.11, 0.2]),
-        repetitions("l0_printed", cer=[0.2, 0.31]),
-    ]
-    (line,) = judge([order("l0", "l1")], judged + weak).itertuples()
-    assert "It holds with" in line.reason
-    (apart,) = judge([order("l0", "l1")], judged + weak[1:]).itertuples()
-    assert "It holds with" not in apart.reason
-
-
 def test_a_text_against_the_papers_own_table_is_told():
     paper = printed((P25, "pca", "cer", 0.103, np.nan), (P25, "l1", "cer", 0.171, np.nan))
     tables = [repetitions("pca", cer=[0.1, 0.1]), repetitions("l1", cer=[0.2, 0.2])]

@@ -12,8 +12,9 @@ for differences, for orders and for contrary orders, is held to an error of 5 % 
 Of a claim that differs beyond these tests, `outcome` says whether a run shows a reason: another run
 of the method differs from ours and meets the number (`sparsekm.studies.paper.other_runs`) or the
 bound, or shows the order; with another run in place of one side the contrary order vanishes; the
-bracket agrees as a variance; the paper's own tables speak against the claim; or a computation found
-what is wrong with a statement of theory.
+bracket agrees as a variance; two printed counts cannot both come from the design
+(`sparsekm.studies.paper.joint_counts`); the paper's own tables speak against the claim; or a
+computation found what is wrong with a statement of theory.
 """
 
 from __future__ import annotations

@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 from scipy.stats import t
 
-from sparsekm.studies.paper.method_rows import METHOD_ROWS
 from sparsekm.studies.paper.paper_claims import PaperClaim
 from sparsekm.studies.paper.settings import Setting
 from sparsekm.studies.paper.study_values import StudyValues, runs_of
@@ -60,13 +59,13 @@ def _beyond(claim: PaperClaim, values: pd.Series) -> tuple[float, float, float]:
 def _other_levels(claim: PaperClaim, setting: Setting, study: StudyValues) -> tuple[str, str]:
     """Name other runs whose mean keeps to the bound, and those that miss it within noise.
 
-    Both see the same data as ours and are nearer to the bound than our mean, by paired tests that
-    are adjusted for their number (Bonferroni).
+    Both are nearer to the bound than our mean, by paired tests over the same data that are adjusted
+    for their number (Bonferroni).
     """
     judged = study.judged.get(claim.left, claim.left)
     own = study.of_row(setting, judged, claim.metric)
-    same_data = [name for name in runs_of(claim.left) if not METHOD_ROWS[name].arguments]
-    ran = {name: study.of_row(setting, name, claim.metric) for name in same_data if name != judged}
+    names = [name for name in runs_of(claim.left) if name != judged]
+    ran = {name: study.of_row(setting, name, claim.metric) for name in names}
     others = {name: values for name, values in ran.items() if values is not None}
     above = _excess(claim, own.mean()) > 0
     kept, near = [], []

@@ -71,18 +71,16 @@ def _other_orders(claim: PaperClaim, setting: Setting, study: StudyValues) -> tu
 
 
 def _like_pairs(claim: PaperClaim, judged: tuple[str, str]) -> Iterator[tuple[str, str]]:
-    """List pairs of runs of the two methods, other than the judged one, on the same data.
+    """List pairs of runs of the two methods, other than the judged one.
 
-    One side is the judged row, or both vary in the same way, or both see another design.
+    One side is the judged row, or both vary in the same way.
     """
     sides = [
         [name, *(other for other in runs_of(method) if other != name)]
         for name, method in zip(judged, (claim.left, claim.right), strict=True)
     ]
     for left, right in product(*sides):
-        rows = METHOD_ROWS[left], METHOD_ROWS[right]
         n_judged = (left == judged[0]) + (right == judged[1])
-        alike = rows[0].varies and left.partition("_")[2] == right.partition("_")[2]
-        chosen = bool(n_judged or alike or rows[0].arguments)
-        if chosen and n_judged < 2 and rows[0].arguments == rows[1].arguments:
+        alike = METHOD_ROWS[left].varies and left.partition("_")[2] == right.partition("_")[2]
+        if n_judged == 1 or (n_judged == 0 and alike):
             yield left, right

@@ -1,15 +1,14 @@
 """The rows of the simulation tables: methods as they were run.
 
 Main rows are the methods that are compared. Variants run one of the paper's methods with other
-starts, another tuning, another k-means, on unscaled data or on data with a weaker signal; they are
-there to tell where a difference from a published number comes from. But for that signal none was
-chosen to hit a number.
+starts, another tuning, another k-means or on unscaled data; they are there to tell where a
+difference from a published number comes from. None was chosen to hit a number.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from sparsekm.pipeline.registry import METHODS, get_method
@@ -30,8 +29,6 @@ class MethodRow:
     searcher: str = ""  # class in `sparsekm.studies.paper.weaker_searches`, over the registry's
     features: str = "all"  # or "relevant": which it sees
     standardise: bool = True  # whether it sees z-scored data
-    experiment: str = ""  # the only one that it runs in, if not all
-    arguments: Mapping[str, Any] = field(default_factory=dict)  # of the design, over the setting's
 
     @property
     def is_variant(self) -> bool:
@@ -105,20 +102,6 @@ def _sparse_variants(penalty: str) -> list[MethodRow]:
     ]
 
 
-# Experiment 4 says that the centroid of cluster k is k. The numbers of its table are those of a
-# weaker signal: at k the relevant features stand far above all others, where the paper prints 150
-# to 188 of the 200 with standard deviations of 12 to 18. Of the distances 0.3, 0.35, 0.4 and 0.5
-# between neighbouring clusters that were tried, 0.4 meets them: six centroids spread evenly from -1
-# to 1, as are the three of Experiment 2, lie so far apart.
-_WEAK = {"experiment": "experiment_4", "arguments": {"mu": 0.4}}
-
-
-def _weak(row: MethodRow) -> MethodRow:
-    title = f"{row.title}, means 0.4 k in place of k"
-    varies = " and ".join(filter(None, [row.varies, "signal"]))
-    return replace(row, name=f"{row.name}_weak", title=title, varies=varies, **_WEAK)
-
-
 _ROWS = [
     MethodRow("relevant", "floor: k-means, relevant features only", "kmeans", features="relevant"),
     MethodRow("kmeans", "k-means", "kmeans"),
@@ -176,10 +159,6 @@ _ROWS = [
 ]
 
 METHOD_ROWS = {row.name: row for row in _ROWS}
-METHOD_ROWS |= {
-    f"{name}_weak": _weak(METHOD_ROWS[name])
-    for name in ("l1_lloyd", "l1_fine_grid", "l0_six_rounds")
-}
 """All rows, in the order of the tables."""
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import t
 
+from sparsekm.studies.paper.joint_counts import explain_counts
 from sparsekm.studies.paper.method_rows import METHOD_ROWS
 from sparsekm.studies.paper.other_runs import explain_bracket, explain_difference
 from sparsekm.studies.paper.paper_claims import PaperClaim
@@ -32,11 +33,12 @@ def judge_numbers(comparison: pd.DataFrame, study: StudyValues) -> Iterator[dict
             continue
         yield _judge_mean(line, comparison, study)
         if line.paper_bracket > 0:
-            yield _judge_bracket(line, comparison)
+            yield _judge_bracket(line, comparison, study)
 
 
 def _judge_mean(line, comparison: pd.DataFrame, study: StudyValues) -> dict:
     met, reason = explain_difference(line, comparison, study)
+    joint = "" if met else explain_counts(line, comparison, study)
     return {
         **_describe(line, "", "Mean"),
         "kind": MEAN,
@@ -44,13 +46,14 @@ def _judge_mean(line, comparison: pd.DataFrame, study: StudyValues) -> dict:
         "se": line.se,
         "theirs": line.paper,
         "p_value": mean_p(line),
-        "found": _sentence(reason),
-        "explained": met,
+        "found": _sentence(joint or reason),
+        "explained": met or bool(joint),
     }
 
 
-def _judge_bracket(line, comparison: pd.DataFrame) -> dict:
+def _judge_bracket(line, comparison: pd.DataFrame, study: StudyValues) -> dict:
     met, reason = explain_bracket(line, comparison)
+    joint = "" if met else explain_counts(line, comparison, study)
     return {
         **_describe(line, "_bracket", "Standard deviation of the"),
         "kind": SPREAD,
@@ -58,8 +61,8 @@ def _judge_bracket(line, comparison: pd.DataFrame) -> dict:
         "se": line.sd * line.log_sd_se if line.sd else 0.0,
         "theirs": line.paper_bracket,
         "p_value": spread_p(line),
-        "found": _sentence(reason),
-        "explained": met,
+        "found": _sentence(joint or reason),
+        "explained": met or bool(joint),
     }
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -59,23 +58,12 @@ class Repetition:
     gap: np.ndarray
 
 
-def draw_data(
-    setting: Setting,
-    *,
-    root: int,
-    replicate: int,
-    standardise: bool,
-    arguments: Mapping[str, Any] | None = None,
-) -> SimulatedData:
-    """Draw the data of a repetition: the same for every row, z-scored or not.
-
-    With other `arguments` of the design the draws behind them stay the same.
-    """
+def draw_data(setting: Setting, *, root: int, replicate: int, standardise: bool) -> SimulatedData:
+    """Draw the data of a repetition: the same for every row, z-scored or not."""
     # As draw_replicate seeds them; `standardise` among its arguments would change the seed.
     seed = replicate_seed(root, setting.experiment, setting.arguments, replicate)
     draw = EXPERIMENTS[setting.experiment]
-    chosen = {**setting.arguments, **(arguments or {})}
-    return draw(**chosen, standardise=standardise, random_state=seed)
+    return draw(**setting.arguments, standardise=standardise, random_state=seed)
 
 
 def run_repetition(
@@ -86,13 +74,7 @@ def run_repetition(
     Data, references and starts depend on the study's seed `root`, on the setting and on the
     replicate; not on the row.
     """
-    data = draw_data(
-        setting,
-        root=root,
-        replicate=replicate,
-        standardise=row.standardise,
-        arguments=row.arguments,
-    )
+    data = draw_data(setting, root=root, replicate=replicate, standardise=row.standardise)
     seen = data.relevant if row.features == "relevant" else np.ones(data.X.shape[1], dtype=bool)
     seed = derive_seed(root, "simulation", setting.experiment, setting.name, replicate)
     fitted = make_estimator(row, effort, data, seed).fit(np.ascontiguousarray(data.X[:, seen]))

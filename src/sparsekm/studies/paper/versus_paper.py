@@ -115,7 +115,7 @@ def spread_p(line, *, as_variance: bool = False) -> float:
     normal, calls equal spreads of an exponential quantity different in 27 of 100 cases, this one in
     12 (6 and 6 of a normal quantity). A bracket stands for all numbers that round to it.
     """
-    half = 0.5 * 10.0 ** -_decimals(line.paper_bracket)
+    half = half_unit(line.paper_bracket)
     low, high = max(line.paper_bracket - half, 0.0), line.paper_bracket + half
     if as_variance:
         low, high = np.sqrt(low), np.sqrt(high)
@@ -128,15 +128,15 @@ def spread_p(line, *, as_variance: bool = False) -> float:
     return float(2 * t.sf(away / error, line.n - 1)) if error else 0.0
 
 
-def _decimals(number: float) -> int:
-    """Count the decimals that a number was printed with.
+def half_unit(number: float) -> float:
+    """Give half a unit of a number's last printed decimal, by which it may have been rounded.
 
     Examples
     --------
-    >>> _decimals(0.003), _decimals(12.0)
-    (3, 0)
+    >>> half_unit(0.003), half_unit(12.0)
+    (0.0005, 0.5)
     """
-    return len(f"{number:g}".partition(".")[2])
+    return 0.5 * 10.0 ** -len(f"{number:g}".partition(".")[2])
 
 
 def list_some(named: Sequence[str]) -> str:
