@@ -65,6 +65,16 @@ def test_two_tests_for_clusters_that_disagree_are_explained(with_l0, strength, h
     assert text.endswith("each is of the fit shown and has no standard error.")
 
 
+def test_no_evidence_in_a_sample_is_told_with_the_setting_that_tests_more(with_l0):
+    result = with_l0()
+    for tested in (5, result.n_samples):
+        evidence = {"strength": 0.5, "conclusion": "Told.", "n_samples": tested}
+        text = " ".join(summarise_run([replace(result, evidence=evidence)]))
+        assert f"No evidence of clusters was found in {result.name}: every method" in text
+        told = f"Tested were 5 of the {result.n_samples:,} voxels of {result.name}; more may show"
+        assert (told in text) == (tested == 5)
+
+
 @pytest.mark.parametrize("has_clusters", [False, True])
 def test_a_test_for_clusters_that_was_not_made_disagrees_with_nothing(with_l0, has_clusters):
     result = with_l0(attributes={"has_clusters": has_clusters})

@@ -184,6 +184,27 @@ def test_a_thousand_samples_stand_for_more_where_their_halves_have_room(min_clus
     assert f"halves of the samples (a sample of {2 * half:,} of 2,500) agree" in evidence.sentence()
 
 
+def test_more_samples_show_clusters_that_are_hidden_in_fewer():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((800, 300))
+    X[:, :20] += 0.4 * rng.choice([-1, 1], size=(800, 1))
+    found = [
+        weigh_evidence(
+            L0KMeans(2, n_init=1),
+            X,
+            np.array([20.0]),
+            reference="permutation",
+            n_references=5,
+            seed=0,
+            max_samples=n_samples,
+        )
+        for n_samples in (40, 800)
+    ]
+    assert [evidence.has_clusters for evidence in found] == [False, True]
+    assert [evidence.sampled for evidence in found] == [(40, 800), None]
+    assert found[0].sentence().endswith(" More samples may show clusters.")
+
+
 def test_samples_too_few_to_be_halved_are_not_asked(data):
     evidence = weigh_evidence(
         L0KMeans(3, min_cluster_size=8),

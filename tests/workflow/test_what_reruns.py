@@ -120,6 +120,7 @@ ROWS = dict(
             "`tuning.evidence_references`",
             Row(setting(tuning__evidence_references=3)),
         ),
+        ("`tuning.evidence_samples`", Row(setting(tuning__evidence_samples=100))),
         ("`tuning.max_samples`", Row(setting(tuning__max_samples=20))),
         ("`n_seeds`", Row(setting(n_seeds=3))),
         ("`n_seeds`: 1", Row(setting(n_seeds=1))),

@@ -83,6 +83,7 @@ rule test_clusterability:
     params:
         problem=problem,
         n_references=config["tuning"]["evidence_references"],
+        max_samples=config["tuning"]["evidence_samples"],
         code=lambda wildcards: code("test_clusterability"),
     script:
         "../../scripts/test_clusterability.py"

@@ -13,6 +13,7 @@ EVIDENCE = TableFormat(
         "noise_correlation": NUMBER,
         "reference": WORD,
         "n_references": WHOLE,
+        "n_samples": WHOLE,
         # Empty if there are too few samples for the test.
         "stability": NUMBER_OR_NOTHING,
         "reference_mean": NUMBER_OR_NOTHING,

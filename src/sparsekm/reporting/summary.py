@@ -76,10 +76,20 @@ def _missing_evidence(results: Sequence[DatasetResult]) -> list[str]:
     without = [r.name for r in results if _lacks_evidence(r)]
     if not without:
         return []
-    return [
+    of_sample = [
+        f"{r.evidence['n_samples']:,} of the {r.n_samples:,} {nouns(r).samples} of {r.name}"
+        for r in results
+        if _has_evidence(r) is False and r.evidence["n_samples"] < r.n_samples
+    ]
+    sentences = [
         f"No evidence of clusters was found in {joined(without)}: every method returns the "
         "requested number of clusters, whether or not the data have any."
     ]
+    if of_sample:
+        sentences.append(
+            f"Tested were {joined(of_sample)}; more may show clusters (`tuning.evidence_samples`)."
+        )
+    return sentences
 
 
 def _lacks_evidence(result: DatasetResult) -> bool:

@@ -8,7 +8,7 @@ from sparsekm.figures.palette import method_look
 from sparsekm.reporting.literature import Citations
 from sparsekm.reporting.results import DatasetResult, MethodResult
 from sparsekm.reporting.run_facts import REFERENCES, RULES, attribute, distinct, joined
-from sparsekm.tuning.evidence import LEVEL, MOST_SAMPLES, N_HALVES
+from sparsekm.tuning.evidence import LEVEL, N_HALVES
 from sparsekm.tuning.references import SPATIAL
 
 STABILITY_RULES = {
@@ -104,14 +104,15 @@ def write_tests(results: Sequence[DatasetResult]) -> str:
         titles = distinct(method_look(r.evidence["method"]).title for r in tested)
         kinds = joined(distinct(REFERENCES[r.evidence["reference"]] for r in tested))
         numbers = joined(distinct(r.evidence["n_references"] for r in tested))
+        samples = joined(distinct(f"{r.evidence['n_samples']:,}" for r in tested))
         sentences.append(
             f"Whether there are clusters was tested for {joined(r.name for r in tested)}: paths of "
             f"{joined(titles)} were fitted to two halves of the samples, all samples were assigned "
             "to the nearest centres of each, and the adjusted Rand index of the two partitions was "
-            f"averaged over sparsities and {N_HALVES} pairs of halves, of at most "
-            f"{MOST_SAMPLES:,} samples unless more clusters need more. There is evidence of "
-            f"clusters if this exceeds the mean of {numbers} data sets without clusters ({kinds}) "
-            f"by more than a further one would with a probability of {LEVEL:.0%} (Student’s t)."
+            f"averaged over sparsities and {N_HALVES} pairs of halves of {samples} samples. There "
+            f"is evidence of clusters if this exceeds the mean of {numbers} data sets without "
+            f"clusters ({kinds}) by more than a further one would with a probability of {LEVEL:.0%} "
+            "(Student’s t)."
         )
     counted = [r for r in results if r.counts is not None]
     if counted:

@@ -27,8 +27,8 @@ LEVEL = 0.05
 # Pairs of halves of the data, and of each reference: as many of either, or they could not be
 # compared.
 N_HALVES = 2
-# So many samples, drawn at random, stand for all (more only where halves would hold too few for
-# the clusters asked for): clusters that need more to show are weak.
+# So many samples, drawn at random, stand for all: clusters that need more to show are weak, or
+# hidden among more features than samples.
 MOST_SAMPLES = 1000
 
 
@@ -121,15 +121,17 @@ def weigh_evidence(
     reference: str,
     n_references: int,
     seed: int,
+    max_samples: int = MOST_SAMPLES,
     blocks: np.ndarray | None = None,
     n_jobs: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Evidence:
-    """Compare at most `MOST_SAMPLES` samples of the data with references without clusters.
+    """Compare at most `max_samples` samples of the data with references without clusters.
 
-    `reference` is a key of `sparsekm.tuning.references.REFERENCES`. `n_references` is 0, for no
-    comparison, or >= 2. `progress` is called with the number of references done and their total.
-    The result does not depend on `n_jobs`, which is as in `sparsekm.runtime.threads.count_threads`.
+    They are more where halves would hold too few for the clusters asked for. `reference` is a key
+    of `sparsekm.tuning.references.REFERENCES`. `n_references` is 0, for no comparison, or >= 2.
+    `progress` is called with the number of references done and their total. The result does not
+    depend on `n_jobs`, which is as in `sparsekm.runtime.threads.count_threads`.
 
     Samples with the same number in `blocks` (n_samples,) resemble each other, such as neighbours in
     space: halves of the data hold them all or none. Samples of references are independent.
@@ -144,7 +146,7 @@ def weigh_evidence(
         return stability
 
     n_samples = X.shape[0]
-    rows = _draw_samples(n_samples, max(MOST_SAMPLES, 4 * fewest_samples(estimator)), seed)
+    rows = _draw_samples(n_samples, max(max_samples, 4 * fewest_samples(estimator)), seed)
     X, blocks = as_dense(X[rows]), None if blocks is None else blocks[rows]
     not_asked = "n_references=0" if n_references == 0 else _lacking(estimator, len(X))
     if not_asked:
