@@ -111,8 +111,8 @@ def write_tests(results: Sequence[DatasetResult]) -> str:
             "to the nearest centres of each, and the adjusted Rand index of the two partitions was "
             f"averaged over sparsities and {N_HALVES} pairs of halves of {samples} samples. There "
             f"is evidence of clusters if this exceeds the mean of {numbers} data sets without "
-            f"clusters ({kinds}) by more than a further one would with a probability of {LEVEL:.0%} "
-            "(Student’s t)."
+            f"clusters ({kinds}) by more than a further one would with a probability of "
+            f"{LEVEL:.0%} (Student’s t)."
         )
     counted = [r for r in results if r.counts is not None]
     if counted:
