@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -203,6 +204,26 @@ def test_more_samples_show_clusters_that_are_hidden_in_fewer():
     assert [evidence.has_clusters for evidence in found] == [False, True]
     assert [evidence.sampled for evidence in found] == [(40, 800), None]
     assert found[0].sentence().endswith(" More samples may show clusters.")
+
+
+def test_half_as_many_samples_as_features_are_compared_of_sparse_data_as_of_dense():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((1600, 3000)) * (rng.random((1600, 3000)) < 0.05)
+    X[:, :20] += rng.integers(2, size=(1600, 1)) * (rng.random((1600, 20)) < 0.7)
+    dense, sparse = (
+        weigh_evidence(
+            L0KMeans(2, n_init=1),
+            matrix,
+            np.array([20.0]),
+            reference="permutation",
+            n_references=5,
+            seed=0,
+        )
+        for matrix in (X, csr_array(X))
+    )
+    assert dense.sampled == sparse.sampled == (1500, 1600)
+    assert dense.stability == pytest.approx(sparse.stability, abs=1e-9)
+    assert dense.has_clusters is sparse.has_clusters is True
 
 
 def test_samples_too_few_to_be_halved_are_not_asked(data):

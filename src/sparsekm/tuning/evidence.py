@@ -13,9 +13,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.sparse import csr_array
 from scipy.stats import t as student
 
-from sparsekm.cluster.matrices.dense_parts import as_dense
+from sparsekm.cluster.matrices.dense_parts import as_dense, stored_bytes
 from sparsekm.runtime.random_state import draw_samples
 from sparsekm.runtime.threads import grant_threads, run_side_by_side
 from sparsekm.tuning.references import REFERENCES, reference_seed
@@ -27,8 +28,8 @@ LEVEL = 0.05
 # Pairs of halves of the data, and of each reference: as many of either, or they could not be
 # compared.
 N_HALVES = 2
-# So many samples, drawn at random, stand for all: clusters that need more to show are weak, or
-# hidden among more features than samples.
+# So many samples at most, drawn at random, stand for all: clusters that need more to show are weak.
+# Among more features than samples strong ones are hidden too: then half as many as features.
 MOST_SAMPLES = 1000
 
 
@@ -85,7 +86,7 @@ class Evidence:
 
 def half_stability(
     estimator,
-    X: np.ndarray,
+    X: np.ndarray | csr_array,
     sparsities: np.ndarray,
     *,
     seed: int,
@@ -102,7 +103,13 @@ def half_stability(
 
 
 def reference_stability(
-    estimator, X: np.ndarray, sparsities: np.ndarray, *, reference: str, index: int, seed: int
+    estimator,
+    X: np.ndarray | csr_array,
+    sparsities: np.ndarray,
+    *,
+    reference: str,
+    index: int,
+    seed: int,
 ) -> float:
     """Compute the `half_stability` of one reference.
 
@@ -115,23 +122,25 @@ def reference_stability(
 
 def weigh_evidence(
     estimator,
-    X: np.ndarray,
+    X: np.ndarray | csr_array,
     sparsities: np.ndarray,
     *,
     reference: str,
     n_references: int,
     seed: int,
-    max_samples: int = MOST_SAMPLES,
+    max_samples: int | None = None,
     blocks: np.ndarray | None = None,
     n_jobs: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Evidence:
     """Compare at most `max_samples` samples of the data with references without clusters.
 
-    They are more where halves would hold too few for the clusters asked for. `reference` is a key
-    of `sparsekm.tuning.references.REFERENCES`. `n_references` is 0, for no comparison, or >= 2.
-    `progress` is called with the number of references done and their total. The result does not
-    depend on `n_jobs`, which is as in `sparsekm.runtime.threads.count_threads`.
+    None is for `MOST_SAMPLES`, or half the number of features where that is more. Always so many
+    are compared that halves have room for the clusters asked for.
+
+    `reference` is a key of `sparsekm.tuning.references.REFERENCES`. `n_references` is 0, for no
+    comparison, or >= 2. `progress` is called with the number of references done and their total.
+    The result does not depend on `n_jobs`, which is as in `sparsekm.runtime.threads.count_threads`.
 
     Samples with the same number in `blocks` (n_samples,) resemble each other, such as neighbours in
     space: halves of the data hold them all or none. Samples of references are independent.
@@ -145,17 +154,20 @@ def weigh_evidence(
             progress(index + 1, n_references)
         return stability
 
-    n_samples = X.shape[0]
-    rows = _draw_samples(n_samples, max(max_samples, 4 * fewest_samples(estimator)), seed)
-    X, blocks = as_dense(X[rows]), None if blocks is None else blocks[rows]
-    not_asked = "n_references=0" if n_references == 0 else _lacking(estimator, len(X))
+    n_samples, n_features = X.shape
+    most = max(MOST_SAMPLES, n_features // 2) if max_samples is None else max_samples
+    rows = _draw_samples(n_samples, max(most, 4 * fewest_samples(estimator)), seed)
+    X, blocks = X[rows], None if blocks is None else blocks[rows]
+    if reference != "permutation":
+        X = as_dense(X)
+    not_asked = "n_references=0" if n_references == 0 else _lacking(estimator, X.shape[0])
     if not_asked:
         return Evidence(reference, float("nan"), np.array([]), not_asked=not_asked)
     with grant_threads(n_jobs):
         own = half_stability(estimator, X, sparsities, seed=seed, blocks=blocks)
-    stabilities = run_side_by_side(work, range(n_references), n_jobs, X.nbytes)
+    stabilities = run_side_by_side(work, range(n_references), n_jobs, stored_bytes(X))
     n_blocks = 0 if blocks is None else len(np.unique(blocks))
-    sampled = (len(X), n_samples) if len(X) < n_samples else None
+    sampled = (X.shape[0], n_samples) if X.shape[0] < n_samples else None
     found = np.array(list(stabilities))
     return Evidence(reference, own, found, n_blocks=n_blocks, sampled=sampled)
 
