@@ -114,7 +114,7 @@ def test_evidence_hand_worked():
     less = Evidence("gaussian", 0.2 + 0.99 * reach, references)
     assert less.has_clusters is False
     assert less.sentence().startswith("No evidence of clusters:")
-    assert "on 3 data sets without clusters (gaussian references)" in less.sentence()
+    assert "on 3 data sets without clusters (Gaussian references)" in less.sentence()
 
 
 def test_only_a_sample_without_evidence_leaves_open_what_more_samples_show():

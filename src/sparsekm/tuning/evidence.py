@@ -29,8 +29,9 @@ LEVEL = 0.05
 # compared.
 N_HALVES = 2
 # So many samples at most, drawn at random, stand for all: clusters that need more to show are weak.
-# Among more features than samples strong ones are hidden too: then half as many as features.
+# Among many more features than samples strong ones are hidden too (docs/performance.md).
 MOST_SAMPLES = 1000
+FEATURES_PER_SAMPLE = 4  # for more than 4,000 features: of 20,000, 5,000 samples
 
 
 @dataclass(frozen=True)
@@ -74,12 +75,13 @@ class Evidence:
         references = self.reference_stabilities
         blocks = f", each of whole blocks ({self.n_blocks} in all)," if self.n_blocks else ""
         drawn = " (a sample of {:,} of {:,})".format(*self.sampled) if self.sampled else ""
+        kind = {"gaussian": "Gaussian"}.get(self.reference, self.reference)
         hidden = "" if self.has_clusters or not drawn else " More samples may show clusters."
         return (
             f"{'Evidence' if self.has_clusters else 'No evidence'} of clusters: partitions of two "
             f"halves of the samples{drawn}{blocks} agree with an adjusted Rand index of "
             f"{self.stability:.2f}; on {len(references)} data sets without clusters "
-            f"({self.reference} references) with {references.mean():.2f} on average and "
+            f"({kind} references) with {references.mean():.2f} on average and "
             f"{references.max():.2f} at most.{hidden}"
         )
 
@@ -135,8 +137,8 @@ def weigh_evidence(
 ) -> Evidence:
     """Compare at most `max_samples` samples of the data with references without clusters.
 
-    None is for `MOST_SAMPLES`, or half the number of features where that is more. Always so many
-    are compared that halves have room for the clusters asked for.
+    None is for `MOST_SAMPLES`, or a quarter of the number of features where that is more. Always so
+    many are compared that halves have room for the clusters asked for.
 
     `reference` is a key of `sparsekm.tuning.references.REFERENCES`. `n_references` is 0, for no
     comparison, or >= 2. `progress` is called with the number of references done and their total.
@@ -155,7 +157,7 @@ def weigh_evidence(
         return stability
 
     n_samples, n_features = X.shape
-    most = max(MOST_SAMPLES, n_features // 2) if max_samples is None else max_samples
+    most = max(MOST_SAMPLES, n_features // FEATURES_PER_SAMPLE) if max_samples is None else max_samples
     rows = _draw_samples(n_samples, max(most, 4 * fewest_samples(estimator)), seed)
     X, blocks = X[rows], None if blocks is None else blocks[rows]
     if reference != "permutation":
