@@ -157,8 +157,9 @@ def weigh_evidence(
         return stability
 
     n_samples, n_features = X.shape
-    most = max(MOST_SAMPLES, n_features // FEATURES_PER_SAMPLE) if max_samples is None else max_samples
-    rows = _draw_samples(n_samples, max(most, 4 * fewest_samples(estimator)), seed)
+    if max_samples is None:
+        max_samples = max(MOST_SAMPLES, n_features // FEATURES_PER_SAMPLE)
+    rows = _draw_samples(n_samples, max(max_samples, 4 * fewest_samples(estimator)), seed)
     X, blocks = X[rows], None if blocks is None else blocks[rows]
     if reference != "permutation":
         X = as_dense(X)
