@@ -245,6 +245,7 @@ def _write_tables(folder: Path) -> None:
             **dict.fromkeys(("noise_correlation", "strength"), 1.5),
             **dict.fromkeys(("stability", "reference_mean", "reference_max"), 0.25),
             "n_references": 5,
+            "n_samples": 12,
             "conclusion": "Evidence of clusters: halves agree.",
         },
     )
