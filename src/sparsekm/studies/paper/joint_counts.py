@@ -66,21 +66,10 @@ def _separate(
 def least_sd_dropped(dropped: float, kept: float, kept_sd: float, n: int) -> tuple[int, float]:
     r"""Bound the spread of the relevant features dropped where fits that keep noise drop none.
 
-    Parameters
-    ----------
-    dropped, kept
-        Mean numbers, over `n` repetitions, of relevant features dropped and noise features kept.
-    kept_sd
-        Standard deviation (ddof = 1) of the noise features kept.
+    Over `n` repetitions `dropped` relevant and `kept` noise features are dropped and kept on
+    average, the latter with a standard deviation `kept_sd`. Returned are the least number of
+    repetitions that keep noise, and the least standard deviation of the number dropped (ddof = 1).
 
-    Returns
-    -------
-    tuple
-        The least number of repetitions that keep noise, and the least standard deviation (ddof = 1)
-        of the number dropped.
-
-    Notes
-    -----
     By the inequality of Cauchy and Schwarz, a share :math:`q \ge k^2 / (k^2 + v)` of repetitions
     keeps noise, where it has mean k and variance v. These drop none, so that the others drop
     :math:`d / (1 - q)` on average, and the variance of the number dropped is at least
