@@ -1,13 +1,16 @@
 """Tuning on sparse data: the choice is that on the same data dense, references stay sparse."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from scipy import sparse
 
 from sparsekm import GapSearch, L0KMeans, SparseKMeans
 from sparsekm.tuning.consensus_choice import count_discoveries
+from sparsekm.tuning.evidence import weigh_evidence
 from sparsekm.tuning.noise_correlation import noise_correlation
-from sparsekm.tuning.references import permuted_reference
+from sparsekm.tuning.references import gaussian_reference, permuted_reference, shrunk_reference
 from sparsekm.tuning.resampling import resample
 from sparsekm.tuning.stability_search import StabilitySearch
 
@@ -83,3 +86,33 @@ def test_a_resampling_is_that_of_the_dense_data():
     )
     np.testing.assert_array_equal(stored.agreement, dense.agreement)
     np.testing.assert_array_equal(stored.selections, dense.selections)
+
+
+@pytest.mark.parametrize("draw_reference", [gaussian_reference, shrunk_reference])
+def test_a_gaussian_reference_is_that_of_the_dense_data(draw_reference):
+    X, _ = draw(600)
+    expected = draw_reference(X, index=1, seed=2)
+    found = draw_reference(sparse.csr_array(X), index=1, seed=2)
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+
+
+def test_a_gaussian_reference_takes_the_memory_of_one_dense_matrix_and_of_blocks():
+    X = sparse.random_array((4000, 1500), density=0.05, format="csr", rng=0, dtype=np.float32)
+    gaussian_reference(X[:50], index=0, seed=0)
+    tracemalloc.start()
+    gaussian_reference(X, index=0, seed=0)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    # Beside the reference, a block of 512 samples and its mixture, and a few features in float64.
+    assert peak < 4 * 4000 * 1500 + 2.5 * 8 * 512 * 1500 + 8 * 4000 * 1024
+
+
+def test_the_test_for_clusters_of_correlated_features_is_that_on_the_dense_data():
+    X, _ = draw(600)
+    settings = {"reference": "gaussian", "n_references": 2, "seed": 1}
+    dense, stored = (
+        weigh_evidence(L0KMeans(2, n_init=1), data, np.array([6, 12]), **settings)
+        for data in (X, sparse.csr_array(X))
+    )
+    assert stored.stability == pytest.approx(dense.stability, abs=1e-9)
+    np.testing.assert_allclose(stored.reference_stabilities, dense.reference_stabilities, atol=0.02)

@@ -8,12 +8,12 @@ from sklearn.utils.validation import check_is_fitted
 from sparsekm.cluster.alternation import Fit
 from sparsekm.cluster.argument_types import Data
 from sparsekm.cluster.fitted_state import read_data, read_new
-from sparsekm.cluster.kmeans.assignment import WeightedFeatures, nearest_centers
+from sparsekm.cluster.kmeans.assignment import WeightedFeatures, label_samples
 from sparsekm.cluster.kmeans.coinciding_centers import warn_of_coinciding
 from sparsekm.cluster.matrices.matrix import CentredMatrix
 from sparsekm.cluster.matrices.matrix_checks import check_matrix
 from sparsekm.cluster.matrices.scatter import Matrix, cluster_sizes, matrix_sums
-from sparsekm.cluster.matrices.sparse_matrix import SparseMatrix, as_matrix, centred_block
+from sparsekm.cluster.matrices.sparse_matrix import SparseMatrix, as_matrix
 from sparsekm.cluster.matrices.streamed_matrix import StreamedMatrix
 from sparsekm.cluster.partition_step import SMALL_GAIN, KMeansPartition, dense_if_few
 from sparsekm.cluster.path import fit_path
@@ -56,11 +56,9 @@ class BaseSparseKMeans(PathEstimator):
         check_is_fitted(self)
         values = read_new(self, X)
         features = WeightedFeatures.from_dense(self.feature_weights_)
-        kept = centred_block(values[:, features.support], self._means[features.support])
+        means = self._means[features.support]
         centers = self._centred_centers[:, features.support].T
-        everyone = np.zeros(values.shape[0], np.int32)
-        features = WeightedFeatures(np.arange(len(features.support)), features.values)
-        return nearest_centers(kept, features, centers, everyone, count_threads(self.n_jobs))
+        return label_samples(values, features, means, centers, count_threads(self.n_jobs))
 
     def _init(self, n_samples: int, n_clusters: int) -> str | np.ndarray | None:
         return check_start(self.init, n_samples, n_clusters, STARTS)

@@ -15,12 +15,14 @@ features.
 from __future__ import annotations
 
 import numpy as np
+from scipy.sparse import csr_array
 
+from sparsekm.cluster.matrices.dense_parts import as_dense
 from sparsekm.runtime.one_blas_thread import one_blas_thread
 from sparsekm.tuning.gaussian_mixing import BLOCK
 
 
-def correlation_shrinkage(X: np.ndarray) -> float:
+def correlation_shrinkage(X: np.ndarray | csr_array) -> float:
     """Compute the share of the identity in the shrunk correlation matrix, from 0 to 1.
 
     At most `sparsekm.tuning.gaussian_mixing.BLOCK` samples are used, evenly spaced: a Gaussian
@@ -41,12 +43,12 @@ def correlation_shrinkage(X: np.ndarray) -> float:
     return float(min(1.0, max(chance, 0.0) / distance)) if distance > 0 else 0.0
 
 
-def _z_score(X: np.ndarray) -> np.ndarray:
+def _z_score(X: np.ndarray | csr_array) -> np.ndarray:
     """Z-score, with ddof = 0, the features of at most `BLOCK` samples that vary among them."""
     n = X.shape[0]
     rows = np.linspace(0, n - 1, min(n, BLOCK)).round().astype(int)
     # One layout, one order of summation: the bits do not depend on how the caller's array lies.
-    z = np.array(X[rows], dtype=np.float64, order="C")
+    z = np.array(as_dense(X[rows]), dtype=np.float64, order="C")
     z = np.ascontiguousarray(z[:, np.ptp(z, axis=0) > 0])
     z -= z.mean(axis=0)
     z /= z.std(axis=0)

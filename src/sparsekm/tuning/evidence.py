@@ -16,7 +16,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.stats import t as student
 
-from sparsekm.cluster.matrices.dense_parts import as_dense, stored_bytes
+from sparsekm.cluster.matrices.dense_parts import stored_bytes
 from sparsekm.runtime.random_state import draw_samples
 from sparsekm.runtime.threads import grant_threads, run_side_by_side
 from sparsekm.tuning.references import REFERENCES, reference_seed
@@ -161,14 +161,15 @@ def weigh_evidence(
         max_samples = max(MOST_SAMPLES, n_features // FEATURES_PER_SAMPLE)
     rows = _draw_samples(n_samples, max(max_samples, 4 * fewest_samples(estimator)), seed)
     X, blocks = X[rows], None if blocks is None else blocks[rows]
-    if reference != "permutation":
-        X = as_dense(X)
     not_asked = "n_references=0" if n_references == 0 else _lacking(estimator, X.shape[0])
     if not_asked:
         return Evidence(reference, float("nan"), np.array([]), not_asked=not_asked)
     with grant_threads(n_jobs):
         own = half_stability(estimator, X, sparsities, seed=seed, blocks=blocks)
-    stabilities = run_side_by_side(work, range(n_references), n_jobs, stored_bytes(X))
+    # Permutations of sparse data are as sparse; other references are arrays.
+    is_alike = reference == "permutation"
+    held = stored_bytes(X) if is_alike else X.shape[0] * X.shape[1] * X.dtype.itemsize
+    stabilities = run_side_by_side(work, range(n_references), n_jobs, held)
     n_blocks = 0 if blocks is None else len(np.unique(blocks))
     sampled = (X.shape[0], n_samples) if X.shape[0] < n_samples else None
     found = np.array(list(stabilities))

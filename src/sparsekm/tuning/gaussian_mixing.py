@@ -13,7 +13,9 @@ shrunk by :math:`\lambda` towards the identity.
 from __future__ import annotations
 
 import numpy as np
+from scipy.sparse import csr_array, issparse
 
+from sparsekm.cluster.matrices.dense_parts import as_dense, feature_means, feature_variances
 from sparsekm.runtime.one_blas_thread import one_blas_thread
 
 # Up to here all rows mix with all; beyond, only within random blocks of about so many, so that
@@ -21,23 +23,26 @@ from sparsekm.runtime.one_blas_thread import one_blas_thread
 BLOCK = 512
 
 
-def mix_rows(X: np.ndarray, rng: np.random.Generator, shrinkage: float = 0.0) -> np.ndarray:
+def mix_rows(
+    X: np.ndarray | csr_array, rng: np.random.Generator, shrinkage: float = 0.0
+) -> np.ndarray:
     """Draw as many rows as `X` has from a Gaussian with its means, spreads and correlations.
 
     `shrinkage`, between 0 and 1, is the share of independent normals; correlations are multiplied
-    by the rest. The result has the shape and dtype of `X`. Its features have exactly the means and
-    standard deviations of `X` and, in expectation, its shrunk correlations. Up to `BLOCK` samples
-    are drawn from one Gaussian. More are drawn from one per block of random rows; the covariances
-    of the blocks average to those of the data.
+    by the rest. The result is an array with the shape and dtype of `X`, also where `X` is sparse.
+    Its features have exactly the means and standard deviations of `X` and, in expectation, its
+    shrunk correlations. Up to `BLOCK` samples are drawn from one Gaussian. More are drawn from one
+    per block of random rows; the covariances of the blocks average to those of the data.
     """
-    # One layout, one order of summation: the bits do not depend on how the caller's array lies.
-    X = np.ascontiguousarray(X)
+    if not issparse(X):
+        # One layout, one order of summation: the bits do not depend on how the caller's array lies.
+        X = np.ascontiguousarray(X)
     n = X.shape[0]
-    means = X.mean(axis=0, dtype=np.float64)
-    spreads = X.std(axis=0, dtype=np.float64)
+    means = feature_means(X)
+    spreads = np.sqrt(feature_variances(X))
     mixed = np.empty(X.shape, dtype=X.dtype)
     for rows in np.array_split(rng.permutation(n), -(-n // BLOCK)):
-        centred = X[rows] - means
+        centred = as_dense(X[rows]) - means
         factors = rng.standard_normal((len(rows), len(rows)))
         with one_blas_thread:
             draws = factors @ centred
@@ -51,9 +56,9 @@ def mix_rows(X: np.ndarray, rng: np.random.Generator, shrinkage: float = 0.0) ->
 
 def _match_spreads(mixed: np.ndarray, means: np.ndarray, spreads: np.ndarray) -> np.ndarray:
     """Give the features of `mixed`, in place, these means and standard deviations."""
-    own = mixed.std(axis=0, dtype=np.float64)
+    own = np.sqrt(feature_variances(mixed))
     scales = np.divide(spreads, own, out=np.zeros_like(own), where=own > 0)
-    shifts = means - mixed.mean(axis=0, dtype=np.float64) * scales
+    shifts = means - feature_means(mixed) * scales
     mixed *= scales
     mixed += shifts
     return mixed

@@ -37,7 +37,7 @@ def permuted_reference(
     return columns.T
 
 
-def gaussian_reference(X: np.ndarray, *, index: int, seed: int) -> np.ndarray:
+def gaussian_reference(X: np.ndarray | csr_array, *, index: int, seed: int) -> np.ndarray:
     """Draw from a single Gaussian: means, spreads and correlations remain, clusters are removed.
 
     `index`, `seed` and the dtype are as in `permuted_reference`. This takes the memory of one more
@@ -46,7 +46,7 @@ def gaussian_reference(X: np.ndarray, *, index: int, seed: int) -> np.ndarray:
     return mix_rows(X, _reference_generator(seed, index))
 
 
-def shrunk_reference(X: np.ndarray, *, index: int, seed: int) -> np.ndarray:
+def shrunk_reference(X: np.ndarray | csr_array, *, index: int, seed: int) -> np.ndarray:
     """Draw from a single Gaussian with the data's correlations, less what may be due to chance.
 
     Correlations of n samples of independent features vary by about 1 / sqrt(n), and

@@ -19,10 +19,9 @@ from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
 
-from sparsekm.cluster.kmeans.assignment import WeightedFeatures, nearest_centers
+from sparsekm.cluster.kmeans.assignment import WeightedFeatures, label_samples
 from sparsekm.cluster.matrices.centers import cluster_centers
 from sparsekm.cluster.matrices.dense_parts import feature_means
-from sparsekm.cluster.matrices.sparse_matrix import centred_block
 from sparsekm.tuning.sample_blocks import cut_point, order_samples
 
 SCHEMES = ["subsample", "halves"]
@@ -115,13 +114,9 @@ def label_everyone(
 
     `labels` are those of `part`; every label from 0 to the largest occurs.
     """
-    support = np.flatnonzero(weights)
-    kept = part[:, support]
+    features = WeightedFeatures.from_dense(weights)
+    kept = part[:, features.support]
     centers = cluster_centers(kept, labels, int(labels.max()) + 1)
     # Centred at the part's own means: distances do not change, and rounding stays small.
     shift = feature_means(kept)
-    columns = centred_block(X[:, support], shift)
-    features = WeightedFeatures(np.arange(len(support)), np.asarray(weights)[support])
-    return nearest_centers(
-        columns, features, (centers - shift).T, np.zeros(X.shape[0], dtype=np.int32)
-    )
+    return label_samples(X, features, shift, (centers - shift).T)

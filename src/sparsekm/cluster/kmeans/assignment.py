@@ -11,9 +11,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from sparsekm.cluster.matrices.scatter import Block
-from sparsekm.cluster.matrices.sparse_matrix import SparseBlock
+from sparsekm.cluster.matrices.sparse_matrix import SAMPLES_AT_ONCE, SparseBlock, centred_block
 from sparsekm.runtime.compiled import compiled
 from sparsekm.runtime.threads import run_in_slices, worth_a_thread
 
@@ -32,6 +33,27 @@ class WeightedFeatures:
         """Drop the zeros of a weight vector of shape (n_features,)."""
         support = np.flatnonzero(weights)
         return cls(support, np.asarray(weights, dtype=np.float64)[support])
+
+
+def label_samples(
+    X: np.ndarray | csr_array,
+    features: WeightedFeatures,
+    means: np.ndarray,
+    centers: np.ndarray,
+    n_threads: int = 1,
+) -> np.ndarray:
+    """Label the samples of checked data by their nearest centre, reading a block at a time.
+
+    `X` is (n_samples, n_features); `means` (n_kept,) and `centers` (n_kept, n_clusters), which are
+    less these means, are of the kept features.
+    """
+    labels = np.zeros(X.shape[0], np.int32)
+    kept = WeightedFeatures(np.arange(len(features.support)), features.values)
+    for start in range(0, X.shape[0], SAMPLES_AT_ONCE):
+        rows = slice(start, start + SAMPLES_AT_ONCE)
+        columns = centred_block(X[rows][:, features.support], means)
+        labels[rows] = nearest_centers(columns, kept, centers, labels[rows], n_threads)
+    return labels
 
 
 def nearest_centers(

@@ -5,6 +5,9 @@ from __future__ import annotations
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
+# NumPy's variance makes a copy in float64, of so many features at a time.
+FEATURES_AT_ONCE = 1024
+
 
 def as_dense(part: np.ndarray | csr_array) -> np.ndarray:
     """Return a few samples, or a few features, as an array."""
@@ -28,7 +31,11 @@ def feature_variances(X: np.ndarray | csr_array) -> np.ndarray:
         from sklearn.utils.sparsefuncs import mean_variance_axis
 
         return mean_variance_axis(X.astype(np.float64, copy=False), axis=0)[1]
-    return X.var(axis=0, dtype=np.float64)
+    variances = np.empty(X.shape[1])
+    for start in range(0, X.shape[1], FEATURES_AT_ONCE):
+        part = slice(start, start + FEATURES_AT_ONCE)
+        variances[part] = X[:, part].var(axis=0, dtype=np.float64)
+    return variances
 
 
 def varying_features(X: np.ndarray | csr_array) -> np.ndarray:
