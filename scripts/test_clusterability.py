@@ -14,15 +14,16 @@ def main(snakemake, progress):
 
     params, wildcards = snakemake.params, snakemake.wildcards
     problem = pose(snakemake)
-    X = problem.tuning_data
     path, _ = read_path(snakemake.input.path)
-    correlation = feature_limit(X, path).correlation
+    correlation = feature_limit(problem.tuning_data, path).correlation
     evidence = weigh_evidence(
         problem.estimator,
-        X,
+        # Without a name: all that the test does not draw of it is let go.
+        problem.tuning_data,
         problem.sparsities,
         reference=fair_reference(correlation),
         n_references=params.n_references,
+        n_selected=path.n_selected,
         max_samples=params.max_samples,
         seed=problem.seed,
         blocks=problem.tuning_blocks,
@@ -35,7 +36,7 @@ def main(snakemake, progress):
         "noise_correlation": correlation.mean,
         "reference": evidence.reference,
         "n_references": len(references),
-        "n_samples": evidence.sampled[0] if evidence.sampled else X.shape[0],
+        "n_samples": evidence.sampled[0] if evidence.sampled else path.labels.shape[1],
         "stability": evidence.stability,
         "reference_mean": references.mean() if len(references) else None,
         "reference_max": references.max() if len(references) else None,

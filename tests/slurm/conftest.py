@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 from artifact_content import contents
 from small_cluster import CannotRunError, SmallCluster, install
-from small_project import make_project
 
 
 def _shrink(configuration: dict) -> None:
@@ -35,9 +34,9 @@ def cluster():
 
 
 @pytest.fixture(scope="session")
-def undisturbed(project_root, tmp_path_factory):
+def undisturbed(project_root, tmp_path_factory, new_project):
     """Give the digests of everything that a run on this machine makes."""
-    project = make_project(tmp_path_factory.mktemp("undisturbed"), project_root)
+    project = new_project(tmp_path_factory.mktemp("undisturbed"), project_root)
     project.configure(_shrink)
     done = project.snakemake("--cores", "2")
     assert done.returncode == 0, done.stdout
@@ -47,8 +46,7 @@ def undisturbed(project_root, tmp_path_factory):
 
 
 @pytest.fixture
-def project(project_root, tmp_path):
+def project(fresh):
     """Give the project before any run."""
-    project = make_project(tmp_path, project_root)
-    project.configure(_shrink)
-    return project
+    fresh.configure(_shrink)
+    return fresh

@@ -9,6 +9,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+import sparsekm.tuning.evidence as evidence_module
 from sparsekm.cluster.estimators import KMeans, L0KMeans, L1KMeans
 from sparsekm.simulation.gaussian_clusters import gaussian_clusters
 from sparsekm.tuning.evidence import reference_stability, weigh_evidence
@@ -206,10 +207,10 @@ def test_more_samples_show_clusters_that_are_hidden_in_fewer():
     assert found[0].sentence().endswith(" More samples may show clusters.")
 
 
-def test_a_quarter_as_many_samples_as_features_are_compared_of_sparse_data_as_of_dense():
+def test_among_many_features_sparse_data_are_compared_as_dense_data_are():
     rng = np.random.default_rng(0)
-    X = rng.standard_normal((1400, 5000)) * (rng.random((1400, 5000)) < 0.05)
-    X[:, :20] += rng.integers(2, size=(1400, 1)) * (rng.random((1400, 20)) < 0.7)
+    X = rng.standard_normal((2200, 4500)) * (rng.random((2200, 4500)) < 0.05)
+    X[:, :20] += rng.integers(2, size=(2200, 1)) * (rng.random((2200, 20)) < 0.7)
     dense, sparse = (
         weigh_evidence(
             L0KMeans(2, n_init=1),
@@ -221,9 +222,46 @@ def test_a_quarter_as_many_samples_as_features_are_compared_of_sparse_data_as_of
         )
         for matrix in (X, csr_array(X))
     )
-    assert dense.sampled == sparse.sampled == (1250, 1400)
+    assert dense.sampled == sparse.sampled == (2000, 2200)
     assert dense.stability == pytest.approx(sparse.stability, abs=1e-9)
     assert dense.has_clusters is sparse.has_clusters is True
+
+
+@pytest.mark.parametrize(
+    ("own", "n_samples", "expected"),
+    [
+        ({}, 300, ("correlated", "global", 100, [4.0, 15.0])),
+        ({"search": "alternate"}, 300, (None, "alternate", 100, [4.0, 15.0])),
+        # All samples there are, and not many.
+        ({}, 90, (None, "auto", 45, [4.0, 15.0, 60.0])),
+    ],
+    ids=["many", "alternate", "few samples"],
+)
+def test_among_many_features_a_search_begins_with_those_that_correlate(
+    own, n_samples, expected, monkeypatch
+):
+    for name, value in (("MANY_FEATURES", 50), ("MOST_SAMPLES", 100)):
+        monkeypatch.setattr(evidence_module, name, value)
+    monkeypatch.setattr(evidence_module, "MOST_SAMPLES_AMONG_MANY", 200)
+    seen = set()
+
+    class Watched(L0KMeans):
+        def path(self, X, sparsities, *, progress=None):
+            seen.add((self.init, self.search, len(X), tuple(sparsities)))
+            return super().path(X, sparsities, progress=progress)
+
+    grid = np.array([4.0, 15.0, 60.0])
+    X = np.random.default_rng(0).standard_normal((n_samples, 60))
+    weigh_evidence(
+        Watched(2, n_init=1, **own),
+        X,
+        grid,
+        reference="permutation",
+        n_references=2,
+        seed=0,
+        n_selected=grid.astype(int),
+    )
+    assert seen == {(*expected[:3], tuple(expected[3]))}
 
 
 def test_samples_too_few_to_be_halved_are_not_asked(data):

@@ -72,8 +72,12 @@ def fit_path(
     """
     exact = partition.exact
     if search == "global":
-        labels = None if start is None else start.propose(X, exact, weight_steps[-1])[0]
-        return _search(X, partition, weight_steps, effort, seeds, labels, progress, objectives_only)
+        proposed = (
+            None if start is None else [start.propose(X, exact, step)[0] for step in weight_steps]
+        )
+        return _search(
+            X, partition, weight_steps, effort, seeds, proposed, progress, objectives_only
+        )
     if start is not None:
         fits = _alternate_from(X, exact, weight_steps, effort, start, progress)
     else:
@@ -114,23 +118,23 @@ def _alternate_from(X, partition, weight_steps, effort, start, progress):
     return fits
 
 
-def _search(X, partition, weight_steps, effort, seeds, labels, progress, objectives_only):
+def _search(X, partition, weight_steps, effort, seeds, proposed, progress, objectives_only):
     """Search all samples, or a sample of many."""
     rng = np.random.default_rng(seeds.spawn(1)[0])
     # More than half of the samples are no sample.
     if X.n_samples > 2 * partition.sample_size:
         return _search_sample(
-            X, partition, weight_steps, effort, rng, labels, progress, objectives_only
+            X, partition, weight_steps, effort, rng, proposed, progress, objectives_only
         )
     report = _count_steps(progress, effort.max_iter)
-    search, n_iter = _evolve(X, partition, weight_steps, effort, rng, labels, report)
+    search, n_iter = _evolve(X, partition, weight_steps, effort, rng, proposed, report)
     pairs = zip(weight_steps, search.best, strict=True)
     fits = [weigh_partition(X, partition, *pair, n_iter) for pair in pairs]
     fits = _refine(X, partition.exact, weight_steps, fits, search.ended)
     return fits, np.array([fit.objective for fit in fits])
 
 
-def _search_sample(X, partition, weight_steps, effort, rng, labels, progress, objectives_only):
+def _search_sample(X, partition, weight_steps, effort, rng, proposed, progress, objectives_only):
     """Search a sample, from whose partitions all samples go on."""
     chosen = draw_samples(X.n_samples, partition.sample_size, rng)
     # All samples hold the guard; a share of them holds its share of it.
@@ -142,13 +146,13 @@ def _search_sample(X, partition, weight_steps, effort, rng, labels, progress, ob
     hidden = X.n_features > len(chosen)
     continued = with_denser if hidden else weight_steps
     report = _count_steps(progress, effort.max_iter + len(continued))
-    own = None if labels is None else labels[chosen]
+    own = proposed and [labels[chosen] for labels in proposed]
     search, n_iter = _evolve(X.take(chosen), share, with_denser, effort, rng, own, report)
     objectives = np.maximum.accumulate(search.best_objectives)[: len(weight_steps)]
     if objectives_only and not hidden:
         return [], objectives
     restarts = rng if hidden else None
-    fits = _go_on_with_all(X, partition, continued, search, labels, n_iter, restarts)
+    fits = _go_on_with_all(X, partition, continued, search, proposed, n_iter, restarts)
     fits = fits[: len(weight_steps)]
     report(len(continued))
     if hidden:
@@ -158,12 +162,14 @@ def _search_sample(X, partition, weight_steps, effort, rng, labels, progress, ob
     return _refine(X, partition.exact, weight_steps, fits, search.ended), objectives
 
 
-def _evolve(X, partition, weight_steps, effort, rng, labels, report) -> tuple[Search, int]:
-    """Search from drawn starts and from given labels; give the generations that it took."""
+def _evolve(X, partition, weight_steps, effort, rng, proposed, report) -> tuple[Search, int]:
+    """Search from drawn starts and from those proposed; give the generations that it took."""
     search = Search(ExchangeClimb(X, partition, weight_steps), effort.n_init, rng)
     search.start()
-    if labels is not None:
-        search.climb_everywhere(labels)
+    if proposed:
+        # At sparsities beyond those asked for, what was proposed for the densest of these.
+        places = np.arange(len(weight_steps))
+        search.climb(np.array(proposed)[np.minimum(places, len(proposed) - 1)], places)
     return search, search.evolve(effort.max_iter, report)
 
 
@@ -176,7 +182,7 @@ def _refine(X, partition, weight_steps, fits, ended) -> list[Fit]:
     return share_partitions(X, partition, weight_steps, refined)
 
 
-def _go_on_with_all(X, partition, weight_steps, search, labels, n_iter, rng=None) -> list[Fit]:
+def _go_on_with_all(X, partition, weight_steps, search, proposed, n_iter, rng=None) -> list[Fit]:
     """Extend what a sample's pools hold to all samples, and improve the best at every sparsity.
 
     They go on side by side. With a generator they take turns: each goes on from the best of its
@@ -193,7 +199,7 @@ def _go_on_with_all(X, partition, weight_steps, search, labels, n_iter, rng=None
 
     def improve(place: int) -> None:
         weight_step = weight_steps[place]
-        starts = [] if labels is None else [labels]
+        starts = [proposed[min(place, len(proposed) - 1)]] if proposed else []
         members = search.pools[place].members
         for found in members[:1] if in_turn else members:
             starts.append(alone.extend(X, weight_step.weigh(scores(sample, found)), sample, found))

@@ -15,10 +15,12 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.sparse import csr_array
 from scipy.stats import t as student
+from sklearn.base import clone
 
 from sparsekm.cluster.matrices.dense_parts import stored_bytes
 from sparsekm.runtime.random_state import draw_samples
 from sparsekm.runtime.threads import grant_threads, run_side_by_side
+from sparsekm.tuning.feature_limit import share_of
 from sparsekm.tuning.references import REFERENCES, reference_seed
 from sparsekm.tuning.resampling import resample
 from sparsekm.tuning.tuning_sample import fewest_samples
@@ -29,9 +31,13 @@ LEVEL = 0.05
 # compared.
 N_HALVES = 2
 # So many samples at most, drawn at random, stand for all: clusters that need more to show are weak.
-# Among many more features than samples strong ones are hidden too (docs/performance.md).
 MOST_SAMPLES = 1000
-FEATURES_PER_SAMPLE = 4  # for more than 4,000 features: of 20,000, 5,000 samples
+# Among more features than these, strong ones are hidden too: from so few samples, and from a search
+# that begins with all features. More samples are compared then, and the search also begins with the
+# features that correlate; dense fits, which take longest, are noise there (docs/performance.md).
+MANY_FEATURES = 4000
+MOST_SAMPLES_AMONG_MANY = 2000
+SEARCH_AMONG_MANY = {"search": "global", "init": "correlated", "n_init": 1}
 
 
 @dataclass(frozen=True)
@@ -130,6 +136,7 @@ def weigh_evidence(
     reference: str,
     n_references: int,
     seed: int,
+    n_selected: np.ndarray | None = None,
     max_samples: int | None = None,
     blocks: np.ndarray | None = None,
     n_jobs: int | None = None,
@@ -137,8 +144,10 @@ def weigh_evidence(
 ) -> Evidence:
     """Compare at most `max_samples` samples of the data with references without clusters.
 
-    None is for `MOST_SAMPLES`, or a quarter of the number of features where that is more. Always so
-    many are compared that halves have room for the clusters asked for.
+    By default, of None, these are `MOST_SAMPLES`, and `MOST_SAMPLES_AMONG_MANY` of more than
+    `MANY_FEATURES`. Always so many are compared that halves have room for the clusters asked for.
+    `n_selected` (n_sparsities,) is how many features a path of the data keeps: among many features
+    only sparsities that keep at most a quarter are compared.
 
     `reference` is a key of `sparsekm.tuning.references.REFERENCES`. `n_references` is 0, for no
     comparison, or >= 2. `progress` is called with the number of references done and their total.
@@ -157,10 +166,15 @@ def weigh_evidence(
         return stability
 
     n_samples, n_features = X.shape
+    many = n_features > MANY_FEATURES
     if max_samples is None:
-        max_samples = max(MOST_SAMPLES, n_features // FEATURES_PER_SAMPLE)
+        max_samples = MOST_SAMPLES_AMONG_MANY if many else MOST_SAMPLES
     rows = _draw_samples(n_samples, max(max_samples, 4 * fewest_samples(estimator)), seed)
     X, blocks = X[rows], None if blocks is None else blocks[rows]
+    if many and X.shape[0] > MOST_SAMPLES:
+        estimator = _search_among_many(estimator)
+        if n_selected is not None and n_selected.min() <= share_of(n_features):
+            sparsities = sparsities[n_selected <= share_of(n_features)]
     not_asked = "n_references=0" if n_references == 0 else _lacking(estimator, X.shape[0])
     if not_asked:
         return Evidence(reference, float("nan"), np.array([]), not_asked=not_asked)
@@ -174,6 +188,13 @@ def weigh_evidence(
     sampled = (X.shape[0], n_samples) if X.shape[0] < n_samples else None
     found = np.array(list(stabilities))
     return Evidence(reference, own, found, n_blocks=n_blocks, sampled=sampled)
+
+
+def _search_among_many(estimator):
+    """Return an estimator that begins with correlated features too, unless told how to begin."""
+    parameters = estimator.get_params()
+    is_free = parameters.get("search") in ("auto", "global") and parameters.get("init") is None
+    return clone(estimator).set_params(**SEARCH_AMONG_MANY) if is_free else estimator
 
 
 def _draw_samples(n_samples: int, most: int, seed: int) -> np.ndarray | slice:

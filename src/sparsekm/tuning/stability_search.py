@@ -194,6 +194,7 @@ class StabilitySearch(SparsitySearch):
             reference=reference,
             n_references=n_references,
             seed=self._seed,
+            n_selected=self.results_["n_selected"].to_numpy(),
             blocks=self._blocks,
             n_jobs=self.n_jobs,
             progress=lambda number, count: self._report(f"reference {number} of {count}"),

@@ -70,11 +70,6 @@ class Search:
         for labels, place, objective in zip(ends, places, objectives, strict=True):
             self.pools[place].add(labels, objective)
 
-    def climb_everywhere(self, labels: np.ndarray) -> None:
-        """Climb from one partition at every sparsity."""
-        everywhere = np.arange(self.n_places)
-        self.climb(np.repeat(labels[None], len(everywhere), axis=0), everywhere)
-
     def evolve(self, max_generations: int, report: Callable[[int], None]) -> int:
         """Make generations until the climbs are used up; return how many there were.
 

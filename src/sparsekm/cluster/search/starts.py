@@ -7,6 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
+from sparsekm.cluster.correlation_scores import correlation_scores
 from sparsekm.cluster.matrices.scatter import Matrix
 from sparsekm.cluster.partition_step import SEEDING_SAMPLE, KMeansPartition
 from sparsekm.cluster.screening import marginal_scores
@@ -14,7 +15,7 @@ from sparsekm.cluster.weight_step import WeightStep
 from sparsekm.runtime.random_state import draw_samples
 
 # What `init` may be beside labels and None.
-STARTS = ["random", "screened"]
+STARTS = ["random", "screened", "correlated"]
 
 
 class Start(Protocol):
@@ -66,12 +67,14 @@ class RandomLabels:
 
 @dataclass(frozen=True)
 class ScreenedFeatures:
-    """k-means on the features whose own distributions are farthest from a Gaussian.
+    """k-means on the features with the highest scores.
 
     Attributes
     ----------
     scores : ndarray of shape (n_features,)
-        How far each is: see `sparsekm.cluster.screening.marginal_scores`.
+        How far the distribution of each is from a Gaussian, `sparsekm.cluster.screening`, or how
+        much it correlates with others, `sparsekm.cluster.correlation_scores`. Features with a
+        score of 0 are left out, unless all have it.
     n_starts : int
         Runs of k-means; the best of them is the start.
     seeds : numpy.random.SeedSequence
@@ -82,20 +85,30 @@ class ScreenedFeatures:
     seeds: np.random.SeedSequence
 
     def propose(self, X, partition, weight_step) -> list[np.ndarray]:
-        """Weigh the features by their marginal scores in place of a_j, and run k-means on them."""
+        """Weigh the features by their squared scores in place of a_j, and run k-means on them."""
         weights = weight_step.weigh(self.scores**2)
+        if self.scores.any():
+            weights[self.scores == 0] = 0
         found = [partition.start(X, weights, rng) for rng in _generators(self)]
         return [max(found, key=lambda labels: float(partition.scores(X, labels) @ weights))]
 
 
 def screen(X: Matrix, statistic: str, rng: np.random.Generator, n_threads: int = 1) -> np.ndarray:
-    """Score the features of a matrix by a sample of its samples, or by all where they are few."""
-    sample = X.take(draw_samples(X.n_samples, SEEDING_SAMPLE, rng))
-    return marginal_scores(sample.columns.T, statistic, n_jobs=n_threads)
+    """Score the features of a matrix by a sample of its samples, or by all where they are few.
+
+    `statistic` is one of `sparsekm.cluster.screening.marginal_scores`, or "correlation".
+    """
+    columns = X.take(draw_samples(X.n_samples, SEEDING_SAMPLE, rng)).columns
+    if statistic == "correlation":
+        return np.sqrt(correlation_scores(columns, n_threads))
+    return marginal_scores(columns.T, statistic, n_jobs=n_threads)
 
 
 def make_start(init, X: Matrix, n_starts: int, seeds, n_threads: int = 1) -> Start | None:
-    """Turn a checked `init` into a start, or None for the engine's own."""
+    """Turn a checked `init` into a start, or None for the engine's own.
+
+    Where no feature correlates with another, "correlated" has nothing to propose.
+    """
     if init is None or hasattr(init, "propose"):
         return init
     if not isinstance(init, str):
@@ -103,7 +116,10 @@ def make_start(init, X: Matrix, n_starts: int, seeds, n_threads: int = 1) -> Sta
     own, sampling = seeds.spawn(2)
     if init == "random":
         return RandomLabels(n_starts, own)
-    scores = screen(X, "mixture", np.random.default_rng(sampling), n_threads)
+    statistic = {"screened": "mixture", "correlated": "correlation"}[init]
+    scores = screen(X, statistic, np.random.default_rng(sampling), n_threads)
+    if init == "correlated" and not scores.any():
+        return None
     return ScreenedFeatures(scores, n_starts, own)
 
 
