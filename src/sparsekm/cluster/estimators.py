@@ -187,15 +187,17 @@ class L0KMeans(_Penalised):
         "alternate" is the paper's Algorithm 1, restarted as a whole; "global" searches for the
         optimum, beyond 4,096 samples first on 2,048 of them; "auto" is
         "global" without an `init`, else "alternate".
-    init : None, "random", "screened", Start or array-like of shape (n_samples,), default=None
+    init : None, str, Start or array-like of shape (n_samples,), default=None
         Where to start. None leaves it to the search. Otherwise "alternate" and "auto" run
         Algorithm 1 from there and nothing else, without restarts; on a `path` at every sparsity,
         and then also from the results of the others where these are better. Labels are one start;
         "random" is `n_init` random partitions; "screened" is the best of `n_init` runs of k-means
         on the features that would be kept if their scores were how far their own distributions are
-        from a Gaussian (`sparsekm.cluster.screening`, statistic "mixture"). With "global", a start
-        joins the search's own. Clusters smaller than `min_cluster_size` are filled with the
-        samples farthest from their own centres.
+        from a Gaussian (`sparsekm.cluster.screening`, statistic "mixture"); "correlated" ranks
+        them by how much they correlate with others (`sparsekm.cluster.correlation_scores`), and is
+        None where they do not beyond chance. With "global", a start, of several the first, joins
+        the search's own. Clusters smaller than `min_cluster_size` are filled with the samples
+        farthest from their own centres.
     n_init : int, default=10
         Restarts of "alternate"; the effort of "global" in proportion.
     max_iter : int, default=20
