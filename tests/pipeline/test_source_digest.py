@@ -63,10 +63,10 @@ def test_imports_are_followed_wherever_they_stand(package, script):
 @pytest.mark.parametrize(
     "block",
     [
-        "if True:\n    pass\nelif False:\n    {}",
-        "if True:\n    pass\nelse:\n    {}",
+        "if x:\n    pass\nelif y:\n    {}",
+        "if x:\n    pass\nelse:\n    {}",
         "for i in ():\n    {}",
-        "while False:\n    pass\nelse:\n    {}",
+        "while x:\n    pass\nelse:\n    {}",
         "with open('x'):\n    {}",
         "class A:\n    def f(self):\n        {}",
         "try:\n    pass\nexcept ValueError:\n    {}",

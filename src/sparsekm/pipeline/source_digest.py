@@ -3,21 +3,23 @@
 A workflow that reran everything after any change to the package would be as useless as one that
 never did. The digest covers exactly the code that a script can run: the script, the modules in its
 folder that it imports, and the modules of the package that these import, directly or indirectly.
-Comments, docstrings and layout are ignored, so correcting a sentence reruns nothing. (Digests
-depend on the minor version of Python, which determines how a parsed file is written out.)
+Files are compared as Python compiles them, without comments, docstrings and layout, so correcting a
+sentence reruns nothing. (Digests depend on the minor version of Python, which determines how.)
 """
 
 from __future__ import annotations
 
-import ast
+import dis
 import hashlib
 from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
+from types import CodeType
 
 PACKAGE = "sparsekm"
 _DATA_SUFFIXES = (".html", ".css", ".js", ".json", ".csv")
-_HOLD_STATEMENTS = (ast.stmt, ast.ExceptHandler, ast.match_case)
+# Stands for a line that does nothing, such as the docstring of a constant.
+_NOTHING = dis.opmap["NOP"]
 _PACKAGE_FOLDER = Path(__file__).resolve().parents[1]
 
 
@@ -29,11 +31,11 @@ def source_digest(
 ) -> str:
     """Digest a script and the modules of the package that it imports, in 16 hexadecimal digits.
 
-    Imports are found by parsing, anywhere in a file, and followed from module to module; nothing is
-    executed. The ``__init__`` files of packages are not followed, since they only re-export. A name
-    imported from the ``__init__`` of a package may come from any of its modules, so all of them are
-    included, as are templates and tables in the folder of a module or below it. `modules` are those
-    that the script loads by name, which parsing cannot find.
+    Imports are found anywhere in a file, and followed from module to module; nothing is
+    executed. The ``__init__`` files of packages are not followed, since they only re-export. A
+    name imported from the ``__init__`` of a package may come from any of its modules, so all of
+    them are included, as are templates and tables in the folder of a module or below it.
+    `modules` are those that the script loads by name.
     """
     script, package_folder = Path(script).resolve(), Path(package_folder).resolve()
     files = source_files(script, package_folder, modules=modules)
@@ -59,11 +61,9 @@ def source_files(
         file = waiting.pop()
         # Outside the package, modules in the same folder are imported as Python would.
         beside = None if file.is_relative_to(package_folder) else file.parent
-        for name in _imports(file, file.stat().st_mtime_ns):
-            for module in _locate(name, package_folder, beside):
-                if module not in found:
-                    found.add(module)
-                    waiting.append(module)
+        imported = _imported_files(file, file.stat().st_mtime_ns, package_folder, beside) - found
+        found |= imported
+        waiting += imported
     for folder in {file.parent for file in found if file.is_relative_to(package_folder)}:
         found.update(_data_files(folder))
     return sorted(found)
@@ -80,58 +80,63 @@ def _data_files(folder: Path) -> Iterator[Path]:
 
 @cache
 def _content(file: Path, modified: int) -> bytes:
-    """Return the digested content of a file: its parsed code, or its bytes if it is not Python."""
+    """Return the digested content of a file: its compiled code, or its bytes if not Python."""
     if file.suffix != ".py":
         return file.read_bytes()
-    return ast.dump(_parse(file, modified), annotate_fields=False).encode()
+    return repr([_meaning(code) for code in _compile(file, modified)]).encode()
 
 
 @cache
-def _parse(file: Path, modified: int) -> ast.Module:
-    """Parse a file without its docstrings; `modified` is part of the cache key."""
-    tree = ast.parse(file.read_bytes(), filename=str(file))
-    for node in [tree, *_statements(tree)]:
-        for children in vars(node).values():
-            if isinstance(children, list):
-                children[:] = [child for child in children if not _is_bare_string(child)]
-    return tree
+def _compile(file: Path, modified: int) -> list[CodeType]:
+    """Compile a file without its docstrings; `modified` is part of the cache key."""
+    found = [compile(file.read_bytes(), file.name, "exec", dont_inherit=True, optimize=2)]
+    for code in found:
+        found.extend(part for part in code.co_consts if isinstance(part, CodeType))
+    return found
 
 
-def _is_bare_string(node: object) -> bool:
-    """Tell whether a node is a docstring, of a function or a constant: a string by itself."""
+def _meaning(code: CodeType) -> tuple:
+    """Return all of a code object but its lines and the code objects in it."""
+    instructions = code.co_code
+    if _NOTHING in instructions[::2]:
+        pairs = (instructions[at : at + 2] for at in range(0, len(instructions), 2))
+        instructions = b"".join(pair for pair in pairs if pair[0] != _NOTHING)
+    constants = [
+        # A set has no order.
+        sorted(map(repr, constant)) if isinstance(constant, frozenset) else repr(constant)
+        for constant in code.co_consts
+        if not isinstance(constant, CodeType)
+    ]
     return (
-        isinstance(node, ast.Expr)
-        and isinstance(node.value, ast.Constant)
-        and isinstance(node.value.value, str)
+        instructions,
+        code.co_exceptiontable,
+        constants,
+        (code.co_name, code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars),
+        (code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags),
     )
 
 
 @cache
-def _imports(file: Path, modified: int) -> tuple[str, ...]:
-    """Dotted names that a file imports."""
-    return tuple(sorted(set(_imported_names(_parse(file, modified)))))
+def _imported_files(
+    file: Path, modified: int, package_folder: Path, beside: Path | None
+) -> frozenset[Path]:
+    """Return the files that a file imports, anywhere in it."""
+    names = {name for code in _compile(file, modified) for name in _imported_names(code)}
+    return frozenset(found for name in names for found in _locate(name, package_folder, beside))
 
 
-def _imported_names(tree: ast.AST) -> Iterator[str]:
-    for node in _statements(tree):
-        if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            # All are absolute: no module of the package imports by dots.
-            names = [f"{node.module}.{alias.name}" for alias in node.names]
-        else:
-            continue
-        yield from names
-
-
-def _statements(tree: ast.AST) -> Iterator[ast.AST]:
-    """Yield all statements; expressions, which are most of a tree, contain none."""
-    for children in vars(tree).values():
-        if isinstance(children, list):
-            for child in children:
-                if isinstance(child, _HOLD_STATEMENTS):
-                    yield child
-                    yield from _statements(child)
+def _imported_names(code: CodeType) -> Iterator[str]:
+    """Yield the dotted names that a code object imports; no module of the package uses dots."""
+    imports = dis.opmap["IMPORT_NAME"]
+    if imports not in code.co_code[::2]:
+        return
+    names = None
+    for instruction in dis.get_instructions(code):
+        if instruction.opcode == imports:
+            # Before `import a.b` None is loaded, before `from a import b, c` the names.
+            module = instruction.argval
+            yield from [f"{module}.{name}" for name in names] if names else [module]
+        names = instruction.argval if instruction.opname == "LOAD_CONST" else None
 
 
 def _locate(name: str, package_folder: Path, beside: Path | None = None) -> list[Path]:
