@@ -209,7 +209,7 @@ def test_labels_given_are_one_of_the_starts_on_all_samples():
     steps, search = search_a_sample(X, partition, [5])
     start = weigh_partition(X, partition, steps[0], np.arange(5000, dtype=np.int32) % 6)
     best = refine_until_fixed_point(X, partition, steps[0], start)
-    helped = _go_on_with_all(X, partition, steps, search, best.labels, 0)[0]
+    helped = _go_on_with_all(X, partition, steps, search, [best.labels], 0)[0]
     assert helped.objective >= best.objective
 
 
