@@ -4,7 +4,8 @@ A workflow that reran everything after any change to the package would be as use
 never did. The digest covers exactly the code that a script can run: the script, the modules in its
 folder that it imports, and the modules of the package that these import, directly or indirectly.
 Files are compared as Python compiles them, without comments, docstrings and layout, so correcting a
-sentence reruns nothing. (Digests depend on the minor version of Python, which determines how.)
+sentence reruns nothing. (Digests depend on the minor version of Python, which determines how. A
+docstring that is added below a constant can count, where the module branches after it.)
 """
 
 from __future__ import annotations
