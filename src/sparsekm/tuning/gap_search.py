@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
 
 from sparsekm.cluster.argument_types import Data, Seed
+from sparsekm.cluster.matrices.containers import compute
 from sparsekm.cluster.matrices.dense_parts import stored_bytes
 from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.cluster.validation import check_choice, check_count
@@ -149,6 +150,7 @@ class GapSearch(SparsitySearch):
             If references of the kind "spatial" have no positions.
         """
         self._check_parameters()
+        X = compute(X)
         everyone, estimator, sparsities, seed = self._prepare(X)
         places = self._check_positions(positions, everyone.shape[0])
         fewest = fewest_samples(estimator)

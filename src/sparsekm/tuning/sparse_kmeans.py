@@ -13,6 +13,7 @@ from sparsekm.cluster.argument_types import Data, Seed
 from sparsekm.cluster.estimators import L0KMeans, L1KMeans
 from sparsekm.cluster.feature_selector import FeatureSelector
 from sparsekm.cluster.fitted_state import read_data, remember_features
+from sparsekm.cluster.matrices.containers import compute
 from sparsekm.cluster.validation import check_choice, check_count
 from sparsekm.runtime.random_state import seed_sequence
 from sparsekm.runtime.threads import grant_threads
@@ -150,7 +151,8 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
         ValueError
             As `L0KMeans.fit`.
         """
-        given, X = X, read_data(self, X)
+        given = compute(X)
+        X = read_data(self, given)
         blocks = check_groups(groups, X.shape[0])
         if self.sparsity is None or (isinstance(self.sparsity, str) and self.sparsity != "auto"):
             raise ValueError(f"sparsity={self.sparsity!r} should be 'auto' or a number.")
