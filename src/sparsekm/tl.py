@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from scipy.sparse import csr_array, issparse
 
 from sparsekm.cluster.fitted_state import read_data
-from sparsekm.cluster.matrices.containers import type_name, type_names, unpack, wrong_type
+from sparsekm.cluster.matrices.containers import as_readable, type_name, type_names, wrong_type
 from sparsekm.io.row_stream import CELLS_AT_ONCE
 from sparsekm.pipeline.raw_counts import describe_counts
 from sparsekm.tuning.sparse_kmeans import SparseKMeans
@@ -84,8 +84,8 @@ def sparse_kmeans(
     TypeError
         If `adata` is no AnnData.
     ValueError
-        If there is no such layer or column, if groups have another index than `adata`, if `adata` is backed by a file that is closed, or is a
-        view of a backed AnnData; as `SparseKMeans.fit`.
+        If there is no such layer or column, if groups have another index than `adata`, if `adata`
+        is backed by a file that is closed, or is a view of a backed AnnData; as `SparseKMeans.fit`.
 
     See Also
     --------
@@ -168,7 +168,7 @@ def read_values(
         raise ValueError("adata.X is None: name the layer to cluster.")
     if hasattr(values, "to_memory"):
         values = values.to_memory()
-    values = unpack(values, "adata.X" if layer is None else f"adata.layers[{layer!r}]")
+    values = as_readable(values, "adata.X" if layer is None else f"adata.layers[{layer!r}]")
     return read_data(SparseKMeans(), values if genes is None else values[:, genes])
 
 

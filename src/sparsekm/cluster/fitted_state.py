@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_array, validate_data
 
 from sparsekm.cluster.alternation import Fit
-from sparsekm.cluster.matrices.containers import unpack
+from sparsekm.cluster.matrices.containers import as_readable
 from sparsekm.cluster.matrices.matrix import CentredMatrix
 from sparsekm.cluster.matrices.sparse_checks import in_canonical_format
 from sparsekm.cluster.matrices.sparse_matrix import SparseMatrix
@@ -27,8 +27,9 @@ def read_data(estimator: BaseEstimator, X) -> np.ndarray | csr_array:
 
     A sparse matrix becomes a csr_array in canonical format.
     """
+    X = as_readable(X)
     values = check_array(
-        unpack(X), accept_sparse=SPARSE_FORMATS, dtype=FLOATS, estimator=estimator, input_name="X"
+        X, accept_sparse=SPARSE_FORMATS, dtype=FLOATS, estimator=estimator, input_name="X"
     )
     return in_canonical_format(values)
 
@@ -36,7 +37,7 @@ def read_data(estimator: BaseEstimator, X) -> np.ndarray | csr_array:
 def read_new(estimator: BaseEstimator, X) -> np.ndarray | csr_array:
     """Validate data for a fitted estimator, as `read_data` does."""
     values = validate_data(
-        estimator, unpack(X), reset=False, accept_sparse=SPARSE_FORMATS, dtype=FLOATS
+        estimator, as_readable(X), reset=False, accept_sparse=SPARSE_FORMATS, dtype=FLOATS
     )
     return in_canonical_format(values)
 

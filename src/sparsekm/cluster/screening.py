@@ -22,7 +22,7 @@ import numpy as np
 from sklearn.utils.validation import check_array
 
 from sparsekm.cluster.argument_types import Data
-from sparsekm.cluster.matrices.containers import unpack
+from sparsekm.cluster.matrices.containers import as_readable
 from sparsekm.cluster.matrices.marginal_statistics import STATISTICS, score_columns
 from sparsekm.cluster.validation import check_choice, check_count
 from sparsekm.runtime.threads import count_threads, run_in_slices
@@ -75,7 +75,7 @@ def marginal_scores(
     """
     check_choice("statistic", statistic, STATISTICS)
     values = check_array(
-        unpack(X), accept_sparse="csc", dtype=[np.float64, np.float32], ensure_min_samples=2
+        as_readable(X), accept_sparse="csc", dtype=[np.float64, np.float32], ensure_min_samples=2
     )
     n_samples, n_features = values.shape
     scores = np.zeros(n_features)

@@ -21,7 +21,7 @@ from sparsekm.tuning.conclusion import Conclusion, conclude
 from sparsekm.tuning.consensus import coassociation
 from sparsekm.tuning.resampled_paths import consensus_sparsities, resample_all
 from sparsekm.tuning.sample_blocks import check_groups
-from sparsekm.tuning.tuning_sample import fewest_samples, tuning_sample
+from sparsekm.tuning.tuning_sample import fewest_samples, take_samples, tuning_sample
 
 ESTIMATORS = {"l0": L0KMeans, "l1": L1KMeans}
 N_RESAMPLINGS = 20
@@ -165,9 +165,7 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
         estimator.check(X)
         sparsities = consensus_sparsities(self.penalty, X.shape[1])
         samples = tuning_sample(X.shape[0], self.max_samples, seed, fewest_samples(estimator))
-        drawn = X if samples is None else X[samples]
-        if blocks is not None and samples is not None:
-            blocks = blocks[samples]
+        _, drawn, blocks = take_samples(samples, estimator, X, blocks)
         resamplings = resample_all(
             estimator,
             drawn,

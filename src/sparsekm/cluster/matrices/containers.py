@@ -30,7 +30,6 @@ INSTEAD = {
     "pathlib.PurePath": _OF_A_FILE,
     "polars.LazyFrame": "{}.collect()",
     "polars.Series": "{}.to_frame() if it is the only feature",
-    "sparse.SparseArray": "{}.to_scipy_sparse()",
     "sparsekm.StreamedMatrix": "its source as an array in memory; only `fit` and `path` of "
     "L0KMeans, L1KMeans and KMeans read blocks",
     "torch.Tensor": "{}.detach().cpu().numpy()",
@@ -39,11 +38,11 @@ INSTEAD = {
 }
 
 
-def unpack(X: Any, name: str = "X") -> Any:
+def as_readable(X: Any, name: str = "X") -> Any:
     """Return data as scikit-learn reads them: an array, a sparse matrix or a data frame.
 
-    What dask holds is computed, and indices of a sparse matrix are checked. `name` is that of the
-    data in messages.
+    What dask holds is computed, and indices of a sparse matrix are checked. Messages call the data
+    `name`.
 
     Raises
     ------
@@ -52,28 +51,29 @@ def unpack(X: Any, name: str = "X") -> Any:
     ValueError
         If a text is no number, or indices of a sparse matrix lie outside its shape.
     """
-    held = compute(X)
-    name = name if held is X else f"{name}.compute()"
-    if issparse(held):
-        check_indices(held)
-        return held
-    if isinstance(held, pd.DataFrame):
-        for place, dtype in enumerate(held.dtypes):
-            what = f"{name} has the column {held.columns[place]!r} of dtype {dtype}"
-            _check_numbers(held.iloc[:, place], what)
-        return held
-    is_plain = isinstance(held, np.ndarray | Sequence) and not isinstance(held, str | bytes)
-    if not is_plain and not hasattr(held, "__array__"):
-        raise wrong_type(name, held, INSTEAD)
+    X = compute(X)
+    if hasattr(X, "to_scipy_sparse"):
+        X = X.to_scipy_sparse()
+    if issparse(X):
+        check_indices(X)
+        return X
+    if isinstance(X, pd.DataFrame):
+        for place, dtype in enumerate(X.dtypes):
+            what = f"{name} has the column {X.columns[place]!r} of dtype {dtype}"
+            _check_numbers(X.iloc[:, place], what)
+        return X
+    is_plain = isinstance(X, np.ndarray | Sequence) and not isinstance(X, str | bytes)
+    if not is_plain and not hasattr(X, "__array__"):
+        raise wrong_type(name, X, INSTEAD)
     try:
-        values = np.asanyarray(held)
+        values = np.asanyarray(X)
     except Exception as error:
-        raise wrong_type(name, held, INSTEAD) from error
+        raise wrong_type(name, X, INSTEAD) from error
     if values.dtype.names or (values.ndim != 2 and not is_plain):
-        raise wrong_type(name, held, INSTEAD)
-    _check_numbers(values, f"{name} is of type {type_name(held)} and dtype {values.dtype}")
+        raise wrong_type(name, X, INSTEAD)
+    _check_numbers(values, f"{name} is of type {type_name(X)} and dtype {values.dtype}")
     # The names of the features are read from a frame.
-    return held if hasattr(held, "__dataframe__") else values
+    return X if hasattr(X, "columns") or hasattr(X, "__dataframe__") else values
 
 
 def compute(X: Any) -> Any:

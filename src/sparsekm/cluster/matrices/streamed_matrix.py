@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from sparsekm.cluster.matrices.containers import INSTEAD, unpack, wrong_type
+from sparsekm.cluster.matrices.containers import INSTEAD, as_readable, wrong_type
 from sparsekm.cluster.matrices.dense_parts import as_dense
 from sparsekm.cluster.matrices.matrix import CentredMatrix, FeatureMeans, subtract_means
 from sparsekm.cluster.validation import check_count
@@ -123,7 +123,7 @@ class StreamedMatrix:
     def _read(self) -> Iterator[tuple[int, np.ndarray]]:
         for start in range(0, self.n_samples, self.block_size):
             block = self._source[start : start + self.block_size]
-            rows = np.asarray(as_dense(unpack(block, "source")), dtype=self.dtype)
+            rows = np.asarray(as_dense(as_readable(block, "source")), dtype=self.dtype)
             if self._features is not None:
                 rows = rows[:, self._features]
             # A copy always: the block is centred in place.
