@@ -1,5 +1,6 @@
 """`sparsekm.tl` writes into an AnnData what `SparseKMeans` finds; `sparsekm.pl` draws it."""
 
+import re
 import subprocess
 import sys
 
@@ -7,7 +8,7 @@ import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
-from anndata import AnnData, read_h5ad
+from anndata import AnnData, concat, read_h5ad
 from scipy import sparse
 
 import sparsekm
@@ -82,6 +83,112 @@ def test_groups_are_a_column_of_obs():
     assert adata.uns[KEY]["params"]["groups"] == "donor"
     with pytest.raises(ValueError, match=r"groups='slide' should be a column of obs: \['donor'"):
         cluster(adata, groups="slide")
+
+
+def test_groups_are_taken_as_a_series_in_the_order_of_the_cells():
+    adata, _ = draw()
+    adata.obs_names = [f"cell{i}" for i in range(90)]
+    adata.obs["donor"] = pd.Categorical([f"d{i // 10}" for i in range(90)])
+    given = adata.copy()
+    cluster(adata, groups="donor")
+    cluster(given, groups=given.obs["donor"])
+    pd.testing.assert_frame_equal(
+        given.uns[KEY]["search_results"], adata.uns[KEY]["search_results"]
+    )
+    with pytest.raises(ValueError, match=r"groups: the index should be adata.obs_names; give"):
+        cluster(given, groups=given.obs["donor"][::-1])
+    given.obs["donor"] = given.obs["donor"].where(np.arange(90) != 7)
+    with pytest.raises(ValueError, match=r"groups .*no missing value, got 1 .*position 7"):
+        cluster(given, groups="donor")
+
+
+def change(adata, kind):
+    """Do to a clustered AnnData what programs do between two calls."""
+    labels = adata.obs[KEY]
+    if isinstance(kind, type):
+        adata.X = adata.X.astype(kind)
+    elif kind == "partly":
+        adata.obs[KEY] = labels.astype(object).where(np.arange(90) >= 10)
+    elif kind == "view":
+        return adata[labels != "1"]
+    else:
+        adata.obs[KEY] = labels.astype(kind)
+    return adata
+
+
+@pytest.mark.parametrize(
+    ("kind", "stored"),
+    [
+        (np.float16, np.asarray),
+        (np.int16, sparse.csc_matrix),
+        ("str", sparse.csc_matrix),
+        ("int", np.asarray),
+        ("partly", sparse.csc_matrix),
+        ("view", np.asarray),
+    ],
+)
+def test_a_heat_map_reads_whatever_values_and_labels_have_become(clustered, kind, stored):
+    adata = clustered.copy()
+    adata.X = stored(np.rint(8 * adata.X.toarray()) / (1 if kind is np.int16 else 8))
+    adata = change(adata, kind)
+    ax = sparsekm.pl.heatmap(adata)
+    names = [label.get_text() for label in ax.get_xticklabels()]
+    X = adata[:, names].X
+    X = (X.toarray() if sparse.issparse(X) else X).astype(float)
+    known = adata.obs[KEY].notna().to_numpy()
+    drawn = ax.images[0].get_array()
+    clusters = [label.get_text() for label in ax.get_yticklabels()]
+    assert clusters == (["0", "2"] if kind == "view" else ["0", "1", "2"])
+    for row, cluster_name in zip(drawn, clusters, strict=True):
+        own = adata.obs[KEY].astype(str).to_numpy() == cluster_name
+        expected = (X[own].mean(0) - X[known].mean(0)) / X[known].std(0)
+        np.testing.assert_allclose(row, expected, rtol=1e-4, atol=1e-6)
+
+
+def test_genes_that_were_not_clustered_are_drawn_last_and_not_as_kept(clustered):
+    more = AnnData(np.zeros((5, 1), np.float32))
+    more.var_names = ["unknown"]
+    more.obs_names = [f"other{i}" for i in range(5)]
+    joined = concat([clustered, more], join="outer", merge="first", uns_merge="first", fill_value=0)
+    kept, dropped = sparsekm.pl.scores(joined).lines
+    assert (kept.get_label(), dropped.get_label()) == ("kept (9)", "dropped (22)")
+    assert len(sparsekm.pl.heatmap(joined).get_xticklabels()) == 9
+
+
+def test_a_layer_of_dask_is_computed():
+    array = pytest.importorskip("dask.array")
+    adata, labels = draw()
+    adata.layers["lazy"] = array.from_array(adata.X, chunks=(40, 30)).map_blocks(sparse.csr_matrix)
+    cluster(adata, layer="lazy")
+    assert (adata.obs[KEY].cat.codes == labels).all()
+    sparsekm.pl.heatmap(adata)
+
+
+@pytest.mark.parametrize(
+    ("data", "advice"),
+    [
+        (np.eye(3), "numpy.ndarray: give anndata.AnnData(adata), or cluster it with sparsekm."),
+        ("cells.h5ad", "str: give anndata.read_h5ad(adata)"),
+        (pd.DataFrame(np.eye(3)), "pandas.DataFrame: give anndata.AnnData(adata)"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_what_is_no_anndata_is_named_with_what_to_give_instead(data, advice):
+    for function in (cluster, sparsekm.pl.scores, sparsekm.pl.heatmap):
+        with pytest.raises(TypeError, match=re.escape(f"adata is of type {advice}")):
+            function(data)
+    with pytest.raises(TypeError, match="search is of type .*: give a fitted GapSearch"):
+        sparsekm.pl.gap_curve(data)
+
+
+def test_values_in_place_of_a_name_are_refused_by_their_type(clustered):
+    for refused, name in (
+        (lambda: cluster(clustered, layer=clustered.X), "layer is of type scipy.csr_matrix"),
+        (lambda: sparsekm.pl.heatmap(clustered, layer=np.eye(3)), "layer is of type numpy.ndarray"),
+        (lambda: sparsekm.pl.scores(clustered, clustered.obs[KEY]), "key is of type pandas.Series"),
+    ):
+        with pytest.raises(TypeError, match=f"{name}: give its name"):
+            refused()
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_matrix])

@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING
 
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
 from sklearn.utils.validation import check_is_fitted
 
 from sparsekm.cluster.matrices.centers import cluster_centers
+from sparsekm.cluster.matrices.containers import wrong_type
 from sparsekm.cluster.matrices.dense_parts import feature_means, feature_variances
-from sparsekm.cluster.matrices.sparse_checks import in_canonical_format
 from sparsekm.cluster.validation import check_count
 from sparsekm.figures.palette import BLUE, DROPPED, INK
 from sparsekm.figures.style import figure_style
-from sparsekm.tl import read_values
+from sparsekm.tl import check_anndata, check_name, read_values
 from sparsekm.tuning.gap_search import GapSearch
 
 if TYPE_CHECKING:
@@ -51,10 +52,9 @@ def scores(
     -------
     matplotlib.axes.Axes
     """
-    _check_key(adata, key)
-    selected = adata.var[f"{key}_selected"].to_numpy()
-    ranked = _ranked(adata, key)[: check_count("n_features", n_features)]
-    found, kept = adata.var[f"{key}_score"].to_numpy()[ranked], selected[ranked]
+    score, selected = _read_genes(adata, key)
+    ranked = _ranked(score)[: check_count("n_features", n_features)]
+    found, kept = score[ranked], selected[ranked]
     places = np.arange(len(ranked))
     with figure_style():
         ax = _axes(ax, 4.4, 0.8 + 0.16 * len(found))
@@ -86,6 +86,8 @@ def gap_curve(search: GapSearch, *, ax: Axes | None = None) -> Axes:
     -------
     matplotlib.axes.Axes
     """
+    if not isinstance(search, GapSearch):
+        raise wrong_type("search", search, {}, "a fitted GapSearch")
     check_is_fitted(search)
     curve = search.results_
     n_selected, gap, se = (curve[name].to_numpy() for name in ("n_selected", "gap", "se"))
@@ -112,8 +114,8 @@ def heatmap(
 ) -> Axes:
     """Draw the means of the kept genes in every cluster, in standard deviations from their mean.
 
-    Genes are ordered by the cluster in which they are highest. Of a backed AnnData all values are
-    read into memory.
+    Genes are ordered by the cluster in which they are highest. Cells without a cluster are left
+    out. Of a backed AnnData all values are read into memory.
 
     Parameters
     ----------
@@ -129,14 +131,15 @@ def heatmap(
     -------
     matplotlib.axes.Axes
     """
-    _check_key(adata, key)
+    score, selected = _read_genes(adata, key)
     layer = adata.uns[key]["params"].get("layer") if layer is None else layer
-    ranked = _ranked(adata, key)
-    kept = ranked[adata.var[f"{key}_selected"].to_numpy()[ranked]]
-    kept = np.sort(kept[: check_count("n_features", n_features)])
-    clusters = adata.obs[key].cat
-    values = in_canonical_format(read_values(adata, layer)[:, kept])
-    centers = cluster_centers(values, clusters.codes.to_numpy(), len(clusters.categories))
+    ranked = _ranked(score)
+    kept = np.sort(ranked[selected[ranked]][: check_count("n_features", n_features)])
+    # Texts, once saved by another program or joined with other cells; some may be missing.
+    clusters = pd.Categorical(adata.obs[key]).remove_unused_categories()
+    labelled = clusters.codes >= 0
+    values = read_values(adata, layer, kept)[labelled]
+    centers = cluster_centers(values, clusters.codes[labelled], len(clusters.categories))
     spreads = np.sqrt(feature_variances(values))
     means = (centers - feature_means(values)) / np.where(spreads > 0, spreads, 1.0)
     order = np.lexsort([-means.max(axis=0), means.argmax(axis=0)])
@@ -155,16 +158,21 @@ def heatmap(
     return ax
 
 
-def _check_key(adata: AnnData, key: str) -> None:
-    if key not in adata.uns or f"{key}_score" not in adata.var:
-        raise ValueError(
-            f"key={key!r} should be the key_added of a call of sparsekm.tl.sparse_kmeans on adata."
-        )
+def _read_genes(adata: AnnData, key: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return the score of every gene, and whether it is kept."""
+    check_anndata(adata)
+    written = [key] if f"{key}_score" in adata.var and key in adata.obs else []
+    rule = "the key_added of a call of sparsekm.tl.sparse_kmeans on adata"
+    check_name("key", key, set(written).intersection(adata.uns), rule)
+    score, weight = (
+        adata.var[f"{key}_{name}"].to_numpy(np.float64) for name in ("score", "weight")
+    )
+    return score, weight > 0
 
 
-def _ranked(adata: AnnData, key: str) -> np.ndarray:
+def _ranked(scores: np.ndarray) -> np.ndarray:
     """Return the places of the genes, largest score first; names may be repeated."""
-    return np.argsort(-adata.var[f"{key}_score"].to_numpy(), kind="stable")
+    return np.argsort(-scores, kind="stable")
 
 
 def _axes(ax: Axes | None, width: float, height: float) -> Axes:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Container
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from scipy.sparse import issparse
+from numpy.typing import ArrayLike
+from scipy.sparse import csr_array, issparse
 
-from sparsekm.cluster.matrices.sparse_checks import check_indices
+from sparsekm.cluster.fitted_state import read_data
+from sparsekm.cluster.matrices.containers import as_readable, type_name, type_names, wrong_type
 from sparsekm.io.row_stream import CELLS_AT_ONCE
 from sparsekm.pipeline.raw_counts import describe_counts
 from sparsekm.tuning.sparse_kmeans import SparseKMeans
@@ -17,13 +20,21 @@ from sparsekm.tuning.sparse_kmeans import SparseKMeans
 if TYPE_CHECKING:
     from anndata import AnnData
 
+# What to give in place of such an adata, {}.
+INSTEAD = {
+    "anndata.Raw": "{}.to_adata()",
+    "builtins.str": "anndata.read_h5ad({})",
+    "mudata.MuData": "{}.mod[name]",
+    "pathlib.PurePath": "anndata.read_h5ad({})",
+}
+
 
 def sparse_kmeans(
     adata: AnnData,
     n_clusters: int,
     *,
     layer: str | None = None,
-    groups: str | None = None,
+    groups: str | ArrayLike | None = None,
     key_added: str = "sparse_kmeans",
     copy: bool = False,
     **parameters: Any,
@@ -43,8 +54,9 @@ def sparse_kmeans(
         Number of clusters K.
     layer : str, optional
         The layer to cluster; None is X.
-    groups : str, optional
-        A column of ``obs``, such as the donor: resamplings take or leave its groups as a whole.
+    groups : str or array-like of shape (n_obs,), optional
+        A column of ``obs``, such as the donor, or what it would hold: resamplings take or leave
+        its groups as a whole.
     key_added : str, default="sparse_kmeans"
         What the names of everything that is written begin with.
     copy : bool, default=False
@@ -69,9 +81,11 @@ def sparse_kmeans(
 
     Raises
     ------
+    TypeError
+        If `adata` is no AnnData.
     ValueError
-        If there is no such layer or column, if `adata` is backed by a file that is closed, or is a
-        view of a backed AnnData; as `SparseKMeans.fit`.
+        If there is no such layer or column, if groups have another index than `adata`, if `adata`
+        is backed by a file that is closed, or is a view of a backed AnnData; as `SparseKMeans.fit`.
 
     See Also
     --------
@@ -90,13 +104,13 @@ def sparse_kmeans(
     >>> int(adata.var["sparse_kmeans_selected"].sum())
     10
     """
+    check_anndata(adata)
     _check_backing(adata, copy)
     estimator = SparseKMeans(n_clusters, **parameters)
-    if groups is not None and groups not in adata.obs:
-        raise ValueError(f"groups={groups!r} should be a column of obs: {list(adata.obs)}.")
+    of_cells = _read_groups(adata, groups)
     values = read_values(adata, layer)
     _warn_of_counts(values, "X" if layer is None else f"layer {layer!r}")
-    estimator.fit(values, groups=None if groups is None else adata.obs[groups])
+    estimator.fit(values, groups=of_cells)
     adata = adata.copy() if copy else adata
     labels = [str(label) for label in range(int(n_clusters))]
     adata.obs[key_added] = pd.Categorical.from_codes(estimator.labels_, labels)
@@ -113,41 +127,70 @@ def sparse_kmeans(
     return adata if copy else None
 
 
-def read_values(adata: AnnData, layer: str | None = None) -> Any:
-    """Return X or a layer in memory, dense or sparse as it is.
+def check_anndata(adata: Any) -> None:
+    """Refuse, by its type, what is no AnnData."""
+    if "anndata.AnnData" not in type_names(adata):
+        otherwise = "anndata.AnnData({}), or cluster it with sparsekm.SparseKMeans"
+        raise wrong_type("adata", adata, INSTEAD, otherwise)
+
+
+def read_values(
+    adata: AnnData, layer: str | None = None, genes: np.ndarray | None = None
+) -> np.ndarray | csr_array:
+    """Return X or a layer in memory, as `SparseKMeans` takes it: floats, dense or CSR.
 
     Parameters
     ----------
     adata : AnnData
     layer : str, optional
         None is X.
+    genes : ndarray of int, optional
+        The only genes to return, ascending.
 
     Returns
     -------
-    ndarray, or sparse matrix, of shape (n_obs, n_vars)
+    ndarray or csr_array of shape (n_obs, n_genes)
 
     Raises
     ------
     ValueError
         If there is no such layer; if `adata` is backed by a file that is closed; if indices of
-        sparse values lie outside their shape.
+        sparse values lie outside their shape; if a value is NaN or infinite.
     """
     if adata.isbacked and not adata.file.is_open:
         raise ValueError(
             f"adata is backed by {adata.filename}, which is closed: adata.file.open() opens it."
         )
-    if layer is not None and layer not in adata.layers:
-        raise ValueError(f"layer={layer!r} should be one of {list(adata.layers)}, or None for X.")
+    if layer is not None:
+        check_name("layer", layer, adata.layers, f"one of {list(adata.layers)}, or None for X")
     values = adata.X if layer is None else adata.layers[layer]
     if values is None:
         raise ValueError("adata.X is None: name the layer to cluster.")
     if hasattr(values, "to_memory"):
         values = values.to_memory()
-    elif not issparse(values):
-        # Of a backed AnnData, a dataset of the file.
-        values = np.asarray(values)
-    check_indices(values)
-    return values
+    values = as_readable(values, "adata.X" if layer is None else f"adata.layers[{layer!r}]")
+    return read_data(SparseKMeans(), values if genes is None else values[:, genes])
+
+
+def check_name(argument: str, value: object, known: Container[str], rule: str) -> None:
+    """Refuse what is no text, or none of the names that are known."""
+    if not isinstance(value, str):
+        raise TypeError(f"{argument} is of type {type_name(value)}: give its name, {rule}.")
+    if value not in known:
+        raise ValueError(f"{argument}={value!r} should be {rule}.")
+
+
+def _read_groups(adata: AnnData, groups: Any) -> Any:
+    """Return the groups of the cells: a column of obs, or as they are given."""
+    if isinstance(groups, str):
+        check_name("groups", groups, adata.obs, f"a column of obs: {list(adata.obs)}")
+        return adata.obs[groups]
+    if isinstance(groups, pd.Series) and not groups.index.equals(adata.obs_names):
+        raise ValueError(
+            "groups: the index should be adata.obs_names; give groups.to_numpy() if they are in "
+            "the order of adata, or groups.reindex(adata.obs_names)."
+        )
+    return groups
 
 
 def _warn_of_counts(values: Any, name: str) -> None:

@@ -9,7 +9,7 @@ from sklearn.cluster import (
 )
 from sklearn.cluster import KMeans as ReferenceKMeans
 
-from sparsekm import SparseClustering, StreamedMatrix
+from sparsekm import SparseClustering
 
 
 @pytest.mark.parametrize(
@@ -59,8 +59,3 @@ def test_fewer_clusters_than_asked_for_are_a_partition():
 def test_parameters_out_of_range_are_named(parameters, message):
     with pytest.raises(ValueError, match=message):
         SparseClustering(AgglomerativeClustering(2), **parameters).fit(FOUR)
-
-
-def test_a_matrix_that_is_read_in_blocks_is_refused():
-    with pytest.raises(TypeError, match="X should be an array in memory"):
-        SparseClustering(AgglomerativeClustering(2)).fit(StreamedMatrix(FOUR))

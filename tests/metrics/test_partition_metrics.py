@@ -228,6 +228,7 @@ def test_a_million_clusters_need_no_dense_table():
         ([0, 1], np.zeros((2, 1)), r"labels_pred should be one-dimensional, got shape \(2, 1\)"),
         ([0, 1, 1], [0.0, np.nan, 1.0], r"labels_pred should have no missing value, got 1 .*1\)"),
         (["a", None], ["a", "b"], "labels_true should have no missing value"),
+        (pd.Categorical(["a", None, "b"]), [0, 1, 1], r"got 1 \(the first at position 1\)"),
         ([], [], "n_samples=0 should be >= "),
     ],
 )

@@ -1,11 +1,22 @@
 """Of many samples some decide the sparsity, and all are fitted at it."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.sparse import csr_array
+from sklearn.cluster import AgglomerativeClustering
 
-from sparsekm import GapSearch, L0KMeans, SparseKMeans, classification_error_rate
-from sparsekm.tuning.tuning_sample import tuning_sample
+from sparsekm import (
+    GapSearch,
+    L0KMeans,
+    SparseClustering,
+    SparseKMeans,
+    classification_error_rate,
+)
+from sparsekm.tuning.evidence import weigh_evidence
+from sparsekm.tuning.number_of_clusters import compare_cluster_counts
+from sparsekm.tuning.resampling import resample
+from sparsekm.tuning.tuning_sample import take_samples, tuning_sample
 
 TRUTH = np.repeat([0, 1, 2], 40)
 GRID = [4, 8, 30]
@@ -79,3 +90,88 @@ def test_clusters_of_resampled_samples_become_clusters_of_all(X, convert):
     assert found.sample_confidence_[known].min() >= 0
     assert found.coassociation_ is None
     np.testing.assert_array_equal(found.predict(convert(X)), found.labels_)
+
+
+# The last cluster has three samples, of which a part may hold none.
+START = np.where(np.arange(120) >= 117, 2, np.arange(120) >= 60)
+STARTS = {
+    "array": START,
+    "list": START.tolist(),
+    "texts": pd.Series(np.array(["b", "a", "c"])[START]),
+    "categories": pd.Categorical(np.array(["b", "a", "c"])[START]),
+}
+
+
+def test_everything_that_belongs_to_the_samples_is_cut_along_with_them(X):
+    drawn = np.array([0, 5, 70, 119])
+    neighbours = csr_array(np.eye(120))
+    positions = np.arange(240).reshape(120, 2)
+    estimator = SparseClustering(AgglomerativeClustering(2, connectivity=neighbours))
+    cut, part, places, nothing = take_samples(drawn, estimator, X, positions, None)
+    np.testing.assert_array_equal(cut.clusterer.connectivity.toarray(), np.eye(4))
+    np.testing.assert_array_equal(part, X[drawn])
+    np.testing.assert_array_equal(places, positions[drawn])
+    assert nothing is None
+    assert estimator.clusterer.connectivity is neighbours
+    for init in STARTS.values():
+        cut, _ = take_samples(drawn, L0KMeans(3, init=init), X)
+        assert np.asarray(cut.init).tolist() == np.asarray(init)[drawn].tolist()
+    whole = L0KMeans(3, init="screened", random_state=0)
+    assert take_samples(drawn, whole, X)[0].get_params() == whole.get_params()
+    assert take_samples(None, whole, X, positions) == (whole, X, positions)
+
+
+@pytest.mark.parametrize("kind", STARTS)
+def test_labels_to_start_from_are_cut_with_the_samples_of_a_gap(X, kind):
+    init = STARTS[kind]
+    estimator = L0KMeans(3, init=init)
+    limited = GapSearch(
+        estimator, sparsities=GRID, n_references=2, max_samples=60, random_state=5
+    ).fit(X)
+    drawn = tuning_sample(120, 60, int(np.random.SeedSequence(5).generate_state(1)[0]))
+    alone = L0KMeans(3, init=START[drawn]).path(X[drawn], GRID)
+    np.testing.assert_array_equal(limited.path_.labels, alone.labels)
+    assert len(limited.best_estimator_.init) == len(X)
+    expected = L0KMeans(3, init=START).path(X, [limited.best_sparsity_])
+    np.testing.assert_array_equal(limited.labels_, expected.labels[0])
+
+
+def test_a_connectivity_is_cut_with_the_samples_of_a_gap(X):
+    # Samples of different clusters are no neighbours.
+    neighbours = csr_array(TRUTH[:, None] == TRUTH)
+    clusterer = AgglomerativeClustering(3, connectivity=neighbours)
+    estimator = SparseClustering(clusterer, n_init=1)
+    search = GapSearch(estimator, sparsities=[8], n_references=2, max_samples=30, random_state=0)
+    with pytest.warns(UserWarning, match="number of connected components"):
+        search.fit(X)
+    assert search.path_.labels.shape == (1, 30)
+
+
+def test_parts_of_the_samples_without_a_cluster_of_the_start_are_clustered_all_the_same(X):
+    estimator = L0KMeans(3, init=START)
+    grid = np.array(GRID)
+    for scheme in ("halves", "subsample"):
+        labels = estimator.path(X, grid).labels
+        found = [
+            resample(estimator, X, grid, scheme=scheme, index=index, seed=0, labels=labels)
+            for index in range(4)
+        ]
+        assert all(np.isfinite(one.agreement).all() for one in found)
+    evidence = weigh_evidence(
+        estimator, X, grid, reference="permutation", n_references=2, seed=0, max_samples=60
+    )
+    assert evidence.sampled == (60, 120)
+    assert np.isfinite(evidence.strength)
+    table = compare_cluster_counts(
+        estimator, X, [3, 4], sparsities=GRID, n_splits=2, n_references=2, random_state=0
+    )
+    assert table["n_clusters"].tolist() == [3, 4]
+    assert np.isfinite(table["excess"]).all()
+
+
+def test_labels_to_start_from_that_are_missing_for_a_sample_are_refused(X):
+    init = pd.Series(START, dtype=object).where(np.arange(120) != 7)
+    with pytest.raises(ValueError, match=r"init .*no missing value, got 1 .*position 7"):
+        L0KMeans(3, init=init).fit(X)
+    with pytest.raises(ValueError, match=r"init has 3 distinct labels; should be <= n_clusters=2"):
+        compare_cluster_counts(L0KMeans(2, init=START), X, [2, 3])

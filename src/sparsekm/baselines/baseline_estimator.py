@@ -16,6 +16,7 @@ from sparsekm.cluster.argument_types import Data, Seed
 from sparsekm.cluster.estimators import KMeans
 from sparsekm.cluster.feature_selector import FeatureSelector
 from sparsekm.cluster.fitted_state import read_data, read_new
+from sparsekm.cluster.matrices.containers import compute
 from sparsekm.cluster.matrices.matrix_checks import check_matrix
 from sparsekm.cluster.matrices.scatter import Matrix, cluster_sizes, matrix_sums, scores_from_sums
 from sparsekm.cluster.matrices.sparse_matrix import as_matrix
@@ -66,7 +67,7 @@ class BaselineEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
             components that are clustered), or every feature is constant; if a parameter is out of
             its range.
         """
-        return self._fit(X)
+        return self._fit(compute(X))
 
     def predict(self, X: Data) -> np.ndarray:
         """Label samples by the nearest centre, or by the likeliest component of a mixture.

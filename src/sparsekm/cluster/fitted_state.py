@@ -11,8 +11,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_array, validate_data
 
 from sparsekm.cluster.alternation import Fit
+from sparsekm.cluster.matrices.containers import as_readable
 from sparsekm.cluster.matrices.matrix import CentredMatrix
-from sparsekm.cluster.matrices.sparse_checks import check_indices, in_canonical_format
+from sparsekm.cluster.matrices.sparse_checks import in_canonical_format
 from sparsekm.cluster.matrices.sparse_matrix import SparseMatrix
 from sparsekm.cluster.matrices.streamed_matrix import StreamedMatrix
 from sparsekm.cluster.sparsity_path import SparsityPath
@@ -26,7 +27,7 @@ def read_data(estimator: BaseEstimator, X) -> np.ndarray | csr_array:
 
     A sparse matrix becomes a csr_array in canonical format.
     """
-    check_indices(X)
+    X = as_readable(X)
     values = check_array(
         X, accept_sparse=SPARSE_FORMATS, dtype=FLOATS, estimator=estimator, input_name="X"
     )
@@ -35,8 +36,9 @@ def read_data(estimator: BaseEstimator, X) -> np.ndarray | csr_array:
 
 def read_new(estimator: BaseEstimator, X) -> np.ndarray | csr_array:
     """Validate data for a fitted estimator, as `read_data` does."""
-    check_indices(X)
-    values = validate_data(estimator, X, reset=False, accept_sparse=SPARSE_FORMATS, dtype=FLOATS)
+    values = validate_data(
+        estimator, as_readable(X), reset=False, accept_sparse=SPARSE_FORMATS, dtype=FLOATS
+    )
     return in_canonical_format(values)
 
 

@@ -12,6 +12,7 @@ from sparsekm.cluster.alternation import Fit
 from sparsekm.cluster.argument_types import Data
 from sparsekm.cluster.feature_selector import FeatureSelector
 from sparsekm.cluster.fitted_state import adopt_fit, select_fit, warn_unconverged
+from sparsekm.cluster.matrices.containers import compute
 from sparsekm.cluster.path import Progress, SearchEffort
 from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.cluster.validation import (
@@ -41,9 +42,9 @@ class PathEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features), or StreamedMatrix
-            CSR and CSC matrices are not made dense; float32 stays float32. Data are never
-            rescaled: standardise first where the features have different units.
-            `SparseClustering` takes no StreamedMatrix.
+            CSR and CSC matrices are not made dense; float32 stays float32; arrays of dask are
+            computed. Data are never rescaled: standardise first where the features have different
+            units. `SparseClustering` takes no StreamedMatrix.
         y : None
             Ignored.
 
@@ -53,11 +54,14 @@ class PathEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
 
         Raises
         ------
+        TypeError
+            If X is nothing that NumPy can read, such as an AnnData.
         ValueError
             If X holds NaN or infinity, has fewer distinct samples than clusters, or every feature
             is constant; if indices of a sparse X lie outside its shape; if a parameter is out of
             its range.
         """
+        X = compute(X)
         data, partition = self._prepare(X)
         weight_step = self._weight_step(getattr(self, "sparsity", None), data.shape[1])
         search = self._resolve_search(data)

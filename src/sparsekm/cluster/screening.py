@@ -22,8 +22,8 @@ import numpy as np
 from sklearn.utils.validation import check_array
 
 from sparsekm.cluster.argument_types import Data
+from sparsekm.cluster.matrices.containers import as_readable
 from sparsekm.cluster.matrices.marginal_statistics import STATISTICS, score_columns
-from sparsekm.cluster.matrices.sparse_checks import check_indices
 from sparsekm.cluster.validation import check_choice, check_count
 from sparsekm.runtime.threads import count_threads, run_in_slices
 
@@ -74,9 +74,8 @@ def marginal_scores(
     [0.7394, 0.0]
     """
     check_choice("statistic", statistic, STATISTICS)
-    check_indices(X)
     values = check_array(
-        X, accept_sparse="csc", dtype=[np.float64, np.float32], ensure_min_samples=2
+        as_readable(X), accept_sparse="csc", dtype=[np.float64, np.float32], ensure_min_samples=2
     )
     n_samples, n_features = values.shape
     scores = np.zeros(n_features)

@@ -24,7 +24,6 @@ from sparsekm.cluster.matrices.matrix import CentredMatrix
 from sparsekm.cluster.matrices.matrix_checks import check_matrix
 from sparsekm.cluster.matrices.scatter import Matrix
 from sparsekm.cluster.matrices.sparse_matrix import SparseMatrix, as_matrix
-from sparsekm.cluster.matrices.streamed_matrix import StreamedMatrix
 from sparsekm.cluster.path_estimator import PathEstimator
 from sparsekm.cluster.search.restarts import restart_everywhere, share_partitions
 from sparsekm.runtime.random_state import seed_sequence
@@ -138,8 +137,6 @@ class SparseClustering(MetaEstimatorMixin, PathEstimator):
 
     def _prepare(self, X) -> tuple[np.ndarray | csr_array, CheckedPartition]:
         """Return the validated data and the partition step."""
-        if isinstance(X, StreamedMatrix):
-            raise TypeError("X should be an array in memory: a clusterer is fitted to all of it.")
         centred: Matrix
         if isinstance(X, CentredMatrix):
             # References of a gap come centred: the clusterer sees the units of the data.

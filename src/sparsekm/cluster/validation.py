@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from sparsekm.metrics.partition_metrics import label_codes
+
 
 def check_count(name: str, value: object, lowest: int = 1) -> int:
     """Return `value` as an int if it is a whole number of at least `lowest`.
@@ -102,18 +104,19 @@ def check_start(labels: object, n_samples: int, n_clusters: int, names: Sequence
                 f"({n_samples},)."
             )
         return labels
-    labels = np.asarray(labels)
-    if labels.shape != (n_samples,):
+    shape = np.shape(labels)
+    if shape != (n_samples,):
         raise ValueError(
-            f"init of shape {labels.shape} should have the shape (n_samples,)=({n_samples},)."
-        )
-    values, first, codes = np.unique(labels, return_index=True, return_inverse=True)
-    if len(values) > n_clusters:
-        raise ValueError(
-            f"init has {len(values)} distinct labels; should be <= n_clusters={n_clusters}."
+            f"init of shape {shape} should have the shape (n_samples,)=({n_samples},)."
         )
     # Numbered by first appearance, as every partition is.
-    return np.argsort(np.argsort(first))[codes].astype(np.int32)
+    codes = label_codes(labels, "init")
+    n_labels = int(codes.max()) + 1
+    if n_labels > n_clusters:
+        raise ValueError(
+            f"init has {n_labels} distinct labels; should be <= n_clusters={n_clusters}."
+        )
+    return codes.astype(np.int32)
 
 
 _SPARSITY_CHECKS = {"l0": check_l0_sparsity, "l1": check_l1_sparsity}

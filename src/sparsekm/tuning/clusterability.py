@@ -21,6 +21,7 @@ from sparsekm.cluster.matrices.dense_parts import as_dense
 from sparsekm.runtime.one_blas_thread import one_blas_thread
 from sparsekm.tuning.references import gaussian_reference
 from sparsekm.tuning.resampled_paths import ResampledPaths, resample_paths
+from sparsekm.tuning.tuning_sample import take_samples
 
 # Chance, at most, that data without clusters are taken for data with clusters.
 LEVEL = 0.05
@@ -101,10 +102,10 @@ def separation_test(
             f"cloud without a gap has 1.33, and below {LARGEST_RATIO} is evidence",
         )
     rows = _thin(np.arange(X.shape[0]), MOST_SAMPLES)
-    sample = as_dense(X[rows])
+    estimator, part, of_rows = take_samples(rows, estimator, X, blocks)
+    sample = as_dense(part)
     if len(rows) < X.shape[0]:
         # With fewer samples clusters fit them more closely: data and references have equally many.
-        of_rows = None if blocks is None else blocks[rows]
         own = _separation(estimator, sample, sparsities, family, seed, of_rows)
     references = np.array(
         [

@@ -23,7 +23,7 @@ from sparsekm.runtime.threads import grant_threads, run_side_by_side
 from sparsekm.tuning.feature_limit import share_of
 from sparsekm.tuning.references import REFERENCES, reference_seed
 from sparsekm.tuning.resampling import resample
-from sparsekm.tuning.tuning_sample import fewest_samples
+from sparsekm.tuning.tuning_sample import fewest_samples, take_samples
 
 # Chance that data without clusters are taken for data with.
 LEVEL = 0.05
@@ -170,7 +170,7 @@ def weigh_evidence(
     if max_samples is None:
         max_samples = MOST_SAMPLES_AMONG_MANY if many else MOST_SAMPLES
     rows = _draw_samples(n_samples, max(max_samples, 4 * fewest_samples(estimator)), seed)
-    X, blocks = X[rows], None if blocks is None else blocks[rows]
+    estimator, X, blocks = take_samples(rows, estimator, X, blocks)
     if many and X.shape[0] > MOST_SAMPLES:
         estimator = _search_among_many(estimator)
         if n_selected is not None and n_selected.min() <= share_of(n_features):
@@ -197,9 +197,9 @@ def _search_among_many(estimator):
     return clone(estimator).set_params(**SEARCH_AMONG_MANY) if is_free else estimator
 
 
-def _draw_samples(n_samples: int, most: int, seed: int) -> np.ndarray | slice:
+def _draw_samples(n_samples: int, most: int, seed: int) -> np.ndarray | None:
     if n_samples <= most:
-        return slice(None)
+        return None
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(0, 5)))
     return draw_samples(n_samples, most, rng)
 

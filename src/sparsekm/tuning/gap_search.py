@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
 
 from sparsekm.cluster.argument_types import Data, Seed
+from sparsekm.cluster.matrices.containers import as_readable, compute
 from sparsekm.cluster.matrices.dense_parts import stored_bytes
 from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.cluster.validation import check_choice, check_count
@@ -20,7 +21,7 @@ from sparsekm.tuning.grid import refined_sparsities
 from sparsekm.tuning.references import REFERENCES, SPATIAL, reference_objectives
 from sparsekm.tuning.selection import RULES, select_sparsity
 from sparsekm.tuning.sparsity_search import SparsitySearch
-from sparsekm.tuning.tuning_sample import fewest_samples, tuning_sample
+from sparsekm.tuning.tuning_sample import fewest_samples, take_samples, tuning_sample
 
 
 class GapSearch(SparsitySearch):
@@ -29,7 +30,9 @@ class GapSearch(SparsitySearch):
     Parameters
     ----------
     estimator : estimator with `sparsity` and `path`
-        For instance `L0KMeans` or `L1KMeans`. Its sparsity is not used.
+        For instance `L0KMeans` or `L1KMeans`. Its sparsity is not used. References are searched as
+        the data are: from labels given as `init`, too, which say nothing about a reference, so that
+        the gap then also holds what the labels know.
     sparsities : None or array-like, default=None
         The grid; None is `sparsekm.tuning.grid.default_sparsities` for the data.
     n_references : int, default=10
@@ -149,14 +152,13 @@ class GapSearch(SparsitySearch):
             If references of the kind "spatial" have no positions.
         """
         self._check_parameters()
+        X = compute(X)
         everyone, estimator, sparsities, seed = self._prepare(X)
         places = self._check_positions(positions, everyone.shape[0])
         fewest = fewest_samples(estimator)
         samples = tuning_sample(everyone.shape[0], self.max_samples, seed, fewest)
-        values = everyone if samples is None else everyone[samples]
-        if places is not None and samples is not None:
-            places = places[samples]
-        path, references = self._fit_paths(estimator, values, sparsities, seed, places)
+        tuned, values, places = take_samples(samples, estimator, everyone, places)
+        path, references = self._fit_paths(tuned, values, sparsities, seed, places)
         self.results_ = gap_curve(sparsities, path.n_selected, path.first_objectives, references)
         if self.n_refined:
             peak = int(self.results_["gap"].argmax())
@@ -164,11 +166,11 @@ class GapSearch(SparsitySearch):
             added = np.setdiff1d(refined, sparsities)
             if added.size and getattr(estimator, "independent_fits", False):
                 order = np.argsort(np.concatenate([sparsities, added]))
-                further, theirs = self._fit_paths(estimator, values, added, seed, places)
+                further, theirs = self._fit_paths(tuned, values, added, seed, places)
                 path = SparsityPath.join([path, further]).take(order)
                 references = np.hstack([references, theirs])[:, order]
             elif added.size:
-                path, references = self._fit_paths(estimator, values, refined, seed, places)
+                path, references = self._fit_paths(tuned, values, refined, seed, places)
             sparsities = refined
             self.results_ = gap_curve(
                 sparsities, path.n_selected, path.first_objectives, references
@@ -198,7 +200,8 @@ class GapSearch(SparsitySearch):
             raise ValueError(
                 "reference='spatial' needs the samples' positions: fit(X, positions=...)."
             )
-        places = check_array(positions, dtype=np.float64, input_name="positions")
+        readable = as_readable(positions, "positions")
+        places = check_array(readable, dtype=np.float64, input_name="positions")
         if len(places) != n_samples:
             raise ValueError(f"positions: shape={places.shape} should have {n_samples} rows.")
         return places
@@ -214,7 +217,7 @@ class GapSearch(SparsitySearch):
                 self._report("data")
                 return path
             objectives = reference_objectives(
-                self.estimator,
+                estimator,
                 X,
                 sparsities,
                 index=index,

@@ -16,13 +16,13 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.sparse import csr_array
-from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
 
 from sparsekm.cluster.kmeans.assignment import WeightedFeatures, label_samples
 from sparsekm.cluster.matrices.centers import cluster_centers
 from sparsekm.cluster.matrices.dense_parts import feature_means
 from sparsekm.tuning.sample_blocks import cut_point, order_samples
+from sparsekm.tuning.tuning_sample import take_samples
 
 SCHEMES = ["subsample", "halves"]
 # The share of the samples in a subsample: enough for the fit to be nearly the whole's.
@@ -82,8 +82,8 @@ def resample(
     partitions = []
     selections = np.zeros((len(sparsities), X.shape[1]), dtype=np.int64)
     for rows, fit_seed in zip(parts, fit_seeds, strict=False):
-        part = X[rows]
-        fitted = clone(estimator).set_params(random_state=int(fit_seed.generate_state(1)[0]))
+        fitted, part = take_samples(rows, estimator, X)
+        fitted.set_params(random_state=int(fit_seed.generate_state(1)[0]))
         path = fitted.path(part, sparsities)
         selections += path.weights > 0
         partitions.append(

@@ -8,8 +8,9 @@ correlation share less, as in the block bootstrap (Kunsch 1989, doi:10.1214/aos/
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike
+
+from sparsekm.metrics.partition_metrics import label_codes
 
 BLOCKS_PER_CLUSTER = 4
 """With fewer a half may lack whole clusters that are regions; more are shorter than the reach."""
@@ -19,18 +20,11 @@ def check_groups(groups: ArrayLike | None, n_samples: int) -> np.ndarray | None:
     """Check the groups that a caller gave, and number them: (n_samples,), int64, or None."""
     if groups is None:
         return None
-    names = np.asarray(groups)
-    if names.shape != (n_samples,):
-        raise ValueError(f"groups: shape={names.shape} should be ({n_samples},).")
-    missing = np.flatnonzero(pd.isna(names))
-    if len(missing):
-        raise ValueError(
-            f"groups are missing for {len(missing)} of {n_samples} samples, the first of them "
-            f"groups[{missing[0]}]; every sample needs one."
-        )
-    distinct, numbers = np.unique(names, return_inverse=True)
-    if len(distinct) < 2:
-        raise ValueError(f"groups={distinct.tolist()} should be at least two.")
+    if np.shape(groups) != (n_samples,):
+        raise ValueError(f"groups: shape={np.shape(groups)} should be ({n_samples},).")
+    numbers = label_codes(groups, "groups")
+    if not numbers.any():
+        raise ValueError(f"groups={np.asarray(groups)[:1].tolist()} should be at least two.")
     return numbers
 
 

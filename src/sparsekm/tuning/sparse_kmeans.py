@@ -13,6 +13,7 @@ from sparsekm.cluster.argument_types import Data, Seed
 from sparsekm.cluster.estimators import L0KMeans, L1KMeans
 from sparsekm.cluster.feature_selector import FeatureSelector
 from sparsekm.cluster.fitted_state import read_data, remember_features
+from sparsekm.cluster.matrices.containers import compute
 from sparsekm.cluster.validation import check_choice, check_count
 from sparsekm.runtime.random_state import seed_sequence
 from sparsekm.runtime.threads import grant_threads
@@ -20,7 +21,7 @@ from sparsekm.tuning.conclusion import Conclusion, conclude
 from sparsekm.tuning.consensus import coassociation
 from sparsekm.tuning.resampled_paths import consensus_sparsities, resample_all
 from sparsekm.tuning.sample_blocks import check_groups
-from sparsekm.tuning.tuning_sample import fewest_samples, tuning_sample
+from sparsekm.tuning.tuning_sample import fewest_samples, take_samples, tuning_sample
 
 ESTIMATORS = {"l0": L0KMeans, "l1": L1KMeans}
 N_RESAMPLINGS = 20
@@ -150,7 +151,8 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
         ValueError
             As `L0KMeans.fit`.
         """
-        given, X = X, read_data(self, X)
+        given = compute(X)
+        X = read_data(self, given)
         blocks = check_groups(groups, X.shape[0])
         if self.sparsity is None or (isinstance(self.sparsity, str) and self.sparsity != "auto"):
             raise ValueError(f"sparsity={self.sparsity!r} should be 'auto' or a number.")
@@ -163,9 +165,7 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
         estimator.check(X)
         sparsities = consensus_sparsities(self.penalty, X.shape[1])
         samples = tuning_sample(X.shape[0], self.max_samples, seed, fewest_samples(estimator))
-        drawn = X if samples is None else X[samples]
-        if blocks is not None and samples is not None:
-            blocks = blocks[samples]
+        _, drawn, blocks = take_samples(samples, estimator, X, blocks)
         resamplings = resample_all(
             estimator,
             drawn,

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
+from sparsekm.cluster.matrices.containers import INSTEAD, as_readable, wrong_type
+from sparsekm.cluster.matrices.dense_parts import as_dense
 from sparsekm.cluster.matrices.matrix import CentredMatrix, FeatureMeans, subtract_means
 from sparsekm.cluster.validation import check_count
 
@@ -21,8 +23,8 @@ class StreamedMatrix:
     Parameters
     ----------
     source : array-like of shape (n_samples, n_features), float32 or float64
-        Anything that has `shape` and `dtype` and gives an array for ``source[start:stop]``: a
-        dataset of h5py, a `numpy.memmap`.
+        Anything that has `shape` and `dtype` and gives rows for ``source[start:stop]``: a dataset
+        of h5py, a `numpy.memmap`, an array of dask, X of a backed AnnData, dense or CSR.
     block_size : int, default=4096
         Samples read at a time. Memory in use is a small multiple of
         ``block_size * n_features * itemsize``, plus a few numbers for every sample.
@@ -54,7 +56,9 @@ class StreamedMatrix:
 
     def __init__(self, source: Any, block_size: int = 4096) -> None:
         self.block_size = check_count("block_size", block_size)
-        shape, dtype = tuple(getattr(source, "shape", ())), getattr(source, "dtype", None)
+        if not hasattr(source, "dtype") or isinstance(source, StreamedMatrix):
+            raise wrong_type("source", source, INSTEAD, "a dataset of h5py or a numpy.memmap")
+        shape, dtype = tuple(source.shape), source.dtype
         if len(shape) != 2 or 0 in shape:
             raise ValueError(f"source of shape {shape} should be samples x features.")
         if dtype not in (np.float32, np.float64):
@@ -118,7 +122,8 @@ class StreamedMatrix:
 
     def _read(self) -> Iterator[tuple[int, np.ndarray]]:
         for start in range(0, self.n_samples, self.block_size):
-            rows = np.asarray(self._source[start : start + self.block_size], dtype=self.dtype)
+            block = self._source[start : start + self.block_size]
+            rows = np.asarray(as_dense(as_readable(block, "source")), dtype=self.dtype)
             if self._features is not None:
                 rows = rows[:, self._features]
             # A copy always: the block is centred in place.
