@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from scipy.sparse import issparse
 
-from sparsekm.cluster.matrices.sparse_checks import check_indices
+from sparsekm.cluster.matrices.sparse_checks import as_readable
 from sparsekm.io.row_stream import CELLS_AT_ONCE
 from sparsekm.pipeline.raw_counts import describe_counts
 from sparsekm.tuning.sparse_kmeans import SparseKMeans
@@ -91,7 +91,11 @@ def sparse_kmeans(
     10
     """
     _check_backing(adata, copy)
+    if not isinstance(key_added, str):
+        raise TypeError(f"key_added={key_added!r} should be a string.")
     estimator = SparseKMeans(n_clusters, **parameters)
+    # Before values are read, which of a backed AnnData can take long.
+    estimator.check_parameters()
     if groups is not None and groups not in adata.obs:
         raise ValueError(f"groups={groups!r} should be a column of obs: {list(adata.obs)}.")
     values = read_values(adata, layer)
@@ -143,11 +147,9 @@ def read_values(adata: AnnData, layer: str | None = None) -> Any:
         raise ValueError("adata.X is None: name the layer to cluster.")
     if hasattr(values, "to_memory"):
         values = values.to_memory()
-    elif not issparse(values):
-        # Of a backed AnnData, a dataset of the file.
-        values = np.asarray(values)
-    check_indices(values)
-    return values
+    values = as_readable(values)
+    # Of a backed AnnData, a dataset of the file.
+    return values if issparse(values) else np.asarray(values)
 
 
 def _warn_of_counts(values: Any, name: str) -> None:

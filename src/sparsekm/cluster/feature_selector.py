@@ -8,11 +8,11 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from sparsekm.cluster.argument_types import Data
-from sparsekm.cluster.matrices.sparse_checks import check_indices
+from sparsekm.cluster.matrices.sparse_checks import as_readable
 
 
 class FeatureSelector(SelectorMixin):
-    """scikit-learn's selectors, with the check of sparse indices that they do not make."""
+    """scikit-learn's selectors, with checks of sparse indices and masks that they do not make."""
 
     def transform(self, X: Data) -> Any:
         """Keep the selected features.
@@ -25,8 +25,7 @@ class FeatureSelector(SelectorMixin):
         -------
         ndarray, sparse matrix or DataFrame of shape (n_samples, n_selected_features)
         """
-        check_indices(X)
-        return super().transform(X)
+        return super().transform(as_readable(X))
 
     def inverse_transform(self, X: Data) -> Any:
         """Put the features that were dropped back as zeros.
@@ -39,8 +38,7 @@ class FeatureSelector(SelectorMixin):
         -------
         ndarray or sparse matrix of shape (n_samples, n_features)
         """
-        check_indices(X)
-        return super().inverse_transform(X)
+        return super().inverse_transform(as_readable(X))
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -12,9 +12,10 @@ from sklearn.utils.validation import check_array, validate_data
 
 from sparsekm.cluster.alternation import Fit
 from sparsekm.cluster.matrices.matrix import CentredMatrix
-from sparsekm.cluster.matrices.sparse_checks import check_indices, in_canonical_format
+from sparsekm.cluster.matrices.sparse_checks import as_readable, in_canonical_format
 from sparsekm.cluster.matrices.sparse_matrix import SparseMatrix
 from sparsekm.cluster.matrices.streamed_matrix import StreamedMatrix
+from sparsekm.cluster.matrices.varying_features import VaryingFeatures
 from sparsekm.cluster.sparsity_path import SparsityPath
 
 FLOATS = [np.float64, np.float32]
@@ -24,19 +25,29 @@ SPARSE_FORMATS = ["csr", "csc"]
 def read_data(estimator: BaseEstimator, X) -> np.ndarray | csr_array:
     """Validate data without setting anything on the estimator, fitted or not.
 
-    A sparse matrix becomes a csr_array in canonical format.
+    A sparse matrix becomes a csr_array in canonical format. Names of features that a fit could not
+    remember in the end are refused here.
     """
-    check_indices(X)
+    X = as_readable(X)
     values = check_array(
         X, accept_sparse=SPARSE_FORMATS, dtype=FLOATS, estimator=estimator, input_name="X"
     )
+    remember_features(BaseEstimator(), X)
     return in_canonical_format(values)
+
+
+def read_varying(estimator: BaseEstimator, X) -> tuple[np.ndarray | csr_array, VaryingFeatures]:
+    """Validate data as `read_data` does; return the features that vary, and which these are."""
+    values = read_data(estimator, X)
+    features = VaryingFeatures.of_values(values)
+    return features.select(values), features
 
 
 def read_new(estimator: BaseEstimator, X) -> np.ndarray | csr_array:
     """Validate data for a fitted estimator, as `read_data` does."""
-    check_indices(X)
-    values = validate_data(estimator, X, reset=False, accept_sparse=SPARSE_FORMATS, dtype=FLOATS)
+    values = validate_data(
+        estimator, as_readable(X), reset=False, accept_sparse=SPARSE_FORMATS, dtype=FLOATS
+    )
     return in_canonical_format(values)
 
 

@@ -13,6 +13,8 @@ from numpy.typing import ArrayLike
 from scipy.optimize import linear_sum_assignment
 from scipy.special import gammaln
 
+from sparsekm.metrics.missing_values import mark_missing
+
 MOST_CELLS = 25_000_000
 """Largest table of true by predicted clusters in which a matching is sought."""
 
@@ -224,8 +226,8 @@ def matching_error_rate(labels_true, labels_pred) -> float:
 
 
 def _paired_codes(labels_true, labels_pred, *, min_samples):
-    true_codes = _codes(labels_true, "labels_true")
-    pred_codes = _codes(labels_pred, "labels_pred")
+    true_codes = label_codes(labels_true, "labels_true")
+    pred_codes = label_codes(labels_pred, "labels_pred")
     if len(true_codes) != len(pred_codes):
         raise ValueError(
             f"labels_true and labels_pred should have the same length, got {len(true_codes)} and "
@@ -236,8 +238,12 @@ def _paired_codes(labels_true, labels_pred, *, min_samples):
     return true_codes, pred_codes
 
 
-def _codes(labels, name):
-    """Replace labels by numbers 0, 1, ... in the order in which they appear."""
+def label_codes(labels: ArrayLike, name: str) -> np.ndarray:
+    """Replace labels by numbers 0, 1, ... in the order in which they appear; none may be missing.
+
+    `name` is that of the argument. Returns int64 of shape (n_samples,).
+    """
+    labels = mark_missing(labels)
     if not isinstance(labels, np.ndarray | pd.Series | pd.Index | pd.api.extensions.ExtensionArray):
         # dtype=object, because without it [1, "1"] would turn into two equal strings.
         labels = np.asarray(labels, dtype=object)

@@ -11,6 +11,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from sparsekm.metrics.missing_values import mark_missing
+
 BLOCKS_PER_CLUSTER = 4
 """With fewer a half may lack whole clusters that are regions; more are shorter than the reach."""
 
@@ -19,7 +21,7 @@ def check_groups(groups: ArrayLike | None, n_samples: int) -> np.ndarray | None:
     """Check the groups that a caller gave, and number them: (n_samples,), int64, or None."""
     if groups is None:
         return None
-    names = np.asarray(groups)
+    names = np.asarray(mark_missing(groups))
     if names.shape != (n_samples,):
         raise ValueError(f"groups: shape={names.shape} should be ({n_samples},).")
     missing = np.flatnonzero(pd.isna(names))

@@ -1,4 +1,4 @@
-"""Whether a sparse matrix is what it says, before anything follows its indices."""
+"""What all data go through before they are read: indices are checked, and masks are no values."""
 
 from __future__ import annotations
 
@@ -6,6 +6,22 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
+
+from sparsekm.metrics.missing_values import mark_missing
+
+
+def as_readable(X: Any) -> Any:
+    """Return data for scikit-learn's checks, which follow indices and drop masks.
+
+    Every array of a user's is given to this function before anything else reads it.
+
+    Raises
+    ------
+    ValueError
+        As `check_indices`.
+    """
+    check_indices(X)
+    return mark_missing(X)
 
 
 def check_indices(X: Any) -> None:
