@@ -19,7 +19,7 @@ def mark_missing(values: Any) -> Any:
     if isinstance(values, list | tuple) and any(isinstance(v, np.ma.MaskedArray) for v in values):
         values = np.ma.array([None if v is np.ma.masked else v for v in values])
     if isinstance(values, np.ma.MaskedArray):
-        return _fill(values)
+        values = _fill(values)
     if issparse(values) and isinstance(getattr(values, "data", None), np.ma.MaskedArray):
         marked = values.copy()
         marked.data = _fill(values.data)
