@@ -10,6 +10,7 @@ import pandas as pd
 from scipy.sparse import issparse
 
 from sparsekm.cluster.matrices.sparse_checks import check_indices
+from sparsekm.metrics.missing_values import mark_missing
 
 _OF_A_FILE = "what the file holds, or on the command line `sparsekm run FILE`"
 
@@ -41,8 +42,8 @@ INSTEAD = {
 def as_readable(X: Any, name: str = "X") -> Any:
     """Return data as scikit-learn reads them: an array, a sparse matrix or a data frame.
 
-    What dask holds is computed, and indices of a sparse matrix are checked. Messages call the data
-    `name`.
+    What dask holds is computed, what a mask hides is missing, and indices of a sparse matrix are
+    checked. Messages call the data `name`.
 
     Raises
     ------
@@ -56,7 +57,8 @@ def as_readable(X: Any, name: str = "X") -> Any:
         X = X.to_scipy_sparse()
     if issparse(X):
         check_indices(X)
-        return X
+        return mark_missing(X)
+    X = mark_missing(X)
     if isinstance(X, pd.DataFrame):
         for place, dtype in enumerate(X.dtypes):
             what = f"{name} has the column {X.columns[place]!r} of dtype {dtype}"
