@@ -106,7 +106,11 @@ def sparse_kmeans(
     """
     check_anndata(adata)
     _check_backing(adata, copy)
+    if not isinstance(key_added, str):
+        raise TypeError(f"key_added={key_added!r} should be a string.")
     estimator = SparseKMeans(n_clusters, **parameters)
+    # Before values are read, which of a backed AnnData can take long.
+    estimator.check_parameters()
     of_cells = _read_groups(adata, groups)
     values = read_values(adata, layer)
     _warn_of_counts(values, "X" if layer is None else f"layer {layer!r}")

@@ -17,13 +17,11 @@ from sparsekm.cluster.estimators import KMeans
 from sparsekm.cluster.feature_selector import FeatureSelector
 from sparsekm.cluster.fitted_state import read_data, read_new
 from sparsekm.cluster.matrices.containers import compute
-from sparsekm.cluster.matrices.matrix_checks import check_matrix
 from sparsekm.cluster.matrices.scatter import Matrix, cluster_sizes, matrix_sums, scores_from_sums
 from sparsekm.cluster.matrices.sparse_matrix import as_matrix
 from sparsekm.cluster.partition_step import dense_if_few
 from sparsekm.cluster.path import Progress
 from sparsekm.cluster.sparsity_path import SparsityPath
-from sparsekm.cluster.validation import check_count
 from sparsekm.runtime.threads import count_threads
 
 
@@ -128,9 +126,9 @@ class BaselineEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
         check_is_fitted(self)
         return read_new(self, X)
 
-    def _read(self, X, min_cluster_size: int = 1) -> Any:
+    def _read(self, X) -> Any:
         matrix = dense_if_few(as_matrix(read_data(self, X)))
-        check_matrix(matrix, check_count("n_clusters", self.n_clusters), min_cluster_size)
+        self._make_kmeans().check(matrix)
         return matrix
 
     def _make_kmeans(self) -> KMeans:

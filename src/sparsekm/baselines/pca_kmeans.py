@@ -12,6 +12,7 @@ from sparsekm.baselines.principal_components import principal_axes, project
 from sparsekm.cluster.argument_types import Data
 from sparsekm.cluster.fitted_state import remember_features
 from sparsekm.cluster.matrices.sparse_matrix import centred_block
+from sparsekm.cluster.matrices.varying_features import VaryingFeatures
 from sparsekm.cluster.validation import check_count
 
 
@@ -27,7 +28,8 @@ class PCAKMeans(BaselineEstimator):
     n_clusters : int, default=8
         Number of clusters K.
     n_components : int, default=1
-        Number of components to cluster on, at most the smaller of n_samples and n_features.
+        Number of components to cluster on, at most the smaller of n_samples and the number of
+        features that vary.
     n_init, max_iter, tol, min_cluster_size, random_state, n_jobs, verbose
         As in `KMeans`.
 
@@ -38,7 +40,7 @@ class PCAKMeans(BaselineEstimator):
     components_ : ndarray of shape (n_components, n_features)
         Orthonormal axes by descending variance; the loading largest in absolute value is positive.
     feature_weights_ : ndarray of shape (n_features,)
-        Ones: all features weigh in through the components.
+        Ones: all features weigh in through the components. Constant ones, which do not, have 0.
     objective_ : float
         Between-cluster sum of squares of the components, which is what was maximised.
 
@@ -60,20 +62,22 @@ class PCAKMeans(BaselineEstimator):
     min_cluster_size: int = 1
 
     def _fit(self, X: Data) -> Self:
-        matrix = self._read(X, check_count("min_cluster_size", self.min_cluster_size))
-        largest = min(matrix.n_samples, matrix.n_features)
+        matrix = self._read(X)
+        features = VaryingFeatures.of_matrix(matrix)
+        varying = features.select(matrix)
+        largest = min(varying.shape)
         count = check_count("n_components", self.n_components)
         if count > largest:
             raise ValueError(
                 f"n_components={count} should be <= min(n_samples, n_features)={largest}."
             )
-        components = principal_axes(matrix.block, count)
-        kmeans = self._make_kmeans().fit(project(matrix.block, components))
+        components = principal_axes(varying.block, count)
+        kmeans = self._make_kmeans().fit(project(varying.block, components))
         remember_features(self, X)
         self._means = matrix.means
-        self.components_ = components
+        self.components_ = features.put_back(components)
         self._kmeans = kmeans
-        self.feature_weights_ = np.ones(matrix.n_features)
+        self.feature_weights_ = features.put_back(np.ones(varying.n_features))
         return self._learn_partition(matrix, kmeans)
 
     def _predict(self, values: np.ndarray) -> np.ndarray:

@@ -116,10 +116,11 @@ class PenalizedGaussianMixture(BaselineEstimator):
         varying = np.flatnonzero(deviations)
         matrix = _standardise_matrix(matrix, np.where(deviations > 0, deviations, 1.0))
         # Two arrays of the size of dense X are held, in both orders of memory.
+        clustered = matrix.select(varying)
         data = StandardisedData.from_columns(
-            matrix.select(varying).block, self._n_threads(matrix.n_samples * matrix.n_features)
+            clustered.block, self._n_threads(matrix.n_samples * matrix.n_features)
         )
-        starts = self._draw_starts(matrix, n_clusters, n_init)
+        starts = self._draw_starts(clustered, n_clusters, n_init)
         if penalty is None:
             penalties = penalty_grid(data, n_clusters, n_penalties)
         else:

@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator, clone
 from sparsekm.cluster.matrices.scatter import Matrix, feature_scores
 from sparsekm.cluster.partition_step import PartitionStep
 from sparsekm.cluster.validation import check_count
+from sparsekm.metrics.missing_values import mark_missing
 
 # The parameters by which clusterers name a fixed number of clusters.
 NUMBERS = ("n_clusters", "n_components")
@@ -77,7 +78,7 @@ class CheckedPartition:
 
     def scores(self, X: np.ndarray, labels: np.ndarray) -> np.ndarray:
         """Return the step's scores."""
-        scores = np.asarray(self.step.scores(X, labels), dtype=np.float64)
+        scores = np.asarray(mark_missing(self.step.scores(X, labels)), dtype=np.float64)
         if scores.shape != X.shape[1:] or not np.all(scores >= 0) or np.isinf(scores).any():
             raise ValueError(
                 f"scores of {self._name} should be {X.shape[1]} finite numbers >= 0, one per "
@@ -91,7 +92,7 @@ class CheckedPartition:
         return repr(named)
 
     def _check_labels(self, X, labels: Any) -> np.ndarray:
-        labels = np.asarray(labels)
+        labels = np.asarray(mark_missing(labels))
         if labels.shape != X.shape[:1] or labels.dtype.kind not in "iu":
             raise ValueError(
                 f"labels of {self._name} should be n_samples={X.shape[0]} integers; they are of "

@@ -15,6 +15,7 @@ from sparsekm.cluster.matrices.matrix_checks import check_matrix
 from sparsekm.cluster.matrices.scatter import Matrix, cluster_sizes, matrix_sums
 from sparsekm.cluster.matrices.sparse_matrix import SparseMatrix, as_matrix
 from sparsekm.cluster.matrices.streamed_matrix import StreamedMatrix
+from sparsekm.cluster.matrices.varying_features import VaryingFeatures
 from sparsekm.cluster.partition_step import SMALL_GAIN, KMeansPartition, dense_if_few
 from sparsekm.cluster.path import fit_path
 from sparsekm.cluster.path_estimator import PathEstimator
@@ -26,18 +27,6 @@ from sparsekm.runtime.threads import count_threads
 
 class BaseSparseKMeans(PathEstimator):
     """What the k-means estimators share: reading data, prediction, the search."""
-
-    def check(self, X: Data) -> None:
-        """Refuse data and parameters that `fit` would refuse.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-        """
-        matrix, partition = self._prepare(X)
-        self._effort()
-        self._weight_step(getattr(self, "sparsity", None), matrix.n_features)
-        self._init(matrix.n_samples, partition.n_clusters)
 
     def predict(self, X: Data) -> np.ndarray:
         """Label samples by their nearest centre under the feature weights.
@@ -65,13 +54,18 @@ class BaseSparseKMeans(PathEstimator):
 
     def _resolve_search(self, matrix: Matrix) -> str:
         search = check_choice("search", self.search, ["auto", "alternate", "global"])
+        given = self._init(matrix.n_samples, int(self.n_clusters)) is not None
         if search == "auto":
-            given = self._init(matrix.n_samples, int(self.n_clusters)) is not None
             return "alternate" if given else "global"
         return search
 
-    def _prepare(self, X) -> tuple[Matrix, KMeansPartition]:
-        matrix = self._read(X)
+    def _read(self, X) -> tuple[Matrix, VaryingFeatures]:
+        known = isinstance(X, CentredMatrix | SparseMatrix | StreamedMatrix)
+        matrix = X if known else as_matrix(read_data(self, X))
+        features = VaryingFeatures.of_matrix(matrix)
+        return dense_if_few(features.select(matrix)), features
+
+    def _prepare(self, matrix: Matrix) -> tuple[Matrix, KMeansPartition]:
         n_clusters = check_count("n_clusters", self.n_clusters)
         min_size = check_count("min_cluster_size", self.min_cluster_size)
         check_matrix(matrix, n_clusters, min_size)
@@ -79,10 +73,6 @@ class BaseSparseKMeans(PathEstimator):
             n_clusters, min_size, roughness=SMALL_GAIN, n_threads=count_threads(self.n_jobs)
         )
         return matrix, partition
-
-    def _read(self, X) -> Matrix:
-        known = isinstance(X, CentredMatrix | SparseMatrix | StreamedMatrix)
-        return dense_if_few(X if known else as_matrix(read_data(self, X)))
 
     def _fit_path(
         self, matrix, partition, weight_steps, search, progress=None, objectives_only=False
@@ -105,13 +95,16 @@ class BaseSparseKMeans(PathEstimator):
         if self.verbose:
             print(f"{type(self).__name__}: step {done} of {total}", flush=True)  # noqa: T201 (asked for by `verbose`)
 
-    def _add_attributes(self, matrix: Matrix, fit: Fit, search: str) -> None:
+    def _add_attributes(
+        self, matrix: Matrix, features: VaryingFeatures, fit: Fit, search: str
+    ) -> None:
         n_threads = count_threads(self.n_jobs)
         n_clusters = int(self.n_clusters)
         sums = matrix_sums(matrix, fit.labels, n_clusters, n_threads)
         centers = (sums / cluster_sizes(fit.labels, n_clusters)).T
-        warn_of_coinciding(centers[:, fit.weights > 0], matrix.dtype)
-        self._means = matrix.means
-        self._centred_centers = centers
-        self.cluster_centers_ = (centers + matrix.means).astype(matrix.dtype)
+        kept = fit.weights[features.varies] > 0
+        warn_of_coinciding(centers[:, kept], matrix.dtype)
+        self._means = features.put_back(matrix.means, features.constants)
+        self._centred_centers = features.put_back(centers)
+        self.cluster_centers_ = (self._centred_centers + self._means).astype(matrix.dtype)
         self.search_ = search

@@ -51,7 +51,7 @@ class KMeans(BaseSparseKMeans):
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
         Cluster means, in the units and the dtype of X.
     feature_weights_ : ndarray of shape (n_features,)
-        Ones.
+        One for every feature that varies, 0 for constant ones.
     feature_scores_ : ndarray of shape (n_features,)
         Between-cluster sum of squares a_j of every feature.
     objective_ : float
@@ -95,7 +95,7 @@ class KMeans(BaseSparseKMeans):
     def path(
         self, X: Data, sparsities: ArrayLike | None = None, *, progress: Progress | None = None
     ) -> SparsityPath:
-        """Return the one fit there is as a path whose sparsity is the number of features.
+        """Return the one fit there is as a path whose sparsity is the number that vary.
 
         Parameters
         ----------
@@ -110,14 +110,14 @@ class KMeans(BaseSparseKMeans):
         """
         return super().path(X, sparsities, progress=progress)
 
-    def _grid(self, sparsities, n_features):
-        return np.array([n_features])
+    def _grid(self, sparsities, n_features, n_constant):
+        return np.array([n_features - n_constant])
 
-    def _weight_step(self, sparsity, n_features):
-        return TopFeatures(n_features)
+    def _weight_step(self, sparsity, n_features, n_constant=0):
+        return TopFeatures(n_features - n_constant)
 
-    def _prepare(self, X):
-        matrix, partition = super()._prepare(X)
+    def _prepare(self, matrix):
+        matrix, partition = super()._prepare(matrix)
         effort = self._effort()
         return matrix, replace(partition, max_iter=effort.max_iter, tol=effort.tol)
 
@@ -181,8 +181,9 @@ class L0KMeans(_Penalised):
         Number of clusters K.
     sparsity : None, int or float, default=None
         Number of features to keep, 1 <= s <= n_features; a float above 1 is floored, a value in
-        (0, 1) is a share of the features, rounded to the nearest number of them, None keeps all.
-        1.0 is refused, since it could mean either one feature or all. Ties go to the lowest index.
+        (0, 1) is a share of the features that vary, rounded to the nearest number of them, None
+        keeps all that vary. 1.0 is refused, since it could mean either one feature or all. Ties go
+        to the lowest index, and constant features come last.
     search : {"auto", "alternate", "global"}, default="auto"
         "alternate" is the paper's Algorithm 1, restarted as a whole; "global" searches for the
         optimum, beyond 4,096 samples first on 2,048 of them; "auto" is
@@ -259,9 +260,9 @@ class L1KMeans(_Penalised):
     n_clusters : int, default=8
         Number of clusters K.
     sparsity : None or float, default=None
-        Bound s >= 1 on the l1 norm of the weights; at or above sqrt(n_features), which is what
-        None means, it does not bind. When m features tie at the top and s < sqrt(m), the weights
-        are equal on the first floor(s^2) of them.
+        Bound s >= 1 on the l1 norm of the weights; at or above the root of the number of features
+        that vary, which is what None means, it does not bind. When m features tie at the top and
+        s < sqrt(m), the weights are equal on the first floor(s^2) of them.
     search, init, n_init, max_iter, tol, min_cluster_size, random_state, n_jobs, verbose
         As in `L0KMeans`.
 

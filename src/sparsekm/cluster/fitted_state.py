@@ -16,6 +16,7 @@ from sparsekm.cluster.matrices.matrix import CentredMatrix
 from sparsekm.cluster.matrices.sparse_checks import in_canonical_format
 from sparsekm.cluster.matrices.sparse_matrix import SparseMatrix
 from sparsekm.cluster.matrices.streamed_matrix import StreamedMatrix
+from sparsekm.cluster.matrices.varying_features import VaryingFeatures
 from sparsekm.cluster.sparsity_path import SparsityPath
 
 FLOATS = [np.float64, np.float32]
@@ -25,13 +26,22 @@ SPARSE_FORMATS = ["csr", "csc"]
 def read_data(estimator: BaseEstimator, X) -> np.ndarray | csr_array:
     """Validate data without setting anything on the estimator, fitted or not.
 
-    A sparse matrix becomes a csr_array in canonical format.
+    A sparse matrix becomes a csr_array in canonical format. Names of features that a fit could not
+    remember in the end are refused here.
     """
     X = as_readable(X)
     values = check_array(
         X, accept_sparse=SPARSE_FORMATS, dtype=FLOATS, estimator=estimator, input_name="X"
     )
+    remember_features(BaseEstimator(), X)
     return in_canonical_format(values)
+
+
+def read_varying(estimator: BaseEstimator, X) -> tuple[np.ndarray | csr_array, VaryingFeatures]:
+    """Validate data as `read_data` does; return the features that vary, and which these are."""
+    values = read_data(estimator, X)
+    features = VaryingFeatures.of_values(values)
+    return features.select(values), features
 
 
 def read_new(estimator: BaseEstimator, X) -> np.ndarray | csr_array:

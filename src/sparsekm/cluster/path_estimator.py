@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -13,23 +14,27 @@ from sparsekm.cluster.argument_types import Data
 from sparsekm.cluster.feature_selector import FeatureSelector
 from sparsekm.cluster.fitted_state import adopt_fit, select_fit, warn_unconverged
 from sparsekm.cluster.matrices.containers import compute
+from sparsekm.cluster.matrices.varying_features import VaryingFeatures
 from sparsekm.cluster.path import Progress, SearchEffort
 from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.cluster.validation import (
     check_choice,
     check_count,
     check_nonnegative,
+    check_searchable,
     check_sparsity,
     resolve_sparsities,
 )
 from sparsekm.cluster.weight_step import PENALTIES, WeightStep
+from sparsekm.runtime.random_state import check_random_state
 
 
 class PathEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
     """What the estimators of this room share: one fit, or a path of them, and selection.
 
-    A subclass has the parameters, reads data and gives the partition step in `_prepare`, and says
-    in `_fit_path` how fits are searched for.
+    A subclass has the parameters, reads data in `_read`, checks them and gives the partition step
+    in `_prepare`, and says in `_fit_path` how fits are searched for. From `_read` on, data are of
+    the features that vary; what is found is put back among all.
     """
 
     penalty: str
@@ -62,11 +67,33 @@ class PathEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
             its range.
         """
         X = compute(X)
-        data, partition = self._prepare(X)
-        weight_step = self._weight_step(getattr(self, "sparsity", None), data.shape[1])
+        data, features = self._read(X)
+        data, partition = self._prepare(data)
+        weight_step = self._own_weight_step(features)
         search = self._resolve_search(data)
         (fit,), _ = self._fit_path(data, partition, [weight_step], search)
-        return self._learn(X, data, fit, search)
+        fit = _put_back(fit, weight_step, features)
+        return self._learn(X, data, features, fit, search)
+
+    def check(self, X: Data, *, searched: bool = False) -> None:
+        """Refuse data and parameters that `fit` would refuse, before any work.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features), or StreamedMatrix
+        searched : bool, default=False
+            Whether a sparsity is to be chosen, for which one cluster is not enough, and for which
+            the estimator's own is not used.
+        """
+        data, features = self._read(X)
+        data, partition = self._prepare(data)
+        if searched:
+            check_searchable(partition.n_clusters)
+        else:
+            self._own_weight_step(features)
+        self._effort()
+        self._resolve_search(data)
+        check_random_state(self.random_state)
 
     def path(
         self, X: Data, sparsities: ArrayLike | None, *, progress: Progress | None = None
@@ -114,14 +141,19 @@ class PathEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
 
     def _search_path(self, X, sparsities, progress=None, objectives_only=False):
         """Return sparsities, search, fits and first objectives, in the order of `sparsities`."""
-        data, partition = self._prepare(X)
-        sparsities = self._grid(sparsities, data.shape[1])
+        data, features = self._read(X)
+        data, partition = self._prepare(data)
+        counts = features.n_features, features.n_constant
+        sparsities = self._grid(sparsities, *counts)
         order = np.argsort(sparsities, kind="stable")
-        weight_steps = [self._weight_step(s, data.shape[1]) for s in sparsities[order]]
+        weight_steps = [self._weight_step(s, *counts) for s in sparsities[order]]
         search = self._resolve_search(data)
         fits, first = self._fit_path(
             data, partition, weight_steps, search, progress, objectives_only
         )
+        if fits:
+            pairs = zip(fits, weight_steps, strict=True)
+            fits = [_put_back(fit, step, features) for fit, step in pairs]
         places = np.argsort(order)
         return sparsities, search, [fits[place] for place in places if fits], first[places]
 
@@ -145,12 +177,17 @@ class PathEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
         ValueError
             If the path is one of other data, or of more clusters.
         """
-        data, partition = self._prepare(X)
-        fit = select_fit(path, index, (*data.shape, partition.n_clusters))
-        return self._learn(X, data, fit, path.search)
+        data, features = self._read(X)
+        data, partition = self._prepare(data)
+        own = data.shape[0], features.n_features, partition.n_clusters
+        return self._learn(X, data, features, select_fit(path, index, own), path.search)
 
-    def _prepare(self, X) -> tuple[Any, Any]:
-        """Return the checked data, which have a `shape`, and the partition step."""
+    def _read(self, X) -> tuple[Any, VaryingFeatures]:
+        """Return the validated data of the features that vary, and which these are."""
+        raise NotImplementedError
+
+    def _prepare(self, data) -> tuple[Any, Any]:
+        """Return the data, which have a `shape`, and the partition step, once these fit."""
         raise NotImplementedError
 
     def _fit_path(
@@ -159,27 +196,31 @@ class PathEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
         """Return the fits of ascending sparsities, and the objectives that a gap compares."""
         raise NotImplementedError
 
-    def _learn(self, X, data, fit: Fit, search: str) -> Self:
+    def _learn(self, X, data, features: VaryingFeatures, fit: Fit, search: str) -> Self:
         if not fit.converged:
             warn_unconverged(self, "labels and weights still changed")
         adopt_fit(self, X, fit)
-        self._add_attributes(data, fit, search)
+        self._add_attributes(data, features, fit, search)
         return self
 
-    def _add_attributes(self, data, fit: Fit, search: str) -> None:
+    def _add_attributes(self, data, features: VaryingFeatures, fit: Fit, search: str) -> None:
         """Set the centres, and what else an estimator learns of its own."""
         raise NotImplementedError
 
     def _resolve_search(self, data) -> str:
         return "alternate"
 
-    def _weight_step(self, sparsity, n_features: int) -> WeightStep:
-        penalty = check_choice("penalty", self.penalty, PENALTIES)
-        return PENALTIES[penalty](check_sparsity(penalty, sparsity, n_features))
+    def _own_weight_step(self, features: VaryingFeatures) -> WeightStep:
+        sparsity = getattr(self, "sparsity", None)
+        return self._weight_step(sparsity, features.n_features, features.n_constant)
 
-    def _grid(self, sparsities, n_features: int) -> np.ndarray:
+    def _weight_step(self, sparsity, n_features: int, n_constant: int = 0) -> WeightStep:
         penalty = check_choice("penalty", self.penalty, PENALTIES)
-        return resolve_sparsities(penalty, sparsities, n_features)
+        return PENALTIES[penalty](check_sparsity(penalty, sparsity, n_features, n_constant))
+
+    def _grid(self, sparsities, n_features: int, n_constant: int) -> np.ndarray:
+        penalty = check_choice("penalty", self.penalty, PENALTIES)
+        return resolve_sparsities(penalty, sparsities, n_features, n_constant)
 
     def _effort(self) -> SearchEffort:
         return SearchEffort(
@@ -187,3 +228,14 @@ class PathEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
             max_iter=check_count("max_iter", self.max_iter),
             tol=check_nonnegative("tol", self.tol),
         )
+
+
+def _put_back(fit: Fit, weight_step: WeightStep, features: VaryingFeatures) -> Fit:
+    """Return a fit of all features: constant ones score 0, and are chosen after all others."""
+    if features.n_constant == 0:
+        return fit
+    n_varying = len(fit.scores)
+    last = weight_step.weigh(np.pad(fit.scores, (0, features.n_constant)))[n_varying:]
+    weights = features.put_back(fit.weights)
+    weights[~features.varies] = last
+    return replace(fit, weights=weights, scores=features.put_back(fit.scores))

@@ -24,7 +24,7 @@ from sklearn.utils.validation import check_array
 from sparsekm.cluster.argument_types import Data
 from sparsekm.cluster.matrices.containers import as_readable
 from sparsekm.cluster.matrices.marginal_statistics import STATISTICS, score_columns
-from sparsekm.cluster.validation import check_choice, check_count
+from sparsekm.cluster.validation import check_choice, check_count, check_numbers
 from sparsekm.runtime.threads import count_threads, run_in_slices
 
 # Values that are sorted at once.
@@ -114,8 +114,13 @@ def marginal_p_values(
     -------
     ndarray of shape (n_features,)
         In (0, 1]; 1 for constant features.
+
+    Raises
+    ------
+    ValueError
+        If the scores are no vector of finite numbers; if there is no such statistic.
     """
-    scores = np.asarray(scores, dtype=np.float64)
+    scores = check_numbers("scores", scores)
     null = null_scores(n_samples, statistic)
     p_values = np.ones(len(scores))
     varies = scores > 0
@@ -182,7 +187,7 @@ def higher_criticism_threshold(p_values: np.ndarray, n_samples: int) -> int:
     Parameters
     ----------
     p_values : array-like of shape (n_features,)
-        In any order.
+        In any order; those of the features that vary.
     n_samples : int
         Number of samples n behind the p-values.
 
@@ -197,8 +202,8 @@ def higher_criticism_threshold(p_values: np.ndarray, n_samples: int) -> int:
     ValueError
         If there is no p-value, or one outside [0, 1].
     """
-    ordered = np.sort(np.asarray(p_values, dtype=np.float64))
-    if ordered.ndim != 1 or len(ordered) == 0 or not (ordered[0] >= 0 and ordered[-1] <= 1):
+    ordered = np.sort(check_numbers("p_values", p_values))
+    if not (ordered[0] >= 0 and ordered[-1] <= 1):
         raise ValueError("p_values should be a non-empty vector of numbers in [0, 1].")
     n_features = len(ordered)
     shares = np.arange(1, n_features + 1) / (n_features + 1)

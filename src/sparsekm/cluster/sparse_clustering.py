@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -24,9 +24,17 @@ from sparsekm.cluster.matrices.matrix import CentredMatrix
 from sparsekm.cluster.matrices.matrix_checks import check_matrix
 from sparsekm.cluster.matrices.scatter import Matrix
 from sparsekm.cluster.matrices.sparse_matrix import SparseMatrix, as_matrix
+from sparsekm.cluster.matrices.varying_features import VaryingFeatures
 from sparsekm.cluster.path_estimator import PathEstimator
 from sparsekm.cluster.search.restarts import restart_everywhere, share_partitions
 from sparsekm.runtime.random_state import seed_sequence
+
+
+class _Data(NamedTuple):
+    """The features that vary: their values, which are clustered, and the same centred."""
+
+    values: np.ndarray | csr_array
+    centred: Matrix
 
 
 class SparseClustering(MetaEstimatorMixin, PathEstimator):
@@ -46,7 +54,7 @@ class SparseClustering(MetaEstimatorMixin, PathEstimator):
         largest weight being one). Or an object with the methods `start`, `refine` and `scores` of
         `sparsekm.cluster.partition_step.PartitionStep`, called with X as an array: a clustering
         with a criterion of its own that is a sum over features. Either is given a csr_array where
-        X is sparse.
+        X is sparse, and in any case only the features that vary.
     penalty : {"l0", "l1"}, default="l0"
         "l0" keeps the features of largest score, all alike, as `L0KMeans`; "l1" thresholds the
         scores, as `L1KMeans`.
@@ -135,8 +143,7 @@ class SparseClustering(MetaEstimatorMixin, PathEstimator):
         tags.input_tags.sparse = not known or get_tags(self.clusterer).input_tags.sparse
         return tags
 
-    def _prepare(self, X) -> tuple[np.ndarray | csr_array, CheckedPartition]:
-        """Return the validated data and the partition step."""
+    def _read(self, X) -> tuple[_Data, VaryingFeatures]:
         centred: Matrix
         if isinstance(X, CentredMatrix):
             # References of a gap come centred: the clusterer sees the units of the data.
@@ -146,6 +153,11 @@ class SparseClustering(MetaEstimatorMixin, PathEstimator):
         else:
             values = read_data(self, X)
             centred = as_matrix(values)
+        features = VaryingFeatures.of_matrix(centred)
+        return _Data(features.select(values), features.select(centred)), features
+
+    def _prepare(self, data: _Data) -> tuple[np.ndarray | csr_array, CheckedPartition]:
+        values, centred = data
         if is_step(self.clusterer):
             check_matrix(centred, 1, 1)
             return values, CheckedPartition(self.clusterer, values.shape[0])
@@ -173,7 +185,10 @@ class SparseClustering(MetaEstimatorMixin, PathEstimator):
         fits = share_partitions(values, partition, weight_steps, fits)
         return fits, np.array([fit.objective for fit in fits])
 
-    def _add_attributes(self, values: np.ndarray | csr_array, fit: Fit, search: str) -> None:
+    def _add_attributes(
+        self, values: np.ndarray | csr_array, features: VaryingFeatures, fit: Fit, search: str
+    ) -> None:
         centers = cluster_centers(values, fit.labels, int(fit.labels.max()) + 1)
+        centers = features.put_back(centers, features.constants)
         self.cluster_centers_ = centers.astype(values.dtype)
         self.objectives_ = fit.objectives or [fit.objective]

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 if TYPE_CHECKING:
     from sparsekm.cluster.alternation import Fit
+    from sparsekm.cluster.matrices.varying_features import VaryingFeatures
 
 
 @dataclass(frozen=True)
@@ -83,6 +84,11 @@ class SparsityPath:
     def only(self, index: int) -> SparsityPath:
         """Return a path of one of the fits."""
         return self.take([index])
+
+    def put_back(self, features: VaryingFeatures) -> SparsityPath:
+        """Return a path of all features, from one of those that vary: constant ones have 0."""
+        weights, scores = (features.put_back(values) for values in (self.weights, self.scores))
+        return replace(self, weights=weights, scores=scores)
 
     @classmethod
     def join(cls, paths: Sequence[SparsityPath]) -> SparsityPath:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from sparsekm.metrics.missing_values import mark_missing
 from sparsekm.metrics.partition_metrics import label_codes
 
 
@@ -45,16 +46,30 @@ def check_choice(name: str, value: object, choices: Iterable[str]) -> str:
     return value
 
 
-def check_l0_sparsity(sparsity: object, n_features: int) -> int:
-    """Return the number of features to keep: None is all, a value in (0, 1) a share of them.
+def check_numbers(name: str, values: object) -> np.ndarray:
+    """Return a vector of at least one finite number as float64."""
+    numbers = np.asarray(mark_missing(values), dtype=np.float64)
+    if numbers.ndim != 1 or len(numbers) == 0:
+        raise ValueError(
+            f"{name} of shape {numbers.shape} should be one-dimensional with >= 1 value."
+        )
+    wrong = np.flatnonzero(~np.isfinite(numbers))
+    if len(wrong):
+        raise ValueError(f"{name}[{wrong[0]}]={numbers[wrong[0]]} should be finite.")
+    return numbers
 
-    A share is rounded to the nearest number, at least one; other values are floored.
+
+def check_l0_sparsity(sparsity: object, n_features: int, n_constant: int = 0) -> int:
+    """Return the number of features to keep, of `n_features` of which `n_constant` do not vary.
+
+    None is all that vary, a value in (0, 1) a share of these, rounded to the nearest number, at
+    least one; other values are floored.
     """
     if sparsity is None:
-        return n_features
+        return n_features - n_constant
     value = _check_real("sparsity", sparsity)
     if 0 < value < 1:
-        return max(1, int(value * n_features + 0.5))
+        return max(1, int(value * (n_features - n_constant) + 0.5))
     if value < 1:
         raise ValueError(
             f"sparsity={sparsity} should be >= 1, or a share of the features in (0, 1)."
@@ -73,10 +88,10 @@ def check_unambiguous(sparsity: object) -> object:
     return sparsity
 
 
-def check_l1_sparsity(sparsity: object, n_features: int) -> float:
-    """Return the bound on the l1 norm: None is sqrt(n_features), beyond which none binds."""
+def check_l1_sparsity(sparsity: object, n_features: int, n_constant: int = 0) -> float:
+    """Return the bound on the l1 norm: None is the root of how many vary; none binds beyond."""
     if sparsity is None:
-        return float(np.sqrt(n_features))
+        return float(np.sqrt(n_features - n_constant))
     value = _check_real("sparsity", sparsity)
     if value < 1:
         raise ValueError(
@@ -122,14 +137,18 @@ def check_start(labels: object, n_samples: int, n_clusters: int, names: Sequence
 _SPARSITY_CHECKS = {"l0": check_l0_sparsity, "l1": check_l1_sparsity}
 
 
-def check_sparsity(penalty: str, sparsity: object, n_features: int) -> int | float:
+def check_sparsity(
+    penalty: str, sparsity: object, n_features: int, n_constant: int = 0
+) -> int | float:
     """Return what a user's sparsity stands for under the penalty "l0" or "l1"."""
     if penalty == "l0":
         check_unambiguous(sparsity)
-    return _SPARSITY_CHECKS[penalty](sparsity, n_features)
+    return _SPARSITY_CHECKS[penalty](sparsity, n_features, n_constant)
 
 
-def resolve_sparsities(penalty: str, sparsities: object, n_features: int) -> np.ndarray:
+def resolve_sparsities(
+    penalty: str, sparsities: object, n_features: int, n_constant: int = 0
+) -> np.ndarray:
     """Return a path's sparsities as what they stand for, in their order.
 
     Parameters
@@ -137,19 +156,26 @@ def resolve_sparsities(penalty: str, sparsities: object, n_features: int) -> np.
     penalty : {"l0", "l1"}
     sparsities : array-like of shape (n_sparsities,)
         Here every value from 1 up is a count of features: 1.0 is one.
-    n_features : int
+    n_features, n_constant : int
+        Number of features, and how many of them do not vary.
 
     Returns
     -------
     ndarray of shape (n_sparsities,)
         For "l0" the numbers of features to keep, int64; for "l1" the bounds, float64.
     """
-    values = np.asarray(sparsities, dtype=np.float64)
-    if values.ndim != 1 or len(values) == 0:
+    check = _SPARSITY_CHECKS[penalty]
+    values = check_numbers("sparsities", sparsities)
+    return np.array([check(value, n_features, n_constant) for value in values])
+
+
+def check_searchable(n_clusters: int) -> None:
+    """Refuse one cluster to whatever chooses a sparsity, or tells whether there are clusters."""
+    if n_clusters < 2:
         raise ValueError(
-            f"sparsities of shape {values.shape} should be one-dimensional with >= 1 value."
+            f"n_clusters={n_clusters} should be >= 2: with one cluster every objective is 0, so "
+            "there is no sparsity to choose."
         )
-    return np.array([_SPARSITY_CHECKS[penalty](value, n_features) for value in values])
 
 
 def _check_real(name, value) -> float:

@@ -13,6 +13,8 @@ from numpy.typing import ArrayLike
 from scipy.optimize import linear_sum_assignment
 from scipy.special import gammaln
 
+from sparsekm.metrics.missing_values import mark_missing
+
 MOST_CELLS = 25_000_000
 """Largest table of true by predicted clusters in which a matching is sought."""
 
@@ -241,6 +243,7 @@ def label_codes(labels: ArrayLike, name: str) -> np.ndarray:
 
     `name` is that of the argument. Returns int64 of shape (n_samples,).
     """
+    labels = mark_missing(labels)
     if not isinstance(labels, np.ndarray | pd.Series | pd.Index | pd.api.extensions.ExtensionArray):
         # dtype=object, because without it [1, "1"] would turn into two equal strings.
         labels = np.asarray(labels, dtype=object)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sparsekm.metrics.missing_values import mark_missing
+
 
 def n_nonzero_weights(weights: ArrayLike) -> int:
     """Count the features kept (NW).
@@ -101,7 +103,7 @@ def _paired_supports(true_support, weights):
 
 
 def _support(weights, name):
-    values = np.asarray(weights)
+    values = np.asarray(mark_missing(weights))
     if values.ndim != 1:
         raise ValueError(f"{name} should be one-dimensional, got shape {values.shape}.")
     if values.dtype.kind not in "buif":

@@ -33,6 +33,12 @@ def seed_sequence(random_state) -> np.random.SeedSequence:
     )
 
 
+def check_random_state(random_state) -> None:
+    """Refuse what `seed_sequence` refuses; nothing is drawn."""
+    if not isinstance(random_state, np.random.Generator | np.random.RandomState):
+        seed_sequence(random_state)
+
+
 def draw_samples(n_samples: int, size: int, rng: np.random.Generator) -> np.ndarray:
     """Draw `size` samples without replacement, all equally likely; all if there are no more.
 

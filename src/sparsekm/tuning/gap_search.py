@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
 
 from sparsekm.cluster.argument_types import Data, Seed
+from sparsekm.cluster.fitted_state import read_varying
 from sparsekm.cluster.matrices.containers import as_readable, compute
 from sparsekm.cluster.matrices.dense_parts import stored_bytes
 from sparsekm.cluster.sparsity_path import SparsityPath
@@ -18,7 +19,7 @@ from sparsekm.runtime.threads import grant_threads, run_side_by_side
 from sparsekm.tuning.feature_limit import feature_limit
 from sparsekm.tuning.gap import gap_curve
 from sparsekm.tuning.grid import refined_sparsities
-from sparsekm.tuning.references import REFERENCES, SPATIAL, reference_objectives
+from sparsekm.tuning.references import REFERENCES, SPATIAL, check_reference, reference_objectives
 from sparsekm.tuning.selection import RULES, select_sparsity
 from sparsekm.tuning.sparsity_search import SparsitySearch
 from sparsekm.tuning.tuning_sample import fewest_samples, take_samples, tuning_sample
@@ -34,7 +35,9 @@ class GapSearch(SparsitySearch):
         the data are: from labels given as `init`, too, which say nothing about a reference, so that
         the gap then also holds what the labels know.
     sparsities : None or array-like, default=None
-        The grid; None is `sparsekm.tuning.grid.default_sparsities` for the data.
+        The grid; None is `sparsekm.tuning.grid.default_sparsities` for the features that vary.
+        Constant features have no part in the search: shares are of the others, and more features
+        than these are all of them.
     n_references : int, default=10
         Number of reference data sets, >= 2.
     reference : {"permutation", "gaussian", "shrunk", "spatial"}, default="permutation"
@@ -149,15 +152,22 @@ class GapSearch(SparsitySearch):
         TypeError
             If the estimator has no `sparsity` to tune.
         ValueError
-            If references of the kind "spatial" have no positions.
+            If there are fewer than two clusters, which have no sparsity to choose; if references of
+            the kind "spatial" have no positions; as the `fit` of the estimator. Everything that is
+            refused is refused before anything is fitted.
         """
         self._check_parameters()
         X = compute(X)
-        everyone, estimator, sparsities, seed = self._prepare(X)
+        everyone, features = read_varying(self, X)
+        estimator, sparsities, seed = self._prepare(features)
         places = self._check_positions(positions, everyone.shape[0])
+        check_reference(self.reference, everyone)
         fewest = fewest_samples(estimator)
         samples = tuning_sample(everyone.shape[0], self.max_samples, seed, fewest)
         tuned, values, places = take_samples(samples, estimator, everyone, places)
+        estimator.check(everyone, searched=True)
+        if samples is not None:
+            tuned.check(values, searched=True)
         path, references = self._fit_paths(tuned, values, sparsities, seed, places)
         self.results_ = gap_curve(sparsities, path.n_selected, path.first_objectives, references)
         if self.n_refined:
@@ -181,7 +191,7 @@ class GapSearch(SparsitySearch):
         if samples is not None:
             with grant_threads(self.n_jobs):
                 fit = estimator.path(everyone, sparsities[[chosen]])
-        self._take(estimator, X, path, sparsities, chosen, fit)
+        self._take(estimator, X, features, path, sparsities, chosen, fit)
         limit = self.limit_
         self.conclusion_ = None if limit is None else limit.sentence(self.results_, chosen)
         return self

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from sparsekm.cluster.matrices.varying_features import VaryingFeatures
+from sparsekm.cluster.validation import check_choice, resolve_sparsities
+
 # The sparsest value of the l1 grid: about two features' worth of weight (as in Witten &
 # Tibshirani's own choice, doi:10.1198/jasa.2010.tm09415).
 SPARSEST_L1 = 1.2
@@ -23,6 +26,19 @@ def default_sparsities(penalty: str, n_features: int, n_sparsities: int = 10) ->
         densest = np.sqrt(n_features)
         return np.unique(np.geomspace(min(SPARSEST_L1, densest), densest, n_sparsities))
     raise ValueError(f"penalty={penalty!r} should be one of ['l0', 'l1'].")
+
+
+def search_grid(penalty: str, sparsities, features: VaryingFeatures) -> np.ndarray:
+    """Return the ascending grid of a search among the features that vary; None is the default.
+
+    There constant features are left out, so more features than vary are those that vary.
+    """
+    check_choice("penalty", penalty, ["l0", "l1"])
+    n_varying = features.n_features - features.n_constant
+    if sparsities is None:
+        sparsities = default_sparsities(penalty, n_varying)
+    grid = resolve_sparsities(penalty, sparsities, features.n_features, features.n_constant)
+    return np.unique(np.minimum(grid, n_varying) if penalty == "l0" else grid)
 
 
 def refined_sparsities(

@@ -31,15 +31,15 @@ import pandas as pd
 from scipy.sparse import issparse
 from sklearn.base import clone
 
-from sparsekm.cluster.fitted_state import read_data
+from sparsekm.cluster.fitted_state import read_varying
 from sparsekm.cluster.matrices.dense_parts import stored_bytes
 from sparsekm.cluster.sparsity_path import SparsityPath
-from sparsekm.cluster.validation import check_choice, check_count, resolve_sparsities
+from sparsekm.cluster.validation import check_choice, check_count
 from sparsekm.runtime.random_state import seed_sequence
 from sparsekm.runtime.threads import grant_threads, run_side_by_side
 from sparsekm.tuning.feature_limit import feature_limit
 from sparsekm.tuning.gap import gap_curve
-from sparsekm.tuning.grid import default_sparsities
+from sparsekm.tuning.grid import search_grid
 from sparsekm.tuning.references import permuted_reference, reference_seed
 from sparsekm.tuning.resampling import SUBSAMPLE, resample
 from sparsekm.tuning.selection import select_sparsity
@@ -116,16 +116,15 @@ def compare_cluster_counts(
         )
     n_splits = check_count("n_splits", n_splits, 1)
     n_references = check_count("n_references", n_references, 2)
-    X = read_data(estimator, X)
+    X, features = read_varying(estimator, X)
     counts = _check_counts(
         counts, X.shape[0], check_count("min_cluster_size", estimator.min_cluster_size)
     )
-    penalty, n_features = estimator.penalty, X.shape[1]
-    if sparsities is None:
-        sparsities = default_sparsities(penalty, n_features)
+    sparsities = search_grid(estimator.penalty, sparsities, features)
+    clone(estimator).set_params(n_clusters=counts[-1], random_state=None).check(X, searched=True)
     tuning = _Tuning(
         X=X,
-        sparsities=np.unique(resolve_sparsities(penalty, sparsities, n_features)),
+        sparsities=sparsities,
         n_splits=n_splits,
         n_references=n_references,
         seed=int(seed_sequence(random_state).generate_state(1)[0]),

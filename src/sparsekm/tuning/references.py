@@ -77,6 +77,15 @@ def reference_seed(seed: int, index: int) -> int:
     return int(np.random.SeedSequence(seed, spawn_key=(index, 1)).generate_state(1)[0])
 
 
+def check_reference(reference: str, X: np.ndarray | csr_array) -> None:
+    """Refuse references that are not of the kind of the data."""
+    if issparse(X) and reference != "permutation":
+        raise ValueError(
+            f"reference={reference!r} makes a dense matrix of a sparse X: should be "
+            "'permutation', or X.toarray() where it fits into memory."
+        )
+
+
 def reference_objectives(
     estimator,
     X: np.ndarray | csr_array,
@@ -93,11 +102,7 @@ def reference_objectives(
     n_dimensions); a sparse matrix can only be permuted. The estimator's own `random_state` is not
     used.
     """
-    if issparse(X) and reference != "permutation":
-        raise ValueError(
-            f"reference={reference!r} makes a dense matrix of a sparse X: should be "
-            "'permutation', or X.toarray() where it fits into memory."
-        )
+    check_reference(reference, X)
     # The reference is nobody else's: it is centred where it is, without another copy.
     if reference == SPATIAL:
         made = spatial_reference(X, positions=positions, index=index, seed=seed)

@@ -12,13 +12,20 @@ from sklearn.utils.validation import check_is_fitted
 from sparsekm.cluster.argument_types import Data, Seed
 from sparsekm.cluster.estimators import L0KMeans, L1KMeans
 from sparsekm.cluster.feature_selector import FeatureSelector
-from sparsekm.cluster.fitted_state import read_data, remember_features
+from sparsekm.cluster.fitted_state import read_varying, remember_features
 from sparsekm.cluster.matrices.containers import compute
-from sparsekm.cluster.validation import check_choice, check_count
-from sparsekm.runtime.random_state import seed_sequence
-from sparsekm.runtime.threads import grant_threads
+from sparsekm.cluster.matrices.varying_features import VaryingFeatures
+from sparsekm.cluster.validation import (
+    check_choice,
+    check_count,
+    check_searchable,
+    check_unambiguous,
+)
+from sparsekm.runtime.random_state import check_random_state, seed_sequence
+from sparsekm.runtime.threads import count_threads, grant_threads
 from sparsekm.tuning.conclusion import Conclusion, conclude
 from sparsekm.tuning.consensus import coassociation
+from sparsekm.tuning.grid import search_grid
 from sparsekm.tuning.resampled_paths import consensus_sparsities, resample_all
 from sparsekm.tuning.sample_blocks import check_groups
 from sparsekm.tuning.tuning_sample import fewest_samples, take_samples, tuning_sample
@@ -39,12 +46,12 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
     Parameters
     ----------
     n_clusters : int, default=8
-        Number of clusters K.
+        Number of clusters K, at least 2.
     penalty : {"l0", "l1"}, default="l0"
         As in `L0KMeans` or `L1KMeans`.
     sparsity : "auto", int or float, default="auto"
         A number, as in `L0KMeans` or `L1KMeans`, is used as it is; start and search are still
-        chosen.
+        chosen. Constant features have no part: more features than vary are those that vary.
     min_cluster_size : int, default=1
         Smallest cluster allowed.
     max_samples : int, default=None
@@ -148,24 +155,24 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
 
         Raises
         ------
-        ValueError
-            As `L0KMeans.fit`.
+        TypeError, ValueError
+            As `L0KMeans.fit`, and if there are fewer than two clusters, for which nothing can be
+            chosen. Everything that is refused is refused before anything is fitted.
         """
-        given = compute(X)
-        X = read_data(self, given)
-        blocks = check_groups(groups, X.shape[0])
-        if self.sparsity is None or (isinstance(self.sparsity, str) and self.sparsity != "auto"):
-            raise ValueError(f"sparsity={self.sparsity!r} should be 'auto' or a number.")
         estimator = self.make_estimator()
         # A number, which make_estimator drew.
         seed: Any = estimator.random_state
+        given = compute(X)
+        X, features = read_varying(self, given)
+        blocks = check_groups(groups, X.shape[0])
+        number = None
         if not isinstance(self.sparsity, str):
-            estimator.set_params(sparsity=self.sparsity)
-        # Refuses what cannot be clustered before anything is resampled.
-        estimator.check(X)
+            grid = [check_unambiguous(self.sparsity) if self.penalty == "l0" else self.sparsity]
+            number = search_grid(self.penalty, grid, features)[0]
         sparsities = consensus_sparsities(self.penalty, X.shape[1])
         samples = tuning_sample(X.shape[0], self.max_samples, seed, fewest_samples(estimator))
         _, drawn, blocks = take_samples(samples, estimator, X, blocks)
+        estimator.check(drawn, searched=True)
         resamplings = resample_all(
             estimator,
             drawn,
@@ -175,7 +182,6 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
             blocks=blocks,
             progress=self._tell,
         )
-        number = None if isinstance(self.sparsity, str) else self.sparsity
         with grant_threads(self.n_jobs):
             found = conclude(
                 estimator,
@@ -189,7 +195,25 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
             if samples is not None:
                 found = found.extend(estimator, X, samples)
         remember_features(self, given)
-        return self._learn(estimator, given, found)
+        return self._learn(estimator, given, features, found)
+
+    def check_parameters(self) -> None:
+        """Refuse parameters that `fit` would refuse with any data.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If a parameter is of a wrong type or out of its range.
+        """
+        check_searchable(check_count("n_clusters", self.n_clusters))
+        check_count("min_cluster_size", self.min_cluster_size)
+        check_choice("penalty", self.penalty, ESTIMATORS)
+        if self.sparsity is None or (isinstance(self.sparsity, str) and self.sparsity != "auto"):
+            raise ValueError(f"sparsity={self.sparsity!r} should be 'auto' or a number.")
+        if self.max_samples is not None:
+            check_count("max_samples", self.max_samples)
+        check_random_state(self.random_state)
+        count_threads(self.n_jobs)
 
     def predict(self, X: Data) -> np.ndarray:
         """Label samples by their nearest centre under the feature weights.
@@ -207,11 +231,11 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
 
     def make_estimator(self) -> L0KMeans | L1KMeans:
         """Make the estimator whose fits are resampled; its random state seeds the resamplings."""
+        self.check_parameters()
         seed = int(seed_sequence(self.random_state).generate_state(1)[0])
-        penalty = check_choice("penalty", self.penalty, ESTIMATORS)
-        return ESTIMATORS[penalty](
-            check_count("n_clusters", self.n_clusters),
-            min_cluster_size=check_count("min_cluster_size", self.min_cluster_size),
+        return ESTIMATORS[self.penalty](
+            int(self.n_clusters),
+            min_cluster_size=int(self.min_cluster_size),
             random_state=seed,
             n_jobs=self.n_jobs,
         )
@@ -220,11 +244,11 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
         if self.verbose:
             print(f"SparseKMeans: {done} of {total} resamplings done", flush=True)  # noqa: T201 (asked for by `verbose`)
 
-    def _learn(self, estimator, X, found: Conclusion):
+    def _learn(self, estimator, X, features: VaryingFeatures, found: Conclusion):
         sparsity = found.fit.sparsities[0]
         self.sparsity_ = int(sparsity) if self.penalty == "l0" else float(sparsity)
         self.best_estimator_ = estimator.set_params(sparsity=self.sparsity_)
-        self.best_estimator_.adopt(X, found.fit, 0)
+        self.best_estimator_.adopt(X, found.fit.put_back(features), 0)
         for name in ("labels_", "cluster_centers_", "feature_weights_", "feature_scores_"):
             setattr(self, name, getattr(self.best_estimator_, name))
         for name in ("objective_", "n_iter_", "search_"):
@@ -237,5 +261,5 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
         pool = partitions.reshape(-1, partitions.shape[-1])
         self.coassociation_ = coassociation(pool) if paired else None
         self.sample_confidence_ = found.confidence
-        self.selection_frequency_ = found.selection_frequency
+        self.selection_frequency_ = features.put_back(found.selection_frequency)
         return self

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin, MetaEstimatorMixin, clone
 from sklearn.utils import get_tags
@@ -10,12 +12,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from sparsekm.cluster.argument_types import Data
 from sparsekm.cluster.feature_selector import FeatureSelector
-from sparsekm.cluster.fitted_state import read_data, remember_features
+from sparsekm.cluster.fitted_state import remember_features
+from sparsekm.cluster.matrices.varying_features import VaryingFeatures
 from sparsekm.cluster.sparsity_path import SparsityPath
-from sparsekm.cluster.validation import resolve_sparsities
 from sparsekm.runtime.random_state import seed_sequence
 from sparsekm.runtime.threads import grant_threads
-from sparsekm.tuning.grid import default_sparsities
+from sparsekm.tuning.grid import search_grid
 
 
 class SparsitySearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator):
@@ -46,27 +48,30 @@ class SparsitySearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEsti
                 "and a `path`, such as L0KMeans(3)."
             )
 
-    def _prepare(self, X):
-        """Return the validated data, the seeded estimator, the grid and the seed."""
-        X = read_data(self, X)
+    def _prepare(self, features: VaryingFeatures) -> tuple[Any, np.ndarray, int]:
+        """Return the seeded estimator, the grid for the features that vary, and the seed."""
         seed = int(seed_sequence(self.random_state).generate_state(1)[0])
         estimator = clone(self.estimator).set_params(random_state=seed)
-        return X, estimator, self._grid(X.shape[1]), seed
-
-    def _grid(self, n_features: int) -> np.ndarray:
-        sparsities = self.sparsities
-        if sparsities is None:
-            sparsities = default_sparsities(self.estimator.penalty, n_features)
-        return np.unique(resolve_sparsities(self.estimator.penalty, sparsities, n_features))
+        return estimator, search_grid(self.estimator.penalty, self.sparsities, features), seed
 
     def _take(
-        self, estimator, X, path: SparsityPath, sparsities, index: int, fit: SparsityPath | None
+        self,
+        estimator,
+        X,
+        features: VaryingFeatures,
+        path: SparsityPath,
+        sparsities,
+        index: int,
+        fit: SparsityPath | None,
     ) -> None:
         """Learn the fit in row `index` of `results_`, and what it knows.
 
-        `fit` is that of all samples, alone, where the path is of some of them.
+        `fit` is that of all samples, alone, where the path is of some of them. Both are of the
+        features that vary.
         """
         remember_features(self, X)
+        path = path.put_back(features)
+        fit = None if fit is None else fit.put_back(features)
         self.best_index_ = index
         self.best_sparsity_ = sparsities[index].item()
         self.path_ = path

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sparsekm.cluster.fitted_state import read_varying
 from sparsekm.cluster.matrices.dense_parts import stored_bytes
 from sparsekm.cluster.validation import check_choice, check_count
 from sparsekm.runtime.threads import grant_threads, run_side_by_side
@@ -123,17 +124,19 @@ class StabilitySearch(SparsitySearch):
         """
         self._check_parameters()
         given = X
-        X, estimator, sparsities, seed = self._prepare(X)
+        X, features = read_varying(self, X)
+        estimator, sparsities, seed = self._prepare(features)
         self._blocks = check_groups(groups, X.shape[0])
+        estimator.check(X, searched=True)
         with grant_threads(self.n_jobs):
             path = estimator.path(X, sparsities)
         self._report("data")
         resamplings = self._resample(X, path, seed)
         self.results_ = stability_curve(path, *gather_resamplings(resamplings))
         chosen = select_stable(self.results_, self.rule)
-        self._take(estimator, given, path, sparsities, chosen, None)
+        self._take(estimator, given, features, path, sparsities, chosen, None)
         self._seed = seed
-        correlation = noise_correlation(X, self.labels_, self.feature_weights_)
+        correlation = noise_correlation(X, path.labels[chosen], path.weights[chosen])
         self.noise_correlation_ = correlation.mean
         self.evidence_ = self.weigh_evidence(
             X,

@@ -42,12 +42,14 @@ class CentredMatrix:
         subtract_means(columns, self.means)
         self.columns = columns
         self._rows: np.ndarray | None = None
+        self._constant: np.ndarray | None = means.constant
 
     @classmethod
     def from_columns(cls, columns: np.ndarray, means: np.ndarray) -> CentredMatrix:
         """Take an array (n_features, n_samples) that is centred already, without a copy."""
         matrix = cls.__new__(cls)
-        matrix.columns, matrix.means, matrix._rows = columns, means, None
+        matrix.columns, matrix.means = columns, means
+        matrix._rows = matrix._constant = None
         return matrix
 
     @property
@@ -71,9 +73,11 @@ class CentredMatrix:
         return self.columns.dtype
 
     @property
-    def is_constant(self) -> bool:
-        """Whether every feature is constant."""
-        return not self.columns.any()
+    def constant(self) -> np.ndarray:
+        """Which features take one value only, shape (n_features,), bool."""
+        if self._constant is None:
+            self._constant = ~self.columns.any(axis=1)
+        return self._constant
 
     @property
     def largest(self) -> float:

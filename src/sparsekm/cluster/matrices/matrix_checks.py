@@ -28,7 +28,7 @@ def check_matrix(X: Matrix, n_clusters: int, min_cluster_size: int) -> None:
             f"n_samples={n_samples} should be >= n_clusters * min_cluster_size="
             f"{n_clusters * min_cluster_size}."
         )
-    if n_samples > 1 and X.is_constant:
+    if n_samples > 1 and X.constant.all():
         raise ValueError(
             f"All n_features={X.n_features} features are constant: at least 1 should vary."
         )

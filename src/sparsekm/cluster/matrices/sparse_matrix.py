@@ -122,8 +122,8 @@ class SparseMatrix:
     ----------
     means : ndarray of shape (n_features,), float64
         The feature means.
-    is_constant : bool
-        Whether every feature is constant.
+    constant : ndarray of shape (n_features,), bool
+        Which features take one value only.
     largest : float
         No value is farther from the mean of its feature.
     """
@@ -140,7 +140,7 @@ class SparseMatrix:
         # The mean of a constant feature is that constant and not a rounded quotient.
         self.means = np.where(constant, first, totals / self.n_samples)
         self.largest = 2.0 * largest
-        self.is_constant = bool(constant.all())
+        self.constant = constant
         if first[constant].any():
             # Its scores are exactly zero where it is stored as centred.
             X = csr_array((X.data.copy(), X.indices, X.indptr), X.shape)
@@ -180,9 +180,14 @@ class SparseMatrix:
         chosen._rows = self._copy_columns(features)
         chosen._shift = self._shift[features]
         chosen._counts = self._counts[features]
+        chosen.constant = self.constant[features]
         chosen.means = means
         chosen.n_features = len(features)
         return chosen
+
+    def keep(self, features: np.ndarray) -> SparseMatrix:
+        """Return the sparse matrix of some features, ascending, as if only those had been given."""
+        return SparseMatrix(self._copy_columns(features))
 
     def take(self, samples: np.ndarray) -> CentredMatrix:
         """Return the dense matrix of some samples, centred as they are."""

@@ -33,8 +33,8 @@ class StreamedMatrix:
     ----------
     means : ndarray of shape (n_features,), float64
         The feature means.
-    is_constant : bool
-        Whether every feature is constant.
+    constant : ndarray of shape (n_features,), bool
+        Which features take one value only.
     largest : float
         No value is farther from the mean of its feature.
 
@@ -89,6 +89,7 @@ class StreamedMatrix:
         chosen._features = features if self._features is None else self._features[features]
         chosen.n_features = len(features)
         chosen.means = self.means[features]
+        chosen.constant = self.constant[features]
         # Both counted in numbers of a row: what a block takes is what may be kept.
         if self.n_samples * len(features) > self.block_size * self._source.shape[1]:
             return chosen
@@ -118,7 +119,7 @@ class StreamedMatrix:
             largest = max(largest, float(np.abs(columns).max()))
         self.means = means.finish()
         self.largest = 2.0 * largest
-        self.is_constant = bool(means.constant.all())
+        self.constant = means.constant
 
     def _read(self) -> Iterator[tuple[int, np.ndarray]]:
         for start in range(0, self.n_samples, self.block_size):

@@ -1,0 +1,167 @@
+"""Features that do not vary change nothing that is found, however many there are."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.sparse import csr_array
+from sklearn.base import clone
+from sklearn.cluster import AgglomerativeClustering
+from sklearn.cluster import KMeans as ReferenceKMeans
+from small_estimators import ESTIMATORS, WITH_PATHS
+
+from sparsekm import GapSearch, L0KMeans, L1KMeans, SparseClustering, SparseKMeans, StreamedMatrix
+from sparsekm.tuning.number_of_clusters import compare_cluster_counts
+
+N_CONSTANT = 300
+FITTED = {
+    **ESTIMATORS,
+    "l0, all": L0KMeans(3, n_init=2),
+    "l0, share": L0KMeans(3, sparsity=0.3, search="alternate", n_init=2),
+    "l1, all": L1KMeans(3, n_init=2),
+    "gap, own grid": GapSearch(L0KMeans(3, n_init=2), n_references=2, rule="auto", n_refined=2),
+    "gap, shares": GapSearch(L0KMeans(3, n_init=2), sparsities=[0.1, 0.5], n_references=2),
+    "gap, gaussian": GapSearch(L1KMeans(3, n_init=2), reference="gaussian", n_references=2),
+    "gap, shrunk": GapSearch(L0KMeans(3, n_init=2), reference="shrunk", n_references=2),
+    "sparse, share": SparseKMeans(3, sparsity=0.3),
+    "sparse, l1": SparseKMeans(3, penalty="l1"),
+    "components": clone(ESTIMATORS["principal components"]).set_params(n_components=3),
+    "linkage": SparseClustering(AgglomerativeClustering(3), sparsity=0.3, n_init=2),
+    "framework": SparseClustering(ReferenceKMeans(3, n_init=2), n_init=2),
+}
+ONLY_DENSE = ("gap, gaussian", "gap, shrunk", "linkage")
+# Of every fitted estimator: what it found, apart from values of the features.
+FOUND = [
+    "labels_",
+    "objective_",
+    "n_iter_",
+    "sparsity_",
+    "best_sparsity_",
+    "best_index_",
+    "results_",
+    "search_results_",
+    "conclusion_",
+    "has_clusters_",
+    "penalties_",
+    "bics_",
+    "weights_",
+    "sample_confidence_",
+]
+OF_FEATURES = {
+    "feature_weights_": 0,
+    "feature_scores_": 0,
+    "selection_frequency_": 0,
+    "marginal_scores_": 0,
+    "p_values_": 1,
+    "r_squared_": 0,
+    "components_": 0,
+    "covariances_": 0,
+}
+
+
+@pytest.fixture(scope="module", name="X")
+def samples():
+    X = np.random.default_rng(5).normal(size=(36, 20))
+    X[:12, :6] += 4
+    X[12:24, 4:9] -= 4
+    return X
+
+
+@pytest.fixture(scope="module", name="places")
+def places_of_those_that_vary():
+    return np.sort(np.random.default_rng(0).permutation(20 + N_CONSTANT)[:20])
+
+
+@pytest.fixture(scope="module", name="wider")
+def with_constant_features(X, places):
+    wider = np.tile(np.linspace(-3, 3, 20 + N_CONSTANT).round(), (len(X), 1))
+    wider[:, places] = X
+    return wider
+
+
+def assert_same(found, expected):
+    if isinstance(expected, pd.DataFrame):
+        pd.testing.assert_frame_equal(found, expected)
+    elif isinstance(expected, str):
+        assert found == expected
+    else:
+        np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, csr_array])
+@pytest.mark.parametrize("name", FITTED)
+def test_constant_features_change_nothing_and_get_nothing(name, kind, X, wider, places):
+    if kind is csr_array and name in ONLY_DENSE:
+        pytest.skip("it takes no sparse data")
+    estimator = clone(FITTED[name]).set_params(random_state=0)
+    expected, fit = (clone(estimator).fit(kind(values)) for values in (X, wider))
+    compared = [attribute for attribute in FOUND if hasattr(expected, attribute)]
+    assert "labels_" in compared
+    for attribute in compared:
+        assert_same(getattr(fit, attribute), getattr(expected, attribute))
+    constant = np.setdiff1d(np.arange(wider.shape[1]), places)
+    for attribute, nothing in OF_FEATURES.items():
+        if hasattr(expected, attribute):
+            values = getattr(fit, attribute)
+            assert values.shape[-1] == wider.shape[1]
+            np.testing.assert_array_equal(values[..., places], getattr(expected, attribute))
+            assert (values[..., constant] == nothing).all(), attribute
+    assert fit.get_support().sum() == expected.get_support().sum()
+    if hasattr(fit, "cluster_centers_"):
+        centers = fit.cluster_centers_
+        np.testing.assert_array_equal(centers[:, places], expected.cluster_centers_)
+        assert (centers[:, constant] == wider[0, constant]).all()
+    if hasattr(fit, "predict"):
+        np.testing.assert_array_equal(fit.predict(kind(wider)), expected.predict(kind(X)))
+
+
+@pytest.mark.parametrize("name", WITH_PATHS)
+def test_a_path_is_that_of_the_features_that_vary(name, X, wider, places):
+    estimator = clone(WITH_PATHS[name]).set_params(random_state=0)
+    grid = [0.2, 3, 8] if name != "l1" else [1.2, 2, 3]
+    expected, path = (estimator.path(values, grid) for values in (X, wider))
+    for attribute in ("sparsities", "n_selected", "objectives", "first_objectives", "labels"):
+        np.testing.assert_array_equal(getattr(path, attribute), getattr(expected, attribute))
+    for attribute in ("weights", "scores"):
+        values, of_varying = getattr(path, attribute), getattr(expected, attribute)
+        np.testing.assert_array_equal(values[:, places], of_varying)
+        assert np.count_nonzero(values) == np.count_nonzero(of_varying)
+
+
+@pytest.mark.parametrize("source", [np.asarray, csr_array])
+def test_of_many_samples_too_in_blocks_and_sparse(source, places):
+    rng = np.random.default_rng(1)
+    X = np.where(rng.random((5000, 20)) < 0.3, rng.normal(size=(5000, 20)), 0.0)
+    X[:2500, :5] += 3
+    wider = np.zeros((5000, 20 + N_CONSTANT))
+    wider[:, places] = X
+    make = (lambda values: StreamedMatrix(values, 700)) if source is np.asarray else source
+    estimator = L0KMeans(2, sparsity=0.25, n_init=1, random_state=0)
+    expected, fit = (clone(estimator).fit(make(values)) for values in (X, wider))
+    np.testing.assert_array_equal(fit.labels_, expected.labels_)
+    assert fit.objective_ == expected.objective_
+    assert np.flatnonzero(fit.get_support()).tolist() == places[:5].tolist()
+
+
+def test_numbers_of_clusters_compare_alike(X, wider):
+    options = {"n_splits": 2, "n_references": 2, "random_state": 0}
+    expected, table = (
+        compare_cluster_counts(L0KMeans(n_init=1), values, [2, 3], **options)
+        for values in (X, wider)
+    )
+    pd.testing.assert_frame_equal(table, expected)
+
+
+def test_a_count_above_the_features_that_vary_takes_constant_ones_last(X, wider, places):
+    fit = L0KMeans(3, sparsity=22, n_init=1, random_state=0).fit(wider)
+    assert fit.get_support()[places].all()
+    assert fit.get_support().sum() == 22
+    with pytest.raises(ValueError, match="sparsity=321 should be <= n_features=320"):
+        L0KMeans(3, sparsity=321).fit(wider)
+
+
+def test_a_search_has_no_more_features_than_vary(X, wider, places):
+    search = GapSearch(L0KMeans(3, n_init=1), sparsities=[5, 40, 300], n_references=2)
+    assert search.fit(wider).results_["n_selected"].tolist() == [5, 20]
+    fit = SparseKMeans(3, sparsity=300, random_state=0).fit(wider)
+    assert fit.sparsity_ == 20
+    np.testing.assert_array_equal(np.flatnonzero(fit.get_support()), places)

@@ -1,0 +1,174 @@
+"""A value that its container marks as missing is missing to everything public that takes arrays."""
+
+import inspect
+
+import numpy as np
+import pandas as pd
+import pytest
+from anndata import AnnData
+from scipy.sparse import csr_array
+from sklearn.cluster import AgglomerativeClustering
+from small_estimators import ESTIMATORS
+
+import sparsekm
+from sparsekm import GapSearch, L0KMeans, SparseClustering, SparseKMeans, StreamedMatrix
+from sparsekm.tuning.number_of_clusters import compare_cluster_counts
+
+FITTED = {**ESTIMATORS, "framework": SparseClustering(AgglomerativeClustering(3), n_init=1)}
+PLACE = (4, 2)
+NUMBERS = "contains NaN"
+
+
+def mask(values, hidden=True):
+    values = np.array(values)
+    masked = np.zeros(values.shape, bool)
+    masked[PLACE[: values.ndim]] = hidden
+    return np.ma.array(values, mask=masked)
+
+
+def as_objects(values):
+    values = np.array(values, dtype=object)
+    values[PLACE] = pd.NA
+    return values
+
+
+def as_sparse(values):
+    stored = csr_array(values)
+    stored.data = np.ma.array(stored.data, mask=np.arange(stored.nnz) == 7)
+    return stored
+
+
+def as_nullable(values):
+    table = pd.DataFrame(values).astype("Float64")
+    table.iloc[PLACE] = pd.NA
+    return table
+
+
+def as_unstored(values):
+    values = np.array(values)
+    values[PLACE] = np.nan
+    return pd.DataFrame(values).astype(pd.SparseDtype(float))
+
+
+CONTAINERS = {
+    "masked array": mask,
+    "rows that are masked": lambda values: list(mask(values)),
+    "objects": as_objects,
+    "table of objects": lambda values: pd.DataFrame(as_objects(values)),
+    "stored values that are masked": as_sparse,
+    "nullable columns": as_nullable,
+    "sparse columns": as_unstored,
+}
+
+
+@pytest.fixture(scope="module", name="X")
+def samples():
+    X = np.random.default_rng(3).normal(size=(30, 14))
+    X[:10, :5] += 4
+    X[10:20, 3:8] -= 4
+    X[PLACE] = 1e3
+    return X
+
+
+# What else of arrays is given to a public function, and what it answers to a missing value.
+LABELS, POSITIONS = np.arange(30) % 3, np.arange(60.0).reshape(30, 2)
+SCORES = np.linspace(0.1, 0.9, 30)
+GIVEN = {
+    "classification_error_rate": lambda _: sparsekm.classification_error_rate(mask(LABELS), LABELS),
+    "error_clustering_rate": lambda _: sparsekm.error_clustering_rate(
+        LABELS, mask([f"c{label}" for label in LABELS])
+    ),
+    "higher_criticism_threshold": lambda _: sparsekm.higher_criticism_threshold(mask(SCORES), 20),
+    "marginal_p_values": lambda _: sparsekm.marginal_p_values(mask(SCORES), 20),
+    "marginal_scores": lambda X: sparsekm.marginal_scores(mask(X)),
+    "n_nonzero_weights": lambda _: sparsekm.n_nonzero_weights(mask(SCORES)),
+    "proper_nonzero_weights": lambda _: sparsekm.proper_nonzero_weights(SCORES, mask(SCORES)),
+    "proper_zero_weights": lambda _: sparsekm.proper_zero_weights(mask(SCORES > 0.5), SCORES),
+    "StreamedMatrix": lambda X: StreamedMatrix(mask(X), block_size=7),
+    "init": lambda X: L0KMeans(3, init=mask(LABELS)).fit(X),
+    "init with None": lambda X: L0KMeans(3, init=["a", None, *["b"] * 28]).fit(X),
+    "sparsities": lambda X: L0KMeans(3).path(X, mask(np.arange(1, 8))),
+    "sparsities of a search": lambda X: GapSearch(
+        L0KMeans(3), sparsities=mask(np.arange(1, 8))
+    ).fit(X),
+    "positions": lambda X: GapSearch(L0KMeans(3), reference="spatial").fit(
+        X, positions=np.ma.masked_equal(POSITIONS, 8)
+    ),
+    "groups": lambda X: SparseKMeans(3).fit(X, groups=mask(LABELS)),
+    "groups of names": lambda X: SparseKMeans(3).fit(X, groups=mask([f"d{n}" for n in LABELS])),
+    "comparison": lambda X: compare_cluster_counts(L0KMeans(), mask(X), [2]),
+    "layer": lambda X: sparsekm.tl.sparse_kmeans(AnnData(X, layers={"z": mask(X)}), 3, layer="z"),
+}
+# It takes no array but those that a fit has made.
+MADE = {"SparsityPath", "__version__"}
+
+
+def test_everything_public_that_takes_an_array_is_swept():
+    classes = {type(estimator).__name__ for estimator in FITTED.values()}
+    assert set(sparsekm.__all__) <= {*classes, *GIVEN, *MADE}
+
+
+@pytest.mark.parametrize("given", GIVEN)
+def test_a_masked_value_of_any_argument_is_refused_as_missing(X, given):
+    with pytest.raises(ValueError, match=r"NaN|=nan|got nan|no missing value|are missing for 1 of"):
+        GIVEN[given](X)
+
+
+@pytest.mark.parametrize("container", CONTAINERS)
+@pytest.mark.parametrize("name", FITTED)
+def test_missing_values_of_any_container_are_refused_as_nan_is(X, name, container):
+    with pytest.raises(ValueError, match=NUMBERS):
+        FITTED[name].fit(CONTAINERS[container](X))
+
+
+@pytest.mark.parametrize("container", ["masked array", "rows that are masked", "objects"])
+def test_every_method_of_a_fitted_estimator_refuses_them(X, container):
+    fitted = L0KMeans(3, sparsity=5, random_state=0).fit(X)
+    hidden = CONTAINERS[container](X)
+    path = fitted.path(X, [5])
+    asked = [
+        fitted.predict,
+        fitted.transform,
+        fitted.fit_predict,
+        fitted.check,
+        lambda X: fitted.path(X, [5]),
+        lambda X: fitted.search_objectives(X, [5]),
+        lambda X: fitted.adopt(X, path, 0),
+        lambda X: fitted.inverse_transform(np.ma.array(X)[:, :5]),
+    ]
+    public = {name for name, _ in inspect.getmembers(L0KMeans, inspect.isfunction)}
+    takes_data = {
+        name for name in public if "X" in inspect.signature(getattr(L0KMeans, name)).parameters
+    }
+    assert {name for name in takes_data if name[0] != "_"} == {
+        "adopt",
+        "check",
+        "fit",
+        "fit_predict",
+        "fit_transform",
+        "inverse_transform",
+        "path",
+        "predict",
+        "search_objectives",
+        "transform",
+    }
+    for method in asked:
+        with pytest.raises(ValueError, match=NUMBERS):
+            method(hidden)
+
+
+def test_a_mask_that_hides_nothing_changes_nothing(X):
+    estimator = L0KMeans(3, sparsity=5, n_init=2, random_state=0)
+    expected = estimator.fit(X).labels_.tolist()
+    shown = mask(X, hidden=False)
+    for values in (shown, list(shown), StreamedMatrix(shown), pd.DataFrame(X.astype(object))):
+        assert estimator.fit(values).labels_.tolist() == expected
+    labels = mask(LABELS, hidden=False)
+    assert sparsekm.classification_error_rate(labels, LABELS) == 0
+    assert L0KMeans(3, init=labels, random_state=0).fit(X).labels_.shape == (30,)
+
+
+def test_sparse_columns_that_store_everything_are_read(X):
+    columns = pd.DataFrame(X).astype(pd.SparseDtype(float))
+    estimator = L0KMeans(3, sparsity=5, n_init=2, random_state=0)
+    np.testing.assert_array_equal(estimator.fit(columns).labels_, estimator.fit(X).labels_)

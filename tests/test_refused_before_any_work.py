@@ -1,0 +1,221 @@
+"""What names, numbers of clusters and parameters decide is refused before anything is fitted."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from anndata import AnnData
+from scipy.sparse import csr_array
+from sklearn.base import clone
+from sklearn.cluster import AgglomerativeClustering
+from small_estimators import BASELINES, ESTIMATORS
+
+import sparsekm
+from sparsekm import GapSearch, L0KMeans, L1KMeans, SparseClustering, SparseKMeans
+from sparsekm.tuning.number_of_clusters import compare_cluster_counts
+from sparsekm.tuning.references import REFERENCES
+
+FITTED = {
+    **ESTIMATORS,
+    "framework": SparseClustering(AgglomerativeClustering(3), sparsity=4),
+    "gap of a framework": GapSearch(SparseClustering(AgglomerativeClustering(3)), n_references=2),
+}
+WORK = [
+    "cluster.estimators.run_kmeans",
+    "cluster.estimator_base.fit_path",
+    "cluster.estimator_base.make_start",
+    "cluster.sparse_clustering.restart_everywhere",
+    "baselines.pca_kmeans.principal_axes",
+    "baselines.singular_vector_clustering.principal_axes",
+    "baselines.if_pca.marginal_scores",
+    "baselines.penalised_gaussian_mixture.KMeansPartition.start",
+    "baselines.penalised_gaussian_mixture.fit_penalties",
+    "tuning.resampled_paths.resample_paths",
+    "tuning.gap_search.reference_objectives",
+    "tuning.number_of_clusters.permuted_reference",
+    "tuning.evidence.resample",
+    "tuning.stability_search.resample",
+]
+
+
+class WorkedError(Exception):
+    """Something was fitted, or was made to be."""
+
+
+@pytest.fixture(name="idle")
+def engine_that_must_not_start(monkeypatch):
+    def work(*args, **kwargs):
+        raise WorkedError
+
+    for place in WORK:
+        monkeypatch.setattr(f"sparsekm.{place}", work)
+    for kind in REFERENCES:
+        monkeypatch.setitem(REFERENCES, kind, work)
+
+
+@pytest.fixture(scope="module", name="X")
+def samples():
+    X = np.random.default_rng(2).normal(size=(24, 12))
+    X[:12, :4] += 4
+    return X
+
+
+def with_clusters(estimator, n_clusters):
+    """Ask for a number of clusters, wherever an estimator has it."""
+    found = clone(estimator)
+    names = ("n_clusters", "estimator__n_clusters", "clusterer__n_clusters")
+    names += ("estimator__clusterer__n_clusters",)
+    name = next(name for name in names if name in found.get_params())
+    return found.set_params(**{name: n_clusters})
+
+
+@pytest.mark.parametrize("name", FITTED)
+def test_the_engine_of_every_estimator_is_watched(name, X, idle):
+    with pytest.raises(WorkedError):
+        FITTED[name].fit(X)
+
+
+@pytest.mark.parametrize("name", FITTED)
+def test_names_that_are_no_strings_throughout_are_refused_first(name, X, idle):
+    columns = [0, "one", *range(2, 12)]
+    with pytest.raises(TypeError, match=r"your input has \['int', 'str'\]"):
+        FITTED[name].fit(pd.DataFrame(X, columns=columns))
+
+
+@pytest.mark.parametrize("name", FITTED)
+@pytest.mark.parametrize(
+    ("n_clusters", "message"),
+    [
+        (0, "=0 should be >= 1"),
+        (25, "n_samples=24 should be >= n_clusters=25"),
+        (5, "n_clusters=5 should be <= the number of distinct samples, 4"),
+    ],
+)
+def test_impossible_numbers_of_clusters_are_refused_first(name, n_clusters, message, X, idle):
+    X = np.repeat(X[[0, 6, 12, 18]], 6, axis=0) if n_clusters == 5 else X
+    with pytest.raises(ValueError, match=message):
+        with_clusters(FITTED[name], n_clusters).fit(X)
+
+
+TUNED = [name for name in FITTED if name.startswith(("gap", "stability", "sparse"))]
+
+
+@pytest.mark.parametrize("name", TUNED)
+def test_one_cluster_is_refused_first_by_whatever_chooses_a_sparsity(name, X, idle):
+    with pytest.raises(ValueError, match="n_clusters=1 should be >= 2: with one cluster every obj"):
+        with_clusters(FITTED[name], 1).fit(X)
+
+
+@pytest.mark.parametrize("name", sorted(set(FITTED) - set(TUNED)))
+def test_one_cluster_is_all_samples_to_the_others(name, X):
+    fit = with_clusters(FITTED[name], 1).set_params(random_state=0).fit(X)
+    assert set(fit.labels_) == {0}
+    np.testing.assert_allclose(fit.feature_scores_, 0, atol=1e-9)
+
+
+OUT_OF_RANGE = [
+    ("n_init", 0),
+    ("max_iter", 2.5),
+    ("tol", -1),
+    ("min_cluster_size", 9),
+    ("sparsity", 0),
+    ("sparsity", "most"),
+    ("sparsities", []),
+    ("sparsities", [4, 13]),
+    ("search", "quick"),
+    ("init", "best"),
+    ("init", [0, 1]),
+    ("penalty", "l3"),
+    ("n_references", 1),
+    ("reference", "noise"),
+    ("rule", "least"),
+    ("n_refined", -1),
+    ("max_samples", 2),
+    ("n_components", 13),
+    ("n_penalties", 0),
+    ("random_state", "seven"),
+    ("n_jobs", 0),
+]
+
+
+def faulty_estimators():
+    for name, estimator in FITTED.items():
+        for parameter, value in OUT_OF_RANGE:
+            inner = f"estimator__{parameter}"
+            known = estimator.get_params()
+            # A search sets the seed of its estimator, and tunes its sparsity.
+            passed_on = inner in known and parameter not in ("sparsity", "random_state", "n_jobs")
+            if parameter in known or passed_on:
+                full = inner if passed_on else parameter
+                label = f"{name}, {full}={value}"
+                yield pytest.param(clone(estimator).set_params(**{full: value}), id=label)
+
+
+@pytest.mark.parametrize("estimator", list(faulty_estimators()))
+def test_parameters_out_of_range_are_refused_first(estimator, X, idle):
+    with pytest.raises((ValueError, TypeError)):
+        estimator.fit(X)
+
+
+def test_references_that_are_dense_are_refused_of_sparse_data_first(X, idle):
+    for estimator in (L0KMeans(3), L1KMeans(3)):
+        with pytest.raises(ValueError, match="reference='gaussian' makes a dense matrix"):
+            GapSearch(estimator, reference="gaussian").fit(csr_array(X))
+
+
+def test_clusters_that_the_samples_drawn_cannot_have_are_refused_first(idle):
+    X = np.zeros((3000, 4))
+    X[:3] = np.eye(4)[:3]
+    for search in (GapSearch(L0KMeans(4), max_samples=40), SparseKMeans(4, max_samples=40)):
+        with pytest.raises(ValueError, match="should"):
+            search.set_params(random_state=0).fit(X)
+
+
+@pytest.mark.parametrize(
+    ("counts", "message"),
+    [
+        ([2, 1], "n_clusters=1 should be >= 2"),
+        ([2, 21], "n_clusters=21 should be <= 20"),
+        ([2, 5], "n_clusters=5 should be <= the number of distinct samples, 4"),
+    ],
+)
+def test_a_comparison_refuses_impossible_numbers_first(counts, message, X, idle):
+    X = np.repeat(X[[0, 6, 12, 18]], 6, axis=0) if 5 in counts else X
+    with pytest.raises(ValueError, match=message):
+        compare_cluster_counts(L0KMeans(), X, counts)
+
+
+@pytest.mark.parametrize("faults", [{"n_init": 0}, {"init": "best"}, {"min_cluster_size": 0}])
+def test_a_comparison_refuses_parameters_of_its_estimator_first(faults, X, idle):
+    with pytest.raises(ValueError, match=next(iter(faults))):
+        compare_cluster_counts(L0KMeans(**faults), X, [2, 3])
+
+
+@pytest.mark.parametrize(
+    "faults",
+    [
+        {"n_clusters": 1},
+        {"n_clusters": 2.5},
+        {"penalty": "l3"},
+        {"sparsity": None},
+        {"max_samples": 0},
+        {"random_state": "seven"},
+        {"groups": "donor"},
+        {"layer": "scaled"},
+        {"key_added": 7},
+        {"mask": "what"},
+    ],
+)
+def test_an_anndata_is_not_read_before_the_parameters_are(faults, X, idle, monkeypatch):
+    def read(*args):
+        raise WorkedError
+
+    if "layer" not in faults:
+        monkeypatch.setattr("sparsekm.tl.read_values", read)
+    adata = AnnData(X)
+    with pytest.raises((ValueError, TypeError), match=next(iter(faults))):
+        sparsekm.tl.sparse_kmeans(adata, **{"n_clusters": 3, **faults})
+    assert list(adata.obs) + list(adata.var) + list(adata.uns) == []
+
+
+def test_every_baseline_is_among_them():
+    assert set(BASELINES) <= set(FITTED)
