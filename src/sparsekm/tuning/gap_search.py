@@ -165,7 +165,9 @@ class GapSearch(SparsitySearch):
         fewest = fewest_samples(estimator)
         samples = tuning_sample(everyone.shape[0], self.max_samples, seed, fewest)
         tuned, values, places = take_samples(samples, estimator, everyone, places)
-        tuned.check(values, searched=True)
+        estimator.check(everyone, searched=True)
+        if samples is not None:
+            tuned.check(values, searched=True)
         path, references = self._fit_paths(tuned, values, sparsities, seed, places)
         self.results_ = gap_curve(sparsities, path.n_selected, path.first_objectives, references)
         if self.n_refined:

@@ -42,8 +42,8 @@ INSTEAD = {
 def as_readable(X: Any, name: str = "X") -> Any:
     """Return data as scikit-learn reads them: an array, a sparse matrix or a data frame.
 
-    What dask holds is computed, what a mask hides is missing, and indices of a sparse matrix are
-    checked. Messages call the data `name`.
+    What dask holds is computed, what is masked is NaN, and indices of a sparse matrix are checked.
+    Messages call the data `name`.
 
     Raises
     ------
@@ -52,7 +52,7 @@ def as_readable(X: Any, name: str = "X") -> Any:
     ValueError
         If a text is no number, or indices of a sparse matrix lie outside its shape.
     """
-    X = compute(X)
+    X = mark_missing(compute(X))
     if hasattr(X, "to_scipy_sparse"):
         X = X.to_scipy_sparse()
     if issparse(X):
