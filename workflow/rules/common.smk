@@ -26,7 +26,7 @@ from sparsekm.annotation.addresses import address_name, is_address
 from sparsekm.atlas.phantom.sizes import get_size
 from sparsekm.atlas.sources import SOURCES
 from sparsekm.io.file_lock import SUPPORTED, is_supported
-from sparsekm.pipeline.provenance import file_digest
+from sparsekm.pipeline.input_digest import input_digest
 from sparsekm.pipeline.registry import METHODS
 from sparsekm.pipeline.source_digest import source_digest
 from sparsekm.studies.paper.method_rows import METHOD_ROWS, stand_ins
@@ -110,6 +110,23 @@ def code(script, *modules):
     `modules` are those that the script loads by name.
     """
     return source_digest(ROOT / "scripts" / f"{script}.py", modules=modules)
+
+
+def content(*files):
+    """Digest files that no rule makes: a parameter, so that their content decides what reruns.
+
+    Time stamps alone would miss a file replaced by an older one. What cannot be read has no digest:
+    Snakemake or the job reports it.
+    """
+
+    def digest(file):
+        try:
+            is_kept = Path(file).is_file() or Path(file).is_dir()
+            return input_digest(file) if is_kept else None
+        except OSError:
+            return None
+
+    return [digest(file) for file in files if file]
 
 
 def paper_file(name):

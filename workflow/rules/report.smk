@@ -35,7 +35,7 @@ rule report:
         configuration={
             key: value for key, value in config.items() if key != "max_memory_gb"
         },
-        paper=[file_digest(table) for table in paper_tables()],
+        content=lambda wildcards: content(*paper_tables()),
         code=lambda wildcards: code("report"),
     script:
         "../../scripts/report.py"
