@@ -55,7 +55,7 @@ def replace(file, text):
     other = file.with_name("other")
     other.write_text(text)
     os.utime(other, (_LONG_AGO, _LONG_AGO))
-    os.replace(other, file)
+    other.replace(file)
 
 
 def rules_to_run(project):

@@ -41,7 +41,7 @@ def input_digest(file: str | Path, folder: str | Path = ".snakemake/sparsekm/dig
 
 
 def _identify(file: Path) -> tuple[int, str]:
-    """Return the bytes of a file or folder, and a digest of what tells its state without reading."""
+    """Return the bytes of a file or folder, and a digest of its state without reading it."""
     parts = [file]
     if file.is_dir():
         parts = sorted(part for part in file.rglob("*") if part.is_file())
