@@ -18,6 +18,7 @@ from sparsekm.cluster.matrices.sparse_checks import in_canonical_format
 from sparsekm.cluster.validation import check_count
 from sparsekm.figures.palette import BLUE, DROPPED, INK
 from sparsekm.figures.style import figure_style
+from sparsekm.figures.texts import short_name
 from sparsekm.tl import read_values
 from sparsekm.tuning.gap_search import GapSearch
 
@@ -64,7 +65,7 @@ def scores(
                 ax.plot(
                     found[chosen], places[chosen], "o", color=color, label=f"{label} ({count:,})"
                 )
-        ax.set_yticks(places, adata.var_names[ranked], parse_math=False)
+        ax.set_yticks(places, [*map(short_name, adata.var_names[ranked])], parse_math=False)
         # With room for the largest dot.
         ax.set_xlim(0, 1.03 * found.max())
         ax.set_ylim(len(found) - 0.5, -0.5)
@@ -145,7 +146,7 @@ def heatmap(
         drawn = ax.imshow(
             means[:, order], cmap="RdBu_r", aspect="auto", vmin=-FARTHEST, vmax=FARTHEST
         )
-        names = adata.var_names[kept[order]]
+        names = [*map(short_name, adata.var_names[kept[order]])]
         ax.set_xticks(range(len(kept)), names, rotation=90, parse_math=False)
         ax.set_yticks(range(len(means)), clusters.categories)
         ax.set_ylabel("cluster")
