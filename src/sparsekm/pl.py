@@ -142,11 +142,12 @@ def heatmap(
     means = (centers - feature_means(values)) / np.where(spreads > 0, spreads, 1.0)
     order = np.lexsort([-means.max(axis=0), means.argmax(axis=0)])
     with figure_style():
-        ax = _axes(ax, 1.6 + 0.2 * len(kept), 1.4 + 0.2 * len(means))
+        names = [*map(short_name, adata.var_names[kept[order]])]
+        longest = max(map(len, names))
+        ax = _axes(ax, 1.6 + 0.2 * len(kept), 1 + 0.06 * max(longest, 7) + 0.2 * len(means))
         drawn = ax.imshow(
             means[:, order], cmap="RdBu_r", aspect="auto", vmin=-FARTHEST, vmax=FARTHEST
         )
-        names = [*map(short_name, adata.var_names[kept[order]])]
         ax.set_xticks(range(len(kept)), names, rotation=90, parse_math=False)
         ax.set_yticks(range(len(means)), clusters.categories)
         ax.set_ylabel("cluster")

@@ -131,6 +131,13 @@ def test_snakemake_says_the_same_of_what_cannot_be_read(project, body, line):
     assert "ran" not in done.stdout.split()
 
 
+def test_snakemake_does_not_take_the_last_of_two_equal_keys_of_another_file(project):
+    (project.root / "other.yaml").write_text("n_init: 1\nseed: 1\nseed: 2\n")
+    done = project.snakemake("--cores", "1", "--dry-run", "--configfile", "other.yaml")
+    assert done.returncode != 0
+    assert "other.yaml, line 3, column 1: the key 'seed' occurs twice." in done.stdout
+
+
 def free_texts(schema, place=()):
     """List the settings that may be any text."""
     if "enum" in schema or "pattern" in schema or "const" in schema:

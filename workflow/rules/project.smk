@@ -22,10 +22,12 @@ from sparsekm.io.input_error import InputError
 if rule := path_rule(str(Path.cwd())):
     raise WorkflowError(f"{Path.cwd()}: the folder to run in should {rule}. Rename it.")
 
-# Before Snakemake reads it, whose errors name neither file nor line. A Snakefile that uses this one
-# as a module has its own configuration.
-if Path("config.yaml").exists() and not workflow.modifier.skip_configfile:
-    try:
-        read_configuration(Path("config.yaml"))
-    except InputError as error:
-        raise WorkflowError(str(error)) from None
+# Snakemake's own errors name neither file nor line, and it takes the last of two equal keys. A
+# Snakefile that uses this one as a module has its own configuration.
+for file in map(Path, workflow.overwrite_configfiles or ["config.yaml"]):
+    is_own = file.exists() and not workflow.modifier.skip_configfile
+    if is_own and file.suffix != ".json":
+        try:
+            read_configuration(file)
+        except InputError as error:
+            raise WorkflowError(str(error)) from None

@@ -64,6 +64,9 @@ def _prepare(options: Namespace, place: Path, tell: Any) -> Path:
     }
     if not table.exists():
         raise CommandError(f"{table}: no such file.")
+    for path in (table.resolve(), (options.output or Path()).resolve()):
+        if rule := path_rule(str(path)):
+            raise CommandError(f"{path}: the path should {rule}. Rename it.")
     reading = {key: value for key, value in entry.items() if key in _READER_OPTIONS}
     found = summarise_table(table, reading, options.normalise or "zscore")
     tell(f"{table}: " + "\n".join(found.lines()))
@@ -82,9 +85,6 @@ def _prepare(options: Namespace, place: Path, tell: Any) -> Path:
     folder = options.output or Path(f"sparsekm-{name}")
     file = folder / "config.yaml"
     entry["path"] = table_path(folder, table)
-    for path in (entry["path"], str(folder.resolve())):
-        if rule := path_rule(path):
-            raise CommandError(f"{path}: the path should {rule}. Rename it.")
     text = compose(
         name,
         entry,

@@ -55,8 +55,8 @@ def feature_heat_map(
         # One pixel for each value: small files, and sharp at any size.
         look = {"cmap": "RdBu_r", "aspect": "auto", "interpolation": "none"}
         image = axes.imshow(values, vmin=-limit, vmax=limit, **look)
-        axes.set_yticks(range(len(clusters)), clusters, parse_math=False)
-        axes.set_xticks(range(len(features)), features, rotation=90, fontsize=6.5, parse_math=False)
+        axes.set_yticks(range(len(clusters)), clusters)
+        axes.set_xticks(range(len(features)), features, rotation=90, fontsize=6.5)
         axes.tick_params(length=0)
         axes.spines[:].set_visible(False)
         for border in np.flatnonzero(np.diff(marked)) + 0.5:

@@ -15,7 +15,7 @@ from matplotlib.artist import Artist
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.text import Text
-from matplotlib.ticker import FixedFormatter
+from matplotlib.ticker import FixedFormatter, Formatter, FuncFormatter
 
 from sparsekm.io.shown_text import escape_unprintable, shorten
 
@@ -47,10 +47,9 @@ def tame_texts(figure: Figure) -> None:
     numbers = set()
     for axis in figure.findobj(Axis):
         numbers |= {id(label) for label in _number_labels(axis)}
-        formatter = axis.get_major_formatter()
-        if isinstance(formatter, FixedFormatter):
-            # Drawing sets these labels again.
-            formatter.seq = [_short_lines(label) for label in formatter.seq]
+        if _is_named(axis):
+            # Drawing asks the formatter for its labels again.
+            axis.set_major_formatter(_shorten_labels(axis.get_major_formatter()))
     for text in figure.findobj(Text):
         if id(text) not in numbers:
             text.set_parse_math(False)
@@ -64,8 +63,17 @@ def _short_lines(text: str) -> str:
     return "\n".join(short_name(line, _MOST_OF_A_LINE) for line in lines)
 
 
+def _shorten_labels(formatter: Formatter) -> FuncFormatter:
+    return FuncFormatter(lambda value, place: _short_lines(formatter(value, place)))
+
+
+def _is_named(axis: Axis) -> bool:
+    """Tell whether the labels of an axis were given, and not written by matplotlib."""
+    return isinstance(axis.get_major_formatter(), FixedFormatter | FuncFormatter)
+
+
 def _number_labels(axis: Axis) -> list[Text]:
     # On logarithmic axes matplotlib writes these as formulas, such as 10 to the power of 2.
-    if isinstance(axis.get_major_formatter(), FixedFormatter):
+    if _is_named(axis):
         return list(axis.get_minorticklabels())
     return [*axis.get_majorticklabels(), *axis.get_minorticklabels(), axis.get_offset_text()]
