@@ -15,8 +15,9 @@ def adopt(snakemake):
 
     from sparsekm.io.normalised_file import write_normalised
     from sparsekm.io.readers.reader import read_matrix
+    from sparsekm.pipeline.input_digest import input_digest
     from sparsekm.pipeline.normalisation import normalise
-    from sparsekm.pipeline.provenance import file_digest, package_versions
+    from sparsekm.pipeline.provenance import package_versions
     from sparsekm.pipeline.raw_counts import remark_on_counts
 
     params, source = snakemake.params, snakemake.input.matrix
@@ -38,7 +39,7 @@ def adopt(snakemake):
         "source": "matrix",
         "simulated": params.simulated,
         "file": str(source),
-        "file_digest": file_digest(source),
+        "file_digest": input_digest(source),
         "normalisation": params.normalise,
         "n_samples": n_samples,
         "n_features_read": n_read,

@@ -20,6 +20,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
 
 from sparsekm.command.job_name import name_job
 from sparsekm.io.file_lock import lock_file
+from sparsekm.io.shown_text import shorten
 
 _SECONDS_BETWEEN_LINES = 5
 _SECONDS_OF_PACE = 60
@@ -141,7 +142,7 @@ def run(main, snakemake) -> None:
         # Without a log the traceback would end up on stderr.
         if logging.root.handlers:
             logging.error("%s", traceback.format_exc())
-        reason = " ".join(str(error).split()) or type(error).__name__
+        reason = shorten(" ".join(str(error).split()), 1000) or type(error).__name__
         print(f"ERROR in {name}: {reason} (log: {log})", file=sys.stderr, flush=True)
         sys.exit(1)
     # Including child processes that have ended.

@@ -284,6 +284,16 @@ def test_the_heat_map_shows_the_mean_of_every_kept_gene_in_every_cluster(cluster
     assert (np.diff(drawn.argmax(axis=0)) >= 0).all()
 
 
+def test_long_names_of_genes_are_cut_and_odd_ones_are_text(clustered):
+    named = clustered.copy()
+    named.var_names = ["gene" * 2500, "$\\frac$", "a\nb", *named.var_names[3:]]
+    for ax in (sparsekm.pl.heatmap(named), sparsekm.pl.scores(named)):
+        labels = [*ax.get_xticklabels(), *ax.get_yticklabels()]
+        shown = {label.get_text() for label in labels}
+        assert {"genegenegenegenege ... egenegenegenegene", "$\\frac$", "a\\nb"} <= shown
+        ax.figure.draw_without_rendering()
+
+
 def test_the_gap_curve_marks_the_choice():
     X = draw()[0].X
     search = GapSearch(L0KMeans(3, n_init=1), sparsities=[3, 9, 30], n_references=2, random_state=0)

@@ -6,9 +6,11 @@ packages that Snakemake installs, since jobs may run in their own environments.
 
 from __future__ import annotations
 
+import copy
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -16,7 +18,9 @@ import jsonschema
 import yaml
 
 from sparsekm.annotation.addresses import address_name, is_address
+from sparsekm.command.usable_paths import path_rule
 from sparsekm.io.input_error import is_storable
+from sparsekm.io.shown_text import shorten
 from sparsekm.pipeline.registry import METHODS
 from sparsekm.studies.paper.method_rows import METHOD_ROWS
 from sparsekm.studies.paper.settings import EXPERIMENT_ARGUMENTS, select_settings
@@ -26,6 +30,18 @@ MOST_VALUES = 100_000
 MOST_DEPTH = 50
 MOST_CHARACTERS = 400
 """Maximum length of a message, since it may quote a long value."""
+
+
+def check_configuration(config: dict[str, Any]) -> list[str]:
+    """Fill in the defaults of a configuration, and list what is wrong with it."""
+    errors = structure_errors(config)
+    if not errors:
+        for section in ("atlas", "matrices", "simulation", "annotation"):
+            # Treat an empty section as one without entries.
+            if config.get(section) is None:
+                config[section] = {}
+        errors = schema_errors(config)
+    return errors or meaning_errors(config)
 
 
 def structure_errors(config: Mapping[str, Any]) -> list[str]:
@@ -61,18 +77,36 @@ def structure_errors(config: Mapping[str, Any]) -> list[str]:
     n_values = count(config, (), ())
     if n_values > MOST_VALUES:
         errors.append(f"configuration: values={n_values} should be <= {MOST_VALUES}.")
-    return [_shorten(error) for error in errors[:20]]
+    return [shorten(error, MOST_CHARACTERS) for error in errors[:20]]
 
 
-def schema_errors(config: Mapping[str, Any]) -> list[str]:
-    """List violations of the schema, in alphabetical order."""
-    schema = yaml.safe_load(SCHEMA_FILE.read_text(encoding="utf-8"))
+@cache
+def read_schema() -> dict[str, Any]:
+    """Return the schema of the configuration."""
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    return yaml.load(SCHEMA_FILE.read_text(encoding="utf-8"), loader)
+
+
+def schema_errors(config: dict[str, Any]) -> list[str]:
+    """Fill in the defaults, and list violations of the schema in alphabetical order."""
     # In JSON Schema 3.0 is an integer, in Python it is not.
     checker = jsonschema.Draft202012Validator.TYPE_CHECKER.redefine(
         "integer", lambda _, value: isinstance(value, int) and not isinstance(value, bool)
     )
-    validator = jsonschema.validators.extend(jsonschema.Draft202012Validator, type_checker=checker)
-    return sorted(_shorten(explain(error)) for error in validator(schema).iter_errors(config))
+    validator = jsonschema.validators.extend(
+        jsonschema.Draft202012Validator, {"properties": _fill_in}, type_checker=checker
+    )
+    errors = validator(read_schema()).iter_errors(config)
+    return sorted(shorten(explain(error), MOST_CHARACTERS) for error in errors)
+
+
+def _fill_in(validator: Any, properties: dict[str, Any], value: Any, schema: Any) -> Iterator[Any]:
+    if isinstance(value, dict):
+        for key, described in properties.items():
+            if "default" in described:
+                value.setdefault(key, copy.deepcopy(described["default"]))
+    check = jsonschema.Draft202012Validator.VALIDATORS["properties"]
+    yield from check(validator, properties, value, schema)
 
 
 def explain(error: jsonschema.ValidationError) -> str:
@@ -112,13 +146,14 @@ def meaning_errors(config: Mapping[str, Any]) -> list[str]:
         errors += _matrix_errors(name, entry)
     errors += _name_errors([*matrices])
     errors += _sample_errors(config, matrices)
+    errors += _path_errors(config)
     errors += [*_simulation_errors(config["simulation"]), *_gene_set_errors(config["annotation"])]
     if not config["atlas"]["ages"] and not any(config["matrices"].values()):
         errors.append(
             f"atlas.ages=[] and matrices={config['matrices']}: there should be at least one age or"
             " matrix."
         )
-    return [_shorten(error) for error in errors]
+    return [shorten(error, MOST_CHARACTERS) for error in errors]
 
 
 def _matrix_errors(name: str, entry: Mapping[str, Any]) -> list[str]:
@@ -132,12 +167,29 @@ def _matrix_errors(name: str, entry: Mapping[str, Any]) -> list[str]:
     own = (PurePosixPath("data", name, "normalised.h5ad"), PurePosixPath("results", name))
     rules = {
         "be a local file: download it first": is_address(path),
-        "have no braces, which Snakemake treats as wildcards": "{" in path or "}" in path,
         "not be an output of the workflow": place == own[0] or own[1] in place.parents,
     }
     return [
         f"matrices.{name}.path={path!r} should {rule}." for rule, broken in rules.items() if broken
     ]
+
+
+def _path_errors(config: Mapping[str, Any]) -> list[str]:
+    """List the files of the user's whose names Snakemake would not take as they are."""
+    sections = {
+        **{f"matrices.{name}": entry for name, entry in config["matrices"].items()},
+        **{f"tuning_study.designs.{n}": d for n, d in config["tuning_study"]["designs"].items()},
+        "annotation.gene_sets": config["annotation"]["gene_sets"],
+        "yardstick": config["yardstick"],
+    }
+    paths = {
+        f"{section}.{key}": entry[key]
+        for section, entry in sections.items()
+        for key in ("path", "ontology", "folder")
+        if entry and entry.get(key) and not is_address(entry[key])
+    }
+    broken = {place: path_rule(path) for place, path in paths.items()}
+    return [f"{place}={paths[place]!r} should {rule}." for place, rule in broken.items() if rule]
 
 
 def _sample_errors(
@@ -170,7 +222,7 @@ def _draw_errors(name: str, entry: Mapping[str, Any]) -> list[str]:
 
 def _name_errors(names: Sequence[str]) -> list[str]:
     """List names of matrices that differ from each other or from a reserved name only in case."""
-    schema = yaml.safe_load(SCHEMA_FILE.read_text(encoding="utf-8"))
+    schema = read_schema()
     taken = [
         name
         for case in schema["properties"]["matrices"]["propertyNames"]["not"]["anyOf"]
@@ -228,9 +280,3 @@ def _simulation_errors(simulation: Mapping[str, Any]) -> list[str]:
 
 def _unknown(key: str, names: Sequence[str], known: Sequence[str]) -> list[str]:
     return [f"{key}: {name!r} should be one of {known}." for name in names if name not in known]
-
-
-def _shorten(message: str) -> str:
-    if len(message) <= MOST_CHARACTERS:
-        return message
-    return f"{message[: MOST_CHARACTERS // 2]} ... {message[-MOST_CHARACTERS // 2 :]}"

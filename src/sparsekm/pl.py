@@ -19,6 +19,7 @@ from sparsekm.cluster.matrices.dense_parts import feature_means, feature_varianc
 from sparsekm.cluster.validation import check_count
 from sparsekm.figures.palette import BLUE, DROPPED, INK
 from sparsekm.figures.style import figure_style
+from sparsekm.figures.texts import short_name
 from sparsekm.tl import check_anndata, check_name, read_values
 from sparsekm.tuning.gap_search import GapSearch
 
@@ -64,7 +65,7 @@ def scores(
                 ax.plot(
                     found[chosen], places[chosen], "o", color=color, label=f"{label} ({count:,})"
                 )
-        ax.set_yticks(places, adata.var_names[ranked], parse_math=False)
+        ax.set_yticks(places, [*map(short_name, adata.var_names[ranked])], parse_math=False)
         # With room for the largest dot.
         ax.set_xlim(0, 1.03 * found.max())
         ax.set_ylim(len(found) - 0.5, -0.5)
@@ -144,11 +145,12 @@ def heatmap(
     means = (centers - feature_means(values)) / np.where(spreads > 0, spreads, 1.0)
     order = np.lexsort([-means.max(axis=0), means.argmax(axis=0)])
     with figure_style():
-        ax = _axes(ax, 1.6 + 0.2 * len(kept), 1.4 + 0.2 * len(means))
+        names = [*map(short_name, adata.var_names[kept[order]])]
+        longest = max(map(len, names))
+        ax = _axes(ax, 1.6 + 0.2 * len(kept), 1 + 0.06 * max(longest, 7) + 0.2 * len(means))
         drawn = ax.imshow(
             means[:, order], cmap="RdBu_r", aspect="auto", vmin=-FARTHEST, vmax=FARTHEST
         )
-        names = adata.var_names[kept[order]]
         ax.set_xticks(range(len(kept)), names, rotation=90, parse_math=False)
         ax.set_yticks(range(len(means)), clusters.categories)
         ax.set_ylabel("cluster")

@@ -2,11 +2,14 @@
 
 from pathlib import Path
 
+import hypothesis
+import hypothesis.strategies as st
 import jsonschema
 import pytest
 import yaml
 
 from sparsekm.command.configuration import compose, dataset_name, table_path, write_configuration
+from sparsekm.command.configuration_reader import read_configuration
 from sparsekm.command.workflow_place import CommandError
 
 ENTRY = {
@@ -32,6 +35,24 @@ def test_what_was_asked_for_is_read_back_and_passes_the_schema(text, project_roo
     }
     schema = project_root / "workflow" / "schemas" / "config.schema.yaml"
     jsonschema.validate(read, yaml.safe_load(schema.read_text()))
+
+
+# What YAML refuses as it is, or takes for a line break, for a byte order mark or for nothing.
+ODD = "\t\n\r\x01\x7f\x80\x85\x9f\xa0\xad\u2028\u2029\u200b\ufeff\ufffe\uffff\U000e0001\U0010ffff"
+
+
+@hypothesis.given(st.text() | st.text(ODD))
+@hypothesis.example(ODD)
+@hypothesis.example("{a} %s #1: \\x85 'b' \"c\" !tag & * ? | - 😀")
+@hypothesis.settings(
+    suppress_health_check=[hypothesis.HealthCheck.function_scoped_fixture], deadline=None
+)
+def test_a_name_of_any_characters_is_read_back_as_it_was(tmp_path, name):
+    file = tmp_path / "config.yaml"
+    entry = {"path": name, "labels": name, "ignore": [name, "x"]}
+    write_configuration(file, compose("tumours", entry, f"sparsekm run {name}"))
+    assert read_configuration(file)["matrices"]["tumours"] == entry
+    file.unlink()
 
 
 def test_every_setting_of_a_matrix_is_there_or_shown_as_a_comment(project_root):
@@ -67,8 +88,9 @@ def test_a_configuration_is_written_anew_unless_it_was_edited(tmp_path, text):
     assert file.read_text() == edited
 
 
-def test_somebody_elses_configuration_counts_as_edited(tmp_path, text):
-    (tmp_path / "config.yaml").write_text("seed: 1\n")
+@pytest.mark.parametrize("body", [b"seed: 1\n", "labels: café\n".encode("latin-1")])
+def test_somebody_elses_configuration_counts_as_edited(tmp_path, text, body):
+    (tmp_path / "config.yaml").write_bytes(body)
     with pytest.raises(CommandError):
         write_configuration(tmp_path / "config.yaml", text)
 

@@ -111,9 +111,57 @@ def test_what_is_wrong_is_one_line_and_the_options_that_cure_it(
 
 
 def test_a_path_that_snakemake_would_misread_is_refused(table, here, capsys):
-    (here / table).rename(here / "a{b}.csv")
-    assert run("a{b}.csv", "--labels", "kind") == 2
-    assert "the path contains braces" in capsys.readouterr().err
+    assert run(table, "--labels", "kind", "--output", "out{1}") == 2
+    assert "out{1}: the path should have no braces" in capsys.readouterr().err
+    for name, rule in (("a{b}.csv", "no braces"), ("a<b>.csv", "no name in angle brackets")):
+        (here / table).rename(here / name)
+        assert run(name, "--labels", "kind") == 2
+        assert f"{name}: the path should have {rule}" in capsys.readouterr().err
+        (here / name).rename(here / table)
+    assert [file.name for file in here.iterdir()] == [table]
+
+
+def test_names_of_any_length_and_characters_are_short_lines_on_the_terminal(here, capsys):
+    names = ["gene" * 2500, "a\nb\x1b[2J", *"uvw"]
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(12, 5)), columns=names)
+    kinds = ["class" * 1000] * 6 + ["two\nlines"] * 6
+    frame.assign(kind=kinds).to_csv(here / "t.csv", index=False)
+    assert run("t.csv", "--labels", "kind") == 0
+    told = capsys.readouterr().out
+    assert max(map(len, told.splitlines())) < 520
+    assert "two\\nlines 6" in told
+    assert written("sparsekm-t")["matrices"]["t"]["labels"] == "kind"
+
+
+def test_the_name_of_a_data_set_leaves_room_for_names_of_files(here):
+    file = here / f"{'long' * 60}.csv"
+    pd.DataFrame(np.random.default_rng(0).normal(size=(12, 5))).to_csv(file, index=False)
+    assert run(file.name, "--clusters", "2") == 0
+    (folder,) = here.glob("sparsekm-*")
+    assert len(folder.name) < 110
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (b"report:\n\ttitle: a\n", "config.yaml, line 2, column 1: found character"),
+        (b"labels: caf\xe9\n", "config.yaml: byte 12 is not UTF-8"),
+        (b"seed: !mine 1\n", "config.yaml, line 1, column 7: the tag !mine has no meaning here."),
+        (b"- a\n", "config.yaml: type=list should be a mapping"),
+    ],
+)
+def test_a_configuration_that_cannot_be_read_is_a_line(here, capsys, body, message):
+    (here / "config.yaml").write_bytes(body)
+    assert run("config.yaml") == 2
+    told = capsys.readouterr().err
+    assert told.startswith(f"sparsekm: {message}")
+    assert told.count("\n") == 1
+
+
+def test_a_folder_in_place_of_a_configuration_is_a_line(here, capsys):
+    (here / "config.yaml").mkdir()
+    assert run("config.yaml") == 2
+    assert capsys.readouterr().err == "sparsekm: config.yaml: is a directory.\n"
 
 
 def test_an_edited_configuration_stays_and_can_be_run(table, capsys):

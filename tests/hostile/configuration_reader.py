@@ -1,4 +1,4 @@
-"""Reading a configuration as the workflow does: Snakemake loads it, the workflow checks it."""
+"""Reading a configuration as the command and the workflow do."""
 
 from __future__ import annotations
 
@@ -6,53 +6,25 @@ import re
 import sys
 from pathlib import Path
 
-import yaml
-from snakemake.common.configfile import load_configfile
-from snakemake.exceptions import WorkflowError
-from snakemake.utils import update_config, validate
-
+from sparsekm.command import configuration_reader
 from sparsekm.io.input_error import InputError
 
-_WORKFLOW = Path(__file__).resolve().parents[2] / "workflow"
-_SCHEMA = _WORKFLOW / "schemas" / "config.schema.yaml"
-sys.path.insert(0, str(_WORKFLOW))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "workflow"))
 
-from configuration_check import (  # noqa: E402
-    MOST_CHARACTERS,
-    meaning_errors,
-    schema_errors,
-    structure_errors,
-)
+import configuration_check
 
 _NAME = re.compile(r"[A-Za-z0-9_.-]+")
 
 
-class ConfigurationError(InputError):
-    """What the workflow, or Snakemake before it, has against a configuration."""
-
-
 def read_configuration(file: Path) -> dict:
     """Give the configuration with its defaults; raise what the workflow would say."""
-    config: dict = {}
-    try:
-        update_config(config, load_configfile(file))
-    # Text that is no YAML, or no mapping, never reaches the workflow.
-    except (WorkflowError, yaml.YAMLError, ValueError) as error:
-        raise ConfigurationError(f"{file}: {error}") from error
-    wrong = structure_errors(config)
-    if not wrong:
-        for section in ("atlas", "matrices", "simulation", "annotation"):
-            if config.get(section) is None:
-                config[section] = {}
-        wrong = schema_errors(config)
-    if not wrong:
-        validate(config, str(_SCHEMA))
-        wrong = meaning_errors(config)
+    config = configuration_reader.read_configuration(file)
+    wrong = configuration_check.check_configuration(config)
     for line in wrong:
         assert "\n" not in line
-        assert len(line) <= MOST_CHARACTERS + 10
+        assert len(line) <= configuration_check.MOST_CHARACTERS + 10
     if wrong:
-        raise ConfigurationError(f"{file}: " + " ".join(wrong))
+        raise InputError(f"{file}: " + " ".join(wrong))
     return config
 
 

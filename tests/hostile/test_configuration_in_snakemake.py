@@ -3,8 +3,11 @@
 import re
 
 import pytest
-from configuration_reader import ConfigurationError, read_configuration
+import yaml
+from configuration_reader import configuration_check, read_configuration
 from small_project import make_project
+
+from sparsekm.io.input_error import InputError
 
 pytestmark = pytest.mark.xdist_group("hostile")
 
@@ -18,12 +21,14 @@ def bomb():
 
 BOMB = bomb()
 ESCAPED = "matrices: {../../escaped: {path: a.csv}}\n"
+# Braces, and what else Snakemake could give a meaning to in a text.
+FORMATTED = "{1} {dataset} {{x}} {} <a> %s $HOME // ~"
 SETS = "{source: gmt, path: 'https://example.org/'}"
 REFUSED = [
     (BOMB, "configuration: values=1234567900 should be <= 100000."),
     (
         ESCAPED,
-        "matrices: '../../escaped' should match ^[A-Za-z0-9_.-]+$ and not be the name of an age",
+        "matrices: '../../escaped' should match ^[A-Za-z0-9_.-]{1,100}$ and not be the name",
     ),
     ("methods: &m [l0, *m]\n", "methods.1: should not contain itself, nor nest deeper than 50."),
     (
@@ -38,7 +43,30 @@ REFUSED = [
         f"matrices: {{a: {{path: a.csv}}}}\nannotation: {{gene_sets: {SETS}}}\n",
         "annotation.gene_sets.path: url='https://example.org/' should end in the name of a file.",
     ),
-    ("atlas: [1, 2\nmethods: }\n", "Config file is not valid JSON or YAML."),
+]
+# What is not even YAML, or more than YAML: bytes, and what is said after the name of the file.
+UNREADABLE = [
+    (b"seed: 1\nmethods: [l0\nn_init: 2}\n", ", line 3, column 7: expected ',' or ']'"),
+    (b"report:\n\ttitle: a\n", ", line 2, column 1: found character '\\t' that cannot start"),
+    (b"report: {title: Sieve: a study}\n", ", line 1, column 22: "),
+    (b"report: {title: !mine a}\n", ", line 1, column 17: the tag !mine has no meaning here."),
+    (b"seed: !!python/name:os.system\n", ", line 1, column 7: the tag tag:yaml.org,2002:python"),
+    (b"seed: !!bool 1\n", ", line 1, column 7: the tag tag:yaml.org,2002:bool has no"),
+    (b"seed: 1\nn_init: 2\nseed: 3\n", ", line 3, column 1: the key 'seed' occurs twice."),
+    (b"a: &a {b: 1, b: 2}\n", ", line 1, column 14: the key 'b' occurs twice."),
+    (b"? [1]\n: 2\n", ", line 1, column 3: found unhashable key"),
+    (b"report: {title: caf\xe9}\n", ": byte 20 is not UTF-8: save the file as UTF-8."),
+    ("seed: 1\n".encode("utf-16"), ": byte 1 is not UTF-8"),
+    (b"report: {title: a\0b}\n", ": unacceptable character #x0000"),
+    ("report: {title: a\x85\x9fb}\n".encode(), ": unacceptable character #x009f"),
+    (b"- seed\n", ": type=list should be a mapping"),
+    (b"some words\n", ": type=str should be a mapping"),
+    (b"seed: 1\n---\nseed: 2\n", ", line 2, column 1: but found another document."),
+    (b"seed: " + b"9" * 5000, ": Exceeds the limit"),
+    (b"report: {title: 2020-13-45}\n", ": month must be in 1..12."),
+    (b"report: {title: =}\n", ", line 1, column 17: could not determine a constructor"),
+    (b"seed: " + b"[" * 5000, ": the settings are nested too deeply."),
+    (b"__use_yte__: true\n?print('ran'): 1\n", ": __use_yte__ should be left out"),
 ]
 
 
@@ -46,9 +74,33 @@ REFUSED = [
 def test_the_checks_refuse_it_in_a_line(tmp_path, text, line):
     file = tmp_path / "config.yaml"
     file.write_text(text)
-    with pytest.raises(ConfigurationError, match="^" + re.escape(f"{file}: {line}")) as error:
+    with pytest.raises(InputError, match="^" + re.escape(f"{file}: {line}")) as error:
         read_configuration(file)
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(("body", "line"), UNREADABLE)
+def test_what_cannot_be_read_is_named_with_its_place(tmp_path, body, line):
+    file = tmp_path / "config.yaml"
+    file.write_bytes(body)
+    with pytest.raises(InputError, match="^" + re.escape(f"{file}{line}")) as error:
+        read_configuration(file)
+    assert "\n" not in str(error.value)
+
+
+def test_a_folder_and_a_missing_file_are_refused(tmp_path):
+    for file, reason in ((tmp_path, "is a directory"), (tmp_path / "a", "no such file")):
+        with pytest.raises(InputError, match=f"{re.escape(str(file))}: {reason}"):
+            read_configuration(file)
+
+
+def test_an_empty_file_and_a_byte_order_mark_are_no_mistakes(tmp_path):
+    file = tmp_path / "config.yaml"
+    for body in (b"", b"# nothing\n", "\ufeffseed: 3\n".encode(), b"seed: 3\r\n"):
+        file.write_bytes(body + b"\nmatrices: {a: {path: a.csv}}\n")
+        assert read_configuration(file)["seed"] in (3, 20180101)
+    file.write_text("matrices:\n  a: &a {path: a.csv, labels: x}\n  b: {<<: *a, labels: y}\n")
+    assert read_configuration(file)["matrices"]["b"] == {"path": "a.csv", "labels": "y"}
 
 
 @pytest.fixture(scope="module")
@@ -67,3 +119,71 @@ def test_snakemake_says_what_the_checks_say(project, text, line):
     assert "Traceback" not in done.stdout
     assert len(done.stdout) < 5000
     assert not list(project.root.parent.glob("**/escaped*"))
+
+
+@pytest.mark.parametrize(("body", "line"), [UNREADABLE[index] for index in (2, 3, 9, -1)])
+def test_snakemake_says_the_same_of_what_cannot_be_read(project, body, line):
+    (project.root / "config.yaml").write_bytes(body)
+    done = project.snakemake("--cores", "1", "--dry-run")
+    assert done.returncode != 0
+    assert f"\nconfig.yaml{line}" in done.stdout
+    assert "Traceback" not in done.stdout
+    assert "ran" not in done.stdout.split()
+
+
+def test_snakemake_does_not_take_the_last_of_two_equal_keys_of_another_file(project):
+    (project.root / "other.yaml").write_text("n_init: 1\nseed: 1\nseed: 2\n")
+    done = project.snakemake("--cores", "1", "--dry-run", "--configfile", "other.yaml")
+    assert done.returncode != 0
+    assert "other.yaml, line 3, column 1: the key 'seed' occurs twice." in done.stdout
+
+
+def free_texts(schema, place=()):
+    """List the settings that may be any text."""
+    if "enum" in schema or "pattern" in schema or "const" in schema:
+        return
+    if "string" in schema.get("type", ()) and place[:1] != ("$defs",):
+        yield ".".join(place)
+    for key, value in schema.get("properties", {}).items():
+        yield from free_texts(value, (*place, key))
+    for key in ("items", "additionalProperties"):
+        if isinstance(schema.get(key), dict):
+            yield from free_texts(schema[key], (*place, "*"))
+    for value in schema.get("anyOf", ()):
+        yield from free_texts(value, place)
+
+
+def test_braces_in_any_text_are_text(project):
+    matrix = dict.fromkeys(("labels", "layer", "groups", "samples"), FORMATTED)
+    settings = {
+        "matrices": {"tumours": {"path": "tumours.csv", "ignore": [FORMATTED], **matrix}},
+        "atlas": {"allen": {"http": {"cache": FORMATTED}}},
+        "annotation": {"genes_of_interest": [FORMATTED]},
+        "report": {"title": FORMATTED},
+    }
+    # Names that are checked against a list are no free text.
+    checked = {"methods.*", "yardstick.methods.*", "yardstick.folder", "matrices.*.draw.*"}
+    checked |= {"simulation.variants.*", "simulation.repeated_variants.*"}
+    tried = {f"matrices.*.{key}" for key in matrix} | {"matrices.*.ignore.*", "report.title"}
+    tried |= {"atlas.allen.http.cache", "annotation.genes_of_interest.*"}
+    assert set(free_texts(configuration_check.read_schema())) == tried | checked
+    (project.root / "config.yaml").write_text(yaml.safe_dump(settings))
+    done = project.snakemake("--cores", "1", "--dry-run")
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize("path", ["a{1}.csv", "a<b>.csv", "a//b.csv", "s3://a/b.csv"])
+def test_paths_that_snakemake_would_change_are_refused_wherever_they_stand(tmp_path, path):
+    file, array = tmp_path / "config.yaml", path.replace("csv", "npz")
+    settings = {
+        "matrices.m.path": {"matrices": {"m": {"path": path}}},
+        "annotation.gene_sets.path": {"annotation": {"gene_sets": {"source": "gmt", "path": path}}},
+        "yardstick.folder": {"yardstick": {"folder": path}},
+        "tuning_study.designs.d.path": {
+            "tuning_study": {"designs": {"d": {"kind": "real", "path": array}}}
+        },
+    }
+    for place, setting in settings.items():
+        file.write_text(yaml.safe_dump({"atlas": {"ages": ["P14"]}} | setting))
+        with pytest.raises(InputError, match=re.escape(f"{place}='") + ".* should have no"):
+            read_configuration(file)

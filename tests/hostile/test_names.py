@@ -3,6 +3,7 @@
 import itertools
 import json
 import re
+from xml.etree import ElementTree
 
 import numpy as np
 import pandas as pd
@@ -22,9 +23,12 @@ pytestmark = pytest.mark.xdist_group("names")
 
 SCRIPT = "<script>alert(1)</script>"
 BREAKING_OUT = '"></script><img src=x onerror=alert(1)>'
-# The last would be a formula to matplotlib, and one that it cannot set.
-GENES = [SCRIPT, BREAKING_OUT, "../../escaped", "=1+1", "%s{0}{{x}}", "$\\frac{$", "β'\"&amp;", "g"]
-REGIONS = [SCRIPT, "$\\undefined$", "<b>bold</b>"]
+LONG = "Gene" * 2500
+# The dollars would be a formula to matplotlib, and one that it cannot set; SVG has no characters
+# such as the one before the smiling face, and matplotlib leaves names with an underscore out.
+GENES = [SCRIPT, LONG, "a\nb", "\x01😀", BREAKING_OUT, "../../escaped", "=1+1", "%s{0}{{x}}"]
+GENES += ["$\\frac{$", "β'\"&amp;", "_g"]
+REGIONS = [SCRIPT, "$\\undefined$" + "_class" * 1000, "_<b>bold</b>"]
 
 
 def write_brain(folder):
@@ -95,7 +99,7 @@ def folder(tmp_path_factory):
         title=SCRIPT,
         configuration={"matrices": {"a": {"path": f"{SCRIPT}.csv"}}},
         figures=folder / "figures",
-        genes_of_interest=[SCRIPT, "$\\frac{$"],
+        genes_of_interest=[SCRIPT, "$\\frac{$", "a\nb", "\x01😀"],
     )
     return folder
 
@@ -117,7 +121,17 @@ def test_no_name_becomes_a_tag_or_an_attribute(html):
 
 def test_every_name_stands_there_as_text(html):
     text = Page(html).text
-    for name in (SCRIPT, "<b>bold</b>", "../../escaped", "$\\frac{$", "$\\undefined$", "=1+1"):
+    for name in (
+        *REGIONS,
+        SCRIPT,
+        LONG,
+        "a\nb",
+        "<b>bold</b>",
+        "../../escaped",
+        "$\\frac{$",
+        "$\\undefined$",
+        "=1+1",
+    ):
         assert name in text, name
     assert f"{SCRIPT}.csv" in text
 
@@ -138,3 +152,18 @@ def test_nothing_is_written_beside_the_report(folder):
 def test_svg_figures_hold_no_script(folder):
     for file in (folder / "figures").glob("*.svg"):
         assert "<script" not in file.read_text(encoding="utf-8")
+
+
+def test_figures_are_of_a_size_to_look_at_and_can_be_read(folder):
+    for file in (folder / "figures").glob("*.svg"):
+        drawn = ElementTree.parse(file).getroot()
+        points = [float(drawn.get(side).removesuffix("pt")) for side in ("width", "height")]
+        assert max(points) < 1000, file
+
+
+def test_the_page_is_no_wider_than_the_window(examine_page, folder):
+    found = examine_page(folder / "report.html")
+    assert found["errors"] == found["console"] == []
+    assert found["width"] <= 1200
+    assert found["wideTables"] == []
+    assert all(natural > 100 for _, natural, _ in found["images"])

@@ -81,6 +81,13 @@ def new_kind(project):
 
 
 @contextmanager
+def older_kind(project):
+    with new_kind(project):
+        os.utime(project.root / "tumours.csv", (10**9, 10**9))
+        yield
+
+
+@contextmanager
 def touched(project):
     for folder in ("scripts", "src", "workflow"):
         for file in (project.root / folder).rglob("*.*"):
@@ -164,6 +171,10 @@ ROWS = dict(
             Row(setting(matrices__cells__n_clusters=3), matrix="cells"),
         ),
         ("an input file: the matrix of a data set", Row(new_kind, matrix="tumours")),
+        (
+            "an input file, replaced by another with an older time stamp",
+            Row(older_kind, matrix="tumours"),
+        ),
         ("`annotation.subsamples`", Row(setting(annotation__subsamples=4))),
         ("`annotation.term_size`", Row(setting(annotation__term_size=[2, 50]))),
         (

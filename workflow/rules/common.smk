@@ -3,30 +3,18 @@
 import math
 import os
 import re
-import sys
 import zipfile
 from functools import cache
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
-from snakemake.utils import validate
 
-# The project folder, wherever the Snakefile that includes this file or uses it as a module.
-ROOT = Path(str(workflow.current_basedir)).parents[1]
-if not (ROOT / "scripts" / "workflow_job.py").is_file():
-    raise WorkflowError(
-        f"{ROOT}/scripts should be a local folder, since its scripts share files. Clone the project"
-        " and use workflow/Snakefile in the clone."
-    )
-# The rules run and digest the sources next to the workflow.
-sys.path[:0] = [str(ROOT / "src"), str(ROOT / "workflow")]
-
-from configuration_check import meaning_errors, schema_errors, structure_errors
+from configuration_check import check_configuration
 from sparsekm.annotation.addresses import address_name, is_address
 from sparsekm.atlas.phantom.sizes import get_size
 from sparsekm.atlas.sources import SOURCES
 from sparsekm.io.file_lock import SUPPORTED, is_supported
-from sparsekm.pipeline.provenance import file_digest
+from sparsekm.pipeline.input_digest import input_digest
 from sparsekm.pipeline.registry import METHODS
 from sparsekm.pipeline.source_digest import source_digest
 from sparsekm.studies.paper.method_rows import METHOD_ROWS, stand_ins
@@ -36,24 +24,8 @@ if not is_supported():
     raise WorkflowError(SUPPORTED)
 
 
-def check_configuration():
-    """Refuse a configuration that violates the schema or has unknown names."""
-    wrong = structure_errors(config)
-    if not wrong:
-        for section in ("atlas", "matrices", "simulation", "annotation"):
-            # Treat an empty section as one without entries.
-            if config.get(section) is None:
-                config[section] = {}
-        wrong = schema_errors(config)
-    if not wrong:
-        # This fills in the defaults.
-        validate(config, "../schemas/config.schema.yaml")
-        wrong = meaning_errors(config)
-    if wrong:
-        raise WorkflowError("The configuration is wrong.", *wrong)
-
-
-check_configuration()
+if wrong := check_configuration(config):
+    raise WorkflowError("The configuration is wrong.", *wrong)
 
 ATLAS = config["atlas"]
 MATRICES = {
@@ -110,6 +82,28 @@ def code(script, *modules):
     `modules` are those that the script loads by name.
     """
     return source_digest(ROOT / "scripts" / f"{script}.py", modules=modules)
+
+
+def as_is(value):
+    """Return a parameter that holds text of the user's, in which Snakemake would format braces."""
+    return lambda wildcards: value
+
+
+def content(*files):
+    """Digest files that no rule makes: a parameter, so that their content decides what reruns.
+
+    Time stamps alone would miss a file replaced by an older one. What cannot be read has no digest:
+    Snakemake or the job reports it.
+    """
+
+    def digest(file):
+        try:
+            is_kept = Path(file).is_file() or Path(file).is_dir()
+            return input_digest(file) if is_kept else None
+        except OSError:
+            return None
+
+    return [digest(file) for file in files if file]
 
 
 def paper_file(name):

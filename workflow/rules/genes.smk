@@ -92,6 +92,7 @@ rule collect_gene_sets:
     params:
         source=gene_set_format(),
         identifier=ANNOTATION["gene_sets"]["identifier"],
+        content=lambda wildcards: content(*own_gene_sets()),
         code=lambda wildcards: code("collect_gene_sets"),
     script:
         "../../scripts/collect_gene_sets.py"

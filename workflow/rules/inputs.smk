@@ -68,6 +68,14 @@ def gene_set_file(key):
     return path
 
 
+def own_gene_sets():
+    """List the files of gene sets that are neither downloaded nor made."""
+    if gene_set_format() is None or ANNOTATION["gene_sets"]["source"] == "phantom":
+        return []
+    chosen = (ANNOTATION["gene_sets"].get(key) for key in ("path", "ontology"))
+    return [path for path in chosen if path and not is_address(path)]
+
+
 def gene_set_addresses():
     """List the files of gene sets to download, with the address and format of each."""
     if gene_set_format() is None or ANNOTATION["gene_sets"]["source"] == "phantom":

@@ -58,6 +58,7 @@ rule normalise_matrix:
         n_top_features=lambda wildcards: MATRICES[wildcards.dataset].get(
             "n_top_features"
         ),
+        content=lambda wildcards: content(MATRICES[wildcards.dataset].get("path")),
         simulated=lambda wildcards: "draw" in MATRICES[wildcards.dataset],
         code=lambda wildcards: code("normalise_matrix"),
     script:

@@ -28,14 +28,14 @@ rule report:
         mem_mb=memory(600, 0.5),
         runtime=minutes(20),
     params:
-        title=config["report"]["title"],
+        title=as_is(config["report"]["title"]),
         datasets=files_by_dataset(),
-        genes_of_interest=ANNOTATION["genes_of_interest"],
+        genes_of_interest=as_is(ANNOTATION["genes_of_interest"]),
         # But for the setting of the machine: no result depends on it.
         configuration={
             key: value for key, value in config.items() if key != "max_memory_gb"
         },
-        paper=[file_digest(table) for table in paper_tables()],
+        content=lambda wildcards: content(*paper_tables()),
         code=lambda wildcards: code("report"),
     script:
         "../../scripts/report.py"

@@ -71,8 +71,7 @@ rule summarise_simulation:
         mem_mb=memory(600, 0),
         runtime=minutes(5),
     params:
-        paper=file_digest(PAPER_VALUES),
-        claims=file_digest(PAPER_CLAIMS),
+        content=lambda wildcards: content(PAPER_VALUES, PAPER_CLAIMS),
         code=lambda wildcards: code("summarise_simulation"),
     script:
         "../../scripts/summarise_simulation.py"

@@ -23,6 +23,7 @@ rule run_tuning_study:
         draws={"seed": config["seed"], "replicates": TUNING_STUDY["replicates"]},
         design=study_settings,
         kind=lambda wildcards: STUDY_DESIGNS[wildcards.design]["kind"],
+        content=lambda wildcards: content(STUDY_DESIGNS[wildcards.design].get("path")),
         effort=TUNING_STUDY["effort"],
         code=lambda wildcards: code("run_tuning_study"),
     script:
@@ -73,6 +74,7 @@ rule run_count_study:
         draws={"seed": config["seed"], "replicates": TUNING_STUDY["replicates"]},
         design=study_settings,
         kind=lambda wildcards: STUDY_DESIGNS[wildcards.design]["kind"],
+        content=lambda wildcards: content(STUDY_DESIGNS[wildcards.design].get("path")),
         effort=count_effort(),
         code=lambda wildcards: code("run_count_study"),
     script:

@@ -23,6 +23,7 @@ rule run_yardstick:
         draws={"seed": config["seed"]}
         | {key: YARDSTICK[key] for key in ("seeds", "max_samples")},
         effort=yardstick_effort,
+        content=lambda wildcards: content(YARDSTICK_SETS[wildcards.labelled_set]),
         code=lambda wildcards: code("run_yardstick"),
     script:
         "../../scripts/run_yardstick.py"
@@ -48,7 +49,7 @@ rule summarise_yardstick:
         mem_mb=memory(600, 0),
         runtime=minutes(10),
     params:
-        published=file_digest(PUBLISHED_ERRORS),
+        content=lambda wildcards: content(PUBLISHED_ERRORS),
         code=lambda wildcards: code("summarise_yardstick"),
     script:
         "../../scripts/summarise_yardstick.py"

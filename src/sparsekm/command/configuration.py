@@ -12,6 +12,7 @@ from typing import Any
 
 from sparsekm.command.workflow_place import CommandError
 from sparsekm.io.readers.reader import SUFFIXES
+from sparsekm.io.shown_text import escape_unprintable
 from sparsekm.pipeline.registry import METHODS
 
 USUAL_METHODS = ("kmeans", "l1", "l0", "sparse")
@@ -19,6 +20,8 @@ USUAL_CLUSTER_SIZE = 5
 """The workflow's own defaults, written out so that you can edit them."""
 
 _MARK = "# Checksum, to tell whether this file was edited: "
+# Names of files and folders are made from it, and may have 255 bytes.
+_LONGEST_NAME = 90
 # For each key an example, and the comment after it; a key that is not set is itself commented out.
 _SETTINGS = {
     "labels": ("kind", "known classes: used to score the result and, without n_clusters, to set K"),
@@ -55,7 +58,7 @@ def compose(
     """
     lines = [
         "# Settings of a sparsekm run. Edit them, then run again:",
-        f"#   {again}",
+        f"#   {escape_unprintable(again)}",
         "# The config.yaml of the project explains all other settings.",
         "matrices:",
         f"  {json.dumps(name)}:",
@@ -73,7 +76,7 @@ def compose(
 
 def write_configuration(file: Path, text: str) -> None:
     """Write a configuration, but refuse to overwrite one that the user has edited."""
-    if file.is_file() and file.read_text(encoding="utf-8") != text and is_edited(file):
+    if file.is_file() and is_edited(file):
         raise CommandError(
             f"{file} was edited and will not be overwritten. To run it as it is: sparsekm run "
             f"{file}. Or choose another folder with --output."
@@ -84,7 +87,8 @@ def write_configuration(file: Path, text: str) -> None:
 
 def is_edited(file: Path) -> bool:
     """Tell whether a configuration has changed since the command wrote it."""
-    text, _, digest = file.read_text(encoding="utf-8").partition(_MARK)
+    # What is not UTF-8 was not written by the command.
+    text, _, digest = file.read_text(encoding="utf-8", errors="replace").partition(_MARK)
     return digest.strip() != _digest(text)
 
 
@@ -98,7 +102,7 @@ def dataset_name(table: Path, taken: set[str]) -> str:
     """
     endings = "|".join(map(re.escape, SUFFIXES))
     stem = re.sub(f"({endings})+$", "", table.name, flags=re.I)
-    name = re.sub(r"[^A-Za-z0-9_.-]+", "_", stem).strip("._-") or "table"
+    name = re.sub(r"[^A-Za-z0-9_.-]+", "_", stem)[:_LONGEST_NAME].strip("._-") or "table"
     return f"{name}_table" if name.lower() in taken else name
 
 
@@ -110,8 +114,8 @@ def table_path(folder: Path, table: Path) -> str:
 
 
 def _value(value: Any) -> str:
-    # Any JSON is valid YAML.
-    return json.dumps(value, ensure_ascii=False)
+    # Any JSON is valid YAML, except for characters that YAML refuses, or takes for line breaks.
+    return escape_unprintable(json.dumps(value, ensure_ascii=False))
 
 
 def _digest(text: str) -> str:

@@ -21,8 +21,10 @@ from sparsekm.command.configuration import (
     table_path,
     write_configuration,
 )
+from sparsekm.command.configuration_reader import read_configuration
 from sparsekm.command.results import describe_results
 from sparsekm.command.table_summary import TableSummary, summarise_table
+from sparsekm.command.usable_paths import path_rule
 from sparsekm.command.workflow_place import CommandError, find_workflow
 from sparsekm.pipeline.cluster_count import count_clusters
 
@@ -36,12 +38,10 @@ def run_table(options: Namespace) -> int:
     place = find_workflow()
     if options.table.suffix in (".yaml", ".yml"):
         file = options.table
-        if not file.is_file():
-            raise CommandError(f"{file}: no such file.")
     else:
         file = _prepare(options, place, tell)
     folder = file.resolve().parent
-    settings = yaml.safe_load(file.read_text(encoding="utf-8"))
+    settings = read_configuration(file)
     tell(f"Running {_short(file)} (edit it to change settings)")
     status = _start_workflow(place, file.resolve(), folder, options)
     if status:
@@ -64,6 +64,9 @@ def _prepare(options: Namespace, place: Path, tell: Any) -> Path:
     }
     if not table.exists():
         raise CommandError(f"{table}: no such file.")
+    for path in (table.resolve(), (options.output or Path()).resolve()):
+        if rule := path_rule(str(path)):
+            raise CommandError(f"{path}: the path should {rule}. Rename it.")
     reading = {key: value for key, value in entry.items() if key in _READER_OPTIONS}
     found = summarise_table(table, reading, options.normalise or "zscore")
     tell(f"{table}: " + "\n".join(found.lines()))
@@ -82,11 +85,6 @@ def _prepare(options: Namespace, place: Path, tell: Any) -> Path:
     folder = options.output or Path(f"sparsekm-{name}")
     file = folder / "config.yaml"
     entry["path"] = table_path(folder, table)
-    if {"{", "}"} & set(entry["path"]):
-        raise CommandError(
-            f"{table}: the path contains braces, which Snakemake treats as wildcards. Rename the "
-            "file."
-        )
     text = compose(
         name,
         entry,

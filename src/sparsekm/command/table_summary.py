@@ -14,6 +14,7 @@ from sparsekm.io.bounded_child import run_bounded
 from sparsekm.io.known_classes import UNKNOWN
 from sparsekm.io.readers.matrix_size import measure_matrix
 from sparsekm.io.readers.reader import read_matrix
+from sparsekm.io.shown_text import escape_unprintable, shorten
 from sparsekm.pipeline.raw_counts import remark_on_counts
 
 _MOST_CLASSES_SHOWN = 8
@@ -39,21 +40,25 @@ class TableSummary:
 
     def lines(self) -> list[str]:
         """Describe the table and the guesses in a few lines."""
-        samples = f", samples such as {self.sample!r}" if self.sample else ""
+        samples = f", samples such as '{_short(self.sample)}'" if self.sample else ""
         lines = [
             f"{self.n_samples:,} samples x {self.n_features:,} features",
-            f"  features such as {self.feature!r}{samples}",
+            f"  features such as '{_short(self.feature)}'{samples}",
         ]
         if self.classes is not None:
             largest = sorted(self.classes.items(), key=lambda item: -item[1])
-            shown = [f"{name} {count}" for name, count in largest[:_MOST_CLASSES_SHOWN]]
+            shown = [f"{_short(name)} {count}" for name, count in largest[:_MOST_CLASSES_SHOWN]]
             more = ["..."] if len(largest) > _MOST_CLASSES_SHOWN else []
             unknown = f"; {self.n_unknown} samples without a class" if self.n_unknown else ""
             noun = "class" if len(largest) == 1 else "classes"
             lines.append(f"  {len(largest)} {noun}: {', '.join(shown + more)}{unknown}")
         if self.n_groups is not None:
             lines.append(f"  {self.n_groups} groups")
-        return [*lines, *(f"  NOTE: {remark}" for remark in self.remarks)]
+        return [*lines, *(f"  NOTE: {_short(remark, 500)}" for remark in self.remarks)]
+
+
+def _short(text: str, most: int = 40) -> str:
+    return shorten(escape_unprintable(text), most)
 
 
 def summarise_table(table: Path, settings: Mapping[str, Any], normalise: str) -> TableSummary:

@@ -8,6 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from sparsekm.figures.style import figure_style, new_figure
+from sparsekm.figures.texts import short_name
 
 MOST_FEATURES = 40
 _MOST_OF_A_CLUSTER = 8
@@ -45,6 +46,7 @@ def feature_heat_map(
     of one cluster follow each other.
     """
     limit = max(_LEAST_LIMIT, float(np.quantile(np.abs(values), 0.98)))
+    clusters, features = ([*map(short_name, names)] for names in (clusters, features))
     longest = [max(len(name) for name in names) for names in (clusters, features)]
     with figure_style():
         width = 1.6 + 0.06 * longest[0] + 0.125 * len(features)
@@ -53,8 +55,8 @@ def feature_heat_map(
         # One pixel for each value: small files, and sharp at any size.
         look = {"cmap": "RdBu_r", "aspect": "auto", "interpolation": "none"}
         image = axes.imshow(values, vmin=-limit, vmax=limit, **look)
-        axes.set_yticks(range(len(clusters)), clusters, parse_math=False)
-        axes.set_xticks(range(len(features)), features, rotation=90, fontsize=6.5, parse_math=False)
+        axes.set_yticks(range(len(clusters)), clusters)
+        axes.set_xticks(range(len(features)), features, rotation=90, fontsize=6.5)
         axes.tick_params(length=0)
         axes.spines[:].set_visible(False)
         for border in np.flatnonzero(np.diff(marked)) + 0.5:

@@ -17,8 +17,8 @@ from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 
 from sparsekm.figures.color_vision import color_distances, place_colors
-from sparsekm.figures.formulas import disable_formulas
 from sparsekm.figures.palette import BLUE, GREEN, GREY, INK, ORANGE, PURPLE, SKY, VERMILION
+from sparsekm.figures.texts import tame_texts
 
 _RASTER_DPI = 200
 _PLACES = re.compile(r' d="[^"]*"|translate\([^)]*\)')
@@ -113,7 +113,7 @@ def _save(figure: Figure, stream: IO, kind: str, metadata: dict[str, None]) -> N
     """Save a figure; later formats reuse the layout of the first."""
     with figure_style():
         if figure.get_layout_engine() is not None and not getattr(figure, "has_formulas", False):
-            disable_formulas(figure)
+            tame_texts(figure)
         figure.savefig(stream, format=kind, metadata=metadata)
         figure.set_layout_engine(None)
 

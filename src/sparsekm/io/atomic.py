@@ -8,8 +8,10 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import pandas as pd
+if TYPE_CHECKING:
+    import pandas as pd
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 # For everything in a file except its largest array.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from sparsekm.io.shown_text import escape_unprintable, shorten
+
 MOST_CHARACTERS = 1000
 """Maximum length of a message, since it may quote a value of any length."""
 
@@ -14,7 +16,9 @@ class InputError(ValueError):
     """
 
     def __init__(self, message: str) -> None:
-        super().__init__(_tame(message))
+        super().__init__(
+            escape_unprintable(shorten(message, MOST_CHARACTERS))[: 2 * MOST_CHARACTERS]
+        )
 
 
 def reason_of(error: BaseException) -> str:
@@ -34,15 +38,3 @@ def is_storable(text: str) -> bool:
     (True, False, False)
     """
     return "\0" not in text and not any("\ud800" <= letter <= "\udfff" for letter in text)
-
-
-def _tame(message: str) -> str:
-    if len(message) > MOST_CHARACTERS:
-        half = (MOST_CHARACTERS - 5) // 2
-        message = f"{message[:half]} ... {message[-half:]}"
-    if message.isprintable():
-        return message
-    return "".join(
-        letter if letter.isprintable() else letter.encode("unicode_escape").decode()
-        for letter in message
-    )[: 2 * MOST_CHARACTERS]

@@ -12,6 +12,7 @@ from matplotlib.lines import Line2D
 from sparsekm.annotation.cluster_overlap import overlap_clusters
 from sparsekm.figures.palette import DROPPED, MARKERS
 from sparsekm.figures.style import categorical_colors, figure_style, new_figure, write_near
+from sparsekm.figures.texts import name_legend, short_name
 from sparsekm.io.known_classes import UNKNOWN, distinct_classes
 from sparsekm.reporting.cluster_colors import color_clusters
 from sparsekm.reporting.principal_plane import first_components
@@ -118,14 +119,14 @@ def _scatter(
 
 
 def _add_legend(figure: Figure, looks: Mapping[str, tuple[str, str]]) -> None:
-    shown = {name or _UNKNOWN_TITLE: look for name, look in looks.items()}
-    longest = max(len(name) for name in shown)
-    figure.legend(
-        handles=[
-            Line2D([], [], linestyle="none", marker=marker, color=color, label=name)
-            for name, (color, marker) in shown.items()
+    shown = [(name or _UNKNOWN_TITLE, look) for name, look in looks.items()]
+    longest = max(len(short_name(name)) for name, _ in shown)
+    name_legend(
+        figure,
+        [
+            (name, Line2D([], [], linestyle="none", marker=marker, color=color))
+            for name, (color, marker) in shown
         ],
-        loc="outside lower center",
         ncols=max(1, min(len(shown), 90 // (longest + 6))),
         handletextpad=0.2,
     )

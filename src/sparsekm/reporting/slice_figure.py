@@ -15,6 +15,7 @@ from scipy.ndimage import distance_transform_edt
 from sparsekm.annotation.cluster_overlap import overlap_clusters
 from sparsekm.figures.palette import INK
 from sparsekm.figures.style import categorical_colors, figure_style, text_color_on
+from sparsekm.figures.texts import name_legend
 from sparsekm.reporting.brain_slices import PLANES, Slice, richest_slice
 from sparsekm.reporting.cluster_colors import color_clusters
 from sparsekm.reporting.results import DatasetResult
@@ -78,9 +79,9 @@ def slice_figure(result: DatasetResult) -> Figure:
                 _draw_slice(axes, piece, partition, codes, panels.inches)
         for axes, partition in zip(panels.grid[0], partitions, strict=True):
             axes.set_title(partition.title)
-        panels.figure.legend(
-            handles=[Patch(facecolor=c, edgecolor=INK, lw=0.4, label=r) for r, c in colors.items()],
-            loc="outside lower center",
+        name_legend(
+            panels.figure,
+            [(r, Patch(facecolor=c, edgecolor=INK, lw=0.4)) for r, c in colors.items()],
             ncols=min(len(colors), _LEGEND_COLUMNS),
             handlelength=1.2,
             handleheight=1.1,

@@ -1,0 +1,33 @@
+"""Where the project is, and whether its configuration can be read."""
+
+import sys
+from pathlib import Path
+
+from snakemake.exceptions import WorkflowError
+
+# The project folder, wherever the Snakefile that includes this file or uses it as a module.
+ROOT = Path(str(workflow.current_basedir)).parents[1]
+if not (ROOT / "scripts" / "workflow_job.py").is_file():
+    raise WorkflowError(
+        f"{ROOT}/scripts should be a local folder, since its scripts share files. Clone the project"
+        " and use workflow/Snakefile in the clone."
+    )
+# The rules run and digest the sources next to the workflow.
+sys.path[:0] = [str(ROOT / "src"), str(ROOT / "workflow")]
+
+from sparsekm.command.configuration_reader import read_configuration
+from sparsekm.command.usable_paths import path_rule
+from sparsekm.io.input_error import InputError
+
+if rule := path_rule(str(Path.cwd())):
+    raise WorkflowError(f"{Path.cwd()}: the folder to run in should {rule}. Rename it.")
+
+# Snakemake's own errors name neither file nor line, and it takes the last of two equal keys. A
+# Snakefile that uses this one as a module has its own configuration.
+for file in map(Path, workflow.overwrite_configfiles or ["config.yaml"]):
+    is_own = file.exists() and not workflow.modifier.skip_configfile
+    if is_own and file.suffix != ".json":
+        try:
+            read_configuration(file)
+        except InputError as error:
+            raise WorkflowError(str(error)) from None
