@@ -18,8 +18,10 @@ if not (ROOT / "scripts" / "workflow_job.py").is_file():
         f"{ROOT}/scripts should be a local folder, since its scripts share files. Clone the project"
         " and use workflow/Snakefile in the clone."
     )
-# The rules run and digest the sources next to the workflow.
-sys.path[:0] = [str(ROOT / "src"), str(ROOT / "workflow")]
+# The rules run and digest the sources next to the workflow. No job imports from the folder that it
+# works in (the variable), nor does Snakemake (whose own relative entry, for plugins, is dropped).
+sys.path[:] = [str(ROOT / "src"), str(ROOT / "workflow"), *filter(os.path.isabs, sys.path)]
+os.environ["PYTHONSAFEPATH"] = "1"
 
 from configuration_check import meaning_errors, schema_errors, structure_errors
 from sparsekm.annotation.addresses import address_name, is_address
