@@ -1,7 +1,7 @@
 """Remove the files that the workflow made in data, results and logs, for `make clean`.
 
-A file belongs to the workflow if the job that made it recorded it, or if its path is one of
-`UNDECLARED`. All other files belong to the user and are kept; folders that become empty are removed.
+A file belongs to the workflow if a job recorded having made it, or if its path is one of
+`UNDECLARED`. All other files belong to the user and are kept; empty folders are removed.
 """
 
 import re

@@ -6,8 +6,7 @@ import jsonschema
 import pytest
 import yaml
 
-from sparsekm.command.configuration import compose, dataset_name, table_path, write_configuration
-from sparsekm.command.workflow_place import CommandError
+from sparsekm.command.configuration import compose, dataset_name, is_edited, table_path
 
 ENTRY = {
     "path": "../a: 'b' #1.csv",
@@ -52,25 +51,12 @@ def test_what_is_written_out_are_the_defaults_of_the_workflow(project_root):
         assert written[key] == defaults[key]
 
 
-def test_a_configuration_is_written_anew_unless_it_was_edited(tmp_path, text):
-    file = tmp_path / "new" / "config.yaml"
-    write_configuration(file, text)
-    other = compose("tumours", ENTRY | {"n_clusters": 4}, "again")
-    write_configuration(file, other)
-    assert file.read_text() == other
-    edited = other.replace("4", "5")
-    file.write_text(edited)
-    with pytest.raises(
-        CommandError, match=r"was edited.* To run it as it is: sparsekm run .*--output"
-    ):
-        write_configuration(file, text)
-    assert file.read_text() == edited
-
-
-def test_somebody_elses_configuration_counts_as_edited(tmp_path, text):
-    (tmp_path / "config.yaml").write_text("seed: 1\n")
-    with pytest.raises(CommandError):
-        write_configuration(tmp_path / "config.yaml", text)
+def test_an_edited_configuration_and_somebody_elses_are_told_from_one_as_written(tmp_path, text):
+    told = []
+    for content in (text, text.replace("auto", "5"), "seed: 1\n"):
+        (tmp_path / "config.yaml").write_text(content)
+        told.append(is_edited(tmp_path / "config.yaml"))
+    assert told == [False, True, True]
 
 
 def test_names_of_data_sets_come_from_files_and_are_never_taken():

@@ -37,7 +37,7 @@ def read_patterns(rules: Iterable[Path], **constraints: str) -> re.Pattern:
     }
     # Braces in f-strings are not wildcards, and a path without an ending is a folder.
     named = re.findall(rf'(?<!f)"((?:{"|".join(FOLDERS)})/[^"\n]+\.\w+)"', text)
-    return match_any({*named, FIGURES}, **of_rules, **constraints)
+    return match_any({*named, FIGURES}, **(of_rules | constraints))
 
 
 def match_any(paths: Iterable[str], **constraints: str) -> re.Pattern:
