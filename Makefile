@@ -17,6 +17,9 @@ export MPLBACKEND := Agg
 # An inherited path could put another copy of the package before this one.
 unexport PYTHONPATH
 unexport PYTHONHOME
+# Nothing is imported from this folder, where you may keep files of any name; but the benchmarks are here.
+export PYTHONSAFEPATH := 1
+bench: export PYTHONSAFEPATH :=
 
 # Snakemake and pytest share out the cores by processes. Numerical libraries that each take every core
 # would make them fight; a job raises its own limit to the threads its rule was given (scripts/workflow_job.py).

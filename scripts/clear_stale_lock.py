@@ -6,6 +6,7 @@ removed only if nobody can hold it: no Snakemake is running in this folder, and 
 access to the folder.
 """
 
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -17,6 +18,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
 from sparsekm.io.file_lock import SUPPORTED, is_supported, lock_file
 
 LOCKS = Path(".snakemake/locks")
+# With a safe path (-P), since files of this folder should not be imported. The arguments of this
+# script name the Snakefile if it is not in the default place.
+_UNLOCK = (sys.executable, "-P", "-m", "snakemake", "--unlock", *sys.argv[1:])
 # Types of file systems that several machines may share.
 SHARED = (
     "afs", "beegfs", "ceph", "cifs", "fuse", "gfs", "glusterfs", "gpfs", "lustre", "ncpfs",
@@ -30,7 +34,7 @@ def find_snakemakes(folder: Path) -> list[int]:
     for process in psutil.process_iter(["pid", "cmdline", "cwd"]):
         words = [Path(word).name for word in process.info["cmdline"] or []]
         # Called by its name, or as python -m snakemake. The folder of another user's is not known.
-        if "snakemake" in words[:3] and process.info["cwd"] in (str(folder), None):
+        if "snakemake" in words[:4] and process.info["cwd"] in (str(folder), None):
             found.append(process.info["pid"])
     return found
 
@@ -53,7 +57,7 @@ def obstacle(folder: Path) -> str:
         return (
             "no Snakemake is running here on this machine, but other machines may share this "
             f"folder ({kind or 'unknown'}). If none is running there either, run: "
-            ".venv/bin/snakemake --unlock"
+            f"{shlex.join([*_UNLOCK, '--directory', str(folder)])}"
         )
     return ""
 
@@ -74,11 +78,7 @@ def main() -> None:
         if reason:
             sys.exit(f"ERROR: Snakemake has locked {folder}: {reason}.")
         print("Removing the lock left behind by a Snakemake that was killed.", flush=True)
-        # The arguments name the Snakefile if it is not in the default place.
-        done = subprocess.run(
-            [sys.executable, "-m", "snakemake", "--unlock", "--quiet", "all", *sys.argv[1:]],
-            check=False,
-        )
+        done = subprocess.run([*_UNLOCK, "--quiet", "all"], check=False)
         sys.exit(done.returncode)
 
 

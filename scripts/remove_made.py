@@ -1,76 +1,54 @@
 """Remove the files that the workflow made in data, results and logs, for `make clean`.
 
-A file belongs to the workflow if its path matches the output of a rule or one of `UNDECLARED`. All
-other files belong to the user and are kept; folders that become empty are removed.
+A file belongs to the workflow if a job recorded having made it, or if its path is one of
+`UNDECLARED`. All other files belong to the user and are kept; empty folders are removed.
 """
 
-import os
 import re
-from collections.abc import Iterable
+import sys
 from contextlib import suppress
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
-FOLDERS = ("data", "results", "logs")
-# Files of an age that are stored with its manifest.
-UNDECLARED = (
-    "data/raw/{age}/listing.json",
-    "data/raw/{age}/truth.csv",
-    "data/raw/{age}/{grid}_gridAnnotation.zip",
-    "data/raw/{age}/energy/{id}.zip",
-)
-# The constraints for all rules.
-_CONSTRAINTS = re.compile(r"^wildcard_constraints:\n((?:  +\w+=.*\n)+)", re.M)
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
+
+from sparsekm.command.workflow_files import FOLDERS, UNDECLARED, match_any, walk_folders
+from sparsekm.pipeline.job_record import recorded_files
+
 _MOST_NAMED = 20
 
 
-def read_patterns(rules: Iterable[Path]) -> re.Pattern:
-    """Compile a pattern of the files that rules write, with the constraints on wildcards."""
-    text = "\n".join(file.read_text(encoding="utf-8") for file in rules)
-    constraints = {"id": r"\d+"} | {
-        name: rule
-        for block in _CONSTRAINTS.findall(text)
-        for name, rule in re.findall(r'^ +(\w+)=r?"(.+)",$', block, re.M)
-    }
-    # Braces in f-strings are not wildcards.
-    named = re.findall(rf'(?<!f)"((?:{"|".join(FOLDERS)})/[^"\n]+)"', text)
+def list_made() -> set[str]:
+    """List the files below the current folder that the workflow made, or left half-written."""
+    recorded, undeclared = recorded_files(Path()), match_any(UNDECLARED)
 
-    def one(pattern: str) -> str:
-        parts = re.split(r"\{+([^{}]*)\}+", pattern)
-        parts[::2] = map(re.escape, parts[::2])
-        parts[1::2] = (f"(?:{constraints.get(name, '[^/]+')})" for name in parts[1::2])
-        return "".join(parts)
+    def is_made(path: str) -> bool:
+        whole = re.sub(r"/\.\d+\.partial\.([^/]+)$", r"/\1", path)
+        return whole in recorded or undeclared.fullmatch(whole) is not None
 
-    # If a rule writes a folder, its output includes all files below.
-    return re.compile(f"(?:{'|'.join(map(one, sorted({*named, *UNDECLARED})))})(?:/.*)?")
+    return {path for path in walk_folders(Path()) if is_made(path)}
 
 
-def is_made(file: str, patterns: re.Pattern) -> bool:
-    """Tell whether the workflow made a file, or a killed job left it half-written."""
-    return patterns.fullmatch(re.sub(r"/\.\d+\.partial\.([^/]+)$", r"/\1", file)) is not None
-
-
-def remove_made(patterns: re.Pattern) -> list[str]:
+def remove_made() -> list[str]:
     """Remove the workflow's files below the current folder, and list all other files."""
-    others = []
-    for folder in FOLDERS:
-        for place, _, files in os.walk(folder, topdown=False):
-            for file in sorted(Path(place, name).as_posix() for name in files):
-                if is_made(file, patterns):
-                    Path(file).unlink()
-                elif not file.startswith("data/paper/"):
-                    others.append(file)
+    made, others = list_made(), []
+    for path in [*walk_folders(Path()), *FOLDERS]:
+        if Path(path).is_dir():
             with suppress(OSError):
-                Path(place).rmdir()
+                Path(path).rmdir()
+        elif path in made:
+            Path(path).unlink()
+        elif Path(path).is_file() and not path.startswith("data/paper/"):
+            others.append(path)
     return sorted(others)
 
 
 def main() -> None:
     """Remove the files, and print which are left."""
-    others = remove_made(read_patterns(sorted((ROOT / "workflow" / "rules").glob("*.smk"))))
+    sys.stdout.reconfigure(errors="backslashreplace")
+    others = remove_made()
     if others:
         shown = ", ".join(others[:_MOST_NAMED]) + (", ..." if len(others) > _MOST_NAMED else "")
-        print(f"Kept, not made by the workflow: {shown}")
+        print(f"Kept, not recorded as made by the workflow: {shown}")
 
 
 if __name__ == "__main__":

@@ -1,5 +1,7 @@
 """Write the report about all data sets and methods."""
 
+from pathlib import Path
+
 from workflow_job import job
 
 
@@ -7,6 +9,7 @@ from workflow_job import job
 def main(snakemake, progress):
     from sparsekm.annotation.gene_set_file import read_gene_sets_file
     from sparsekm.annotation.kept_by_age import CHANGES, read_ages
+    from sparsekm.pipeline.job_record import replace_recorded
     from sparsekm.reporting.ages_view import view_ages
     from sparsekm.reporting.atlas_versus_paper import read_paper_tables
     from sparsekm.reporting.report import write_report
@@ -39,7 +42,8 @@ def main(snakemake, progress):
         snakemake.output.report,
         title=params.title,
         configuration=params.configuration,
-        figures=snakemake.output.figures,
+        figures=params.figures,
+        record=lambda drawn: replace_recorded(Path(snakemake.log[0]), params.figures, drawn),
         simulation=simulation,
         paper=paper,
         genes_of_interest=params.genes_of_interest,

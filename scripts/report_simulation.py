@@ -7,7 +7,7 @@ from workflow_job import job
 def main(snakemake, progress):
     from pathlib import Path
 
-    from sparsekm.io.atomic import write_text
+    from sparsekm.io.atomic import write_bytes, write_text
     from sparsekm.reporting.simulation_results import load_simulation_result
     from sparsekm.reporting.simulation_section import render_simulation_page, view_simulation
 
@@ -21,7 +21,9 @@ def main(snakemake, progress):
         weights=files.simulated_weights,
     )
     view = view_simulation(result)
-    Path(snakemake.output.figures).mkdir(parents=True, exist_ok=True)
+    drawn = {}
     for figure in view.figures:
-        figure.write(snakemake.output.figures)
+        drawn |= figure.files("results/simulation/figures")
+    for file in map(Path, snakemake.output.figures):
+        write_bytes(drawn[file], file)
     write_text(render_simulation_page(view), snakemake.output.report)

@@ -21,6 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
 from sparsekm.command.job_name import name_job
 from sparsekm.io.file_lock import lock_file
 from sparsekm.io.shown_text import shorten
+from sparsekm.pipeline.job_record import record_files
 
 _SECONDS_BETWEEN_LINES = 5
 _SECONDS_OF_PACE = 60
@@ -123,9 +124,14 @@ def run(main, snakemake) -> None:
     early = []
     try:
         log.parent.mkdir(parents=True, exist_ok=True)
+        record_files(log, snakemake.output)
         with wait_for_turn(log, name, early.append):
             logging.basicConfig(
-                filename=log, filemode="w", level=logging.INFO, format="%(asctime)s %(message)s"
+                filename=log,
+                filemode="w",
+                encoding="utf-8",
+                level=logging.INFO,
+                format="%(asctime)s %(message)s",
             )
             # Otherwise each PDF would log hundreds of lines about its fonts.
             logging.getLogger("fontTools").setLevel(logging.WARNING)

@@ -8,9 +8,8 @@ import jsonschema
 import pytest
 import yaml
 
-from sparsekm.command.configuration import compose, dataset_name, table_path, write_configuration
+from sparsekm.command.configuration import compose, dataset_name, is_edited, table_path
 from sparsekm.command.configuration_reader import read_configuration
-from sparsekm.command.workflow_place import CommandError
 
 ENTRY = {
     "path": "../a: 'b' #1.csv",
@@ -50,7 +49,7 @@ ODD = "\t\n\r\x01\x7f\x80\x85\x9f\xa0\xad\u2028\u2029\u200b\ufeff\ufffe\uffff\U0
 def test_a_name_of_any_characters_is_read_back_as_it_was(tmp_path, name):
     file = tmp_path / "config.yaml"
     entry = {"path": name, "labels": name, "ignore": [name, "x"]}
-    write_configuration(file, compose("tumours", entry, f"sparsekm run {name}"))
+    file.write_text(compose("tumours", entry, f"sparsekm run {name}"), encoding="utf-8")
     assert read_configuration(file)["matrices"]["tumours"] == entry
     file.unlink()
 
@@ -73,26 +72,13 @@ def test_what_is_written_out_are_the_defaults_of_the_workflow(project_root):
         assert written[key] == defaults[key]
 
 
-def test_a_configuration_is_written_anew_unless_it_was_edited(tmp_path, text):
-    file = tmp_path / "new" / "config.yaml"
-    write_configuration(file, text)
-    other = compose("tumours", ENTRY | {"n_clusters": 4}, "again")
-    write_configuration(file, other)
-    assert file.read_text() == other
-    edited = other.replace("4", "5")
-    file.write_text(edited)
-    with pytest.raises(
-        CommandError, match=r"was edited.* To run it as it is: sparsekm run .*--output"
-    ):
-        write_configuration(file, text)
-    assert file.read_text() == edited
-
-
-@pytest.mark.parametrize("body", [b"seed: 1\n", "labels: café\n".encode("latin-1")])
-def test_somebody_elses_configuration_counts_as_edited(tmp_path, text, body):
-    (tmp_path / "config.yaml").write_bytes(body)
-    with pytest.raises(CommandError):
-        write_configuration(tmp_path / "config.yaml", text)
+def test_an_edited_configuration_and_somebody_elses_are_told_from_one_as_written(tmp_path, text):
+    told = []
+    others = (b"seed: 1\n", "labels: café\n".encode("latin-1"))
+    for content in (text.encode(), text.replace("auto", "5").encode(), *others):
+        (tmp_path / "config.yaml").write_bytes(content)
+        told.append(is_edited(tmp_path / "config.yaml"))
+    assert told == [False, True, True, True]
 
 
 def test_names_of_data_sets_come_from_files_and_are_never_taken():

@@ -16,6 +16,7 @@ def here(tmp_path, monkeypatch):
     """An empty folder to work in, where the workflow is not really started."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(runs, "_start_workflow", lambda *_: 0)
+    monkeypatch.setattr(runs, "_clear_stale_lock", lambda *_: None)
     return tmp_path
 
 

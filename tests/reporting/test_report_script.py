@@ -35,11 +35,11 @@ def test_scores_and_curves_are_those_of_their_method_in_any_order(
     mixed["scores"] = dict(reversed(matrix_files["scores"].items()))
     mixed["gaps"] = dict(reversed(matrix_files["gaps"].items()))
     params = {"datasets": {"toy": mixed, "again": matrix_files}, "title": "t"}
-    params |= {"configuration": {}, "genes_of_interest": []}
+    params |= {"configuration": {}, "genes_of_interest": [], "figures": "figures"}
     job = SimpleNamespace(
         input=Files(paper=[], gene_sets=[]),
         params=Files(params),
-        output=Files(report=tmp_path / "report.html", figures=tmp_path / "figures"),
+        output=Files(report=tmp_path / "report.html"),
     )
     main(job, SimpleNamespace(counting=lambda what: None))
     assert [result.name for result in given] == ["toy", "again"]

@@ -2,6 +2,7 @@
 
 import errno
 import importlib.util
+import shlex
 import subprocess
 import sys
 import time
@@ -93,9 +94,13 @@ def test_where_other_machines_may_see_the_folder_the_command_is_named(
 ):
     monkeypatch.setattr(stale_lock, "file_system", lambda folder: kind)
     with pytest.raises(
-        SystemExit, match=r"other machines may share .* run: \.venv/bin/snakemake --unlock"
-    ):
+        SystemExit, match="other machines may share .* If none is running there either, run: "
+    ) as refused:
         stale_lock.main()
+    # The command works as it is copied, from any folder and with a space in a name.
+    command = shlex.split(str(refused.value).partition(", run: ")[2].removesuffix("."))
+    assert command[:5] == [sys.executable, "-P", "-m", "snakemake", "--unlock"]
+    assert command[-2:] == ["--directory", str(tmp_path)]
     assert any((tmp_path / ".snakemake" / "locks").iterdir())
 
 

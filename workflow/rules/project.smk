@@ -1,5 +1,6 @@
 """Where the project is, and whether its configuration can be read."""
 
+import os
 import sys
 from pathlib import Path
 
@@ -12,8 +13,10 @@ if not (ROOT / "scripts" / "workflow_job.py").is_file():
         f"{ROOT}/scripts should be a local folder, since its scripts share files. Clone the project"
         " and use workflow/Snakefile in the clone."
     )
-# The rules run and digest the sources next to the workflow.
-sys.path[:0] = [str(ROOT / "src"), str(ROOT / "workflow")]
+# The rules run and digest the sources next to the workflow. No job imports from the folder that it
+# works in (the variable), nor does Snakemake (whose own relative entry, for plugins, is dropped).
+sys.path[:] = [str(ROOT / "src"), str(ROOT / "workflow"), *filter(os.path.isabs, sys.path)]
+os.environ["PYTHONSAFEPATH"] = "1"
 
 from sparsekm.command.configuration_reader import read_configuration
 from sparsekm.command.usable_paths import path_rule

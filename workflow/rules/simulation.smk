@@ -83,7 +83,11 @@ rule report_simulation:
         **simulation_results("simulation"),
     output:
         report="results/simulation/report.html",
-        figures=directory("results/simulation/figures"),
+        figures=expand(
+            "results/simulation/figures/{figure}.{kind}",
+            figure=simulation_figures(),
+            kind=["svg", "pdf"],
+        ),
     log:
         "logs/report_simulation.log",
     conda:

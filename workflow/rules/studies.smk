@@ -79,6 +79,13 @@ def simulated_files(study):
     ]
 
 
+def simulation_figures():
+    """Name the figures of the experiments; the third has none."""
+    kinds = {"experiment_1": "overview", "experiment_2": "cer", "experiment_4": "cer"}
+    run = {setting.experiment for setting, _ in simulated_cells("simulation")}
+    return [f"{name}_{kind}" for name, kind in kinds.items() if name in run]
+
+
 def theory_checks(study):
     """Name what judges the paper's theory; a preview judges nothing."""
     return ["results/theory/checks.csv"] if study == "simulation" else []

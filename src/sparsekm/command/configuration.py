@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from sparsekm.command.workflow_place import CommandError
 from sparsekm.io.readers.reader import SUFFIXES
 from sparsekm.io.shown_text import escape_unprintable
 from sparsekm.pipeline.registry import METHODS
@@ -72,17 +71,6 @@ def compose(
     lines.append(f"min_cluster_size: {min_cluster_size}  # the smallest cluster allowed")
     text = "\n".join(lines) + "\n"
     return f"{text}{_MARK}{_digest(text)}\n"
-
-
-def write_configuration(file: Path, text: str) -> None:
-    """Write a configuration, but refuse to overwrite one that the user has edited."""
-    if file.is_file() and is_edited(file):
-        raise CommandError(
-            f"{file} was edited and will not be overwritten. To run it as it is: sparsekm run "
-            f"{file}. Or choose another folder with --output."
-        )
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(text, encoding="utf-8")
 
 
 def is_edited(file: Path) -> bool:

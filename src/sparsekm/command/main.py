@@ -10,6 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import sparsekm
+from sparsekm.command.signals import Stopped, stoppable
 from sparsekm.command.workflow_place import CommandError
 from sparsekm.pipeline.registry import METHODS
 
@@ -32,19 +33,28 @@ _NEEDED = ("anndata", "h5py", "jinja2", "jsonschema", "matplotlib", "psutil", "s
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command with these arguments, and return the exit status."""
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal of another encoding shows the names that it lacks characters for as escapes.
+        stream.reconfigure(errors="backslashreplace")
+    # An empty entry of PYTHONPATH is this folder, whose files are the user's and not modules.
+    sys.path[:] = [path for path in sys.path if Path(path).absolute() != Path.cwd()]
     options = _parser().parse_args(arguments)
     try:
-        if not all(map(find_spec, _NEEDED)):
-            raise CommandError('the workflow is not installed: pip install "sparsekm[workflow]"')
-        from sparsekm.command.run import run_table
+        with stoppable():
+            if not all(map(find_spec, _NEEDED)):
+                raise CommandError(
+                    'the workflow is not installed: pip install "sparsekm[workflow]"'
+                )
+            from sparsekm.command.run import run_table
 
-        return run_table(options)
+            return run_table(options)
     except (CommandError, ValueError, OSError) as error:
         print(f"sparsekm: {error}{_name_options(str(error))}", file=sys.stderr)
         return 2
-    except KeyboardInterrupt:
-        print("sparsekm: interrupted; run the same command to continue.", file=sys.stderr)
-        return 130
+    except Stopped as stopped:
+        how = f"stopped by {stopped.signal.name}; run the same command to continue."
+        print(f"sparsekm: {how}", file=sys.stderr)
+        return 128 + stopped.signal
 
 
 def _name_options(message: str) -> str:
@@ -127,6 +137,9 @@ def _parser() -> argparse.ArgumentParser:
         help=f"of {', '.join(METHODS)} (default: kmeans l1 l0 sparse)",
     )
     how.add_argument("--cores", type=_cores, metavar="N", default="all", help="default: all")
+    how.add_argument(
+        "--force", action="store_true", help="replace results that other settings made"
+    )
     how.add_argument("--quiet", action="store_true", help="print errors only")
     return parser
 

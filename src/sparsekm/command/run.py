@@ -19,13 +19,21 @@ from sparsekm.command.configuration import (
     compose,
     dataset_name,
     table_path,
-    write_configuration,
 )
 from sparsekm.command.configuration_reader import read_configuration
+from sparsekm.command.refusals import (
+    note_run,
+    refuse_options,
+    refuse_to_write,
+    short_path,
+    take_turn,
+)
 from sparsekm.command.results import describe_results
+from sparsekm.command.signals import run_group
 from sparsekm.command.table_summary import TableSummary, summarise_table
 from sparsekm.command.usable_paths import path_rule
 from sparsekm.command.workflow_place import CommandError, find_workflow
+from sparsekm.io.atomic import write_text
 from sparsekm.pipeline.cluster_count import count_clusters
 
 _READER_OPTIONS = ("labels", "groups", "layer", "samples", "ignore", "transpose", "decimal")
@@ -36,26 +44,34 @@ def run_table(options: Namespace) -> int:
     """Run the workflow with these options, and return the exit status."""
     tell = (lambda line: None) if options.quiet else print
     place = find_workflow()
-    if options.table.suffix in (".yaml", ".yml"):
-        file = options.table
+    is_table = options.table.suffix not in (".yaml", ".yml")
+    if is_table:
+        file, text = _prepare(options, place, tell)
     else:
-        file = _prepare(options, place, tell)
+        file = options.table
+        refuse_options(options)
     folder = file.resolve().parent
-    settings = read_configuration(file)
-    tell(f"Running {_short(file)} (edit it to change settings)")
-    status = _start_workflow(place, file.resolve(), folder, options)
+    settings = yaml.safe_load(text) if is_table else read_configuration(file)
+    refuse_to_write(file, settings, place, is_table=is_table, force=options.force)
+    with take_turn(folder):
+        _clear_stale_lock(place, folder)
+        if is_table:
+            write_text(text, file)
+        note_run(file, settings)
+        tell(f"Running {short_path(file)} (edit it to change settings)")
+        status = _start_workflow(place, file.resolve(), folder, options)
     if status:
         raise CommandError(
-            f"the run failed; see the messages above and in {_short(folder / 'logs')}. Correct "
-            f"{_short(file)}, then: sparsekm run {_short(file)}"
+            f"the run failed; see the messages above and in {short_path(folder / 'logs')}. Correct "
+            f"{short_path(file)}, then: sparsekm run {shlex.quote(short_path(file))}"
         )
-    for line in describe_results(folder, settings, _short):
+    for line in describe_results(folder, settings, short_path):
         tell(line)
     return 0
 
 
-def _prepare(options: Namespace, place: Path, tell: Any) -> Path:
-    """Summarise the table, and write a configuration for it."""
+def _prepare(options: Namespace, place: Path, tell: Any) -> tuple[Path, str]:
+    """Summarise the table, and return the path and the text of a configuration for it."""
     table = options.table
     entry: dict[str, Any] = {
         key: getattr(options, key)
@@ -85,15 +101,15 @@ def _prepare(options: Namespace, place: Path, tell: Any) -> Path:
     folder = options.output or Path(f"sparsekm-{name}")
     file = folder / "config.yaml"
     entry["path"] = table_path(folder, table)
-    text = compose(
+    if not str(file).isprintable():
+        raise CommandError(f"{str(file)!r}: the path should be printable text; set --output.")
+    return file, compose(
         name,
         entry,
         f"sparsekm run {shlex.quote(str(file))}",
         methods=options.methods or USUAL_METHODS,
         min_cluster_size=smallest,
     )
-    write_configuration(file, text)
-    return file
 
 
 def _smallest_cluster(name: str, entry: dict[str, Any], found: TableSummary) -> int:
@@ -113,40 +129,42 @@ def _taken_names(place: Path) -> set[str]:
     return {str(name).lower() for name in names}
 
 
+def _environment() -> dict[str, str]:
+    """Return the environment of Snakemake and its jobs, which import nothing from where they work.
+
+    A relative entry of the user's search path, such as the empty one of ``PYTHONPATH=:/opt/lab``,
+    would be a place in the folder of the run.
+    """
+    entries = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    safe = {
+        "PYTHONPATH": os.pathsep.join(filter(os.path.isabs, entries)),
+        "PYTHONSAFEPATH": "1",
+    }
+    return os.environ | dict.fromkeys(_THREAD_LIMITS, "1") | {"MPLBACKEND": "Agg"} | safe
+
+
+def _clear_stale_lock(place: Path, folder: Path) -> None:
+    """Remove the lock of a Snakemake that was killed, or refuse if one may be working."""
+    script = [sys.executable, str(place / "scripts" / "clear_stale_lock.py"), *_snakefile(place)]
+    if subprocess.run(script, cwd=folder, env=_environment(), check=False).returncode:
+        raise CommandError("nothing was changed, because of the lock named above.")
+
+
+def _snakefile(place: Path) -> list[str]:
+    return ["--snakefile", str(place / "workflow" / "Snakefile")]
+
+
 def _start_workflow(place: Path, file: Path, folder: Path, options: Namespace) -> int:
     """Run Snakemake in the folder, and return its exit status."""
-    environment = os.environ | dict.fromkeys(_THREAD_LIMITS, "1") | {"MPLBACKEND": "Agg"}
-    snakefile = ["--snakefile", str(place / "workflow" / "Snakefile")]
-    unlock = [sys.executable, str(place / "scripts" / "clear_stale_lock.py"), *snakefile]
-    status = subprocess.run(unlock, cwd=folder, env=environment, check=False).returncode
-    if status:
-        return status
     command = [
-        *(sys.executable, "-m", "snakemake", *snakefile, "--logger", "sparsekm"),
+        *(sys.executable, "-m", "snakemake", *_snakefile(place), "--logger", "sparsekm"),
         *("--directory", str(folder), "--workflow-profile", str(place / "profiles" / "default")),
-        *("--cores", options.cores),
-        # By default Snakemake uses the config.yaml in this folder.
-        *([] if file.name == "config.yaml" else ["--configfile", str(file)]),
+        *("--cores", options.cores, "--configfile", str(file)),
     ]
-    with tempfile.TemporaryFile("w+") as hidden:
+    with tempfile.TemporaryFile("w+", errors="replace") as hidden:
         sink = hidden if options.quiet else None
-        with subprocess.Popen(
-            command, cwd=folder, env=environment, stdout=sink, stderr=sink
-        ) as process:
-            try:
-                status = process.wait()
-            except KeyboardInterrupt:
-                # Snakemake was interrupted too and ends its jobs first.
-                process.wait()
-                raise
+        status = run_group(command, cwd=folder, env=_environment(), stdout=sink, stderr=sink)
         if status and options.quiet:
             hidden.seek(0)
             sys.stderr.write(hidden.read())
     return status
-
-
-def _short(path: Path) -> str:
-    """Return a path as you would type it in the current folder."""
-    here = Path.cwd()
-    resolved = path.resolve()
-    return str(resolved.relative_to(here)) if resolved.is_relative_to(here) else str(path)

@@ -61,11 +61,17 @@ def run_bounded(
         os.close(told)
         _be_child(tell, work, measure)
     os.close(tell)
-    with os.fdopen(told, encoding="utf-8", errors="replace") as lines:
-        last = ""
-        for line in lines:
-            last = line.rstrip("\n")
-    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    try:
+        with os.fdopen(told, encoding="utf-8", errors="replace") as lines:
+            last = ""
+            for line in lines:
+                last = line.rstrip("\n")
+    except BaseException:
+        # Whoever stopped this process does not know of the other.
+        os.kill(child, signal.SIGKILL)
+        raise
+    finally:
+        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     if code < 0:
         what = "took too long" if code == -signal.SIGXCPU else f"died ({_name_signal(-code)})"
         raise LimitError(f"{file}: the process that read it {what}; {last}. {_ADVICE}")

@@ -10,7 +10,6 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 from sparsekm.figures.style import figure_pdf, figure_svg
-from sparsekm.io.atomic import write_bytes, write_text
 from sparsekm.reporting.component_figure import MOST_POINTS, component_figure
 from sparsekm.reporting.consensus_figure import consensus_figure
 from sparsekm.reporting.expression_figure import expression_figure
@@ -40,10 +39,13 @@ class CaptionedFigure:
         """The figure as a data URI, so that the page needs no other file."""
         return f"data:image/svg+xml;base64,{base64.b64encode(self.svg.encode()).decode()}"
 
-    def write(self, folder: str | Path, prefix: str = "") -> None:
-        """Write both formats to files of a folder, each whole or not at all."""
-        write_text(self.svg, Path(folder) / f"{prefix}{self.name}.svg")
-        write_bytes(self.pdf, Path(folder) / f"{prefix}{self.name}.pdf")
+    def files(self, folder: str | Path, prefix: str = "") -> dict[Path, bytes]:
+        """Return both formats under the paths of their files in a folder."""
+        file = Path(folder) / f"{prefix}{self.name}"
+        return {
+            file.with_name(f"{file.name}.svg"): self.svg.encode(),
+            file.with_name(f"{file.name}.pdf"): self.pdf,
+        }
 
 
 def caption_figure(name: str, title: str, caption: str, figure: Figure) -> CaptionedFigure:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 
 from sparsekm.annotation.gene_sets import GeneSets
-from sparsekm.io.atomic import write_text
+from sparsekm.io.atomic import write_bytes, write_text
 from sparsekm.reporting.ages_view import AgesView
 from sparsekm.reporting.anatomy_view import AnatomyView, view_anatomy
 from sparsekm.reporting.atlas_versus_paper import PaperTables, compare_with_paper
@@ -54,6 +54,7 @@ def write_report(
     title: str = DEFAULT_TITLE,
     configuration: Mapping[str, Any] | None = None,
     figures: str | Path | None = None,
+    record: Callable[[Iterable[Path]], object] = list,
     simulation: SimulationResult | None = None,
     paper: PaperTables | None = None,
     genes_of_interest: Sequence[str] | str = "auto",
@@ -65,7 +66,8 @@ def write_report(
 
     The HTML file `output` needs no other file and no network. `configuration` is shown as YAML, so
     that the run can be repeated. The folder `figures` receives every figure as
-    ``{dataset}_{figure}.svg`` and ``.pdf``. `simulation` (the paper's experiments) and `ages` (the
+    ``{dataset}_{figure}.svg`` and ``.pdf``; `record` is called with their paths before they are
+    written. `simulation` (the paper's experiments) and `ages` (the
     comparison of ages) are separate sections; with `paper`, the paper's tables are compared with
     ages of the real atlas. `genes_of_interest` are the symbols of the genes to show first, or
     "auto"; see `sparsekm.reporting.genes_of_interest`. `gene_sets` are the tested ones, with notes
@@ -92,9 +94,15 @@ def write_report(
         )
         drawn["genes"] = list(filter(None, [ages.figure, ages.chosen]))
     if figures is not None:
-        for name, those in drawn.items():
-            for figure in those:
-                figure.write(figures, f"{name}_")
+        files = {
+            file: content
+            for name, those in drawn.items()
+            for figure in those
+            for file, content in figure.files(figures, f"{name}_").items()
+        }
+        record(files)
+        for file, content in files.items():
+            write_bytes(content, file)
     citations = Citations()
     html = render_page(
         {

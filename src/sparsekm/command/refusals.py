@@ -1,0 +1,182 @@
+"""May this run write here? All that a run refuses, before it writes anything."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from argparse import Namespace
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from sparsekm.command.configuration import is_edited
+from sparsekm.command.workflow_files import read_patterns, walk_folders
+from sparsekm.command.workflow_place import CommandError
+from sparsekm.io.atomic import write_text
+from sparsekm.io.file_lock import lock_file
+from sparsekm.pipeline.job_record import recorded_files
+
+_OWN_FOLDER = Path(".snakemake/sparsekm")
+# The options that also apply to a configuration file.
+_ALWAYS_APPLY = ("table", "cores", "force", "quiet")
+# The rules that no report needs unless it shows the paper's experiments.
+_STUDIES = ("simulation", "studies", "theory", "tuning_study", "yardstick")
+_MOST_NAMED = 3
+
+
+def refuse_options(options: Namespace) -> None:
+    """Refuse the options that only apply to a table, given with a configuration file."""
+    given = [
+        f"--{'no-' if value is False else ''}{key.replace('_', '-')}"
+        for key, value in vars(options).items()
+        if key not in _ALWAYS_APPLY and value is not None
+    ]
+    if given:
+        raise CommandError(
+            f"{', '.join(given)} cannot be used with a configuration: it has the settings itself, "
+            f"and its folder is that of the run. Edit {options.table}, or give the table."
+        )
+
+
+def refuse_to_write(
+    file: Path, settings: Mapping[str, Any], place: Path, *, is_table: bool, force: bool
+) -> None:
+    """Refuse a run that would write over what is not its own.
+
+    These are a configuration that the user edited, a file that no run recorded, and, without
+    `force`, results of other settings. The run would use the configuration `file` with these
+    `settings`; `is_table` tells that it would write this file.
+    """
+    folder = file.resolve().parent
+    if is_table and file.exists() and (not file.is_file() or is_edited(file)):
+        raise CommandError(
+            f"{short_path(file)} was edited and will not be overwritten. To run it as it is: "
+            f"sparsekm run {shlex.quote(short_path(file))}. Or choose another folder with --output."
+        )
+    recorded = recorded_files(folder)
+    pattern = _pattern(settings, place)
+    theirs = [
+        path for path in walk_folders(folder) if pattern.fullmatch(path) and path not in recorded
+    ]
+    if theirs:
+        raise CommandError(
+            f"{_name_some(folder, theirs)}: would be overwritten, but no run recorded having made "
+            "it. Move it elsewhere, or use another folder"
+            + (f": --output {_free_folder(folder)}." if is_table else f" for {file.name}.")
+        )
+    if not force:
+        _refuse_replacing(file, settings, recorded, is_table=is_table)
+
+
+def _refuse_replacing(
+    file: Path, settings: Mapping[str, Any], recorded: set[str], *, is_table: bool
+) -> None:
+    """Refuse to replace results of another configuration file, or of other options."""
+    folder = file.resolve().parent
+    results = [
+        path
+        for path in sorted(recorded, key=lambda path: (path.count("/"), path))
+        if re.match(r"results/(?!benchmarks/|figures/)", path) and (folder / path).exists()
+    ]
+    before = _read_run(folder)
+    settings = _as_stored(settings)
+    if not results or not before or before == {"file": file.name, "settings": settings}:
+        return
+    # You edit a configuration to change its results.
+    if before["file"] == file.name and not is_table:
+        return
+    old, new = dict(_flatten(before["settings"])), dict(_flatten(settings))
+    changed = [
+        f"{key} was {old.get(key, 'not set')} and is {new.get(key, 'not set')}"
+        for key in {**old, **new}
+        if old.get(key) != new.get(key)
+    ]
+    why = "; ".join(changed) if before["file"] == file.name else f"{before['file']} made it"
+    raise CommandError(
+        f"{_name_some(folder, results)}: would be replaced ({why}). To keep it, "
+        + (
+            f"add --output {_free_folder(folder)}"
+            if is_table
+            else f"put {file.name} in another folder"
+        )
+        + "; to replace it, add --force."
+    )
+
+
+@contextmanager
+def take_turn(folder: Path) -> Iterator[None]:
+    """Hold the folder for this run, or refuse if another one is starting or working there."""
+    own = folder / _OWN_FOLDER
+    own.mkdir(parents=True, exist_ok=True)
+    with (own / "turn").open("a") as turn:
+        if not lock_file(turn, wait=False):
+            raise CommandError(
+                f"{short_path(folder)}: another run is working there. Wait for it to end."
+            )
+        yield
+
+
+def note_run(file: Path, settings: Mapping[str, Any]) -> None:
+    """Record which configuration makes the results of its folder."""
+    text = json.dumps({"file": file.name, "settings": _as_stored(settings)})
+    write_text(text, file.resolve().parent / _OWN_FOLDER / "run.json")
+
+
+def short_path(path: Path) -> str:
+    """Return a path as you would type it in the current folder."""
+    here, resolved = Path.cwd(), path.resolve()
+    return str(resolved.relative_to(here)) if resolved.is_relative_to(here) else str(path)
+
+
+def _read_run(folder: Path) -> dict[str, Any] | None:
+    try:
+        return json.loads((folder / _OWN_FOLDER / "run.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+
+
+def _as_stored(settings: Mapping[str, Any]) -> Any:
+    return json.loads(json.dumps(settings, default=str))
+
+
+def _pattern(settings: Mapping[str, Any], place: Path) -> re.Pattern:
+    """Compile a pattern of the files that a run with these settings may write."""
+    atlas, matrices = settings.get("atlas"), settings.get("matrices")
+    # Snakemake refuses a section that is no mapping, with its message.
+    ages = atlas.get("ages") if isinstance(atlas, Mapping) else None
+    names = {"age": list(map(str, ages)) if isinstance(ages, list) else []}
+    names["dataset"] = [*names["age"], *map(str, matrices if isinstance(matrices, Mapping) else ())]
+    rules = (place / "workflow" / "rules").glob("*.smk")
+    if names["age"]:
+        names["dataset"].append("genes")
+    if settings.get("simulation"):
+        names["dataset"].append("simulation")
+    else:
+        rules = (rule for rule in rules if rule.stem not in _STUDIES)
+    constraints = {key: "|".join(map(re.escape, some)) or "(?!)" for key, some in names.items()}
+    return read_patterns(sorted(rules), **constraints)
+
+
+def _name_some(folder: Path, paths: list[str]) -> str:
+    shown = [short_path(folder / path) for path in paths[:_MOST_NAMED]]
+    more = f" and {len(paths) - _MOST_NAMED} more" if len(paths) > _MOST_NAMED else ""
+    return ", ".join(shown) + more
+
+
+def _free_folder(folder: Path) -> str:
+    """Return a folder that does not exist: next to this one, or in it if you work there."""
+    taken, number = (folder / "sparsekm" if folder == Path.cwd() else folder), 2
+    while (free := taken.with_name(f"{taken.name}-{number}")).exists():
+        number += 1
+    return shlex.quote(short_path(free))
+
+
+def _flatten(settings: Mapping[str, Any], name: str = "") -> Iterator[tuple[str, str]]:
+    """List settings by their dotted names, their values as in the file."""
+    for key, value in settings.items():
+        if isinstance(value, Mapping):
+            yield from _flatten(value, f"{name}{key}.")
+        else:
+            yield f"{name}{key}", json.dumps(value, ensure_ascii=False, default=str)

@@ -1,0 +1,107 @@
+"""A signal to the command stops all that it started, and the status says which signal it was."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import psutil
+import pytest
+
+# Starts a program that starts another, as Snakemake starts jobs; both print their numbers.
+COMMAND = """
+import sys
+from sparsekm.command import main as command
+from sparsekm.command import run as runs
+from sparsekm.command.signals import run_group
+
+def run(options):
+    run_group([sys.executable, "-c", {parent!r}])
+
+runs.run_table = run
+sys.exit(command.main(["run", "t.csv"]))
+"""
+CHILD = "import os, time; print(os.getpid(), flush=True); time.sleep(60)"
+# Like Snakemake's, its end waits for the end of the child.
+PARENT = f"""
+import os, subprocess, sys
+print(os.getpid(), flush=True)
+child = subprocess.Popen([sys.executable, "-c", {CHILD!r}])
+try:
+    child.wait()
+except KeyboardInterrupt:
+    child.wait()
+"""
+STUBBORN = f"import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)\n{PARENT}"
+
+
+def ignore_interrupts():
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def start(parent=PARENT, **options):
+    command = subprocess.Popen(
+        [sys.executable, "-c", COMMAND.format(parent=parent)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        **options,
+    )
+    return command, [psutil.Process(int(command.stdout.readline())) for _ in range(2)]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_what_the_command_started_ends_and_the_status_says_why(number):
+    command, started = start()
+    command.send_signal(number)
+    _, told = command.communicate(timeout=60)
+    assert command.returncode == 128 + number
+    assert f"sparsekm: stopped by {number.name}; run the same command to continue." in told
+    assert psutil.wait_procs(started, timeout=10)[1] == []
+
+
+def test_in_the_background_of_a_script_where_interrupts_are_ignored_it_is_the_same():
+    command, started = start(preexec_fn=ignore_interrupts)
+    command.send_signal(signal.SIGINT)
+    assert all(process.is_running() for process in started)
+    command.send_signal(signal.SIGTERM)
+    command.communicate(timeout=60)
+    assert command.returncode == 128 + signal.SIGTERM
+    assert psutil.wait_procs(started, timeout=10)[1] == []
+
+
+def test_a_second_signal_ends_what_the_first_did_not():
+    command, started = start(STUBBORN)
+    command.send_signal(signal.SIGTERM)
+    while command.poll() is None and started[0].is_running():
+        command.send_signal(signal.SIGTERM)
+        psutil.wait_procs(started, timeout=0.1)
+    command.communicate(timeout=60)
+    assert command.returncode == 128 + signal.SIGTERM
+    assert psutil.wait_procs(started, timeout=10)[1] == []
+
+
+def test_what_is_suspended_and_continued_is_so_as_a_whole():
+    command, started = start()
+    command.send_signal(signal.SIGTSTP)
+    os.waitpid(command.pid, os.WUNTRACED)
+    stopped = {process.status() for process in started}
+    command.send_signal(signal.SIGCONT)
+    while psutil.STATUS_STOPPED in (process.status() for process in started):
+        time.sleep(0.05)
+    command.send_signal(signal.SIGTERM)
+    command.communicate(timeout=60)
+    assert stopped == {psutil.STATUS_STOPPED}
+    assert psutil.wait_procs(started, timeout=10)[1] == []
+
+
+def test_what_is_suspended_is_stopped_too():
+    command, started = start()
+    command.send_signal(signal.SIGTSTP)
+    os.waitpid(command.pid, os.WUNTRACED)
+    command.send_signal(signal.SIGTERM)
+    command.send_signal(signal.SIGCONT)
+    command.communicate(timeout=60)
+    assert psutil.wait_procs(started, timeout=10)[1] == []
