@@ -18,10 +18,9 @@ def main(snakemake, progress):
     repetitions = pd.concat([infer_table(file, "simulate") for file in files.tables])
     summary, paper = summarise(repetitions), read_paper_values(files.paper)
     comparison = compare_rows(summary, paper)
-    # None for a preview, which judges nothing.
-    checks = [infer_table(file, "check_theorems") for file in files.checks]
+    checks = infer_table(files.checks, "check_theorems")
     claims = read_paper_claims(files.claims)
-    verdicts = judge_claims(claims, repetitions, paper, comparison, *checks)
+    verdicts = judge_claims(claims, repetitions, paper, comparison, checks)
     write_table(summary, output.summary)
     write_table(comparison, output.versus_paper)
     write_table(verdicts, output.claims)

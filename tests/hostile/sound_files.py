@@ -41,7 +41,6 @@ from sparsekm.io.reference_file import References
 from sparsekm.io.resampling_file import Resamplings
 from sparsekm.io.score_file import SCORES
 from sparsekm.io.seed_file import SEEDS
-from sparsekm.io.split_file import Splits
 from sparsekm.network.cache import BodyCache
 from sparsekm.studies.paper.repetition import METRICS, Repetition
 from sparsekm.studies.paper.repetition_store import RepetitionStore
@@ -197,11 +196,9 @@ def _write_results(folder: Path) -> None:
     fit = replace(fit, **shares)
     write_fit(folder / "tuned.h5", fit)
     grid = np.array([1.0, 2.0])
-    about = {**ATTRIBUTES, "reference": "permutation", "scheme": "halves"}
+    about = {**ATTRIBUTES, "reference": "permutation"}
     references = References(np.arange(3), grid, rng.random((3, 2)) + 1, about)
     references.write(folder / "references.h5")
-    splits = Splits(np.arange(3), grid, rng.random((3, 2)), rng.integers(0, 4, (2, p)), 4, about)
-    splits.write(folder / "splits.h5")
     drawn = np.array([[True] * p, [True, False] * 2 + [True]])
     paths = [
         ResampledPaths(

@@ -83,7 +83,7 @@ def study(n):
     )
     compared = compare_rows(summary, PAPER)
     claims = judge_claims(CLAIMS, ran, PAPER, compared)
-    return SimulationResult(ran, summary, compared, claims, [gap], [weights], is_preview=n < 10)
+    return SimulationResult(ran, summary, compared, claims, [gap], [weights])
 
 
 def test_the_page_sets_the_papers_value_below_ours_and_marks_what_is_not_reproduced(result):
@@ -148,20 +148,18 @@ def test_a_method_looks_the_same_in_the_simulations_as_in_all_other_figures():
         assert len(pairs) == len(looks) + 2
 
 
-def test_a_preview_says_so_and_flags_nothing(result):
-    preview = view_simulation(study(2))
-    text = " ".join(preview.sentences)
+def test_few_repetitions_flag_nothing(result):
+    few = view_simulation(study(2))
+    text = " ".join(few.sentences)
     assert "from 2 repetitions" in text
     # All of n agree with probability .05 where one in 1 - .05^(1/n) differs.
     assert "at most 78% of further ones would differ after 2." in text
     whole = " ".join(view_simulation(result).sentences)
     assert "at most 26% of further ones would differ after 10." in whole
-    assert "This is a preview" in text
-    assert "preview" not in " ".join(view_simulation(result).sentences)
-    page = render_simulation_page(preview)
+    page = render_simulation_page(few)
     assert "paper 0.3 (0.002)" in page
     assert "<b>paper" not in page
-    assert (preview.verdicts, preview.claims) == ([], [])
+    assert (few.verdicts, few.claims) == ([], [])
 
 
 def test_figures_are_drawn_for_experiments_1_2_and_4_the_same_each_time(result):

@@ -17,8 +17,6 @@ LEFT_OUT_BY_DEFAULT = {
     "simulation.experiments",
     "simulation.variants",
     "simulation.repeated_variants",
-    "simulation.preview.experiments",
-    "tuning_study.designs",
 }
 
 

@@ -61,8 +61,6 @@ MATRICES = {
 }
 DATASETS = [*ATLAS["ages"], *MATRICES]
 TUNED = [method for method in config["methods"] if METHODS[method].tuning == "gap"]
-TUNED_BY_GAP = TUNED if config["tuning"]["criterion"] == "gap" else []
-TUNED_BY_STABILITY = TUNED if config["tuning"]["criterion"] == "stability" else []
 RESAMPLED = [
     method for method in config["methods"] if METHODS[method].tuning == "resampling"
 ]

@@ -4,7 +4,6 @@
 rule report:
     """Write one self-contained page with all results."""
     input:
-        **simulation_results("simulation/preview"),
         **ages_compared(),
         datasets=list_files(files_by_dataset()),
         gene_sets=gene_sets(),

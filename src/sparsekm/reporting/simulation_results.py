@@ -25,7 +25,6 @@ class SimulationResult:
     claims: pd.DataFrame  # of `sparsekm.studies.paper.claim_verdicts.judge_claims`
     gaps: list[pd.DataFrame] = field(default_factory=list)  # of Experiment 1, as the weights
     weights: list[pd.DataFrame] = field(default_factory=list)
-    is_preview: bool = False  # of a default run
 
     @property
     def replicates(self) -> int:
@@ -46,7 +45,6 @@ def load_simulation_result(
     claims: str | Path,
     gaps: Sequence[str | Path] = (),
     weights: Sequence[str | Path] = (),
-    is_preview: bool = False,
 ) -> SimulationResult:
     """Read the tables of a study; `repetitions` has one for each setting and method."""
     tables, means = _RULES
@@ -62,5 +60,4 @@ def load_simulation_result(
         verdicts,
         [infer_table(file, tables) for file in gaps],
         [infer_table(file, tables) for file in weights],
-        is_preview,
     )

@@ -40,7 +40,6 @@ class SimulationView:
     experiments: list[ExperimentView]
     verdicts: list[str]
     claims: list[TableView]
-    preview: bool
 
     @property
     def figures(self) -> list[CaptionedFigure]:
@@ -57,7 +56,6 @@ def view_simulation(result: SimulationResult) -> SimulationView:
         [_view_experiment(result, name) for name in experiments],
         verdicts,
         view_claims(result.claims) if verdicts else [],
-        result.is_preview,
     )
 
 

@@ -59,11 +59,4 @@ def introduce(result: SimulationResult) -> list[str]:
             f"given: with 95 % confidence at most {most[number]} of further ones would differ "
             f"after {number}{fewer}."
         )
-    if result.is_preview:
-        sentences.append(
-            "This is a preview: standard errors from few repetitions are rough, and some settings "
-            "are left out. The paper's evaluation, with its number of repetitions, all settings "
-            "and the variants that explain differences, comes from the target “paper”, which "
-            "writes results/simulation/report.html."
-        )
     return sentences
