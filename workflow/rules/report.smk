@@ -30,9 +30,11 @@ rule report:
         title=config["report"]["title"],
         datasets=files_by_dataset(),
         genes_of_interest=ANNOTATION["genes_of_interest"],
-        # But for the setting of the machine: no result depends on it.
+        # Without what no result on the page depends on: the machine's setting and the studies'.
         configuration={
-            key: value for key, value in config.items() if key != "max_memory_gb"
+            key: value
+            for key, value in config.items()
+            if key not in ("max_memory_gb", "simulation", "theory", "yardstick")
         },
         paper=[file_digest(table) for table in paper_tables()],
         code=lambda wildcards: code("report"),

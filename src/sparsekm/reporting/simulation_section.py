@@ -62,7 +62,7 @@ def view_simulation(result: SimulationResult) -> SimulationView:
 def render_simulation_page(view: SimulationView) -> str:
     """Write a page of its own about the simulations, as HTML."""
     title = "The paper's experiments on simulated data"
-    return render_page({"title": title, "simulation": view}, "simulation_page.html")
+    return render_page({"title": title, "simulation": view}, "simulation.html")
 
 
 def _view_experiment(result: SimulationResult, name: str) -> ExperimentView:
