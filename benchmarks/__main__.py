@@ -20,6 +20,7 @@ NAMES = [
     "smallest_cluster",
     "space",
     "space_atlas",
+    "tuning_rules",
     "workflow_jobs",
 ]
 FOLDER = Path("results/benchmarks")

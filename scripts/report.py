@@ -14,21 +14,9 @@ def main(snakemake, progress):
     from sparsekm.reporting.atlas_versus_paper import read_paper_tables
     from sparsekm.reporting.report import write_report
     from sparsekm.reporting.results import load_dataset_result
-    from sparsekm.reporting.simulation_results import load_simulation_result
 
     params, files = snakemake.params, snakemake.input
     results = [load_dataset_result(name, **found) for name, found in params.datasets.items()]
-    simulation = None
-    if files.get("repetitions"):
-        simulation = load_simulation_result(
-            repetitions=files.repetitions,
-            summary=files.simulation_summary,
-            versus_paper=files.versus_paper,
-            claims=files.claims,
-            gaps=files.simulated_gaps,
-            weights=files.simulated_weights,
-            is_preview=True,
-        )
     ages = None
     if files.get("kept_by_age"):
         simulated = any(result.is_simulated for result in results if result.is_atlas)
@@ -44,7 +32,6 @@ def main(snakemake, progress):
         configuration=params.configuration,
         figures=params.figures,
         record=lambda drawn: replace_recorded(Path(snakemake.log[0]), params.figures, drawn),
-        simulation=simulation,
         paper=paper,
         genes_of_interest=params.genes_of_interest,
         ages=ages,

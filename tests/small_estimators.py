@@ -11,7 +11,6 @@ from sparsekm import (
     PenalizedGaussianMixture,
     SparseKMeans,
 )
-from sparsekm.tuning.stability_search import StabilitySearch
 
 GRID = {"sparsities": [4, 12]}
 BASELINES = {
@@ -29,6 +28,5 @@ WITH_PATHS = {
 ESTIMATORS = {
     **WITH_PATHS,
     "gap": GapSearch(L0KMeans(3, n_init=2), n_references=3, **GRID),
-    "stability": StabilitySearch(L0KMeans(3, n_init=2), n_splits=3, n_references=2, **GRID),
     "sparse": SparseKMeans(3),
 }

@@ -23,7 +23,6 @@ from sparsekm import (
 )
 from sparsekm.cluster.matrices.streamed_matrix import StreamedMatrix
 from sparsekm.tuning.number_of_clusters import compare_cluster_counts
-from sparsekm.tuning.stability_search import StabilitySearch
 
 # The smallest type overflows where a product of two parameters is formed in it.
 INTEGERS = pytest.mark.parametrize("integer", [np.int64, np.int8])
@@ -42,7 +41,6 @@ ESTIMATORS = {
     SCFS: {**COMMON, "max_iter": 50},
     GapSearch: {**TUNED, "n_refined": 2, "max_samples": 40},
     SparseClustering: {"sparsity": 3, "n_init": 2, "max_iter": 50, "random_state": 3},
-    StabilitySearch: {**TUNED, "n_splits": 2},
     SparseKMeans: {
         "n_clusters": 5,
         "sparsity": 3,

@@ -19,14 +19,12 @@ import json
 import numpy as np
 
 from sparsekm import IFPCA, SCFS, GapSearch, L0KMeans, PCAKMeans, SparseKMeans
-from sparsekm.tuning.stability_search import StabilitySearch
 
 estimator = L0KMeans(4, n_init=2)
 references = {"n_references": 2, "sparsities": [20, 200]}
 large = {
     "gaussian gap": GapSearch(estimator, reference="gaussian", **references),
     "shrunk gap": GapSearch(estimator, reference="shrunk", **references),
-    "stability": StabilitySearch(estimator, n_splits=2, **references),
     "principal components": PCAKMeans(4, n_components=3, n_init=2),
     "IF-PCA": IFPCA(4, n_init=2),
     "SC-FS": SCFS(4, n_init=2),

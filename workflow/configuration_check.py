@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 import math
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -22,14 +22,23 @@ from sparsekm.command.usable_paths import path_rule
 from sparsekm.io.input_error import is_storable
 from sparsekm.io.shown_text import shorten
 from sparsekm.pipeline.registry import METHODS
-from sparsekm.studies.paper.method_rows import METHOD_ROWS
-from sparsekm.studies.paper.settings import EXPERIMENT_ARGUMENTS, select_settings
+from sparsekm.studies.paper.plan import EXPERIMENT_ARGUMENTS, METHOD_ROWS, select_settings
 
 SCHEMA_FILE = Path(__file__).parent / "schemas" / "config.schema.yaml"
 MOST_VALUES = 100_000
 MOST_DEPTH = 50
 MOST_CHARACTERS = 400
 """Maximum length of a message, since it may quote a long value."""
+
+REMOVED = {
+    "simulation.preview": "`snakemake paper` runs the experiments, a default run none",
+    "theory": "the settings of `snakemake theory` are constants of its code",
+    "tuning.criterion": "the gap chooses the sparsity of l0 and l1, resampling that of sparse",
+    "tuning.splits": "tuning.resamplings is the number of resamplings of the method sparse",
+    "tuning.stability_rule": "tuning.rule is the rule that reads the gap curve",
+    "tuning_study": "in a checkout, `python -m benchmarks tuning_rules` makes its table",
+}
+"""Settings of earlier versions, as ``key`` or ``key=value``, and what replaces them."""
 
 
 def check_configuration(config: dict[str, Any]) -> list[str]:
@@ -97,7 +106,8 @@ def schema_errors(config: dict[str, Any]) -> list[str]:
         jsonschema.Draft202012Validator, {"properties": _fill_in}, type_checker=checker
     )
     errors = validator(read_schema()).iter_errors(config)
-    return sorted(shorten(explain(error), MOST_CHARACTERS) for error in errors)
+    lines = (line for error in errors for line in explain(error))
+    return sorted(shorten(line, MOST_CHARACTERS) for line in lines)
 
 
 def _fill_in(validator: Any, properties: dict[str, Any], value: Any, schema: Any) -> Iterator[Any]:
@@ -109,14 +119,26 @@ def _fill_in(validator: Any, properties: dict[str, Any], value: Any, schema: Any
     yield from check(validator, properties, value, schema)
 
 
-def explain(error: jsonschema.ValidationError) -> str:
-    """Describe a violation of the schema in one line: key, value and rule."""
+def explain(error: jsonschema.ValidationError) -> list[str]:
+    """Describe a violation of the schema: a line for each removed setting, and one for the rest."""
+    place = ".".join(map(str, error.absolute_path))
+    if error.validator != "additionalProperties" or not isinstance(error.validator_value, bool):
+        return _say_removed([f"{place}={error.instance}"]) or [_explain_value(error)]
+    known = list(error.schema.get("properties", {}))
+    names = {key: f"{place}.{key}".lstrip(".") for key in sorted(set(error.instance) - set(known))}
+    unknown = [key for key, name in names.items() if name not in REMOVED]
+    rest = f"{place or 'configuration'}: unknown keys {unknown}; known ones are {known}."
+    return [*_say_removed(names.values()), *([rest] if unknown else [])]
+
+
+def _say_removed(names: Iterable[str]) -> list[str]:
+    return [f"{name} was removed: {REMOVED[name]}." for name in names if name in REMOVED]
+
+
+def _explain_value(error: jsonschema.ValidationError) -> str:
+    """Describe a value in one line: key, value and rule."""
     place = ".".join(map(str, error.absolute_path)) or "configuration"
-    allowed = list(error.schema.get("properties", {}))
     match error.validator:
-        case "additionalProperties" if isinstance(error.validator_value, bool):
-            unknown = sorted(set(error.instance) - set(allowed))
-            return f"{place}: unknown keys {unknown}; known ones are {allowed}."
         case "required":
             return f"{place}: {error.message}."
         case "pattern" if "propertyNames" not in error.absolute_schema_path:
@@ -263,19 +285,17 @@ def _gene_set_errors(annotation: Mapping[str, Any]) -> list[str]:
 def _simulation_errors(simulation: Mapping[str, Any]) -> list[str]:
     """List unknown experiments and methods of the simulations."""
     errors = []
-    for key, study in (("simulation", simulation), ("simulation.preview", simulation["preview"])):
-        try:
-            select_settings(study["experiments"])
-        except ValueError as error:
-            errors.append(f"{key}.{error}")
-        for kind in ("methods", "variants"):
-            known = [
-                name for name, row in METHOD_ROWS.items() if row.is_variant == (kind == "variants")
-            ]
-            errors += _unknown(f"{key}.{kind}", study.get(kind, []), known)
-        repeated, run = study.get("repeated_variants", []), study.get("variants", [])
-        errors += _unknown(f"{key}.repeated_variants", repeated, run)
-    return errors
+    try:
+        select_settings(simulation["experiments"])
+    except ValueError as error:
+        errors.append(f"simulation.{error}")
+    for kind in ("methods", "variants"):
+        known = [
+            name for name, row in METHOD_ROWS.items() if row.is_variant == (kind == "variants")
+        ]
+        errors += _unknown(f"simulation.{kind}", simulation[kind], known)
+    repeated, run = simulation["repeated_variants"], simulation["variants"]
+    return errors + _unknown("simulation.repeated_variants", repeated, run)
 
 
 def _unknown(key: str, names: Sequence[str], known: Sequence[str]) -> list[str]:

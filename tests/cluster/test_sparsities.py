@@ -6,7 +6,6 @@ import pytest
 from sparsekm import GapSearch, L0KMeans, L1KMeans
 from sparsekm.cluster.validation import check_l0_sparsity, resolve_sparsities
 from sparsekm.tuning.number_of_clusters import compare_cluster_counts
-from sparsekm.tuning.stability_search import StabilitySearch
 
 
 @pytest.fixture(scope="module", name="X")
@@ -58,15 +57,11 @@ def test_in_a_grid_every_value_from_one_up_is_a_count(X):
 
 
 def test_a_grid_is_resolved_before_it_is_sorted(X):
-    estimator, grid = L0KMeans(2, n_init=1), [0.5, 10, 1.0]
-    searches = [
-        GapSearch(estimator, sparsities=grid, n_references=2, random_state=0),
-        StabilitySearch(estimator, sparsities=grid, n_splits=2, n_references=0, random_state=0),
-    ]
-    for search in searches:
-        search.fit(X)
-        assert search.results_["sparsity"].tolist() == [1, 10, 50]
-        assert search.results_["n_selected"].tolist() == [1, 10, 50]
+    grid = [0.5, 10, 1.0]
+    search = GapSearch(L0KMeans(2, n_init=1), sparsities=grid, n_references=2, random_state=0)
+    search.fit(X)
+    assert search.results_["sparsity"].tolist() == [1, 10, 50]
+    assert search.results_["n_selected"].tolist() == [1, 10, 50]
 
 
 def test_the_limit_of_the_rule_auto_holds_for_shares_too():

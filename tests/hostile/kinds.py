@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 from configuration_reader import check_configuration, read_configuration
-from sound_files import AGE, CACHED_URL, DIGEST, GENES
+from sound_files import AGE, CACHED_URL, GENES, PARAMETERS
 from validity import (
     check_age,
     check_body,
@@ -20,6 +20,7 @@ from validity import (
     check_genes,
     check_header,
     check_ids,
+    check_labelled_set,
     check_listing,
     check_manifest,
     check_matrix,
@@ -30,8 +31,6 @@ from validity import (
     check_repetition,
     check_resamplings,
     check_scores,
-    check_splits,
-    check_study_matrix,
     check_table,
     check_volume,
 )
@@ -70,10 +69,9 @@ from sparsekm.io.reference_file import References
 from sparsekm.io.resampling_file import Resamplings
 from sparsekm.io.score_file import SCORES
 from sparsekm.io.seed_file import SEEDS
-from sparsekm.io.split_file import Splits
 from sparsekm.network.cache import BodyCache
-from sparsekm.studies.paper.repetition_store import RepetitionStore
-from sparsekm.studies.tuning.study_data import read_matrix as read_study_matrix
+from sparsekm.studies.paper.repetition import RepetitionStore
+from sparsekm.studies.yardstick.labelled_set import read_labelled_set
 
 
 @dataclass(frozen=True)
@@ -112,7 +110,7 @@ def _read_truth(file: Path, folder: Path):
 
 
 def _read_stored(file: Path, folder: Path):
-    store = RepetitionStore(file.parent, DIGEST)
+    store = RepetitionStore(file.parent, PARAMETERS)
     file.rename(file.with_name("0.npz"))
     return store.load(0)
 
@@ -188,8 +186,8 @@ KINDS = [
         "study npz",
         "matrix.npz",
         "zip",
-        lambda f, _: read_study_matrix(f, max_samples=6, random_state=0),
-        check_study_matrix,
+        lambda f, _: read_labelled_set(f, max_samples=6, random_state=0),
+        check_labelled_set,
     ),
     Kind("expression", "expression.h5ad", "hdf5", _alone(read_expression), check_expression),
     Kind("normalised", "normalised.h5ad", "hdf5", read_everything_normalised, check_normalised),
@@ -197,7 +195,6 @@ KINDS = [
     Kind("path", "path.h5", "hdf5", _alone(read_path), check_path),
     Kind("tuned", "tuned.h5", "hdf5", _alone(read_fit), check_fit),
     _batch("references", References, check_references),
-    _batch("splits", Splits, check_splits),
     _batch("resamplings", Resamplings, check_resamplings),
     Kind("repetition", "store/0.npz", "zip", _read_stored, check_repetition, True),
     Kind("gene sets", "gene_sets.h5", "hdf5", _alone(read_gene_sets_file), check_gene_sets),

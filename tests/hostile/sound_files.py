@@ -41,14 +41,12 @@ from sparsekm.io.reference_file import References
 from sparsekm.io.resampling_file import Resamplings
 from sparsekm.io.score_file import SCORES
 from sparsekm.io.seed_file import SEEDS
-from sparsekm.io.split_file import Splits
 from sparsekm.network.cache import BodyCache
-from sparsekm.studies.paper.repetition import METRICS, Repetition
-from sparsekm.studies.paper.repetition_store import RepetitionStore
+from sparsekm.studies.paper.repetition import METRICS, Repetition, RepetitionStore
 from sparsekm.tuning.resampled_paths import FAMILIES, ResampledPaths
 
 AGE = "E11.5"
-DIGEST = "0123456789abcdef"
+PARAMETERS = {"seed": 1}
 CACHED_URL = "https://example.org/energy.zip"
 GENES = ["Shh", "Pax6", "NA", "4", "β-cat"]
 KINDS_OF_SAMPLES = ["a", "b"] * 4
@@ -197,11 +195,9 @@ def _write_results(folder: Path) -> None:
     fit = replace(fit, **shares)
     write_fit(folder / "tuned.h5", fit)
     grid = np.array([1.0, 2.0])
-    about = {**ATTRIBUTES, "reference": "permutation", "scheme": "halves"}
+    about = {**ATTRIBUTES, "reference": "permutation"}
     references = References(np.arange(3), grid, rng.random((3, 2)) + 1, about)
     references.write(folder / "references.h5")
-    splits = Splits(np.arange(3), grid, rng.random((3, 2)), rng.integers(0, 4, (2, p)), 4, about)
-    splits.write(folder / "splits.h5")
     drawn = np.array([[True] * p, [True, False] * 2 + [True]])
     paths = [
         ResampledPaths(
@@ -214,7 +210,7 @@ def _write_results(folder: Path) -> None:
     ]
     Resamplings(np.arange(2), grid, paths, ATTRIBUTES).write(folder / "resamplings.h5")
     metrics = {name: float(number) for number, name in enumerate(METRICS)}
-    RepetitionStore(folder / "store", DIGEST).keep(
+    RepetitionStore(folder / "store", PARAMETERS).keep(
         0, Repetition(metrics, rng.random(p), rng.random((4, 5)))
     )
     table = gene_table(var, {"l0": fit}, stability={"l0": rng.random(p)})

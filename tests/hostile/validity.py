@@ -126,7 +126,7 @@ def check_matrix(raw) -> None:
         assert raw.relevant.dtype == bool
 
 
-def check_study_matrix(data) -> None:
+def check_labelled_set(data) -> None:
     assert data.X.ndim == 2
     assert data.X.dtype == np.float64
     assert data.labels.shape == (len(data.X),)
@@ -194,14 +194,6 @@ def check_references(references) -> None:
     assert references.objectives.shape == shape
     assert np.isfinite(references.objectives).all()
     check_attributes(references.attributes)
-
-
-def check_splits(read) -> None:
-    m = read.sparsities.size
-    assert read.agreements.shape == (read.indices.size, m)
-    assert read.selections.shape[0] == m
-    assert np.isfinite(read.agreements).all()
-    check_attributes(read.attributes)
 
 
 def check_resamplings(read) -> None:

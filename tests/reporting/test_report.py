@@ -258,17 +258,6 @@ def test_only_sparse_methods_are_said_to_run_the_papers_algorithm(matrix_result)
         assert ("search" in dict(run_table([result]))) == is_said
 
 
-def test_methods_describe_a_choice_by_stability(matrix_result):
-    l0 = matrix_result.methods["l0"]
-    attributes = {**l0.attributes, "rule": "sparse-end", "n_splits": 7, "reference": "none"}
-    chosen = dataclasses.replace(l0, gap=None, attributes=attributes)
-    result = dataclasses.replace(matrix_result, methods={"l0": chosen})
-    text = " ".join(write_methods([result], Citations()))
-    assert "at each sparsity 7 random subsets of four fifths of the samples" in text
-    assert "The choice is the sparsest of those next to the most stable partition" in text
-    assert "gap statistic" not in text
-
-
 def test_every_normalisation_of_the_configuration_is_described(project_root):
     schema = (project_root / "workflow/schemas/config.schema.yaml").read_text(encoding="utf-8")
     atlas = yaml.safe_load(schema)["properties"]["atlas"]["properties"]

@@ -13,7 +13,6 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from sparsekm.cluster.estimators import KMeans, L0KMeans, L1KMeans
 from sparsekm.tuning.gap_search import GapSearch
-from sparsekm.tuning.stability_search import StabilitySearch
 
 
 @parametrize_with_checks(
@@ -131,12 +130,8 @@ def test_values_that_are_not_finite_are_refused(data, gap_search):
         gap_search("l0").fit(X)
 
 
-def test_verbose_searches_tell_what_is_done(data, capsys):
+def test_a_verbose_search_tells_what_is_done(data, capsys):
     options = {"sparsities": [2, 6], "n_references": 2, "random_state": 0, "n_jobs": 1}
     GapSearch(L0KMeans(2, n_init=1), verbose=1, **options).fit(data.X)
     lines = ["data", "reference 1 of 2", "reference 2 of 2"]
     assert capsys.readouterr().out.splitlines() == [f"GapSearch: {line} done" for line in lines]
-    StabilitySearch(L0KMeans(2, n_init=1), verbose=1, n_splits=2, **options).fit(data.X)
-    lines = ["data", "split 1 of 2", "split 2 of 2", "reference 1 of 2", "reference 2 of 2"]
-    told = capsys.readouterr().out.splitlines()
-    assert told == [f"StabilitySearch: {line} done" for line in lines]

@@ -8,11 +8,6 @@ from sklearn.cluster import AgglomerativeClustering
 from sparsekm.cluster.estimators import KMeans, L0KMeans
 from sparsekm.cluster.sparse_clustering import SparseClustering
 from sparsekm.simulation.gaussian_clusters import gaussian_clusters
-from sparsekm.studies.tuning.count_comparison import (
-    compare_count_rules,
-    summarise_counts,
-)
-from sparsekm.studies.tuning.study_data import StudyData, draw_study_data
 from sparsekm.tuning.gap_search import GapSearch
 from sparsekm.tuning.number_of_clusters import (
     COUNT_RULES,
@@ -121,42 +116,3 @@ def test_an_estimator_that_cannot_be_tuned_for_a_number_is_refused(estimator):
     message = "should have a `path` and the parameters min_cluster_size, n_clusters, random_state"
     with pytest.raises(TypeError, match=message):
         compare_cluster_counts(estimator, np.eye(30), [2])
-
-
-EFFORT = {"values": [2, 3, 4, 9], "n_init": 1, "min_cluster_size": 3} | dict.fromkeys(
-    ("n_sparsities", "n_references", "n_splits"), 2
-)
-
-
-def test_the_study_leaves_out_numbers_that_there_is_no_room_for():
-    data = simplex(3)
-    few = np.sort(np.r_[:10, 20:30, 40:50])
-    study = StudyData(data.X[few], 3, data.labels[few], None)
-    table = compare_count_rules(study, **EFFORT, seed=0)
-    assert table["rule"].tolist() == ["gap", "stability", "excess"]
-    assert (table["known"] == 3).all()
-    assert table.set_index("rule")["chosen"]["excess"] == 3
-
-
-def test_the_study_asks_for_no_number_where_there_are_no_clusters():
-    design = {"design": "autoregressive", "mu": 0, "n_features": 20, "n_relevant": 5}
-    data = draw_study_data("none", design, root=0, replicate=0)
-    with pytest.raises(ValueError, match="number of clusters should be known"):
-        compare_count_rules(data, **EFFORT, seed=0)
-
-
-def test_the_summary_counts_how_often_the_known_number_is_chosen():
-    rows = [
-        ("one", "gap", 2, 3),
-        ("one", "excess", 3, 3),
-        ("one", "gap", 3, 3),
-        ("one", "excess", 3, 3),
-        ("other", "gap", 2, 6),
-        ("other", "excess", 5, 6),
-    ]
-    table = pd.DataFrame(rows, columns=["data_set", "rule", "chosen", "known"])
-    summary = summarise_counts(table.assign(kind="real")).set_index(["data_set", "rule"])
-    assert list(summary.columns) == ["kind", "known", "replicates", "share_known", "mean_chosen"]
-    assert summary.loc[("one", "gap")].tolist() == ["real", 3, 2, 0.5, 2.5]
-    assert summary.loc[("one", "excess")].tolist() == ["real", 3, 2, 1, 3]
-    assert summary.loc[("other", "excess")].tolist() == ["real", 6, 1, 0, 5]

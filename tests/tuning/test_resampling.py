@@ -60,19 +60,17 @@ def test_the_agreement_of_a_subsample_made_anew_by_hand(X):
     path = part.path(X[rows], grid)
     for i in range(2):
         predicted = part.set_params(sparsity=grid[i]).adopt(X[rows], path, i).predict(X)
-        assert found.agreement[i] == adjusted_rand_score(predicted, whole.labels[i])
-    np.testing.assert_array_equal(found.selections, path.weights > 0)
+        assert found[i] == adjusted_rand_score(predicted, whole.labels[i])
 
 
 @pytest.mark.parametrize("scheme", ["subsample", "halves"])
-def test_far_clusters_come_again_and_their_features_with_them(X, scheme):
+def test_far_clusters_come_again(X, scheme):
     grid = np.array([3.0])
     estimator = L0KMeans(3, n_init=2, random_state=0)
     labels = estimator.path(X, grid).labels
     for index in range(3):
         found = resample(estimator, X, grid, scheme=scheme, index=index, seed=0, labels=labels)
-        assert found.agreement.tolist() == [1]
-        assert found.selections.tolist() == [[found.n_fits] * 3 + [0] * 5]
+        assert found.tolist() == [1]
 
 
 def test_halves_of_noise_agree_by_chance_alone():
@@ -82,6 +80,5 @@ def test_halves_of_noise_agree_by_chance_alone():
     # Fresh noise each time: the halves of one matrix share its chance correlations.
     for index in range(24):
         X = np.random.default_rng(index).standard_normal((60, 40))
-        found = resample(estimator, X, sparsities, scheme="halves", index=index, seed=0)
-        agreement.append(found.agreement)
+        agreement.append(resample(estimator, X, sparsities, scheme="halves", index=index, seed=0))
     assert abs(np.mean(agreement)) < 0.06

@@ -56,9 +56,9 @@ class Project:
         """Run snakemake in the project and return its output, stderr with stdout."""
         return run_snakemake(self.root, *arguments)
 
-    def planned(self) -> set[str]:
+    def planned(self, target: str = "results") -> set[str]:
         """List the jobs of a dry run as "rule dataset method" or "rule age", but the target."""
-        done = self.snakemake("--dry-run", "--cores", "1")
+        done = self.snakemake("--dry-run", "--cores", "1", target)
         assert done.returncode == 0, done.stdout
         jobs = re.findall(r"^(?:local)?rule (\w+):$(.*?)^\[|\Z", done.stdout, re.M | re.S)
         named = set()
@@ -66,7 +66,7 @@ class Project:
             values = re.search(r"wildcards: (.*)", body)
             names = re.findall(r"=([^,\n]+)", values[1]) if values else []
             named.add(" ".join([rule, *names]))
-        return named - {"", "results"}
+        return named - {"", target}
 
 
 def make_project(root: Path, source: Path) -> Project:

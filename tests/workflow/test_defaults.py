@@ -17,8 +17,6 @@ LEFT_OUT_BY_DEFAULT = {
     "simulation.experiments",
     "simulation.variants",
     "simulation.repeated_variants",
-    "simulation.preview.experiments",
-    "tuning_study.designs",
 }
 
 
@@ -68,12 +66,10 @@ SAID = [
     ("docs/choosing_features.md", "`{rule}`, the default of the workflow"),
     ("docs/choosing_features.md", "| `{reference}`, `{rule}` (the default) |"),
     ("docs/choosing_features.md", "one per reference ({paths_of_gap} by default"),
-    ("docs/choosing_features.md", "0.8 per resampling ({paths_of_stability:g} by default"),
 ]
 VALUES = {place.rpartition(".")[2]: value for place, value in DEFAULTS.items() if "." not in place}
 VALUES |= {name: DEFAULTS[f"tuning.{name}"] for name in ("rule", "reference")}
 VALUES["paths_of_gap"] = 1 + DEFAULTS["tuning.references"]
-VALUES["paths_of_stability"] = 1 + 0.8 * DEFAULTS["tuning.splits"]
 
 
 @pytest.mark.parametrize(("page", "words"), SAID)

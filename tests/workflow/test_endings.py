@@ -21,9 +21,3 @@ def passes(config):
 def test_every_ending_that_is_read_passes(suffix, case):
     assert passes({"matrices": {"own": {"path": f"m{case(suffix)}"}}})
     assert not passes({"matrices": {"own": {"path": f"m{case(suffix)}x"}}})
-
-
-@pytest.mark.parametrize(("ending", "valid"), [("npz", True), ("NPZ", True), ("csv", False)])
-def test_the_tuning_study_takes_arrays(ending, valid):
-    design = {"kind": "real", "path": f"m.{ending}"}
-    assert passes({"tuning_study": {"designs": {"own": design}}}) == valid

@@ -124,7 +124,7 @@ def test_the_workflow_is_planned_for_conda_where_snakemake_is_alone(project_root
     (tmp_path / "conda").write_text(CONDA)
     (tmp_path / "conda").chmod(0o755)
     # Everything that the Snakefile can be asked for.
-    targets = ("all", "paper", "theory", "tuning_study")
+    targets = ("all", "paper", "theory")
     snakemake = [sys.executable, "-c", BARE.format(absent=ABSENT)]
     snakefile = ("--snakefile", str(project_root / "workflow" / "Snakefile"))
     options = ("--dry-run", "--sdm", "conda", "--cores", "1", "--quiet", "rules")
@@ -139,7 +139,9 @@ def test_the_workflow_is_planned_for_conda_where_snakemake_is_alone(project_root
         check=False,
     )
     assert done.returncode == 0, done.stdout
-    assert {"normalise_expression", "summarise_tuning_study"} <= jobs_of(done.stdout).keys()
+    assert {"normalise_expression", "summarise_simulation", "check_theorems"} <= jobs_of(
+        done.stdout
+    ).keys()
 
 
 def test_the_test_configuration_is_accepted(project_root, tmp_path):

@@ -14,7 +14,7 @@ def test_the_profile_asks_for_what_the_paper_did():
     assert PROFILE["atlas"]["genes"] == "common"
     assert PROFILE["n_clusters"] == "regions"
     assert (PROFILE["search"], PROFILE["min_cluster_size"]) == ("alternate", 1)
-    assert PROFILE["tuning"] == {"criterion": "gap", "reference": "permutation", "rule": "max"}
+    assert PROFILE["tuning"] == {"reference": "permutation", "rule": "max"}
 
 
 def test_every_age_is_planned_and_nothing_else(tmp_path, new_project):

@@ -9,9 +9,8 @@ import time
 import pandas as pd
 import pytest
 
-from sparsekm.studies.paper.method_rows import get_row
+from sparsekm.studies.paper.plan import METHOD_ROWS, get_setting
 from sparsekm.studies.paper.repetition import METRICS, Effort, run_repetition
-from sparsekm.studies.paper.settings import get_setting
 
 # One process for all tests on the finished project, which is made once in each.
 pytestmark = pytest.mark.xdist_group("simulation")
@@ -33,25 +32,23 @@ def simulate_little(configuration):
         "replicates": 3,
         "other_replicates": 2,
         "repeated_variants": ["pca_two"],
-        "preview": {"experiments": [CELL], "methods": ROWS, "replicates": 2},
     }
 
 
 @pytest.fixture(scope="module")
 def simulated(tmp_path_factory, project_root, new_project):
-    """The project after the paper's target and a default run."""
+    """The project after the paper's target."""
     project = new_project(tmp_path_factory.mktemp("simulated"), project_root)
     project.configure(simulate_little)
-    for target in (["paper"], []):
-        done = project.snakemake("--cores", "2", *target)
-        assert done.returncode == 0, done.stdout
+    done = project.snakemake("--cores", "2", "paper")
+    assert done.returncode == 0, done.stdout
     return project
 
 
 def expected(row, replicate):
     effort = Effort(*EFFORT.values())
     setting = get_setting("experiment_3", "p25")
-    return run_repetition(setting, get_row(row), effort, root=1, replicate=replicate)
+    return run_repetition(setting, METHOD_ROWS[row], effort, root=1, replicate=replicate)
 
 
 @pytest.mark.parametrize("row", [*ROWS, "l0_carried", "pca_two"])
@@ -81,59 +78,49 @@ def test_gap_curves_and_weights_stand_beside_it(simulated):
     assert weights["relevant"].sum() == 5
 
 
-def test_few_repetitions_never_take_the_place_of_many(simulated):
-    results = simulated.root / "results"
-    for study, numbers in (("simulation", {2, 3}), ("simulation/preview", {2})):
-        summary = pd.read_csv(results / study / "summary.csv")
-        assert set(summary["n"]) == numbers
-    many = (results / "simulation" / CELL / "l0_alternate.csv").read_text()
-    few = (results / "simulation" / "preview" / CELL / "l0_alternate.csv").read_text()
-    assert many.startswith(few)
-
-
 def test_variants_run_where_the_paper_prints_a_number(simulated):
     results = simulated.root / "results" / "simulation"
     names = {file.stem for file in (results / CELL).glob("*.csv")}
     assert names == {*ROWS, "l0_carried", "pca_two"}
     compared = pd.read_csv(results / "versus_paper.csv")
     assert set(compared["row"]) == {"kmeans", "l0_alternate", "l0_carried", "pca_two"}
-    # Three repetitions are too few to judge: verdicts are those on theory, which is computed, and
-    # on the atlas. The preview has none on theory either.
+    # Three repetitions are too few to judge: verdicts are those on theory and on the atlas.
     unknown = {"not judged", "cannot be tested here"}
     claims = pd.read_csv(results / "claims.csv")
     theory = claims["kind"] == "theory"
     assert set(claims["verdict"][~theory]) == unknown
-    assert set(claims["verdict"][theory]) == {"reproduced", "not reproduced"}
-    assert set(pd.read_csv(results / "preview" / "claims.csv")["verdict"]) == unknown
+    assert set(claims["verdict"][theory]) == {"reproduced", "differs, with a reason"}
 
 
-def test_both_pages_tell_how_many_repetitions_there_were(simulated):
-    results = simulated.root / "results"
-    whole = (results / "simulation" / "report.html").read_text(encoding="utf-8")
-    assert "from 3 repetitions (2 of most runs that judge no claim)" in whole
-    assert "preview" not in whole
-    assert "paper 0.299 (0.002)" in whole
-    report = (results / "report.html").read_text(encoding="utf-8")
-    assert "from 2 repetitions" in report
-    assert "This is a preview" in report
+def test_the_page_tells_how_many_repetitions_there_were(simulated):
+    page = simulated.root / "results" / "simulation" / "report.html"
+    text = page.read_text(encoding="utf-8")
+    assert "from 3 repetitions (2 of most runs that judge no claim)" in text
+    assert "paper 0.299 (0.002)" in text
 
 
-def test_nothing_is_left_to_do_after_both(simulated):
-    assert simulated.planned() == set()
+def test_nothing_is_left_to_do(simulated):
+    assert simulated.planned("paper") == set()
 
 
-def test_raising_the_repetitions_reruns_that_study_alone_and_keeps_the_old_ones(simulated):
+def test_a_run_of_a_table_does_not_simulate_the_paper(simulated):
+    planned = simulated.planned()
+    assert {"normalise_matrix tumours", "report"} <= planned
+    assert [job for job in planned if "simulat" in job or "theor" in job] == []
+
+
+def test_more_repetitions_rerun_only_the_rows_that_have_more(simulated):
     def more(configuration):
         simulate_little(configuration)
-        configuration["simulation"]["preview"]["replicates"] = 3
+        configuration["simulation"]["replicates"] = 4
 
     simulated.configure(more)
     try:
-        planned = simulated.planned()
+        planned = simulated.planned("paper")
     finally:
         simulated.configure(simulate_little)
-    rerun = {f"simulate simulation/preview experiment_3 p25 {row}" for row in ROWS}
-    assert planned == rerun | {"summarise_simulation simulation/preview", "report"}
+    rerun = {f"simulate experiment_3 p25 {row}" for row in (*ROWS, "pca_two")}
+    assert planned == rerun | {"summarise_simulation", "report_simulation"}
 
 
 def test_a_killed_job_goes_on_from_the_repetitions_already_done(simulated):

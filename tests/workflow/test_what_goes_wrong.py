@@ -55,6 +55,28 @@ def test_every_mistake_against_the_schema_is_told_in_one_line(fresh):
         assert told.count("\n" + line) == 1, line
 
 
+def test_settings_that_were_removed_are_refused_with_what_replaces_them(fresh):
+    def change(configuration):
+        configuration["tuning"] |= {"criterion": "stability", "splits": 10, "refrences": 3}
+        configuration["tuning"]["stability_rule"] = "same"
+        configuration["simulation"] = {"preview": {"replicates": 2}}
+        configuration["tuning_study"] = {"replicates": 3}
+        configuration["theory"] = {"support": {"n_init": 1}}
+
+    told = refuse(fresh, change)
+    for line in (
+        "simulation.preview was removed: `snakemake paper` runs the experiments, ",
+        "theory was removed: the settings of `snakemake theory` are constants ",
+        "tuning.criterion was removed: the gap chooses the sparsity of l0 and l1, ",
+        "tuning.splits was removed: tuning.resamplings is ",
+        "tuning.stability_rule was removed: tuning.rule is ",
+        "tuning_study was removed: in a checkout, `python -m benchmarks tuning_rules` ",
+        "tuning: unknown keys ['refrences']; known ones are ",
+    ):
+        assert told.count("\n" + line) == 1, line
+    assert told.count("unknown keys") == 1
+
+
 def test_names_of_things_that_are_not_there_are_told(fresh):
     def change(configuration):
         configuration["methods"] = ["kmeans", "l7"]

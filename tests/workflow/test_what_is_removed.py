@@ -25,10 +25,10 @@ RESULTS = [
     "results/tumours/clusters.csv",
     "results/tumours/l0/references/12.h5",
     "results/benchmarks/cluster_path/tumours/l0.tsv",
-    "results/simulation/preview/experiment_2/mu0.7_p500/gap/l1.csv",
+    "results/simulation/experiment_2/mu0.7_p500/gap/l1.csv",
     "results/simulation/repetitions/experiment_1/only/kmeans/3.npz",
     "logs/cluster_path/tumours/l0.log",
-    "logs/simulate/simulation/preview/experiment_2/mu0.7_p500/l1.log",
+    "logs/simulate/experiment_2/mu0.7_p500/l1.log",
 ]
 OWN_DATA = [
     "data/tumours.csv",

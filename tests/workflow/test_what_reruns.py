@@ -132,6 +132,10 @@ ROWS = dict(
         ("`n_seeds`", Row(setting(n_seeds=3))),
         ("`n_seeds`: 1", Row(setting(n_seeds=1))),
         ("`max_memory_gb`", Row(setting(max_memory_gb=1))),
+        (
+            "`simulation`, or the settings of another study",
+            Row(setting(simulation__replicates=3, yardstick__seeds=2)),
+        ),
         ("`tuning.rule`", Row(setting(tuning__rule="one-se"))),
         (
             "`methods`: one more, such as `pca`",

@@ -92,7 +92,7 @@ rule tune_sparsity:
     log:
         "logs/tune_sparsity/{dataset}/{method}.log",
     wildcard_constraints:
-        method=any_of(TUNED_BY_GAP),
+        method=any_of(TUNED),
     conda:
         "../../envs/sparsekm.yaml"
     threads: fit_threads
@@ -121,7 +121,7 @@ rule find_peak:
     log:
         "logs/find_peak/{dataset}/{method}.log",
     wildcard_constraints:
-        method=any_of(TUNED_BY_GAP),
+        method=any_of(TUNED),
     conda:
         "../../envs/sparsekm.yaml"
     threads: 1
@@ -243,6 +243,35 @@ rule select_fit:
         code=lambda wildcards: code("select_fit"),
     script:
         "../../scripts/select_fit.py"
+
+
+rule test_clusterability:
+    """Test whether a data set has clusters at all."""
+    input:
+        normalised="data/{dataset}/normalised.h5ad",
+        path="results/{dataset}/{method}/path.h5",
+        counts=counts_file,
+    output:
+        evidence="results/{dataset}/{method}/evidence.csv",
+    log:
+        "logs/test_clusterability/{dataset}/{method}.log",
+    benchmark:
+        "results/benchmarks/test_clusterability/{dataset}/{method}.tsv"
+    wildcard_constraints:
+        method=any_of(TUNED),
+    conda:
+        "../../envs/sparsekm.yaml"
+    threads: 1
+    resources:
+        mem_mb=tuning_memory(600, 4),
+        runtime=minutes(10, 0.1),
+    params:
+        problem=problem,
+        n_references=config["tuning"]["evidence_references"],
+        max_samples=config["tuning"]["evidence_samples"],
+        code=lambda wildcards: code("test_clusterability"),
+    script:
+        "../../scripts/test_clusterability.py"
 
 
 rule score_clustering:

@@ -17,8 +17,7 @@ from sparsekm.io.file_lock import SUPPORTED, is_supported
 from sparsekm.pipeline.input_digest import input_digest
 from sparsekm.pipeline.registry import METHODS
 from sparsekm.pipeline.source_digest import source_digest
-from sparsekm.studies.paper.method_rows import METHOD_ROWS, stand_ins
-from sparsekm.studies.paper.settings import select_settings
+from sparsekm.studies.paper.plan import METHOD_ROWS, select_settings, stand_ins
 
 if not is_supported():
     raise WorkflowError(SUPPORTED)
@@ -33,8 +32,6 @@ MATRICES = {
 }
 DATASETS = [*ATLAS["ages"], *MATRICES]
 TUNED = [method for method in config["methods"] if METHODS[method].tuning == "gap"]
-TUNED_BY_GAP = TUNED if config["tuning"]["criterion"] == "gap" else []
-TUNED_BY_STABILITY = TUNED if config["tuning"]["criterion"] == "stability" else []
 RESAMPLED = [
     method for method in config["methods"] if METHODS[method].tuning == "resampling"
 ]

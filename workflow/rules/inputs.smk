@@ -129,7 +129,7 @@ def files_by_dataset():
             "fits": by_method("tuned.h5", config["methods"]),
             "paths": by_method("path.h5", TUNED + UNTUNED),
             "scores": by_method("scores.csv", config["methods"]),
-            "gaps": by_method("gap.csv", TUNED_BY_GAP),
+            "gaps": by_method("gap.csv", TUNED),
             "consensus": by_method("consensus.csv", RESAMPLED),
             "genes": f"results/{dataset}/genes.csv",
             "contingency": f"results/{dataset}/contingency.csv",

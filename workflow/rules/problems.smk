@@ -95,7 +95,7 @@ def resampling_files(wildcards):
 
 
 def batches(kind):
-    """Number the batches of references, splits or resamplings.
+    """Number the batches of references or resamplings.
 
     The number of a batch does not depend on how many there are.
     """
@@ -104,7 +104,7 @@ def batches(kind):
 
 
 def indices(kind):
-    """List the references, splits or resamplings of a batch; only the last can be incomplete."""
+    """List the references or resamplings of a batch; only the last can be incomplete."""
     size, total = config["tuning"]["references_per_job"], config["tuning"][kind]
     return lambda wildcards: list(
         range(

@@ -4,7 +4,6 @@
 rule report:
     """Write one self-contained page with all results."""
     input:
-        **simulation_results("simulation/preview"),
         **ages_compared(),
         datasets=list_files(files_by_dataset()),
         gene_sets=gene_sets(),
@@ -32,9 +31,11 @@ rule report:
         title=as_is(config["report"]["title"]),
         datasets=files_by_dataset(),
         genes_of_interest=as_is(ANNOTATION["genes_of_interest"]),
-        # But for the setting of the machine: no result depends on it.
+        # Without what no result on the page depends on: the machine's setting and the studies'.
         configuration={
-            key: value for key, value in config.items() if key != "max_memory_gb"
+            key: value
+            for key, value in config.items()
+            if key not in ("max_memory_gb", "simulation", "theory", "yardstick")
         },
         content=lambda wildcards: content(*paper_tables()),
         code=lambda wildcards: code("report"),

@@ -1,13 +1,7 @@
-"""The paper's experiments: repetitions, summaries, and the comparison with its tables.
-
-There are two studies. `snakemake paper` makes the whole one in results/simulation; the preview of
-a default run stands in results/simulation/preview, with fewer repetitions. They share finished
-repetitions and nothing else.
-"""
+"""The paper's experiments and the comparison with its tables: `snakemake paper`."""
 
 
 wildcard_constraints:
-    study="simulation(/preview)?",
     experiment="experiment_[1-4]",
     setting=r"[a-z0-9._]+",
     row=r"[a-z0-9_]+",
@@ -16,13 +10,13 @@ wildcard_constraints:
 rule simulate:
     """Run all repetitions of one method in one setting of one experiment."""
     output:
-        table="results/{study}/{experiment}/{setting}/{row}.csv",
-        gap="results/{study}/{experiment}/{setting}/gap/{row}.csv",
-        weights="results/{study}/{experiment}/{setting}/weights/{row}.csv",
+        table="results/simulation/{experiment}/{setting}/{row}.csv",
+        gap="results/simulation/{experiment}/{setting}/gap/{row}.csv",
+        weights="results/simulation/{experiment}/{setting}/weights/{row}.csv",
     log:
-        "logs/simulate/{study}/{experiment}/{setting}/{row}.log",
+        "logs/simulate/{experiment}/{setting}/{row}.log",
     benchmark:
-        "results/benchmarks/simulate/{study}/{experiment}/{setting}/{row}.tsv"
+        "results/benchmarks/simulate/{experiment}/{setting}/{row}.tsv"
     wildcard_constraints:
         experiment="experiment_[23]",
     conda:
@@ -54,16 +48,16 @@ use rule simulate as simulate_large with:
 rule summarise_simulation:
     """Average the repetitions, set them beside the paper's tables, and judge its claims."""
     input:
-        tables=lambda wildcards: simulated_files(wildcards.study),
+        tables=simulated_files(),
         paper=ancient(PAPER_VALUES),
         claims=ancient(PAPER_CLAIMS),
-        checks=lambda wildcards: theory_checks(wildcards.study),
+        checks="results/theory/checks.csv",
     output:
-        summary="results/{study}/summary.csv",
-        versus_paper="results/{study}/versus_paper.csv",
-        claims="results/{study}/claims.csv",
+        summary="results/simulation/summary.csv",
+        versus_paper="results/simulation/versus_paper.csv",
+        claims="results/simulation/claims.csv",
     log:
-        "logs/summarise_simulation/{study}.log",
+        "logs/summarise_simulation.log",
     conda:
         "../../envs/sparsekm.yaml"
     threads: 1
@@ -80,7 +74,7 @@ rule summarise_simulation:
 rule report_simulation:
     """Draw the experiments' figures and write a page about them."""
     input:
-        **simulation_results("simulation"),
+        **simulation_results(),
     output:
         report="results/simulation/report.html",
         figures=expand(

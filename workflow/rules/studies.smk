@@ -3,7 +3,6 @@
 import csv
 
 SIMULATION = config["simulation"]
-STUDIES = {"simulation": SIMULATION, "simulation/preview": SIMULATION["preview"]}
 PAPER_VALUES = paper_file("simulations")
 PAPER_CLAIMS = paper_file("claims")
 
@@ -20,14 +19,13 @@ def simulation_effort():
 
 def replicates(wildcards):
     """Return the repetitions of a row: fewer if it judges no claim but explains differences."""
-    study = STUDIES[wildcards.study]
-    if wildcards.row in study.get("repeated_variants", []):
-        return study["replicates"]
-    names = {row: method for method, row in stand_ins(study["methods"]).items()}
+    if wildcards.row in SIMULATION["repeated_variants"]:
+        return SIMULATION["replicates"]
+    names = {row: method for method, row in stand_ins(SIMULATION["methods"]).items()}
     method = names.get(wildcards.row, wildcards.row)
     if (wildcards.experiment, wildcards.setting, method) in judged_methods():
-        return study["replicates"]
-    return min(study["replicates"], study.get("other_replicates", study["replicates"]))
+        return SIMULATION["replicates"]
+    return min(SIMULATION["replicates"], SIMULATION["other_replicates"])
 
 
 @cache
@@ -58,93 +56,56 @@ def judged_methods():
     return judged
 
 
-def simulated_cells(study):
-    """List (setting, row) of a study, with variants only if there is a number to explain."""
-    chosen = STUDIES[study]
+def simulated_cells():
+    """List every (setting, row), with variants only if there is a number to explain."""
     cells = []
-    for setting in select_settings(chosen["experiments"]):
-        cells += [(setting, METHOD_ROWS[name]) for name in chosen["methods"]]
-        for name in chosen.get("variants", []):
+    for setting in select_settings(SIMULATION["experiments"]):
+        cells += [(setting, METHOD_ROWS[name]) for name in SIMULATION["methods"]]
+        for name in SIMULATION["variants"]:
             row = METHOD_ROWS[name]
             if (setting.experiment, setting.name, row.method) in printed_methods():
                 cells.append((setting, row))
     return cells
 
 
-def simulated_files(study):
-    """List the tables of repetitions of a study."""
+def simulated_files():
+    """List the tables of repetitions."""
     return [
-        f"results/{study}/{setting.experiment}/{setting.name}/{row.name}.csv"
-        for setting, row in simulated_cells(study)
+        f"results/simulation/{setting.experiment}/{setting.name}/{row.name}.csv"
+        for setting, row in simulated_cells()
     ]
 
 
 def simulation_figures():
     """Name the figures of the experiments; the third has none."""
     kinds = {"experiment_1": "overview", "experiment_2": "cer", "experiment_4": "cer"}
-    run = {setting.experiment for setting, _ in simulated_cells("simulation")}
+    run = {setting.experiment for setting, _ in simulated_cells()}
     return [f"{name}_{kind}" for name, kind in kinds.items() if name in run]
 
 
-def theory_checks(study):
-    """Name what judges the paper's theory; a preview judges nothing."""
-    return ["results/theory/checks.csv"] if study == "simulation" else []
-
-
-def simulation_results(study):
-    """Return the inputs of the page about a study, if it has experiments."""
-    cells = simulated_cells(study)
-    if not cells:
-        return {}
+def simulation_results():
+    """Return the inputs of the page about the experiments."""
     # The first figure shows the tuning of l0 and the features found.
     shown = [
         (setting, row)
-        for setting, row in cells
+        for setting, row in simulated_cells()
         if setting.experiment == "experiment_1" and row.method == "l0"
     ]
     files = {
         kind: [
-            f"results/{study}/{setting.experiment}/{setting.name}/{kind}/{row.name}.csv"
+            f"results/simulation/{setting.experiment}/{setting.name}/{kind}/{row.name}.csv"
             for setting, row in shown
         ]
         for kind in ("gap", "weights")
     }
     return {
-        "repetitions": simulated_files(study),
+        "repetitions": simulated_files(),
         "simulated_gaps": files["gap"],
         "simulated_weights": files["weights"],
-        "simulation_summary": f"results/{study}/summary.csv",
-        "versus_paper": f"results/{study}/versus_paper.csv",
-        "claims": f"results/{study}/claims.csv",
+        "simulation_summary": "results/simulation/summary.csv",
+        "versus_paper": "results/simulation/versus_paper.csv",
+        "claims": "results/simulation/claims.csv",
     }
-
-
-TUNING_STUDY = config["tuning_study"]
-# Designs set to null are left out.
-STUDY_DESIGNS = {
-    name: design for name, design in TUNING_STUDY["designs"].items() if design
-}
-# Without clusters there is no number of clusters to choose.
-COUNTED_DESIGNS = [
-    name for name, design in STUDY_DESIGNS.items() if design["kind"] != "no_clusters"
-]
-
-
-def study_settings(wildcards):
-    """Return the settings or the file of a data set of the study."""
-    design = STUDY_DESIGNS[wildcards.design]
-    settings = {key: value for key, value in design.items() if key != "kind"}
-    if "path" in settings:
-        settings.setdefault("max_samples", TUNING_STUDY["max_samples"])
-    return settings
-
-
-def count_effort():
-    """Return the effort of the comparison of numbers of clusters on a data set."""
-    shared = {
-        key: TUNING_STUDY["effort"][key] for key in ("n_init", "min_cluster_size")
-    }
-    return {**shared, **TUNING_STUDY["counts"]}
 
 
 YARDSTICK = config["yardstick"]

@@ -22,7 +22,7 @@ _OWN_FOLDER = Path(".snakemake/sparsekm")
 # The options that also apply to a configuration file.
 _ALWAYS_APPLY = ("table", "cores", "force", "quiet")
 # The rules that no report needs unless it shows the paper's experiments.
-_STUDIES = ("simulation", "studies", "theory", "tuning_study", "yardstick")
+_STUDIES = ("simulation", "studies", "theory", "yardstick")
 _MOST_NAMED = 3
 
 

@@ -1,4 +1,4 @@
-"""The common format of the files of references, splits and resamplings.
+"""The common format of the files of references and resamplings.
 
 Each holds a batch of repetitions of a path, computed by one job: ``index``, the numbers of the
 repetitions, from which their seeds are derived, and ``sparsity``.
@@ -32,8 +32,8 @@ class BatchFormat(Hdf5Format):
     def read_all(self, files: Iterable[str | Path]) -> tuple[dict[str, Any], dict[str, Any]]:
         """Read one or more batches and join them in the order of their row numbers.
 
-        Arrays without rows are counts, which are added. The attributes are those of the first file.
-        All batches must have the same sparsities and lengths, and no row may occur twice.
+        The attributes are those of the first file. All batches must have the same sparsities and
+        lengths, and no row may occur twice.
         """
         files = list(files)
         batches = []
@@ -43,14 +43,10 @@ class BatchFormat(Hdf5Format):
             if len(batches) == 1:
                 about = attributes
             self._compare(file, found, batches[0], files[0])
-        joined = {name: [batch[name] for batch in batches] for name in self.arrays}
-        order = np.argsort(np.concatenate(joined["indices"]))
-        for name, array in self.arrays.items():
-            if ROWS in array.shape:
-                joined[name] = np.concatenate(joined[name])[order]
-            else:
-                joined[name] = np.sum(joined[name], axis=0)
-        joined["sparsities"] = batches[0]["sparsities"]
+        order = np.argsort(np.concatenate([batch["indices"] for batch in batches]))
+        joined = {"sparsities": batches[0]["sparsities"]}
+        for name in self.arrays.keys() - joined.keys():
+            joined[name] = np.concatenate([batch[name] for batch in batches])[order]
         if (np.diff(joined["indices"]) == 0).any():
             raise DamagedFileError(
                 files[-1], f"one of the {self.kind} is in two batches", self.rule

@@ -21,7 +21,6 @@ from sparsekm.reporting.tuning_text import (
     write_gap,
     write_sampling,
     write_seeds,
-    write_stability,
     write_tests,
 )
 
@@ -106,7 +105,6 @@ def write_methods(
         _write_data(results, citations),
         _write_clustering(every, citations),
         write_gap(every, citations),
-        write_stability(every),
         write_sampling(results),
         _write_measures(results, citations),
         write_seeds(every),

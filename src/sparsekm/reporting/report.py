@@ -27,8 +27,6 @@ from sparsekm.reporting.methods_text import write_methods
 from sparsekm.reporting.region_view import view_regions
 from sparsekm.reporting.results import DatasetResult, load_dataset_result
 from sparsekm.reporting.run_facts import data_source, describe_errors, run_table
-from sparsekm.reporting.simulation_results import SimulationResult
-from sparsekm.reporting.simulation_section import view_simulation
 from sparsekm.reporting.slice_figure import region_colors
 from sparsekm.reporting.summary import summarise_dataset, summarise_run
 from sparsekm.reporting.table_view import TableView, format_count, format_rate, view_table
@@ -55,7 +53,6 @@ def write_report(
     configuration: Mapping[str, Any] | None = None,
     figures: str | Path | None = None,
     record: Callable[[Iterable[Path]], object] = list,
-    simulation: SimulationResult | None = None,
     paper: PaperTables | None = None,
     genes_of_interest: Sequence[str] | str = "auto",
     ages: AgesView | None = None,
@@ -67,18 +64,15 @@ def write_report(
     The HTML file `output` needs no other file and no network. `configuration` is shown as YAML, so
     that the run can be repeated. The folder `figures` receives every figure as
     ``{dataset}_{figure}.svg`` and ``.pdf``; `record` is called with their paths before they are
-    written. `simulation` (the paper's experiments) and `ages` (the
-    comparison of ages) are separate sections; with `paper`, the paper's tables are compared with
-    ages of the real atlas. `genes_of_interest` are the symbols of the genes to show first, or
-    "auto"; see `sparsekm.reporting.genes_of_interest`. `gene_sets` are the tested ones, with notes
-    on what was left out of them. Names of data sets must differ.
+    written. `ages`, the comparison of ages, is a section of its own; with `paper`, the paper's
+    tables are compared with ages of the real atlas. `genes_of_interest` are the symbols of the
+    genes to show first, or "auto"; see `sparsekm.reporting.genes_of_interest`. `gene_sets` are the
+    tested ones, with notes on what was left out of them. Names of data sets must differ.
     """
     names = [result.name for result in results]
     if not names or len(set(names)) < len(names):
         raise ValueError(f"results={names} should hold at least one data set, each name once.")
-    experiments = None if simulation is None else view_simulation(simulation)
-    drawn = {} if experiments is None else {"simulation": experiments.figures}
-    views, of_interest = [], {}
+    drawn, views, of_interest = {}, [], {}
     for done, result in enumerate(results, start=1):
         chosen = of_interest[result.name] = choose_genes(result, genes_of_interest)
         drawn[result.name] = draw_figures(result, chosen)
@@ -117,7 +111,6 @@ def write_report(
             "versus_paper": None if paper is None else compare_with_paper(results, paper),
             "datasets": views,
             "ages": ages,
-            "simulation": experiments,
             "methods": write_methods(results, citations, gene_sets),
             "references": citations.cited,
         }

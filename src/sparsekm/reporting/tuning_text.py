@@ -11,14 +11,6 @@ from sparsekm.reporting.run_facts import REFERENCES, RULES, attribute, distinct,
 from sparsekm.tuning.evidence import LEVEL, N_HALVES
 from sparsekm.tuning.references import SPATIAL
 
-STABILITY_RULES = {
-    "max": "that of the most stable partition",
-    "sparse-end": "the sparsest of those next to the most stable partition that are as stable "
-    "within one standard error",
-    "same": "the sparsest whose partition agrees with the most stable one as well as that one is "
-    "reproduced",
-}
-
 
 def write_gap(methods: Sequence[MethodResult], citations: Citations) -> str:
     """Describe how the gap statistic chose sparsities, if it did."""
@@ -42,21 +34,6 @@ def write_gap(methods: Sequence[MethodResult], citations: Citations) -> str:
     details = "; ".join(filter(None, [kinds, f"{numbers} references" if numbers else ""]))
     text += f" ({details})" if details else ""
     return f"{text}. The choice is {rules}." if rules else f"{text}."
-
-
-def write_stability(methods: Sequence[MethodResult]) -> str:
-    """Describe how the stability of partitions chose sparsities, if it did."""
-    tuned = [method for method in methods if "n_splits" in method.attributes]
-    if not tuned:
-        return ""
-    rules = joined(STABILITY_RULES.get(rule, rule) for rule in attribute(tuned, "rule"))
-    return (
-        "The sparsity s was chosen by how stable the partition is when samples are left out: at "
-        f"each sparsity {joined(attribute(tuned, 'n_splits'))} random subsets of four fifths of "
-        "the samples were clustered, all samples were assigned to the nearest centre in the kept "
-        "features, and the adjusted Rand index compared the result with the partition of all "
-        f"samples. The choice is {rules}."
-    )
 
 
 def write_sampling(results: Sequence[DatasetResult]) -> str:

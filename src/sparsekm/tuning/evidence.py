@@ -102,9 +102,7 @@ def half_stability(
 ) -> float:
     """Average the agreement of `N_HALVES` pairs of halves, of whole blocks, over all sparsities."""
     agreements = [
-        resample(
-            estimator, X, sparsities, scheme="halves", index=index, seed=seed, blocks=blocks
-        ).agreement
+        resample(estimator, X, sparsities, scheme="halves", index=index, seed=seed, blocks=blocks)
         for index in range(N_HALVES)
     ]
     return float(np.mean(agreements))

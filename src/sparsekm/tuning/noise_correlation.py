@@ -93,8 +93,6 @@ def _correlate_stored(rows: csr_array, labels: np.ndarray, n_clusters: int) -> n
     return products / np.outer(norms, norms)
 
 
-def fair_reference(correlation: NoiseCorrelation, reference: str = "auto") -> str:
-    """Return the kind of references to compare with; "auto" chooses by the correlations."""
-    if reference != "auto":
-        return reference
+def fair_reference(correlation: NoiseCorrelation) -> str:
+    """Return the kind of references to compare with, by the correlations."""
     return "gaussian" if correlation.is_beyond_chance else "permutation"

@@ -13,8 +13,8 @@ For every number the sparsity is tuned by the gap, and the fit at this sparsity 
 
 Each number is judged at its own best sparsity. This sparsity rather than the mean over all, four
 fifths of the samples rather than halves, and permuted references were chosen on designs of
-`snakemake tuning_study`, where they found the known number as often as any alternative; halves of
-small data contain too few samples of each of many clusters. One cluster too many, split off
+`benchmarks/tuning_rules.py`, where they found the known number as often as any alternative; halves
+of small data contain too few samples of each of many clusters. One cluster too many, split off
 unevenly, is nearly as stable: if excesses are similar, use more references or a larger
 `min_cluster_size`.
 """
@@ -243,4 +243,4 @@ class _Tuning:
             index=index,
             seed=seed,
             labels=path.labels,
-        ).agreement
+        )

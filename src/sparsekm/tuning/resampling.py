@@ -11,9 +11,6 @@ Partitions are compared by the adjusted Rand index, whose expected value by chan
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-
 import numpy as np
 from scipy.sparse import csr_array
 from sklearn.metrics import adjusted_rand_score
@@ -27,16 +24,6 @@ from sparsekm.tuning.tuning_sample import take_samples
 SCHEMES = ["subsample", "halves"]
 # The share of the samples in a subsample: enough for the fit to be nearly the whole's.
 SUBSAMPLE = 0.8
-
-
-@dataclass(frozen=True)
-class Resampling:
-    """What one resampling says at every sparsity."""
-
-    # (n_sparsities,): adjusted Rand index of the two partitions of all samples.
-    agreement: np.ndarray
-    n_fits: int  # paths fitted to a part of the samples
-    selections: np.ndarray  # (n_sparsities, n_features), int64: how many of them keep a feature
 
 
 def split_rows(
@@ -69,8 +56,10 @@ def resample(
     seed: int,
     labels: np.ndarray | None = None,
     blocks: np.ndarray | None = None,
-) -> Resampling:
-    """Fit the path again on parts of the samples and compare.
+) -> np.ndarray:
+    """Fit the path again on parts of the samples and compare partitions, (n_sparsities,).
+
+    What is returned is the adjusted Rand index of the two partitions of all samples.
 
     The parts depend only on (`seed`, `index`) and the scheme; the estimator's own `random_state` is
     not used. "subsample" compares with `labels`, the partitions of all samples, of shape
@@ -80,28 +69,16 @@ def resample(
     rows_seed, *fit_seeds = own_seed.spawn(3)
     parts = split_rows(X.shape[0], scheme, np.random.default_rng(rows_seed), blocks)
     partitions = []
-    selections = np.zeros((len(sparsities), X.shape[1]), dtype=np.int64)
     for rows, fit_seed in zip(parts, fit_seeds, strict=False):
         fitted, part = take_samples(rows, estimator, X)
         fitted.set_params(random_state=int(fit_seed.generate_state(1)[0]))
         path = fitted.path(part, sparsities)
-        selections += path.weights > 0
         partitions.append(
             [label_everyone(X, part, *fit) for fit in zip(path.labels, path.weights, strict=True)]
         )
     if scheme == "subsample":
         partitions.append(labels)
-    agreement = np.array([adjusted_rand_score(a, b) for a, b in zip(*partitions, strict=True)])
-    return Resampling(agreement, len(parts), selections)
-
-
-def gather_resamplings(resamplings: Sequence[Resampling]) -> tuple[np.ndarray, np.ndarray, int]:
-    """Stack the agreements (n_splits, n_sparsities), and add up the selections and the fits."""
-    return (
-        np.array([resampling.agreement for resampling in resamplings]),
-        np.sum([resampling.selections for resampling in resamplings], axis=0),
-        sum(resampling.n_fits for resampling in resamplings),
-    )
+    return np.array([adjusted_rand_score(a, b) for a, b in zip(*partitions, strict=True)])
 
 
 def label_everyone(

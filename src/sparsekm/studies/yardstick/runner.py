@@ -15,7 +15,7 @@ from sklearn.metrics import adjusted_rand_score
 from sparsekm.metrics import classification_error_rate, matching_error_rate
 from sparsekm.pipeline.registry import Method
 from sparsekm.simulation.replicate_seed import replicate_seed
-from sparsekm.studies.tuning.study_data import StudyData, read_matrix
+from sparsekm.studies.yardstick.labelled_set import LabelledSet, read_labelled_set
 from sparsekm.tuning.gap_search import GapSearch
 from sparsekm.tuning.grid import default_sparsities
 
@@ -43,7 +43,7 @@ def run_seeds(
     for done, seed in enumerate(seeds, start=1):
         # The seed does not depend on the method, so that all methods use the same samples.
         draw = replicate_seed(seed, "yardstick", name, 0)
-        data = read_matrix(file, max_samples=max_samples, random_state=draw)
+        data = read_labelled_set(file, max_samples=max_samples, random_state=draw)
         rows.append(
             {
                 "data_set": name,
@@ -62,7 +62,7 @@ def run_seeds(
 
 
 def score_method(
-    data: StudyData, method: Method, effort: Mapping[str, int], seed: int
+    data: LabelledSet, method: Method, effort: Mapping[str, int], seed: int
 ) -> dict[str, Any]:
     """Fit a method to a labelled data set, and compare its clusters with the classes.
 

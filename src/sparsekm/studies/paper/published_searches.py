@@ -1,0 +1,188 @@
+"""Searches as the paper and the authors' scripts run them: Lloyd's k-means, single starts.
+
+They are weaker than the package's own estimators. Run on the same data, they show how much of a
+difference from published numbers is due to the search.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sparsekm.cluster.alternation import Fit, alternate, weigh_partition
+from sparsekm.cluster.estimators import KMeans, L0KMeans, L1KMeans
+from sparsekm.cluster.kmeans.seeding import nearest_seeds
+from sparsekm.cluster.partition_step import KMeansPartition
+from sparsekm.cluster.search.crossover import canonical_labels
+from sparsekm.runtime.one_blas_thread import one_blas_thread
+from sparsekm.runtime.random_state import seed_sequence
+
+
+@dataclass(frozen=True)
+class LloydPartition(KMeansPartition):
+    """k-means by Lloyd's iteration from k-means++ alone, whatever the number of samples."""
+
+    def start(self, X, weights, rng):
+        """Iterate from k-means++ seeds among all samples."""
+        labels = np.zeros(X.n_samples, np.int32)
+        draws = rng.random(self.n_clusters)
+        rows = _weighted_rows(X, weights)
+        nearest_seeds(rows, self.n_clusters, draws, labels)
+        return self.iterate(rows, labels)[0]
+
+    def refine_counted(self, X, weights, labels):
+        """Iterate from `labels` to a fixed point, without exchange moves."""
+        return self.iterate(_weighted_rows(X, weights), labels)
+
+    def iterate(self, rows, labels):
+        """Iterate on weighted samples with int32 labels; return labels and the number of rounds.
+
+        An empty cluster takes the sample farthest from its own centre.
+        """
+        rounds = 0
+        while rounds < self.max_iter:
+            rounds += 1
+            members = np.equal(labels, np.arange(self.n_clusters)[:, None]).astype(np.float64)
+            sizes = members.sum(axis=1)
+            centers = members @ rows / np.maximum(sizes, 1)[:, None]
+            distances = (centers**2).sum(axis=1) - 2 * rows @ centers.T
+            empty = np.flatnonzero(sizes == 0)
+            if empty.size:
+                own = distances[np.arange(len(labels)), labels] + (rows**2).sum(axis=1)
+                labels = labels.copy()
+                labels[np.argsort(-own, kind="stable")[: empty.size]] = empty
+                continue
+            moved = distances.argmin(axis=1).astype(np.int32)
+            if np.array_equal(moved, labels):
+                break
+            labels = moved
+        return canonical_labels(labels, self.n_clusters), rounds
+
+
+def _weighted_rows(X, weights):
+    support = np.flatnonzero(weights)
+    return np.ascontiguousarray(X.columns[support].T * np.sqrt(weights[support]), np.float64)
+
+
+def run_as_printed(X, partition, weight_step, rng, *, max_iter, tol, overwrite=False) -> Fit:
+    """Run the paper's Algorithm 1 word for word, with `partition.start` for "standard k-means".
+
+    Every round finds its clusters afresh, under dissimilarities w_j d, and forgets the last ones;
+    the objective may fall. Step 2 reads "transform d <- w_j d", of the data's own dissimilarities,
+    as in step iii of the paper's framework. With `overwrite` it transforms what the last round
+    left: then a feature that was dropped once never returns.
+
+    The paper has no limit on the rounds: `max_iter` is ours, and the last clusters are kept.
+    """
+    weights = np.full(X.n_features, 1.0 / np.sqrt(X.n_features))
+    scale = np.ones(X.n_features)
+    n_iter, settled = 0, False
+    while not settled and n_iter < max_iter:
+        n_iter, old = n_iter + 1, weights
+        if overwrite:
+            scale = scale * old
+        labels = partition.start(X, scale if overwrite else old, rng)
+        scores = partition.scores(X, labels)
+        weights = weight_step.weigh(scale * scores)
+        settled = np.abs(weights - old).sum() < tol * old.sum()
+    return Fit(labels, weights, scores, float(weights @ scores), n_iter)
+
+
+class _WithLloyd:
+    """Replace the partition step of an estimator by Lloyd's iteration."""
+
+    def _prepare(self, X):
+        matrix, partition = super()._prepare(X)
+        return matrix, LloydPartition(**vars(partition))
+
+    @one_blas_thread
+    def _fit_path(self, *args, **kwargs):
+        return super()._fit_path(*args, **kwargs)
+
+
+class _Unshared:
+    """Fit every sparsity of a path by one alternation, offering no fit another's labels.
+
+    Only the first k-means, on all features, has `n_init` starts; nothing restarts after it. Every
+    sparsity starts from the result of that k-means or, where `_carried`, from the labels of the
+    next smaller sparsity.
+    """
+
+    _carried = False
+    independent_fits = True
+
+    def _fit_path(
+        self, matrix, partition, weight_steps, search, progress=None, objectives_only=False
+    ):
+        effort, equal = self._effort(), np.ones(matrix.n_features)
+        seeds = seed_sequence(self.random_state).spawn(effort.n_init)
+        starts = [partition.start(matrix, equal, np.random.default_rng(seed)) for seed in seeds]
+        labels = max(starts, key=lambda start: np.sum(partition.scores(matrix, start)))
+        limits, fits = {"max_iter": effort.max_iter, "tol": effort.tol, "restart": False}, []
+        for weight_step in weight_steps:
+            problem = matrix, partition, weight_step
+            start = weigh_partition(*problem, labels)
+            fits.append(alternate(*problem, matrix.n_features, start=start, **limits))
+            if self._carried:
+                labels = fits[-1].labels
+        return fits, np.array([fit.objective for fit in fits])
+
+
+class _AsPrinted(_WithLloyd):
+    """Fit every sparsity of a path by Algorithm 1 as it is printed, and by nothing else.
+
+    The paper does not say how often it is started: of `n_init` runs the best is kept.
+    """
+
+    _overwrites = False
+    independent_fits = True
+
+    @one_blas_thread
+    def _fit_path(
+        self, matrix, partition, weight_steps, search, progress=None, objectives_only=False
+    ):
+        effort, seeds = self._effort(), seed_sequence(self.random_state)
+        limits = {"max_iter": effort.max_iter, "tol": effort.tol, "overwrite": self._overwrites}
+        fits = []
+        for weight_step in weight_steps:
+            rng, runs = np.random.default_rng(seeds), []
+            for _ in range(effort.n_init):
+                runs.append(run_as_printed(matrix, partition, weight_step, rng, **limits))
+            fits.append(max(runs, key=lambda run: run.objective))
+        return fits, np.array([fit.objective for fit in fits])
+
+
+class LloydKMeans(_WithLloyd, KMeans):
+    """k-means by Lloyd's iteration from k-means++ starts; parameters as in `KMeans`."""
+
+
+class _Carried(_Unshared):
+    _carried = True
+    independent_fits = False
+
+
+class CarriedL0KMeans(_Carried, L0KMeans):
+    """l0-k-means, labels carried from sparsity to sparsity; parameters as in `L0KMeans`."""
+
+
+class CarriedL1KMeans(_Carried, L1KMeans):
+    """l1-k-means, labels carried from bound to bound; parameters as in `L1KMeans`."""
+
+
+class LloydL0KMeans(_WithLloyd, _Unshared, L0KMeans):
+    """l0-k-means by Lloyd's iteration, every sparsity from the k-means partition."""
+
+
+class LloydL1KMeans(_WithLloyd, _Unshared, L1KMeans):
+    """l1-k-means by Lloyd's iteration, every bound from the k-means partition."""
+
+
+class PrintedL0KMeans(_AsPrinted, L0KMeans):
+    """l0-k-means by Algorithm 1 as it is printed; parameters as in `L0KMeans`."""
+
+
+class OverwritingL0KMeans(PrintedL0KMeans):
+    """`PrintedL0KMeans` whose dissimilarities are overwritten from round to round."""
+
+    _overwrites = True

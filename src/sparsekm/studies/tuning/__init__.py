@@ -1,1 +1,0 @@
-"""The comparison of tuning rules: its data, measures, tables and figure."""

@@ -1,0 +1,145 @@
+"""The published searches are what their names say, and no better than the package's own."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from sparsekm.cluster.estimators import KMeans, L0KMeans
+from sparsekm.cluster.matrices.matrix import CentredMatrix
+from sparsekm.cluster.weight_step import TopFeatures
+from sparsekm.simulation.designs import experiment_2
+from sparsekm.studies.paper.published_searches import (
+    CarriedL0KMeans,
+    CarriedL1KMeans,
+    LloydKMeans,
+    LloydL0KMeans,
+    LloydL1KMeans,
+    LloydPartition,
+    OverwritingL0KMeans,
+    PrintedL0KMeans,
+    run_as_printed,
+)
+from sparsekm.tuning.gap_search import GapSearch
+
+GRID = [5, 20, 50, 80]
+
+
+@pytest.fixture(scope="module")
+def data():
+    return experiment_2(mu=0.6, n_features=80, cluster_size=8, random_state=3)
+
+
+def test_lloyd_ends_where_every_sample_is_nearest_to_its_own_centre(data):
+    fitted = LloydKMeans(3, n_init=1, random_state=0).fit(data.X)
+    distances = ((data.X[:, None] - fitted.cluster_centers_) ** 2).sum(axis=2)
+    np.testing.assert_array_equal(distances.argmin(axis=1), fitted.labels_)
+
+
+def test_lloyd_makes_no_exchange_moves(data):
+    rng = np.random.default_rng(0)
+    matrix, weights = CentredMatrix(data.X), np.ones(data.X.shape[1])
+    partition = LloydPartition(3)
+    objectives = [
+        partition.scores(matrix, partition.start(matrix, weights, rng)).sum() for _ in range(20)
+    ]
+    # With exchange moves single starts end alike on data this small; by Lloyd they do not.
+    best = KMeans(3, n_init=20, random_state=0).fit(data.X).objective_
+    assert max(objectives) <= best * (1 + 1e-9)
+    assert min(objectives) < 0.99 * best
+
+
+class Answers:
+    """A clustering that answers with given labels in turn, and the weights that it was asked."""
+
+    def __init__(self, *answers):
+        self.answers, self.asked = list(answers), []
+
+    def start(self, X, weights, rng):
+        self.asked.append(weights.tolist())
+        return np.array(self.answers[len(self.asked) - 1], np.int32)
+
+    def scores(self, X, labels):
+        return LloydPartition(2).scores(X, labels)
+
+
+def test_algorithm_1_is_run_word_for_word():
+    # Feature 0 tells {0, 1} from {2, 3}, feature 1 {0, 2} from {1, 3}.
+    X = CentredMatrix(np.array([[0.0, 0.0], [0.0, 2.0], [3.0, 0.0], [3.0, 2.0]]))
+    by_first, by_second = [0, 0, 1, 1], [0, 1, 0, 1]
+    step = TopFeatures(1)
+    settled = Answers(by_second, by_second)
+    fit = run_as_printed(X, settled, step, None, max_iter=6, tol=1e-4)
+    # Step 1's weights are 1 / sqrt(2) each; then feature 1 alone counts, with a_1 = 4.
+    assert settled.asked == [pytest.approx([0.5**0.5] * 2), [0.0, 1.0]]
+    assert (fit.n_iter, fit.objective, fit.weights.tolist()) == (2, 4.0, [0.0, 1.0])
+    # A fresh k-means may undo what the last one found: nothing is kept of it.
+    restless = Answers(by_first, by_second, by_second)
+    fit = run_as_printed(X, restless, step, None, max_iter=6, tol=1e-4)
+    assert restless.asked[1:] == [[1.0, 0.0], [0.0, 1.0]]
+    assert (fit.n_iter, fit.objective) == (3, 4.0)
+    # Overwritten, a dissimilarity of feature 1 that was set to zero stays zero.
+    overwritten = Answers(by_first, by_second)
+    fit = run_as_printed(X, overwritten, step, None, max_iter=6, tol=1e-4, overwrite=True)
+    assert (fit.n_iter, fit.weights.tolist()) == (2, [1.0, 0.0])
+    assert fit.objective == 0.0
+
+
+def test_no_sparsity_is_helped_by_another_where_algorithm_1_is_as_printed(data):
+    alone = PrintedL0KMeans(3, n_init=1, random_state=0).path(data.X, [20])
+    along = PrintedL0KMeans(3, n_init=1, random_state=0).path(data.X, GRID)
+    np.testing.assert_array_equal(alone.labels[0], along.labels[1])
+    overwritten = OverwritingL0KMeans(3, n_init=1, random_state=0).path(data.X, GRID)
+    assert set(overwritten.n_iter.tolist()) == {2}
+
+
+@pytest.mark.parametrize("searcher", [CarriedL0KMeans, LloydL0KMeans, PrintedL0KMeans])
+def test_no_published_search_beats_the_paths_of_the_package(data, searcher):
+    own = L0KMeans(3, search="global", random_state=0).path(data.X, GRID)
+    weaker = searcher(3, n_init=1, random_state=0).path(data.X, GRID)
+    assert (weaker.objectives <= own.objectives * (1 + 1e-9)).all()
+    assert (weaker.objectives < own.objectives * (1 - 1e-6)).any()
+
+
+@pytest.mark.parametrize("searcher", [LloydL1KMeans, CarriedL1KMeans])
+def test_weights_of_a_path_obey_their_bounds(data, searcher):
+    path = searcher(3, n_init=1, random_state=0).path(data.X, [1.5, 4.0])
+    np.testing.assert_allclose(np.linalg.norm(path.weights, axis=1), 1)
+    assert (path.weights.sum(axis=1) <= np.array([1.5, 4.0]) + 1e-6).all()
+
+
+def test_carrying_starts_from_the_smaller_sparsity(data):
+    alone = CarriedL0KMeans(3, n_init=1, random_state=0).path(data.X, [80])
+    carried = CarriedL0KMeans(3, n_init=1, random_state=0).path(data.X, GRID)
+    # Without smaller sparsities it starts from the k-means partition.
+    first = CarriedL0KMeans(3, n_init=1, random_state=0).path(data.X, GRID[:1])
+    np.testing.assert_array_equal(carried.labels[0], first.labels[0])
+    assert not np.array_equal(carried.labels[-1], alone.labels[0])
+
+
+@pytest.mark.parametrize(
+    "search",
+    [PrintedL0KMeans, OverwritingL0KMeans, LloydL0KMeans, LloydL1KMeans],
+)
+def test_fits_called_independent_are_the_same_alone_and_on_a_path(data, search):
+    estimator = search(3, n_init=2, max_iter=6, random_state=0)
+    assert estimator.independent_fits
+    grid = [1.5, 3.0, 8.0] if estimator.penalty == "l1" else GRID
+    path = estimator.path(data.X, grid)
+    for index, sparsity in enumerate(grid):
+        alone = estimator.path(data.X, [sparsity])
+        np.testing.assert_array_equal(alone.labels[0], path.labels[index])
+        assert alone.first_objectives[0] == path.first_objectives[index]
+
+
+@pytest.mark.parametrize("grid", [GRID, [1, 2, 3]])
+@pytest.mark.parametrize("search", [PrintedL0KMeans, CarriedL0KMeans])
+def test_the_second_stage_of_tuning_is_one_search_of_its_grid_whatever_it_fits_again(
+    data, search, grid
+):
+    estimator = search(3, n_init=1, max_iter=6)
+    settings = {"n_references": 2, "random_state": 0}
+    staged = GapSearch(estimator, sparsities=grid, n_refined=3, **settings).fit(data.X)
+    whole = GapSearch(estimator, sparsities=staged.results_["sparsity"], **settings).fit(data.X)
+    pd.testing.assert_frame_equal(staged.results_, whole.results_, check_exact=True)
+    np.testing.assert_array_equal(staged.labels_, whole.labels_)
+    np.testing.assert_array_equal(staged.path_.weights, whole.path_.weights)

@@ -1,0 +1,68 @@
+"""The benchmark of tuning rules: its designs hold what they say, and its table what is passed."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from benchmarks import tuning_rules
+from benchmarks.tuning_rules import DESIGNS, choose_counts, draw, fit_rules, nuisance, summarise
+
+from sparsekm.simulation.designs import experiment_2
+
+
+def test_there_are_23_designs_three_of_them_without_clusters():
+    assert len({name for _, name in DESIGNS}) == len(DESIGNS) == 23
+    for (kind, name), design in DESIGNS.items():
+        drawn = draw(*design, 0)
+        np.testing.assert_allclose(drawn.X.std(axis=0, ddof=1), 1, err_msg=name)
+        np.testing.assert_array_equal(drawn.X, draw(*design, 0).X)
+        assert drawn.relevant.any() == (kind != "no clusters")
+
+
+@pytest.mark.parametrize("kind", tuning_rules.NUISANCES)
+def test_the_largest_variation_has_nothing_to_do_with_the_classes(kind):
+    drawn = nuisance(nuisance=kind, random_state=2)
+    first = np.linalg.eigh(drawn.X @ drawn.X.T)[1][:, -1]
+    assert abs(np.corrcoef(first, drawn.labels)[0, 1]) < 0.5
+    marker = [abs(np.corrcoef(column, drawn.labels)[0, 1]) for column in drawn.X.T[drawn.relevant]]
+    assert max(marker) > 0.7
+
+
+def test_every_rule_has_one_row_and_the_consensus_finds_clear_clusters(monkeypatch):
+    for name, value in (("N_REFERENCES", 2), ("N_SPARSITIES", 3), ("N_RESAMPLINGS", 4)):
+        monkeypatch.setattr(tuning_rules, name, value)
+    data = experiment_2(mu=2.5, n_features=60, n_relevant=10, random_state=0)
+    table = fit_rules(data, 0)
+    assert len(table) == table["rule"].nunique() == 18
+    found = table.set_index("rule")
+    assert found.loc["consensus", "cer"] == found.loc["best on path", "cer"] == 0
+    assert found.loc["consensus", "share"] < 0.35
+    assert found.loc["k-means", "share"] == 1
+
+
+@pytest.mark.parametrize(("counts", "known"), [([2], 0), ([3], 1)])
+def test_it_counts_whether_a_rule_chooses_the_known_number(monkeypatch, counts, known):
+    monkeypatch.setattr(tuning_rules, "COUNTS", counts)
+    monkeypatch.setattr(tuning_rules, "COUNT_EFFORT", {"n_references": 2, "n_splits": 1})
+    data = experiment_2(mu=2.5, n_features=60, n_relevant=10, random_state=0)
+    found = choose_counts(data, 0).set_index("rule")["known"].to_dict()
+    assert found == dict.fromkeys(["K by gap", "K by stability", "K by excess"], known)
+
+
+def test_what_a_rule_passes_worked_by_hand():
+    rows = [
+        ("independent", "a", "permutation, max", [0.08, 0.12], 0.9),
+        ("independent", "a", "near", [0.11, 0.11], 0.9),
+        ("independent", "a", "far", [0.12, 0.11], 0.1),
+        ("independent", "a", "k-means", [0.2, 0.2], 1.0),
+        ("correlated", "b", "permutation, max", [0.3, 0.3], 0.2),
+        ("correlated", "b", "near", [0.2, 0.21], 0.25),
+        ("correlated", "b", "far", [0.2, 0.2], 0.26),
+        ("correlated", "b", "k-means", [0.2, 0.2], 1.0),
+        ("no clusters", "c", "near", [np.nan, np.nan], 0.5),
+    ]
+    columns = ["kind", "design", "rule", "cer", "share"]
+    table = pd.DataFrame(rows, columns=columns).explode("cer").astype({"cer": float})
+    summary = summarise(table).set_index(["design", "rule"])["passes"]
+    assert summary["a"].to_dict() == {"permutation, max": 1, "near": 1, "far": 0, "k-means": 0}
+    assert summary["b"].to_dict() == {"permutation, max": 0, "near": 1, "far": 0, "k-means": 0}
+    assert np.isnan(summary["c", "near"])
