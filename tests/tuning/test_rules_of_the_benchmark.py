@@ -30,12 +30,12 @@ def test_the_largest_variation_has_nothing_to_do_with_the_classes(kind):
 def test_every_rule_has_one_row_and_the_consensus_finds_clear_clusters(monkeypatch):
     for name, value in (("N_REFERENCES", 2), ("N_SPARSITIES", 3), ("N_RESAMPLINGS", 4)):
         monkeypatch.setattr(tuning_rules, name, value)
-    data = experiment_2(mu=2.5, n_features=60, n_relevant=10, random_state=0)
+    data = experiment_2(mu=2.5, n_features=30, n_relevant=8, random_state=0)
     table = fit_rules(data, 0)
     assert len(table) == table["rule"].nunique() == 18
     found = table.set_index("rule")
     assert found.loc["consensus", "cer"] == found.loc["best on path", "cer"] == 0
-    assert found.loc["consensus", "share"] < 0.35
+    assert found.loc["consensus", "share"] < 0.5
     assert found.loc["k-means", "share"] == 1
 
 
@@ -43,7 +43,7 @@ def test_every_rule_has_one_row_and_the_consensus_finds_clear_clusters(monkeypat
 def test_it_counts_whether_a_rule_chooses_the_known_number(monkeypatch, counts, known):
     monkeypatch.setattr(tuning_rules, "COUNTS", counts)
     monkeypatch.setattr(tuning_rules, "COUNT_EFFORT", {"n_references": 2, "n_splits": 1})
-    data = experiment_2(mu=2.5, n_features=60, n_relevant=10, random_state=0)
+    data = experiment_2(mu=2.5, n_features=30, n_relevant=8, random_state=0)
     found = choose_counts(data, 0).set_index("rule")["known"].to_dict()
     assert found == dict.fromkeys(["K by gap", "K by stability", "K by excess"], known)
 
@@ -62,7 +62,8 @@ def test_what_a_rule_passes_worked_by_hand():
     ]
     columns = ["kind", "design", "rule", "cer", "share"]
     table = pd.DataFrame(rows, columns=columns).explode("cer").astype({"cer": float})
-    summary = summarise(table).set_index(["design", "rule"])["passes"]
+    passes = summarise(table).set_index(["design", "rule"])["passes"]
+    summary = passes.drop("all", level="design")
     assert summary["a"].to_dict() == {"permutation, max": 1, "near": 1, "far": 0, "k-means": 0}
     assert summary["b"].to_dict() == {"permutation, max": 0, "near": 1, "far": 0, "k-means": 0}
     assert np.isnan(summary["c", "near"])

@@ -57,9 +57,9 @@ def resample(
     labels: np.ndarray | None = None,
     blocks: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Fit the path again on parts of the samples and compare partitions, (n_sparsities,).
+    """Fit the path again on parts of the samples and compare two partitions of all samples.
 
-    What is returned is the adjusted Rand index of the two partitions of all samples.
+    The result (n_sparsities,) is their adjusted Rand index at every sparsity.
 
     The parts depend only on (`seed`, `index`) and the scheme; the estimator's own `random_state` is
     not used. "subsample" compares with `labels`, the partitions of all samples, of shape
