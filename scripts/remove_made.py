@@ -12,13 +12,20 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDERS = ("data", "results", "logs")
-# Files of an age that are stored with its manifest.
+# Files of the atlas, whose folder is named by its source. Downloads stay: only what is made of them
+# is removed, and made again without a download.
 UNDECLARED = (
-    "data/raw/{age}/listing.json",
-    "data/raw/{age}/truth.csv",
-    "data/raw/{age}/{grid}_gridAnnotation.zip",
-    "data/raw/{age}/energy/{id}.zip",
+    "data/raw/{source}/manifest.csv",
+    "data/raw/{source}/plan.csv",
+    "data/raw/{source}/{age}/manifest.csv",
+    "data/raw/phantom/ontology.json",
+    "data/raw/phantom/genes.json",
+    "data/raw/phantom/{age}/listing.json",
+    "data/raw/phantom/{age}/truth.csv",
+    "data/raw/phantom/{age}/{grid}_gridAnnotation.zip",
+    "data/raw/phantom/{age}/energy/{id}.zip",
 )
+KEPT = ("data/paper/", "data/raw/allen/", "data/raw/fetched/")
 # The constraints for all rules.
 _CONSTRAINTS = re.compile(r"^wildcard_constraints:\n((?:  +\w+=.*\n)+)", re.M)
 _MOST_NAMED = 20
@@ -58,7 +65,7 @@ def remove_made(patterns: re.Pattern) -> list[str]:
             for file in sorted(Path(place, name).as_posix() for name in files):
                 if is_made(file, patterns):
                     Path(file).unlink()
-                elif not file.startswith("data/paper/"):
+                elif not file.startswith(KEPT):
                     others.append(file)
             with suppress(OSError):
                 Path(place).rmdir()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -26,6 +26,15 @@ MOST_VALUES = 100_000
 MOST_DEPTH = 50
 MOST_CHARACTERS = 400
 """Maximum length of a message, since it may quote a long value."""
+
+_GMT = "use source: gmt with a GMT file, whose sets include the genes of all descendants of a term"
+REMOVED = {
+    "annotation.gene_sets.ontology": _GMT,
+    "annotation.gene_sets.source=gaf": _GMT,
+    "annotation.gene_sets.source=gene2go": _GMT,
+    "atlas.allen.http": "atlas.allen.contact is the contact; `--resources downloads=2` the pace",
+}
+"""Settings of earlier versions, as ``key`` or ``key=value``, and what replaces them."""
 
 
 def structure_errors(config: Mapping[str, Any]) -> list[str]:
@@ -72,17 +81,30 @@ def schema_errors(config: Mapping[str, Any]) -> list[str]:
         "integer", lambda _, value: isinstance(value, int) and not isinstance(value, bool)
     )
     validator = jsonschema.validators.extend(jsonschema.Draft202012Validator, type_checker=checker)
-    return sorted(_shorten(explain(error)) for error in validator(schema).iter_errors(config))
+    errors = validator(schema).iter_errors(config)
+    return sorted(_shorten(line) for error in errors for line in explain(error))
 
 
-def explain(error: jsonschema.ValidationError) -> str:
-    """Describe a violation of the schema in one line: key, value and rule."""
+def explain(error: jsonschema.ValidationError) -> list[str]:
+    """Describe a violation of the schema: a line for each removed setting, and one for the rest."""
+    place = ".".join(map(str, error.absolute_path))
+    if error.validator != "additionalProperties" or not isinstance(error.validator_value, bool):
+        return _say_removed([f"{place}={error.instance}"]) or [_explain_value(error)]
+    known = list(error.schema.get("properties", {}))
+    names = {key: f"{place}.{key}".lstrip(".") for key in sorted(set(error.instance) - set(known))}
+    unknown = [key for key, name in names.items() if name not in REMOVED]
+    rest = f"{place or 'configuration'}: unknown keys {unknown}; known ones are {known}."
+    return [*_say_removed(names.values()), *([rest] if unknown else [])]
+
+
+def _say_removed(names: Iterable[str]) -> list[str]:
+    return [f"{name} was removed: {REMOVED[name]}." for name in names if name in REMOVED]
+
+
+def _explain_value(error: jsonschema.ValidationError) -> str:
+    """Describe a value in one line: key, value and rule."""
     place = ".".join(map(str, error.absolute_path)) or "configuration"
-    allowed = list(error.schema.get("properties", {}))
     match error.validator:
-        case "additionalProperties" if isinstance(error.validator_value, bool):
-            unknown = sorted(set(error.instance) - set(allowed))
-            return f"{place}: unknown keys {unknown}; known ones are {allowed}."
         case "required":
             return f"{place}: {error.message}."
         case "pattern" if "propertyNames" not in error.absolute_schema_path:
@@ -190,19 +212,14 @@ def _name_errors(names: Sequence[str]) -> list[str]:
 def _gene_set_errors(annotation: Mapping[str, Any]) -> list[str]:
     """List missing or contradictory settings of gene sets."""
     chosen, (smallest, largest) = annotation["gene_sets"], annotation["term_size"]
-    needed = {"gmt": ["path"], "gene2go": ["path", "ontology"]}
-    needed["gaf"] = needed["gene2go"]
-    errors = [
-        f"annotation.gene_sets: source={chosen['source']!r} requires {key}."
-        for key in needed.get(chosen["source"], [])
-        if not chosen.get(key)
-    ]
-    for key in ("path", "ontology"):
-        try:
-            if chosen.get(key) and is_address(chosen[key]):
-                address_name(chosen[key])
-        except ValueError as error:
-            errors.append(f"annotation.gene_sets.{key}: {error}")
+    errors = []
+    if chosen["source"] == "gmt" and not chosen["path"]:
+        errors.append("annotation.gene_sets: source='gmt' requires path.")
+    try:
+        if is_address(chosen["path"] or ""):
+            address_name(chosen["path"])
+    except ValueError as error:
+        errors.append(f"annotation.gene_sets.path: {error}")
     if smallest > largest:
         errors.append(f"annotation.term_size={[smallest, largest]} should be ascending.")
     return errors

@@ -14,7 +14,7 @@ _LARGE = 2**26
 _DIGEST = re.compile("[0-9a-f]{64}")
 
 
-def input_digest(file: str | Path, folder: str | Path = "cache/digests") -> str:
+def input_digest(file: str | Path, folder: str | Path = ".snakemake/digests") -> str:
     """Return the `file_digest` of a file.
 
     Of a large file it is taken once and kept in `folder`, under a name made of the file's path,

@@ -68,8 +68,8 @@ def write_report(
     ``{dataset}_{figure}.svg`` and ``.pdf``. `simulation` (the paper's experiments) and `ages` (the
     comparison of ages) are separate sections; with `paper`, the paper's tables are compared with
     ages of the real atlas. `genes_of_interest` are the symbols of the genes to show first, or
-    "auto"; see `sparsekm.reporting.genes_of_interest`. `gene_sets` are the tested ones, with notes
-    on what was left out of them. Names of data sets must differ.
+    "auto"; see `sparsekm.reporting.genes_of_interest`. `gene_sets` are the tested ones.
+    Names of data sets must differ.
     """
     names = [result.name for result in results]
     if not names or len(set(names)) < len(names):
@@ -121,7 +121,7 @@ def _name_gene_sets(configuration: Mapping[str, Any] | None) -> str:
     sets = ((configuration or {}).get("annotation") or {}).get("gene_sets") or {}
     if sets.get("path"):
         return Path(str(sets["path"])).name
-    return "the phantom’s invented ontology" if sets.get("source") == "phantom" else "gene sets"
+    return "the phantom’s invented terms" if sets.get("source") == "phantom" else "gene sets"
 
 
 def _as_yaml(configuration: Mapping[str, Any] | None) -> str:
