@@ -93,7 +93,7 @@ clean: ## remove the environment and the files that the workflow made; yours sta
 	@test -n "$(PYTHON)" || { echo "No Python >= 3.11 found; set PYTHON=/path/to/python3.11" >&2; exit 1; }
 	"$(PYTHON)" scripts/remove_made.py
 	rm -rf .venv .snakemake docs/_build docs/gallery docs/generated
-	@echo "What was downloaded stays in cache/."
+	@echo "What was downloaded stays in data/raw/allen and data/raw/fetched."
 
 # The stamp is written last: an installation that was cut short is made again.
 $(STAMP): requirements.lock pyproject.toml

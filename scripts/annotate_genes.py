@@ -6,7 +6,7 @@ from workflow_job import job
 @job(snakemake)
 def main(snakemake, progress):
     from sparsekm.annotation.gene_matching import list_terms, match_features
-    from sparsekm.annotation.gene_set_file import read_gene_sets_file
+    from sparsekm.annotation.gene_sets import read_gene_sets
     from sparsekm.annotation.gene_stability_file import read_stability
     from sparsekm.annotation.gene_table import GENE_TABLE, gene_table, primary_method
     from sparsekm.annotation.locations import locate_features
@@ -24,7 +24,7 @@ def main(snakemake, progress):
     }
     further = locate_features(matrix, fits[primary_method(fits)].labels, labels)
     if files.gene_sets:
-        sets = read_gene_sets_file(files.gene_sets)
+        sets = read_gene_sets(files.gene_sets, params.identifier)
         further["terms"] = list_terms(sets, match_features(var, sets), **params.terms)
     table = gene_table(var, fits, stability=stability, further=further)
     GENE_TABLE.write(snakemake.output.genes, table)

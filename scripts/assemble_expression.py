@@ -10,18 +10,17 @@ from workflow_job import job
 
 def assemble(snakemake, folder, progress):
     """Read the grids, name every voxel's region, and write raw energies with what was planted."""
-    from sparsekm.atlas.assembly import assemble_age
+    from sparsekm.atlas.assembly import assemble_age, read_tables
     from sparsekm.atlas.expression_file import add_truth, describe_expression
-    from sparsekm.atlas.gene_metadata import add_genes, read_genes
-    from sparsekm.atlas.ontology import read_ontology
+    from sparsekm.atlas.gene_metadata import add_genes
     from sparsekm.atlas.retrieval import TRUTH_FILE
     from sparsekm.io.atomic_hdf5 import write_anndata
 
-    params, files = snakemake.params, snakemake.input
-    age = snakemake.wildcards.age
+    params, age = snakemake.params, snakemake.wildcards.age
+    ontology, genes = read_tables(Path(snakemake.input.tables).parent)
     matrix = assemble_age(
         folder,
-        read_ontology(files.ontology),
+        ontology,
         age,
         **params.settings,
         progress=progress.counting("genes"),
@@ -33,7 +32,7 @@ def assemble(snakemake, folder, progress):
         simulated=params.simulated,
         settings=params.settings,
     )
-    data.var = add_genes(data.var, read_genes(files.genes))
+    data.var = add_genes(data.var, genes)
     # Only a simulated source has a planted truth.
     add_truth(data, folder / TRUTH_FILE)
     write_anndata(snakemake.output.expression, data)

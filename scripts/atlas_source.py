@@ -2,13 +2,15 @@
 
 
 def open_atlas(snakemake):
-    """Open the source with the settings of the rule and of its requests.
+    """Open the source with the settings of the rule.
 
-    The settings of requests do not affect the files, so they are read from the configuration: as
-    parameters they would rerun the rule when they change. The phantom has none.
+    No file depends on the contact, so it is read from the configuration: as a parameter it would
+    rerun the rule when it changes. The phantom has none.
     """
     from sparsekm.atlas.sources import open_source
 
     params = snakemake.params
-    http = snakemake.config["atlas"].get(params.source, {}).get("http", {})
-    return open_source(params.source, **params.settings, **http)
+    settings = dict(params.settings)
+    if params.source == "allen":
+        settings["contact"] = snakemake.config["atlas"]["allen"]["contact"]
+    return open_source(params.source, **settings)

@@ -1,4 +1,4 @@
-"""Write the phantom's invented ontology and the annotations of its genes, in the real formats."""
+"""Write the invented terms of the phantom's genes."""
 
 from workflow_job import job
 
@@ -6,11 +6,10 @@ from workflow_job import job
 @job(snakemake)
 def main(snakemake, progress):
     from sparsekm.atlas.phantom.genes import plant_genes
-    from sparsekm.atlas.phantom.invented_ontology import annotation_text, ontology_text
+    from sparsekm.atlas.phantom.invented_terms import gene_set_text
     from sparsekm.atlas.phantom.sizes import get_size
     from sparsekm.io.atomic import write_text
 
     size, seed = snakemake.params.settings["size"], snakemake.params.settings["seed"]
     genes = plant_genes(get_size(size).genes, seed)
-    write_text(annotation_text(genes, seed), snakemake.output.annotations)
-    write_text(ontology_text(), snakemake.output.ontology)
+    write_text(gene_set_text(genes, seed), snakemake.output.sets)

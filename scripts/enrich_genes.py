@@ -7,13 +7,13 @@ from workflow_job import job
 def main(snakemake, progress):
     from sparsekm.annotation.enrichment import ENRICHMENT, find_enriched, group_features
     from sparsekm.annotation.gene_matching import match_features
-    from sparsekm.annotation.gene_set_file import read_gene_sets_file
+    from sparsekm.annotation.gene_sets import read_gene_sets
     from sparsekm.annotation.spatial_null import keep_by_chance
     from sparsekm.io.fit_file import read_fits
     from sparsekm.io.normalised_file import read_features, read_normalised, read_positions
 
     params, files = snakemake.params, snakemake.input
-    sets = read_gene_sets_file(files.gene_sets)
+    sets = read_gene_sets(files.gene_sets, params.identifier)
     fits = read_fits(params.selecting, files.fits)
     groups = group_features({method: fit.weights for method, fit in fits.items()})
     positions, by_chance = read_positions(files.normalised), None

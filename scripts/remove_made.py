@@ -14,6 +14,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
 from sparsekm.command.workflow_files import FOLDERS, UNDECLARED, match_any, walk_folders
 from sparsekm.pipeline.job_record import recorded_files
 
+# Downloads stay; of the atlas's, what was made of them is removed, and made again without one.
+_KEPT = ("data/paper/", "data/raw/allen/", "data/raw/fetched/")
+_FETCHED = "data/raw/fetched/"
 _MOST_NAMED = 20
 
 
@@ -25,7 +28,8 @@ def list_made() -> set[str]:
         whole = re.sub(r"/\.\d+\.partial\.([^/]+)$", r"/\1", path)
         return whole in recorded or undeclared.fullmatch(whole) is not None
 
-    return {path for path in walk_folders(Path()) if is_made(path)}
+    files = (path for path in walk_folders(Path()) if not path.startswith(_FETCHED))
+    return {path for path in files if is_made(path)}
 
 
 def remove_made() -> list[str]:
@@ -37,7 +41,7 @@ def remove_made() -> list[str]:
                 Path(path).rmdir()
         elif path in made:
             Path(path).unlink()
-        elif Path(path).is_file() and not path.startswith("data/paper/"):
+        elif Path(path).is_file() and not path.startswith(_KEPT):
             others.append(path)
     return sorted(others)
 

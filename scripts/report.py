@@ -7,7 +7,7 @@ from workflow_job import job
 
 @job(snakemake)
 def main(snakemake, progress):
-    from sparsekm.annotation.gene_set_file import read_gene_sets_file
+    from sparsekm.annotation.gene_sets import read_gene_sets
     from sparsekm.annotation.kept_by_age import CHANGES, read_ages
     from sparsekm.pipeline.job_record import replace_recorded
     from sparsekm.reporting.ages_view import view_ages
@@ -35,6 +35,6 @@ def main(snakemake, progress):
         paper=paper,
         genes_of_interest=params.genes_of_interest,
         ages=ages,
-        gene_sets=read_gene_sets_file(files.gene_sets) if files.gene_sets else None,
+        gene_sets=read_gene_sets(files.gene_sets) if files.gene_sets else None,
         progress=progress.counting("data sets"),
     )

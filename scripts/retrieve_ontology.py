@@ -1,4 +1,6 @@
-"""Download the tree of brain structures and the table of genes, and store them if they parse."""
+"""Download the tree of brain structures and the table of genes; the manifest is written last."""
+
+from pathlib import Path
 
 from atlas_source import open_atlas
 from workflow_job import job
@@ -6,8 +8,6 @@ from workflow_job import job
 
 @job(snakemake)
 def main(snakemake, progress):
-    from sparsekm.atlas.retrieval import retrieve_genes, retrieve_ontology
+    from sparsekm.atlas.retrieval import retrieve_tables
 
-    source = open_atlas(snakemake)
-    retrieve_ontology(source, snakemake.output.ontology)
-    retrieve_genes(source, snakemake.output.genes)
+    retrieve_tables(open_atlas(snakemake), Path(snakemake.output.manifest).parent)

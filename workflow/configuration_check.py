@@ -30,7 +30,12 @@ MOST_DEPTH = 50
 MOST_CHARACTERS = 400
 """Maximum length of a message, since it may quote a long value."""
 
+_GMT = "use source: gmt with a GMT file, whose sets include the genes of all descendants of a term"
 REMOVED = {
+    "annotation.gene_sets.ontology": _GMT,
+    "annotation.gene_sets.source=gaf": _GMT,
+    "annotation.gene_sets.source=gene2go": _GMT,
+    "atlas.allen.http": "atlas.allen.contact is the contact; `--resources downloads=2` the pace",
     "simulation.preview": "`snakemake paper` runs the experiments, a default run none",
     "theory": "the settings of `snakemake theory` are constants of its code",
     "tuning.criterion": "the gap chooses the sparsity of l0 and l1, resampling that of sparse",
@@ -264,19 +269,14 @@ def _name_errors(names: Sequence[str]) -> list[str]:
 def _gene_set_errors(annotation: Mapping[str, Any]) -> list[str]:
     """List missing or contradictory settings of gene sets."""
     chosen, (smallest, largest) = annotation["gene_sets"], annotation["term_size"]
-    needed = {"gmt": ["path"], "gene2go": ["path", "ontology"]}
-    needed["gaf"] = needed["gene2go"]
-    errors = [
-        f"annotation.gene_sets: source={chosen['source']!r} requires {key}."
-        for key in needed.get(chosen["source"], [])
-        if not chosen.get(key)
-    ]
-    for key in ("path", "ontology"):
-        try:
-            if chosen.get(key) and is_address(chosen[key]):
-                address_name(chosen[key])
-        except ValueError as error:
-            errors.append(f"annotation.gene_sets.{key}: {error}")
+    errors = []
+    if chosen["source"] == "gmt" and not chosen["path"]:
+        errors.append("annotation.gene_sets: source='gmt' requires path.")
+    try:
+        if is_address(chosen["path"] or ""):
+            address_name(chosen["path"])
+    except ValueError as error:
+        errors.append(f"annotation.gene_sets.path: {error}")
     if smallest > largest:
         errors.append(f"annotation.term_size={[smallest, largest]} should be ascending.")
     return errors

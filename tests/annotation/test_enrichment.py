@@ -6,20 +6,19 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sparsekm.annotation.annotation_readers import read_gene_sets
 from sparsekm.annotation.enrichment import ENRICHMENT, find_enriched, group_features
 from sparsekm.annotation.gene_matching import list_terms, match_features
-from sparsekm.annotation.gene_sets import build_gene_sets
+from sparsekm.annotation.gene_sets import build_gene_sets, read_gene_sets
 from sparsekm.atlas.phantom.genes import plant_genes
-from sparsekm.atlas.phantom.invented_ontology import (
+from sparsekm.atlas.phantom.invented_terms import (
     CONTROL,
     EVERYWHERE,
     FIRST_CONTROL,
     N_CONTROLS,
     PATTERN,
-    annotation_text,
+    ROOT,
+    gene_set_text,
     is_even,
-    ontology_text,
     term_id,
 )
 from sparsekm.atlas.phantom.sizes import REGIONS, get_size
@@ -133,12 +132,12 @@ def test_a_gene_measured_twice_counts_once_and_is_not_dropped_where_it_is_kept(s
     assert table.loc[("dropped", "T:five"), "genes"] == "g1"
 
 
-def test_features_are_found_by_symbol_asterisk_synonym_and_alias():
-    sets = build_gene_sets("symbol", {"T": ["Aa", "Bb", "Cc", "Dd"]}, {}, synonyms={"oldB": "Bb"})
-    features = var(["Aa*", "oldB", "new", "both", "none"], aliases=["", "", "Cc;x", "Aa;Dd", "y"])
+def test_features_are_found_by_symbol_asterisk_and_alias():
+    sets = build_gene_sets("symbol", {"T": ["Aa", "Bb", "Cc", "Dd"]}, {})
+    features = var(["Aa*", "Bb", "new", "both", "none"], aliases=["", "", "Cc;x", "Aa;Dd", "y"])
     matched = match_features(features, sets)
     assert matched.keys == ["Aa", "Bb", "Cc", "both", "none"]
-    assert matched.symbols == ["Aa*", "oldB", "new", "both", "none"]
+    assert matched.symbols == ["Aa*", "Bb", "new", "both", "none"]
     assert matched.positions.tolist() == [0, 1, 2, -1, -1]
     assert matched.n_annotated == 3
 
@@ -175,9 +174,8 @@ def phantom_sets(tmp_path_factory):
     def make(seed):
         folder = tmp_path_factory.mktemp("phantom")
         genes = plant_genes(get_size("default").genes, seed)
-        (folder / "phantom.gaf").write_text(annotation_text(genes, seed))
-        (folder / "phantom.obo").write_text(ontology_text())
-        return genes, read_gene_sets("gaf", folder / "phantom.gaf", folder / "phantom.obo")
+        (folder / "phantom.gmt").write_text(gene_set_text(genes, seed))
+        return genes, read_gene_sets(folder / "phantom.gmt")
 
     return make
 
@@ -190,7 +188,7 @@ def choose(genes, rng):
 
 
 @pytest.mark.parametrize("seed", [3, 20180101])
-def test_what_is_planted_in_the_phantoms_ontology_is_found(phantom_sets, seed):
+def test_what_is_planted_in_the_phantoms_terms_is_found(phantom_sets, seed):
     genes, sets = phantom_sets(seed)
     kept = choose(genes, np.random.default_rng(seed))
     matched = match_features(var([gene.symbol for gene in genes]), sets)
@@ -217,17 +215,20 @@ def test_the_controls_of_the_phantom_show_nothing_but_what_chance_allows(phantom
     assert np.median(smallest) > 0.02
 
 
-def test_the_invented_annotations_have_every_oddity_of_real_ones(phantom_sets):
-    _, sets = phantom_sets(3)
-    oddities = ("left out: NOT", "left out: ND, no data", "left out: obsolete term")
-    assert all(sets.notes[oddity] > 0 for oddity in oddities)
-    assert sets.notes["ids that were another id of a term"] > 0
-    assert len(sets.obsolete) == 1
-    assert sets.notes["pairs with ancestors"] > sets.notes["pairs of gene and term"]
+def test_a_gene_with_an_invented_term_has_all_terms_above_it(phantom_sets):
+    genes, sets = phantom_sets(3)
+    by_term = {
+        term: {sets.genes[at] for at in members}
+        for term, members in zip(sets.terms, sets.members, strict=True)
+    }
+    parts = [by_term[term_id(number)] for number in (10, 11, 12)]
+    assert all(part and part < by_term[term_id(PATTERN)] for part in parts)
+    controls = [by_term[term_id(FIRST_CONTROL + rank)] for rank in range(N_CONTROLS)]
+    assert set.union(*controls) == by_term[term_id(CONTROL)]
+    assert by_term[term_id(ROOT)] == {gene.symbol.rstrip("*") for gene in genes}
 
 
 def test_the_phantoms_terms_and_genes_are_visibly_invented(phantom_sets):
     _, sets = phantom_sets(3)
     assert all(name.startswith("invented") for name in sets.names)
     assert all(term.startswith("PHM:") for term in sets.terms)
-    assert "GO:" not in ontology_text()

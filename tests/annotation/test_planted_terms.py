@@ -5,19 +5,18 @@ import pandas as pd
 import pytest
 
 from sparsekm import GapSearch, L0KMeans
-from sparsekm.annotation.annotation_readers import read_gene_sets
 from sparsekm.annotation.enrichment import find_enriched, group_features
 from sparsekm.annotation.gene_matching import match_features
+from sparsekm.annotation.gene_sets import read_gene_sets
 from sparsekm.atlas.phantom.energies import draw_energy, prepare_canvas
 from sparsekm.atlas.phantom.genes import plant_genes
 from sparsekm.atlas.phantom.geometry import TISSUE, build_geometry
-from sparsekm.atlas.phantom.invented_ontology import (
+from sparsekm.atlas.phantom.invented_terms import (
     EVERYWHERE,
     FIRST_CONTROL,
     N_CONTROLS,
     PATTERN,
-    annotation_text,
-    ontology_text,
+    gene_set_text,
     term_id,
 )
 from sparsekm.atlas.phantom.sections import PlantedSection
@@ -67,9 +66,8 @@ def fitted(request):
 
 
 def find_terms(folder, genes, weights, seed):
-    (folder / "phantom.gaf").write_text(annotation_text(genes, seed))
-    (folder / "phantom.obo").write_text(ontology_text())
-    sets = read_gene_sets("gaf", folder / "phantom.gaf", folder / "phantom.obo")
+    (folder / "phantom.gmt").write_text(gene_set_text(genes, seed))
+    sets = read_gene_sets(folder / "phantom.gmt")
     matched = match_features(pd.DataFrame(index=[gene.symbol for gene in genes]), sets)
     table = find_enriched(sets, matched, group_features({"l0": weights}))
     return table.set_index(["group", "term"])

@@ -11,7 +11,7 @@ from stand_in_server import StandInServer
 
 from sparsekm.atlas.assembly import assemble_age
 from sparsekm.atlas.ontology import parse_ontology
-from sparsekm.atlas.retrieval import retrieve_age, retrieve_ontology
+from sparsekm.atlas.retrieval import retrieve_age, retrieve_tables
 from sparsekm.atlas.sources import open_source
 from sparsekm.atlas.vocabulary import AGES
 
@@ -136,7 +136,7 @@ def tiny_phantom():
 def phantom_files(tiny_phantom, tmp_path_factory):
     """The tiny phantom's files at two ages; tests must not change them."""
     root = tmp_path_factory.mktemp("phantom")
-    retrieve_ontology(tiny_phantom, root / "ontology.json")
+    retrieve_tables(tiny_phantom, root)
     for age in ("E11.5", "P14"):
         retrieve_age(tiny_phantom, age, root / age)
     return root
@@ -225,15 +225,13 @@ def slept():
 
 
 @pytest.fixture
-def open_client(server, slept, tmp_path):
-    """Give a source on the stand-in whose cache lies in the test's folder."""
+def open_client(server, slept):
+    """Give a source on the stand-in that waits in `slept` alone."""
 
     def build(**settings):
         settings = {
             "url": server.url,
             "download_url": server.url,
-            "cache": tmp_path / "cache",
-            "requests_per_second": 1e6,
             "sleep": slept.append,
             **settings,
         }

@@ -16,7 +16,7 @@ from rma_subset import answer
 from server_faults import Fault, Reply
 
 from sparsekm.atlas.vocabulary import AGES, PRODUCT, PRODUCT_ID, PRODUCT_NAME
-from sparsekm.network.errors import NotFoundError
+from sparsekm.network import NotFoundError
 
 ANNOTATIONS = "/informatics-archive/current-release/mouse_annotation/"
 _PRODUCT = {"id": PRODUCT_ID, "abbreviation": PRODUCT, "name": PRODUCT_NAME}

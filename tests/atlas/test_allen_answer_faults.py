@@ -6,7 +6,7 @@ from matrix_comparison import assert_same
 
 from sparsekm.atlas.envelope import EnvelopeError
 from sparsekm.atlas.grid import GridError
-from sparsekm.network.errors import NotFoundError, RefusedError, UnavailableError
+from sparsekm.network import NotFoundError, RefusedError, UnavailableError
 
 
 @pytest.mark.parametrize("code", [400, 401, 403])

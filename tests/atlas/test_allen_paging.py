@@ -6,7 +6,7 @@ from rma_subset import answer
 from sparsekm.atlas.allen.paging import collect_rows
 from sparsekm.atlas.allen.queries import page_url, quote_value, section_data_sets_of
 from sparsekm.atlas.envelope import EnvelopeError
-from sparsekm.network.errors import UnavailableError
+from sparsekm.network import UnavailableError
 
 
 class Pages:

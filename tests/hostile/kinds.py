@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 from configuration_reader import check_configuration, read_configuration
-from sound_files import AGE, CACHED_URL, GENES, PARAMETERS
+from sound_files import AGE, GENES, PARAMETERS, RECEIVED_URL
 from validity import (
     check_age,
     check_body,
@@ -36,10 +36,9 @@ from validity import (
 )
 
 from sparsekm.annotation import kept_by_age
-from sparsekm.annotation.annotation_readers import read_gene_sets
 from sparsekm.annotation.cluster_overlap import OVERLAP
 from sparsekm.annotation.enrichment import ENRICHMENT
-from sparsekm.annotation.gene_set_file import read_gene_sets_file
+from sparsekm.annotation.gene_sets import read_gene_sets
 from sparsekm.annotation.gene_stability_file import read_stability
 from sparsekm.annotation.gene_table import GENE_TABLE
 from sparsekm.atlas.assembly import assemble_age
@@ -69,7 +68,7 @@ from sparsekm.io.reference_file import References
 from sparsekm.io.resampling_file import Resamplings
 from sparsekm.io.score_file import SCORES
 from sparsekm.io.seed_file import SEEDS
-from sparsekm.network.cache import BodyCache
+from sparsekm.network import Received
 from sparsekm.studies.paper.repetition import RepetitionStore
 from sparsekm.studies.yardstick.labelled_set import read_labelled_set
 
@@ -115,10 +114,10 @@ def _read_stored(file: Path, folder: Path):
     return store.load(0)
 
 
-def _read_cached(file: Path, folder: Path):
+def _read_received(file: Path, folder: Path):
     (file.parent / "energy.zip").write_bytes(b"a body")
-    file.rename(file.with_name("energy.zip.record.json"))
-    return BodyCache(file.parent).get("energy.zip", CACHED_URL)
+    file.rename(file.with_name("received.jsonl"))
+    return Received(file.parent).find("energy.zip", RECEIVED_URL)
 
 
 def _alone(reader: Callable[[Path], object]) -> Callable[[Path, Path], object]:
@@ -131,16 +130,6 @@ def _matrix(name: str, file: str, form: str, labels: str | None = None, layer: s
 
 def _batch(name: str, batch: type[Batch], check: Callable[[object], None]) -> Kind:
     return Kind(name, f"{name}.h5", "hdf5", lambda file, _: batch.read([file]), check)
-
-
-def _sets(name: str, file: str, form: str, source: str, ontology: bool = True) -> Kind:
-    return Kind(
-        name,
-        file,
-        form,
-        lambda f, folder: read_gene_sets(source, f, folder / "terms.obo" if ontology else None),
-        check_gene_sets,
-    )
 
 
 def _table(name: str, file: str, reader: Callable[[Path], object], **columns: str) -> Kind:
@@ -172,7 +161,7 @@ KINDS = [
         for part, form in (("listing.json", "json"), ("manifest.csv", "text"))
     ),
     Kind("truth", f"raw/{AGE}/truth.csv", "text", _read_truth, check_expression),
-    Kind("cache record", "cache/energy.zip.record.json", "json", _read_cached, check_body, True),
+    Kind("received", "received/received.jsonl", "text", _read_received, check_body, True),
     _matrix("matrix csv", "matrix.csv", "text", "kind"),
     _matrix("matrix tsv", "matrix.tsv", "text"),
     _matrix("matrix csv.gz", "matrix.csv.gz", "gzip", "kind"),
@@ -197,19 +186,8 @@ KINDS = [
     _batch("references", References, check_references),
     _batch("resamplings", Resamplings, check_resamplings),
     Kind("repetition", "store/0.npz", "zip", _read_stored, check_repetition, True),
-    Kind("gene sets", "gene_sets.h5", "hdf5", _alone(read_gene_sets_file), check_gene_sets),
-    _sets("gmt", "sets.gmt", "text", "gmt", ontology=False),
-    _sets("gmt.gz", "sets.gmt.gz", "gzip", "gmt", ontology=False),
-    _sets("gaf", "genes.gaf", "text", "gaf"),
-    _sets("gene2go", "gene2go", "text", "gene2go"),
-    _sets("gene2go.gz", "gene2go.gz", "gzip", "gene2go"),
-    Kind(
-        "obo",
-        "terms.obo",
-        "text",
-        lambda f, folder: read_gene_sets("gaf", folder / "genes.gaf", f),
-        check_gene_sets,
-    ),
+    Kind("gmt", "sets.gmt", "text", _alone(read_gene_sets), check_gene_sets),
+    Kind("gmt.gz", "sets.gmt.gz", "gzip", _alone(read_gene_sets), check_gene_sets),
     Kind("common genes", "common_genes.csv", "text", _alone(read_common_genes), check_ids),
     _table("gap", "gap.csv", GAP.read, sparsity="f", gap="f", se="f", chosen="b"),
     _table("consensus", "consensus.csv", CONSENSUS.read, agreement="f", chosen="b"),

@@ -12,13 +12,10 @@ import h5py
 import numpy as np
 import pandas as pd
 import yaml
-from gene_set_texts import GENE2GO_HEADER, OBO, gaf_line, gene2go_line
 from scipy import sparse
 
-from sparsekm.annotation.annotation_readers import read_gene_sets
 from sparsekm.annotation.cluster_overlap import OVERLAP
 from sparsekm.annotation.enrichment import ENRICHMENT
-from sparsekm.annotation.gene_set_file import write_gene_sets
 from sparsekm.annotation.gene_table import GENE_TABLE, gene_table
 from sparsekm.annotation.kept_by_age import CHANGES, tabulate_ages, tabulate_changes
 from sparsekm.atlas.assembly import assemble_age
@@ -26,7 +23,7 @@ from sparsekm.atlas.common_genes import COMMON_GENES
 from sparsekm.atlas.expression_file import describe_expression
 from sparsekm.atlas.ontology import read_ontology
 from sparsekm.atlas.phantom.source import PhantomSource
-from sparsekm.atlas.retrieval import retrieve_age, retrieve_genes, retrieve_ontology
+from sparsekm.atlas.retrieval import retrieve_age, retrieve_tables
 from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.io.atomic import write_table
 from sparsekm.io.atomic_hdf5 import write_anndata
@@ -41,13 +38,13 @@ from sparsekm.io.reference_file import References
 from sparsekm.io.resampling_file import Resamplings
 from sparsekm.io.score_file import SCORES
 from sparsekm.io.seed_file import SEEDS
-from sparsekm.network.cache import BodyCache
+from sparsekm.network import Received
 from sparsekm.studies.paper.repetition import METRICS, Repetition, RepetitionStore
 from sparsekm.tuning.resampled_paths import FAMILIES, ResampledPaths
 
 AGE = "E11.5"
 PARAMETERS = {"seed": 1}
-CACHED_URL = "https://example.org/energy.zip"
+RECEIVED_URL = "https://example.org/energy.zip"
 GENES = ["Shh", "Pax6", "NA", "4", "β-cat"]
 KINDS_OF_SAMPLES = ["a", "b"] * 4
 ATTRIBUTES = {
@@ -91,8 +88,7 @@ CONFIGURATION = {
 
 def _write_atlas(folder: Path) -> None:
     source = PhantomSource("tiny", seed=3)
-    retrieve_ontology(source, folder / "raw" / "ontology.json")
-    retrieve_genes(source, folder / "raw" / "genes.json")
+    retrieve_tables(source, folder / "raw")
     entries = retrieve_age(source, AGE, folder / "raw" / AGE)
     energy = next(entry.file for entry in entries if entry.role == "energy" and entry.file)
     (folder / "energy.zip").write_bytes((folder / "raw" / AGE / energy).read_bytes())
@@ -106,8 +102,9 @@ def _write_atlas(folder: Path) -> None:
     write_anndata(folder / "expression.h5ad", data[:40, :12].copy())
     table = data.var[["gene_id", "symbol"]].rename(columns={"symbol": "gene"})
     COMMON_GENES.write(folder / "common_genes.csv", table.assign(common=True, **{AGE: ""}))
-    cache = BodyCache(folder / "cache")
-    cache.put("energy.zip", CACHED_URL, b"a body")
+    received = Received(folder / "received")
+    received.add("energy.zip", RECEIVED_URL, b"a body")
+    received.add("absent.zip", RECEIVED_URL, None)
 
 
 def _write_gene_sets(folder: Path) -> None:
@@ -115,20 +112,6 @@ def _write_gene_sets(folder: Path) -> None:
         "T1\tfirst term\tShh\tPax6\nT2\thttp://example.org/T2\tPax6\tNA\tGfap\nT3\tna\tShh\n"
     )
     (folder / "sets.gmt.gz").write_bytes(gzip.compress((folder / "sets.gmt").read_bytes(), mtime=0))
-    (folder / "terms.obo").write_text(OBO)
-    rows = [("Shh", "3", "involved_in", "IDA"), ("Pax6", "2", "NOT|located_in", "IEA")]
-    rows += [("Gfap", "22", "part_of", "ND"), ("Pax6", "1", "part_of", "IMP")]
-    gaf = ["!gaf-version: 2.2"]
-    gene2go = [GENE2GO_HEADER, gene2go_line(tax="9606", gene="1")]
-    for number, (symbol, term, relation, evidence) in enumerate(rows, start=11):
-        term = f"GO:{int(term):07d}"
-        gaf.append(gaf_line(symbol, term, relation, evidence, "Old|Older"))
-        gene2go.append(gene2go_line(gene=str(number), term=term, evidence=evidence))
-    (folder / "genes.gaf").write_text("\n".join(gaf) + "\n")
-    (folder / "gene2go").write_text("\n".join(gene2go) + "\n")
-    (folder / "gene2go.gz").write_bytes(gzip.compress((folder / "gene2go").read_bytes(), mtime=0))
-    sets = read_gene_sets("gaf", folder / "genes.gaf", folder / "terms.obo")
-    write_gene_sets(folder / "gene_sets.h5", sets)
 
 
 def _write_matrices(folder: Path) -> None:

@@ -43,6 +43,23 @@ REFUSED = [
         f"matrices: {{a: {{path: a.csv}}}}\nannotation: {{gene_sets: {SETS}}}\n",
         "annotation.gene_sets.path: url='https://example.org/' should end in the name of a file.",
     ),
+    (
+        "matrices: {a: {path: a.csv}}\nannotation: {gene_sets: {source: gaf}}\n",
+        "annotation.gene_sets.source=gaf was removed: use source: gmt with a GMT file",
+    ),
+    (
+        "matrices: {a: {path: a.csv}}\nannotation: {gene_sets: {source: gmt, ontology: go.obo}}\n",
+        "annotation.gene_sets.ontology was removed: use source: gmt with a GMT file",
+    ),
+    (
+        "atlas: {source: allen, allen: {http: {contact: me, tries: 3}}}\n",
+        "atlas.allen.http was removed: atlas.allen.contact is the contact",
+    ),
+    (
+        "matrices: {a: {path: a.csv}}\n"
+        "annotation: {gene_sets: {source: gmt, path: 'http://[::bad/a.gmt'}}\n",
+        "annotation.gene_sets.path: Invalid IPv6 URL",
+    ),
 ]
 # What is not even YAML, or more than YAML: bytes, and what is said after the name of the file.
 UNREADABLE = [

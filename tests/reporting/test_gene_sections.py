@@ -12,7 +12,7 @@ from sparsekm.annotation.cluster_overlap import tabulate_overlap
 from sparsekm.annotation.enrichment import ENRICHMENT
 from sparsekm.annotation.gene_sets import build_gene_sets
 from sparsekm.annotation.kept_by_age import tabulate_ages, tabulate_changes
-from sparsekm.atlas.phantom.invented_ontology import NEEDED_EVERYWHERE
+from sparsekm.atlas.phantom.invented_terms import NEEDED_EVERYWHERE
 from sparsekm.reporting import enrichment_view
 from sparsekm.reporting.ages_view import age_figure, view_ages
 from sparsekm.reporting.anatomy_view import view_anatomy
@@ -74,9 +74,7 @@ def page(tmp_path_factory, brain, ages):
         figures=folder / "figures",
         ages=ages,
         genes_of_interest=["Inv2", "Scn4b"],
-        gene_sets=build_gene_sets(
-            "symbol", {"T:1": ["Inv1"]}, {}, notes={"left out: NOT": 1234}, obsolete=["T:90"]
-        ),
+        gene_sets=build_gene_sets("symbol", {"T:1": ["Inv1"]}, {}),
     )
     return folder / "report.html"
 
@@ -237,7 +235,7 @@ def test_every_section_stands_on_the_page_and_its_figures_in_the_folder(page):
     assert 'id="ages"' in html
     assert 'href="#ages"' in html
     assert "Benjamini" in html
-    assert "contain 1 terms and 1 genes (left out: NOT: 1,234). Obsolete terms: T:90." in html
+    assert "contain 1 terms and 1 genes." in html
     names = {file.name for file in (page.parent / "figures").iterdir()}
     assert {"genes_kept_by_age.svg", "genes_kept_by_age.pdf", "E11.5_expression.pdf"} <= names
     data = json.loads(re.findall(r'<script type="application/json">(.*?)</script>', html)[0])

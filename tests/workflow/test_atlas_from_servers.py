@@ -8,13 +8,12 @@ import pandas as pd
 import pytest
 from stand_in_server import StandInServer
 
-from sparsekm.atlas.assembly import assemble_age
+from sparsekm.atlas.assembly import assemble_age, read_tables
 from sparsekm.atlas.common_genes import find_common_genes, read_common_genes
 from sparsekm.atlas.expression_file import describe_expression, read_expression
 from sparsekm.atlas.manifest import read_manifest
 from sparsekm.atlas.normalisation import normalise_age
-from sparsekm.atlas.ontology import read_ontology
-from sparsekm.atlas.retrieval import retrieve_age, retrieve_ontology
+from sparsekm.atlas.retrieval import retrieve_age, retrieve_tables
 from sparsekm.atlas.sources import open_source
 from sparsekm.io.atomic_hdf5 import write_anndata
 
@@ -41,8 +40,7 @@ def from_server(server, tmp_path_factory, project_root, new_project):
     project = new_project(tmp_path_factory.mktemp("allen"), project_root)
 
     def change(configuration):
-        http = {"requests_per_second": 100}
-        servers = {"url": server.url, "download_url": server.url, "http": http}
+        servers = {"url": server.url, "download_url": server.url}
         atlas = {"source": "allen", "allen": servers, "ages": list(AGES), "genes": "common"}
         configuration["atlas"] |= atlas
         configuration["matrices"] = None
@@ -52,7 +50,10 @@ def from_server(server, tmp_path_factory, project_root, new_project):
     project.plan = project.snakemake("--cores", "1", "plan_retrieval")
     assert project.plan.returncode == 0, project.plan.stdout
     project.asked_in_plan = server.asked()
-    project.run = project.snakemake("--cores", "2", "results/report.html")
+    # Two ages can be downloaded at the same time, and no profile limits them.
+    project.run = project.snakemake(
+        "--cores", "2", "--workflow-profile", "none", "results/report.html"
+    )
     assert project.run.returncode == 0, project.run.stdout
     return project
 
@@ -61,8 +62,8 @@ def from_server(server, tmp_path_factory, project_root, new_project):
 def direct(phantom, tmp_path_factory):
     """Expression files made from the phantom's files, with no server and no workflow."""
     folder = tmp_path_factory.mktemp("direct")
-    retrieve_ontology(phantom, folder / "ontology.json")
-    ontology = read_ontology(folder / "ontology.json")
+    retrieve_tables(phantom, folder)
+    ontology, _ = read_tables(folder)
     for age in AGES:
         retrieve_age(phantom, age, folder / age)
         matrix = assemble_age(folder / age, ontology, age)
@@ -73,12 +74,16 @@ def direct(phantom, tmp_path_factory):
 
 def test_planning_tells_the_download_without_a_grid(from_server):
     line = re.search(
-        r"E11.5: (\d+) grids; 0 in the cache .*, \1 to fetch \(about 0.00\d GB\)",
+        r"E11.5: (\d+) grids; 0 on disk .*, \1 to fetch \(about 0.00\d GB\)",
         from_server.plan.stdout,
     )
     assert int(line[1]) > 40
     assert from_server.asked_in_plan
     assert not [path for path in from_server.asked_in_plan if "grid_data" in path]
+
+
+def test_without_a_profile_one_file_is_asked_for_at_a_time(from_server, server):
+    assert {request.others for request in server.requests} == {0}
 
 
 def test_matrices_from_the_servers_are_those_of_the_phantoms_files(from_server, direct):
@@ -119,43 +124,43 @@ def test_the_report_of_measured_data_stands_beside_the_paper(from_server):
     assert "compared with 7,122 in the paper" in page
 
 
-def test_nothing_is_asked_for_again_and_http_settings_rerun_nothing(from_server, server):
-    manifest = from_server.root / "data" / "raw" / AGES[0] / "manifest.csv"
+def test_nothing_is_asked_for_again_and_the_contact_reruns_nothing(from_server, server):
+    folder = from_server.root / "data" / "raw" / "allen"
+    manifest = folder / AGES[0] / "manifest.csv"
     entries = read_manifest(manifest)
     n_energies = sum(
         entry.role == "energy"
         for age in AGES
-        for entry in read_manifest(from_server.root / "data" / "raw" / age / "manifest.csv")
+        for entry in read_manifest(folder / age / "manifest.csv")
     )
     assert len(server.asked("/grid_data/")) == n_energies
     configuration = from_server.root / "config.yaml"
     before = configuration.read_text()
-    configuration.write_text(before.replace("requests_per_second: 100", "tries: 3"))
+    configuration.write_text(before.replace("download_url:", "contact: me\n    download_url:"))
     assert configuration.read_text() != before
     # The report alone shows the configuration; files for other programs were not asked for.
     not_run = {f"export_clusters {age}" for age in AGES}
     assert from_server.planned() - not_run == {"report"}
-    configuration.write_text(before.replace("requests_per_second: 100", "requests_per_second: 90"))
     n_asked = len(server.requests)
     manifest.unlink()
-    done = from_server.snakemake("--cores", "1", f"data/raw/{AGES[0]}/manifest.csv")
-    assert done.returncode == 0, done.stdout
+    (folder / "manifest.csv").unlink()
+    for file in (manifest, folder / "manifest.csv"):
+        done = from_server.snakemake("--cores", "1", str(file.relative_to(from_server.root)))
+        assert done.returncode == 0, done.stdout
     assert len(server.requests) == n_asked
     assert read_manifest(manifest) == entries
 
 
 def test_wrong_settings_of_the_servers_are_told_in_a_line_each(fresh):
     def change(configuration):
-        http = {"requests_per_second": 0, "contact": "two\nlines"}
-        configuration["atlas"] |= {"source": "allen", "allen": {"url": "ftp://x"}}
-        configuration["atlas"]["allen"]["http"] = http
+        servers = {"url": "ftp://x", "contact": "two\nlines"}
+        configuration["atlas"] |= {"source": "allen", "allen": servers}
 
     fresh.configure(change)
     told = fresh.snakemake("--dry-run", "--cores", "1")
     assert told.returncode != 0
     for line in (
         r"atlas.allen.url='ftp://x' should match ^https?://[^ ]+$.",
-        "atlas.allen.http.requests_per_second=0: 0 is less than or equal to the minimum of 0.",
-        r"atlas.allen.http.contact='two\nlines' should match ^[ -~]*$.",
+        r"atlas.allen.contact='two\nlines' should match ^[ -~]*$.",
     ):
         assert line in told.stdout

@@ -11,26 +11,21 @@ pytestmark = pytest.mark.xdist_group("workflow")
 
 CONFIGURATION = """
 matrices: {tumours: {path: tumours.csv, labels: kind}, cells: {path: cells.zarr}}
-annotation: {gene_sets: {source: gaf, path: sets.gaf, ontology: terms.obo}}
+annotation: {gene_sets: {source: gmt, path: sets.gmt}}
 yardstick: {folder: labelled, methods: [kmeans]}
-tuning_study: {designs: {mine: {kind: real, path: mine.npz}}}
 """
 # The rules that read each of the user's files, and the part of it to change.
 READERS = {
     "tumours.csv": {"normalise_matrix"},
     "cells.zarr/X/0.0": {"normalise_matrix"},
-    "sets.gaf": {"collect_gene_sets"},
-    "terms.obo": {"collect_gene_sets"},
+    "sets.gmt": {"collect_gene_sets"},
     "labelled/one.npz": {"run_yardstick"},
-    "mine.npz": {"run_tuning_study", "run_count_study"},
 }
 MADE = (
     "data/tumours/normalised.h5ad",
     "data/cells/normalised.h5ad",
-    "data/raw/gene_sets.h5",
+    "data/raw/gene_sets.gmt",
     "results/yardstick/one/kmeans.csv",
-    "results/tuning_study/mine.csv",
-    "results/tuning_study/counts/mine.csv",
 )
 _LONG_AGO = 10**9
 
@@ -80,12 +75,12 @@ def test_a_copy_of_the_same_content_is_not(project):
 
 
 def test_a_missing_file_is_named(project):
-    file = project.root / "mine.npz"
+    file = project.root / "sets.gmt"
     shutil.move(file, project.root / "elsewhere")
     try:
-        done = project.snakemake("--dry-run", "--cores", "1", "results/tuning_study/mine.csv")
+        done = project.snakemake("--dry-run", "--cores", "1", "data/raw/gene_sets.gmt")
         assert "Missing input files" in done.stdout
-        assert "mine.npz" in done.stdout
+        assert "sets.gmt" in done.stdout
         assert "Traceback" not in done.stdout
     finally:
         shutil.move(project.root / "elsewhere", file)

@@ -3,6 +3,7 @@
 import gzip
 import math
 import os
+import re
 import zipfile
 import zlib
 from functools import cache
@@ -28,6 +29,7 @@ def resources_of_the_workflow(project_root, tmp_path):
         config = {"max_memory_gb": max_memory_gb, "tuning": {"max_samples": max_samples}}
         names = {"config": config, "ATLAS": {"ages": []}}
         names |= {"MATRICES": {"cells": {"path": str(tmp_path / file)}}, "math": math}
+        names |= {"workflow": SimpleNamespace(global_resources={"downloads": 1})}
         names |= {"os": os, "zipfile": zipfile, "cache": cache, "Path": Path, "DATASETS": ["cells"]}
         exec((project_root / "workflow" / "rules" / "resources.smk").read_text(), names)
         return SimpleNamespace(**names)
@@ -46,6 +48,15 @@ def write(file, X):
     obs, var = (pd.DataFrame(index=[f"{i}" for i in range(length)]) for length in X.shape)
     write_normalised(file, X, obs, var.assign(center=0.0), {})
     return file
+
+
+def test_every_profile_limits_downloads(project_root):
+    profiles = [*(project_root / "profiles").glob("*/config.yaml")]
+    assert len(profiles) == 3
+    for profile in profiles:
+        assert re.search(r"^resources:\n( .*\n)*  - downloads=1$", profile.read_text(), re.M), (
+            profile
+        )
 
 
 WILDCARDS = {"dataset": "cells"}

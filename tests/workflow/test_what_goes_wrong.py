@@ -138,12 +138,11 @@ def test_names_that_only_their_case_tells_apart_are_told(fresh):
 
 def test_gene_sets_without_their_files_are_told(fresh):
     def change(configuration):
-        configuration["annotation"] = {"gene_sets": {"source": "gaf"}, "term_size": [9, 5]}
+        configuration["annotation"] = {"gene_sets": {"source": "gmt"}, "term_size": [9, 5]}
 
     told = refuse(fresh, change)
     for line in (
-        "annotation.gene_sets: source='gaf' requires path.",
-        "annotation.gene_sets: source='gaf' requires ontology.",
+        "annotation.gene_sets: source='gmt' requires path.",
         "annotation.term_size=[9, 5] should be ascending.",
     ):
         assert told.count("\n" + line) == 1, line
@@ -170,7 +169,7 @@ def damage(root):
     def cut(file, n_bytes=100):
         file.write_bytes(file.read_bytes()[:-n_bytes])
 
-    grid = next((root / "data" / "raw" / "E11.5" / "energy").glob("*.zip"))
+    grid = next((root / "data" / "raw" / "phantom" / "E11.5" / "energy").glob("*.zip"))
     cut(grid)
     cut(root / "results" / "cells" / "kmeans" / "path.h5")
     table = (root / "tumours.csv").read_text()
@@ -182,9 +181,9 @@ def damage(root):
     cut(root / "cut.h5ad")
     return {
         "data/E11.5/expression.h5ad": (
-            f"E11.5: assemble expression: data/raw/E11.5/energy/{grid.name}: should be a complete "
-            "zip archive (File is not a zip file). Delete data/raw/E11.5/manifest.csv and run "
-            "again to download the age again."
+            f"E11.5: assemble expression: data/raw/phantom/E11.5/energy/{grid.name}: should be a "
+            "complete zip archive (File is not a zip file). Delete "
+            "data/raw/phantom/E11.5/manifest.csv and run again: damaged files are fetched again."
         ),
         "results/cells/kmeans/tuned.h5": (
             "cells, kmeans: select fit: results/cells/kmeans/path.h5: truncated or damaged ("

@@ -6,18 +6,29 @@ import subprocess
 import pytest
 
 MADE = [
-    "data/raw/ontology.json",
-    "data/raw/gene_sets/phantom.obo",
-    "data/raw/fetched/go-basic.obo",
-    "data/raw/E11.5/listing.json",
-    "data/raw/E11.5/manifest.csv",
-    "data/raw/E11.5/truth.csv",
-    "data/raw/E11.5/E11pt5_DevMouse2012_gridAnnotation.zip",
-    "data/raw/E11.5/energy/100054826.zip",
+    "data/raw/gene_sets.gmt",
+    "data/raw/phantom/gene_sets.gmt",
+    "data/raw/phantom/ontology.json",
+    "data/raw/phantom/manifest.csv",
+    "data/raw/phantom/E11.5/listing.json",
+    "data/raw/phantom/E11.5/manifest.csv",
+    "data/raw/phantom/E11.5/truth.csv",
+    "data/raw/phantom/E11.5/E11pt5_DevMouse2012_gridAnnotation.zip",
+    "data/raw/phantom/E11.5/energy/100054826.zip",
+    "data/raw/allen/plan.csv",
+    "data/raw/allen/E11.5/manifest.csv",
     "data/raw/drawn/matrix.npz",
     "data/E11.5/expression.h5ad",
     "data/tumours/normalised.h5ad",
     "data/tumours/.123.partial.normalised.h5ad",
+]
+DOWNLOADS = [
+    "data/raw/fetched/mouse.gmt",
+    "data/raw/allen/ontology.json",
+    "data/raw/allen/received.jsonl",
+    "data/raw/allen/E11.5/listing.json",
+    "data/raw/allen/E11.5/E11pt5_DevMouse2012_gridAnnotation.zip",
+    "data/raw/allen/E11.5/energy/100054826.zip",
 ]
 RESULTS = [
     "results/report.html",
@@ -34,7 +45,7 @@ OWN_DATA = [
     "data/tumours.csv",
     "data/raw/tumours.csv",
     "data/raw/gene_sets/mine.gmt",
-    "data/raw/E11.5/energy/notes.zip",
+    "data/raw/phantom/E11.5/energy/notes.zip",
     "data/tumours/notes.txt",
     "data/tumours/expression.csv",
 ]
@@ -48,7 +59,7 @@ def folder(project_root, tmp_path):
     shutil.copy(project_root / ".gitignore", tmp_path)
     shutil.copytree(project_root / "scripts", tmp_path / "scripts")
     shutil.copytree(project_root / "workflow", tmp_path / "workflow")
-    for file in (*MADE, *RESULTS, *OWN, ".snakemake/metadata/one", ".venv/pyvenv.cfg"):
+    for file in (*MADE, *DOWNLOADS, *RESULTS, *OWN, ".snakemake/metadata/one", ".venv/pyvenv.cfg"):
         (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / file).write_text("content")
     return tmp_path
@@ -59,9 +70,9 @@ def files_of(folder):
     return {file for file in found if file.startswith(("data/", "results/", "logs/", "."))}
 
 
-def test_cleaning_removes_what_was_made_and_leaves_a_users_files(folder):
+def test_cleaning_removes_what_was_made_and_leaves_downloads_and_a_users_files(folder):
     done = subprocess.run(["make", "clean"], cwd=folder, capture_output=True, text=True, check=True)
-    assert files_of(folder) == {*OWN, ".gitignore"}
+    assert files_of(folder) == {*OWN, *DOWNLOADS, ".gitignore"}
     assert not (folder / "logs").exists()
     assert not (folder / "data" / "E11.5").exists()
     kept = ", ".join(sorted({*OWN} - {"data/paper/simulations.csv"}))
@@ -71,7 +82,7 @@ def test_cleaning_removes_what_was_made_and_leaves_a_users_files(folder):
 def test_git_hides_what_was_made_and_shows_a_users_data(folder):
     subprocess.run(["git", "init", "--quiet"], cwd=folder, check=True)
     done = subprocess.run(
-        ["git", "check-ignore", *MADE, *RESULTS, *OWN_DATA],
+        ["git", "check-ignore", *MADE, *DOWNLOADS, *RESULTS, *OWN_DATA],
         cwd=folder, capture_output=True, text=True, check=True,
     )  # fmt: skip
-    assert set(done.stdout.split()) == {*MADE, *RESULTS}
+    assert set(done.stdout.split()) == {*MADE, *DOWNLOADS, *RESULTS}

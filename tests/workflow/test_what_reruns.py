@@ -15,7 +15,7 @@ DATASETS = AGES + MATRICES
 TUNED, RESAMPLED, UNTUNED = ("l0", "l1"), ("sparse",), ("kmeans", "pca")
 METHODS = ("kmeans", "l0", "l1", "sparse")
 
-ONCE = ("retrieve_ontology", "draw_gene_sets", "collect_gene_sets", "compare_ages", "report")
+ONCE = ("retrieve_ontology", "draw_gene_sets", "compare_ages", "report")
 PER_AGE = ("retrieve_atlas", "assemble_expression", "normalise_expression")
 PER_DATASET = ("annotate_genes", "enrich_genes", "match_clusters", "export_clusters")
 

@@ -2,10 +2,9 @@
 
 
 rule retrieve_ontology:
-    """Download the tree of brain structures and the table of genes."""
+    """Download the tree of structures and the table of genes; the manifest is written last."""
     output:
-        ontology="data/raw/ontology.json",
-        genes="data/raw/genes.json",
+        manifest=f"{RAW}/manifest.csv",
     log:
         "logs/retrieve_ontology.log",
     localrule: needs_network()
@@ -15,6 +14,7 @@ rule retrieve_ontology:
     resources:
         mem_mb=memory(500, 0),
         runtime=minutes(10),
+        downloads=int(needs_network()),
     params:
         source=ATLAS["source"],
         settings=source_settings(),
@@ -26,7 +26,7 @@ rule retrieve_ontology:
 rule retrieve_atlas:
     """Download listing, annotation and energy grids of an age; the manifest is written last."""
     output:
-        manifest="data/raw/{age}/manifest.csv",
+        manifest=f"{RAW}/{{age}}/manifest.csv",
     log:
         "logs/retrieve_atlas/{age}.log",
     benchmark:
@@ -38,6 +38,7 @@ rule retrieve_atlas:
     resources:
         mem_mb=memory(700, 0),
         runtime=minutes(60),
+        downloads=int(needs_network()),
     params:
         source=ATLAS["source"],
         settings=source_settings(),
@@ -51,7 +52,7 @@ rule retrieve_atlas:
 rule plan_retrieval:
     """List the files and gigabytes to download, without downloading a grid (make plan-allen)."""
     output:
-        plan="data/raw/plan.csv",
+        plan=f"{RAW}/plan.csv",
     log:
         "logs/plan_retrieval.log",
     localrule: needs_network()
@@ -61,6 +62,7 @@ rule plan_retrieval:
     resources:
         mem_mb=memory(700, 0),
         runtime=minutes(30),
+        downloads=int(needs_network()),
     params:
         source=ATLAS["source"],
         settings=source_settings(),
@@ -74,9 +76,8 @@ rule plan_retrieval:
 rule assemble_expression:
     """Assemble the files of an age into a voxel x gene matrix with the regions of its voxels."""
     input:
-        manifest="data/raw/{age}/manifest.csv",
-        ontology="data/raw/ontology.json",
-        genes="data/raw/genes.json",
+        manifest=f"{RAW}/{{age}}/manifest.csv",
+        tables=f"{RAW}/manifest.csv",
     output:
         expression="data/{age}/expression.h5ad",
     log:

@@ -31,6 +31,8 @@ MATRICES = {
     name: entry for name, entry in config["matrices"].items() if entry is not None
 }
 DATASETS = [*ATLAS["ages"], *MATRICES]
+# Each source has its own folder: what was downloaded stays when the source changes.
+RAW = f"data/raw/{ATLAS['source']}"
 TUNED = [method for method in config["methods"] if METHODS[method].tuning == "gap"]
 RESAMPLED = [
     method for method in config["methods"] if METHODS[method].tuning == "resampling"

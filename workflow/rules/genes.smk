@@ -29,10 +29,9 @@ rule gene_stability:
 
 
 rule draw_gene_sets:
-    """Write the phantom's invented ontology and the annotations of its genes."""
+    """Write the invented terms of the phantom's genes."""
     output:
-        annotations="data/raw/gene_sets/phantom.gaf",
-        ontology="data/raw/gene_sets/phantom.obo",
+        sets="data/raw/phantom/gene_sets.gmt",
     log:
         "logs/draw_gene_sets.log",
     conda:
@@ -48,51 +47,29 @@ rule draw_gene_sets:
         "../../scripts/draw_gene_sets.py"
 
 
-rule retrieve_gene_sets:
-    """Download a file of gene sets, annotations or terms."""
-    output:
-        "data/raw/fetched/{file}",
-    log:
-        "logs/retrieve_gene_sets/{file}.log",
-    wildcard_constraints:
-        file=any_of(gene_set_addresses()),
-    # Locally, since cluster nodes often have no network access.
-    localrule: True
-    conda:
-        "../../envs/sparsekm.yaml"
-    threads: 1
-    resources:
-        mem_mb=memory(5000, 0),
-        runtime=minutes(120),
-    params:
-        url=lambda wildcards: gene_set_addresses()[wildcards.file][0],
-        kind=lambda wildcards: gene_set_addresses()[wildcards.file][1],
-        code=lambda wildcards: code("retrieve_gene_sets"),
-    script:
-        "../../scripts/retrieve_gene_sets.py"
-
-
 rule collect_gene_sets:
-    """Read gene sets: annotations mapped to current terms, with all ancestors."""
+    """Copy or download the user's file of gene sets, if all of it can be read."""
     input:
-        annotations=gene_set_file("path"),
-        ontology=gene_set_file("ontology"),
+        file=[] if gene_set_address() else own_gene_sets() or [],
     output:
-        sets="data/raw/gene_sets.h5",
+        sets=collected_gene_sets(),
     log:
         "logs/collect_gene_sets.log",
-    benchmark:
-        "results/benchmarks/collect_gene_sets.tsv"
+    # A download runs locally, since cluster nodes often have no network access.
+    localrule: bool(gene_set_address())
     conda:
         "../../envs/sparsekm.yaml"
     threads: 1
     resources:
         mem_mb=memory(1000, 20),
         runtime=minutes(60),
+        downloads=int(bool(gene_set_address())),
     params:
-        source=gene_set_format(),
-        identifier=ANNOTATION["gene_sets"]["identifier"],
-        content=lambda wildcards: content(*own_gene_sets()),
+        url=gene_set_address(),
+        identifier=gene_identifier(),
+        content=lambda wildcards: content(
+            *([] if gene_set_address() else [own_gene_sets()])
+        ),
         code=lambda wildcards: code("collect_gene_sets"),
     script:
         "../../scripts/collect_gene_sets.py"
@@ -123,6 +100,7 @@ rule annotate_genes:
     params:
         methods=config["methods"],
         selecting=SELECTING,
+        identifier=gene_identifier(),
         terms={
             "most": ANNOTATION["terms_per_gene"],
             "largest": ANNOTATION["term_size"][1],
@@ -156,6 +134,7 @@ rule enrich_genes:
     params:
         seed=config["seed"],
         selecting=SELECTING,
+        identifier=gene_identifier(),
         term_size=ANNOTATION["term_size"],
         code=lambda wildcards: code("enrich_genes"),
     script:

@@ -45,58 +45,42 @@ def matrix_file(wildcards):
     return MATRICES[wildcards.dataset].get("path", drawn)
 
 
-def gene_set_format():
-    """Return the format of the gene sets, or None if there are none."""
-    source = ANNOTATION["gene_sets"]["source"]
-    if source == "phantom":
-        # The phantom's terms apply only to its genes.
-        is_used = ATLAS["source"] == "phantom" and ATLAS["ages"]
-        return "gaf" if is_used else None
-    return None if source == "none" else source
-
-
-def gene_set_file(key):
-    """Return a file from which gene sets are read, if any."""
-    if gene_set_format() is None:
-        return []
-    if ANNOTATION["gene_sets"]["source"] == "phantom":
-        kind = {"path": "gaf", "ontology": "obo"}[key]
-        return f"data/raw/gene_sets/phantom.{kind}"
-    path = ANNOTATION["gene_sets"].get(key) or []
-    if path and is_address(path):
-        return f"data/raw/fetched/{address_name(path)}"
-    return path
-
-
 def own_gene_sets():
-    """List the files of gene sets that are neither downloaded nor made."""
-    if gene_set_format() is None or ANNOTATION["gene_sets"]["source"] == "phantom":
-        return []
-    chosen = (ANNOTATION["gene_sets"].get(key) for key in ("path", "ontology"))
-    return [path for path in chosen if path and not is_address(path)]
+    """Return the user's GMT file, or its address, or None."""
+    chosen = ANNOTATION["gene_sets"]
+    return chosen["path"] if chosen["source"] == "gmt" else None
 
 
-def gene_set_addresses():
-    """List the files of gene sets to download, with the address and format of each."""
-    if gene_set_format() is None or ANNOTATION["gene_sets"]["source"] == "phantom":
-        return {}
-    formats = {"path": gene_set_format(), "ontology": "obo"}
-    chosen = {key: ANNOTATION["gene_sets"].get(key) for key in formats}
-    return {
-        address_name(url): (url, formats[key])
-        for key, url in chosen.items()
-        if url and is_address(url)
-    }
+def gene_set_address():
+    """Return the address of the user's GMT file, or None."""
+    return own_gene_sets() if is_address(own_gene_sets() or "") else None
+
+
+def collected_gene_sets():
+    """Return the copy of the user's GMT file; one that was downloaded stays in its own folder."""
+    if gene_set_address():
+        return f"data/raw/fetched/{address_name(gene_set_address())}"
+    return "data/raw/gene_sets.gmt"
 
 
 def gene_sets():
     """Return the file of gene sets, if any."""
-    return [] if gene_set_format() is None else "data/raw/gene_sets.h5"
+    if own_gene_sets():
+        return collected_gene_sets()
+    # The phantom's terms apply only to its genes.
+    is_used = ATLAS["source"] == "phantom" and ATLAS["ages"]
+    drawn = ANNOTATION["gene_sets"]["source"] == "phantom" and is_used
+    return "data/raw/phantom/gene_sets.gmt" if drawn else []
+
+
+def gene_identifier():
+    """Return how the gene sets name genes."""
+    return ANNOTATION["gene_sets"]["identifier"] if own_gene_sets() else "symbol"
 
 
 def has_enrichment():
     """Tell whether terms are tested, which requires gene sets and a sparse method."""
-    return gene_set_format() is not None and bool(SELECTING)
+    return bool(gene_sets()) and bool(SELECTING)
 
 
 def ages_compared():

@@ -1,5 +1,11 @@
 """The resources of jobs: memory, time and threads, according to the sizes of their inputs."""
 
+# The servers' pace: a job that downloads asks for one file after another, and one such job runs at
+# a time, also without a profile. `--resources downloads=2` allows two.
+if "downloads" not in workflow.global_resources:
+    workflow.register_resource("downloads", 1)
+
+
 @cache
 def expected_megabytes(dataset):
     """Estimate the size of a data set's matrix, which may not exist yet."""

@@ -2,12 +2,12 @@
 
 Symbols change over the years, and those of the Allen atlas date from about 2009. A feature is
 looked up by its symbol; by its symbol without the asterisk at the end of some symbols of the atlas;
-among the synonyms of the gene sets; and by its own aliases, if these lead to only one gene.
+and by its aliases, if these lead to only one gene.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container
 from dataclasses import dataclass
 
 import numpy as np
@@ -54,7 +54,7 @@ def match_features(var: pd.DataFrame, sets: GeneSets) -> MatchedFeatures:
     else:
         aliases = var["aliases"].astype(str) if "aliases" in var else [""] * len(var)
         keys = [
-            _find_symbol(symbol, [name for name in other.split(";") if name], place, sets.synonyms)
+            _find_symbol(symbol, other.split(";"), place)
             for symbol, other in zip(symbols, aliases, strict=True)
         ]
     number: dict[str, int] = {}
@@ -78,16 +78,12 @@ def _entrez_ids(var: pd.DataFrame) -> list[str | None]:
     return [None if pd.isna(value) else str(int(value)) for value in numbers]
 
 
-def _find_symbol(
-    symbol: str, aliases: list[str], place: Mapping[str, int], synonyms: Mapping[str, str]
-) -> str:
+def _find_symbol(symbol: str, aliases: list[str], known: Container[str]) -> str:
     """Return the name of the gene in the gene sets, or else the symbol itself."""
     for name in (symbol, symbol.rstrip("*")):
-        if name in place:
+        if name in known:
             return name
-        if name in synonyms:
-            return synonyms[name]
-    found = {name if name in place else synonyms.get(name) for name in aliases} - {None}
+    found = {name for name in aliases if name in known}
     return min(found) if len(found) == 1 else symbol
 
 

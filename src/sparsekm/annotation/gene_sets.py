@@ -1,13 +1,31 @@
-"""Gene sets: the genes of each term, from any source."""
+"""Gene sets, the genes of each term, from GMT files.
+
+Each line of a GMT file has a term, a description and genes, separated by tabs. Terms do not know
+their ancestors: a set of the file has all of its genes.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+import gzip
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
+from sparsekm.io.input_error import InputError
+
 IDENTIFIERS = ("symbol", "entrez_id")
+MOST_MEMORY = 2**33
+"""Bytes that reading gene sets may take, see `sparsekm.io.bounded_child`."""
+
+_GZIP = b"\x1f\x8b"
+_NO_NAMES = ("", "na", "n/a", "none")
+
+
+class GeneSetError(InputError):
+    """A file of gene sets breaks its format; the message names file, line and column."""
 
 
 @dataclass(frozen=True)
@@ -19,20 +37,10 @@ class GeneSets:
     terms: tuple[str, ...]
     names: tuple[str, ...]
     members: tuple[np.ndarray, ...]  # positions in `genes`, ascending, of each term
-    synonyms: Mapping[str, str] = field(default_factory=dict)  # unambiguous other names of genes
-    # Counts of what was read, mapped and left out.
-    notes: Mapping[str, int] = field(default_factory=dict)
-    obsolete: tuple[str, ...] = ()  # obsolete terms in the annotations, which were left out
 
 
 def build_gene_sets(
-    identifier: str,
-    members: Mapping[str, Iterable[str]],
-    names: Mapping[str, str],
-    *,
-    synonyms: Mapping[str, str] | None = None,
-    notes: Mapping[str, int] | None = None,
-    obsolete: Iterable[str] = (),
+    identifier: str, members: Mapping[str, Iterable[str]], names: Mapping[str, str]
 ) -> GeneSets:
     """Build gene sets with sorted terms and genes; the id replaces a missing name of a term."""
     if identifier not in IDENTIFIERS:
@@ -49,19 +57,80 @@ def build_gene_sets(
             np.array(sorted(place[gene] for gene in set(members[term])), dtype=np.int64)
             for term in terms
         ),
-        synonyms=dict(sorted((synonyms or {}).items())),
-        notes=dict(notes or {}),
-        obsolete=tuple(sorted(set(obsolete))),
     )
 
 
-def unique_synonyms(claims: Iterable[tuple[str, str]], symbols: set[str]) -> dict[str, str]:
-    """Map each synonym that means exactly one gene, and is not itself a symbol, to its symbol.
+def read_gene_sets(file: str | Path, identifier: str = "symbol") -> GeneSets:
+    """Read a GMT file, compressed by gzip or not, that names genes by `identifier`.
 
-    `claims` are pairs of a synonym and a symbol that it may mean.
+    An empty description, or an address, is not used as a name.
     """
-    meant: dict[str, set[str]] = {}
-    for synonym, symbol in claims:
-        if synonym and synonym not in symbols:
-            meant.setdefault(synonym, set()).add(symbol)
-    return {synonym: min(found) for synonym, found in meant.items() if len(found) == 1}
+    members: dict[str, set[str]] = {}
+    names: dict[str, str] = {}
+    first_line: dict[str, int] = {}
+    # One string object per gene, however many terms contain it.
+    genes: dict[str, str] = {}
+    for number, line in _read_lines(Path(file)):
+        if not line.strip():
+            continue
+        cells = [cell.strip() for cell in line.rstrip("\t ").split("\t")]
+        if len(cells) < 3:
+            raise GeneSetError(
+                f"{_at(file, number)}: columns={len(cells)} should be >= 3: term, description, "
+                "genes, separated by tabs (GMT)."
+            )
+        term = cells[0]
+        for column, cell in enumerate(cells, start=1):
+            if not cell and column != 2:
+                raise GeneSetError(f"{_at(file, number, column)}: the cell should not be empty.")
+            if column > 2 and identifier == "entrez_id" and not _is_number(cell):
+                raise GeneSetError(f"{_at(file, number, column)}: {cell!r} should be an Entrez id.")
+        if term in members:
+            raise GeneSetError(
+                f"{_at(file, number, 1)}: term={term!r} is in line {first_line[term]} already."
+            )
+        members[term] = {genes.setdefault(gene, gene) for gene in cells[2:]}
+        first_line[term] = number
+        nameless = cells[1].lower() in _NO_NAMES or "://" in cells[1]
+        names[term] = term if nameless else cells[1]
+    if not members:
+        raise GeneSetError(f"{file}: terms=0 should be >= 1.")
+    return build_gene_sets(identifier, members, names)
+
+
+def _is_number(cell: str) -> bool:
+    return cell.isascii() and cell.isdecimal()
+
+
+def _at(file: str | Path, line: int, column: int | None = None) -> str:
+    """Format a position in a file, counted from 1, for the beginning of a message."""
+    return f"{file}, line {line}" + ("" if column is None else f", column {column}")
+
+
+def _read_lines(file: Path) -> Iterator[tuple[int, str]]:
+    """Yield the lines of a UTF-8 file, compressed by gzip or not, with their numbers from 1."""
+    if not file.is_file():
+        raise FileNotFoundError(f"{file}: no such file.")
+    with file.open("rb") as opened:
+        compressed = opened.read(2) == _GZIP
+    number = 0
+    try:
+        with gzip.open(file) if compressed else file.open("rb") as stream:
+            for number, line in enumerate(stream, start=1):
+                yield number, _decode(file, number, line)
+    except (EOFError, zlib.error, OSError) as error:
+        raise GeneSetError(
+            f"{_at(file, number + 1)}: the compressed file is damaged ({error})."
+        ) from error
+
+
+def _decode(file: Path, number: int, line: bytes) -> str:
+    try:
+        text = line.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise GeneSetError(
+            f"{_at(file, number, error.start + 1)}: byte {line[error.start]:#04x} is not UTF-8."
+        ) from error
+    if "\0" in text:
+        raise GeneSetError(f"{_at(file, number, text.index(chr(0)) + 1)}: NUL is not allowed.")
+    return text.rstrip("\r\n")

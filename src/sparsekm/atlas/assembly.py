@@ -10,10 +10,13 @@ from collections import Counter
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 import pandas as pd
 
+from sparsekm.atlas.envelope import open_envelope, parse_json
+from sparsekm.atlas.gene_metadata import parse_genes
 from sparsekm.atlas.grid import GridError, Volume, read_annotation, read_energy
 from sparsekm.atlas.listing import (
     Gene,
@@ -23,12 +26,14 @@ from sparsekm.atlas.listing import (
     select_candidates,
 )
 from sparsekm.atlas.manifest import STATUSES, ManifestEntry, digest, read_manifest
-from sparsekm.atlas.ontology import Ontology
+from sparsekm.atlas.ontology import Ontology, parse_ontology
 from sparsekm.atlas.regions import RegionMap, map_regions
 from sparsekm.atlas.retrieval import LISTING_FILE, MANIFEST_FILE, Progress
 from sparsekm.atlas.vocabulary import NO_DATA, REGION_LEVEL, get_age
 from sparsekm.io.checked_hdf5 import DamagedFileError
 from sparsekm.io.input_error import InputError
+
+T = TypeVar("T")
 
 GENE_COUNTS = (
     "taken",
@@ -107,6 +112,26 @@ def assemble_age(
     )
 
 
+def read_tables(folder: str | Path) -> tuple[Ontology, pd.DataFrame]:
+    """Read the structure tree and the genes, which `retrieve_tables` wrote to `folder`."""
+    entries = read_manifest(Path(folder) / MANIFEST_FILE)
+    files = _Files(Path(folder), entries)
+    by_role = {entry.role: entry for entry in entries}
+    if not {"ontology", "genes"} <= by_role.keys():
+        raise DamagedFileError(
+            Path(folder) / MANIFEST_FILE, "should list ontology and genes", "retrieve_ontology"
+        )
+    return files.read(by_role["ontology"], _parse_tree), files.read(by_role["genes"], _parse_genes)
+
+
+def _parse_tree(body: bytes, source: str) -> Ontology:
+    return parse_ontology(parse_json(body, source), source)
+
+
+def _parse_genes(body: bytes, source: str) -> pd.DataFrame:
+    return parse_genes(open_envelope(parse_json(body, source), source), source)
+
+
 def measure_age(folder: str | Path, age: str) -> int:
     """Return the bytes that assembling an age may take: three times its declared matrix."""
     entries = read_manifest(Path(folder) / MANIFEST_FILE)
@@ -168,11 +193,11 @@ class _Files:
             raise DamagedFileError(
                 self._folder / MANIFEST_FILE, f"should list {file}", "retrieve_atlas"
             )
-        return self._read(self._annotations[file], read_annotation)
+        return self.read(self._annotations[file], read_annotation)
 
     def read_energy(self, section_data_set_id: int, dims: tuple[int, int, int]) -> Volume:
         entry = self._energies[section_data_set_id]
-        volume = self._read(entry, read_energy)
+        volume = self.read(entry, read_energy)
         if volume.dims != dims:
             raise GridError(
                 f"{self._folder / entry.file}: DimSize={volume.dims} should equal the "
@@ -180,12 +205,12 @@ class _Files:
             )
         return volume
 
-    def _read(self, entry: ManifestEntry, reader: Callable[[bytes, str], Volume]) -> Volume:
+    def read(self, entry: ManifestEntry, reader: Callable[[bytes, str], T]) -> T:
         path, manifest = self._folder / entry.file, self._folder / MANIFEST_FILE
-        remedy = f"Delete {manifest} and run again to download the age again."
+        remedy = f"Delete {manifest} and run again: damaged files are fetched again."
         try:
             body = path.read_bytes()
-            volume = reader(body, str(path))
+            found = reader(body, str(path))
         except (OSError, GridError) as error:
             raise GridError(f"{error} {remedy}") from error
         if digest(body) != entry.sha256:
@@ -193,7 +218,7 @@ class _Files:
                 f"{path}: sha256={digest(body)[:12]}... should be {entry.sha256[:12]}..., as in "
                 f"{MANIFEST_FILE}. {remedy}"
             )
-        return volume
+        return found
 
 
 def _choose(

@@ -3,10 +3,11 @@
 A file is accepted only after it has been read in the expected format: a complete archive, with a
 header that matches its array and the dimensions of the age's annotation. If a grid is invalid, only
 this replicate of its gene is lost, and the manifest records the reason; if many are invalid,
-something else is wrong, and the run stops. This module keeps nothing from earlier runs; a slow
-source has its own cache.
+something else is wrong, and the run stops. What earlier runs downloaded is not downloaded again,
+and stays when the plane changes; simulated files are drawn anew.
 
-Files of an age, in ``{root}/{age}/``: ``listing.json``, the annotation zip under its server name,
+Files of all ages, in the folder of the source: ``ontology.json``, ``genes.json``, ``manifest.csv``.
+Files of an age, in ``{age}/`` below: ``listing.json``, the annotation zip under its server name,
 ``energy/{section data set id}.zip``, ``manifest.csv``, and for simulated data ``truth.csv``.
 """
 
@@ -19,18 +20,19 @@ from pathlib import Path
 
 import numpy as np
 
-from sparsekm.atlas.envelope import EnvelopeError, open_envelope, parse_json
-from sparsekm.atlas.gene_metadata import parse_genes
+from sparsekm.atlas.envelope import EnvelopeError
+from sparsekm.atlas.gene_metadata import read_genes
 from sparsekm.atlas.grid import GridError, MissingGridError, Volume, read_annotation, read_energy
-from sparsekm.atlas.listing import Gene, parse_listing, select_candidates
+from sparsekm.atlas.listing import Gene, read_listing, select_candidates
 from sparsekm.atlas.manifest import ManifestEntry, digest, write_manifest
-from sparsekm.atlas.ontology import parse_ontology
+from sparsekm.atlas.ontology import read_ontology
 from sparsekm.atlas.sources import AtlasSource
 from sparsekm.atlas.vocabulary import NO_DATA, get_age
 from sparsekm.io.atomic import remove_unfinished, write_bytes
-from sparsekm.network.errors import NotFoundError, RefusedError, UnavailableError
-from sparsekm.network.prefetch import fetch_in_order
+from sparsekm.network import NotFoundError, Received, RefusedError, UnavailableError
 
+ONTOLOGY_FILE = "ontology.json"
+GENES_FILE = "genes.json"
 LISTING_FILE = "listing.json"
 MANIFEST_FILE = "manifest.csv"
 TRUTH_FILE = "truth.csv"
@@ -44,18 +46,59 @@ MAX_FAILURES_IN_A_ROW = 5
 Progress = Callable[[int, int], None]
 
 
-def retrieve_ontology(source: AtlasSource, path: str | Path) -> None:
-    """Download the structure tree, check that it parses, and store it."""
-    body = source.ontology()
-    parse_ontology(parse_json(body, "ontology"), "ontology")
-    write_bytes(body, path)
+def retrieve_tables(source: AtlasSource, folder: str | Path) -> list[ManifestEntry]:
+    """Download the structure tree and the table of genes, check that they parse, and store them."""
+    stored = StoredFiles(source, folder)
+    entries = [
+        stored.get_entry("ontology", ONTOLOGY_FILE),
+        stored.get_entry("genes", GENES_FILE),
+    ]
+    read_ontology(stored.folder / ONTOLOGY_FILE)
+    read_genes(stored.folder / GENES_FILE)
+    write_manifest(stored.folder / MANIFEST_FILE, entries)
+    return entries
 
 
-def retrieve_genes(source: AtlasSource, path: str | Path) -> None:
-    """Download the table of genes, check that it parses, and store it."""
-    body = source.genes()
-    parse_genes(open_envelope(parse_json(body, "genes"), "genes"), "genes")
-    write_bytes(body, path)
+class StoredFiles:
+    """The files of a source in a folder: downloaded once, or simulated."""
+
+    def __init__(self, source: AtlasSource, folder: str | Path):
+        self.folder = Path(folder)
+        self.source = source
+        self._received = None if source.simulated else Received(folder)
+
+    def get(self, role: str, file: str, *item: object) -> bytes:
+        """Return the body of a file that is on disk now; `item` is its age, or age and id."""
+        url = self.source.describe_url(role, *item)
+
+        fetch = getattr(self.source, role)
+        if self._received is None:
+            body = fetch(*item)
+            write_bytes(body, self.folder / file)
+            return body
+        body = self._received.find(file, url)
+        if body is None:
+            try:
+                body = fetch(*item)
+            except NotFoundError:
+                # Only of grids some are known to be missing.
+                if role == "energy":
+                    self._received.add(file, url, None)
+                raise
+            self._received.add(file, url, body)
+        return body
+
+    def size(self, role: str, file: str, *item: object) -> int | None:
+        """Return the length of a file that need not be fetched, 0 if there is none, or None."""
+        if self._received is None:
+            return 0
+        return self._received.size(file, self.source.describe_url(role, *item))
+
+    def get_entry(self, role: str, file: str, *item: object) -> ManifestEntry:
+        """Store a file, and return its entry in the manifest."""
+        body = self.get(role, file, *item)
+        url = self.source.describe_url(role, *item)
+        return ManifestEntry(role, file, url, len(body), digest(body), "ok")
 
 
 def retrieve_age(
@@ -67,51 +110,52 @@ def retrieve_age(
     max_not_fetched: int = 0,
     progress: Progress | None = None,
 ) -> list[ManifestEntry]:
-    """Download all files of one age into its folder, and return the entries of ``manifest.csv``.
+    """Store all files of one age in its folder, and return the entries of ``manifest.csv``.
 
     The entries are the listing, the annotation, and each usable section data set of the plane. Up
     to `max_not_fetched` grids may be missing because a download failed.
 
     If the listing, the annotation or more than `MAX_REJECTED_SHARE` of the grids are invalid, raise
     a `GridError` or an `EnvelopeError`, and write no manifest. Other errors are those of
-    `sparsekm.network.errors`.
+    `sparsekm.network`.
     """
     folder = Path(folder)
-    listing, body = source.listing(age), source.annotation(age)
-    annotation = read_annotation(body, f"{age}: {get_age(age).annotation_file}")
-    wanted = list_wanted(listing, age, plane)
-    remove_unfinished(folder)
+    for place in (folder, folder / ENERGY_FOLDER):
+        remove_unfinished(place)
     # Without a manifest the files do not count as complete while they change.
     (folder / MANIFEST_FILE).unlink(missing_ok=True)
+    stored = StoredFiles(source, folder)
     entries = [
-        _store_entry(source, age, folder, "listing", LISTING_FILE, listing),
-        _store_entry(source, age, folder, "annotation", get_age(age).annotation_file, body),
+        stored.get_entry("listing", LISTING_FILE, age),
+        stored.get_entry("annotation", get_age(age).annotation_file, age),
     ]
-    entries += _retrieve_energies(source, age, folder, wanted, annotation, progress)
+    wanted, annotation = list_wanted(folder, age, plane), read_stored_annotation(folder, age)
+    entries += _retrieve_energies(stored, age, wanted, annotation, progress)
     _check_entries(age, entries, max_not_fetched)
     truth = source.truth(age)
     if truth is not None:
         write_bytes(truth, folder / TRUTH_FILE)
     write_manifest(folder / MANIFEST_FILE, entries)
-    _remove_unlisted(folder, entries)
     return entries
 
 
-def list_wanted(listing: bytes, age: str, plane: str) -> list[tuple[Gene, int]]:
-    """List the section data sets to download, at least one, each with its gene.
-
-    `listing` is JSON in the servers' envelope.
-    """
-    where = f"{age}: {LISTING_FILE}"
-    rows = open_envelope(parse_json(listing, where), where)
-    candidates, excluded = select_candidates(parse_listing(rows, where), age, plane=plane)
+def list_wanted(folder: Path, age: str, plane: str) -> list[tuple[Gene, int]]:
+    """List the section data sets to store, at least one, each with its gene."""
+    listed = read_listing(folder / LISTING_FILE)
+    candidates, excluded = select_candidates(listed, age, plane=plane)
     if not candidates:
         reasons = ", ".join(f"{reason}: {n}" for reason, n in excluded.items() if n)
         raise EnvelopeError(
-            f"{where}: n_section_data_sets=0 that are {plane} should be >= 1, of {len(rows)} "
-            f"listed ({reasons or 'none'})."
+            f"{folder / LISTING_FILE}: n_section_data_sets=0 that are {plane} should be >= 1, of "
+            f"{len(listed)} listed ({reasons or 'none'})."
         )
     return [(gene, item.id) for gene, items in candidates.items() for item in items]
+
+
+def read_stored_annotation(folder: Path, age: str) -> Volume:
+    """Read the stored annotation of an age."""
+    path = folder / get_age(age).annotation_file
+    return read_annotation(path.read_bytes(), str(path))
 
 
 def energy_file(section_data_set_id: int) -> str:
@@ -120,30 +164,22 @@ def energy_file(section_data_set_id: int) -> str:
 
 
 def _retrieve_energies(
-    source: AtlasSource,
+    stored: StoredFiles,
     age: str,
-    folder: Path,
     wanted: list[tuple[Gene, int]],
     annotation: Volume,
     progress: Progress | None,
 ) -> list[ManifestEntry]:
-    """Download, check and store the energies, in the given order."""
+    """Get, check and store the energies, in the given order."""
     entries: list[ManifestEntry] = []
     in_a_row = 0
-
-    def fetch(item: tuple[Gene, int]) -> Download:
-        return download_energy(source, age, item[1], annotation)
-
-    received = fetch_in_order(fetch, wanted, at_once=source.at_once)
-    for (gene, item_id), download in zip(wanted, received, strict=True):
-        file = energy_file(item_id) if download.status == "ok" else ""
-        if file:
-            write_bytes(download.body, folder / file)
+    for gene, item_id in wanted:
+        download = download_energy(stored, age, item_id, annotation)
         entries.append(
             ManifestEntry(
                 role="energy",
-                file=file,
-                url=source.describe_url("energy", age, item_id),
+                file=energy_file(item_id) if download.body else "",
+                url=stored.source.describe_url("energy", age, item_id),
                 bytes=len(download.body),
                 sha256=digest(download.body) if download.body else "",
                 status=download.status,
@@ -184,23 +220,6 @@ def _check_entries(age: str, entries: list[ManifestEntry], max_not_fetched: int)
         )
 
 
-def _store_entry(
-    source: AtlasSource, age: str, folder: Path, role: str, file: str, body: bytes
-) -> ManifestEntry:
-    write_bytes(body, folder / file)
-    url = source.describe_url(role, age)
-    return ManifestEntry(role, file, url, len(body), digest(body), "ok")
-
-
-def _remove_unlisted(folder: Path, entries: list[ManifestEntry]) -> None:
-    """Remove energy grids left by an earlier run with other settings."""
-    listed = {entry.file for entry in entries}
-    for path in (folder / ENERGY_FOLDER).glob("*.zip"):
-        # A file whose name is not an id belongs to the user.
-        if path.stem.isdigit() and f"{ENERGY_FOLDER}/{path.name}" not in listed:
-            path.unlink()
-
-
 @dataclass(frozen=True)
 class Download:
     """The result of downloading one energy grid."""
@@ -213,12 +232,13 @@ class Download:
 
 
 def download_energy(
-    source: AtlasSource, age: str, section_data_set_id: int, annotation: Volume
+    stored: StoredFiles, age: str, section_data_set_id: int, annotation: Volume
 ) -> Download:
-    """Download and check one energy zip, whose grid must have the dimensions of the annotation."""
+    """Get and check one energy zip, whose grid must have the dimensions of the annotation."""
     name = f"{age}, section data set {section_data_set_id}"
     try:
-        body = source.energy(age, section_data_set_id)
+        file = energy_file(section_data_set_id)
+        body = stored.get("energy", file, age, section_data_set_id)
     except NotFoundError:
         return Download("missing")
     except UnavailableError as error:

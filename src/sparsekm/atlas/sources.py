@@ -20,13 +20,11 @@ atlas does not depend on the code of the phantom."""
 class AtlasSource(Protocol):
     """Returns the files of the atlas as bytes.
 
-    Each method may raise the errors of `sparsekm.network.errors`. The manifest records the origin
+    Each method may raise the errors of `sparsekm.network`. The manifest records the origin
     of each file.
     """
 
     simulated: bool  # whether the data are simulated
-    # Number of energies that may be requested at the same time, each from its own thread.
-    at_once: int
 
     def ontology(self) -> bytes:
         """Return the structure tree: JSON in the servers' envelope."""
@@ -43,8 +41,10 @@ class AtlasSource(Protocol):
     def energy(self, age: str, section_data_set_id: int) -> bytes:
         """Return the zip with the energy grid of a section data set."""
 
-    def describe_url(self, role: str, age: str, section_data_set_id: int | None = None) -> str:
-        """Return the origin of a file."""
+    def describe_url(
+        self, role: str, age: str | None = None, section_data_set_id: int | None = None
+    ) -> str:
+        """Return the origin of a file, whose role is the name of one of the methods above."""
 
     def truth(self, age: str) -> bytes | None:
         """Return the planted truth of an age as CSV; None for measured data."""

@@ -10,10 +10,12 @@ from pathlib import Path
 FOLDERS = ("data", "results", "logs")
 # What jobs write besides the outputs of their rules, with the constraints on its wildcards.
 UNDECLARED = (
-    "data/raw/{age}/listing.json",
-    "data/raw/{age}/truth.csv",
-    "data/raw/{age}/{grid}_gridAnnotation.zip",
-    "data/raw/{age}/energy/{id}.zip",
+    "data/raw/phantom/ontology.json",
+    "data/raw/phantom/genes.json",
+    "data/raw/phantom/{age}/listing.json",
+    "data/raw/phantom/{age}/truth.csv",
+    "data/raw/phantom/{age}/{grid}_gridAnnotation.zip",
+    "data/raw/phantom/{age}/energy/{id}.zip",
     "results/simulation/repetitions/{experiment}/{setting}/{row}/{file}",
 )
 FIGURES = "results/figures/{dataset}_{figure}.{kind}"

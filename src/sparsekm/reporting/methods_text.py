@@ -90,7 +90,6 @@ ATLASES_DESCRIBED = {
     "allen": "expression energies of the Allen Developing Mouse Brain Atlas {atlas}.",
 }
 """The same for each source of an atlas."""
-_OBSOLETE_NAMED = 10
 
 
 def write_methods(
@@ -232,10 +231,7 @@ def _write_software(results: Sequence[DatasetResult], citations: Citations) -> s
 def write_annotation(
     results: Sequence[DatasetResult], citations: Citations, sets: GeneSets | None = None
 ) -> str:
-    """Describe how stability, locations and over-represented terms were computed, if they were.
-
-    The gene sets list what was left out of them.
-    """
+    """Describe how stability, locations and over-represented terms were computed, if they were."""
     columns = set().union(*(result.genes.columns for result in results))
     sentences = []
     if any(column.startswith("stability_") for column in columns):
@@ -263,7 +259,8 @@ def write_annotation(
     if any(result.enrichment is not None and len(result.enrichment) for result in results):
         sentences.append(_write_enrichment(results, citations))
         if sets is not None:
-            sentences.append(_write_sets(sets))
+            counts = f"{len(sets.terms):,} terms and {len(sets.genes):,} genes"
+            sentences.append(f"The gene sets contain {counts}.")
     return " ".join(sentences)
 
 
@@ -291,15 +288,3 @@ def _write_maps(tested: Sequence[pd.DataFrame], citations: Citations) -> str:
         "whose clusters are the voxels nearest to random voxels, and which keep as many features "
         "by score."
     )
-
-
-def _write_sets(sets: GeneSets) -> str:
-    """Say how many terms and genes the sets have, and what their reader left out or mapped."""
-    whole = f"The gene sets contain {len(sets.terms):,} terms and {len(sets.genes):,} genes"
-    notes = "; ".join(f"{what}: {number:,}" for what, number in sets.notes.items())
-    text = f"{whole} ({notes})." if notes else f"{whole}."
-    if sets.obsolete:
-        named = ", ".join(sets.obsolete[:_OBSOLETE_NAMED])
-        more = len(sets.obsolete) - _OBSOLETE_NAMED
-        text += f" Obsolete terms: {named}" + (f" and {more:,} more." if more > 0 else ".")
-    return text

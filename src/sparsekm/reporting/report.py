@@ -67,7 +67,7 @@ def write_report(
     written. `ages`, the comparison of ages, is a section of its own; with `paper`, the paper's
     tables are compared with ages of the real atlas. `genes_of_interest` are the symbols of the
     genes to show first, or "auto"; see `sparsekm.reporting.genes_of_interest`. `gene_sets` are the
-    tested ones, with notes on what was left out of them. Names of data sets must differ.
+    tested ones. Names of data sets must differ.
     """
     names = [result.name for result in results]
     if not names or len(set(names)) < len(names):
@@ -122,7 +122,7 @@ def _name_gene_sets(configuration: Mapping[str, Any] | None) -> str:
     sets = ((configuration or {}).get("annotation") or {}).get("gene_sets") or {}
     if sets.get("path"):
         return Path(str(sets["path"])).name
-    return "the phantom’s invented ontology" if sets.get("source") == "phantom" else "gene sets"
+    return "the phantom’s invented terms" if sets.get("source") == "phantom" else "gene sets"
 
 
 def _as_yaml(configuration: Mapping[str, Any] | None) -> str:

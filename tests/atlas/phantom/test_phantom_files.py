@@ -14,7 +14,7 @@ from sparsekm.atlas.listing import parse_listing
 from sparsekm.atlas.phantom.geometry import TISSUE
 from sparsekm.atlas.phantom.sizes import PLANTED_SHARE, REGIONS
 from sparsekm.atlas.phantom.source import PhantomSource
-from sparsekm.network.errors import NotFoundError
+from sparsekm.network import NotFoundError
 from sparsekm.tuning.feature_limit import LARGEST_SHARE
 
 AGE = "P14"

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from sparsekm.atlas.allen import queries
-from sparsekm.atlas.allen.client import Client
+from sparsekm.atlas.allen.source import Client
 from sparsekm.atlas.envelope import EnvelopeError, open_envelope
 from sparsekm.atlas.grid import GridError, MissingGridError, read_annotation, read_energy
 from sparsekm.atlas.listing import parse_listing, select_candidates
@@ -27,7 +27,7 @@ from sparsekm.atlas.vocabulary import (
     TISSUES,
     get_age,
 )
-from sparsekm.network.errors import NotFoundError, RefusedError, UnavailableError
+from sparsekm.network import NotFoundError, RefusedError, UnavailableError
 
 _ROWS = 10
 _MAX_GRIDS = 3

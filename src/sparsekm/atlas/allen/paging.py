@@ -14,7 +14,7 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 
 from sparsekm.atlas.envelope import EnvelopeError, open_envelope, require_id
-from sparsekm.network.errors import UnavailableError
+from sparsekm.network import UnavailableError
 
 # Relative page lengths of successive passes, chosen so that their borders rarely coincide.
 _STRETCHES = (1.0, 1.37, 0.81, 1.63)

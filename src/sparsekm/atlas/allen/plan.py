@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from sparsekm.atlas.grid import read_annotation
-from sparsekm.atlas.retrieval import list_wanted
+from sparsekm.atlas.retrieval import (
+    LISTING_FILE,
+    StoredFiles,
+    energy_file,
+    list_wanted,
+    read_stored_annotation,
+)
 from sparsekm.atlas.sources import AtlasSource
 from sparsekm.atlas.vocabulary import ENERGY_DTYPE, get_age
 
@@ -18,18 +24,18 @@ _GIGABYTE = 1e9
 
 
 def plan_retrieval(
-    source: AtlasSource, ages: Collection[str], *, plane: str = "sagittal"
+    source: AtlasSource, ages: Collection[str], folder: str | Path, *, plane: str = "sagittal"
 ) -> pd.DataFrame:
     """Tabulate how many grids each age has, and how many are still to be downloaded.
 
-    Listings and annotations are downloaded unless the cache has them; grids are not. A source
-    without ``cached_energy_bytes`` downloads nothing over a network.
+    Listings and annotations are stored in the folder of the source as by `retrieve_age`, grids are
+    not. Of simulated data nothing is to be downloaded.
 
-    Each age has a row: age, n_grids, n_cached, cached_bytes, n_to_fetch, bytes_to_fetch. The last
-    is estimated from the mean of the cached grids of the age or, without any, from the size of its
+    Each age has a row: age, n_grids, n_stored, stored_bytes, n_to_fetch, bytes_to_fetch. The last
+    is estimated from the mean of the stored grids of the age or, without any, from the size of its
     annotation and `PACKED_SHARE`.
     """
-    return pd.DataFrame([_plan_age(source, age, plane) for age in ages])
+    return pd.DataFrame([_plan_age(StoredFiles(source, Path(folder, a)), a, plane) for a in ages])
 
 
 def describe_plan(plan: pd.DataFrame) -> str:
@@ -39,34 +45,34 @@ def describe_plan(plan: pd.DataFrame) -> str:
     return "\n".join([*lines, _describe_row("all", total)])
 
 
-def _plan_age(source: AtlasSource, age: str, plane: str) -> dict[str, object]:
-    wanted = list_wanted(source.listing(age), age, plane)
-    known_bytes = getattr(source, "cached_energy_bytes", lambda age, item_id: 0)
-    sizes = [known_bytes(age, item_id) for _, item_id in wanted]
+def _plan_age(stored: StoredFiles, age: str, plane: str) -> dict[str, object]:
+    stored.get("listing", LISTING_FILE, age)
+    wanted = [item_id for _, item_id in list_wanted(stored.folder, age, plane)]
+    sizes = [stored.size("energy", energy_file(item_id), age, item_id) for item_id in wanted]
     known = [size for size in sizes if size is not None]
     n_to_fetch = len(sizes) - len(known)
     each = 0.0
     if n_to_fetch:
-        each = np.mean([size for size in known if size] or [_guess_bytes(source, age)])
+        each = np.mean([size for size in known if size] or [_guess_bytes(stored, age)])
     return {
         "age": age,
         "n_grids": len(sizes),
-        "n_cached": len(known),
-        "cached_bytes": sum(known),
+        "n_stored": len(known),
+        "stored_bytes": sum(known),
         "n_to_fetch": n_to_fetch,
         "bytes_to_fetch": round(n_to_fetch * each),
     }
 
 
-def _guess_bytes(source: AtlasSource, age: str) -> float:
-    name = get_age(age).annotation_file
-    dims = read_annotation(source.annotation(age), f"{age}: {name}").dims
+def _guess_bytes(stored: StoredFiles, age: str) -> float:
+    stored.get("annotation", get_age(age).annotation_file, age)
+    dims = read_stored_annotation(stored.folder, age).dims
     return PACKED_SHARE * ENERGY_DTYPE.itemsize * np.prod(dims)
 
 
 def _describe_row(name: str, row: pd.Series) -> str:
     return (
-        f"{name:>6}: {row['n_grids']:,} grids; {row['n_cached']:,} in the cache "
-        f"({row['cached_bytes'] / _GIGABYTE:.3f} GB), {row['n_to_fetch']:,} to fetch "
+        f"{name:>6}: {row['n_grids']:,} grids; {row['n_stored']:,} on disk "
+        f"({row['stored_bytes'] / _GIGABYTE:.3f} GB), {row['n_to_fetch']:,} to fetch "
         f"(about {row['bytes_to_fetch'] / _GIGABYTE:.3f} GB)"
     )

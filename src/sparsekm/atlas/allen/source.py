@@ -1,7 +1,6 @@
 """The servers of the Allen Institute as a source of the atlas's files.
 
-All downloads are kept in a cache, so that a second run downloads nothing. The data belong to the
-Allen Institute [1]_ and are free for research with citation.
+The data belong to the Allen Institute [1]_ and are free for research with citation.
 
 References
 ----------
@@ -11,34 +10,80 @@ References
 
 from __future__ import annotations
 
-import time
+import re
 from collections.abc import Callable
-from pathlib import Path
 
 from sparsekm.atlas.allen import queries
-from sparsekm.atlas.allen.client import Client
 from sparsekm.atlas.allen.paging import collect_rows
-from sparsekm.atlas.envelope import write_envelope
-from sparsekm.atlas.grid import read_annotation, read_energy
-from sparsekm.atlas.vocabulary import get_age
-from sparsekm.network.cache import BodyCache
-from sparsekm.network.errors import NotFoundError, UnavailableError
-from sparsekm.network.gate import RequestGate
-from sparsekm.network.retry import RetryPolicy
-from sparsekm.network.transport import Transport
+from sparsekm.atlas.envelope import EnvelopeError, open_envelope, parse_json, write_envelope
+from sparsekm.atlas.grid import (
+    DamagedArchiveError,
+    GridError,
+    Volume,
+    read_annotation,
+    read_energy,
+)
+from sparsekm.network import Downloader, TransientError, UnavailableError
 
 URL = "https://api.brain-map.org"
 DOWNLOAD_URL = "https://download.alleninstitute.org"
+MAX_ARCHIVE_BYTES = 64 * 1024 * 1024
+"""Largest archive accepted; the largest grid of the atlas has 3.2 MB before compression."""
+MAX_JSON_BYTES = 256 * 1024 * 1024
+PAGE_ROWS = 1000
+"""Rows of a listing per request."""
+
+# If the servers cannot parse a query, they return the position of the error.
+_SYNTAX_ERROR = re.compile(r"line \d+, column \d+")
+
+
+class Client(Downloader):
+    """Downloads files from the servers and checks that they are complete."""
+
+    def fetch_archive(
+        self, url: str, read: Callable[[bytes, str], Volume], *, judge: bool = True
+    ) -> bytes:
+        """Download a zip archive with correct CRCs; `read` reads its volume.
+
+        If `judge`, an intact archive with an invalid or missing volume is an error (`GridError`).
+        It is not retried, since it is what the server meant to send.
+        """
+
+        def check(body: bytes) -> bytes:
+            try:
+                read(body, url)
+            except DamagedArchiveError as error:
+                raise TransientError(f"{error} It begins {body[:40]!r}") from error
+            except GridError:
+                if judge:
+                    raise
+            return body
+
+        return self.get(url, most=MAX_ARCHIVE_BYTES, read=check)
+
+    def fetch_answer(self, url: str) -> tuple[bytes, dict]:
+        """Download JSON in the servers' envelope; a reported failure is an `EnvelopeError`."""
+
+        def check(body: bytes) -> tuple[bytes, dict]:
+            try:
+                envelope = parse_json(body, url)
+                if not isinstance(envelope, dict):
+                    raise EnvelopeError(f"{url}: the answer should be an object.")
+                open_envelope(envelope, url)
+            except EnvelopeError as error:
+                if _SYNTAX_ERROR.search(str(error)) and b'"success"' in body:
+                    raise
+                raise TransientError(str(error)) from error
+            return body, envelope
+
+        return self.get(url, most=MAX_JSON_BYTES, read=check)
 
 
 class AllenSource:
-    """Provides the files of the atlas from its servers or from the cache; see `AtlasSource`.
+    """Downloads the files of the atlas from its servers; see `AtlasSource`.
 
-    It can be used from `at_once` threads. `url` is the server for queries and grids, `download_url`
-    that for annotations. Processes that share the folder `cache` also share the limits. `contact`
-    is an address at which the servers' operators can reach you; it goes into the User-Agent. There
-    are `tries` attempts per file and `page_rows` rows of a listing per request. `timeouts` are
-    ``connect_timeout``, ``read_timeout`` and ``total_timeout`` in seconds; see `Transport`.
+    `url` is the server for queries and grids, `download_url` that for annotations. `contact` is an
+    address at which the servers' operators can reach you. `limits` are those of `Downloader`.
     """
 
     simulated = False
@@ -48,112 +93,68 @@ class AllenSource:
         *,
         url: str = URL,
         download_url: str = DOWNLOAD_URL,
-        cache: str | Path = "cache/allen",
-        requests_per_second: float = 2.0,
-        requests_at_once: int = 2,
         contact: str = "",
-        tries: int = 5,
-        page_rows: int = 1000,
-        clock: Callable[[], float] = time.time,
-        sleep: Callable[[float], None] = time.sleep,
-        **timeouts: float,
+        page_rows: int = PAGE_ROWS,
+        **limits,
     ):
-        self.at_once = requests_at_once
         self._url = _check_address("url", url)
         self._download_url = _check_address("download_url", download_url)
         self._page_rows = page_rows
-        self._cache = BodyCache(cache)
-        gate = RequestGate(
-            Path(cache) / "limits",
-            per_second=requests_per_second,
-            at_once=requests_at_once,
-            clock=clock,
-            sleep=sleep,
-        )
-        transport = Transport(gate, contact, **timeouts)
-        self._client = Client(transport, RetryPolicy(tries=tries, sleep=sleep))
+        self._client = Client(contact, **limits)
 
     def ontology(self) -> bytes:
         """Return the structure tree."""
-        url = queries.ontology_url(self._url)
-        return self._cached("ontology.json", url, lambda: self._client.fetch_answer(url)[0])
+        return self._client.fetch_answer(self.describe_url("ontology"))[0]
 
     def genes(self) -> bytes:
         """Return the genes of the atlas, all pages in one."""
-        return self._collect("genes.json", queries.genes_of_the_atlas(), "genes")
+        return self._collect(queries.genes_of_the_atlas(), "genes")
 
     def listing(self, age: str) -> bytes:
         """Return the section data sets of an age, all pages in one."""
-        name = f"{get_age(age).file_name}/listing.json"
-        return self._collect(name, queries.section_data_sets_of(age), f"listing of {age}")
+        return self._collect(queries.section_data_sets_of(age), f"listing of {age}")
 
     def annotation(self, age: str) -> bytes:
         """Return the zip with the grid annotation of an age."""
-        url = queries.annotation_url(self._download_url, age)
-        name = f"{get_age(age).file_name}/{get_age(age).annotation_file}"
-        return self._cached(name, url, lambda: self._client.fetch_archive(url, read_annotation))
+        return self._client.fetch_archive(self.describe_url("annotation", age), read_annotation)
 
     def energy(self, age: str, section_data_set_id: int) -> bytes:
         """Return the zip with the energy grid of a section data set."""
-        url = queries.energy_url(self._url, section_data_set_id)
-        return self._cached(
-            _energy_name(age, section_data_set_id),
-            url,
-            # The retrieval checks the grid, and records what is wrong with it.
-            lambda: self._client.fetch_archive(url, read_energy, judge=False),
-            may_be_missing=True,
-        )
+        url = self.describe_url("energy", age, section_data_set_id)
+        # The retrieval checks the grid, and records what is wrong with it.
+        return self._client.fetch_archive(url, read_energy, judge=False)
 
-    def cached_energy_bytes(self, age: str, section_data_set_id: int) -> int | None:
-        """Return the size of an energy zip that is in the cache, 0 if the servers have none."""
-        url = queries.energy_url(self._url, section_data_set_id)
-        return self._cache.known_bytes(_energy_name(age, section_data_set_id), url)
-
-    def describe_url(self, role: str, age: str, section_data_set_id: int | None = None) -> str:
-        """Return the address of a file; for a listing, of its first page."""
-        if role == "energy":
-            return queries.energy_url(self._url, section_data_set_id)
-        if role == "annotation":
-            return queries.annotation_url(self._download_url, age)
-        return self._first_page(queries.section_data_sets_of(age))
+    def describe_url(
+        self, role: str, age: str | None = None, section_data_set_id: int | None = None
+    ) -> str:
+        """Return the address of a file; for a listing or the genes, of the first page."""
+        match role:
+            case "ontology":
+                return queries.ontology_url(self._url)
+            case "genes":
+                return self._page_url(queries.genes_of_the_atlas(), 0, self._page_rows)
+            case "listing":
+                return self._page_url(queries.section_data_sets_of(age), 0, self._page_rows)
+            case "annotation":
+                return queries.annotation_url(self._download_url, age)
+            case _:
+                return queries.energy_url(self._url, section_data_set_id)
 
     def truth(self, age: str) -> None:
         """Return None: nothing is planted in measured data."""
 
-    def _cached(
-        self, name: str, url: str, fetch: Callable[[], bytes], *, may_be_missing: bool = False
-    ) -> bytes:
-        body = self._cache.get(name, url)
-        if body is None:
-            try:
-                body = fetch()
-            except NotFoundError:
-                if may_be_missing:
-                    self._cache.put_missing(name, url)
-                raise
-            self._cache.put(name, url, body)
-        return body
+    def _page_url(self, query: tuple[str, str], start_row: int, num_rows: int) -> str:
+        return queries.page_url(self._url, query, start_row, num_rows)
 
-    def _collect(self, name: str, query: tuple[str, str], what: str) -> bytes:
+    def _collect(self, query: tuple[str, str], what: str) -> bytes:
         def ask(start_row: int, num_rows: int) -> dict:
-            url = queries.page_url(self._url, query, start_row, num_rows)
-            return self._client.fetch_answer(url)[1]
+            return self._client.fetch_answer(self._page_url(query, start_row, num_rows))[1]
 
-        def fetch() -> bytes:
-            rows = collect_rows(ask, num_rows=self._page_rows, source=what)
-            if not rows:
-                # Not cached: servers also return nothing if they misunderstand the query.
-                raise UnavailableError(f"{what}: n_rows=0 should be >= 1.")
-            return write_envelope(rows)
-
-        return self._cached(name, self._first_page(query), fetch)
-
-    def _first_page(self, query: tuple[str, str]) -> str:
-        return queries.page_url(self._url, query, 0, self._page_rows)
-
-
-def _energy_name(age: str, section_data_set_id: int) -> str:
-    return f"{get_age(age).file_name}/energy/{section_data_set_id}.zip"
+        rows = collect_rows(ask, num_rows=self._page_rows, source=what)
+        if not rows:
+            # Servers also return nothing if they misunderstand the query.
+            raise UnavailableError(f"{what}: n_rows=0 should be >= 1.")
+        return write_envelope(rows)
 
 
 def _check_address(name: str, value: str) -> str:

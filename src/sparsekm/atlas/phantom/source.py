@@ -13,7 +13,7 @@ from sparsekm.atlas.phantom.sections import PlantedSection, plant_sections
 from sparsekm.atlas.phantom.sizes import get_size
 from sparsekm.atlas.phantom.structures import label_voxels, ontology_document
 from sparsekm.atlas.vocabulary import get_age
-from sparsekm.network.errors import NotFoundError
+from sparsekm.network import NotFoundError
 
 
 class PhantomSource:
@@ -23,7 +23,6 @@ class PhantomSource:
     """
 
     simulated = True
-    at_once = 1
 
     def __init__(self, size: str = "default", seed: int = 0):
         if seed < 0:
@@ -63,10 +62,12 @@ class PhantomSource:
         spacing = self.size.ages[age].spacing
         return pack_energy(volume, spacing, section.id, has_grid=section.has_grid)
 
-    def describe_url(self, role: str, age: str, section_data_set_id: int | None = None) -> str:
+    def describe_url(
+        self, role: str, age: str | None = None, section_data_set_id: int | None = None
+    ) -> str:
         """Return the origin of a file: size, seed, age and role."""
-        item = "" if section_data_set_id is None else f"/{section_data_set_id}"
-        return f"phantom:{self.size.name}/{self.seed}/{age}/{role}{item}"
+        parts = (self.size.name, self.seed, age, role, section_data_set_id)
+        return "phantom:" + "/".join(str(part) for part in parts if part is not None)
 
     def truth(self, age: str) -> bytes:
         """Return the planted truth at an age as CSV."""

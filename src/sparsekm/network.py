@@ -1,0 +1,303 @@
+"""Downloads over HTTP: limits on time and size, retries, and what is on disk already.
+
+An *exchange* is a request with all redirects, headers and the body. A server can stretch each of
+its parts, a header byte by byte or redirects without end, so one limit on time holds for the whole
+of it, and one on size for the body, which alone is kept (the bodies of redirects are not read, and
+Python reads 100 headers of 64 KiB). A failure that may be temporary is tried again; every failure
+ends in one of the errors below, with the address in its message.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from hashlib import sha256
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TypeVar
+from urllib.parse import urljoin
+
+import requests
+import urllib3
+
+from sparsekm.io.atomic import write_bytes
+
+T = TypeVar("T")
+
+MOST_REDIRECTS = 5
+_CHUNK = 64 * 1024
+_SILENCE = 30.0
+"""Seconds without a byte after which a connection counts as lost."""
+_LONGEST_PAUSE = 60.0
+_TRANSIENT_STATUSES = frozenset({408, 425, 429, *range(500, 600)})
+_ABSENT_STATUSES = frozenset({404, 410})
+
+
+class NotFoundError(LookupError):
+    """The source has no such file; retrying will not help."""
+
+
+class UnavailableError(RuntimeError):
+    """The source cannot deliver a file now; retrying later may help."""
+
+
+class RefusedError(RuntimeError):
+    """The source refuses the request, or its answer is unacceptable; retrying will not help."""
+
+
+class TransientError(Exception):
+    """A temporary failure; ``retry_after`` is the wait in seconds that the server asks for."""
+
+    def __init__(self, reason: str, retry_after: float = 0.0):
+        super().__init__(reason)
+        self.retry_after = retry_after
+
+
+class Downloader:
+    """Downloads files one after another, in the main thread of a process.
+
+    `contact`, an address at which you can be reached, goes into the User-Agent. An exchange may
+    take `timeout` seconds. A file has up to `tries` attempts, which with the pauses between them
+    take at most `total_timeout` seconds.
+    """
+
+    def __init__(
+        self,
+        contact: str = "",
+        *,
+        tries: int = 5,
+        timeout: float = 600.0,
+        total_timeout: float = 1800.0,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ):
+        if tries < 1:
+            raise ValueError(f"tries={tries} should be >= 1.")
+        self._tries, self._timeout, self._total_timeout = tries, timeout, total_timeout
+        self._clock, self._sleep = clock, sleep
+        self._session = _Session()
+        self._session.headers["User-Agent"] = f"sparsekm/{_version()}" + (
+            f" ({contact})" if contact else ""
+        )
+        # With a compressed transfer the length of the body would not be known.
+        self._session.headers["Accept-Encoding"] = "identity"
+
+    def get(self, url: str, *, most: int, read: Callable[[bytes], T] = bytes) -> T:
+        """Download a body of at most `most` bytes, and return what `read` makes of it.
+
+        A body of which `read` raises a `TransientError` is downloaded again. Nothing at this
+        address (404, 410) is a `NotFoundError`; a refusal, an address that is none, or a body that
+        is too large is a `RefusedError`; the last of the temporary failures is an
+        `UnavailableError`: no connection, too slow, truncated, or overloaded (408, 425, 429, 5xx).
+        A server that asks for a longer pause than is left is not tried again.
+        """
+        deadline = self._clock() + self._total_timeout
+        attempt, pause = 0, 1.0
+        while True:
+            attempt += 1
+            try:
+                left = deadline - self._clock()
+                return read(self._exchange(url, most, max(0.001, min(self._timeout, left))))
+            except TransientError as error:
+                wait = max(pause, error.retry_after)
+                if attempt == self._tries or wait > deadline - self._clock():
+                    times = "attempt" if attempt == 1 else "attempts"
+                    asked = f"; asked to wait {wait:g} s" if error.retry_after else ""
+                    raise UnavailableError(
+                        f"{url}: failed after {attempt} {times} ({error}{asked})."
+                    ) from error
+            self._sleep(wait)
+            pause = min(2 * pause, _LONGEST_PAUSE)
+
+    def _exchange(self, url: str, most: int, seconds: float) -> bytes:
+        start = time.monotonic()
+        try:
+            with time_limit(seconds):
+                return self._follow(url, most, min(seconds, _SILENCE))
+        except ValueError as error:
+            raise RefusedError(f"{url}: no address that can be requested ({error}).") from error
+        # The errors of requests are OSErrors; those of urllib3 occur while a body is streamed.
+        except (OSError, urllib3.exceptions.HTTPError) as error:
+            self._session.close()
+            if time.monotonic() - start >= seconds:
+                raise TransientError(f"took longer than {seconds:g} s") from error
+            raise TransientError(f"{type(error).__name__}: {error}") from error
+
+    def _follow(self, url: str, most: int, silence: float) -> bytes:
+        """Follow redirects, whose bodies are not read, to a body."""
+        address = url
+        for _ in range(1 + MOST_REDIRECTS):
+            with self._session.get(
+                address, timeout=silence, stream=True, allow_redirects=False
+            ) as response:
+                if not response.is_redirect:
+                    _check_status(response, url)
+                    return _read(response, url, most)
+                address = urljoin(address, response.headers["Location"])
+        raise RefusedError(f"{url}: redirects should be <= {MOST_REDIRECTS}, the last to {address}")
+
+
+class _Session(requests.Session):
+    """A session that never follows a redirect itself: it would read the body of each into memory.
+
+    It does so even if told not to follow them, to know the next address.
+    """
+
+    def get_redirect_target(self, resp: requests.Response) -> None:
+        return None
+
+
+@contextmanager
+def time_limit(seconds: float) -> Iterator[None]:
+    """Raise a TimeoutError in the block when the time is up, whatever it waits for.
+
+    Timeouts of sockets start anew with every byte, so they do not bound an exchange. A signal
+    does; only the main thread of a process can have one. It is repeated, in case something in the
+    block takes the first error for another one.
+    """
+    running = True
+
+    def ring(signum: int, frame: object) -> None:
+        if running:
+            raise TimeoutError(f"took longer than {seconds:g} s")
+
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, seconds, 1.0)
+    try:
+        try:
+            yield
+        finally:
+            running = False
+    finally:
+        # The signal can arrive in the line above; the next one is a second away.
+        running = False
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def _check_status(response: requests.Response, url: str) -> None:
+    status = response.status_code
+    if status in _ABSENT_STATUSES:
+        raise NotFoundError(f"{url}: HTTP status={status}.")
+    if status in _TRANSIENT_STATUSES:
+        wait = parse_retry_after(response.headers.get("Retry-After"))
+        raise TransientError(f"HTTP status={status} should be 200", wait)
+    if status != 200:
+        raise RefusedError(f"{url}: HTTP status={status} should be 200.")
+
+
+def _read(response: requests.Response, url: str, most: int) -> bytes:
+    announced = response.headers.get("Content-Length", "")
+    # The length of an unexpectedly compressed body says nothing; urllib3 checks that body.
+    compressed = response.headers.get("Content-Encoding", "identity") != "identity"
+    wanted = int(announced) if announced.isdecimal() and not compressed else None
+    if wanted is not None and wanted > most:
+        raise RefusedError(f"{url}: Content-Length={wanted} should be <= {most} bytes.")
+    body = bytearray()
+    while chunk := response.raw.read1(_CHUNK, decode_content=compressed):
+        body += chunk
+        if len(body) > most:
+            raise RefusedError(f"{url}: the body should have <= {most} bytes, has more.")
+    if wanted is not None and len(body) != wanted:
+        raise TransientError(f"the body has {len(body)} bytes, should have {wanted}")
+    return bytes(body)
+
+
+def _version() -> str:
+    try:
+        return version("sparsekm")
+    except PackageNotFoundError:
+        return "0"
+
+
+def parse_retry_after(value: str | None, now: datetime | None = None) -> float:
+    """Parse a Retry-After header, seconds or a date, as seconds; 0 if it is invalid."""
+    value = (value or "").strip()
+    if value.isascii() and value.isdecimal():
+        return float(value)
+    try:
+        date = parsedate_to_datetime(value)
+    except (ValueError, OverflowError):
+        return 0.0
+    if date.tzinfo is None:
+        date = date.replace(tzinfo=UTC)
+    return max(0.0, (date - (now or datetime.now(UTC))).total_seconds())
+
+
+@dataclass(frozen=True)
+class _Record:
+    file: str
+    url: str
+    status: str  # ``ok``, or ``missing``: the server has no such file
+    bytes: int
+    sha256: str
+    retrieved: str
+
+
+class Received:
+    """The downloads of a folder, so that no file is downloaded twice.
+
+    ``received.jsonl`` has a line for each, with its address, length and SHA-256, written after the
+    file. A file counts only if all three agree, and of several lines the last. If you delete a file
+    or the lines, the next run downloads again.
+    """
+
+    def __init__(self, folder: str | Path):
+        self._folder = Path(folder)
+        self._lines = self._folder / "received.jsonl"
+        self._records: dict[str, _Record] = {}
+        text = self._lines.read_text("utf-8", "replace") if self._lines.exists() else ""
+        for line in text.splitlines():
+            try:
+                record = _Record(**json.loads(line))
+                self._records[record.file] = record
+            # Half a line of a job that was killed, or damage: the file counts as absent.
+            except (ValueError, TypeError, RecursionError):
+                continue
+
+    def find(self, file: str, url: str) -> bytes | None:
+        """Return the intact body of a file from this address, if it is on disk.
+
+        If the server is known to have no such file, raise `NotFoundError`.
+        """
+        size = self.size(file, url)
+        if size is None:
+            return None
+        record = self._records[file]
+        if record.status == "missing":
+            raise NotFoundError(f"{url}: not on the server ({record.retrieved}).")
+        body = (self._folder / file).read_bytes()
+        return body if sha256(body).hexdigest() == record.sha256 else None
+
+    def size(self, file: str, url: str) -> int | None:
+        """Return the length of a file without reading it, 0 if the server has none, or None."""
+        record = self._records.get(file)
+        if record is None or record.url != url:
+            return None
+        if record.status == "missing":
+            return 0
+        path = self._folder / file
+        return record.bytes if path.is_file() and path.stat().st_size == record.bytes else None
+
+    def add(self, file: str, url: str, body: bytes | None) -> None:
+        """Store a body and its line; None records that the server has no such file."""
+        if body is None:
+            record = _Record(file, url, "missing", 0, "", _now())
+        else:
+            write_bytes(body, self._folder / file)
+            record = _Record(file, url, "ok", len(body), sha256(body).hexdigest(), _now())
+        self._folder.mkdir(parents=True, exist_ok=True)
+        self._records[file] = record
+        # The line end comes first, so that half a line of a job that was killed spoils no other.
+        with self._lines.open("a", encoding="utf-8") as opened:
+            opened.write("\n" + json.dumps(asdict(record)))
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -1,1 +1,0 @@
-"""Fetching over the network: pace, bounds, retries, what was sent."""
