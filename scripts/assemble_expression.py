@@ -1,15 +1,12 @@
-"""Assemble the files of an age into a voxel x gene matrix of raw energies.
-
-The files come from a server, so a child process with limits reads them.
-"""
+"""Assemble the files of an age into a voxel x gene matrix of raw energies."""
 
 from pathlib import Path
 
 from workflow_job import job
 
 
-def assemble(snakemake, folder, progress):
-    """Read the grids, name every voxel's region, and write raw energies with what was planted."""
+@job(snakemake)
+def main(snakemake, progress):
     from sparsekm.atlas.assembly import assemble_age
     from sparsekm.atlas.expression_file import add_truth, describe_expression
     from sparsekm.atlas.gene_metadata import add_genes, read_genes
@@ -18,6 +15,7 @@ def assemble(snakemake, folder, progress):
     from sparsekm.io.atomic_hdf5 import write_anndata
 
     params, files = snakemake.params, snakemake.input
+    folder = Path(files.manifest).parent
     age = snakemake.wildcards.age
     matrix = assemble_age(
         folder,
@@ -37,17 +35,3 @@ def assemble(snakemake, folder, progress):
     # Only a simulated source has a planted truth.
     add_truth(data, folder / TRUTH_FILE)
     write_anndata(snakemake.output.expression, data)
-
-
-@job(snakemake)
-def main(snakemake, progress):
-    from sparsekm.io.bounded_child import Allowance, run_bounded
-
-    folder = Path(snakemake.input.manifest).parent
-
-    def measure():
-        from sparsekm.atlas.assembly import measure_age
-
-        return Allowance(measure_age(folder, snakemake.wildcards.age))
-
-    run_bounded(folder, lambda: assemble(snakemake, folder, progress), measure)

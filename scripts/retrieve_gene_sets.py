@@ -1,13 +1,10 @@
-"""Download a file of gene sets, and store it if it can be read completely.
-
-Others made the file, so a child process with limits reads it.
-"""
+"""Download a file of gene sets, and store it if it can be read completely."""
 
 from workflow_job import job
 
 
-def fetch(snakemake):
-    """Fetch it from the cache or its address, and store it once it has been read whole."""
+@job(snakemake)
+def main(snakemake, progress):
     from sparsekm.annotation.gene_set_download import fetch_gene_sets
     from sparsekm.network.retry import RetryPolicy
 
@@ -23,11 +20,3 @@ def fetch(snakemake):
         **{name: http[name] for name in names},
         **timeouts,
     )
-
-
-@job(snakemake)
-def main(snakemake, progress):
-    from sparsekm.annotation.text_lines import MOST_MEMORY
-    from sparsekm.io.bounded_child import Allowance, run_bounded
-
-    run_bounded(snakemake.params.url, lambda: fetch(snakemake), lambda: Allowance(MOST_MEMORY))

@@ -63,7 +63,7 @@ def watched(folder: Path) -> Iterator[None]:
     """Raise `OffenceError` after what does what no reader may; a hook stays for good.
 
     So it is for processes that end afterwards, as the children of
-    `sparsekm.io.bounded_child` do.
+    `sparsekm.pipeline.bounded_process` do.
     """
     watch = Watch(Path(os.path.realpath(folder)))
     sys.addaudithook(watch.hook)
