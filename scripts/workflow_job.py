@@ -105,14 +105,14 @@ def job(snakemake):
 
 def job_limits(snakemake):
     """Return the limits of a job: generous, for its resources are estimates."""
-    from sparsekm.pipeline.bounded_process import Limits
+    from sparsekm.pipeline.bounded_process import LEAST, Limits
 
-    of_job, least, mebibyte = snakemake.resources, Limits(), 2**20
+    of_job, mebibyte = snakemake.resources, 2**20
     written = max(of_job.mem_mb, getattr(of_job, "disk_mb", 0)) * mebibyte
     return Limits(
-        memory=least.memory + 2 * of_job.mem_mb * mebibyte,
+        memory=LEAST.memory + 2 * of_job.mem_mb * mebibyte,
         seconds=3 * 60 * of_job.runtime * snakemake.threads,
-        written=least.written + written,
+        written=LEAST.written + written,
     )
 
 
@@ -136,7 +136,9 @@ def run(main, snakemake) -> None:
     except Exception as error:
         line = " ".join(str(error).split()) or type(error).__name__
         if isinstance(error, LimitError):
-            line += f" Or allow the job more: --set-resources {snakemake.rule}:mem_mb=N (or runtime)."
+            line += (
+                f" Or allow the job more: --set-resources {snakemake.rule}:mem_mb=N (or runtime)."
+            )
             # The process that died could not say so.
             with contextlib.suppress(OSError), log.open("a") as opened:
                 opened.write(f"{line}\n")

@@ -13,7 +13,7 @@ import pytest
 
 from sparsekm.io.input_error import InputError
 from sparsekm.io.readers.matrix_size import ReadingSize
-from sparsekm.pipeline.bounded_process import LimitError, Limits, reading_limits, run_bounded
+from sparsekm.pipeline.bounded_process import LEAST, LimitError, Limits, reading_limits, run_bounded
 
 # Python 3.12 warns of any fork while there are threads, which pytest-xdist has.
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
@@ -22,7 +22,7 @@ HAS_MEMORY_LIMITS = pytest.mark.skipif(
 )
 
 
-def message_of(error, work, limits=Limits()):
+def message_of(error, work, limits=LEAST):
     with pytest.raises(error) as raised:
         run_bounded("m.h5", work, limits)
     assert "\n" not in str(raised.value)

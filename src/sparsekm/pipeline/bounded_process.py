@@ -48,24 +48,27 @@ class Limits(NamedTuple):
     def __str__(self) -> str:
         """Describe the limits for a message."""
         return (
-            f"its limits are {self.memory // 2**20} MiB of memory, {self.seconds:.0f} s of processor "
-            f"time and {self.written // 2**20} MiB for a file that it writes"
+            f"its limits are {self.memory // 2**20} MiB of memory, {self.seconds:.0f} s of "
+            f"processor time and {self.written // 2**20} MiB for a file that it writes"
         )
+
+
+LEAST = Limits()
 
 
 def reading_limits(size: ReadingSize) -> Limits:
     """Return the limits for reading a matrix of this size."""
     machine = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    held, least = min(size.memory, machine), Limits()
+    held = min(size.memory, machine)
     seconds = max(held, size.processed) // BYTES_PER_SECOND
-    return Limits(least.memory + held, least.seconds + seconds, least.written)
+    return Limits(LEAST.memory + held, LEAST.seconds + seconds, LEAST.written)
 
 
 class LimitError(InputError):
     """A process that died or exceeded a limit; the message names the file and the limits."""
 
 
-def run_bounded(file: str | Path, work: Callable[[], Any], limits: Limits = Limits()) -> Any:
+def run_bounded(file: str | Path, work: Callable[[], Any], limits: Limits = LEAST) -> Any:
     """Call `work` in a child process with limits, and return what it returns, if JSON can hold it.
 
     `file` is what `work` reads, for messages. An error in the child becomes an `InputError` with
@@ -157,7 +160,9 @@ def _be_child(tell: int, work: Callable[[], Any], limits: Limits, scratch: str) 
             logging.error("%s", traceback.format_exc())
         reason = " ".join(str(error).split()) or type(error).__name__
         is_limit = getattr(error, "errno", None) == errno.EFBIG or "File too large" in reason
-        answer = {"limit": f"writing exceeded a limit ({reason})"} if is_limit else {"error": reason}
+        answer = (
+            {"limit": f"writing exceeded a limit ({reason})"} if is_limit else {"error": reason}
+        )
     finally:
         # Skip what the parent will do when it exits, but for what this process has written.
         with contextlib.suppress(BaseException):
