@@ -1,13 +1,10 @@
-"""Read, check and normalise a user's matrix, and write it with its provenance.
-
-Others made the file, so a child process with limits reads it.
-"""
+"""Read, check and normalise a user's matrix, and write it with its provenance."""
 
 from workflow_job import job
 
 
-def adopt(snakemake):
-    """Read and check the matrix, normalise it, and write it with its provenance."""
+@job(snakemake)
+def main(snakemake, progress):
     import logging
 
     import numpy as np
@@ -58,15 +55,3 @@ def adopt(snakemake):
         provenance,
         obsm={} if raw.positions is None else {"spatial": raw.positions},
     )
-
-
-@job(snakemake)
-def main(snakemake, progress):
-    from sparsekm.io.bounded_child import run_bounded
-
-    def measure():
-        from sparsekm.io.readers.matrix_size import measure_matrix
-
-        return measure_matrix(snakemake.input.matrix, snakemake.params.parts.get("layer"))
-
-    run_bounded(snakemake.input.matrix, lambda: adopt(snakemake), measure)

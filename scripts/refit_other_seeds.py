@@ -8,13 +8,14 @@ from workflow_job import job
 def main(snakemake, progress):
     import numpy as np
     import pandas as pd
+    from sklearn.metrics import adjusted_rand_score
 
     from sparsekm.io.fit_file import read_fit
     from sparsekm.io.known_classes import is_known
     from sparsekm.io.normalised_file import read_classes
     from sparsekm.io.resampling_file import Resamplings
     from sparsekm.io.seed_file import SEEDS
-    from sparsekm.metrics.partition_metrics import adjusted_rand_index, chance_corrected_rates
+    from sparsekm.metrics.partition_metrics import chance_corrected_rates
     from sparsekm.pipeline.other_seeds import refit
 
     files, params = snakemake.input, snakemake.params
@@ -32,7 +33,7 @@ def main(snakemake, progress):
             "objective": objective,
             "n_nonzero_weights": np.count_nonzero(weights),
             "n_kept_too": np.count_nonzero((weights != 0) & (shown.weights != 0)),
-            "agreement": adjusted_rand_index(shown.labels, labels),
+            "agreement": adjusted_rand_score(shown.labels, labels),
             **rates,
         }
         rows.append(row)

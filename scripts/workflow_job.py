@@ -5,12 +5,12 @@ functions: thread limits must be set before NumPy loads, and a failed import sho
 any other error.
 """
 
+import contextlib
 import logging
 import os
 import re
 import sys
 import time
-import traceback
 from collections import deque
 from pathlib import Path
 
@@ -89,18 +89,15 @@ def clear_unfinished(outputs) -> None:
 
 
 def peak_megabytes() -> float:
-    """Return the peak resident memory of this process or a child of it."""
+    """Return the peak resident memory of this process."""
     import resource
 
-    unit = 2**20 if sys.platform == "darwin" else 2**10
-    of_children = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / unit
     status = Path("/proc/self/status")
     if status.exists():
         # Unlike ru_maxrss this excludes the memory of the parent before this process started.
-        own = int(re.search(r"VmHWM:\s*(\d+) kB", status.read_text())[1]) / 1024
-    else:
-        own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
-    return max(own, of_children)
+        return int(re.search(r"VmHWM:\s*(\d+) kB", status.read_text())[1]) / 1024
+    unit = 2**20 if sys.platform == "darwin" else 2**10
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
 
 
 def job(snakemake):
@@ -108,8 +105,21 @@ def job(snakemake):
     return lambda main: run(main, snakemake)
 
 
+def job_limits(snakemake):
+    """Return the limits of a job: generous, for its resources are estimates."""
+    from sparsekm.pipeline.bounded_process import LEAST, Limits
+
+    of_job, mebibyte = snakemake.resources, 2**20
+    written = max(of_job.mem_mb, getattr(of_job, "disk_mb", 0)) * mebibyte
+    return Limits(
+        memory=LEAST.memory + 2 * of_job.mem_mb * mebibyte,
+        seconds=3 * 60 * of_job.runtime * snakemake.threads,
+        written=LEAST.written + written,
+    )
+
+
 def run(main, snakemake) -> None:
-    """Run ``main(snakemake, progress)`` within the job's threads and with its log.
+    """Run ``main(snakemake, progress)`` in a process with limits, the job's threads and its log.
 
     If it fails, the log gets the traceback, stderr one line, and the exit status is 1.
     """
@@ -119,38 +129,48 @@ def run(main, snakemake) -> None:
     name = name_job(snakemake.rule, dict(snakemake.wildcards.items()))
     # On a full disk, print only the line below and no errors about the log.
     logging.raiseExceptions = False
+    from sparsekm.pipeline.bounded_process import LimitError, run_bounded
+
+    try:
+        log.parent.mkdir(parents=True, exist_ok=True)
+        file = snakemake.input[0] if snakemake.input else name
+        run_bounded(file, lambda: _work(main, snakemake, name, log), job_limits(snakemake))
+    except Exception as error:
+        line = shorten(" ".join(str(error).split()), 1000) or type(error).__name__
+        if isinstance(error, LimitError):
+            line += (
+                f" Or allow the job more: --set-resources {snakemake.rule}:mem_mb=N (or runtime)."
+            )
+            # The process that died could not say so.
+            with contextlib.suppress(OSError), log.open("a") as opened:
+                opened.write(f"{line}\n")
+        print(f"ERROR in {name}: {line} (log: {log})", file=sys.stderr, flush=True)
+        sys.exit(1)
+
+
+def _work(main, snakemake, name, log) -> None:
     start = time.monotonic()
     # Lines logged before this job has the lock of its log.
     early = []
-    try:
-        log.parent.mkdir(parents=True, exist_ok=True)
-        record_files(log, snakemake.output)
-        with wait_for_turn(log, name, early.append):
-            logging.basicConfig(
-                filename=log,
-                filemode="w",
-                encoding="utf-8",
-                level=logging.INFO,
-                format="%(asctime)s %(message)s",
-            )
-            # Otherwise each PDF would log hundreds of lines about its fonts.
-            logging.getLogger("fontTools").setLevel(logging.WARNING)
-            logging.captureWarnings(True)
-            for line in early:
-                logging.warning("%s", line)
-            clear_unfinished(snakemake.output)
-            from joblib import parallel_config
+    record_files(log, snakemake.output)
+    with wait_for_turn(log, name, early.append):
+        logging.basicConfig(
+            filename=log,
+            filemode="w",
+            encoding="utf-8",
+            level=logging.INFO,
+            format="%(asctime)s %(message)s",
+        )
+        # Otherwise each PDF would log hundreds of lines about its fonts.
+        logging.getLogger("fontTools").setLevel(logging.WARNING)
+        logging.captureWarnings(True)
+        for line in early:
+            logging.warning("%s", line)
+        clear_unfinished(snakemake.output)
+        from joblib import parallel_config
 
-            # Estimators with `n_jobs=None` use this many.
-            with parallel_config(n_jobs=snakemake.threads):
-                main(snakemake, Progress(name))
-    except Exception as error:
-        # Without a log the traceback would end up on stderr.
-        if logging.root.handlers:
-            logging.error("%s", traceback.format_exc())
-        reason = shorten(" ".join(str(error).split()), 1000) or type(error).__name__
-        print(f"ERROR in {name}: {reason} (log: {log})", file=sys.stderr, flush=True)
-        sys.exit(1)
-    # Including child processes that have ended.
-    wall, cpu = time.monotonic() - start, sum(os.times()[:4])
+        # Estimators with `n_jobs=None` use this many.
+        with parallel_config(n_jobs=snakemake.threads):
+            main(snakemake, Progress(name))
+    wall, cpu = time.monotonic() - start, sum(os.times()[:2])
     logging.info("done in %.1f s, with %.1f s of CPU and %.0f MB", wall, cpu, peak_megabytes())

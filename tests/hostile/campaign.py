@@ -15,14 +15,12 @@ from guard import OffenceError, watched
 from kinds import KINDS, Kind
 from mutations import write_mutant
 
-from sparsekm.io import bounded_child
-from sparsekm.io.bounded_child import LimitError, run_bounded
 from sparsekm.io.input_error import InputError
+from sparsekm.pipeline.bounded_process import LimitError, Limits, run_bounded
 
 ROOT_SEED = 20180101
 # Mutants are small, and libraries are loaded already: less than the limits of jobs.
-MOST_BYTES = 2**30
-MOST_SECONDS = 10
+LIMITS = Limits(memory=2**30, seconds=10, written=2**26)
 
 _SOUND_ENOUGH = (InputError, FileNotFoundError)
 # Formats whose libraries take the memory, or the time, that damaged bytes ask for.
@@ -76,10 +74,10 @@ def _try_mutant(findings: Findings, number: int, sound: Path, scratch: Path) -> 
     file = _put(scratch / "mutant" / Path(kind.file).name, (sound / kind.file).read_bytes())
     # Spoiling a file that is spoilt already has libraries read it too.
     with contextlib.suppress(LimitError):
-        run_bounded(file, partial(_spoil, kind, number, file, sound))
+        run_bounded(file, partial(_spoil, kind, number, file, sound), LIMITS)
     before, fault = _seconds_of_children(), ""
     try:
-        run_bounded(file, partial(_read, kind, file, sound, scratch))
+        run_bounded(file, partial(_read, kind, file, sound, scratch), LIMITS)
     except LimitError as error:
         findings.n_refused += 1
         findings.n_limited += 1
@@ -130,9 +128,3 @@ def _put(file: Path, content: bytes) -> Path:
     file.parent.mkdir(parents=True)
     file.write_bytes(content)
     return file
-
-
-def lower_limits(monkeypatch) -> None:
-    """Let children take no more than what small files need."""
-    monkeypatch.setattr(bounded_child, "BASE_BYTES", MOST_BYTES)
-    monkeypatch.setattr(bounded_child, "BASE_SECONDS", MOST_SECONDS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -32,7 +33,7 @@ class OffenceError(Exception):
 class Watch:
     """What happened since it began."""
 
-    folder: Path  # where writing is allowed
+    folders: tuple[Path, ...]  # where writing is allowed
     # Forbidden events, among them writing elsewhere.
     offences: list[str] = field(default_factory=list)
     is_on: bool = True
@@ -48,14 +49,18 @@ class Watch:
             writes = any(letter in str(mode) for letter in "wax+") if mode else flags & _WRITING
             if writes and not self._is_inside(path):
                 self.offences.append(f"writes {path!r}")
-        elif event in _CHANGING and not self._is_inside(arguments[0]):
+        elif event in _CHANGING and not self._is_inside(arguments[0], arguments[-1]):
             self.offences.append(f"{event} {arguments!r:.200}")
 
-    def _is_inside(self, path: object) -> bool:
+    def _is_inside(self, path: object, folder: object = -1) -> bool:
         if isinstance(path, int):
             return True
-        found = os.path.realpath(os.fsdecode(path))
-        return found == "/dev/null" or found.startswith(f"{self.folder}{os.sep}")
+        place = Path(os.fsdecode(path))
+        if isinstance(folder, int) and folder >= 0:
+            # Relative to an open folder, as `shutil.rmtree` removes.
+            place = Path(f"/proc/self/fd/{folder}").readlink() / place
+        found = os.path.realpath(place)
+        return found == "/dev/null" or any(map(Path(found).is_relative_to, self.folders))
 
 
 @contextmanager
@@ -63,9 +68,10 @@ def watched(folder: Path) -> Iterator[None]:
     """Raise `OffenceError` after what does what no reader may; a hook stays for good.
 
     So it is for processes that end afterwards, as the children of
-    `sparsekm.io.bounded_child` do.
+    `sparsekm.pipeline.bounded_process` do; their temporary folder is theirs to write in.
     """
-    watch = Watch(Path(os.path.realpath(folder)))
+    places = folder, tempfile.gettempdir()
+    watch = Watch(tuple(Path(os.path.realpath(place)) for place in places))
     sys.addaudithook(watch.hook)
     try:
         yield

@@ -10,17 +10,18 @@ import h5py
 import numpy as np
 import pytest
 
-from sparsekm.io import bounded_child
 from sparsekm.io.normalised_file import read_normalised
 
 pytestmark = pytest.mark.xdist_group("hostile")
 
 if __name__ == "__main__":
     script, source, folder, normalise = sys.argv[1:]
-    bounded_child.BASE_SECONDS = 5
 
     class Files(list):
         normalised = f"{folder}/normalised.h5ad"
+
+    class Inputs(list):
+        matrix = source
 
     class Wildcards(dict):
         dataset = "cells"
@@ -29,9 +30,11 @@ if __name__ == "__main__":
         rule="normalise_matrix",
         wildcards=Wildcards(dataset="cells"),
         threads=1,
-        input=SimpleNamespace(matrix=source),
+        input=Inputs([source]),
         output=Files([Files.normalised]),
         log=[f"{folder}/job.log"],
+        # Nine seconds of processor time.
+        resources=SimpleNamespace(mem_mb=100, runtime=0.05),
         params=SimpleNamespace(
             parts={"labels": "kind"}, normalise=normalise, n_top_features=None, simulated=False
         ),
@@ -89,6 +92,7 @@ def test_a_file_that_hangs_its_reader_ends_in_one_line(adopt, sound, tmp_path):
     assert done.returncode == 1
     start = f"ERROR in cells: normalise matrix: {tmp_path}/m.h5ad: the process that read it took"
     assert done.stderr.startswith(start)
-    assert "too long; its limits are 2048 MiB of memory and 5 s" in done.stderr
+    assert "too long; its limits are 2248 MiB of memory, 9 s of processor time" in done.stderr
+    assert "--set-resources normalise_matrix:mem_mb=N (or runtime)" in done.stderr
     assert done.stderr.count("\n") == 1
     assert not (tmp_path / "normalised.h5ad").exists()

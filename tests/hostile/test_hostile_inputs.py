@@ -9,8 +9,9 @@ import zipfile
 import anndata
 import h5py
 import numpy as np
+import openpyxl
 import pytest
-from campaign import lower_limits
+from campaign import LIMITS
 from guard import watched
 from payload import Payload
 
@@ -19,10 +20,10 @@ from sparsekm.atlas.gene_metadata import read_genes
 from sparsekm.atlas.listing import read_listing
 from sparsekm.atlas.manifest import read_manifest
 from sparsekm.atlas.ontology import read_ontology
-from sparsekm.io.bounded_child import run_bounded
 from sparsekm.io.input_error import InputError
 from sparsekm.io.readers.matrix_size import measure_matrix
 from sparsekm.io.readers.reader import read_matrix
+from sparsekm.pipeline.bounded_process import run_bounded
 from sparsekm.studies.paper.repetition import RepetitionStore
 
 pytestmark = [
@@ -42,7 +43,7 @@ def tell(folder, read, file):
             read(file)
 
     try:
-        run_bounded(file, work)
+        run_bounded(file, work, LIMITS)
     except InputError as error:
         message = str(error).replace(f"{folder}/", "")
     assert not trace.exists()
@@ -71,6 +72,16 @@ def claim(shape):
     np.lib.format.write_array_header_1_0(header, head)
     with zipfile.ZipFile(stream, "w") as archive:
         archive.writestr("X.npy", header.getvalue())
+    return stream.getvalue()
+
+
+def repeat_in_a_sheet(text, n_rows, n_columns):
+    """Give a workbook that stores a text once and refers to it in every cell."""
+    book = openpyxl.Workbook()
+    for _ in range(n_rows):
+        book.active.append([text] * n_columns)
+    stream = io.BytesIO()
+    book.save(stream)
     return stream.getvalue()
 
 
@@ -105,6 +116,12 @@ REFUSED = {
         lambda: b"a," * 1_500_000 + b"\n1,2\n",
         adopt,
         "columns=1500001 should be <= 1000000; use .npz",
+    ),
+    "300 MB of one text": (
+        "m.xlsx",
+        lambda: repeat_in_a_sheet("A" * 10_000, 300, 100),
+        adopt,
+        "File too large); it should be written by Excel",
     ),
     "gene sets with a line of 50 MB": (
         "sets.gmt.gz",
@@ -146,8 +163,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_an_attack_is_refused_in_a_line_that_names_the_file(tmp_path, monkeypatch, name):
-    lower_limits(monkeypatch)
+def test_an_attack_is_refused_in_a_line_that_names_the_file(tmp_path, name):
     file, make, read, message = REFUSED[name]
     (tmp_path / file).write_bytes(make())
     told = tell(tmp_path, read, tmp_path / file)
@@ -155,10 +171,7 @@ def test_an_attack_is_refused_in_a_line_that_names_the_file(tmp_path, monkeypatc
     assert message in told
 
 
-def test_a_string_without_a_size_on_which_hdf5_walks_for_ever_is_refused(
-    sound, tmp_path, monkeypatch
-):
-    lower_limits(monkeypatch)
+def test_a_string_without_a_size_on_which_hdf5_walks_for_ever_is_refused(sound, tmp_path):
     body = bytearray((sound / "dense.h5ad").read_bytes())
     # The first object of the heap of strings: number 0 is what is free.
     first = body.index(b"GCOL\x01\0\0\0") + 16

@@ -8,7 +8,7 @@ message is one line and names the file; it starts no program, loads no pickle, a
 import os
 
 import pytest
-from campaign import lower_limits, run_campaign
+from campaign import run_campaign
 from kinds import KINDS
 
 N_QUICK = 500
@@ -28,13 +28,11 @@ def assert_harmless(findings, n_mutants):
 
 
 @pytest.mark.xdist_group("hostile")
-def test_some_hundred_mutants_do_no_harm(sound, tmp_path, monkeypatch):
-    lower_limits(monkeypatch)
+def test_some_hundred_mutants_do_no_harm(sound, tmp_path):
     assert_harmless(run_campaign(sound, tmp_path, 0, N_QUICK), N_QUICK)
 
 
 @pytest.mark.survival
-def test_ten_thousand_mutants_do_no_harm(sound, tmp_path, monkeypatch):
-    lower_limits(monkeypatch)
+def test_ten_thousand_mutants_do_no_harm(sound, tmp_path):
     n_mutants = int(os.environ.get("SPARSEKM_MUTANTS", N_THOROUGH))
     assert_harmless(run_campaign(sound, tmp_path, 0, n_mutants), n_mutants)

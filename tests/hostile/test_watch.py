@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from guard import watched
 
-from sparsekm.io.bounded_child import run_bounded
 from sparsekm.io.input_error import InputError
+from sparsekm.pipeline.bounded_process import run_bounded
 
 # Python 3.12 warns of any fork while there are threads, which pytest-xdist has.
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")

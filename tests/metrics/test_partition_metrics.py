@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from sklearn.metrics import (
     adjusted_mutual_info_score,
     adjusted_rand_score,
-    rand_score,
 )
 
 from sparsekm.metrics import (
@@ -19,8 +18,6 @@ from sparsekm.metrics import (
     matching_error_rate,
 )
 from sparsekm.metrics.partition_metrics import (
-    adjusted_mutual_information,
-    adjusted_rand_index,
     chance_corrected_rates,
     chance_error_rate,
 )
@@ -93,59 +90,15 @@ def test_cer_is_the_share_of_pairs_counted_one_by_one(labels):
 
 
 @given(label_pairs)
-@settings(max_examples=60, deadline=None, derandomize=True)
-def test_cer_is_one_minus_the_rand_index(labels):
-    assert classification_error_rate(*labels) == pytest.approx(1 - rand_score(*labels), abs=1e-14)
-
-
-@given(label_pairs)
-@settings(max_examples=60, deadline=None, derandomize=True)
-def test_the_adjusted_rand_index_is_scikit_learns(labels):
-    assert adjusted_rand_index(*labels) == pytest.approx(adjusted_rand_score(*labels), abs=1e-12)
-
-
-@given(label_pairs)
-@settings(max_examples=60, deadline=None, derandomize=True)
-def test_the_adjusted_mutual_information_is_scikit_learns(labels):
-    expected = adjusted_mutual_info_score(*labels)
-    assert adjusted_mutual_information(*labels) == pytest.approx(expected, abs=1e-10)
-
-
-def test_the_adjusted_mutual_information_of_hand_worked_tables():
-    # Of the three ways to split four samples into pairs, one has the information log 2 and two
-    # have none, so the mean is log(2) / 3; both entropies are log 2.
-    assert adjusted_mutual_information([0, 0, 1, 1], [0, 1, 0, 1]) == pytest.approx(-1 / 2)
-    assert adjusted_mutual_information([0, 0, 1, 1], [5, 5, 3, 3]) == 1
-    # Clusters that are all alike by their sizes have the mean information, whatever they are.
-    assert adjusted_mutual_information([0, 0, 1, 1], [0, 0, 0, 0]) == pytest.approx(0, abs=1e-15)
-    assert adjusted_mutual_information([0, 0, 1, 1], range(4)) == pytest.approx(0, abs=1e-15)
-    for only in ([0, 0, 0], [0, 1, 2], [0]):
-        assert adjusted_mutual_information(only, only) == 1
-
-
-def test_the_adjusted_mutual_information_has_the_mean_0_over_all_orders_of_the_labels():
-    truth, found = [0, 0, 0, 1, 1], [0, 1, 1, 2, 2]
-    rates = [adjusted_mutual_information(truth, order) for order in permutations(found)]
-    assert np.mean(rates) == pytest.approx(0, abs=1e-14)
-
-
-def test_a_million_samples_and_as_many_clusters_have_an_adjusted_mutual_information():
-    n = 10**6
-    rng = np.random.default_rng(0)
-    one, other = rng.integers(0, 20, size=(2, n))
-    assert adjusted_mutual_information(one, other) == pytest.approx(0, abs=1e-4)
-    assert adjusted_mutual_information(np.arange(n) // 2, one) == pytest.approx(0, abs=1e-4)
-
-
-@given(label_pairs)
 @settings(max_examples=20, deadline=None, derandomize=True)
 def test_the_rates_together_are_the_rates_one_by_one(labels):
-    assert chance_corrected_rates(*labels) == {
+    expected = {
         "cer": classification_error_rate(*labels),
         "cer_chance": chance_error_rate(*labels),
-        "ari": adjusted_rand_index(*labels),
-        "ami": adjusted_mutual_information(*labels),
+        "ari": adjusted_rand_score(*labels),
+        "ami": adjusted_mutual_info_score(*labels),
     }
+    assert chance_corrected_rates(*labels) == pytest.approx(expected, abs=1e-12)
 
 
 @given(label_pairs)

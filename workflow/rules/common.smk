@@ -14,6 +14,7 @@ from sparsekm.annotation.addresses import address_name, is_address
 from sparsekm.atlas.phantom.sizes import get_size
 from sparsekm.atlas.sources import SOURCES
 from sparsekm.io.file_lock import SUPPORTED, is_supported
+from sparsekm.pipeline.bounded_process import run_bounded
 from sparsekm.pipeline.input_digest import input_digest
 from sparsekm.pipeline.registry import METHODS
 from sparsekm.pipeline.source_digest import source_digest

@@ -45,6 +45,8 @@ rule normalise_matrix:
     threads: 1
     resources:
         mem_mb=reading_memory,
+        # It may be written in blocks, and be larger than the memory that this takes.
+        disk_mb=lambda wildcards: int(4 * expected_megabytes(wildcards.dataset)) + 1000,
         runtime=minutes(20, 0.02),
     params:
         parts=lambda wildcards: {

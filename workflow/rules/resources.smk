@@ -31,16 +31,20 @@ def declared_megabytes(dataset):
     if not entry.get("path", "").lower().endswith((".h5ad", ".h5", ".npz", ".zarr")):
         return 0, 0
     try:
-        from sparsekm.io.readers.matrix_size import matrix_bytes, measure_matrix
-
-        file, layer = entry["path"], entry.get("layer")
-        return (
-            matrix_bytes(file, layer) / 2**20,
-            measure_matrix(file, layer).memory / 2**20,
+        size, memory = run_bounded(
+            entry["path"], lambda: measured_bytes(entry["path"], entry.get("layer"))
         )
-    # A matrix that is too large is refused by the job that reads it, with its message.
-    except (ImportError, ValueError):
+        return size / 2**20, memory / 2**20
+    # A matrix that is too large or damaged is refused by the job that reads it, with its message.
+    except ValueError:
         return 0, 0
+
+
+def measured_bytes(file, layer):
+    """Return the bytes of a matrix, and those that reading it takes."""
+    from sparsekm.io.readers.matrix_size import matrix_bytes, measure_matrix
+
+    return matrix_bytes(file, layer), measure_matrix(file, layer).memory
 
 
 def bytes_of(path):

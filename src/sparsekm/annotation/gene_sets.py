@@ -17,9 +17,6 @@ import numpy as np
 from sparsekm.io.input_error import InputError
 
 IDENTIFIERS = ("symbol", "entrez_id")
-MOST_MEMORY = 2**33
-"""Bytes that reading gene sets may take, see `sparsekm.io.bounded_child`."""
-
 _GZIP = b"\x1f\x8b"
 _NO_NAMES = ("", "na", "n/a", "none")
 

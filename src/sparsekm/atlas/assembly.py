@@ -132,14 +132,6 @@ def _parse_genes(body: bytes, source: str) -> pd.DataFrame:
     return parse_genes(open_envelope(parse_json(body, source), source), source)
 
 
-def measure_age(folder: str | Path, age: str) -> int:
-    """Return the bytes that assembling an age may take: three times its declared matrix."""
-    entries = read_manifest(Path(folder) / MANIFEST_FILE)
-    annotation = _Files(Path(folder), entries).read_annotation(get_age(age).annotation_file)
-    n_grids = sum(entry.role == "energy" and entry.status == "ok" for entry in entries)
-    return 3 * 4 * annotation.values.size * n_grids
-
-
 def average_energies(energies: list[np.ndarray]) -> np.ndarray:
     """Average replicates (n_voxels,) voxel by voxel over those that have data.
 

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import json
-import tempfile
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from sparsekm.io.bounded_child import run_bounded
 from sparsekm.io.known_classes import UNKNOWN
-from sparsekm.io.readers.matrix_size import measure_matrix
+from sparsekm.io.readers.matrix_size import ReadingSize, measure_matrix
 from sparsekm.io.readers.reader import read_matrix
 from sparsekm.io.shown_text import escape_unprintable, shorten
+from sparsekm.pipeline.bounded_process import reading_limits, run_bounded
 from sparsekm.pipeline.raw_counts import remark_on_counts
 
 _MOST_CLASSES_SHOWN = 8
@@ -62,19 +60,15 @@ def _short(text: str, most: int = 40) -> str:
 
 
 def summarise_table(table: Path, settings: Mapping[str, Any], normalise: str) -> TableSummary:
-    """Read a table in a child process with limits, since someone else may have made it.
+    """Read a table in a process with limits, since someone else may have made it.
 
     `settings` are those of `sparsekm.io.readers.reader.read_matrix`.
     """
-    with tempfile.TemporaryDirectory() as folder:
-        summary = Path(folder) / "summary.json"
-
-        def work() -> None:
-            found = _describe(table, settings, normalise)
-            summary.write_text(json.dumps(asdict(found)), encoding="utf-8")
-
-        run_bounded(table, work, lambda: measure_matrix(table, settings.get("layer")))
-        return TableSummary(**json.loads(summary.read_text(encoding="utf-8")))
+    size = ReadingSize(*run_bounded(table, lambda: measure_matrix(table, settings.get("layer"))))
+    limits = reading_limits(size)
+    return TableSummary(
+        **run_bounded(table, lambda: asdict(_describe(table, settings, normalise)), limits)
+    )
 
 
 def _describe(table: Path, settings: Mapping[str, Any], normalise: str) -> TableSummary:

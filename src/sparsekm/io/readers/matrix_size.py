@@ -7,12 +7,11 @@ import zipfile
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import h5py
 import numpy as np
 
-from sparsekm.io.bounded_child import Allowance
 from sparsekm.io.readers.anndata_reader import count_stored, is_read_in_blocks
 from sparsekm.io.readers.contained_hdf5 import open_contained
 from sparsekm.io.readers.raw_matrix import check_size, held_bytes
@@ -34,6 +33,13 @@ MOST_INFLATION = 1032
 MOST_BYTES = 2**36
 
 
+class ReadingSize(NamedTuple):
+    """What reading a matrix may take beyond what a small one takes."""
+
+    memory: int  # bytes
+    processed: int = 0  # bytes that take processor time, if more than those held
+
+
 @dataclass(frozen=True)
 class _Declared:
     shape: tuple[int, int]
@@ -44,7 +50,7 @@ class _Declared:
     chunk: int = 0  # bytes of a chunk of an array, which is read completely
 
 
-def measure_matrix(file: str | Path, layer: str | None = None) -> Allowance:
+def measure_matrix(file: str | Path, layer: str | None = None) -> ReadingSize:
     """Return what a matrix may take while it is read and normalised.
 
     Nothing if the file does not declare a size; reading it will then report the problem. A matrix
@@ -61,15 +67,15 @@ def measure_matrix(file: str | Path, layer: str | None = None) -> Allowance:
             return _of_text((MOST_INFLATION if name.endswith(".gz") else 1) * file.stat().st_size)
         found = _declared(file, layer)
     except Exception:
-        return Allowance(0)
+        return ReadingSize(0)
     n_stored = found.n_stored
     check_size(file, *found.shape, n_stored=n_stored, in_blocks=found.in_blocks)
     names = OBJECT_BYTES * found.others
     whole = COPIES * held_bytes(*found.shape, n_stored) + 2 * found.stored + names
     if not found.in_blocks:
-        return Allowance(min(whole, MOST_BYTES))
+        return ReadingSize(min(whole, MOST_BYTES))
     in_blocks = BLOCK_BYTES + LINE_BYTES * sum(found.shape) + 2 * found.chunk + names
-    return Allowance(min(whole, in_blocks, MOST_BYTES), PASSES * whole)
+    return ReadingSize(min(whole, in_blocks, MOST_BYTES), PASSES * whole)
 
 
 def matrix_bytes(file: str | Path, layer: str | None = None) -> int:
@@ -81,8 +87,8 @@ def matrix_bytes(file: str | Path, layer: str | None = None) -> int:
     return held_bytes(*found.shape, found.n_stored)
 
 
-def _of_text(n_bytes: int) -> Allowance:
-    return Allowance(min(TEXT_BYTES * n_bytes, MOST_BYTES))
+def _of_text(n_bytes: int) -> ReadingSize:
+    return ReadingSize(min(TEXT_BYTES * n_bytes, MOST_BYTES))
 
 
 def _declared(file: Path, layer: str | None) -> _Declared:

@@ -1,0 +1,206 @@
+"""Work in a process of its own, with limits on memory, processor time and what it writes.
+
+A few damaged bytes can make the libraries that parse a file crash, hang, or fill the memory or the
+disk, in more ways than checks can anticipate. Every job of the workflow, and the command's own look
+at a table, therefore works in a child process. The kernel enforces the limits: address space (not
+on macOS, which does not enforce this limit), processor time, which unlike wall time does not run
+out sooner on a busy machine, and the size of a file that it writes. The parent owns the child's
+temporary folder and removes it, and turns whatever happens to the child into an error of one line.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+import logging
+import math
+import os
+import resource
+import signal
+import sys
+import tempfile
+import threading
+import traceback
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+
+from sparsekm.io.input_error import InputError, reason_of
+
+if TYPE_CHECKING:
+    from sparsekm.io.readers.matrix_size import ReadingSize
+
+BYTES_PER_SECOND = 10 * 2**20
+"""The slowest rate at which a large matrix may be read."""
+MOST_ANSWER = 2**24
+"""Bytes of the longest answer that is taken from a child."""
+_FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class Limits(NamedTuple):
+    """What a process may take; by default, what the libraries need for a small file."""
+
+    memory: int = 2**31  # bytes of address space, beyond those in use at the start
+    seconds: float = 60  # of processor time
+    written: int = 2**30  # bytes of any one file
+
+    def __str__(self) -> str:
+        """Describe the limits for a message."""
+        return (
+            f"its limits are {self.memory // 2**20} MiB of memory, {self.seconds:.0f} s of "
+            f"processor time and {self.written // 2**20} MiB for a file that it writes"
+        )
+
+
+LEAST = Limits()
+
+
+def reading_limits(size: ReadingSize) -> Limits:
+    """Return the limits for reading a matrix of this size."""
+    machine = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    held = min(size.memory, machine)
+    seconds = max(held, size.processed) // BYTES_PER_SECOND
+    return Limits(LEAST.memory + held, LEAST.seconds + seconds, LEAST.written)
+
+
+class LimitError(InputError):
+    """A process that died or exceeded a limit; the message names the file and the limits."""
+
+
+def run_bounded(file: str | Path, work: Callable[[], Any], limits: Limits = LEAST) -> Any:
+    """Call `work` in a child process with limits, and return what it returns, if JSON can hold it.
+
+    `file` is what `work` reads, for messages. An error in the child becomes an `InputError` with
+    the same message; a crash or an exceeded limit becomes a `LimitError`.
+    """
+    with (
+        _forwarding() as forward,
+        tempfile.TemporaryDirectory(prefix="sparsekm-", ignore_cleanup_errors=True) as scratch,
+    ):
+        told, tell = os.pipe()
+        for stream in (sys.stdout, sys.stderr):
+            stream.flush()
+        child = os.fork()
+        if not child:
+            os.close(told)
+            _be_child(tell, work, limits, scratch)
+        os.close(tell)
+        forward(child)
+        with os.fdopen(told, "rb") as answers:
+            answer = answers.read(MOST_ANSWER)
+        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    if code < 0:
+        what = "took too long" if code == -signal.SIGXCPU else f"died ({_name_signal(-code)})"
+        raise LimitError(f"{file}: the process that read it {what}; {limits}. {_ADVICE}")
+    try:
+        found = json.loads(answer)
+    except ValueError as error:
+        message = f"{file}: the process that read it ended without an answer; {limits}. {_ADVICE}"
+        raise LimitError(message) from error
+    if "limit" in found:
+        raise LimitError(f"{file}: {found['limit']}; {limits}. {_ADVICE}")
+    if "error" in found:
+        raise InputError(found["error"])
+    return found["value"]
+
+
+_ADVICE = (
+    "The file is damaged or contains more than it declares (write it again), or the machine has "
+    "too little memory for it."
+)
+
+
+@contextlib.contextmanager
+def _forwarding() -> Iterator[Callable[[int], None]]:
+    """Pass the signals that should end this process on to a child, and obey them after it ended."""
+    caught: list[int] = []
+    children: list[int] = []
+
+    def catch(number: int, _: object) -> None:
+        caught.append(number)
+        for child in children:
+            # The child may have ended.
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(child, number)
+
+    def forward(child: int) -> None:
+        children.append(child)
+        for number in caught:
+            os.kill(child, number)
+
+    # Python lets no other thread handle signals.
+    is_main = threading.current_thread() is threading.main_thread()
+    before = {number: signal.signal(number, catch) for number in _FORWARDED if is_main}
+    try:
+        yield forward
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    for number in caught:
+        os.kill(os.getpid(), number)
+
+
+def _be_child(tell: int, work: Callable[[], Any], limits: Limits, scratch: str) -> NoReturn:
+    """Work within limits, answer, and exit; never return."""
+    # If not even the error can be reported, there is no memory left.
+    answer: dict[str, Any] = {"limit": "reading it ran out of memory"}
+    try:
+        if threading.current_thread() is threading.main_thread():
+            for number in _FORWARDED:
+                signal.signal(number, signal.SIG_DFL)
+        # Libraries look at the variable, and Python at the attribute.
+        os.environ["TMPDIR"] = tempfile.tempdir = scratch
+        _set_limits(limits)
+        answer = {"value": work()}
+    except MemoryError as error:
+        answer["limit"] += f" ({reason_of(error)})"
+    except BaseException as error:
+        if logging.root.handlers:
+            logging.error("%s", traceback.format_exc())
+        reason = " ".join(str(error).split()) or type(error).__name__
+        is_limit = getattr(error, "errno", None) == errno.EFBIG or "File too large" in reason
+        answer = (
+            {"limit": f"writing exceeded a limit ({reason})"} if is_limit else {"error": reason}
+        )
+    finally:
+        # Skip what the parent will do when it exits, but for what this process has written.
+        with contextlib.suppress(BaseException):
+            logging.shutdown()
+            for stream in (sys.stdout, sys.stderr):
+                stream.flush()
+        with contextlib.suppress(BaseException), os.fdopen(tell, "wb") as answers:
+            answers.write(json.dumps(answer).encode())
+        os._exit(0)
+
+
+def _set_limits(limits: Limits) -> None:
+    # A child that dies leaves no copy of its memory behind.
+    _lower(resource.RLIMIT_CORE, 0)
+    _lower(resource.RLIMIT_AS, _address_space() + limits.memory)
+    _lower(resource.RLIMIT_CPU, math.ceil(limits.seconds))
+    _lower(resource.RLIMIT_FSIZE, limits.written)
+
+
+def _lower(kind: int, wanted: int) -> None:
+    """Set a soft limit, at most the hard limit."""
+    _, hard = resource.getrlimit(kind)
+    # macOS refuses to limit the address space.
+    with contextlib.suppress(ValueError, OSError):
+        resource.setrlimit(kind, (wanted if hard < 0 else min(wanted, hard), hard))
+
+
+def _address_space() -> int:
+    """Return the address space in use, or 0 if it is not known."""
+    try:
+        pages = Path("/proc/self/statm").read_text().split()[0]
+    except OSError:
+        return 0
+    return int(pages) * os.sysconf("SC_PAGE_SIZE")
+
+
+def _name_signal(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

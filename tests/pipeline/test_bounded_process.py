@@ -1,0 +1,132 @@
+"""Whatever becomes of a process that works within limits, its parent says so in one line."""
+
+import faulthandler
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+
+from sparsekm.io.input_error import InputError
+from sparsekm.io.readers.matrix_size import ReadingSize
+from sparsekm.pipeline.bounded_process import LEAST, LimitError, Limits, reading_limits, run_bounded
+
+# Python 3.12 warns of any fork while there are threads, which pytest-xdist has.
+pytestmark = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+HAS_MEMORY_LIMITS = pytest.mark.skipif(
+    sys.platform == "darwin", reason="macOS does not limit the address space"
+)
+
+
+def message_of(error, work, limits=LEAST):
+    with pytest.raises(error) as raised:
+        run_bounded("m.h5", work, limits)
+    assert "\n" not in str(raised.value)
+    return str(raised.value)
+
+
+def test_what_the_work_returns_and_writes_is_there(tmp_path):
+    assert run_bounded("m.h5", lambda: {"n": (tmp_path / "made").write_text("it")}) == {"n": 2}
+    assert (tmp_path / "made").read_text() == "it"
+
+
+def test_what_the_work_raises_is_told_in_one_line():
+    def refuse():
+        raise InputError("m.h5: X has\nno name")
+
+    message = message_of(InputError, refuse)
+    assert message == "m.h5: X has\\nno name"
+
+
+def test_what_is_printed_is_printed_once(capfd):
+    print("before", end="")
+    run_bounded("m.h5", lambda: print(" within", end=""))
+    assert capfd.readouterr().out == "before within"
+
+
+@pytest.mark.parametrize("number", [signal.SIGSEGV, signal.SIGABRT, signal.SIGKILL])
+def test_a_death_is_told_with_the_file_and_the_limits(number):
+    def die():
+        faulthandler.disable()
+        os.kill(os.getpid(), number)
+
+    message = message_of(LimitError, die)
+    assert message.startswith(f"m.h5: the process that read it died ({number.name}); its limits ")
+    assert "2048 MiB of memory, 60 s of processor time and 1024 MiB for a file" in message
+
+
+def test_work_that_never_ends_is_told_with_the_file_and_the_limit():
+    def hang():
+        while True:
+            pass
+
+    message = message_of(LimitError, hang, Limits(seconds=1))
+    assert message.startswith("m.h5: the process that read it took too long; its limits are ")
+    assert ", 1 s of processor time" in message
+
+
+@HAS_MEMORY_LIMITS
+def test_work_takes_the_memory_that_it_may_and_no_more():
+    message = message_of(LimitError, lambda: bytearray(2**29), Limits(memory=2**28))
+    assert message.startswith("m.h5: reading it ran out of memory (MemoryError); its limits are ")
+    assert "256 MiB of memory" in message
+    assert run_bounded("m.h5", lambda: len(bytearray(2**29)), Limits(memory=2**30)) == 2**29
+
+
+def test_a_file_that_grows_above_its_limit_is_told_and_not_left_behind(tmp_path):
+    def fill():
+        with tempfile.NamedTemporaryFile(delete=False) as opened:
+            (tmp_path / "where").write_text(opened.name)
+            for _ in range(32):
+                opened.write(bytes(2**16))
+
+    message = message_of(LimitError, fill, Limits(written=2**20))
+    assert message.startswith("m.h5: writing exceeded a limit ([Errno 27] File too large")
+    assert "1 MiB for a file that it writes" in message
+    written = Path((tmp_path / "where").read_text())
+    assert not written.exists()
+    assert not written.parent.exists()
+
+
+def test_the_temporary_folder_of_work_that_died_is_removed(tmp_path):
+    def die():
+        (tmp_path / "where").write_text(tempfile.mkdtemp())
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    message_of(LimitError, die)
+    assert not Path((tmp_path / "where").read_text()).parent.exists()
+
+
+def test_a_large_matrix_may_take_what_it_declares():
+    limits = reading_limits(ReadingSize(memory=2**30, processed=100 * 2**30))
+    assert limits == (2**31 + 2**30, 60 + 10240, 2**30)
+    assert reading_limits(ReadingSize(2**60)).memory < 2**50
+
+
+PARENT = """
+import os, sys, time
+from sparsekm.pipeline.bounded_process import run_bounded
+
+def work():
+    print(os.getpid(), os.environ["TMPDIR"], flush=True)
+    time.sleep(60)
+
+run_bounded("m.h5", work)
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_a_signal_to_the_parent_ends_both_and_leaves_nothing_behind(number):
+    command = [sys.executable, "-c", PARENT]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as parent:
+        child, folder = parent.stdout.readline().split()
+        time.sleep(0.1)
+        parent.send_signal(number)
+        assert parent.wait(20) in (-number, 1)
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(child), 0)
+    assert not Path(folder.decode()).exists()
