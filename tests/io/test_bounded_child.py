@@ -79,3 +79,25 @@ def test_measuring_has_limits_too(monkeypatch):
     monkeypatch.setattr(bounded_child, "BASE_BYTES", 2**28)
     message = message_of(LimitError, lambda: None, lambda: len(bytearray(2**29)))
     assert "256 MiB of memory" in message
+
+
+def test_a_child_ends_with_a_parent_that_is_stopped(tmp_path):
+    class Stopped(BaseException):
+        pass
+
+    def stop(number, frame):
+        raise Stopped
+
+    def work():
+        (tmp_path / "child").write_text(str(os.getpid()))
+        os.kill(os.getppid(), signal.SIGUSR1)
+        signal.pause()
+
+    before = signal.signal(signal.SIGUSR1, stop)
+    try:
+        with pytest.raises(Stopped):
+            run_bounded("a.csv", work)
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / "child").read_text()), 0)

@@ -20,7 +20,11 @@ if not (ROOT / "scripts" / "workflow_job.py").is_file():
     )
 # The rules run and digest the sources next to the workflow. No job imports from the folder that it
 # works in (the variable), nor does Snakemake (whose own relative entry, for plugins, is dropped).
-sys.path[:] = [str(ROOT / "src"), str(ROOT / "workflow"), *filter(os.path.isabs, sys.path)]
+sys.path[:] = [
+    str(ROOT / "src"),
+    str(ROOT / "workflow"),
+    *filter(os.path.isabs, sys.path),
+]
 os.environ["PYTHONSAFEPATH"] = "1"
 
 from configuration_check import meaning_errors, schema_errors, structure_errors
