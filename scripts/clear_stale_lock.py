@@ -7,7 +7,7 @@ access to the folder.
 """
 
 import shlex
-import subprocess
+import shutil
 import sys
 from pathlib import Path
 
@@ -18,9 +18,6 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
 from sparsekm.io.file_lock import SUPPORTED, is_supported, lock_file
 
 LOCKS = Path(".snakemake/locks")
-# With a safe path (-P), since files of this folder should not be imported. The arguments of this
-# script name the Snakefile if it is not in the default place.
-_UNLOCK = (sys.executable, "-P", "-m", "snakemake", "--unlock", *sys.argv[1:])
 # Types of file systems that several machines may share.
 SHARED = (
     "afs", "beegfs", "ceph", "cifs", "fuse", "gfs", "glusterfs", "gpfs", "lustre", "ncpfs",
@@ -57,7 +54,7 @@ def obstacle(folder: Path) -> str:
         return (
             "no Snakemake is running here on this machine, but other machines may share this "
             f"folder ({kind or 'unknown'}). If none is running there either, run: "
-            f"{shlex.join([*_UNLOCK, '--directory', str(folder)])}"
+            f"rm -r {shlex.quote(str(folder / LOCKS))}"
         )
     return ""
 
@@ -78,8 +75,8 @@ def main() -> None:
         if reason:
             sys.exit(f"ERROR: Snakemake has locked {folder}: {reason}.")
         print("Removing the lock left behind by a Snakemake that was killed.", flush=True)
-        done = subprocess.run([*_UNLOCK, "--quiet", "all"], check=False)
-        sys.exit(done.returncode)
+        # As snakemake --unlock does, which would first read the whole workflow.
+        shutil.rmtree(LOCKS)
 
 
 if __name__ == "__main__":

@@ -12,14 +12,14 @@ import pytest
 # Starts a program that starts another, as Snakemake starts jobs; both print their numbers.
 COMMAND = """
 import sys
+from types import SimpleNamespace
 from sparsekm.command import main as command
-from sparsekm.command import run as runs
 from sparsekm.command.signals import run_group
 
 def run(options):
     run_group([sys.executable, "-c", {parent!r}])
 
-runs.run_table = run
+sys.modules["sparsekm.command.run"] = SimpleNamespace(run_table=run)
 sys.exit(command.main(["run", "t.csv"]))
 """
 CHILD = "import os, time; print(os.getpid(), flush=True); time.sleep(60)"
@@ -50,6 +50,15 @@ def start(parent=PARENT, **options):
         **options,
     )
     return command, [psutil.Process(int(command.stdout.readline())) for _ in range(2)]
+
+
+def are_suspended(started):
+    return {process.status() == psutil.STATUS_STOPPED for process in started}
+
+
+def wait_until(holds):
+    """Tell whether something holds within ten seconds."""
+    return any(holds() or time.sleep(0.05) for _ in range(200))
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
@@ -87,13 +96,12 @@ def test_what_is_suspended_and_continued_is_so_as_a_whole():
     command, started = start()
     command.send_signal(signal.SIGTSTP)
     os.waitpid(command.pid, os.WUNTRACED)
-    stopped = {process.status() for process in started}
+    suspended = wait_until(lambda: are_suspended(started) == {True})
     command.send_signal(signal.SIGCONT)
-    while psutil.STATUS_STOPPED in (process.status() for process in started):
-        time.sleep(0.05)
+    continued = wait_until(lambda: are_suspended(started) == {False})
     command.send_signal(signal.SIGTERM)
     command.communicate(timeout=60)
-    assert stopped == {psutil.STATUS_STOPPED}
+    assert (suspended, continued) == (True, True)
     assert psutil.wait_procs(started, timeout=10)[1] == []
 
 

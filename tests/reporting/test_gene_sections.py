@@ -13,6 +13,7 @@ from sparsekm.annotation.enrichment import ENRICHMENT
 from sparsekm.annotation.gene_sets import build_gene_sets
 from sparsekm.annotation.kept_by_age import tabulate_ages, tabulate_changes
 from sparsekm.atlas.phantom.invented_terms import NEEDED_EVERYWHERE
+from sparsekm.command.workflow_files import FIGURES, match_any
 from sparsekm.reporting import enrichment_view
 from sparsekm.reporting.ages_view import age_figure, view_ages
 from sparsekm.reporting.anatomy_view import view_anatomy
@@ -238,6 +239,8 @@ def test_every_section_stands_on_the_page_and_its_figures_in_the_folder(page):
     assert "contain 1 terms and 1 genes." in html
     names = {file.name for file in (page.parent / "figures").iterdir()}
     assert {"genes_kept_by_age.svg", "genes_kept_by_age.pdf", "E11.5_expression.pdf"} <= names
+    known = match_any([FIGURES])
+    assert [name for name in names if not known.fullmatch(f"results/figures/{name}")] == []
     data = json.loads(re.findall(r'<script type="application/json">(.*?)</script>', html)[0])
     assert len(data["rows"]) == 8
 

@@ -9,6 +9,7 @@ import yaml
 from html_page import Page
 
 from sparsekm.annotation.gene_table import GENE_TABLE
+from sparsekm.command.workflow_files import FIGURES, match_any
 from sparsekm.pipeline.normalisation import NORMALISATIONS
 from sparsekm.reporting import methods_text
 from sparsekm.reporting.figures import draw_figures
@@ -179,6 +180,13 @@ def test_no_label_shows_the_marks_of_a_formula(report):
 
 
 @pytest.mark.slow
+def test_the_names_of_all_figures_are_known_before_they_are_drawn(report):
+    known = match_any([FIGURES])
+    names = [f"results/figures/{file.name}" for file in (report / "figures").iterdir()]
+    assert names
+    assert [name for name in names if not known.fullmatch(name)] == []
+
+
 def test_same_results_give_the_same_figures(matrix_result):
     first, second = draw_figures(matrix_result), draw_figures(matrix_result)
     assert [figure.svg for figure in first] == [figure.svg for figure in second]

@@ -159,3 +159,33 @@ def test_no_data_set_may_have_the_name_of_a_folder_of_the_workflows(project_root
     schema = yaml.safe_load((workflow / "schemas" / "config.schema.yaml").read_text())
     reserved = schema["properties"]["matrices"]["propertyNames"]["not"]["anyOf"][0]["enum"]
     assert set(re.findall(r'"results/(\w+)/', rules)) <= {*reserved}
+
+
+def rules_of(project_root):
+    return "".join(file.read_text() for file in (project_root / "workflow" / "rules").glob("*.smk"))
+
+
+def test_no_rule_declares_a_folder_which_snakemake_would_empty(project_root):
+    assert "directory(" not in rules_of(project_root)
+
+
+def test_a_benchmark_has_the_name_of_its_log(project_root):
+    rules = rules_of(project_root)
+    pairs = re.findall(r'    log:\n +"logs/(.+)\.log",\n    benchmark:\n +"(.+)"', rules)
+    assert len(pairs) == rules.count("    benchmark:\n")
+    assert [tsv for log, tsv in pairs if tsv != f"results/benchmarks/{log}.tsv"] == []
+
+
+def test_a_configuration_that_is_named_is_the_only_one_unless_two_are(project_root, tmp_path):
+    first = SETTINGS | {"matrices": {"first": {"draw": {"experiment": "experiment_3"}}}}
+    (tmp_path / "config.yaml").write_text(yaml.safe_dump(first | {"methods": ["kmeans", "l0"]}))
+    (tmp_path / "v2.yaml").write_text(yaml.safe_dump(SETTINGS))
+    snakefile = ("--snakefile", str(project_root / "workflow" / "Snakefile"))
+    planned = []
+    for files in (["v2.yaml"], ["config.yaml", "v2.yaml"]):
+        done = run_snakemake(
+            tmp_path, *snakefile, "--dry-run", "--cores", "1", "--configfile", *files
+        )
+        assert done.returncode == 0, done.stdout
+        planned.append((jobs_of(done.stdout)["normalise_matrix"], "l0" in done.stdout))
+    assert planned == [("1", False), ("2", False)]

@@ -1,9 +1,13 @@
 """`make clean` removes what the workflow made; other files stay, and git shows them."""
 
+import re
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
+
+from sparsekm.pipeline.job_record import record_files
 
 MADE = [
     "data/raw/gene_sets.gmt",
@@ -33,7 +37,6 @@ DOWNLOADS = [
 RESULTS = [
     "results/report.html",
     "results/figures/E11.5_slices.svg",
-    "results/tumours/clusters.csv",
     "results/tumours/l0/references/12.h5",
     "results/benchmarks/cluster_path/tumours/l0.tsv",
     "results/simulation/experiment_2/mu0.7_p500/gap/l1.csv",
@@ -49,19 +52,33 @@ OWN_DATA = [
     "data/tumours/notes.txt",
     "data/tumours/expression.csv",
 ]
-OWN = [*OWN_DATA, "data/paper/simulations.csv", "results/notes.txt", "results/tumours/l0/my.h5"]
+OWN_RESULTS = ["results/notes.txt", "results/figures/mine.png", "results/tumours/clusters.csv"]
+OWN = [*OWN_DATA, *OWN_RESULTS, "data/paper/simulations.csv", "results/tumours/l0/my.h5"]
 
 
 @pytest.fixture
-def folder(project_root, tmp_path):
+def folder(project_root, tmp_path, monkeypatch):
     """A folder with the Makefile in it, files of the workflow's and files of a user's."""
     shutil.copy(project_root / "Makefile", tmp_path)
     shutil.copy(project_root / ".gitignore", tmp_path)
     shutil.copytree(project_root / "scripts", tmp_path / "scripts")
     shutil.copytree(project_root / "workflow", tmp_path / "workflow")
+    # What the script shares with the rest of the package.
+    for part in ("__init__.py", "command", "pipeline"):
+        source, target = (root / "src" / "sparsekm" / part for root in (project_root, tmp_path))
+        target.parent.mkdir(parents=True, exist_ok=True)
+        (shutil.copytree if source.is_dir() else shutil.copy)(source, target)
     for file in (*MADE, *DOWNLOADS, *RESULTS, *OWN, ".snakemake/metadata/one", ".venv/pyvenv.cfg"):
         (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / file).write_text("content")
+    monkeypatch.chdir(tmp_path)
+    recorded = [file for file in (*MADE, *RESULTS) if "partial" not in file]
+    undeclared = re.compile("listing|truth|energy|grid|repetitions|^logs|benchmarks")
+    record_files(
+        Path("logs/cluster_path/tumours/l0.log"),
+        [file for file in recorded if not undeclared.search(file)],
+    )
+    record_files(Path("logs/simulate/experiment_2/mu0.7_p500/l1.log"), [])
     return tmp_path
 
 
@@ -76,7 +93,7 @@ def test_cleaning_removes_what_was_made_and_leaves_downloads_and_a_users_files(f
     assert not (folder / "logs").exists()
     assert not (folder / "data" / "E11.5").exists()
     kept = ", ".join(sorted({*OWN} - {"data/paper/simulations.csv"}))
-    assert f"Kept, not made by the workflow: {kept}\n" in done.stdout
+    assert f"Kept, not recorded as made by the workflow: {kept}\n" in done.stdout
 
 
 def test_git_hides_what_was_made_and_shows_a_users_data(folder):

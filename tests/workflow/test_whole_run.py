@@ -14,6 +14,7 @@ from sparsekm.annotation.cluster_overlap import OVERLAP
 from sparsekm.annotation.enrichment import ENRICHMENT
 from sparsekm.annotation.gene_table import GENE_TABLE
 from sparsekm.atlas.manifest import digest, read_manifest
+from sparsekm.command.workflow_files import read_patterns
 from sparsekm.io.fit_file import read_fit
 from sparsekm.io.gap_file import GAP
 from sparsekm.io.path_file import read_path
@@ -21,6 +22,7 @@ from sparsekm.io.reference_file import References
 from sparsekm.io.resampling_file import Resamplings
 from sparsekm.io.score_file import SCORES
 from sparsekm.io.seed_file import SEEDS
+from sparsekm.pipeline.job_record import recorded_files
 from sparsekm.pipeline.other_seeds import refit
 from sparsekm.pipeline.problem import pose_problem
 

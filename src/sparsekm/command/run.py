@@ -145,19 +145,16 @@ def _environment() -> dict[str, str]:
 
 def _clear_stale_lock(place: Path, folder: Path) -> None:
     """Remove the lock of a Snakemake that was killed, or refuse if one may be working."""
-    script = [sys.executable, str(place / "scripts" / "clear_stale_lock.py"), *_snakefile(place)]
+    script = [sys.executable, str(place / "scripts" / "clear_stale_lock.py")]
     if subprocess.run(script, cwd=folder, env=_environment(), check=False).returncode:
         raise CommandError("nothing was changed, because of the lock named above.")
-
-
-def _snakefile(place: Path) -> list[str]:
-    return ["--snakefile", str(place / "workflow" / "Snakefile")]
 
 
 def _start_workflow(place: Path, file: Path, folder: Path, options: Namespace) -> int:
     """Run Snakemake in the folder, and return its exit status."""
     command = [
-        *(sys.executable, "-m", "snakemake", *_snakefile(place), "--logger", "sparsekm"),
+        *(sys.executable, "-m", "snakemake", "--logger", "sparsekm"),
+        *("--snakefile", str(place / "workflow" / "Snakefile")),
         *("--directory", str(folder), "--workflow-profile", str(place / "profiles" / "default")),
         *("--cores", options.cores, "--configfile", str(file)),
     ]

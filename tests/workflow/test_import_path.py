@@ -1,0 +1,100 @@
+"""Nothing is imported from the folder that a run works in, whatever the files there are called."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from sparsekm.command import main as command
+
+# Modules of Python and of its libraries, and what it loads by itself or only if it is there.
+NAMES = [
+    *(name for name in sys.stdlib_module_names if name not in sys.builtin_module_names),
+    *(
+        "anndata",
+        "h5py",
+        "jinja2",
+        "jsonschema",
+        "matplotlib",
+        "numba",
+        "numpy",
+        "pandas",
+        "psutil",
+    ),
+    *("scipy", "sklearn", "snakemake", "sparsekm", "workflow_job", "yaml", "yte"),
+    *("bottleneck", "numexpr", "sitecustomize", "usercustomize"),
+]
+DRAWN = {"small": {"draw": {"experiment": "experiment_3", "n_features": 25}}}
+
+
+def set_traps(folder: Path) -> Path:
+    """Put a module of each name in a folder; return the file that exists once one was imported."""
+    sprung = folder.parent / "sprung"
+    for name in NAMES:
+        (folder / f"{name}.py").write_text(f"open({str(sprung)!r}, 'a').write('{name} ')\n")
+    return sprung
+
+
+def environment():
+    ours = ("PYTHONPATH", "PYTHONSAFEPATH", "SNAKEMAKE_PROFILE")
+    return {name: value for name, value in os.environ.items() if name not in ours}
+
+
+@pytest.mark.parametrize("path", ["", ":", ".:"])
+def test_the_command_and_what_it_starts_import_nothing_from_the_folder(
+    tmp_path, monkeypatch, capfd, path
+):
+    folder = tmp_path / "run"
+    folder.mkdir()
+    sprung = set_traps(folder)
+    # The check of the configuration ends the run, after most of Snakemake was imported.
+    (folder / "config.yaml").write_text(yaml.safe_dump({"matrices": DRAWN, "method": ["l0"]}))
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("PYTHONPATH", path)
+    assert command.main(["run", "config.yaml"]) == 2
+    assert not sprung.exists()
+    told = capfd.readouterr().err
+    assert "unknown keys ['method']" in told
+
+
+def test_snakemake_in_a_checkout_and_its_jobs_import_nothing_from_it(
+    new_project, tmp_path, project_root
+):
+    (tmp_path / "project").mkdir()
+    project = new_project(tmp_path / "project", project_root)
+    project.configure(lambda settings: settings.update(matrices=DRAWN, methods=["kmeans"]))
+    sprung = set_traps(project.root)
+    done = subprocess.run(
+        [Path(sys.executable).parent / "snakemake", "--cores", "1", "data/raw/small/matrix.npz"],
+        cwd=project.root,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert not sprung.exists(), sprung.read_text()
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(("target", "safe"), [("results", "1"), ("check", "1"), ("bench", "")])
+def test_what_make_starts_has_a_safe_path_but_for_benchmarks(project_root, tmp_path, target, safe):
+    (tmp_path / ".venv" / "bin").mkdir(parents=True)
+    for name in ("Makefile", "requirements.lock", "pyproject.toml"):
+        (tmp_path / name).write_bytes((project_root / name).read_bytes())
+    for name in ("python", "snakemake"):
+        (tmp_path / ".venv" / "bin" / name).write_text('#!/bin/sh\necho "safe: $PYTHONSAFEPATH."\n')
+        (tmp_path / ".venv" / "bin" / name).chmod(0o755)
+    (tmp_path / ".venv" / ".installed").touch()
+    done = subprocess.run(
+        ["make", target],
+        cwd=tmp_path,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    said = [line for line in done.stdout.splitlines() if line.startswith("safe: ")]
+    assert {*said} == {f"safe: {safe}."}
