@@ -54,10 +54,11 @@ def test_one_sample_that_differs_among_many_is_variation():
     assert normalise(raw(X)).dropped == []
 
 
-def test_none_keeps_values_and_constant_features():
-    matrix = normalise(raw([[1, 5], [2, 5], [4, 5]], offset=[10, 0]), "none")
-    np.testing.assert_array_equal(matrix.X.collect(), [[11, 5], [12, 5], [14, 5]])
-    assert matrix.dropped == []
+def test_none_keeps_values_and_drops_constant_features():
+    matrix = normalise(raw([[1, 5, 3], [2, 5, 3], [4, 5, 0]], offset=[10, 0, 0]), "none")
+    np.testing.assert_array_equal(matrix.X.collect(), [[11, 3], [12, 3], [14, 0]])
+    assert matrix.dropped == ["g1"]
+    assert matrix.kept.tolist() == [True, False, True]
 
 
 @pytest.mark.parametrize("how", ["zscore", "none"])

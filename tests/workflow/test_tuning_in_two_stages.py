@@ -26,10 +26,10 @@ FILES = [
 class SeededGapSearch(GapSearch):
     """With the seed that the workflow derives from the name of the data set."""
 
-    def _prepare(self, X):
-        values, estimator, sparsities, _ = super()._prepare(X)
+    def _prepare(self, features):
+        estimator, sparsities, _ = super()._prepare(features)
         seed = self.random_state
-        return values, estimator.set_params(random_state=seed), sparsities, seed
+        return estimator.set_params(random_state=seed), sparsities, seed
 
 
 def in_stages(n_refined):

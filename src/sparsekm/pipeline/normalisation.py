@@ -21,8 +21,7 @@ class Normalised:
 
     A sparse `X` is not centred: z-scores are X less `center`.
     `kept` marks its features among those of the raw matrix. `dropped` names the constant features,
-    which have no z-score and cannot separate clusters. `n_filtered`
-    counts the features that `n_top_features` left out.
+    which cannot separate clusters. `n_filtered` counts the features that `n_top_features` left out.
     """
 
     X: RowStream
@@ -35,8 +34,8 @@ class Normalised:
 def normalise(raw: RawMatrix, how: str = "zscore", n_top_features: int | None = None) -> Normalised:
     """Normalise a matrix.
 
-    "zscore" gives each feature mean 0 and standard deviation 1 (ddof = 1) and drops constant
-    features; "counts" does the same after `log_counts`; "none" leaves the values as they are.
+    Constant features are dropped. "zscore" gives each other feature mean 0 and standard deviation 1
+    (ddof = 1); "counts" does the same after `log_counts`; "none" leaves the values as they are.
     With `n_top_features`, that many of the features of raw counts are kept, the `most_variable`
     ones; totals are of all features.
     """
@@ -53,19 +52,18 @@ def normalise(raw: RawMatrix, how: str = "zscore", n_top_features: int | None = 
         X = file_values(raw)
     if len(chosen) < n_features:
         X, offset = X.select(chosen), offset[chosen]
-    kept, center = np.ones(X.shape[1], dtype=bool), None
+    center = None
     if how == "none":
+        kept = _varying(X)
         if X.is_sparse:
-            center = np.zeros(X.shape[1])
-        varies = _varies(X)
+            center = np.zeros(np.count_nonzero(kept))
     else:
         moments = measure_moments(X, offset)
         kept = ~moments.constant
         X = X.change(moments.scale)
         if X.is_sparse:
             center = (moments.mean / np.where(kept, moments.deviation, 1))[kept]
-        varies = bool(kept.any())
-    if not varies:
+    if not kept.any():
         raise MatrixError(f"all n_features={X.shape[1]} are constant; at least one should vary.")
     dropped = [raw.features[feature] for feature in chosen[~kept]]
     return Normalised(
@@ -77,12 +75,11 @@ def normalise(raw: RawMatrix, how: str = "zscore", n_top_features: int | None = 
     )
 
 
-def _varies(X: RowStream) -> bool:
-    """Tell whether some feature takes more than one value."""
-    first = None
+def _varying(X: RowStream) -> np.ndarray:
+    """Return which features take more than one value, (p,), bool."""
+    first, varies = None, np.zeros(X.shape[1], dtype=bool)
     for _, block in X.blocks():
         values = as_dense(block)
-        first = values[0] if first is None else first
-        if (values != first).any():
-            return True
-    return False
+        first = values[0].copy() if first is None else first
+        varies |= (values != first).any(axis=0)
+    return varies

@@ -19,13 +19,12 @@ from sparsekm.cluster.validation import (
     check_choice,
     check_count,
     check_searchable,
-    check_unambiguous,
+    check_sparsity,
 )
 from sparsekm.runtime.random_state import check_random_state, seed_sequence
 from sparsekm.runtime.threads import count_threads, grant_threads
 from sparsekm.tuning.conclusion import Conclusion, conclude
 from sparsekm.tuning.consensus import coassociation
-from sparsekm.tuning.grid import search_grid
 from sparsekm.tuning.resampled_paths import consensus_sparsities, resample_all
 from sparsekm.tuning.sample_blocks import check_groups
 from sparsekm.tuning.tuning_sample import fewest_samples, take_samples, tuning_sample
@@ -167,8 +166,9 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
         blocks = check_groups(groups, X.shape[0])
         number = None
         if not isinstance(self.sparsity, str):
-            grid = [check_unambiguous(self.sparsity) if self.penalty == "l0" else self.sparsity]
-            number = search_grid(self.penalty, grid, features)[0]
+            counts = features.n_features, features.n_constant
+            number = check_sparsity(self.penalty, self.sparsity, *counts)
+            number = min(number, X.shape[1]) if self.penalty == "l0" else number
         sparsities = consensus_sparsities(self.penalty, X.shape[1])
         samples = tuning_sample(X.shape[0], self.max_samples, seed, fewest_samples(estimator))
         _, drawn, blocks = take_samples(samples, estimator, X, blocks)
