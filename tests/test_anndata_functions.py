@@ -72,34 +72,31 @@ def test_a_layer_a_key_and_a_copy_are_those_asked_for():
         cluster(adata)
 
 
-def test_groups_are_a_column_of_obs():
-    adata, _ = draw()
-    donors = np.arange(90) // 10
-    adata.obs["donor"] = [f"d{donor}" for donor in donors]
-    cluster(adata, groups="donor")
-    expected = SparseKMeans(3, sparsity=9, random_state=0).fit(adata.X, groups=donors)
-    found = adata.uns[KEY]["search_results"].reset_index(drop=True)
-    pd.testing.assert_frame_equal(found, expected.search_results_)
-    assert adata.uns[KEY]["params"]["groups"] == "donor"
-    with pytest.raises(ValueError, match=r"groups='slide' should be a column of obs: \['donor'"):
-        cluster(adata, groups="slide")
-
-
-def test_groups_are_taken_as_a_series_in_the_order_of_the_cells():
+def test_groups_are_a_column_of_obs_or_its_name():
     adata, _ = draw()
     adata.obs_names = [f"cell{i}" for i in range(90)]
-    adata.obs["donor"] = pd.Categorical([f"d{i // 10}" for i in range(90)])
-    given = adata.copy()
-    cluster(adata, groups="donor")
-    cluster(given, groups=given.obs["donor"])
-    pd.testing.assert_frame_equal(
-        given.uns[KEY]["search_results"], adata.uns[KEY]["search_results"]
-    )
-    with pytest.raises(ValueError, match=r"groups: the index should be adata.obs_names; give"):
-        cluster(given, groups=given.obs["donor"][::-1])
-    given.obs["donor"] = given.obs["donor"].where(np.arange(90) != 7)
-    with pytest.raises(ValueError, match=r"groups .*no missing value, got 1 .*position 7"):
-        cluster(given, groups="donor")
+    donors = np.arange(90) // 10
+    adata.obs["donor"] = pd.Categorical([f"d{donor}" for donor in donors])
+    expected = SparseKMeans(3, sparsity=9, random_state=0).fit(adata.X, groups=donors)
+    for groups, known in (("donor", "donor"), (adata.obs["donor"], None)):
+        cluster(adata, groups=groups)
+        found = adata.uns[KEY]["search_results"].reset_index(drop=True)
+        pd.testing.assert_frame_equal(found, expected.search_results_)
+        assert adata.uns[KEY]["params"].get("groups") == known
+
+
+def test_groups_that_are_not_those_of_the_cells_are_refused():
+    adata, _ = draw()
+    adata.obs_names = [f"cell{i}" for i in range(90)]
+    adata.obs["donor"] = pd.Series(["a", "b"] * 45, adata.obs_names).where(np.arange(90) != 7)
+    for groups, message in (
+        ("slide", r"groups='slide' should be a column of obs: \['donor'\]"),
+        (adata.obs["donor"][::-1], "groups: the index should be adata.obs_names; give"),
+        ("donor", r"groups should have no missing value, got 1 \(the first at position 7\)"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            cluster(adata, groups=groups)
+    assert KEY not in adata.obs
 
 
 def change(adata, kind):

@@ -175,3 +175,9 @@ def test_labels_to_start_from_that_are_missing_for_a_sample_are_refused(X):
         L0KMeans(3, init=init).fit(X)
     with pytest.raises(ValueError, match=r"init has 3 distinct labels; should be <= n_clusters=2"):
         compare_cluster_counts(L0KMeans(2, init=START), X, [2, 3])
+
+
+def test_labels_of_the_wrong_length_are_compared_with_all_samples_and_not_with_those_drawn(X):
+    search = GapSearch(L0KMeans(3, init=START[:50]), max_samples=60, random_state=0)
+    with pytest.raises(ValueError, match=r"init of shape \(50,\) should have .*=\(120,\)"):
+        search.fit(X)
