@@ -1,9 +1,12 @@
 """`sparsekm run`, from a table to a report."""
 
 import subprocess
+import sys
+import time
 
 import numpy as np
 import pandas as pd
+import psutil
 import pytest
 import yaml
 
@@ -61,6 +64,25 @@ def test_a_table_becomes_a_report_in_one_folder_and_nowhere_else(table, project_
         check=False,
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("kernels")
+def test_a_run_that_is_terminated_leaves_no_process_and_no_lock(table):
+    folder = table.parent / "sparsekm-tumours"
+    command = [sys.executable, "-m", "sparsekm.command.main", "run", "tumours.csv"]
+    with subprocess.Popen([*command, "--methods", "kmeans"], stderr=subprocess.PIPE) as running:
+        # A job is at work.
+        while running.poll() is None and not any(folder.glob("logs/*/*.log")):
+            time.sleep(0.05)
+        started = psutil.Process(running.pid).children(recursive=True)
+        running.terminate()
+        _, told = running.communicate()
+    assert running.returncode == 143
+    assert b"sparsekm: stopped by SIGTERM" in told
+    assert started
+    assert psutil.wait_procs(started, timeout=10)[1] == []
+    assert not any(folder.glob(".snakemake/locks/*"))
 
 
 def test_what_fails_later_says_where_its_messages_are(table, capfd):
