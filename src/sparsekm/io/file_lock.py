@@ -47,7 +47,7 @@ def lock_file(
             raise
         (tell or _log_once)(
             f"This file system does not support locks ({error.strerror}): jobs do not wait for "
-            "each other, and limits on requests apply to each job separately."
+            "each other."
         )
     return True
 
