@@ -8,12 +8,14 @@ from workflow_job import job
 
 @job(snakemake)
 def main(snakemake, progress):
+    from dataclasses import asdict
+
     from sparsekm.io.atomic import write_table
-    from sparsekm.studies.paper.method_rows import get_row
-    from sparsekm.studies.paper.repetition import Effort, draw_data
-    from sparsekm.studies.paper.repetition_store import RepetitionStore, parameter_digest
-    from sparsekm.studies.paper.settings import get_setting
-    from sparsekm.studies.paper.study_tables import (
+    from sparsekm.studies.paper.plan import METHOD_ROWS, get_setting
+    from sparsekm.studies.paper.repetition import (
+        Effort,
+        RepetitionStore,
+        draw_data,
         gap_table,
         repetition_table,
         run_repetitions,
@@ -23,16 +25,14 @@ def main(snakemake, progress):
     params, wildcards, output = snakemake.params, snakemake.wildcards, snakemake.output
     root, replicates = params.draws["seed"], params.draws["replicates"]
     setting = get_setting(wildcards.experiment, wildcards.setting)
-    row = get_row(wildcards.row)
-    digest = parameter_digest(
-        {
-            "seed": root,
-            "setting": [setting.experiment, setting.name, dict(setting.arguments)],
-            "row": row.as_dict(),
-            "effort": params.effort,
-            "code": params.code,
-        }
-    )
+    row = METHOD_ROWS[wildcards.row]
+    parameters = {
+        "seed": root,
+        "setting": asdict(setting),
+        "row": asdict(row),
+        "effort": params.effort,
+        "code": params.code,
+    }
     start = time.process_time()
 
     def tell(done, total):
@@ -45,7 +45,7 @@ def main(snakemake, progress):
         Effort(**params.effort),
         root=root,
         replicates=replicates,
-        store=RepetitionStore(params.store, digest),
+        store=RepetitionStore(params.store, parameters),
         progress=tell,
     )
     data = draw_data(setting, root=root, replicate=0, standardise=True)

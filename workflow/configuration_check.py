@@ -18,8 +18,7 @@ import yaml
 from sparsekm.annotation.addresses import address_name, is_address
 from sparsekm.io.input_error import is_storable
 from sparsekm.pipeline.registry import METHODS
-from sparsekm.studies.paper.method_rows import METHOD_ROWS
-from sparsekm.studies.paper.settings import EXPERIMENT_ARGUMENTS, select_settings
+from sparsekm.studies.paper.plan import EXPERIMENT_ARGUMENTS, METHOD_ROWS, select_settings
 
 SCHEMA_FILE = Path(__file__).parent / "schemas" / "config.schema.yaml"
 MOST_VALUES = 100_000
@@ -29,6 +28,7 @@ MOST_CHARACTERS = 400
 
 REMOVED = {
     "simulation.preview": "`snakemake paper` runs the experiments, a default run none",
+    "theory": "the settings of `snakemake theory` are constants of its code",
     "tuning.criterion": "the gap chooses the sparsity of l0 and l1, resampling that of sparse",
     "tuning.splits": "tuning.resamplings is the number of resamplings of the method sparse",
     "tuning.stability_rule": "tuning.rule is the rule that reads the gap curve",

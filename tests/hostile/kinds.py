@@ -70,7 +70,7 @@ from sparsekm.io.resampling_file import Resamplings
 from sparsekm.io.score_file import SCORES
 from sparsekm.io.seed_file import SEEDS
 from sparsekm.network.cache import BodyCache
-from sparsekm.studies.paper.repetition_store import RepetitionStore
+from sparsekm.studies.paper.repetition import RepetitionStore
 from sparsekm.studies.yardstick.labelled_set import read_labelled_set
 
 

@@ -42,8 +42,7 @@ from sparsekm.io.resampling_file import Resamplings
 from sparsekm.io.score_file import SCORES
 from sparsekm.io.seed_file import SEEDS
 from sparsekm.network.cache import BodyCache
-from sparsekm.studies.paper.repetition import METRICS, Repetition
-from sparsekm.studies.paper.repetition_store import RepetitionStore
+from sparsekm.studies.paper.repetition import METRICS, Repetition, RepetitionStore
 from sparsekm.tuning.resampled_paths import FAMILIES, ResampledPaths
 
 AGE = "E11.5"

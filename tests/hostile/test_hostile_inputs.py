@@ -25,7 +25,7 @@ from sparsekm.io.bounded_child import run_bounded
 from sparsekm.io.input_error import InputError
 from sparsekm.io.readers.matrix_size import measure_matrix
 from sparsekm.io.readers.reader import read_matrix
-from sparsekm.studies.paper.repetition_store import RepetitionStore
+from sparsekm.studies.paper.repetition import RepetitionStore
 
 pytestmark = [
     pytest.mark.xdist_group("hostile"),

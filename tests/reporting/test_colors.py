@@ -13,7 +13,7 @@ from sparsekm.figures.style import categorical_colors, shades
 from sparsekm.reporting.ages_view import LOOKS
 from sparsekm.reporting.cluster_colors import color_clusters
 from sparsekm.reporting.simulation_figures import row_look
-from sparsekm.studies.paper.method_rows import METHOD_ROWS
+from sparsekm.studies.paper.plan import METHOD_ROWS
 
 NOTICEABLE = 0.02
 ATLAS_COLORS = {region: f"#{UPPER[region][2]}" for region in REGIONS}

@@ -11,7 +11,7 @@ from sparsekm.reporting.literature import Citations
 from sparsekm.reporting.methods_text import write_methods
 from sparsekm.reporting.report import load_dataset_result
 from sparsekm.reporting.simulation_figures import row_look
-from sparsekm.studies.paper.method_rows import METHOD_ROWS
+from sparsekm.studies.paper.plan import METHOD_ROWS
 
 
 def test_loader_gathers_what_the_files_hold(matrix_result):

@@ -8,13 +8,12 @@ from sparsekm.figures.palette import METHOD_LOOKS
 from sparsekm.reporting.simulation_figures import row_look, shared_sparsities
 from sparsekm.reporting.simulation_results import SimulationResult
 from sparsekm.reporting.simulation_section import render_simulation_page, view_simulation
-from sparsekm.studies.paper.claim_verdicts import judge_claims
-from sparsekm.studies.paper.paper_claims import PaperClaim
+from sparsekm.reporting.simulation_text import write_value
+from sparsekm.studies.paper.comparison import compare_rows, summarise
+from sparsekm.studies.paper.plan import select_settings
 from sparsekm.studies.paper.repetition import METRICS
-from sparsekm.studies.paper.settings import select_settings
-from sparsekm.studies.paper.study_summary import summarise
-from sparsekm.studies.paper.value_text import write_value
-from sparsekm.studies.paper.versus_paper import compare_rows
+from sparsekm.studies.paper.verdicts import PaperClaim, judge_claims
+from sparsekm.studies.theory.checks import COLUMNS
 
 PAPER = pd.DataFrame(
     {
@@ -82,13 +81,12 @@ def study(n):
         {"mean_weight": [1.0, 0.5, 0.0, 0.0], "se": 0.0, "share_kept": [1.0, 0.5, 0, 0]},
     )
     compared = compare_rows(summary, PAPER)
-    claims = judge_claims(CLAIMS, ran, PAPER, compared)
+    claims = judge_claims(CLAIMS, ran, compared, pd.DataFrame(columns=list(COLUMNS)))
     return SimulationResult(ran, summary, compared, claims, [gap], [weights])
 
 
 def test_the_page_sets_the_papers_value_below_ours_and_marks_what_is_not_reproduced(result):
     page = render_simulation_page(view_simulation(result))
-    # The jackknife finds no error where two values are equally frequent.
     assert "0.120 ± 0.007<br><small>sd 0.021</small>" in page
     assert "<small>chance 0.400</small>" in page
     assert "<small><b>paper 0.3 (0.002)</b></small>" in page
@@ -128,9 +126,9 @@ def test_claims_are_counted_and_each_stands_with_its_verdict(result):
     assert "Reproduced: 1 of 3 printed means, 0 of 2 standard deviations in brackets" in text
     # The CERs differ by 0 and -0.06 in turn.
     assert "1 of 1 statements of the text" in text
-    assert "without the data of the atlas: 1." in text
-    # PZW and the bracket of l0 are met by no other run.
-    assert "Of the 6 comparisons 4 differ by more than their number allows: 3 for a reason" in text
+    # The CER of l0 and its bracket are met by no other run or reading.
+    assert "3 comparisons differ for a reason that is shown, 1 without one" in text
+    assert "1 claims need the data of the atlas" in text
     claims, _ = view.claims
     assert [[cell.text for cell in row[:4]] for row in claims.rows] == [
         ["A is better", "Text", "3:\u00a0μ\u00a0=\u00a01, p\u00a0=\u00a025", "reproduced"],

@@ -16,7 +16,7 @@ from sparsekm.simulation.designs import (
 )
 from sparsekm.simulation.gaussian_clusters import gaussian_clusters
 from sparsekm.simulation.replicate_seed import replicate_seed
-from sparsekm.studies.paper.settings import EXPERIMENT_ARGUMENTS
+from sparsekm.studies.paper.plan import EXPERIMENT_ARGUMENTS
 
 # Five standard errors: a false alarm once in two million draws, and the seeds are fixed.
 WIDTH = 5.0

@@ -29,8 +29,7 @@ from sparsekm.io.file_lock import SUPPORTED, is_supported
 from sparsekm.pipeline.provenance import file_digest
 from sparsekm.pipeline.registry import METHODS
 from sparsekm.pipeline.source_digest import source_digest
-from sparsekm.studies.paper.method_rows import METHOD_ROWS, stand_ins
-from sparsekm.studies.paper.settings import select_settings
+from sparsekm.studies.paper.plan import METHOD_ROWS, select_settings, stand_ins
 
 if not is_supported():
     raise WorkflowError(SUPPORTED)

@@ -1,89 +1,34 @@
-"""Illustrations of the paper's theorems: `snakemake theory` makes results/theory."""
-
-THEORY = config["theory"]
-THEORY_FIGURES = [
-    "expected_scores",
-    "partition_bound",
-    "support_recovery",
-    "recovery_conditions",
-]
+"""The paper's theorems in pictures, and its statements about theory checked."""
 
 
-rule simulate_theory_scores:
-    """Average the scores of relevant and noise features as more samples are mislabelled."""
+rule draw_theorem:
+    """Simulate what a theorem promises, and draw it; the caption is a text."""
     output:
-        scores="results/theory/expected_scores.csv",
+        table="results/theory/{picture}.csv",
+        svg="results/theory/{picture}.svg",
+        pdf="results/theory/{picture}.pdf",
+        caption="results/theory/{picture}.txt",
     log:
-        "logs/simulate_theory_scores.log",
+        "logs/draw_theorem/{picture}.log",
     benchmark:
-        "results/benchmarks/simulate_theory_scores.tsv"
-    conda:
-        "../../envs/sparsekm.yaml"
-    threads: 1
-    resources:
-        mem_mb=memory(600, 0),
-        runtime=minutes(10),
-    params:
-        seed=config["seed"],
-        settings=THEORY["expected_scores"],
-        code=lambda wildcards: code("simulate_theory_scores"),
-    script:
-        "../../scripts/simulate_theory_scores.py"
-
-
-rule simulate_theory_partitions:
-    """Cluster by k-means as relevant features are added, and compute Theorem 3's bound."""
-    output:
-        partitions="results/theory/partition_consistency.csv",
-        bounds="results/theory/partition_bound.csv",
-    log:
-        "logs/simulate_theory_partitions.log",
-    benchmark:
-        "results/benchmarks/simulate_theory_partitions.tsv"
-    conda:
-        "../../envs/sparsekm.yaml"
-    threads: 1
-    resources:
-        mem_mb=memory(600, 0),
-        runtime=minutes(20),
-    params:
-        seed=config["seed"],
-        settings=THEORY["partitions"],
-        code=lambda wildcards: code("simulate_theory_partitions"),
-    script:
-        "../../scripts/simulate_theory_partitions.py"
-
-
-rule simulate_theory_support:
-    """Count how often the support is recovered, over one plane of settings."""
-    output:
-        recovery="results/theory/support_recovery_{plane}.csv",
-    log:
-        "logs/simulate_theory_support/{plane}.log",
-    benchmark:
-        "results/benchmarks/simulate_theory_support/{plane}.tsv"
+        "results/benchmarks/draw_theorem/{picture}.tsv"
     wildcard_constraints:
-        plane=any_of(THEORY["support"]["planes"]),
+        picture="expected_scores|partition_bound|support_recovery",
     conda:
         "../../envs/sparsekm.yaml"
     threads: 1
     resources:
         mem_mb=memory(600, 0),
-        runtime=minutes(30),
+        runtime=minutes(60),
     params:
-        draws={
-            "root": config["seed"],
-            "n_init": THEORY["support"]["n_init"],
-            "repetitions": THEORY["support"]["repetitions"],
-        },
-        plane=lambda wildcards: THEORY["support"]["planes"][wildcards.plane],
-        code=lambda wildcards: code("simulate_theory_support"),
+        seed=config["seed"],
+        code=lambda wildcards: code("draw_theorem"),
     script:
-        "../../scripts/simulate_theory_support.py"
+        "../../scripts/draw_theorem.py"
 
 
 rule check_theorems:
-    """Hold the paper's statements about theory against computations of a few seconds."""
+    """Check the paper's statements about theory by computations of a few seconds."""
     output:
         checks="results/theory/checks.csv",
     log:
@@ -101,38 +46,10 @@ rule check_theorems:
         "../../scripts/check_theorems.py"
 
 
-rule draw_theory:
-    """Draw the theorems with the simulated results; each figure comes with a caption as text."""
-    input:
-        scores="results/theory/expected_scores.csv",
-        partitions="results/theory/partition_consistency.csv",
-        bounds="results/theory/partition_bound.csv",
-        recovery=expand(
-            "results/theory/support_recovery_{plane}.csv",
-            plane=THEORY["support"]["planes"],
-        ),
-    output:
-        expand(
-            "results/theory/{figure}.{kind}",
-            figure=THEORY_FIGURES,
-            kind=["svg", "pdf", "txt"],
-        ),
-    log:
-        "logs/draw_theory.log",
-    conda:
-        "../../envs/sparsekm.yaml"
-    threads: 1
-    resources:
-        mem_mb=memory(600, 0),
-        runtime=minutes(10),
-    params:
-        settings=THEORY,
-        code=lambda wildcards: code("draw_theory"),
-    script:
-        "../../scripts/draw_theory.py"
-
-
 rule theory:
-    """Make the tables and figures about the theorems, in results/theory."""
+    """Make the tables and pictures of the theorems, in results/theory."""
     input:
-        rules.draw_theory.output,
+        expand(
+            "results/theory/{picture}.svg",
+            picture=["expected_scores", "partition_bound", "support_recovery"],
+        ),

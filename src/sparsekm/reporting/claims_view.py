@@ -5,19 +5,19 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from sparsekm.reporting.simulation_text import write_value
 from sparsekm.reporting.table_view import MISSING, Cell, Column, TableView
-from sparsekm.studies.paper.claim_verdicts import (
+from sparsekm.studies.paper.plan import get_setting
+from sparsekm.studies.paper.verdicts import (
     CANNOT_BE_TESTED,
-    DIFFERENCE_KINDS,
-    NOT_REPRODUCED,
+    EXPLAINED,
+    MEAN,
+    NOT_JUDGED,
     OPEN,
     REPRODUCED,
-    WITH_REASON,
-    WITHOUT_REASON,
+    SPREAD,
+    UNEXPLAINED,
 )
-from sparsekm.studies.paper.printed_numbers import MEAN, SPREAD
-from sparsekm.studies.paper.settings import get_setting
-from sparsekm.studies.paper.value_text import write_value
 
 _PRINTED = (MEAN, SPREAD)
 
@@ -25,37 +25,30 @@ _PRINTED = (MEAN, SPREAD)
 def view_claims(claims: pd.DataFrame) -> list[TableView]:
     """Write a table of the text's claims, and one of the printed numbers that differ."""
     printed = claims["kind"].isin(_PRINTED)
-    missed = claims[printed & (claims["verdict"] == NOT_REPRODUCED)]
-    told = [
+    missed = claims[printed & claims["verdict"].isin([EXPLAINED, UNEXPLAINED])]
+    rows = [
         row
         for _, lines in claims[~printed].groupby("claim", sort=False)
         for row in _view_claim(lines)
     ]
     far = [
-        [
-            Cell(line.statement),
-            Cell(line.where.replace(" ", "\u00a0")),
-            _setting(line),
-            *_numbers(line),
-        ]
+        [Cell(line.statement), Cell(line.where), _setting(line), *_numbers(line)]
         for line in missed.itertuples()
     ]
     return [
         TableView(
-            "The claims of the text, in every setting that they speak of. Ours is a mean ± "
-            "standard error; where one method is said to be below another, it is the mean "
-            "difference over the same data sets. A share of data sets has its 95 % interval "
-            "(Clopper and Pearson’s). Without either the repetitions agree, or the value is "
-            "computed and has no error. Theirs is the paper's own number, if any, whose error is "
-            "not printed",
+            "The claims of the text, in every setting that they are about. Ours is a mean ± "
+            "standard error; where one method should be below another, the mean difference over "
+            "the same data sets. A share of data sets has its 95 % interval (Clopper and Pearson). "
+            "Theirs is the paper's own number, if it prints one. Errors: the difference divided by "
+            "its standard error",
             _columns("claim", "where", "setting", "verdict"),
-            told,
+            rows,
             kind="numbers differences",
         ),
         TableView(
-            "The paper's printed numbers that are not reproduced, with the other runs of the same "
-            "method that meet them; in square brackets what these change. The error of a standard "
-            "deviation is a jackknife's; units are differences over their standard errors",
+            "The paper's printed numbers that are more than two standard errors from ours, with "
+            "the other runs of the same method that meet them",
             _columns("printed", "where", "setting"),
             far,
             kind="numbers differences",
@@ -66,58 +59,47 @@ def view_claims(claims: pd.DataFrame) -> list[TableView]:
 def _columns(*texts: str) -> list[Column]:
     return [
         *(Column(head, kind="text") for head in texts),
-        *map(Column, ("theirs", "ours", "p")),
+        *map(Column, ("theirs", "ours", "errors")),
         Column("reason", kind="text"),
     ]
 
 
 def describe_claims(claims: pd.DataFrame) -> list[str]:
-    """Say how many claims are reproduced, counting only comparisons that could fail."""
-    tested = claims[claims["verdict"].isin([REPRODUCED, NOT_REPRODUCED])]
+    """Count the verdicts, of comparisons that could fail."""
+    tested = claims[~claims["verdict"].isin([CANNOT_BE_TESTED, NOT_JUDGED])]
     if tested.empty:
         return []
-    theory = tested["kind"] == "theory"
-    parts = []
-    for noun, lines in (
-        ("printed means", tested[tested["kind"] == MEAN]),
-        ("standard deviations in brackets", tested[tested["kind"] == SPREAD]),
-        ("statements of the text", tested[~tested["kind"].isin([*_PRINTED, "theory"])]),
-        ("statements of theory", tested[theory]),
-    ):
-        parts.append(f"{int((lines['verdict'] == REPRODUCED).sum())} of {len(lines)} {noun}")
-    untested = int((claims["verdict"] == CANNOT_BE_TESTED).sum())
-    missed = claims["outcome"].value_counts()
-    n_open, n_told, n_bare = (
-        int(missed.get(name, 0)) for name in (OPEN, WITH_REASON, WITHOUT_REASON)
+    kinds = {
+        "printed means": tested["kind"] == MEAN,
+        "standard deviations in brackets": tested["kind"] == SPREAD,
+        "statements of the text": ~tested["kind"].isin([*_PRINTED, "theory"]),
+        "statements of theory": tested["kind"] == "theory",
+    }
+    holds = tested["verdict"] == REPRODUCED
+    parts = [f"{(holds & chosen).sum()} of {chosen.sum()} {noun}" for noun, chosen in kinds.items()]
+    counts = claims["verdict"].value_counts()
+    n_open, n_told, n_bare, n_atlas = (
+        int(counts.get(name, 0)) for name in (OPEN, EXPLAINED, UNEXPLAINED, CANNOT_BE_TESTED)
     )
-    n_against = int(tested["kind"].isin(DIFFERENCE_KINDS).sum())
-    n_orders = len(tested) - n_against - int(theory.sum())
+    n_compared = int((tested["kind"] != "theory").sum())
     return [
-        f"Reproduced: {', '.join(parts)} (counted in every setting that they speak of). Not to be "
-        f"tested without the data of the atlas: {untested}.",
-        f"Of the {len(tested)} comparisons {n_told + n_bare} differ by more than their number "
-        f"allows: {n_told} for a reason that a run shows, {n_bare} without one. {n_open} orders "
-        "are within noise: our repetitions show neither them nor the contrary.",
-        "Numbers of features that a method keeps which drops none are not counted: they could not "
-        f"differ. The {n_against} tests for differences are held to an error of 5 % as a whole "
-        f"(Holm), and so are the {n_orders} tests for orders and those for contrary orders. The "
-        "paper's means have errors of their own; its repetitions are taken to spread as ours do. "
-        "But for the signal of Experiment 4 in runs that are named so, no setting was tuned to "
-        "match.",
+        f"Reproduced: {', '.join(parts)}, counted in every setting. {n_open} statements are within "
+        f"noise, {n_told} comparisons differ for a reason that is shown, {n_bare} without one, and "
+        f"{n_atlas} claims need the data of the atlas.",
+        "A comparison differs if it is missed by more than two standard errors; the paper's means "
+        "have errors of their own, and its repetitions are assumed to spread as ours do. By chance "
+        f"alone about {round(0.05 * n_compared)} of the {n_compared} comparisons would differ.",
     ]
 
 
 def _view_claim(lines: pd.DataFrame) -> list[list[Cell]]:
-    """Write a line per setting; what all lines say stands in the first alone."""
+    """Write a row per setting; what is the same in all stands in the first alone."""
     rows = []
-    # A reproduced line has nothing but the remark on the claim, which ends the other reasons.
-    remark = next(iter(lines.loc[lines["verdict"] == REPRODUCED, "reason"]), "")
     for place, line in enumerate(lines.itertuples()):
-        told = ("", "") if place else (line.statement, line.where)
-        verdict = Cell(line.verdict, note=line.outcome)
-        row = [*map(Cell, told), _setting(line), verdict, *_numbers(line)]
-        if place:
-            row[-1] = Cell(line.reason.removesuffix(remark).strip())
+        texts = ("", "") if place else (line.statement, line.where)
+        row = [*map(Cell, texts), _setting(line), Cell(line.verdict), *_numbers(line)]
+        if not place and line.remark:
+            row[-1] = Cell(f"{line.reason} {line.remark}".strip())
         rows.append(row)
     return rows
 
@@ -132,11 +114,8 @@ def _setting(line) -> Cell:
 
 
 def _numbers(line) -> list[Cell]:
-    """Write theirs, ours, the p-value and the reason."""
-    if np.isnan(line.p_value):
-        chance = MISSING
-    else:
-        chance = f"{line.p_value:.2g}" if line.p_value >= 1e-4 else "< 0.0001"
+    """Write theirs, ours, the difference in errors and the reason."""
+    errors = MISSING if np.isnan(line.units) else f"{line.units:.1f}"
     # A bracket as it is printed: it may have fewer digits than its kind of value.
     theirs = f"{line.theirs:g}" if line.kind == SPREAD else write_value(line.metric, line.theirs)
     ours = write_value(line.metric, line.ours, line.se)
@@ -145,7 +124,8 @@ def _numbers(line) -> list[Cell]:
         if line.low < line.high:
             error = f" ({_computed(line.low)} to {_computed(line.high)})"
         theirs, ours = _computed(line.theirs), _computed(line.ours) + error
-    return [Cell(text) for text in (theirs, ours, chance, line.reason)]
+    errors = errors.replace("-", "−").replace("inf", "∞")
+    return [Cell(text) for text in (theirs, ours, errors, line.reason)]
 
 
 def _computed(value: float) -> str:

@@ -22,8 +22,7 @@ from sparsekm.figures.palette import (
 )
 from sparsekm.figures.style import figure_style, new_figure, shift_lightness, write_near
 from sparsekm.reporting.gap_figure import CHOICE_LINE, curve_marks
-from sparsekm.studies.paper.method_rows import METHOD_ROWS
-from sparsekm.studies.paper.settings import PAPER_SETTINGS
+from sparsekm.studies.paper.plan import METHOD_ROWS, PAPER_SETTINGS
 
 _LOOKS = {
     # The workflow's own l0; the search that is not the workflow's; and the floor.

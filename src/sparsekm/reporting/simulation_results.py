@@ -9,8 +9,7 @@ from pathlib import Path
 import pandas as pd
 
 from sparsekm.io.checked_table import infer_table, require_columns
-from sparsekm.studies.paper.claim_verdicts import CLAIM_COLUMNS
-from sparsekm.studies.paper.versus_paper import COLUMNS
+from sparsekm.studies.paper import comparison, verdicts
 
 _RULES = ("simulate", "summarise_simulation")
 
@@ -20,9 +19,9 @@ class SimulationResult:
     """The tables of a study."""
 
     repetitions: pd.DataFrame  # metrics: a row per experiment, setting, method and repetition
-    summary: pd.DataFrame  # of `sparsekm.studies.paper.study_summary.summarise`
-    versus_paper: pd.DataFrame  # of `sparsekm.studies.paper.versus_paper.compare_rows`
-    claims: pd.DataFrame  # of `sparsekm.studies.paper.claim_verdicts.judge_claims`
+    summary: pd.DataFrame  # of `comparison.summarise`
+    versus_paper: pd.DataFrame  # of `comparison.compare_rows`
+    claims: pd.DataFrame  # of `verdicts.judge_claims`
     gaps: list[pd.DataFrame] = field(default_factory=list)  # of Experiment 1, as the weights
     weights: list[pd.DataFrame] = field(default_factory=list)
 
@@ -48,16 +47,14 @@ def load_simulation_result(
 ) -> SimulationResult:
     """Read the tables of a study; `repetitions` has one for each setting and method."""
     tables, means = _RULES
-    compared, verdicts = infer_table(versus_paper, means), infer_table(claims, means)
-    require_columns(versus_paper, compared, COLUMNS, means)
-    require_columns(claims, verdicts, CLAIM_COLUMNS, means)
-    for column in ("outcome", "reason"):
-        verdicts[column] = verdicts[column].fillna("")
+    compared, judged = infer_table(versus_paper, means), infer_table(claims, means)
+    require_columns(versus_paper, compared, comparison.COLUMNS, means)
+    require_columns(claims, judged, verdicts.COLUMNS, means)
     return SimulationResult(
         pd.concat([infer_table(file, tables) for file in repetitions], ignore_index=True),
         infer_table(summary, means),
         compared,
-        verdicts,
+        judged.fillna({"reason": "", "remark": ""}),
         [infer_table(file, tables) for file in gaps],
         [infer_table(file, tables) for file in weights],
     )

@@ -14,12 +14,17 @@ from sparsekm.reporting.figures import CaptionedFigure, caption_figure
 from sparsekm.reporting.html import render_page
 from sparsekm.reporting.simulation_figures import overview_figure, rate_figure
 from sparsekm.reporting.simulation_results import SimulationResult
-from sparsekm.reporting.simulation_text import DESIGNS, METRIC_GROUPS, METRIC_NAMES, introduce
+from sparsekm.reporting.simulation_text import (
+    DESIGNS,
+    METRIC_GROUPS,
+    METRIC_NAMES,
+    introduce,
+    is_exact,
+    write_value,
+)
 from sparsekm.reporting.table_view import MISSING, Cell, Column, TableView
-from sparsekm.studies.paper.claim_verdicts import NOT_REPRODUCED
-from sparsekm.studies.paper.method_rows import METHOD_ROWS, stand_ins
-from sparsekm.studies.paper.settings import get_setting
-from sparsekm.studies.paper.value_text import is_exact, write_value
+from sparsekm.studies.paper.plan import METHOD_ROWS, get_setting, stand_ins
+from sparsekm.studies.paper.verdicts import EXPLAINED, MEAN, UNEXPLAINED
 
 
 @dataclass(frozen=True)
@@ -105,9 +110,9 @@ def _tables(result: SimulationResult, name: str, summary: pd.DataFrame) -> list[
         cells = [(setting, metric) for setting in settings for metric in group]
         caption = (
             f"{'; '.join(METRIC_NAMES[metric] for metric in group)}. Mean ± standard error; below "
-            "it the standard deviation over the repetitions (sd ± its jackknife error, ∞ where one "
-            "repetition alone differs), or “all” and their number where they agree, and, where the "
-            "paper prints one, its value for the method, bold where it is not reproduced."
+            "it the standard deviation over the repetitions (sd), or “all” and their number where "
+            "they agree, and, where the paper prints one, its value for the method, bold where it "
+            "is more than two standard errors from ours."
         )
         heads = [
             _column(name, setting, metric if len(group) > 1 else "", len(settings) > 1)
@@ -132,8 +137,8 @@ def _rows(
     paper = result.versus_paper[result.versus_paper["experiment"] == experiment]
     theirs = {(line.setting, line.metric, line.row): line for line in paper.itertuples()}
     claims = result.claims
-    missed = claims[(claims["kind"] == "number") & (claims["verdict"] == NOT_REPRODUCED)]
-    missed = missed[missed["experiment"] == experiment]
+    missed = claims["verdict"].isin([EXPLAINED, UNEXPLAINED]) & (claims["kind"] == MEAN)
+    missed = claims[missed & (claims["experiment"] == experiment)]
     far = set(zip(missed["setting"], missed["metric"], missed["method"], strict=True))
     present = set(summary["method"])
     judged = set(stand_ins(present).values())
@@ -169,7 +174,7 @@ def _cell(ours: Any, chance: Any, theirs: Any, *, far: bool) -> Cell | list[Cell
     elif is_exact(ours.mean, ours.sd):
         spread = f"all {ours.n}"
     else:
-        spread = f"sd {write_value(ours.metric, ours.sd, ours.sd * ours.log_sd_se)}"
+        spread = f"sd {write_value(ours.metric, ours.sd)}"
     cells = [Cell(write_value(ours.metric, ours.mean, ours.se), note=spread)]
     if chance is not None:
         cells.append(Cell("", note=f"chance {write_value('cer', chance.mean, chance.se)}"))

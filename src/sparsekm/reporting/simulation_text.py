@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 from scipy.stats import binomtest
 
 from sparsekm.reporting.simulation_results import SimulationResult
@@ -25,6 +26,7 @@ METRIC_NAMES = {
     "pnw": "PNW: relevant features kept",
 }
 METRIC_GROUPS = [["cer", "ari", "ami"], ["pzw", "pnw"]]
+_RATES = ("cer", "cer_chance", "ari", "ami", "ecr")
 
 
 def introduce(result: SimulationResult) -> list[str]:
@@ -60,3 +62,29 @@ def introduce(result: SimulationResult) -> list[str]:
             f"after {number}{fewer}."
         )
     return sentences
+
+
+def is_exact(value: float, error: float) -> bool:
+    """Tell whether an error is 0, but for rounding: it is where all repetitions agree."""
+    return error <= 1e-9 * max(1.0, abs(value))
+
+
+def write_value(metric: str, value: float, se: float = np.nan) -> str:
+    """Write a value with its standard error: rates to three decimals, counts to one.
+
+    An error that this would round to 0 has one more digit. An error that is unknown, or 0 because
+    all repetitions agree, is not written.
+
+    Examples
+    --------
+    >>> write_value("cer", 0.3117, 0.0123), write_value("pzw", 1799.96, 0.04)
+    ('0.312 ± 0.012', '1,799.96 ± 0.04')
+    """
+    if np.isnan(value):
+        return "–"
+    digits, error = 3 if metric in _RATES else 1, ""
+    if not np.isnan(se) and not is_exact(value, se):
+        if se < 0.5 * 10.0**-digits:
+            digits = int(-np.floor(np.log10(se)))
+        error = f" ± {se:.{digits}f}"
+    return f"{value:,.{digits}f}{error}".replace("-", "−").replace("inf", "∞")

@@ -1,25 +1,30 @@
-"""One repetition: draw a data set, fit a method, compare with the planted truth."""
+"""One repetition: drawn, fitted, compared with the planted truth, kept on disk, tabulated."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from sparsekm.io.atomic import atomic_path
 from sparsekm.metrics.partition_metrics import chance_corrected_rates, error_clustering_rate
 from sparsekm.metrics.support_metrics import (
     n_nonzero_weights,
     proper_nonzero_weights,
     proper_zero_weights,
 )
+from sparsekm.pipeline.registry import METHODS
 from sparsekm.pipeline.seeds import derive_seed
 from sparsekm.simulation.designs import EXPERIMENTS
 from sparsekm.simulation.gaussian_clusters import SimulatedData
 from sparsekm.simulation.replicate_seed import replicate_seed
-from sparsekm.studies.paper.method_rows import MethodRow
-from sparsekm.studies.paper.settings import Setting
+from sparsekm.studies.paper.plan import MethodRow, Setting
 from sparsekm.tuning.gap_search import GapSearch
 from sparsekm.tuning.grid import default_sparsities
 
@@ -27,14 +32,15 @@ METRICS = (
     *("cer", "cer_chance", "ari", "ami", "ecr"),
     *("nw", "pzw", "pnw", "sparsity", "objective", "rounds"),
 )
-"""What is told of every repetition."""
+"""What is measured in every repetition."""
 
 GAP_COLUMNS = ("sparsity", "n_selected", "gap", "se", "chosen")
+KEYS = ("experiment", "setting", "method")
 
 
 @dataclass(frozen=True)
 class Effort:
-    """How hard the rows search, where they do not say so themselves."""
+    """How hard the rows search, where they do not define their own effort."""
 
     n_init: int = 10  # starts
     n_sparsities: int = 10  # of the gap statistic's grid
@@ -44,18 +50,16 @@ class Effort:
 
 @dataclass(frozen=True)
 class Repetition:
-    """What one repetition found.
+    """The results of one repetition.
 
-    The CER of chance is what clusters of these sizes would have on average if samples fell into
-    them at random. The sparsity is the one that was chosen, NaN where the method has none; the
-    objective is what the method maximises, in its own units; rounds are those of the search that
-    ended in the fit.
+    The CER of chance is the mean over random partitions into clusters of these sizes. The sparsity
+    is NaN where the method has none; the objective is what the method maximises; rounds are those
+    of the search that ended in the fit.
     """
 
     metrics: dict[str, float]  # a value for each of `METRICS`
     weights: np.ndarray  # (n_features,): 0 for those that a row does not see
-    # (n_sparsities, 5): `GAP_COLUMNS`, ascending in sparsity; no rows where nothing was tuned
-    gap: np.ndarray
+    gap: np.ndarray  # (n_sparsities, 5): `GAP_COLUMNS`; no rows where nothing was tuned
 
 
 def draw_data(setting: Setting, *, root: int, replicate: int, standardise: bool) -> SimulatedData:
@@ -71,8 +75,7 @@ def run_repetition(
 ) -> Repetition:
     """Draw, fit and compare once.
 
-    Data, references and starts depend on the study's seed `root`, on the setting and on the
-    replicate; not on the row.
+    Data, references and starts depend on the seed `root`, setting and replicate, not on the row.
     """
     data = draw_data(setting, root=root, replicate=replicate, standardise=row.standardise)
     seen = data.relevant if row.features == "relevant" else np.ones(data.X.shape[1], dtype=bool)
@@ -97,19 +100,18 @@ def run_repetition(
 
 def make_estimator(row: MethodRow, effort: Effort, data: SimulatedData, seed: int) -> Any:
     """Make the estimator of a row for a data set, inside a `GapSearch` where it is tuned."""
-    known = row.estimator().get_params()
-    options = {"n_init": effort.n_init, **row.options}
-    options = {name: value for name, value in options.items() if name in known}
+    known, common = row.estimator().get_params(), {"n_init": effort.n_init}
+    options = {name: value for name, value in (common | row.options).items() if name in known}
     estimator = row.estimator(data.n_clusters, random_state=seed, **options)
-    if not row.is_tuned:
+    if METHODS[row.method].tuning != "gap":
         return estimator
-    n_sparsities = row.tuning.get("n_sparsities", effort.n_sparsities)
+    effort = replace(effort, **row.tuning)
     return GapSearch(
         estimator,
-        sparsities=default_sparsities(row.method, data.X.shape[1], n_sparsities),
-        n_references=row.tuning.get("n_references", effort.n_references),
-        n_refined=row.tuning.get("n_refined", effort.n_refined),
-        rule=row.tuning.get("rule", "max"),
+        sparsities=default_sparsities(row.method, data.X.shape[1], effort.n_sparsities),
+        n_references=effort.n_references,
+        n_refined=effort.n_refined,
+        rule="max",
         random_state=seed,
     )
 
@@ -120,3 +122,120 @@ def _gap(fitted: Any) -> np.ndarray:
     table: pd.DataFrame = fitted.results_.assign(chosen=False)
     table.loc[fitted.best_index_, "chosen"] = True
     return table[list(GAP_COLUMNS)].to_numpy(dtype=np.float64)
+
+
+class RepetitionStore:
+    """Finished repetitions of one setting and row: a job that was killed continues from them.
+
+    The folder has one file per repetition, written whole or not at all, with a digest of the
+    `parameters`, all plain values that a repetition depends on besides its number. A file with
+    another digest counts as absent.
+    """
+
+    def __init__(self, folder: str | Path, parameters: Mapping[str, Any]) -> None:
+        self.folder = Path(folder)
+        text = json.dumps(parameters, sort_keys=True)
+        self.digest = hashlib.sha256(text.encode()).hexdigest()[:32]
+
+    def load(self, replicate: int) -> Repetition | None:
+        """Read a repetition; None where it is absent, damaged or of other parameters."""
+        try:
+            # NumPy does not close a damaged file that it opened itself.
+            with self._file(replicate).open("rb") as opened, np.load(opened) as archive:
+                if str(archive["digest"]) != self.digest:
+                    return None
+                metrics, weights, gap = (archive[name] for name in ("metrics", "weights", "gap"))
+        # A damaged file can fail anywhere inside zipfile or NumPy, with almost any error.
+        except Exception:
+            return None
+        kinds = [(values.dtype, values.ndim) for values in (metrics, weights, gap)]
+        if kinds != [(np.float64, 1), (np.float64, 1), (np.float64, 2)]:
+            return None
+        sizes = (len(metrics), gap.shape[1]) == (len(METRICS), len(GAP_COLUMNS))
+        if not (sizes and np.isfinite(weights).all()):
+            return None
+        return Repetition(dict(zip(METRICS, metrics.tolist(), strict=True)), weights, gap)
+
+    def keep(self, replicate: int, repetition: Repetition) -> None:
+        """Write a repetition."""
+        with atomic_path(self._file(replicate)) as temporary:
+            np.savez_compressed(
+                temporary,
+                digest=np.array(self.digest),
+                metrics=np.array([repetition.metrics[name] for name in METRICS]),
+                weights=repetition.weights,
+                gap=repetition.gap,
+            )
+
+    def _file(self, replicate: int) -> Path:
+        return self.folder / f"{replicate}.npz"
+
+
+def run_repetitions(
+    setting: Setting,
+    row: MethodRow,
+    effort: Effort,
+    *,
+    root: int,
+    replicates: int,
+    store: RepetitionStore,
+    progress: Callable[[int, int], None],
+) -> list[Repetition]:
+    """Run all repetitions that are not in the store yet, and keep each as soon as it is done."""
+    repetitions = []
+    for replicate in range(replicates):
+        repetition = store.load(replicate)
+        if repetition is None:
+            repetition = run_repetition(setting, row, effort, root=root, replicate=replicate)
+            store.keep(replicate, repetition)
+        repetitions.append(repetition)
+        progress(replicate + 1, replicates)
+    return repetitions
+
+
+def repetition_table(
+    setting: Setting, row: MethodRow, repetitions: Sequence[Repetition]
+) -> pd.DataFrame:
+    """Tabulate the metrics: columns `KEYS`, replicate and `METRICS`, one row per repetition."""
+    table = pd.DataFrame([repetition.metrics for repetition in repetitions], columns=list(METRICS))
+    table = table.astype(dict.fromkeys(("nw", "pzw", "pnw"), np.int64))
+    return _with_keys(setting, row, {"replicate": range(len(table)), **table})
+
+
+def gap_table(setting: Setting, row: MethodRow, repetitions: Sequence[Repetition]) -> pd.DataFrame:
+    """Tabulate the gap curves: one row per repetition and sparsity, none where nothing is tuned.
+
+    The columns are `KEYS`, replicate and `GAP_COLUMNS`; chosen is 0 or 1.
+    """
+    parts = [
+        pd.DataFrame(repetition.gap, columns=list(GAP_COLUMNS)).assign(replicate=replicate)
+        for replicate, repetition in enumerate(repetitions)
+    ]
+    table = pd.concat(parts, ignore_index=True)[["replicate", *GAP_COLUMNS]]
+    table = table.astype(dict.fromkeys(("n_selected", "chosen", "replicate"), np.int64))
+    return _with_keys(setting, row, {**table})
+
+
+def weight_table(
+    setting: Setting, row: MethodRow, data: SimulatedData, repetitions: Sequence[Repetition]
+) -> pd.DataFrame:
+    """Tabulate every feature's weight over the repetitions: one row per feature.
+
+    `data` is any draw of the setting, for which features are relevant. The columns are `KEYS`,
+    feature (from 1), relevant (0 or 1), mean_weight, se (NaN for a single repetition), share_kept.
+    """
+    weights = np.array([repetition.weights for repetition in repetitions])
+    n = len(weights)
+    columns = {
+        "feature": np.arange(1, weights.shape[1] + 1),
+        "relevant": data.relevant.astype(np.int64),
+        "mean_weight": weights.mean(axis=0),
+        "se": weights.std(axis=0, ddof=1) / np.sqrt(n) if n > 1 else np.nan,
+        "share_kept": (weights != 0).mean(axis=0),
+    }
+    return _with_keys(setting, row, columns)
+
+
+def _with_keys(setting: Setting, row: MethodRow, columns: Mapping[str, Any]) -> pd.DataFrame:
+    names = (setting.experiment, setting.name, row.name)
+    return pd.DataFrame({**dict(zip(KEYS, names, strict=True)), **columns})

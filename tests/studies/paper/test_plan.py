@@ -5,11 +5,11 @@ import pandas as pd
 import pytest
 
 from sparsekm.metrics.partition_metrics import classification_error_rate
+from sparsekm.pipeline.registry import METHODS
 from sparsekm.simulation.designs import draw_replicate
-from sparsekm.studies.paper.method_rows import METHOD_ROWS, get_row
+from sparsekm.studies.paper.comparison import read_paper_values
+from sparsekm.studies.paper.plan import METHOD_ROWS, PAPER_SETTINGS, get_setting, select_settings
 from sparsekm.studies.paper.repetition import Effort, draw_data, make_estimator, run_repetition
-from sparsekm.studies.paper.settings import PAPER_SETTINGS, get_setting, select_settings
-from sparsekm.studies.paper.study_summary import read_paper_values
 from sparsekm.tuning.gap_search import GapSearch
 
 SMALL = get_setting("experiment_3", "p25")
@@ -59,20 +59,20 @@ def test_all_rows_see_the_data_of_draw_replicate():
 
 @pytest.mark.parametrize("name", METHOD_ROWS)
 def test_every_row_runs_and_keeps_the_identities_of_its_counts(name):
-    found = run_repetition(SMALL, get_row(name), QUICK, root=1, replicate=0)
+    found = run_repetition(SMALL, METHOD_ROWS[name], QUICK, root=1, replicate=0)
     metrics = found.metrics
     assert 0 <= metrics["cer"] <= 1
     assert metrics["nw"] == np.count_nonzero(found.weights)
     # Noise features kept are those kept that are not relevant, and 20 - PZW.
     assert metrics["nw"] - metrics["pnw"] == 20 - metrics["pzw"]
-    assert (len(found.gap) > 0) == get_row(name).is_tuned
+    assert (len(found.gap) > 0) == (METHODS[METHOD_ROWS[name].method].tuning == "gap")
     if len(found.gap):
         assert found.gap[:, 4].sum() == 1
         assert metrics["sparsity"] == found.gap[found.gap[:, 4] == 1, 0][0]
 
 
 def test_a_repetition_is_what_a_direct_call_gives():
-    row, data = get_row("l0_alternate"), draw_data(SMALL, root=1, replicate=3, standardise=True)
+    row, data = METHOD_ROWS["l0_alternate"], draw_data(SMALL, root=1, replicate=3, standardise=True)
     found = run_repetition(SMALL, row, QUICK, root=1, replicate=3)
     seed = make_estimator(row, QUICK, data, 0).get_params()
     assert seed["estimator__search"] == "alternate"
@@ -96,14 +96,14 @@ def test_a_second_stage_adds_sparsities_but_to_rows_whose_grid_is_fine_already()
     refined = Effort(n_init=1, n_sparsities=3, n_references=2, n_refined=2)
     data = draw_data(SMALL, root=1, replicate=0, standardise=True)
     stages = {
-        name: make_estimator(get_row(name), refined, data, 0).n_refined
+        name: make_estimator(METHOD_ROWS[name], refined, data, 0).n_refined
         for name in ("l0_printed", "l1", "l1_carried", "l0_fine_grid")
     }
     assert stages == {"l0_printed": 2, "l1": 2, "l1_carried": 2, "l0_fine_grid": 0}
 
 
 def test_the_floor_row_sees_the_relevant_features_alone():
-    found = run_repetition(SMALL, get_row("relevant"), QUICK, root=1, replicate=0)
+    found = run_repetition(SMALL, METHOD_ROWS["relevant"], QUICK, root=1, replicate=0)
     assert found.weights.tolist() == [1.0] * 5 + [0.0] * 20
     assert (found.metrics["pzw"], found.metrics["pnw"]) == (20, 5)
 
@@ -156,5 +156,5 @@ def test_paper_values_that_cannot_be_used_are_refused(tmp_path, paper):
     with pytest.raises(ValueError, match=r"should include \['bracket'\]"):
         read_paper_values(file)
     pd.concat([paper, paper.head(1)]).to_csv(file, index=False)
-    with pytest.raises(ValueError, match="should stand there once"):
+    with pytest.raises(ValueError, match="should occur once"):
         read_paper_values(file)

@@ -1,29 +1,28 @@
 """Repetitions that are kept: a run that was cut short ends in the same bits."""
 
 import zipfile
+from dataclasses import asdict
 
 import numpy as np
 import pytest
 
-from sparsekm.studies.paper import study_tables
-from sparsekm.studies.paper.method_rows import get_row
-from sparsekm.studies.paper.repetition import Effort, draw_data, run_repetition
-from sparsekm.studies.paper.repetition_store import RepetitionStore, parameter_digest
-from sparsekm.studies.paper.settings import get_setting
+from sparsekm.studies.paper import repetition
+from sparsekm.studies.paper.plan import METHOD_ROWS, get_setting
+from sparsekm.studies.paper.repetition import Effort, RepetitionStore, draw_data, run_repetition
 
-SETTING, ROW = get_setting("experiment_3", "p25"), get_row("l0_carried")
+SETTING, ROW = get_setting("experiment_3", "p25"), METHOD_ROWS["l0_carried"]
 EFFORT = Effort(n_init=1, n_sparsities=3, n_references=2)
 
 
 def run(store, replicates=3, progress=lambda done, total: None):
-    found = study_tables.run_repetitions(
+    found = repetition.run_repetitions(
         SETTING, ROW, EFFORT, root=1, replicates=replicates, store=store, progress=progress
     )
     data = draw_data(SETTING, root=1, replicate=0, standardise=True)
     return [
-        study_tables.repetition_table(SETTING, ROW, found).to_csv(index=False),
-        study_tables.gap_table(SETTING, ROW, found).to_csv(index=False),
-        study_tables.weight_table(SETTING, ROW, data, found).to_csv(index=False),
+        repetition.repetition_table(SETTING, ROW, found).to_csv(index=False),
+        repetition.gap_table(SETTING, ROW, found).to_csv(index=False),
+        repetition.weight_table(SETTING, ROW, data, found).to_csv(index=False),
     ]
 
 
@@ -35,7 +34,7 @@ def counted(monkeypatch):
         computed.append(replicate)
         return run_repetition(setting, row, effort, root=root, replicate=replicate)
 
-    monkeypatch.setattr(study_tables, "run_repetition", count)
+    monkeypatch.setattr(repetition, "run_repetition", count)
     return computed
 
 
@@ -84,12 +83,12 @@ def test_a_damaged_file_counts_as_absent(tmp_path, counted):
 
 
 def test_the_digest_changes_with_every_parameter():
-    base = {"seed": 1, "row": ROW.as_dict(), "effort": {"n_init": 1}}
+    base = {"seed": 1, "row": asdict(ROW), "effort": {"n_init": 1}}
     others = [
         {**base, "seed": 2},
-        {**base, "row": get_row("l0_lloyd").as_dict()},
+        {**base, "row": asdict(METHOD_ROWS["l0_lloyd"])},
         {**base, "effort": {"n_init": 2}},
     ]
-    digests = {parameter_digest(parameters) for parameters in [base, *others]}
+    digests = {RepetitionStore("s", parameters).digest for parameters in [base, *others]}
     assert len(digests) == 4
-    assert parameter_digest(dict(reversed(base.items()))) == parameter_digest(base)
+    assert RepetitionStore("s", dict(reversed(base.items()))).digest in digests

@@ -1,19 +1,12 @@
 """Summaries and comparisons, worked by hand."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pandas as pd
 import pytest
 
-from sparsekm.studies.paper.method_rows import stand_ins
+from sparsekm.studies.paper.comparison import compare_rows, in_errors, spread_error, summarise
+from sparsekm.studies.paper.plan import stand_ins
 from sparsekm.studies.paper.repetition import METRICS
-from sparsekm.studies.paper.study_summary import log_sd_error, summarise
-from sparsekm.studies.paper.versus_paper import (
-    compare_rows,
-    difference_in_units,
-    spread_p,
-)
 
 
 def repetitions(row, cer, pzw, setting="p25"):
@@ -67,7 +60,7 @@ def test_few_repetitions_are_not_judged():
     assert compare(nine)["units"].isna().all()
 
 
-def test_a_difference_is_told_in_our_error_and_that_of_twenty_more(comparison):
+def test_a_difference_is_measured_in_our_error_and_that_of_twenty_more(comparison):
     line = comparison.set_index(["row", "metric"]).loc[("l0_alternate", "pzw")]
     assert line["difference"] == 7.0
     # Ours has the variance s^2 / 10, theirs s^2 / 20.
@@ -82,46 +75,17 @@ def test_a_mean_at_the_end_of_its_range_has_no_error():
 
 
 def test_without_spread_equal_values_agree_and_others_are_infinitely_far():
-    assert difference_in_units(0.0, 0.0, 10) == 0.0
-    assert difference_in_units(0.1, 0.0, 10) == np.inf
-    assert np.isnan(difference_in_units(0.1, np.nan, 10))
+    assert in_errors(0.0, 0.0) == 0.0
+    assert in_errors(0.1, 0.0) == np.inf
+    assert np.isnan(in_errors(0.1, np.nan))
 
 
-def bracket(values, paper_bracket, metric="cer"):
-    return SimpleNamespace(
-        metric=metric,
-        n=len(values),
-        sd=np.std(values, ddof=1),
-        log_sd_se=log_sd_error(values),
-        paper_bracket=paper_bracket,
-    )
-
-
-def test_a_bracket_stands_for_all_numbers_that_round_to_it():
-    values = np.linspace(0.1, 0.2, 20)
-    sd = np.std(values, ddof=1)
-    assert 0.0305 < sd < 0.0315
-    assert spread_p(bracket(values, 0.031)) == 1.0
-    assert spread_p(bracket(values, 0.001), as_variance=True) == 1.0
-    assert spread_p(bracket(values, 0.001)) < 1e-6
-    assert spread_p(bracket(np.ones(20), 3.0)) == 0.0
-    # All of the spread is that of one repetition: its error has no bound.
-    assert spread_p(bracket(np.r_[np.ones(19), 2.0], 3.0)) == 1.0
-
-
-@pytest.mark.parametrize(
-    ("draw", "highest"),
-    [("standard_normal", 0.075), ("standard_exponential", 0.15)],
-)
-def test_equal_spreads_are_seldom_called_different(draw, highest):
-    """The test that takes them to be normal errs in 27 of 100 cases of exponential values."""
-    rng = np.random.default_rng(0)
-    wrong = [
-        # Many decimals: the bracket's rounding hides nothing.
-        spread_p(bracket(ours, float(np.std(theirs, ddof=1)))) < 0.05
-        for ours, theirs in getattr(rng, draw)((2000, 2, 20))
-    ]
-    assert 0.03 < np.mean(wrong) < highest
+@pytest.mark.parametrize("draw", ["standard_normal", "standard_exponential"])
+def test_the_error_of_a_spread_is_that_of_repeated_draws(draw):
+    """Of skewed values too: for an exponential one the normal formula gives half of it."""
+    values = getattr(np.random.default_rng(0), draw)((1000, 400))
+    errors = [spread_error(row) for row in values]
+    assert np.median(errors) == pytest.approx(values.std(axis=1, ddof=1).std(), rel=0.15)
 
 
 def test_what_could_not_differ_is_not_compared(comparison):
@@ -131,7 +95,7 @@ def test_what_could_not_differ_is_not_compared(comparison):
     assert set(comparison.loc[comparison["row"] == "l0_carried", "method"]) == {"l0"}
 
 
-def test_one_row_stands_for_each_of_the_papers_methods_the_printed_algorithm_first():
+def test_one_row_is_judged_for_each_of_the_papers_methods_the_printed_algorithm_first():
     ran = {"relevant", "kmeans", "l0_global", "l0_printed", "l0_alternate", "l1_lloyd"}
     assert stand_ins(ran) == {"kmeans": "kmeans", "l0": "l0_printed"}
     assert stand_ins(ran - {"l0_printed"})["l0"] == "l0_alternate"

@@ -1,7 +1,7 @@
-"""Searches as other programs run them: Lloyd's k-means, single starts, labels carried along.
+"""Searches as the paper and the authors' scripts run them: Lloyd's k-means, single starts.
 
-They are no improvement and stand in no registry. Run beside the package's own estimators on the
-same data, they tell how much of a difference from published numbers is due to the search.
+They are weaker than the package's own estimators. Run on the same data, they show how much of a
+difference from published numbers is due to the search.
 """
 
 from __future__ import annotations
@@ -36,36 +36,28 @@ class LloydPartition(KMeansPartition):
         return self.iterate(_weighted_rows(X, weights), labels)
 
     def iterate(self, rows, labels):
-        """Iterate on weighted samples; give the labels and the rounds."""
-        labels, rounds = iterate_lloyd(rows, labels, self.n_clusters, self.max_iter)
+        """Iterate on weighted samples with int32 labels; return labels and the number of rounds.
+
+        An empty cluster takes the sample farthest from its own centre.
+        """
+        rounds = 0
+        while rounds < self.max_iter:
+            rounds += 1
+            members = np.equal(labels, np.arange(self.n_clusters)[:, None]).astype(np.float64)
+            sizes = members.sum(axis=1)
+            centers = members @ rows / np.maximum(sizes, 1)[:, None]
+            distances = (centers**2).sum(axis=1) - 2 * rows @ centers.T
+            empty = np.flatnonzero(sizes == 0)
+            if empty.size:
+                own = distances[np.arange(len(labels)), labels] + (rows**2).sum(axis=1)
+                labels = labels.copy()
+                labels[np.argsort(-own, kind="stable")[: empty.size]] = empty
+                continue
+            moved = distances.argmin(axis=1).astype(np.int32)
+            if np.array_equal(moved, labels):
+                break
+            labels = moved
         return canonical_labels(labels, self.n_clusters), rounds
-
-
-def iterate_lloyd(
-    rows: np.ndarray, labels: np.ndarray, n_clusters: int, max_iter: int
-) -> tuple[np.ndarray, int]:
-    """Iterate Lloyd's algorithm on few samples with int32 labels, and count the iterations.
-
-    An empty cluster takes the sample farthest from its own centre.
-    """
-    rounds = 0
-    while rounds < max_iter:
-        rounds += 1
-        members = np.equal(labels, np.arange(n_clusters)[:, None]).astype(np.float64)
-        sizes = members.sum(axis=1)
-        centers = members @ rows / np.maximum(sizes, 1)[:, None]
-        distances = (centers**2).sum(axis=1) - 2 * rows @ centers.T
-        empty = np.flatnonzero(sizes == 0)
-        if empty.size:
-            own = distances[np.arange(len(labels)), labels] + (rows**2).sum(axis=1)
-            labels = labels.copy()
-            labels[np.argsort(-own, kind="stable")[: empty.size]] = empty
-            continue
-        moved = distances.argmin(axis=1).astype(np.int32)
-        if np.array_equal(moved, labels):
-            break
-        labels = moved
-    return labels, rounds
 
 
 def _weighted_rows(X, weights):
@@ -81,7 +73,7 @@ def run_as_printed(X, partition, weight_step, rng, *, max_iter, tol, overwrite=F
     as in step iii of the paper's framework. With `overwrite` it transforms what the last round
     left: then a feature that was dropped once never returns.
 
-    The paper has no limit of the rounds: `max_iter` is ours, and the last clusters are kept.
+    The paper has no limit on the rounds: `max_iter` is ours, and the last clusters are kept.
     """
     weights = np.full(X.n_features, 1.0 / np.sqrt(X.n_features))
     scale = np.ones(X.n_features)
@@ -102,12 +94,7 @@ class _WithLloyd:
 
     def _prepare(self, X):
         matrix, partition = super()._prepare(X)
-        return matrix, LloydPartition(
-            partition.n_clusters,
-            partition.min_size,
-            max_iter=partition.max_iter,
-            n_threads=partition.n_threads,
-        )
+        return matrix, LloydPartition(**vars(partition))
 
     @one_blas_thread
     def _fit_path(self, *args, **kwargs):
@@ -118,8 +105,8 @@ class _Unshared:
     """Fit every sparsity of a path by one alternation, offering no fit another's labels.
 
     Only the first k-means, on all features, has `n_init` starts; nothing restarts after it. Every
-    sparsity starts from the end of that k-means or, where `_carried`, from the labels in which
-    the next smaller sparsity ended.
+    sparsity starts from the result of that k-means or, where `_carried`, from the labels of the
+    next smaller sparsity.
     """
 
     _carried = False
@@ -128,27 +115,17 @@ class _Unshared:
     def _fit_path(
         self, matrix, partition, weight_steps, search, progress=None, objectives_only=False
     ):
-        effort = self._effort()
+        effort, equal = self._effort(), np.ones(matrix.n_features)
         seeds = seed_sequence(self.random_state).spawn(effort.n_init)
-        generators = [np.random.default_rng(seed) for seed in seeds]
-        equal = np.ones(matrix.n_features)
-        starts = [partition.start(matrix, equal, rng) for rng in generators]
+        starts = [partition.start(matrix, equal, np.random.default_rng(seed)) for seed in seeds]
         labels = max(starts, key=lambda start: np.sum(partition.scores(matrix, start)))
-        fits = []
+        limits, fits = {"max_iter": effort.max_iter, "tol": effort.tol, "restart": False}, []
         for weight_step in weight_steps:
-            fit = alternate(
-                matrix,
-                partition,
-                weight_step,
-                matrix.n_features,
-                start=weigh_partition(matrix, partition, weight_step, labels),
-                max_iter=effort.max_iter,
-                tol=effort.tol,
-                restart=False,
-            )
-            fits.append(fit)
+            problem = matrix, partition, weight_step
+            start = weigh_partition(*problem, labels)
+            fits.append(alternate(*problem, matrix.n_features, start=start, **limits))
             if self._carried:
-                labels = fit.labels
+                labels = fits[-1].labels
         return fits, np.array([fit.objective for fit in fits])
 
 
@@ -166,21 +143,12 @@ class _AsPrinted(_WithLloyd):
         self, matrix, partition, weight_steps, search, progress=None, objectives_only=False
     ):
         effort, seeds = self._effort(), seed_sequence(self.random_state)
+        limits = {"max_iter": effort.max_iter, "tol": effort.tol, "overwrite": self._overwrites}
         fits = []
         for weight_step in weight_steps:
-            rng = np.random.default_rng(seeds)
-            runs = [
-                run_as_printed(
-                    matrix,
-                    partition,
-                    weight_step,
-                    rng,
-                    max_iter=effort.max_iter,
-                    tol=effort.tol,
-                    overwrite=self._overwrites,
-                )
-                for _ in range(effort.n_init)
-            ]
+            rng, runs = np.random.default_rng(seeds), []
+            for _ in range(effort.n_init):
+                runs.append(run_as_printed(matrix, partition, weight_step, rng, **limits))
             fits.append(max(runs, key=lambda run: run.objective))
         return fits, np.array([fit.objective for fit in fits])
 
@@ -189,34 +157,25 @@ class LloydKMeans(_WithLloyd, KMeans):
     """k-means by Lloyd's iteration from k-means++ starts; parameters as in `KMeans`."""
 
 
-class UnsharedL0KMeans(_Unshared, L0KMeans):
-    """l0-k-means, every sparsity from the k-means partition; parameters as in `L0KMeans`."""
-
-
-class UnsharedL1KMeans(_Unshared, L1KMeans):
-    """l1-k-means, every sparsity from the k-means partition; parameters as in `L1KMeans`."""
-
-
-class CarriedL0KMeans(UnsharedL0KMeans):
-    """l0-k-means carried from bound to bound; parameters as in `L0KMeans`."""
-
+class _Carried(_Unshared):
     _carried = True
     independent_fits = False
 
 
-class CarriedL1KMeans(UnsharedL1KMeans):
-    """l1-k-means carried from bound to bound; parameters as in `L1KMeans`."""
-
-    _carried = True
-    independent_fits = False
+class CarriedL0KMeans(_Carried, L0KMeans):
+    """l0-k-means, labels carried from sparsity to sparsity; parameters as in `L0KMeans`."""
 
 
-class LloydL0KMeans(_WithLloyd, UnsharedL0KMeans):
-    """`UnsharedL0KMeans` with Lloyd's iteration."""
+class CarriedL1KMeans(_Carried, L1KMeans):
+    """l1-k-means, labels carried from bound to bound; parameters as in `L1KMeans`."""
 
 
-class LloydL1KMeans(_WithLloyd, UnsharedL1KMeans):
-    """`UnsharedL1KMeans` with Lloyd's iteration."""
+class LloydL0KMeans(_WithLloyd, _Unshared, L0KMeans):
+    """l0-k-means by Lloyd's iteration, every sparsity from the k-means partition."""
+
+
+class LloydL1KMeans(_WithLloyd, _Unshared, L1KMeans):
+    """l1-k-means by Lloyd's iteration, every bound from the k-means partition."""
 
 
 class PrintedL0KMeans(_AsPrinted, L0KMeans):

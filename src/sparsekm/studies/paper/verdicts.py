@@ -1,0 +1,272 @@
+"""The paper's claims (``data/paper/claims.csv``) and printed numbers, judged by our repetitions.
+
+One row is judged for each of the paper's methods, by two standard errors: a number is reproduced
+where ours is within two errors of it, an order where the mean of paired differences is two errors
+below zero, a level where our mean keeps to its bound. An order or level that is missed by less is
+within noise. All else differs, with a reason if another run of the method, two errors from ours on
+the same data, keeps to the claim, or if the paper's own tables or a remark contradict it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from sparsekm.studies.paper.comparison import CELL, FEWEST, PAPER_REPETITIONS, in_errors
+from sparsekm.studies.paper.plan import METHOD_ROWS, Setting, select_settings, stand_ins
+
+MEAN, SPREAD = "number", "spread"
+"""Kinds of claims besides those of the text: a printed mean, and the bracket behind it."""
+KINDS = ("order", "level", "repeat", "theory", "atlas")
+RELATIONS = ("", "below", "at least", "at most", "about", "equal", "holds", "fails")
+REPRODUCED, OPEN = "reproduced", "within noise"
+EXPLAINED, UNEXPLAINED = "differs, with a reason", "differs, no reason found"
+CANNOT_BE_TESTED, NOT_JUDGED = "cannot be tested here", "not judged"
+"""Verdicts; what ran too seldom, or not at all, is not judged."""
+
+ERRORS = 2.0
+COLUMNS = (
+    *("claim", "where", "statement", "kind", "experiment", "setting", "metric", "method"),
+    *("verdict", "ours", "se", "low", "high", "theirs", "units", "reason", "remark"),
+)
+_ABOUT = 1.25  # how far a value may be from what it is "about", as a factor
+_EXPERIMENT_4 = "The counts printed for Experiment 4 contradict its design: see docs/paper.md."
+
+
+@dataclass(frozen=True)
+class PaperClaim:
+    """One claim of the text.
+
+    The kind is "order" (the mean of `left` is below that of `right`), "level" (the mean of `left`
+    keeps to `bound`), "repeat" (two settings draw the same data, so that their means agree),
+    "theory" (it holds or fails by an argument, the remark, or by the computation that `metric`
+    names in `sparsekm.studies.theory.checks`) or "atlas" (only the atlas can tell).
+    """
+
+    name: str
+    where: str
+    statement: str
+    kind: str
+    settings: tuple[Setting, ...] = ()  # in each of which an order or a level is claimed
+    metric: str = ""
+    left: str = ""  # a method, as the paper's tables name it, or a row; and so is `right`
+    relation: str = ""  # one of `RELATIONS`
+    right: str = ""
+    bound: float = np.nan
+    remark: str = ""  # how a vague word is read, or what is wrong with the claim
+
+    def excess(self, mean: float) -> float:
+        """Return how far a mean is beyond the bound of a level; 0 where it keeps to it."""
+        factor = _ABOUT if self.relation == "about" else 1.0
+        above = 0.0 if self.relation == "at least" else mean - self.bound * factor
+        below = 0.0 if self.relation == "at most" else self.bound / factor - mean
+        return float(max(above, below, 0.0))
+
+
+def read_paper_claims(file: str | Path) -> list[PaperClaim]:
+    """Read the claims; a ValueError says which line cannot be used."""
+    table = pd.read_csv(file, dtype=str, keep_default_na=False).rename(columns={"claim": "name"})
+    claims = []
+    for line in table.to_dict("records"):
+        if line["kind"] not in KINDS or line["relation"] not in RELATIONS:
+            kind, name = f"{line['kind']} {line['relation']}".strip(), line["name"]
+            raise ValueError(f"{file}: {name}: {kind!r} should be of {KINDS} and {RELATIONS}.")
+        line["bound"] = float(line["bound"] or "nan")
+        line["settings"] = tuple(select_settings(line["settings"].split()))
+        claims.append(PaperClaim(**line))
+    for name in table.loc[table["name"].duplicated(), "name"]:
+        raise ValueError(f"{file}: claim {name!r} should occur once.")
+    return claims
+
+
+class _Study:
+    """Our values by repetition, the paper's numbers, and which row is judged for a method."""
+
+    def __init__(self, repetitions: pd.DataFrame, comparison: pd.DataFrame) -> None:
+        self.judged = stand_ins(set(repetitions["method"]))
+        cells = repetitions.groupby(CELL[:3])
+        self._cells = {cell: table.set_index("replicate") for cell, table in cells}
+        self._paper = comparison.drop_duplicates(CELL).set_index(CELL)["paper"].to_dict()
+
+    def printed(self, setting: Setting, method: str, metric: str) -> float:
+        """Return the paper's number; NaN where it prints none."""
+        return self._paper.get((setting.experiment, setting.name, method, metric), np.nan)
+
+    def runs(self, setting: Setting, method: str, metric: str) -> dict[str, pd.Series]:
+        """Return the values of a method's runs, the judged one first; none if that is too short."""
+        judged, found = self.judged.get(method, method), {}
+        rows = [r.name for r in METHOD_ROWS.values() if r.method == method and r.features == "all"]
+        for name in (judged, *rows):
+            cell = self._cells.get((setting.experiment, setting.name, name))
+            values = [] if cell is None else cell[metric].dropna()
+            if len(values) >= FEWEST:
+                found[name] = values
+        return found if judged in found else {}
+
+
+def judge_claims(
+    claims: Sequence[PaperClaim],
+    repetitions: pd.DataFrame,
+    comparison: pd.DataFrame,
+    checks: pd.DataFrame,
+) -> pd.DataFrame:
+    """Judge every claim of the text in each of its settings, and every printed number.
+
+    `repetitions` are all tables of `repetition_table` together; `comparison` is of `compare_rows`
+    and `checks` of `sparsekm.studies.theory.checks`. The columns are `COLUMNS`. Of an order, ours
+    and theirs are the mean of left less right. Units are differences over their standard errors;
+    low and high are the interval of a share.
+    """
+    study = _Study(repetitions, comparison)
+    computed = checks.set_index("check")[["holds", "ours", "se", "low", "high", "theirs"]]
+    lines = [*_judge_numbers(comparison, study)]
+    for claim in claims:
+        told = {
+            "claim": claim.name,
+            **{name: getattr(claim, name) for name in ("where", "statement", "kind", "metric")},
+            "method": ", ".join(filter(None, [claim.left, claim.right])),
+            "remark": claim.remark,
+        }
+        if claim.kind in ("order", "level"):
+            judge = _judge_order if claim.kind == "order" else _judge_level
+            for setting in claim.settings:
+                keys = {"experiment": setting.experiment, "setting": setting.name}
+                lines.append(told | keys | judge(claim, setting, study))
+        elif claim.kind == "repeat":
+            lines.append(told | _judge_repeat(claim, study))
+        elif claim.kind == "atlas":
+            lines.append(told | {"verdict": CANNOT_BE_TESTED})
+        else:
+            found = {"holds": claim.relation == "holds"}
+            if claim.metric:
+                found = computed.loc[claim.metric].to_dict()
+            # The remark tells what is wrong with a statement.
+            lines.append(
+                told | found | _decide(found["holds"], False, claim.remark) | {"reason": ""}
+            )
+    table = pd.DataFrame(lines, columns=list(COLUMNS))
+    return table.fillna({"verdict": NOT_JUDGED, "reason": "", "remark": ""})
+
+
+def _decide(holds: bool, is_open: bool, reason: str) -> dict:
+    """Write the verdict; the reason is told where a claim differs."""
+    if holds or is_open:
+        return {"verdict": REPRODUCED if holds else OPEN}
+    return {"verdict": EXPLAINED if reason else UNEXPLAINED, "reason": reason}
+
+
+def _judge_numbers(comparison: pd.DataFrame, study: _Study) -> Iterator[dict]:
+    """Judge every printed mean, and the bracket behind it as a standard deviation."""
+    for line in comparison[comparison["row"].isin(study.judged.values())].itertuples():
+        if np.isnan(line.units):
+            continue
+        (setting,) = select_settings([f"{line.experiment}/{line.setting}"])
+        runs = study.runs(setting, line.method, line.metric)
+        written = _EXPERIMENT_4 if line.experiment == "experiment_4" else ""
+        noun = f"{line.metric.upper()} of {METHOD_ROWS[line.row].title}"
+        claim = f"table_{line.table}_{line.metric}_{line.method}"
+        told = {"where": f"Table {line.table}", **{key: getattr(line, key) for key in CELL}}
+        reason = _find_runs(runs, lambda mean, paper=line.paper: abs(mean - paper), line.n_paper)
+        yield {
+            **(told | {"claim": claim, "kind": MEAN, "statement": f"Mean {noun}"}),
+            **{"ours": line.mean, "se": line.se, "theirs": line.paper, "units": line.units},
+            **_decide(abs(line.units) <= ERRORS, False, reason or written),
+        }
+        if not line.paper_bracket > 0:
+            continue
+        units, as_variance = (_spread_units(line, power) for power in (1.0, 0.5))
+        if abs(as_variance) <= ERRORS:
+            written = f"As a variance the bracket agrees: ours is {line.sd**2:.4f}."
+        yield {
+            **(told | {"claim": f"{claim}_bracket", "kind": SPREAD}),
+            **{"statement": f"Standard deviation of the {noun}", "theirs": line.paper_bracket},
+            **{"ours": line.sd, "se": line.sd_se, "units": units},
+            **_decide(abs(units) <= ERRORS, False, written),
+        }
+
+
+def _spread_units(line, power: float) -> float:
+    """Compare logarithms of spreads; a bracket is any of the numbers that round to it."""
+    half = 0.5 * 10.0 ** -len(f"{line.paper_bracket:g}".partition(".")[2])
+    low, high = max(line.paper_bracket - half, 0.0) ** power, (line.paper_bracket + half) ** power
+    nearest = min(max(line.sd, low), high)
+    if 0 in (line.sd, nearest):
+        return 0.0 if line.sd == nearest else -np.inf
+    error = line.sd_se / line.sd * np.sqrt(1 + line.n / PAPER_REPETITIONS)
+    return in_errors(float(np.log(line.sd / nearest)), error)
+
+
+def _judge_order(claim: PaperClaim, setting: Setting, study: _Study) -> dict:
+    """Judge the paired differences of left and right; zero everywhere, they show no order."""
+    sides = claim.left, claim.right
+    theirs = float(np.subtract(*(study.printed(setting, side, claim.metric) for side in sides)))
+    left, right = (study.runs(setting, side, claim.metric) for side in sides)
+    # One side is the judged row, or both are the same variant.
+    judged = {*list(left)[:1], *list(right)[:1]}
+    pairs = {
+        f"{one} less {other}": (left[one] - right[other]).dropna()
+        for one, other in product(left, right)
+        if {one, other} & judged or one.partition("_")[2] == other.partition("_")[2]
+    }
+    table = "The paper's own table says otherwise." if theirs >= 0 else ""
+    return {"theirs": theirs} | _judge_runs(pairs, lambda mean: mean, -ERRORS, table)
+
+
+def _judge_level(claim: PaperClaim, setting: Setting, study: _Study) -> dict:
+    """Judge whether our mean keeps to the bound."""
+    theirs = study.printed(setting, claim.left, claim.metric)
+    runs = study.runs(setting, claim.left, claim.metric)
+    broken = not np.isnan(theirs) and claim.excess(theirs) > 0
+    table = f"The paper's own number is not {claim.relation} {claim.bound:g}." if broken else ""
+    return {"theirs": theirs} | _judge_runs(runs, claim.excess, 0.0, table)
+
+
+def _judge_runs(runs: Mapping[str, pd.Series], miss: Callable, most: float, reason: str) -> dict:
+    """Judge the first run: `most` errors of a miss are none, up to two are noise."""
+    if not runs:
+        return {}
+    own, *_ = runs.values()
+    units = in_errors(miss(own.mean()), _error(own))
+    decided = _decide(units <= most, units < ERRORS, reason or _find_runs(runs, miss))
+    return {"ours": own.mean(), "se": _error(own), "units": units} | decided
+
+
+def _find_runs(runs: Mapping[str, pd.Series], miss: Callable, n_paper: float = np.inf) -> str:
+    """Name at most three other runs that keep to a claim that the first run misses.
+
+    They miss it by two errors at most and by less than the first run, from which they are two
+    errors away on the same data. The paper's mean is one of `n_paper` repetitions.
+    """
+    own, *_ = runs.values()
+    found = []
+    for name, values in runs.items():
+        mean, error, moved = values.mean(), _error(values), (values - own).dropna()
+        units = in_errors(miss(mean), error * np.sqrt(1 + len(values) / n_paper))
+        is_apart = abs(in_errors(moved.mean(), _error(moved))) > ERRORS
+        if units <= ERRORS and miss(mean) < miss(own.mean()) and is_apart:
+            title = " less ".join(METHOD_ROWS[row].title for row in name.split(" less "))
+            found.append((units, f"{title} ({mean:.4g} ± {error:.2g})"))
+    return f"Met by {'; '.join(text for _, text in sorted(found)[:3])}." if found else ""
+
+
+def _error(values: pd.Series) -> float:
+    return float(values.std(ddof=1) / np.sqrt(len(values)))
+
+
+def _judge_repeat(claim: PaperClaim, study: _Study) -> dict:
+    """Judge whether two of the paper's means of one design differ by more than our error allows."""
+    left, right = (study.printed(setting, claim.left, claim.metric) for setting in claim.settings)
+    pair = [study.runs(setting, claim.left, claim.metric) for setting in claim.settings]
+    if not all(pair):
+        return {"theirs": left - right}
+    one, other = (next(iter(runs.values())) for runs in pair)
+    error = float(np.hypot(_error(one), _error(other)))
+    units = in_errors(left - right, error)
+    numbers = {"ours": one.mean() - other.mean(), "se": error, "theirs": left - right}
+    reason = "The paper's two means differ by more than our standard errors allow."
+    return {**numbers, "units": units, **_decide(abs(units) <= ERRORS, False, reason)}
