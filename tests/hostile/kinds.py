@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 from configuration_reader import check_configuration, read_configuration
-from sound_files import AGE, CACHED_URL, DIGEST, GENES
+from sound_files import AGE, CACHED_URL, GENES, PARAMETERS
 from validity import (
     check_age,
     check_body,
@@ -110,7 +110,7 @@ def _read_truth(file: Path, folder: Path):
 
 
 def _read_stored(file: Path, folder: Path):
-    store = RepetitionStore(file.parent, DIGEST)
+    store = RepetitionStore(file.parent, PARAMETERS)
     file.rename(file.with_name("0.npz"))
     return store.load(0)
 

@@ -46,7 +46,7 @@ from sparsekm.studies.paper.repetition import METRICS, Repetition, RepetitionSto
 from sparsekm.tuning.resampled_paths import FAMILIES, ResampledPaths
 
 AGE = "E11.5"
-DIGEST = "0123456789abcdef"
+PARAMETERS = {"seed": 1}
 CACHED_URL = "https://example.org/energy.zip"
 GENES = ["Shh", "Pax6", "NA", "4", "β-cat"]
 KINDS_OF_SAMPLES = ["a", "b"] * 4
@@ -210,7 +210,7 @@ def _write_results(folder: Path) -> None:
     ]
     Resamplings(np.arange(2), grid, paths, ATTRIBUTES).write(folder / "resamplings.h5")
     metrics = {name: float(number) for number, name in enumerate(METRICS)}
-    RepetitionStore(folder / "store", DIGEST).keep(
+    RepetitionStore(folder / "store", PARAMETERS).keep(
         0, Repetition(metrics, rng.random(p), rng.random((4, 5)))
     )
     table = gene_table(var, {"l0": fit}, stability={"l0": rng.random(p)})

@@ -14,7 +14,6 @@ import pytest
 from campaign import lower_limits
 from guard import watched
 from payload import Payload
-from sound_files import DIGEST
 
 from sparsekm.annotation.annotation_readers import read_gene_sets
 from sparsekm.atlas.gene_metadata import read_genes
@@ -192,8 +191,8 @@ def test_pickles_are_left_alone_wherever_they_stand(tmp_path):
     np.savez(tmp_path / "m.npz", X=np.eye(4), y=objects)
     assert "Object arrays cannot be loaded" in tell(tmp_path, adopt, tmp_path / "m.npz")
     # A finished repetition that is damaged counts as absent.
-    np.savez(tmp_path / "0.npz", digest=np.array(DIGEST), metrics=objects)
-    store = RepetitionStore(tmp_path, DIGEST)
+    store = RepetitionStore(tmp_path, {"seed": 1})
+    np.savez(tmp_path / "0.npz", digest=np.array(store.digest), metrics=objects)
     assert tell(tmp_path, lambda file: store.load(0), tmp_path / "0.npz") == ""
     anndata.AnnData(np.eye(4, dtype=np.float32)).write_h5ad(tmp_path / "m.h5ad")
     with h5py.File(tmp_path / "m.h5ad", "r+") as opened:

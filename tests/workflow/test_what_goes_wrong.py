@@ -61,10 +61,12 @@ def test_settings_that_were_removed_are_refused_with_what_replaces_them(fresh):
         configuration["tuning"]["stability_rule"] = "same"
         configuration["simulation"] = {"preview": {"replicates": 2}}
         configuration["tuning_study"] = {"replicates": 3}
+        configuration["theory"] = {"support": {"n_init": 1}}
 
     told = refuse(fresh, change)
     for line in (
         "simulation.preview was removed: `snakemake paper` runs the experiments, ",
+        "theory was removed: the settings of `snakemake theory` are constants ",
         "tuning.criterion was removed: the gap chooses the sparsity of l0 and l1, ",
         "tuning.splits was removed: tuning.resamplings is ",
         "tuning.stability_rule was removed: tuning.rule is ",

@@ -13,10 +13,10 @@ from sparsekm.studies.paper.published_searches import (
     CarriedL1KMeans,
     LloydKMeans,
     LloydL0KMeans,
+    LloydL1KMeans,
     LloydPartition,
     OverwritingL0KMeans,
     PrintedL0KMeans,
-    LloydL1KMeans,
     run_as_printed,
 )
 from sparsekm.tuning.gap_search import GapSearch
