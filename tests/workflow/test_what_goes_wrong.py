@@ -47,8 +47,8 @@ def test_every_mistake_against_the_schema_is_told_in_one_line(fresh):
         "atlas.normalisation.fill='median': 'median' is not one of ['none', 'zero', ",
         "tuning: unknown keys ['refrences']; known ones are ['n_sparsities', ",
         "seed='x': 'x' is not of type 'integer'.",
-        "matrices: 'raw' should match ^[A-Za-z0-9_.-]+$ and not be the name of an age or a reserv",
-        "matrices: 'P28' should match ^[A-Za-z0-9_.-]+$ and not be the name of an age or a reserv",
+        "matrices: 'raw' should match ^[A-Za-z0-9_.-]{1,100}$ and not be the name of an age or ",
+        "matrices: 'P28' should match ^[A-Za-z0-9_.-]{1,100}$ and not be the name of an age or ",
         "tuning.references=1: 1 is less than the minimum of 2.",
         "tuning.sparsities.l1=[0.5] should be auto; or array (0.5 is less than the minimum of 1).",
     ):
