@@ -205,14 +205,13 @@ def _path_errors(config: Mapping[str, Any]) -> list[str]:
     """List the files of the user's whose names Snakemake would not take as they are."""
     sections = {
         **{f"matrices.{name}": entry for name, entry in config["matrices"].items()},
-        **{f"tuning_study.designs.{n}": d for n, d in config["tuning_study"]["designs"].items()},
         "annotation.gene_sets": config["annotation"]["gene_sets"],
         "yardstick": config["yardstick"],
     }
     paths = {
         f"{section}.{key}": entry[key]
         for section, entry in sections.items()
-        for key in ("path", "ontology", "folder")
+        for key in ("path", "folder")
         if entry and entry.get(key) and not is_address(entry[key])
     }
     broken = {place: path_rule(path) for place, path in paths.items()}
