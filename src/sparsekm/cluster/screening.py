@@ -25,6 +25,7 @@ from sparsekm.cluster.argument_types import Data
 from sparsekm.cluster.matrices.containers import as_readable
 from sparsekm.cluster.matrices.marginal_statistics import STATISTICS, score_columns
 from sparsekm.cluster.validation import check_choice, check_count, check_numbers
+from sparsekm.metrics.missing_values import mark_missing
 from sparsekm.runtime.threads import count_threads, run_in_slices
 
 # Values that are sorted at once.
@@ -202,8 +203,8 @@ def higher_criticism_threshold(p_values: np.ndarray, n_samples: int) -> int:
     ValueError
         If there is no p-value, or one outside [0, 1].
     """
-    ordered = np.sort(check_numbers("p_values", p_values))
-    if not (ordered[0] >= 0 and ordered[-1] <= 1):
+    ordered = np.sort(np.asarray(mark_missing(p_values), dtype=np.float64))
+    if ordered.ndim != 1 or len(ordered) == 0 or not (ordered[0] >= 0 and ordered[-1] <= 1):
         raise ValueError("p_values should be a non-empty vector of numbers in [0, 1].")
     n_features = len(ordered)
     shares = np.arange(1, n_features + 1) / (n_features + 1)
