@@ -141,10 +141,15 @@ class RepetitionStore:
         """Read a repetition; None where it is absent, damaged or of other parameters."""
         try:
             # NumPy does not close a damaged file that it opened itself.
-            with self._file(replicate).open("rb") as opened, np.load(opened) as archive:
+            with (
+                self._file(replicate).open("rb") as opened,
+                np.load(opened, allow_pickle=False) as archive,
+            ):
                 if str(archive["digest"]) != self.digest:
                     return None
-                metrics, weights, gap = (archive[name] for name in ("metrics", "weights", "gap"))
+                names = ("metrics", "weights", "gap")
+                # A member that is no array comes as its bytes.
+                metrics, weights, gap = (np.asarray(archive[name]) for name in names)
         # A damaged file can fail anywhere inside zipfile or NumPy, with almost any error.
         except Exception:
             return None
