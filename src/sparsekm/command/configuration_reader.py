@@ -15,7 +15,8 @@ _TEMPLATE = "__use_yte__"
 def read_configuration(file: Path) -> dict[str, Any]:
     """Return the settings in a YAML file; a mistake is named with its line and column."""
     try:
-        settings = yaml.load(file.read_text(encoding="utf-8"), _PlainLoader)
+        loader = _PlainLoader(file.read_text(encoding="utf-8"))
+        settings = loader.get_single_data()
     except OSError as error:
         raise InputError(f"{file}: {str(error.strerror).lower()}.") from error
     except UnicodeDecodeError as error:

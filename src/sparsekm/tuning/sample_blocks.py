@@ -68,12 +68,12 @@ def order_samples(
 ) -> np.ndarray:
     """Order the samples at random, block after block; without blocks each is one of its own.
 
-    The first half of the order is a random half of the samples.
+    The first half of the order is a random half of the samples. The names of blocks do not matter.
     """
     if blocks is None:
         return rng.permutation(n_samples)
-    names, codes = np.unique(blocks, return_inverse=True)
-    return np.argsort(rng.permutation(len(names))[codes], kind="stable")
+    codes = label_codes(blocks, "blocks")
+    return np.argsort(rng.permutation(codes.max() + 1)[codes], kind="stable")
 
 
 def cut_point(size: int, order: np.ndarray, blocks: np.ndarray | None = None) -> int:
