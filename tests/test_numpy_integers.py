@@ -62,7 +62,7 @@ def data():
 
 def make(Estimator, convert):
     parameters = {name: convert(value) for name, value in ESTIMATORS[Estimator].items()}
-    if "n_splits" in parameters or Estimator is GapSearch:
+    if Estimator is GapSearch:
         inner = {name: convert(value) for name, value in COMMON.items()}
         grid = [convert(value) for value in GRID]
         return Estimator(L0KMeans(**inner), sparsities=grid, **parameters)

@@ -51,7 +51,6 @@ ESTIMATORS = [
     "sparse",
     "gaussian gap",
     "shrunk gap",
-    "stability",
     "principal components",
     "IF-PCA",
     "SC-FS",
