@@ -69,7 +69,8 @@ class _KernelCache(FunctionCache):
         classes = [given.instance_class for given in sig if isinstance(given, BaseNamedTuple)]
         if all(self._impl.covers(cls) for cls in classes):
             # Two processes that keep two kernels of a function at once would give both one name.
-            with self.alone(""):
+            # On a full disk none is kept.
+            with self.alone(""), suppress(OSError):
                 super().save_overload(sig, data)
 
     @contextmanager
@@ -118,8 +119,11 @@ def _one_at_a_time(compile_signature: Callable, kept: _KernelCache) -> Callable:
 def _compiler(**options) -> Callable[[Callable], Callable]:
     def compile_kernel(function: Callable) -> Callable:
         kernel = njit(nogil=True, **options)(function)
-        kernel._cache = _KernelCache(function)
-        kernel.compile = _one_at_a_time(kernel.compile, kernel._cache)
+        # Where there is no folder to keep a kernel in, as in a read-only container without a home,
+        # every process compiles its own.
+        with suppress(RuntimeError):
+            kernel._cache = _KernelCache(function)
+            kernel.compile = _one_at_a_time(kernel.compile, kernel._cache)
         return kernel
 
     return compile_kernel
