@@ -129,7 +129,7 @@ def _taken_names(place: Path) -> set[str]:
     return {str(name).lower() for name in names}
 
 
-def _environment() -> dict[str, str]:
+def _environment(folder: Path) -> dict[str, str]:
     """Return the environment of Snakemake and its jobs, which import nothing from where they work.
 
     A relative entry of the user's search path, such as the empty one of ``PYTHONPATH=:/opt/lab``,
@@ -139,14 +139,32 @@ def _environment() -> dict[str, str]:
     safe = {
         "PYTHONPATH": os.pathsep.join(filter(os.path.isabs, entries)),
         "PYTHONSAFEPATH": "1",
+        **_caches(folder),
     }
     return os.environ | dict.fromkeys(_THREAD_LIMITS, "1") | {"MPLBACKEND": "Agg"} | safe
+
+
+def _caches(folder: Path) -> dict[str, str]:
+    """Return where libraries keep their caches: where they always do, else in the run's folder.
+
+    In a container there may be no home, or one that cannot be written to.
+    """
+    try:
+        usual = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+        usual.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=usual).close()
+    # Without a home, and without a known user.
+    except (OSError, RuntimeError):
+        own = folder.resolve() / ".snakemake" / "sparsekm" / "cache"
+        own.mkdir(parents=True, exist_ok=True)
+        return {"XDG_CACHE_HOME": str(own), "HOME": str(own)}
+    return {}
 
 
 def _clear_stale_lock(place: Path, folder: Path) -> None:
     """Remove the lock of a Snakemake that was killed, or refuse if one may be working."""
     script = [sys.executable, str(place / "scripts" / "clear_stale_lock.py")]
-    if subprocess.run(script, cwd=folder, env=_environment(), check=False).returncode:
+    if subprocess.run(script, cwd=folder, env=_environment(folder), check=False).returncode:
         raise CommandError("nothing was changed, because of the lock named above.")
 
 
@@ -160,7 +178,7 @@ def _start_workflow(place: Path, file: Path, folder: Path, options: Namespace) -
     ]
     with tempfile.TemporaryFile("w+", errors="replace") as hidden:
         sink = hidden if options.quiet else None
-        status = run_group(command, cwd=folder, env=_environment(), stdout=sink, stderr=sink)
+        status = run_group(command, cwd=folder, env=_environment(folder), stdout=sink, stderr=sink)
         if status and options.quiet:
             hidden.seek(0)
             sys.stderr.write(hidden.read())
