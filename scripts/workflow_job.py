@@ -133,7 +133,7 @@ def run(main, snakemake) -> None:
 
     try:
         log.parent.mkdir(parents=True, exist_ok=True)
-        file = snakemake.input[0] if snakemake.input else name
+        file = next(iter(snakemake.input), name)
         run_bounded(file, lambda: _work(main, snakemake, name, log), job_limits(snakemake))
     except Exception as error:
         line = shorten(" ".join(str(error).split()), 1000) or type(error).__name__

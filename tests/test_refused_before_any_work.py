@@ -33,7 +33,6 @@ WORK = [
     "tuning.gap_search.reference_objectives",
     "tuning.number_of_clusters.permuted_reference",
     "tuning.evidence.resample",
-    "tuning.stability_search.resample",
 ]
 
 

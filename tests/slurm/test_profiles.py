@@ -32,7 +32,8 @@ def test_both_cluster_profiles_group_and_retry_alike(profiles):
 def test_on_one_machine_jobs_share_what_memory_it_has(project_root):
     file = project_root / "profiles" / "default" / "config.yaml"
     granted = process_yaml(file.read_text(), require_use_yte=True)["resources"]
-    assert granted == [f"mem_mb={psutil.virtual_memory().total * 3 // 4 // 10**6}"]
+    megabytes = psutil.virtual_memory().total * 3 // 4 // 10**6
+    assert granted == [f"mem_mb={megabytes}", "downloads=1"]
 
 
 def test_only_rules_that_there_are_stand_in_groups(profiles, project_root):

@@ -28,7 +28,7 @@ def test_the_guard_holds(penalty):
 @pytest.mark.parametrize("n_features", [1, 3])
 def test_tiny_data_are_fitted(penalty, n_samples, n_features):
     X = np.random.default_rng(n_samples).standard_normal((n_samples, n_features))
-    for n_clusters in sorted({1, 2, n_samples}):
+    for n_clusters in sorted({2, n_samples}):
         fit = SparseKMeans(n_clusters, penalty=penalty, random_state=0).fit(X)
         assert len(np.unique(fit.labels_)) == n_clusters
         np.testing.assert_array_equal(fit.predict(X), fit.labels_)

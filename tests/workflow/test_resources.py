@@ -29,6 +29,7 @@ def resources_of_the_workflow(project_root, tmp_path):
         config = {"max_memory_gb": max_memory_gb, "tuning": {"max_samples": max_samples}}
         names = {"config": config, "ATLAS": {"ages": []}}
         names |= {"MATRICES": {"cells": {"path": str(tmp_path / file)}}, "math": math}
+        names["run_bounded"] = lambda file, work: work()
         names |= {"workflow": SimpleNamespace(global_resources={"downloads": 1})}
         names |= {"os": os, "zipfile": zipfile, "cache": cache, "Path": Path, "DATASETS": ["cells"]}
         exec((project_root / "workflow" / "rules" / "resources.smk").read_text(), names)

@@ -20,6 +20,7 @@ from sklearn.base import clone
 
 from sparsekm.cluster.matrices.matrix_checks import count_distinct
 from sparsekm.cluster.matrices.sparse_matrix import as_matrix
+from sparsekm.cluster.matrices.varying_features import VaryingFeatures
 from sparsekm.pipeline.seeds import derive_seed
 from sparsekm.tuning.resampled_paths import FAMILIES, N_INIT, family_start
 from sparsekm.tuning.sample_blocks import cut_point, order_samples
@@ -70,6 +71,9 @@ def count_kept(
 
 
 def _keeps(X, estimator: Any, sparsity: float, family: str, seed: int) -> np.ndarray:
+    # A half may have features that are constant in it, which no start scores.
+    features = VaryingFeatures.of_values(X)
+    X = features.select(X)
     matrix = as_matrix(X)
     n_clusters = count_distinct(matrix, estimator.n_clusters)
     smallest = -(-estimator.min_cluster_size // 2)
@@ -80,4 +84,5 @@ def _keeps(X, estimator: Any, sparsity: float, family: str, seed: int) -> np.nda
         min_cluster_size=max(1, min(smallest, X.shape[0] // n_clusters)),
         random_state=seed,
     )
-    return search.path(matrix, [sparsity]).weights[0] != 0
+    step = min(sparsity, X.shape[1]) if search.penalty == "l0" else sparsity
+    return features.put_back(search.path(matrix, [step]).weights[0]) != 0

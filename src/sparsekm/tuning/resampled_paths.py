@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.base import clone
 
-from sparsekm.cluster.matrices.dense_parts import as_dense, stored_bytes
+from sparsekm.cluster.matrices.dense_parts import as_dense, stored_bytes, varying_features
 from sparsekm.cluster.matrices.matrix import CentredMatrix
 from sparsekm.cluster.matrices.matrix_checks import count_distinct
 from sparsekm.cluster.screening import marginal_scores
@@ -90,8 +90,14 @@ def resample_paths(
     n_samples = X.shape[0]
     rows, features = draw_part(X, index, rng, estimator.n_clusters, blocks)
     share = len(features) / X.shape[1]
-    everyone = X[:, features] if share < 1 else X
-    part = as_dense(everyone[rows])
+    drawn = np.zeros(X.shape[1], bool)
+    drawn[features] = True
+    part = as_dense(X[np.ix_(rows, features)] if share < 1 else X[rows])
+    varies = varying_features(part)
+    if not varies.all():
+        # What is constant in this part has no part in its fits.
+        features, part = features[varies], part[:, varies]
+    everyone = X if len(features) == X.shape[1] else X[:, features]
     # Of a block that was drawn, the others are near-copies.
     blocks = np.arange(n_samples) if blocks is None else blocks
     others = np.flatnonzero(~np.isin(blocks, blocks[rows]))
@@ -112,8 +118,6 @@ def resample_paths(
             kept[f, i, features] = weights > 0
             if len(left_out):
                 separation[f, i] = margin_ratio(left_out, part, found, weights)
-    drawn = np.zeros(X.shape[1], bool)
-    drawn[features] = True
     return ResampledPaths(labels, kept, drawn, separation)
 
 
