@@ -7,6 +7,7 @@ features, l0 a hundredth of them.
 
 from __future__ import annotations
 
+import os
 import re
 import runpy
 import sys
@@ -14,6 +15,7 @@ import tempfile
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -32,6 +34,14 @@ class Named(dict):
     """What Snakemake hands a script: values by attribute."""
 
     __getattr__ = dict.__getitem__
+
+
+class Files(Named):
+    """Files by attribute, or one after the other."""
+
+    def __iter__(self):
+        """Give the files, not their names."""
+        return iter(self.values())
 
 
 def write_inputs(folder: Path, n_samples: int, n_features: int) -> None:
@@ -84,30 +94,32 @@ def describe_job(rule: str, folder: Path) -> Named:
     files["normalised"] = folder / "normalised.h5ad"
     tables = {name: folder / f"{name}.csv" for name in ("genes", "contingency")}
     params = {"methods": list(METHODS), "selecting": [], "terms": {}, "title": "made"}
-    params |= {"genes_of_interest": "auto", "configuration": {}}
+    params |= {"genes_of_interest": "auto", "configuration": {}, "figures": "figures"}
     params["datasets"] = {"made": files | tables}
     inputs = {"normalised": files["normalised"], "fits": list(files["fits"].values())}
     inputs |= {"stability": [], "gene_sets": [], "paper": []}
     outputs = {name: tables[name] for name in tables} | {
         "report": folder / "report.html",
-        "figures": folder / "figures",
     }
     return Named(
         rule=rule,
         threads=1,
         wildcards={"dataset": "made"},
-        log=[folder / f"{rule}.log"],
+        log=[f"logs/{rule}.log"],
+        resources=SimpleNamespace(mem_mb=4000, runtime=60),
         params=Named(params),
-        input=Named(inputs),
-        output=Named(outputs),
+        input=Files(inputs),
+        output=Files(outputs),
     )
 
 
 def run_script(rule: str, folder: Path) -> tuple[float, float]:
     """Run a rule's script; return seconds and the peak of resident megabytes, from its log."""
-    sys.path.insert(0, "scripts")
-    runpy.run_path(f"scripts/{rule}.py", {"snakemake": describe_job(rule, folder)})
-    wall, _, peak = CLOSING_LINE.search((folder / f"{rule}.log").read_text().strip()).groups()
+    scripts = Path("scripts").resolve()
+    sys.path.insert(0, str(scripts))
+    os.chdir(folder)
+    runpy.run_path(str(scripts / f"{rule}.py"), {"snakemake": describe_job(rule, folder)})
+    wall, _, peak = CLOSING_LINE.search(Path(f"logs/{rule}.log").read_text().strip()).groups()
     return float(wall), float(peak)
 
 
