@@ -19,7 +19,7 @@ def main(snakemake, progress):
     curve = stability_curve(path, found.agreements, found.selections, found.n_fits)
     chosen = select_stable(curve, snakemake.params.rule)
     problem = pose(snakemake)
-    fit = problem.fit_everyone(path, chosen)
+    fit = problem.fit_everyone([path], path.sparsities[chosen])
     centers = cluster_means(problem.data, fit.labels[0], attributes["n_clusters"])
     attributes.update(
         rule=snakemake.params.rule,

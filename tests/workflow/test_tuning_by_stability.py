@@ -46,7 +46,7 @@ def test_stability_chooses_a_fit_of_the_path_and_the_report_is_made(tuned):
     assert curve["sparsity"].is_monotonic_increasing
     chosen = int(np.flatnonzero(curve["chosen"]).item())
     assert chosen == select_stable(curve, "sparse-end")
-    fit, (path, _) = read_fit(folder / "tuned.h5"), read_path(folder / "path.h5")
+    fit, (path, _) = read_fit(folder / "chosen.h5"), read_path(folder / "path.h5")
     assert fit.sparsity == curve["sparsity"][chosen]
     np.testing.assert_array_equal(fit.labels, path.labels[chosen])
     assert fit.attributes["rule"] == "sparse-end"

@@ -41,7 +41,7 @@ rule tune_stability:
         ),
     output:
         stability="results/{dataset}/{method}/stability_curve.csv",
-        fit="results/{dataset}/{method}/tuned.h5",
+        fit="results/{dataset}/{method}/chosen.h5",
     log:
         "logs/tune_stability/{dataset}/{method}.log",
     wildcard_constraints:

@@ -131,7 +131,7 @@ class StabilitySearch(SparsitySearch):
         resamplings = self._resample(X, path, seed)
         self.results_ = stability_curve(path, *gather_resamplings(resamplings))
         chosen = select_stable(self.results_, self.rule)
-        self._take(estimator, given, path, sparsities, chosen, None)
+        self._take(estimator, given, path, sparsities, chosen, path.only(chosen))
         self._seed = seed
         correlation = noise_correlation(X, self.labels_, self.feature_weights_)
         self.noise_correlation_ = correlation.mean
