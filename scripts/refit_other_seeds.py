@@ -1,4 +1,4 @@
-"""Fit the final model again from other seeds, and score every fit."""
+"""Fit the chosen model again from other seeds, score every fit, and select the one to show."""
 
 from posed_problem import pose
 from workflow_job import job
@@ -10,42 +10,42 @@ def main(snakemake, progress):
     import pandas as pd
     from sklearn.metrics import adjusted_rand_score
 
-    from sparsekm.io.fit_file import read_fit
+    from sparsekm.io.fit_file import read_fit, write_fit
     from sparsekm.io.known_classes import is_known
     from sparsekm.io.normalised_file import read_classes
     from sparsekm.io.resampling_file import Resamplings
     from sparsekm.io.seed_file import SEEDS
     from sparsekm.metrics.partition_metrics import chance_corrected_rates
-    from sparsekm.pipeline.other_seeds import refit
+    from sparsekm.pipeline.other_seeds import order_fits, refit
+    from sparsekm.pipeline.registry import get_method
 
     files, params = snakemake.input, snakemake.params
-    shown = read_fit(files.fit)
+    fits = [read_fit(files.fit)]
     classes, _ = read_classes(files.normalised)
     known = None if classes is None else is_known(classes)
-    rows = []
-
-    def score(labels, weights, objective):
-        rates = dict.fromkeys(("cer", "cer_chance", "ari", "ami"))
-        if known is not None:
-            rates = chance_corrected_rates(classes[known], labels[known])
-        row = {
-            "seed": len(rows),
-            "objective": objective,
-            "n_nonzero_weights": np.count_nonzero(weights),
-            "n_kept_too": np.count_nonzero((weights != 0) & (shown.weights != 0)),
-            "agreement": adjusted_rand_score(shown.labels, labels),
-            **rates,
-        }
-        rows.append(row)
-
-    score(shown.labels, shown.weights, shown.objective)
     most = params.problem["max_samples"]
-    if most is None or len(shown.labels) <= most:
-        grid = {"sparsities": [shown.sparsity]}
-        problem = pose(snakemake, n_clusters=shown.attributes["n_clusters"], grid=grid)
+    if params.n_seeds > 1 and (most is None or len(fits[0].labels) <= most):
+        grid = {"sparsities": [fits[0].sparsity]}
+        problem = pose(snakemake, n_clusters=fits[0].attributes["n_clusters"], grid=grid)
         resamplings = Resamplings.read(files.resamplings).paths if files.resamplings else None
         for number in range(1, params.n_seeds):
-            path = refit(problem, shown, number, resamplings)
-            score(path.labels[0], path.weights[0], path.objectives[0])
+            fits.append(refit(problem, fits[0], number, resamplings))
             progress(number, params.n_seeds - 1, "seeds")
-    SEEDS.write(snakemake.output.seeds, pd.DataFrame(rows))
+    seeds = order_fits(fits, get_method(snakemake.wildcards.method).maximises)
+    shown = fits[seeds[0]]
+
+    def score(seed):
+        fit, rates = fits[seed], dict.fromkeys(("cer", "cer_chance", "ari", "ami"))
+        if known is not None:
+            rates = chance_corrected_rates(classes[known], fit.labels[known])
+        return {
+            "seed": seed,
+            "objective": fit.objective,
+            "n_nonzero_weights": np.count_nonzero(fit.weights),
+            "n_kept_too": np.count_nonzero((fit.weights != 0) & (shown.weights != 0)),
+            "agreement": adjusted_rand_score(shown.labels, fit.labels),
+            **rates,
+        }
+
+    SEEDS.write(snakemake.output.seeds, pd.DataFrame([score(seed) for seed in seeds]))
+    write_fit(snakemake.output.fit, shown)

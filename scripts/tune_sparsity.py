@@ -9,7 +9,7 @@ from workflow_job import job
 def main(snakemake, progress):
     from sparsekm.io.fit_file import write_fit
     from sparsekm.io.gap_file import GAP
-    from sparsekm.io.path_file import pick_fit
+    from sparsekm.io.path_file import pick_fit, read_path
     from sparsekm.pipeline.problem import cluster_means
     from sparsekm.tuning.feature_limit import feature_limit
     from sparsekm.tuning.selection import select_sparsity
@@ -22,7 +22,9 @@ def main(snakemake, progress):
     problem = pose(snakemake)
     limit = feature_limit(problem.tuning_data, path) if rule == "auto" else None
     chosen = select_sparsity(gap, rule, limit)
-    fit = problem.fit_everyone(path, chosen)
+    # Of two stages, the first may have found the better fit.
+    paths = [path, *(read_path(file)[0] for file in snakemake.input.first)]
+    fit = problem.fit_everyone(paths, path.sparsities[chosen])
     centers = cluster_means(problem.data, fit.labels[0], attributes["n_clusters"])
     if limit is not None:
         attributes["conclusion"] = limit.sentence(gap, chosen)

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 from sparsekm import L0KMeans, L1KMeans, StreamedMatrix
 from sparsekm.cluster import path as path_module
@@ -13,9 +14,10 @@ from sparsekm.cluster.alternation import refine_until_fixed_point, weigh_partiti
 from sparsekm.cluster.matrices.matrix import CentredMatrix
 from sparsekm.cluster.partition_step import KMeansPartition
 from sparsekm.cluster.path import _go_on_with_all
+from sparsekm.cluster.search.crossover import canonical_labels
 from sparsekm.cluster.search.generations import Search
 from sparsekm.cluster.search.local_search import ExchangeClimb
-from sparsekm.cluster.search.pool import Pool
+from sparsekm.cluster.search.pool import Pool, partition_key
 from sparsekm.cluster.weight_step import TopFeatures
 
 GRIDS = {L0KMeans: [2, 4, 8, 15, 30, 40], L1KMeans: [1.2, 1.8, 2.7, 4.0, 5.5]}
@@ -160,8 +162,59 @@ def test_every_sparsity_has_a_partition_after_the_starts(n_init):
 def test_a_partition_is_offered_to_a_neighbour_once():
     one = make_search(200, [4, 10, 30])
     one.start()
-    list(one._offers())
-    assert list(one._offers()) == []
+    offered = list(one._offers())
+    one._climb_pairs(offered)
+    again = {(partition_key(labels), place) for labels, place in one._offers()}
+    assert offered
+    assert not again & {(partition_key(labels), place) for labels, place in offered}
+
+
+def test_no_partition_is_climbed_from_twice_at_a_sparsity(monkeypatch):
+    one = make_search(60, [4, 10, 30])
+    one.start()
+    climbed = []
+
+    def climb(starts, places, climb=one.climber.climb):
+        climbed.extend(
+            (place, partition_key(canonical_labels(labels, 6)))
+            for labels, place in zip(starts, places, strict=True)
+        )
+        return climb(starts, places)
+
+    monkeypatch.setattr(one.climber, "climb", climb)
+    one.evolve(20, lambda done: None)
+    assert len(climbed) > 100
+    assert len(set(climbed)) == len(climbed)
+
+
+@pytest.fixture(scope="module")
+def one_factor():
+    """Four classes with 15 markers each, and 100 features that share one factor."""
+    rng = np.random.default_rng(1)
+    labels = np.repeat(range(4), [45, 35, 25, 15])
+    X = rng.standard_normal((120, 2000))
+    X[:, :60] += 2.5 * (labels[:, None] == np.arange(60) % 4)
+    X[:, 60:160] += 0.87 * rng.standard_normal((120, 1))
+    X -= X.mean(axis=0)
+    X /= X.std(axis=0, ddof=1)
+    known = L0KMeans(4, sparsity=60, search="alternate", init=labels).fit(X)
+    return X, known.objective_
+
+
+def test_a_factor_that_many_features_share_does_not_hide_clusters_from_fits(one_factor):
+    X, known = one_factor
+    estimator = L0KMeans(4, sparsity=60, min_cluster_size=5)
+    found = [clone(estimator).set_params(random_state=s).fit(X).objective_ for s in range(20)]
+    assert min(found) >= known * (1 - 1e-9)
+
+
+def test_a_factor_that_many_features_share_does_not_hide_clusters_from_paths(one_factor):
+    X, known = one_factor
+    estimator = L0KMeans(4, min_cluster_size=5)
+    grid = [22, 37, 60, 100, 165, 271, 447, 737, 1214, 2000]
+    for seed in range(8):
+        path = clone(estimator).set_params(random_state=seed).path(X, grid)
+        assert path.objectives[2] >= known * (1 - 1e-9)
 
 
 @pytest.mark.parametrize("n_threads", [1, 3])

@@ -6,9 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from sparsekm.io.fit_file import Fit
 from sparsekm.io.normalised_file import write_normalised
 from sparsekm.io.path_file import pick_fit
-from sparsekm.pipeline.other_seeds import refit
+from sparsekm.pipeline.other_seeds import order_fits, refit
 from sparsekm.pipeline.problem import pose_problem
 from sparsekm.tuning.resampled_paths import resample_all
 
@@ -44,7 +45,8 @@ def test_a_fit_depends_on_the_number_of_its_seed_and_on_nothing_else(file, metho
     before = problem.estimator.get_params()
     found = [refit(problem, fit, number, resamplings) for number in (1, 2, 1)]
     assert problem.estimator.get_params() == before
-    assert [path.sparsities.tolist() for path in found] == [[fit.sparsity]] * 3
+    assert [other.sparsity for other in found] == [fit.sparsity] * 3
+    assert all(other.attributes == attributes for other in found)
     np.testing.assert_array_equal(found[2].labels, found[0].labels)
     # In noise every start ends elsewhere.
     assert (found[1].labels != found[0].labels).any()
@@ -54,3 +56,19 @@ def test_a_fit_depends_on_the_number_of_its_seed_and_on_nothing_else(file, metho
         other = refit(alone, fit, 1, resamplings)
         np.testing.assert_array_equal(other.labels, found[0].labels)
         np.testing.assert_array_equal(other.weights, found[0].weights)
+
+
+@pytest.mark.parametrize(
+    ("objectives", "maximises", "order"),
+    [
+        ([2.0, 3.0, 1.0], True, [1, 0, 2]),
+        ([2.0, 3.0, 3.0], True, [1, 0, 2]),
+        ([2.0, 2.0, 1.0], True, [0, 1, 2]),
+        ([2.0, 3.0, 1.0], False, [0, 1, 2]),
+        ([2.0], True, [0]),
+    ],
+)
+def test_the_best_is_first_for_a_method_that_maximises(objectives, maximises, order):
+    nothing = np.zeros(0)
+    fits = [Fit(1.0, value, nothing, nothing, nothing, nothing) for value in objectives]
+    assert order_fits(fits, maximises) == order

@@ -80,7 +80,7 @@ def test_all_samples_are_fitted_from_disk_as_from_memory(posed, kind):
         assert problem.tuning_data.shape == (500, 20)
         assert problem.attributes["n_tuned"] == 500
         path = problem.estimator.path(problem.tuning_data, problem.sparsities)
-        fits.append(problem.fit_everyone(path, 0))
+        fits.append(problem.fit_everyone([path], path.sparsities[0]))
         means.append(cluster_means(problem.data, fits[-1].labels[0], 2))
     assert fits[0].labels.shape == (1, N_SAMPLES)
     np.testing.assert_array_equal(fits[1].labels, fits[0].labels)

@@ -133,9 +133,13 @@ def test_the_section_of_a_data_set_tells_how_the_other_fits_agree(seeded):
 
 def test_methods_say_how_the_other_fits_were_made(seeded, matrix_result):
     text = " ".join(write_methods([seeded], Citations()))
-    assert "At the chosen sparsity all samples were clustered from 3 seeds" in text
+    assert (
+        "At the chosen sparsity all samples were clustered from 3 seeds, and the fit with the "
+        "largest objective is shown for k-means, ℓ₁-k-means and ℓ₀-k-means; ranges"
+    ) in text
     assert "with replacement" not in text.split("from 3 seeds")[1].split("change.")[0]
     assert "seeds" not in " ".join(write_methods([matrix_result], Citations()))
     sparse = replace(seeded.methods["l0"], name="sparse", attributes={"n_resamplings": 20})
     text = " ".join(write_methods([replace(seeded, methods={"sparse": sparse})], Citations()))
+    assert "were clustered from 3 seeds; ranges" in text
     assert "For Sparse k-means a seed draws as many resamplings" in text

@@ -96,6 +96,24 @@ def test_it_is_the_paths_fit_also_where_a_refit_would_differ():
     assert differing > 0, "every refit agreed: the claim was not put to the test"
 
 
+def test_of_two_stages_the_better_fit_is_taken():
+    sparsities, gains = [3, 10, 25], []
+    for seed in (10, 11):
+        X = np.random.default_rng(seed).standard_normal((60, 40))
+        search = GapSearch(
+            L0KMeans(4, n_init=1),
+            sparsities=sparsities,
+            n_references=2,
+            n_refined=4,
+            random_state=seed,
+        ).fit(X)
+        best, refined = search.best_estimator_, search.path_.objectives[search.best_index_]
+        first = clone(best).path(X, sparsities).objectives[np.equal(sparsities, best.sparsity)]
+        assert best.objective_ == max([refined, *first])
+        gains.append(best.objective_ - refined)
+    assert max(gains) > 0, "the second stage was as good: the claim was not put to the test"
+
+
 def test_refined_fits_are_taken_but_the_gap_compares_the_search_on_a_sample():
     X = np.random.default_rng(5).standard_normal((4500, 12))
     search = GapSearch(L0KMeans(4, n_init=1), sparsities=[2, 5, 12], n_references=2, random_state=1)

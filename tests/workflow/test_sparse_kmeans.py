@@ -78,14 +78,14 @@ def test_more_resamplings_compute_the_new_ones_alone(copied):
     copied.configure(lambda configuration: configuration["tuning"].update(resamplings=5))
     # As if it had been killed: one batch is lost.
     (batches / "1.h5").unlink()
-    done = copied.snakemake("--cores", "1", "--", "results/tumours/sparse/tuned.h5")
+    done = copied.snakemake("--cores", "1", "--", "results/tumours/sparse/chosen.h5")
     assert done.returncode == 0, done.stdout
     made = re.findall(r"Finished jobid: \d+ \(Rule: (\w+)\)", done.stdout)
     assert sorted(made) == ["find_consensus", "resample_path", "resample_path"]
     assert (batches / "0.h5").stat().st_mtime_ns == before["0.h5"]
     found = Resamplings.read(batches.glob("*.h5"))
     assert found.indices.tolist() == [0, 1, 2, 3, 4]
-    assert read_fit(folder_of(copied) / "tuned.h5").attributes["n_resamplings"] == 5
+    assert read_fit(folder_of(copied) / "chosen.h5").attributes["n_resamplings"] == 5
 
 
 def test_it_runs_alone(fresh):

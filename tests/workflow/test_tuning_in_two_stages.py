@@ -19,7 +19,7 @@ REFINED = 4
 FILES = [
     f"results/tumours/{method}/{name}"
     for method in METHODS
-    for name in ("path.h5", "references/0.h5", "gap.csv", "tuned.h5")
+    for name in ("path.h5", "references/0.h5", "gap.csv", "chosen.h5")
 ]
 
 
@@ -55,7 +55,7 @@ def stages(tmp_path_factory, project_root, new_project):
     found = []
     for n_refined in (0, REFINED, 0):
         project.configure(in_stages(n_refined))
-        targets = [file for file in FILES if file.endswith("tuned.h5")]
+        targets = [file for file in FILES if file.endswith("chosen.h5")]
         run = project.snakemake("--cores", "1", "--", *targets)
         assert run.returncode == 0, run.stdout
         found.append(read_files(project))
@@ -67,7 +67,7 @@ def test_both_stages_give_what_gap_search_gives(stages, method):
     project, (_, files, _) = stages
     folder = project.root / "results" / "tumours" / method
     (project.root / "two.csv").write_bytes(files[f"results/tumours/{method}/gap.csv"])
-    (project.root / "two.h5").write_bytes(files[f"results/tumours/{method}/tuned.h5"])
+    (project.root / "two.h5").write_bytes(files[f"results/tumours/{method}/chosen.h5"])
     gap, fit = GAP.read(project.root / "two.csv"), read_fit(project.root / "two.h5")
     about = read_path(folder / "path.h5")[1]["parameters"]
     data = read_normalised(project.root / "data" / "tumours" / "normalised.h5ad")

@@ -88,7 +88,7 @@ rule tune_sparsity:
         counts=counts_file,
     output:
         gap="results/{dataset}/{method}/gap.csv",
-        fit="results/{dataset}/{method}/tuned.h5",
+        fit="results/{dataset}/{method}/chosen.h5",
     log:
         "logs/tune_sparsity/{dataset}/{method}.log",
     wildcard_constraints:
@@ -202,7 +202,7 @@ rule find_consensus:
         ),
     output:
         consensus="results/{dataset}/{method}/consensus.csv",
-        fit="results/{dataset}/{method}/tuned.h5",
+        fit="results/{dataset}/{method}/chosen.h5",
     log:
         "logs/find_consensus/{dataset}/{method}.log",
     benchmark:
@@ -228,7 +228,7 @@ rule select_fit:
         normalised="data/{dataset}/normalised.h5ad",
         path="results/{dataset}/{method}/path.h5",
     output:
-        fit="results/{dataset}/{method}/tuned.h5",
+        fit="results/{dataset}/{method}/chosen.h5",
     log:
         "logs/select_fit/{dataset}/{method}.log",
     wildcard_constraints:
@@ -296,12 +296,13 @@ rule score_clustering:
 
 
 rule refit_other_seeds:
-    """Fit the final model again from other seeds, and score every fit."""
+    """Fit the chosen model again from other seeds, score every fit, and select the one to show."""
     input:
         normalised="data/{dataset}/normalised.h5ad",
-        fit="results/{dataset}/{method}/tuned.h5",
+        fit="results/{dataset}/{method}/chosen.h5",
         resamplings=resampling_files,
     output:
+        fit="results/{dataset}/{method}/tuned.h5",
         seeds="results/{dataset}/{method}/seeds.csv",
     log:
         "logs/refit_other_seeds/{dataset}/{method}.log",

@@ -73,11 +73,12 @@ def grid(wildcards):
 
 
 def gap_files():
-    """Return the path and the references whose gap is tuned by: of the last stage."""
-    stage = "refined/" if config["tuning"]["n_refined"] else ""
-    folder = f"results/{{dataset}}/{{method}}/{stage}"
+    """Return the path and the references whose gap is tuned by, of the last stage; earlier paths."""
+    first = "results/{dataset}/{method}/"
+    folder = f"{first}refined/" if config["tuning"]["n_refined"] else first
     return {
         "path": f"{folder}path.h5",
+        "first": [f"{first}path.h5"] if folder != first else [],
         "references": [
             f"{folder}references/{batch}.h5" for batch in batches("references")
         ],

@@ -91,6 +91,12 @@ class SparsityPath:
         return replace(self, weights=weights, scores=scores)
 
     @classmethod
+    def best_at(cls, paths: Sequence[SparsityPath], sparsity: float) -> SparsityPath:
+        """Return a path of one fit: the best, of all paths of the same data, at a sparsity."""
+        fits = [path.take(path.sparsities == sparsity) for path in paths]
+        return max((fit for fit in fits if len(fit.objectives)), key=lambda fit: fit.objectives[0])
+
+    @classmethod
     def join(cls, paths: Sequence[SparsityPath]) -> SparsityPath:
         """Put paths of the same data and search one behind the other."""
         arrays: dict[str, Any] = {

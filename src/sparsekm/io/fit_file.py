@@ -1,4 +1,7 @@
-"""The file ``tuned.h5``: the fit of a path that the tuning chose.
+"""The files ``chosen.h5``, the fit that the tuning chose, and ``tuned.h5``, the one that is shown.
+
+The latter is the best of those from several seeds at the chosen sparsity, if the method asks for
+the best.
 
 Attributes: those of `sparsekm.io.attributes`, and ``rule``, ``reference`` and ``n_references``,
 which describe how the fit was chosen, with the rule ``auto`` also ``conclusion`` and ``limited``

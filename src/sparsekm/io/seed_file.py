@@ -1,4 +1,7 @@
-"""The file ``seeds.csv``: the scores of the tuned fit (seed 0) and of fits from other seeds."""
+"""The file ``seeds.csv``: the scores of the fit that is shown, then of those from other seeds.
+
+Seed 0 is that of the tuning.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ SEEDS = TableFormat(
         "seed": WHOLE,
         "objective": NUMBER,
         "n_nonzero_weights": WHOLE,
-        # Features that the tuned fit keeps too, and the adjusted Rand index with its clusters.
+        # Features that the fit shown keeps too, and the adjusted Rand index with its clusters.
         "n_kept_too": WHOLE,
         "agreement": NUMBER,
         # These require known classes.

@@ -71,14 +71,14 @@ class ClusteringProblem:
     def _tuned(self, values):
         return values if self.samples is None else values[self.samples]
 
-    def fit_everyone(self, path: SparsityPath, position: int) -> SparsityPath:
-        """Return the fit of all samples at one sparsity of a path.
+    def fit_everyone(self, paths: Sequence[SparsityPath], sparsity: float) -> SparsityPath:
+        """Return the fit of all samples at one sparsity of paths.
 
-        It is the path's own, or a new one if the path is of some of the samples.
+        It is the best of the paths' own, or a new one if they are of some of the samples.
         """
         if self.samples is None:
-            return path.only(position)
-        return self.estimator.path(in_blocks(self.data.X), [path.sparsities[position]])
+            return SparsityPath.best_at(paths, sparsity)
+        return self.estimator.path(in_blocks(self.data.X), [sparsity])
 
 
 def cluster_means(data: NormalisedData, labels: np.ndarray, n_clusters: int) -> np.ndarray:

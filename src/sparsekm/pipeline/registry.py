@@ -21,6 +21,9 @@ class Method:
     class_name: str  # of the estimator, in one of the modules below
     tuning: str  # how its sparsity is chosen: "gap", "resampling", "bic" or "none"
     penalty: str | None = None  # the kind of its sparsities: "l0", "l1" or None
+    # Whether it asks for the largest objective, and seeds differ in nothing else. A consensus does
+    # not, a penalty or features that each seed chooses make objectives incomparable.
+    maximises: bool = False
 
     @property
     def estimator(self) -> type:
@@ -39,13 +42,13 @@ class Method:
 METHODS = {
     method.name: method
     for method in [
-        Method("kmeans", "KMeans", "none"),
-        Method("pca", "PCAKMeans", "none"),
+        Method("kmeans", "KMeans", "none", maximises=True),
+        Method("pca", "PCAKMeans", "none", maximises=True),
         Method("pgmm", "PenalizedGaussianMixture", "bic"),
-        Method("ifpca", "IFPCA", "none"),
+        Method("ifpca", "IFPCA", "none", maximises=True),
         Method("scfs", "SCFS", "none"),
-        Method("l1", "L1KMeans", "gap", "l1"),
-        Method("l0", "L0KMeans", "gap", "l0"),
+        Method("l1", "L1KMeans", "gap", "l1", maximises=True),
+        Method("l0", "L0KMeans", "gap", "l0", maximises=True),
         Method("sparse", "SparseKMeans", "resampling", "l0"),
     ]
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sparsekm.figures.palette import method_look
+from sparsekm.pipeline.registry import get_method
 from sparsekm.reporting.literature import Citations
 from sparsekm.reporting.results import DatasetResult, MethodResult
 from sparsekm.reporting.run_facts import REFERENCES, RULES, attribute, distinct, joined
@@ -60,15 +61,17 @@ def write_seeds(methods: Sequence[MethodResult]) -> str:
     numbers = distinct(len(method.seeds) for method in methods if method.seeds is not None)
     if not numbers:
         return ""
+    maximising = [method.title for method in methods if get_method(method.name).maximises]
+    best = f", and the fit with the largest objective is shown for {joined(distinct(maximising))}"
     resampled = [method.title for method in methods if "n_resamplings" in method.attributes]
     bootstrap = (
         f" For {joined(distinct(resampled))} a seed draws as many resamplings as there were from "
         "them, with replacement, and the consensus of these is the start."
     )
     return (
-        f"At the chosen sparsity all samples were clustered from {joined(numbers)} seeds, that of "
-        "the fit shown and others; ranges are the least and the largest value over these. They "
-        "show what the search leaves to chance, not what other samples would change."
+        f"At the chosen sparsity all samples were clustered from {joined(numbers)} seeds"
+        f"{best if maximising else ''}; ranges are the least and the largest value over these. "
+        "They show what the search leaves to chance, not what other samples would change."
         f"{bootstrap if resampled else ''}"
     )
 

@@ -74,7 +74,8 @@ class GapSearch(SparsitySearch):
     best_index_ : int
         Row of `results_`.
     best_estimator_ : estimator
-        The path's own fit at the best sparsity, not a refit, unless samples were drawn.
+        The path's own fit at the best sparsity, not a refit, unless samples were drawn. With
+        `n_refined` the better of the fits of both stages.
     results_ : pandas.DataFrame
         The gap curve, ascending in sparsity: see `sparsekm.tuning.gap.gap_curve`. It compares the
         first objectives of `path_` with those of the references.
@@ -170,6 +171,7 @@ class GapSearch(SparsitySearch):
             tuned.check(values, searched=True)
         path, references = self._fit_paths(tuned, values, sparsities, seed, places)
         self.results_ = gap_curve(sparsities, path.n_selected, path.first_objectives, references)
+        first = path
         if self.n_refined:
             peak = int(self.results_["gap"].argmax())
             refined = refined_sparsities(estimator.penalty, sparsities, peak, self.n_refined)
@@ -187,8 +189,9 @@ class GapSearch(SparsitySearch):
             )
         self.limit_ = feature_limit(values, path) if self.rule == "auto" else None
         chosen = select_sparsity(self.results_, self.rule, self.limit_)
-        fit = None
-        if samples is not None:
+        if samples is None:
+            fit = SparsityPath.best_at([path, first], sparsities[chosen])
+        else:
             with grant_threads(self.n_jobs):
                 fit = estimator.path(everyone, sparsities[[chosen]])
         self._take(estimator, X, features, path, sparsities, chosen, fit)

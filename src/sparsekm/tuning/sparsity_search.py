@@ -62,21 +62,19 @@ class SparsitySearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEsti
         path: SparsityPath,
         sparsities,
         index: int,
-        fit: SparsityPath | None,
+        fit: SparsityPath,
     ) -> None:
-        """Learn the fit in row `index` of `results_`, and what it knows.
+        """Learn row `index` of `results_` and its fit, a path of one, of all samples.
 
-        `fit` is that of all samples, alone, where the path is of some of them. Both are of the
-        features that vary.
+        Both paths are of the features that vary.
         """
         remember_features(self, X)
-        path = path.put_back(features)
-        fit = None if fit is None else fit.put_back(features)
+        path, fit = path.put_back(features), fit.put_back(features)
         self.best_index_ = index
         self.best_sparsity_ = sparsities[index].item()
         self.path_ = path
         self.best_estimator_ = estimator.set_params(sparsity=self.best_sparsity_)
         with grant_threads(self.n_jobs):
-            self.best_estimator_.adopt(X, *((path, index) if fit is None else (fit, 0)))
+            self.best_estimator_.adopt(X, fit, 0)
         self.labels_ = self.best_estimator_.labels_
         self.feature_weights_ = self.best_estimator_.feature_weights_

@@ -6,6 +6,10 @@ them, of one sparsity or of neighbouring ones, are crossed (`crossover`), every 
 starts afresh on other features (`seeding`), all are improved by the local search (`local_search`),
 in which clusters also merge and split, and the best of every pool is offered to its neighbours. A
 single fit is a path of one sparsity.
+
+The members of a pool become alike: a factor that many features share can fill it with partitions
+along it, from which no child leads away. So some children come from a random partition instead, in
+the time that is saved where a child is one that was climbed from before.
 """
 
 from __future__ import annotations
@@ -16,11 +20,11 @@ import numpy as np
 
 from sparsekm.cluster.search.crossover import cross
 from sparsekm.cluster.search.local_search import ExchangeClimb
-from sparsekm.cluster.search.pool import Pool, partition_key
+from sparsekm.cluster.search.pool import Pool
 
 # Climbs of a search with n_init = 1 are this number over the square root of n_samples * n_clusters
 # * n_features, times the fourth root of the number of sparsities: they help each other.
-EFFORT = 30_000
+EFFORT = 32_000
 # The generations they are divided into, each for n_init = 1 of at most so many: on tiny data more
 # climbs find nothing more. The starts are as many climbs as a generation.
 GENERATIONS = 20
@@ -28,6 +32,8 @@ GENERATIONS = 20
 CAPACITY = 5
 # The share of children that start afresh on other features, in place of being crossed.
 RESTARTED = 0.5
+# The share of these that do so from a random partition, in place of a pool's.
+RANDOM = 0.2
 # A gain must be more than rounding.
 RELATIVE_GAIN = 1e-12
 
@@ -50,7 +56,6 @@ class Search:
         self.n_children = int(np.ceil(self.n_climbs / GENERATIONS))
         self.pools = [Pool(self.n_clusters, CAPACITY) for _ in range(self.n_places)]
         self.climbed = 0
-        self._offered: dict[tuple[int, int], bytes] = {}
 
     def start(self) -> None:
         """Climb from k-means++ seeds, and offer the ends along the path."""
@@ -62,11 +67,19 @@ class Search:
             self._climb_pairs(self._offers())
 
     def climb(self, starts: np.ndarray, places: np.ndarray) -> None:
-        """Climb from partitions, each at the sparsity of its place, and take in what is reached."""
+        """Climb from partitions, each at the sparsity of its place, and take in what is reached.
+
+        To climb from one again would reach the same; it counts nevertheless.
+        """
+        self.climbed += len(starts)
+        is_new = np.zeros(len(starts), bool)
+        for i, (labels, place) in enumerate(zip(starts, places, strict=True)):
+            is_new[i] = self.pools[place].is_new_start(labels)
+            self.pools[place].remember_start(labels)
+        starts, places = starts[is_new], places[is_new]
         if not len(starts):
             return
         ends, objectives = self.climber.climb(starts, places)
-        self.climbed += len(starts)
         for labels, place, objective in zip(ends, places, objectives, strict=True):
             self.pools[place].add(labels, objective)
 
@@ -122,6 +135,9 @@ class Search:
             mother = self.pools[place].draw(rank[1])
             draws = self.rng.random(len(child) + self.n_clusters)
             cross(mother, father, self.n_clusters, draws, child)
+        at_random = restarted & (self.rng.random(len(places)) < RANDOM)
+        size = np.count_nonzero(at_random), children.shape[1]
+        children[at_random] = self.rng.integers(self.n_clusters, size=size, dtype=np.int32)
         draws = self.rng.random((np.count_nonzero(restarted), 2 * self.n_clusters))
         children[restarted] = self.climber.restart(children[restarted], places[restarted], draws)
         yield from zip(children, places, strict=True)
@@ -132,6 +148,5 @@ class Search:
             for other in (place - 1, place + 1):
                 if 0 <= other < self.n_places and len(self.pools[other]):
                     best = self.pools[other].best
-                    if self._offered.get((place, other)) != partition_key(best):
-                        self._offered[place, other] = partition_key(best)
+                    if self.pools[place].is_new_start(best):
                         yield best, place

@@ -23,6 +23,8 @@ class Pool:
         self.capacity = capacity
         # Best first, by objective and key.
         self._ranked: list[tuple[float, bytes, np.ndarray]] = []
+        # Keys of what was climbed from.
+        self._starts: set[bytes] = set()
 
     def __len__(self) -> int:
         return len(self._ranked)
@@ -34,6 +36,14 @@ class Pool:
         if not any(key == known for _, known, _ in self._ranked):
             insort(self._ranked, (-objective, key, labels), key=lambda member: member[:2])
             del self._ranked[self.capacity :]
+
+    def is_new_start(self, labels: np.ndarray) -> bool:
+        """Return whether nothing climbed from these labels before."""
+        return partition_key(canonical_labels(labels, self.n_clusters)) not in self._starts
+
+    def remember_start(self, labels: np.ndarray) -> None:
+        """Note that a climb begins here."""
+        self._starts.add(partition_key(canonical_labels(labels, self.n_clusters)))
 
     def draw(self, uniform: float) -> np.ndarray:
         """Return one of the partitions, each as likely as the others: `uniform` is in [0, 1)."""
