@@ -27,7 +27,7 @@ results paper run test test-slurm test-survival lint check docs: export OMP_NUM_
 results paper test test-slurm test-survival lint check docs: export OPENBLAS_NUM_THREADS := 1
 results paper test test-slurm test-survival lint check docs: export MKL_NUM_THREADS := 1
 
-.PHONY: help env run results paper test test-slurm test-survival lint check docs bench plan-allen check-allen lock clean
+.PHONY: help env run results paper test smoke test-slurm test-survival lint check docs bench plan-allen check-allen lock clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -59,6 +59,9 @@ lint: $(STAMP) ## ruff, snakefmt, snakemake --lint, and mypy over the public nam
 
 check: $(STAMP) ## the tests without lint
 	"$(BIN)/python" -m pytest -n 2 --dist loadgroup
+
+smoke: ## one small run with every Python from 3.11 on that is found here, each in an environment of its own
+	.ci/smoke
 
 test-slurm: $(STAMP) ## the workflow on a real Slurm, installed and started here (as root, on Debian)
 	"$(BIN)/python" -m pytest -m slurm tests/slurm

@@ -90,7 +90,7 @@ def as_is(value):
 
 
 def content(*files):
-    """Digest files that no rule makes: a parameter, so that their content decides what reruns.
+    """Digest files that are no outputs, for a parameter: so their content decides what reruns.
 
     Time stamps alone would miss a file replaced by an older one. What cannot be read has no digest:
     Snakemake or the job reports it.

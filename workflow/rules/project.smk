@@ -20,7 +20,7 @@ sys.path[:] = [
     str(ROOT / "workflow"),
     *filter(os.path.isabs, sys.path),
 ]
-os.environ["PYTHONSAFEPATH"] = "1"
+os.environ |= {"PYTHONSAFEPATH": "1"}
 
 from sparsekm.command.configuration_reader import read_configuration
 from sparsekm.command.usable_paths import path_rule
