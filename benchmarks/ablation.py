@@ -62,6 +62,7 @@ climb_without_merging = njit(nogil=True)(FunctionType(climb.py_func.__code__, _n
 VARIANTS = {
     "no crossing": [(generations, "RESTARTED", 1.0)],
     "no fresh starts": [(generations, "RESTARTED", 0.0)],
+    "no random partitions": [(generations, "RANDOM", 0.0)],
     "clusters never merge and split": [(local_search, "climb", climb_without_merging)],
     "no partition offered to neighbours": [(generations.Search, "_offers", _offer_to_empty_pools)],
     "pools of 3": [(generations, "CAPACITY", 3)],
