@@ -185,7 +185,7 @@ def damage(root):
             "complete zip archive (File is not a zip file). Delete "
             "data/raw/phantom/E11.5/manifest.csv and run again: damaged files are fetched again."
         ),
-        "results/cells/kmeans/tuned.h5": (
+        "results/cells/kmeans/chosen.h5": (
             "cells, kmeans: select fit: results/cells/kmeans/path.h5: truncated or damaged ("
         ),
         "data/tumours/normalised.h5ad": (
