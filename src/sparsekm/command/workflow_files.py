@@ -19,8 +19,17 @@ UNDECLARED = (
     "results/simulation/repetitions/{experiment}/{setting}/{row}/{file}",
 )
 FIGURES = "results/figures/{dataset}_{figure}.{kind}"
+# What rules declare, but do not spell out.
+_COMPOSED = (
+    "data/raw/{source}/manifest.csv",
+    "data/raw/{source}/{age}/manifest.csv",
+    "data/raw/{source}/plan.csv",
+    "data/raw/fetched/{file}",
+    FIGURES,
+)
 _CONSTRAINTS = {
     "id": r"\d+",
+    "source": "allen|phantom",
     "figure": "slices|components|gap|consensus|scores|markers|expression|kept_by_age|chosen_by_age"
     "|experiment_[1-4]_(?:overview|cer)",
     "kind": "svg|pdf",
@@ -39,7 +48,7 @@ def read_patterns(rules: Iterable[Path], **constraints: str) -> re.Pattern:
     }
     # Braces in f-strings are not wildcards, and a path without an ending is a folder.
     named = re.findall(rf'(?<!f)"((?:{"|".join(FOLDERS)})/[^"\n]+\.\w+)"', text)
-    return match_any({*named, FIGURES}, **(of_rules | constraints))
+    return match_any({*named, *_COMPOSED}, **(of_rules | constraints))
 
 
 def match_any(paths: Iterable[str], **constraints: str) -> re.Pattern:
