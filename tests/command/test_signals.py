@@ -40,6 +40,12 @@ def ignore_interrupts():
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
+def obey_signals():
+    # The tests themselves may have been started in the background, or with nohup.
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+
+
 def start(parent=PARENT, **options):
     command = subprocess.Popen(
         [sys.executable, "-c", COMMAND.format(parent=parent)],
@@ -47,7 +53,7 @@ def start(parent=PARENT, **options):
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
-        **options,
+        **{"preexec_fn": obey_signals, **options},
     )
     return command, [psutil.Process(int(command.stdout.readline())) for _ in range(2)]
 
