@@ -12,7 +12,7 @@ rule retrieve_ontology:
         "../../envs/sparsekm.yaml"
     threads: 1
     resources:
-        mem_mb=memory(500, 0),
+        mem_mb=memory(600, 0),
         runtime=minutes(10),
         downloads=int(needs_network()),
     params:
@@ -36,7 +36,7 @@ rule retrieve_atlas:
         "../../envs/sparsekm.yaml"
     threads: 1
     resources:
-        mem_mb=memory(700, 0),
+        mem_mb=memory(800, 0),
         runtime=minutes(60),
         downloads=int(needs_network()),
     params:
@@ -60,7 +60,7 @@ rule plan_retrieval:
         "../../envs/sparsekm.yaml"
     threads: 1
     resources:
-        mem_mb=memory(700, 0),
+        mem_mb=memory(800, 0),
         runtime=minutes(30),
         downloads=int(needs_network()),
     params:
@@ -113,7 +113,7 @@ rule find_common_genes:
         "../../envs/sparsekm.yaml"
     threads: 1
     resources:
-        mem_mb=memory(600, 2),
+        mem_mb=memory(700, 2),
         runtime=minutes(20),
     params:
         ages=ATLAS["ages"],
@@ -138,7 +138,7 @@ rule normalise_expression:
         "../../envs/sparsekm.yaml"
     threads: 1
     resources:
-        mem_mb=memory(600, 5),
+        mem_mb=memory(700, 5),
         runtime=minutes(20),
     params:
         quality_control=ATLAS["quality_control"],

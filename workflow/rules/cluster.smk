@@ -15,7 +15,7 @@ rule compare_cluster_counts:
         "../../envs/sparsekm.yaml"
     threads: 2
     resources:
-        mem_mb=tuning_memory(600, 10),
+        mem_mb=tuning_memory(700, 10),
         runtime=minutes(30, 1),
     params:
         problem=count_problem(),
@@ -43,7 +43,7 @@ rule cluster_path:
         "../../envs/sparsekm.yaml"
     threads: fit_threads
     resources:
-        mem_mb=tuning_memory(600, 6),
+        mem_mb=tuning_memory(700, 6),
         runtime=minutes(10, 0.25),
     params:
         problem=problem,
@@ -69,7 +69,7 @@ rule reference_path:
         "../../envs/sparsekm.yaml"
     threads: fit_threads
     resources:
-        mem_mb=tuning_memory(600, 6),
+        mem_mb=tuning_memory(700, 6),
         runtime=minutes(10, 0.5),
     params:
         problem=problem,
@@ -97,7 +97,7 @@ rule tune_sparsity:
         "../../envs/sparsekm.yaml"
     threads: fit_threads
     resources:
-        mem_mb=tuning_memory(600, 6),
+        mem_mb=tuning_memory(700, 6),
         runtime=minutes(10, 0.25),
     params:
         problem=problem,
@@ -126,7 +126,7 @@ rule find_peak:
         "../../envs/sparsekm.yaml"
     threads: 1
     resources:
-        mem_mb=memory(600, 4),
+        mem_mb=memory(700, 4),
         runtime=minutes(10),
     params:
         code=lambda wildcards: code("find_peak"),
@@ -181,7 +181,7 @@ rule resample_path:
         "../../envs/sparsekm.yaml"
     threads: fit_threads
     resources:
-        mem_mb=tuning_memory(600, 6),
+        mem_mb=tuning_memory(700, 6),
         runtime=minutes(10, 0.5),
     params:
         problem=problem,
@@ -213,7 +213,7 @@ rule find_consensus:
         "../../envs/sparsekm.yaml"
     threads: fit_threads
     resources:
-        mem_mb=tuning_memory(600, 6),
+        mem_mb=tuning_memory(700, 6),
         runtime=minutes(10, 0.5),
     params:
         problem=problem,
@@ -237,7 +237,7 @@ rule select_fit:
         "../../envs/sparsekm.yaml"
     threads: 1
     resources:
-        mem_mb=memory(600, 4),
+        mem_mb=memory(700, 4),
         runtime=minutes(10),
     params:
         code=lambda wildcards: code("select_fit"),
@@ -263,7 +263,7 @@ rule test_clusterability:
         "../../envs/sparsekm.yaml"
     threads: 1
     resources:
-        mem_mb=tuning_memory(600, 4),
+        mem_mb=tuning_memory(700, 4),
         runtime=minutes(10, 0.1),
     params:
         problem=problem,
@@ -287,7 +287,7 @@ rule score_clustering:
         "../../envs/sparsekm.yaml"
     threads: 1
     resources:
-        mem_mb=memory(600, 4),
+        mem_mb=memory(700, 4),
         runtime=minutes(10),
     params:
         code=lambda wildcards: code("score_clustering"),
@@ -312,7 +312,7 @@ rule refit_other_seeds:
         "../../envs/sparsekm.yaml"
     threads: fit_threads
     resources:
-        mem_mb=tuning_memory(600, 6),
+        mem_mb=tuning_memory(700, 6),
         runtime=minutes(10, 0.25),
     params:
         problem={"seed": config["seed"], "search": SEARCH, **TUNING_SAMPLE},
@@ -336,7 +336,7 @@ rule export_clusters:
         "../../envs/sparsekm.yaml"
     threads: 1
     resources:
-        mem_mb=memory(600, 4),
+        mem_mb=memory(700, 4),
         runtime=minutes(10),
     params:
         methods=config["methods"],

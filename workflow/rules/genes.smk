@@ -18,7 +18,7 @@ rule gene_stability:
         "../../envs/sparsekm.yaml"
     threads: fit_threads
     resources:
-        mem_mb=tuning_memory(600, 6),
+        mem_mb=tuning_memory(700, 6),
         runtime=minutes(10, 0.25),
     params:
         problem={"seed": config["seed"], "search": SEARCH, **TUNING_SAMPLE},
@@ -38,7 +38,7 @@ rule draw_gene_sets:
         "../../envs/sparsekm.yaml"
     threads: 1
     resources:
-        mem_mb=memory(500, 0),
+        mem_mb=memory(600, 0),
         runtime=minutes(5),
     params:
         settings={name: ATLAS[name] for name in ("size", "seed")},
@@ -61,7 +61,7 @@ rule collect_gene_sets:
         "../../envs/sparsekm.yaml"
     threads: 1
     resources:
-        mem_mb=memory(1000, 20),
+        mem_mb=memory(1100, 20),
         runtime=minutes(60),
         downloads=int(bool(gene_set_address())),
     params:
@@ -95,7 +95,7 @@ rule annotate_genes:
         "../../envs/sparsekm.yaml"
     threads: 1
     resources:
-        mem_mb=memory(400, 0.5),
+        mem_mb=memory(500, 0.5),
         runtime=minutes(10),
     params:
         methods=config["methods"],
@@ -129,7 +129,7 @@ rule enrich_genes:
         "../../envs/sparsekm.yaml"
     threads: 1
     resources:
-        mem_mb=memory(600, 4),
+        mem_mb=memory(700, 4),
         runtime=minutes(10, 0.05),
     params:
         seed=config["seed"],
@@ -159,7 +159,7 @@ rule match_clusters:
         "../../envs/sparsekm.yaml"
     threads: 1
     resources:
-        mem_mb=memory(400, 0.5),
+        mem_mb=memory(500, 0.5),
         runtime=minutes(10),
     params:
         methods=config["methods"],
@@ -191,7 +191,7 @@ rule compare_ages:
         "../../envs/sparsekm.yaml"
     threads: 1
     resources:
-        mem_mb=memory(600, 0),
+        mem_mb=memory(700, 0),
         runtime=minutes(5),
     params:
         ages=ATLAS["ages"],

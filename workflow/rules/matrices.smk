@@ -13,7 +13,7 @@ rule simulate_matrix:
         "../../envs/sparsekm.yaml"
     threads: 1
     resources:
-        mem_mb=memory(500, 0),
+        mem_mb=memory(600, 0),
         runtime=minutes(5),
     params:
         experiment=lambda wildcards: MATRICES[wildcards.dataset]["draw"]["experiment"],

@@ -125,7 +125,7 @@ def minutes(base, per_megabyte=0):
 
 
 def memory(base, per_megabyte=0, most_samples=0):
-    """Return the megabytes of a job, likewise.
+    """Return the megabytes of a job and of the process that watches over its limits, likewise.
 
     Of a matrix above max_memory_gb only these samples are held, at most.
     """

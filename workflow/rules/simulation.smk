@@ -23,7 +23,7 @@ rule simulate:
         "../../envs/sparsekm.yaml"
     threads: 1
     resources:
-        mem_mb=memory(700, 0),
+        mem_mb=memory(800, 0),
         runtime=minutes(120),
     params:
         draws=lambda wildcards: {
@@ -62,7 +62,7 @@ rule summarise_simulation:
         "../../envs/sparsekm.yaml"
     threads: 1
     resources:
-        mem_mb=memory(600, 0),
+        mem_mb=memory(700, 0),
         runtime=minutes(5),
     params:
         content=lambda wildcards: content(PAPER_VALUES, PAPER_CLAIMS),
@@ -88,7 +88,7 @@ rule report_simulation:
         "../../envs/sparsekm.yaml"
     threads: 1
     resources:
-        mem_mb=memory(700, 4),
+        mem_mb=memory(800, 4),
         runtime=minutes(10),
     params:
         code=lambda wildcards: code("report_simulation"),

@@ -18,7 +18,7 @@ rule draw_theorem:
         "../../envs/sparsekm.yaml"
     threads: 1
     resources:
-        mem_mb=memory(600, 0),
+        mem_mb=memory(700, 0),
         runtime=minutes(60),
     params:
         seed=config["seed"],
@@ -37,7 +37,7 @@ rule check_theorems:
         "../../envs/sparsekm.yaml"
     threads: 1
     resources:
-        mem_mb=memory(600, 0),
+        mem_mb=memory(700, 0),
         runtime=minutes(5),
     params:
         seed=config["seed"],

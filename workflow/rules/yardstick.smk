@@ -17,7 +17,7 @@ rule run_yardstick:
         "../../envs/sparsekm.yaml"
     threads: 1
     resources:
-        mem_mb=memory(1000, 100),
+        mem_mb=memory(1100, 100),
         runtime=minutes(60),
     params:
         draws={"seed": config["seed"]}
@@ -46,7 +46,7 @@ rule summarise_yardstick:
         "../../envs/sparsekm.yaml"
     threads: 1
     resources:
-        mem_mb=memory(600, 0),
+        mem_mb=memory(700, 0),
         runtime=minutes(10),
     params:
         content=lambda wildcards: content(PUBLISHED_ERRORS),
