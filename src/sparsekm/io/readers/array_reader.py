@@ -186,9 +186,7 @@ def _take(file: Path, arrays: Mapping[str, Any], name: str) -> np.ndarray | h5py
         ) from error
 
 
-def _vector(
-    file: Path, arrays: Mapping[str, Any], name: str, length: int, what: str
-) -> np.ndarray:
+def _vector(file: Path, arrays: Mapping[str, Any], name: str, length: int, what: str) -> np.ndarray:
     """Read an array of numbers or strings along an axis of X, after a check of its length."""
     node = _take(file, arrays, name)
     if node.shape != (length,):

@@ -15,9 +15,35 @@ MISSING_LABELS = frozenset(("", "NA", "NaN", "nan", "N/A", "n/a", "#N/A"))
 """Text that means a missing class or group, as do None and NaN."""
 
 MISSING = frozenset(
-    ["", "na", "nan", "-nan", "n/a", "#n/a", "null", "none", "<na>", "nil", "?", "-", "--", ".", ".."]
+    [
+        "",
+        "na",
+        "nan",
+        "-nan",
+        "n/a",
+        "#n/a",
+        "null",
+        "none",
+        "<na>",
+        "nil",
+        "?",
+        "-",
+        "--",
+        ".",
+        "..",
+    ]
     + ["nd", "n.d.", "n.d", "n.a.", "n.a", "lod", "bdl", "bql", "blq", "missing", "not detected"]
-    + ["undetected", "undetermined", "filtered", "<lod", "<loq", "<lloq", "< lod", "< loq", "below lod"]
+    + [
+        "undetected",
+        "undetermined",
+        "filtered",
+        "<lod",
+        "<loq",
+        "<lloq",
+        "< lod",
+        "< loq",
+        "below lod",
+    ]
     + ["na()", "#div/0!", "#value!", "#num!", "#ref!", "#name?", "#null!", "nat", "–", "—"]
 )
 """Text that means a missing measurement, in any case."""
@@ -29,7 +55,9 @@ _WITH_POINT = re.compile(r"[+-]?(\d*\.\d+([eE][+-]?\d+)?|\d{1,3}(,\d{3})+\.\d*)"
 # 1,234 means different numbers in English and in German.
 _THOUSANDS = {mark: re.compile(rf"[+-]?[1-9]\d{{0,2}}({re.escape(mark)}\d{{3}})+") for mark in ",."}
 _PLAIN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
-_MINUS = str.maketrans({"−": "-", "–": "-", "‐": "-", "‑": "-", "\u00a0": "", "\u202f": "", "\u2009": ""})
+_MINUS = str.maketrans(
+    {"−": "-", "–": "-", "‐": "-", "‑": "-", "\u00a0": "", "\u202f": "", "\u2009": ""}
+)
 
 
 class CellParser:
@@ -108,7 +136,10 @@ class DecimalMark:
 
     def __init__(self, cells: Iterable[str], separator: str) -> None:
         minus = (cell.strip().translate(_MINUS).rstrip("% ") for cell in cells)
-        self.cells, self.separator = [cell for cell in minus if "," in cell or "." in cell], separator
+        self.cells, self.separator = (
+            [cell for cell in minus if "," in cell or "." in cell],
+            separator,
+        )
 
     @cached_property
     def found(self) -> tuple[str, str | None]:

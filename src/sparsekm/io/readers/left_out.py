@@ -76,14 +76,15 @@ def doubtful_columns(columns: Sequence[str], X: np.ndarray, keep: Sequence[str])
     others = [
         at
         for at, name in enumerate(columns)
-        if weigh_names([name]).score >= 0 and (shape_of(name) != common or 2 * count <= len(columns))
+        if weigh_names([name]).score >= 0
+        and (shape_of(name) != common or 2 * count <= len(columns))
     ]
     if not others or len(others) == len(columns):
         others = [at for at in others if _ANNOTATING.search(tidy(columns[at]))]
     plain = [at for at in range(len(columns)) if at not in others]
     if not plain:
         return []
-    some = X[: 1000].astype(np.float64)
+    some = X[:1000].astype(np.float64)
     whole = np.array([(np.rint(x) == x)[np.isfinite(x)].all() for x in some.T])
     size = np.log10([1e-9 + _median(x) for x in some.T])
     usual = np.median(size[plain])
@@ -117,15 +118,23 @@ def left_out_features(
     Where most features are descriptions, as in clinical tables, they are kept with a remark.
     """
     asked = [name for name in features if name not in keep]
-    special = [name for name in asked if is_known(name, "special_lines") or name in ("Total", "total")]
+    special = [
+        name for name in asked if is_known(name, "special_lines") or name in ("Total", "total")
+    ]
     if lines:
         special += [name for name in asked if tidy(name) in ("grand total", "sum", "total")]
     described = [name for name in asked if _is_description(name)]
-    numbering = [
-        name
-        for name in asked
-        if NUMBERING.fullmatch(name) and len(name) > 1 and _is_numbering(X[:, features.index(name)])
-    ] if not lines else []
+    numbering = (
+        [
+            name
+            for name in asked
+            if NUMBERING.fullmatch(name)
+            and len(name) > 1
+            and _is_numbering(X[:, features.index(name)])
+        ]
+        if not lines
+        else []
+    )
     classes = [name for name in described if is_known(name, "class_headings")]
     gone = {*special, *numbering}
     rest = [name for name in features if name not in {*described, *gone}]
@@ -150,7 +159,9 @@ def left_out_features(
 
 def left_out_samples(names: Sequence[str], keep: Sequence[str]) -> list[str]:
     """List the lines that sum up the samples in the others."""
-    return [name for name in names if is_known(name, "summaries") and name not in keep and len(name) > 1]
+    return [
+        name for name in names if is_known(name, "summaries") and name not in keep and len(name) > 1
+    ]
 
 
 def _is_description(name: str) -> bool:
@@ -160,7 +171,9 @@ def _is_description(name: str) -> bool:
 def _is_numbering(values: np.ndarray) -> bool:
     """Tell whether values are different whole numbers; an offset changes nothing of this."""
     steps = np.sort(values.astype(np.float64))
-    return len(steps) > 2 and bool((np.diff(steps) >= 0.999).all() and (np.diff(steps) % 1 == 0).all())
+    return len(steps) > 2 and bool(
+        (np.diff(steps) >= 0.999).all() and (np.diff(steps) % 1 == 0).all()
+    )
 
 
 def _has_levels(values: np.ndarray) -> bool:

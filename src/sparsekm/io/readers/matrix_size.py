@@ -107,11 +107,15 @@ def _declared(file: Path, layer: str | None) -> _Declared:
         return _declared_by_npz(file)
     with _open(file) as opened:
         is_anndata = "obs" in opened and "var" in opened
-        group = None if is_anndata or not name.endswith((".h5", ".hdf5")) else tenx_group(opened, layer)
+        group = (
+            None if is_anndata or not name.endswith((".h5", ".hdf5")) else tenx_group(opened, layer)
+        )
         if group is not None:
             node = opened[group]
             p, n = (int(length) for length in node["shape"][()])
-            others = [part for key, part in node.items() if key not in ("data", "indices", "indptr")]
+            others = [
+                part for key, part in node.items() if key not in ("data", "indices", "indptr")
+            ]
             n_stored = int(node["data"].shape[0])
             return _Declared((n, p), _nbytes(node), sum(map(_nbytes, others)), n_stored, True)
         node = opened[(f"layers/{layer}" if is_anndata else layer) if layer else "X"]

@@ -114,9 +114,10 @@ def _weigh_levels(values: np.ndarray) -> float:
     for axis in (1, 0):
         length = values.shape[axis]
         with np.errstate(invalid="ignore"):
-            means = [row[np.isfinite(row)].mean() if np.isfinite(row).any() else 0 for row in (
-                ranks if axis else ranks.T
-            )]
+            means = [
+                row[np.isfinite(row)].mean() if np.isfinite(row).any() else 0
+                for row in (ranks if axis else ranks.T)
+            ]
         # Less what chance gives to means of so few.
         share = np.var(means) / total
         shares.append((share - 1 / length) / (1 - 1 / length))

@@ -73,7 +73,9 @@ class RawMatrix:
     # For the user, on what was guessed, changed or left out, with the setting that overrides it.
     remarks: list[str] = field(default_factory=list)
 
-    def take(self, X: np.ndarray, offset: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> None:
+    def take(
+        self, X: np.ndarray, offset: np.ndarray, rows: np.ndarray, columns: np.ndarray
+    ) -> None:
         """Replace the values, and keep only some samples and features, all by their index."""
         self.X, self.offset = RowStream.of(X), offset
         self.features = [self.features[at] for at in columns]

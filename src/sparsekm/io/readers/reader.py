@@ -21,12 +21,12 @@ SUFFIXES = (
 
 _STORED = (".npz", ".h5ad", ".h5", ".hdf5", ".zarr", ".mtx", ".mtx.gz")
 _OF_TABLES = ("samples", "ignore", "keep", "decimal", "duplicates")
-_R = "Rscript -e 'x <- readRDS(\"{file}\"); write.csv(as.matrix(x), \"{stem}.csv\")'"
+_R = 'Rscript -e \'x <- readRDS("{file}"); write.csv(as.matrix(x), "{stem}.csv")\''
 _PYTHON = "python -c 'import {package}; {package}.{call}.write_h5ad(\"{stem}.h5ad\")'"
 _CONVERTED = {
     (".rds",): _R,
-    (".rda", ".rdata"): "Rscript -e 'x <- get(load(\"{file}\")); write.csv(as.matrix(x), "
-    "\"{stem}.csv\")'",
+    (".rda", ".rdata"): 'Rscript -e \'x <- get(load("{file}")); write.csv(as.matrix(x), '
+    '"{stem}.csv")\'',
     (".gctx",): "pip install cmapPy; gctx2gct -f {path}",
     (".loom",): _PYTHON.replace("{package}.{call}", 'anndata.io.read_loom("{file}")').replace(
         "{package}", "anndata.io"
@@ -39,20 +39,20 @@ _CONVERTED = {
     (".xz",): "xz -dk {path}",
     (".zst",): "zstd -d {path}",
     (".feather", ".arrow"): "python -c 'import pandas; "
-    "pandas.read_feather(\"{file}\").to_parquet(\"{stem}.parquet\")'",
-    (".sav",): "python -c 'import pandas; pandas.read_spss(\"{file}\").to_csv(\"{stem}.csv\")'",
-    (".dta",): "python -c 'import pandas; pandas.read_stata(\"{file}\").to_csv(\"{stem}.csv\")'",
+    'pandas.read_feather("{file}").to_parquet("{stem}.parquet")\'',
+    (".sav",): 'python -c \'import pandas; pandas.read_spss("{file}").to_csv("{stem}.csv")\'',
+    (".dta",): 'python -c \'import pandas; pandas.read_stata("{file}").to_csv("{stem}.csv")\'',
     (".sas7bdat", ".xpt"): "python -c 'import pandas; "
-    "pandas.read_sas(\"{file}\").to_csv(\"{stem}.csv\")'",
-    (".npy",): "python -c 'import numpy; numpy.savez(\"{stem}.npz\", X=numpy.load(\"{file}\"))'",
-    (".mat",): "python -c 'import scipy.io, numpy; numpy.savez(\"{stem}.npz\", "
-    "X=scipy.io.loadmat(\"{file}\")[\"X\"])'",
+    'pandas.read_sas("{file}").to_csv("{stem}.csv")\'',
+    (".npy",): 'python -c \'import numpy; numpy.savez("{stem}.npz", X=numpy.load("{file}"))\'',
+    (".mat",): 'python -c \'import scipy.io, numpy; numpy.savez("{stem}.npz", '
+    'X=scipy.io.loadmat("{file}")["X"])\'',
     (".arff",): "python -c 'import scipy.io.arff, pandas; "
-    "pandas.DataFrame(scipy.io.arff.loadarff(\"{file}\")[0]).to_csv(\"{stem}.csv\", index=False)'",
+    'pandas.DataFrame(scipy.io.arff.loadarff("{file}")[0]).to_csv("{stem}.csv", index=False)\'',
     (".biom",): "biom convert -i {path} -o {stem}.tsv --to-tsv",
-    (".h5seurat",): "Rscript -e 'SeuratDisk::Convert(\"{file}\", dest = \"h5ad\")'",
+    (".h5seurat",): 'Rscript -e \'SeuratDisk::Convert("{file}", dest = "h5ad")\'',
     (".json", ".jsonl"): "python -c 'import pandas; "
-    "pandas.read_json(\"{file}\").to_csv(\"{stem}.csv\")'",
+    'pandas.read_json("{file}").to_csv("{stem}.csv")\'',
 }
 """Formats that are not read, and the command that writes one that is."""
 
@@ -105,7 +105,9 @@ def read_matrix(
         }  # fmt: skip
         for key, value in given.items():
             if value:
-                raise MatrixError(f"{file}: {key} applies only to tables. Leave out {key}: {value}.")
+                raise MatrixError(
+                    f"{file}: {key} applies only to tables. Leave out {key}: {value}."
+                )
     if mtx is not None:
         if labels or groups or layer:
             raise MatrixError(

@@ -18,7 +18,17 @@ _DATE = re.compile(
     re.IGNORECASE,
 )
 # What stands for a missing class as often as it names one.
-_UNKNOWN = {*MISSING, "unknown", "unk", "other/unknown", "not available", "not known", "x", "-1", "9"}
+_UNKNOWN = {
+    *MISSING,
+    "unknown",
+    "unk",
+    "other/unknown",
+    "not available",
+    "not known",
+    "x",
+    "-1",
+    "9",
+}
 _UNKNOWN -= {"", "na", "nan", "n/a", "#n/a", "x", "9"}
 _SENTINELS = (-999, -9999, -99, -99999, 999, 9999, 99999, -1e30, 1e30)
 _FEW_DISTINCT = 10

@@ -84,9 +84,7 @@ def _write_sheet(file: Path, book: Any, sheet: str | None, text: Path) -> list[s
         # Some programs declare fewer cells than they write.
         page.reset_dimensions()
     if sheet is not None and sheet not in pages:
-        raise MatrixError(
-            f"{file}: layer={sheet!r} should be one of its sheets {shown([*pages])}."
-        )
+        raise MatrixError(f"{file}: layer={sheet!r} should be one of its sheets {shown([*pages])}.")
     chosen = sheet or next((name for name, page in pages.items() if _is_table(page)), [*pages][0])
     with text.open("w", encoding="utf-8", newline="") as opened:
         writer, width = csv.writer(opened), 0

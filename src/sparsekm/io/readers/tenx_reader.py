@@ -43,7 +43,14 @@ def read_tenx_folder(file: Path, missing_values: tuple[object, ...] = ()) -> Raw
     """Read and check a matrix of Matrix Market, features x cells, with the names next to it."""
     prefix, mark, _ = file.name.rpartition("matrix.mtx")
     features, barcodes = (
-        next((file.with_name(prefix + name) for name in names if file.with_name(prefix + name).exists()), None)
+        next(
+            (
+                file.with_name(prefix + name)
+                for name in names
+                if file.with_name(prefix + name).exists()
+            ),
+            None,
+        )
         for names in (_FEATURES, _BARCODES)
     )
     if features is None or barcodes is None or not mark:

@@ -128,9 +128,7 @@ def split(line: str, separator: str) -> tuple[list[str], bool]:
     if '"' in line:
         line = line.strip() if blanks else line
         try:
-            reader = csv.reader(
-                [line], delimiter=separator, strict=True, skipinitialspace=True
-            )
+            reader = csv.reader([line], delimiter=separator, strict=True, skipinitialspace=True)
             return next(reader), False
         except csv.Error:
             return line.split() if blanks else line.split(separator), line.count('"') % 2 == 1
@@ -227,7 +225,7 @@ def _find_format(table: TextLines, head: list[tuple[int, str]], usual: str) -> N
     if head[0][1].startswith(("#1.2", "#1.3")):
         sizes = [int(cell) for cell in rows[1][2] if cell.strip().isdecimal()]
         header = 2
-        table.n_annotations, table.n_described = (sizes[2:4] if len(sizes) == 4 else (1, 0))
+        table.n_annotations, table.n_described = sizes[2:4] if len(sizes) == 4 else (1, 0)
     else:
         header = _find_header(rows, width)
     names = [name.strip().strip('"') for name in rows[header][2]]
@@ -244,9 +242,7 @@ def _find_format(table: TextLines, head: list[tuple[int, str]], usual: str) -> N
         names.pop()
     if width == len(names) + 1 and any(cells[-1].strip() for cells in below if len(cells) == width):
         names = ["", *names]
-    if width > len(names) and all(
-        not "".join(cells[len(names) :]).strip() for cells in below
-    ):
+    if width > len(names) and all(not "".join(cells[len(names) :]).strip() for cells in below):
         width = len(names)
     if width > len(names):
         raise MatrixError(
@@ -334,9 +330,12 @@ def _is_data(names: list[str], below: list[list[str]]) -> bool:
         return False
     numbers = [cells[j] for j in at]
     steps = [b - a for a, b in zip(numbers, numbers[1:])]
-    if len(steps) > 2 and len(set(numbers)) == len(numbers) and (
-        all(step > 0 for step in steps) or all(step < 0 for step in steps)
-    ) and (0 in at or not re.sub(r"\d", "", names[0]) or not _same_shape(names[0], below)):
+    if (
+        len(steps) > 2
+        and len(set(numbers)) == len(numbers)
+        and (all(step > 0 for step in steps) or all(step < 0 for step in steps))
+        and (0 in at or not re.sub(r"\d", "", names[0]) or not _same_shape(names[0], below))
+    ):
         return False
     inside = n_decimals = 0
     for j, number in zip(at, numbers):

@@ -201,7 +201,9 @@ def _find_edge(head: _Head, settings: TableSettings) -> int | None:
         heading = header[at]
         if names_features(heading) or (at == 0 and (not heading or names_samples(heading))):
             return at
-        if 2 * len(set(column)) > len(column) and (at == 0 or not is_known(heading, "feature_annotations")):
+        if 2 * len(set(column)) > len(column) and (
+            at == 0 or not is_known(heading, "feature_annotations")
+        ):
             return at
     numbers = [at for at in head.numeric if header[at] not in taken or not header[at]]
     for at in numbers:
@@ -341,9 +343,11 @@ def _read(head: _Head, settings: TableSettings, transpose: bool) -> RawMatrix:
             rows = np.setdiff1d(rows, nameless)
         features, samples = [names[at] for at in rows], [columns[at] for at in chosen]
         at_columns = [head.numeric[at] for at in chosen]
-        X = np.ascontiguousarray(X[np.ix_(rows, chosen)].T) if len(rows) < len(X) or len(
-            chosen
-        ) < len(columns) else np.ascontiguousarray(X.T)
+        X = (
+            np.ascontiguousarray(X[np.ix_(rows, chosen)].T)
+            if len(rows) < len(X) or len(chosen) < len(columns)
+            else np.ascontiguousarray(X.T)
+        )
         offset = np.array(cells.offset)[rows]
         _say_text(remarks, [*cells.lines], settings, "lines", cells.lines)
     else:
@@ -366,7 +370,9 @@ def _read(head: _Head, settings: TableSettings, transpose: bool) -> RawMatrix:
     X, offset, features = merge_features(X, offset, features, settings.duplicates, remarks)
     features = check_names(table.file, features, "feature", "name it in the file")
     if samples is not None:
-        samples = number_names([name or f"sample{at + 1}" for at, name in enumerate(samples)], remarks)
+        samples = number_names(
+            [name or f"sample{at + 1}" for at, name in enumerate(samples)], remarks
+        )
         samples = check_names(table.file, samples, "sample", "name it in the file")
     raw = RawMatrix(RowStream.of(X), offset, features, samples)
 
@@ -425,9 +431,13 @@ def _say_text(
     names = [name for name in names if name not in {*settings.named.values(), *settings.ignore}]
     if not names:
         return
-    classes = [] if settings.labels else [name for name in names if few_levels(values.get(name, ()))]
+    classes = (
+        [] if settings.labels else [name for name in names if few_levels(values.get(name, ()))]
+    )
     cure = f" Set labels: {quoted(classes[0])} if it holds known classes." if classes else ""
-    different = [name for name in names if name in values and len({*values[name]}) == len(values[name])]
+    different = [
+        name for name in names if name in values and len({*values[name]}) == len(values[name])
+    ]
     if different and not has_names:
         cure += f" Set samples: {quoted(different[0])} if it names the samples."
     remarks.append(f"{kind} {shown(names)} hold text and are left out.{cure}")
@@ -439,7 +449,9 @@ def _read_cells(head: _Head, settings: TableSettings, transpose: bool) -> _Cells
     cells = _Cells(offset=[] if transpose else None)
     kept = [*head.text, *([] if head.edge is None else [head.edge])]
     cells.texts = {at: [] for at in kept}
-    pick = itemgetter(*head.numeric) if len(head.numeric) > 1 else lambda row: (row[head.numeric[0]],)
+    pick = (
+        itemgetter(*head.numeric) if len(head.numeric) > 1 else lambda row: (row[head.numeric[0]],)
+    )
     special = {*settings.named.values(), *settings.ignore} if transpose else set()
     height = max(1, _CELLS_AT_ONCE // len(head.numeric))
     buffer: list[Sequence[float]] = []
@@ -473,9 +485,7 @@ def _read_cells(head: _Head, settings: TableSettings, transpose: bool) -> _Cells
     return cells
 
 
-def _take(
-    head: _Head, cells: _Cells, buffer: list, numbers: list[int], transpose: bool
-) -> None:
+def _take(head: _Head, cells: _Cells, buffer: list, numbers: list[int], transpose: bool) -> None:
     """Convert lines to float32, less the offset of each feature, and empty the buffer."""
     block = np.array(buffer, dtype=np.float64)
     infinite = np.isinf(block)
@@ -504,9 +514,7 @@ def _take(
     numbers.clear()
 
 
-def _check_settings(
-    head: _Head, cells: _Cells, settings: TableSettings, transpose: bool
-) -> None:
+def _check_settings(head: _Head, cells: _Cells, settings: TableSettings, transpose: bool) -> None:
     """Refuse names in settings that the table does not have."""
     table = head.table
     kind = "lines and columns" if transpose else "columns"
