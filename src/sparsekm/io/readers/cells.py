@@ -73,18 +73,18 @@ class CellParser:
         self._group = "," if decimal == "." else "."
         self._odd: dict[str, float | None] = {}
 
-    def numbers(self, cells: Sequence[str]) -> list[float | None]:
-        """Return the numbers in cells: NaN for a missing one, None for text."""
+    def numbers(self, cells: Sequence[str]) -> tuple[list[float | None], bool]:
+        """Return the numbers in cells, and whether some are text: NaN is a missing one, None text."""
         text = "\x1f".join(cells)
         # Python reads 1_000 as a number.
         if "_" not in text and (self.decimal == "." or "." not in text):
-            if self.decimal == ",":
-                cells = text.replace(",", ".").split("\x1f")
+            plain = cells if self.decimal == "." else text.replace(",", ".").split("\x1f")
             try:
-                return list(map(float, cells))
+                return list(map(float, plain)), False
             except ValueError:
-                cells = text.split("\x1f")
-        return [self.number(cell) for cell in cells]
+                pass
+        found = [self.number(cell) for cell in cells]
+        return found, None in found
 
     def number(self, cell: str) -> float | None:
         """Return the number in a cell: NaN for a missing one, None for text."""
@@ -102,11 +102,6 @@ class CellParser:
     def is_text(self, cell: str) -> bool:
         """Tell whether a cell contains text other than a missing value."""
         return self.number(cell) is None
-
-    def is_missing(self, cell: str) -> bool:
-        """Tell whether a cell contains a missing value."""
-        number = self.number(cell)
-        return number is not None and number != number
 
     def _read(self, cell: str) -> float | None:
         text = cell.strip()

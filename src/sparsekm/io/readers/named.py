@@ -39,7 +39,10 @@ class Stored:
 
 def is_turned(rows: Sequence[str] | None, columns: Sequence[str] | None) -> bool:
     """Tell whether the rows of a stored matrix are features, by the names of both axes."""
-    if rows is None or columns is None or is_row_numbers("", rows):
+    if rows is None or columns is None:
+        return False
+    rows, columns = [*map(str, rows)], [*map(str, columns)]
+    if is_row_numbers("", rows):
         return False
     if weigh_names(rows).score <= 0 and weigh_names(columns).score >= 0:
         return False

@@ -6,6 +6,7 @@ genes would be treated as samples without any sign of it in the result.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -22,6 +23,7 @@ from sparsekm.io.readers.names import (
 TALL = 10
 """Ratio of lines to columns from which numbered lines may as well be features."""
 _WIDE = 5
+_LOCUS = re.compile(r"[A-Za-z]{1,8}[_.]?\d{4,}[a-z]?(\.\d)?")
 _LEVELS, _NO_LEVELS = 0.6, 0.1
 
 
@@ -85,6 +87,8 @@ def find_orientation(axes: Axes) -> bool | None:
     if lines.score == columns.score == 0 and axes.lines is not None:
         if columns.numbered and not columns.default and not lines.numbered:
             weights["numbered columns"] = 1.0
+        elif lines.numbered and all(map(_LOCUS.fullmatch, axes.lines)) and columns.numbered:
+            weights["lines numbered like loci"] = 1.0 * (not columns.default)
         elif lines.numbered and not lines.default and not columns.numbered and not tall:
             weights["numbered lines"] = -1.0
     if n_columns >= _WIDE * axes.n_lines:

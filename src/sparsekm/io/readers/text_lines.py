@@ -26,6 +26,7 @@ _MOST_COLUMNS = 1_000_000
 _MOST_LINES = 20_000_000
 _MOST_IN_CELL = 2**17
 _LINES_LOOKED_AT = 200
+_HEAD_CHARACTERS = 2**21
 _SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars", " ": "blanks"}
 # First bytes of files that are often named like a text table.
 _OTHERS = {
@@ -122,17 +123,20 @@ class TextLines:
 
 def split(line: str, separator: str) -> tuple[list[str], bool]:
     """Split a line into cells, and tell whether a quotation mark has no second one."""
-    if len(line) > _MOST_IN_CELL and max(map(len, line.split(separator))) > _MOST_IN_CELL:
-        raise csv.Error(f"A cell should have at most {_MOST_IN_CELL} characters")
-    blanks = separator == " "
+    blanks, stray = separator == " ", False
+    cells = None
     if '"' in line:
         line = line.strip() if blanks else line
         try:
-            reader = csv.reader([line], delimiter=separator, strict=True, skipinitialspace=True)
-            return next(reader), False
+            options = {"delimiter": separator, "strict": True, "skipinitialspace": True}
+            cells = next(csv.reader([line], **options))
         except csv.Error:
-            return line.split() if blanks else line.split(separator), line.count('"') % 2 == 1
-    return line.split() if blanks else line.split(separator), False
+            stray = line.count('"') % 2 == 1
+    if cells is None:
+        cells = line.split() if blanks else line.split(separator)
+    if len(line) > _MOST_IN_CELL and max(map(len, cells)) > _MOST_IN_CELL:
+        raise csv.Error(f"A cell should have at most {_MOST_IN_CELL} characters")
+    return cells, stray
 
 
 def open_lines(file: str | Path) -> TextLines:
@@ -280,9 +284,14 @@ def _keep_geo(table: TextLines, cells: list[str]) -> None:
 def _find_separator(lines: list[str], usual: str) -> tuple[str, int]:
     """Return the separator that splits most lines alike and into numbers, and the number of cells."""
     parsers = CellParser("."), CellParser(",")
-    found = {}
+    found, too_long = {}, None
+    lines = lines[: max(10, _HEAD_CHARACTERS // max(map(len, lines)))]
     for separator in _SEPARATORS:
-        rows = [split(line, separator)[0] for line in lines]
+        try:
+            rows = [split(line, separator)[0] for line in lines]
+        except csv.Error as error:
+            too_long = error
+            continue
         widths = Counter(map(len, rows))
         width, count = max(widths.items(), key=lambda item: (item[1], item[0]))
         if width == 1:
@@ -294,6 +303,8 @@ def _find_separator(lines: list[str], usual: str) -> tuple[str, int]:
             numeric = max(sum(not parser.is_text(cell) for cell in cells) for parser in parsers)
             numeric = round(numeric / len(cells), 1)
             found[separator] = (round(share, 1), numeric, separator != " ", width)
+    if not found and too_long:
+        raise too_long
     if not found:
         return usual, 1
     best = max(found, key=lambda separator: (*found[separator], separator == usual))

@@ -7,9 +7,10 @@ class nor a measurement is left out, which a remark says.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import combinations, islice
 from operator import itemgetter
 from pathlib import Path
 
@@ -44,8 +45,9 @@ from sparsekm.io.readers.text_lines import UNREADABLE, TextLines, open_lines
 from sparsekm.io.row_stream import RowStream
 
 _CELLS_AT_ONCE = 2**20
-_HEAD_CELLS = 300_000
+_HEAD_CELLS = 150_000
 _HEAD_ROWS = 2000
+_LONG_ROWS = 100_000
 
 
 @dataclass(frozen=True)
@@ -150,8 +152,9 @@ def _look(table: TextLines, settings: TableSettings) -> _Head:
         )
     parser = CellParser(decimal, settings.missing_values)
     body = rows[table.n_described :] or rows
-    is_text = np.array([[parser.is_text(cell) for cell in row] for row in body])
-    is_number = ~is_text & np.array([[not parser.is_missing(cell) for cell in row] for row in body])
+    found = np.array([parser.numbers(row)[0] for row in body], dtype=object)
+    is_text = np.equal(found, None)
+    is_number = ~is_text & (found == found)
     text = is_text.sum(axis=0) > is_number.sum(axis=0)
     # What no line has a value for is empty or, with a name, all missing.
     empty = [
@@ -173,6 +176,7 @@ def _look(table: TextLines, settings: TableSettings) -> _Head:
         [at for at in columns if text[at]],
         [at for at in columns if not text[at]],
     )
+    _refuse_long(head)
     head.edge = _find_edge(head, settings)
     head.text = [at for at in head.text if at != head.edge]
     head.numeric = [at for at in head.numeric if at != head.edge]
@@ -187,6 +191,30 @@ def _look(table: TextLines, settings: TableSettings) -> _Head:
         head.text_lines += [row for row, of_text in zip(body, share, strict=True) if of_text > 0.5]
         head.rows = [row for row, of_text in zip(body, share, strict=True) if of_text <= 0.5]
     return head
+
+
+def _refuse_long(head: _Head) -> None:
+    """Refuse a table with a line for each value, of which two columns name sample and feature."""
+    table = head.table
+    if not 1 <= len(head.numeric) <= 2 or len(head.text) < 2:
+        return
+    rows = [row for _, row in islice(table.rows(), _LONG_ROWS)]
+    for one, two in combinations(head.text[:6], 2):
+        first, second = ([row[at] for row in rows] for at in (one, two))
+        n, n_first, n_second = len(rows), len({*first}), len({*second})
+        is_grid = len({*zip(first, second, strict=True)}) == n >= n_first * n_second / 4
+        if is_grid and n >= 6 and 1 < n_first <= 0.6 * n and 1 < n_second <= 0.6 * n:
+            names = [table.header[at] for at in (one, two, head.numeric[-1])]
+            if names_features(names[0]):
+                names[:2] = names[1::-1]
+            wide = table.file.with_name(f"{table.file.name.split('.')[0]}_wide.csv")
+            raise MatrixError(
+                f"{table.file}: a long table, with a line for each value of a sample ({names[0]!r}) "
+                f"and a feature ({names[1]!r}), is not read. Convert it: python -c \"import pandas; "
+                f"pandas.read_csv({str(table.file)!r}, sep={table.separator!r}).pivot_table("
+                f"index={names[0]!r}, columns={names[1]!r}, values={names[2]!r}).to_csv("
+                f"{str(wide)!r})\", and give {wide.name}."
+            )
 
 
 def _find_edge(head: _Head, settings: TableSettings) -> int | None:
@@ -280,7 +308,7 @@ def _numbers(head: _Head) -> np.ndarray:
     """Return the numbers of the first lines."""
     some = head.rows[:500]
     columns = head.numeric[:500]
-    found = [head.parser.numbers([row[at] for at in columns]) for row in some]
+    found = [head.parser.numbers([row[at] for at in columns])[0] for row in some]
     return np.array(found, dtype=np.float64) if found else np.empty((0, 0))
 
 
@@ -324,8 +352,8 @@ def _read(head: _Head, settings: TableSettings, transpose: bool) -> RawMatrix:
         if doubtful and len(left) + len(doubtful) < len(columns):
             raise MatrixError(
                 f"{table.file}: columns {shown(doubtful)} look like annotation of the features, not "
-                f"like samples. Set ignore: {listed(doubtful)} to leave them out, or keep: "
-                f"{listed(doubtful)} if they are samples."
+                f"like samples. Set ignore: {listed([*settings.ignore, *doubtful])} to leave them out, or keep: "
+                f"{listed([*settings.keep, *doubtful])} if they are samples."
             )
         if left and len(left) == len(columns):
             raise MatrixError(
@@ -449,9 +477,9 @@ def _read_cells(head: _Head, settings: TableSettings, transpose: bool) -> _Cells
     cells = _Cells(offset=[] if transpose else None)
     kept = [*head.text, *([] if head.edge is None else [head.edge])]
     cells.texts = {at: [] for at in kept}
-    pick = (
-        itemgetter(*head.numeric) if len(head.numeric) > 1 else lambda row: (row[head.numeric[0]],)
-    )
+    start, stop = head.numeric[0], head.numeric[-1] + 1
+    is_slice = stop - start == len(head.numeric)
+    pick = itemgetter(slice(start, stop)) if is_slice else itemgetter(*head.numeric)
     special = {*settings.named.values(), *settings.ignore} if transpose else set()
     height = max(1, _CELLS_AT_ONCE // len(head.numeric))
     buffer: list[Sequence[float]] = []
@@ -463,8 +491,8 @@ def _read_cells(head: _Head, settings: TableSettings, transpose: bool) -> _Cells
             described = max(0, described - 1)
             cells.lines.setdefault(name, row)
             continue
-        found = parser.numbers(pick(row))
-        if None in found:
+        found, has_text = parser.numbers(pick(row))
+        if has_text:
             n_text = found.count(None)
             if n_text > 1 and 2 * n_text > len(found):
                 cells.lines.setdefault(name, row)
