@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 from sparsekm.io.readers.raw_matrix import MatrixError
 from sparsekm.io.readers.reader import read_matrix
 from sparsekm.pipeline.normalisation import normalise
-from sparsekm.pipeline.raw_counts import remark_on_counts
+from sparsekm.pipeline.raw_counts import remark_on_scale
 
 
 def test_samples_in_lines_are_read_without_a_remark(save, table):
@@ -275,10 +275,10 @@ class TestRawCounts:
         return save(pd.DataFrame(values, columns=GENES))
 
     def test_they_are_named_with_what_to_do(self, counts):
-        [remark] = remark_on_counts(read_matrix(counts), "zscore")
+        [remark] = remark_on_scale(read_matrix(counts), "zscore")
         assert "look like raw counts" in remark
         assert last_sentence(remark).startswith("Set normalise: counts")
-        assert remark_on_counts(read_matrix(counts), "counts") == []
+        assert remark_on_scale(read_matrix(counts), "counts") == []
 
     def test_the_setting_divides_by_the_library_and_takes_logarithms(self, counts):
         raw = read_matrix(counts)
@@ -293,7 +293,7 @@ class TestRawCounts:
             normalise(read_matrix(save(table)), "counts")
 
     def test_logarithms_of_logarithms_are_remarked_on(self, save, table):
-        [remark] = remark_on_counts(read_matrix(save(np.log1p(table.abs()))), "counts")
+        [remark] = remark_on_scale(read_matrix(save(np.log1p(table.abs()))), "counts")
         assert remark.startswith("normalise: counts takes logarithms of values that are not all")
         assert "set normalise: zscore" in remark
 
@@ -303,14 +303,14 @@ class TestRawCounts:
         for largest, expected in ((2, False), (3, is_named)):
             values[3, 4] = largest
             AnnData(kind(values)).write_h5ad(tmp_path / "counts.h5ad")
-            remarks = remark_on_counts(read_matrix(tmp_path / "counts.h5ad"), "zscore")
+            remarks = remark_on_scale(read_matrix(tmp_path / "counts.h5ad"), "zscore")
             assert ["look like raw counts" in remark for remark in remarks] == [True] * expected
 
     def test_what_is_measured_and_small_whole_numbers_make_no_remark(self, save, table):
-        assert remark_on_counts(read_matrix(save(table)), "zscore") == []
+        assert remark_on_scale(read_matrix(save(table)), "zscore") == []
         genotypes = (table * 0).astype(int)
         genotypes.iloc[:3] = 2
-        assert remark_on_counts(read_matrix(save(genotypes)), "zscore") == []
+        assert remark_on_scale(read_matrix(save(genotypes)), "zscore") == []
 
 
 @pytest.mark.parametrize("ending", ["npz", "h5ad"])

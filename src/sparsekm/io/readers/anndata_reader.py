@@ -21,7 +21,6 @@ from sparsekm.io.readers.raw_matrix import (
     RawMatrix,
     check_size,
     explain_damage,
-    quoted,
     suggest,
 )
 from sparsekm.io.readers.sparse_rows import SparseRows, check_type
@@ -129,17 +128,7 @@ def read_anndata(
         setattr(stored, key, (column, _values(samples[column])))
     if "relevant" in others:
         stored.relevant = check_relevant(file, others["relevant"].to_numpy())
-    classes = [str(name) for name in samples if _may_be_classes(samples[name])]
-    if labels is None and classes:
-        remarks.append(
-            f"columns of obs such as {quoted(classes[0])} may hold known classes. Set labels: "
-            f"{quoted(classes[0])} to use it."
-        )
     return assemble(stored, turn, missing_values)
-
-
-def _may_be_classes(column: pd.Series) -> bool:
-    return isinstance(column.dtype, pd.CategoricalDtype) and 1 < len(column.cat.categories) < 50
 
 
 def check_relevant(file: object, values: np.ndarray) -> np.ndarray:

@@ -124,17 +124,12 @@ def left_out_features(
     if lines:
         special += [name for name in asked if tidy(name) in ("grand total", "sum", "total")]
     described = [name for name in asked if _is_description(name)]
-    numbering = (
-        [
-            name
-            for name in asked
-            if NUMBERING.fullmatch(name)
-            and len(name) > 1
-            and _is_numbering(X[:, features.index(name)])
-        ]
-        if not lines
-        else []
-    )
+    numbering = [
+        name
+        for name in asked
+        if not lines and NUMBERING.fullmatch(name) and (len(name) != 1 or name == "X")
+        if _is_numbering(X[:, features.index(name)])
+    ]
     classes = [name for name in described if is_known(name, "class_headings")]
     gone = {*special, *numbering}
     rest = [name for name in features if name not in {*described, *gone}]

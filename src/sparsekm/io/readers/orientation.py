@@ -14,6 +14,7 @@ import numpy as np
 from scipy.stats import rankdata
 
 from sparsekm.io.readers.names import (
+    NUMBERING,
     is_known,
     names_features,
     names_samples,
@@ -91,6 +92,9 @@ def find_orientation(axes: Axes) -> bool | None:
             weights["lines numbered like loci"] = 1.0 * (not columns.default)
         elif lines.numbered and not lines.default and not columns.numbered and not tall:
             weights["numbered lines"] = -1.0
+    numbers = axes.lines is not None and all(name.isdecimal() for name in axes.lines)
+    if numbers and NUMBERING.fullmatch(axes.heading) and axes.heading and not tall:
+        weights["numbers of samples"] = -1.0
     if n_columns >= _WIDE * axes.n_lines:
         weights["the shape of the table"] = -1.0
     if axes.lines is None and (columns.default or not axes.has_header) and columns.score == 0:

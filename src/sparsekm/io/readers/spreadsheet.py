@@ -118,7 +118,7 @@ def _as_text(value: Any) -> str:
     if value is None:
         return ""
     if isinstance(value, datetime.datetime):
-        return value.isoformat(sep=" ")
+        return value.isoformat(sep=" ").removesuffix(" 00:00:00")
     if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
         # Excel has no integers: 5460.0 may be an id.
         return str(int(value))

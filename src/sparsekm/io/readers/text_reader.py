@@ -176,7 +176,8 @@ def _look(table: TextLines, settings: TableSettings) -> _Head:
         [at for at in columns if text[at]],
         [at for at in columns if not text[at]],
     )
-    _refuse_long(head)
+    if not settings.named:
+        _refuse_long(head)
     head.edge = _find_edge(head, settings)
     head.text = [at for at in head.text if at != head.edge]
     head.numeric = [at for at in head.numeric if at != head.edge]
@@ -197,6 +198,8 @@ def _refuse_long(head: _Head) -> None:
     """Refuse a table with a line for each value, of which two columns name sample and feature."""
     table = head.table
     if not 1 <= len(head.numeric) <= 2 or len(head.text) < 2:
+        return
+    if any(len({*head.column(at)}) == len(head.rows) for at in head.text):
         return
     rows = [row for _, row in islice(table.rows(), _LONG_ROWS)]
     for one, two in combinations(head.text[:6], 2):
@@ -225,12 +228,13 @@ def _find_edge(head: _Head, settings: TableSettings) -> int | None:
     taken = {*settings.ignore, settings.labels, settings.groups}
     candidates = [at for at in head.text if header[at] not in taken or not header[at]]
     for at in candidates:
-        column = head.column(at)
-        heading = header[at]
-        if names_features(heading) or (at == 0 and (not heading or names_samples(heading))):
-            return at
-        if 2 * len(set(column)) > len(column) and (
-            at == 0 or not is_known(heading, "feature_annotations")
+        column, heading = head.column(at), header[at]
+        different = len({*column}) / len(column)
+        about = any(is_known(heading, kind) for kind in ("feature_annotations", "sample_annotations"))
+        if (
+            (at == 0 and not heading)
+            or (names_features(heading) and different > 0.1 and len({*column}) > 2)
+            or (different > 0.5 and (at == 0 or names_samples(heading) or not about))
         ):
             return at
     numbers = [at for at in head.numeric if header[at] not in taken or not header[at]]
