@@ -71,7 +71,7 @@ def read_h5(
             yield opened[name]
 
     with open_contained(file, "h5py") as opened:
-        if "obs" in opened and "var" in opened:
+        if all(isinstance(opened.get(name), h5py.Group) for name in ("obs", "var")):
             return read_anndata(file, labels, layer, groups, **settings)
         group = tenx_group(opened, layer)
         if group is not None:

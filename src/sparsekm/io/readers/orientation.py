@@ -67,6 +67,8 @@ def find_orientation(axes: Axes) -> bool | None:
     elif names_samples(axes.heading):
         weights["the heading"] = 0.0
     headings = [*axes.text_columns, *axes.columns]
+    # One letter may be anything, as the B of limma.
+    headings = [name for name in headings if len(name) > 1]
     about_features = [name for name in headings if is_known(name, "feature_annotations")]
     about_samples = [name for name in headings if is_known(name, "sample_annotations")]
     about_features = [name for name in about_features if name not in about_samples]

@@ -356,7 +356,7 @@ def _is_data(names: list[str], below: list[list[str]]) -> bool:
         room = (high - low) / 2 + 1e-9
         inside += low - room <= number <= high + room
         n_decimals += number != round(number)
-    return 2 * inside > len(at) or 2 * n_decimals > len(at)
+    return 2 * inside > len(at) or 2 * n_decimals >= len(at)
 
 
 def _same_shape(name: str, below: list[list[str]]) -> bool:

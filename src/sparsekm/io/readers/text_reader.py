@@ -130,6 +130,12 @@ def read_text(file: str | Path, settings: TableSettings) -> RawMatrix:
 
 def _look(table: TextLines, settings: TableSettings) -> _Head:
     """Tell columns of text from those of numbers, and find the one with the names of the lines."""
+    for key, name in settings.named.items():
+        if name in settings.ignore:
+            raise MatrixError(
+                f"{table.file}: {key}={name!r} should not also be ignored. Set either {key} or "
+                "ignore."
+            )
     most = min(_HEAD_ROWS, max(30, _HEAD_CELLS // table.n_columns))
     rows, n_lines = [], 0
     for number, line in table.lines():
@@ -444,10 +450,13 @@ def _without(
     """Leave out lines or columns by their names, and say so."""
     if not left:
         return at
-    remarks.append(
-        f"{kind} {shown(left)} {why} and are left out. Set keep: {listed(left[:20])} to use them."
-    )
     gone = set(left)
+    # The numbers of lines that pandas and R write have no name.
+    left = [name for name in left if name and name != "Unnamed: 0"]
+    if left:
+        remarks.append(
+            f"{kind} {shown(left)} {why} and are left out. Set keep: {listed(left[:20])} to use them."
+        )
     return np.array([j for j in at if names[j] not in gone], dtype=np.intp)
 
 
@@ -564,11 +573,6 @@ def _check_settings(head: _Head, cells: _Cells, settings: TableSettings, transpo
             raise MatrixError(
                 f"{table.file}: {key}={name!r} should be one of its {kind} "
                 f"{shown([*(lines if transpose else ()), *names])}.{hint}{suggest(key, name, known)}"
-            )
-        if name in settings.ignore:
-            raise MatrixError(
-                f"{table.file}: {key}={name!r} should not also be ignored. Set either {key} or "
-                "ignore."
             )
     missing = [name for name in settings.ignore if name not in known]
     if missing:
