@@ -51,7 +51,8 @@ def test_a_table_is_described_and_its_settings_are_written(table, capsys):
 
 def test_every_option_about_the_table_becomes_a_setting(table):
     options = ["--ignore", "kind", "u", "--no-transpose", "--decimal", ".", "--normalise", "none"]
-    options += ["--n-top-features", "7", "--groups", "y"]
+    options += ["--groups", "y", "--keep", "v", "--missing-values", "-999", "?"]
+    options += ["--impute", "median", "--max-missing", "0.4", "--duplicates", "max"]
     assert run(table, *options, "--clusters", "3", "--output", "out") == 0
     assert written("out")["matrices"]["tumours"] == {
         "path": "../tumours.csv",
@@ -60,7 +61,11 @@ def test_every_option_about_the_table_becomes_a_setting(table):
         "transpose": False,
         "decimal": ".",
         "normalise": "none",
-        "n_top_features": 7,
+        "keep": ["v"],
+        "missing_values": ["-999", "?"],
+        "impute": "median",
+        "max_missing": 0.4,
+        "duplicates": "max",
         "n_clusters": 3,
     }
 
@@ -82,7 +87,10 @@ def test_guesses_are_said_aloud_and_quiet_says_nothing(here, capsys):
     frame.columns = [f"s{i}" for i in range(6)]
     frame.to_csv("t.csv")
     assert run("t.csv", "--clusters", "2") == 0
-    assert "NOTE: the line names, such as 'gene0', look like" in capsys.readouterr().out
+    assert (
+        "NOTE: lines are read as features and columns as samples, because of line"
+        in capsys.readouterr().out
+    )
     assert run("t.csv", "--clusters", "2", "--quiet") == 0
     assert capsys.readouterr() == ("", "")
 
@@ -92,9 +100,8 @@ def test_guesses_are_said_aloud_and_quiet_says_nothing(here, capsys):
     [
         (["nowhere.csv"], "nowhere.csv: no such file", None),
         (["nowhere.yaml"], "nowhere.yaml: no such file", None),
-        (["tumours.csv"], "1 samples have no name", "--labels COLUMN, --ignore COLUMN"),
-        (["tumours.csv", "--ignore", "u"], "1 samples have no name", "--labels COLUMN, --ignore"),
-        (["tumours.csv", "--labels", "Kind"], "Do you mean labels: kind?", "--labels COLUMN"),
+        (["tumours.csv", "--labels", "Kind"], "Do you mean labels: kind?", "--labels kind"),
+        (["tumours.csv", "--ignore", "U"], "Do you mean ignore: [u]?", "--ignore u"),
         (["tumours.csv", "--labels", "kind", "--clusters", "12"], "n_clusters=12", "--clusters K"),
     ],
 )
@@ -123,14 +130,14 @@ def test_a_path_that_snakemake_would_misread_is_refused(table, here, capsys):
 
 
 def test_names_of_any_length_and_characters_are_short_lines_on_the_terminal(here, capsys):
-    names = ["gene" * 2500, "a\nb\x1b[2J", *"uvw"]
+    names = ["gene" * 2500, "a\tb\x1b[2J", *"uvw"]
     frame = pd.DataFrame(np.random.default_rng(0).normal(size=(12, 5)), columns=names)
-    kinds = ["class" * 1000] * 6 + ["two\nlines"] * 6
+    kinds = ["class" * 1000] * 6 + ["two\x1b[2J\tlines"] * 6
     frame.assign(kind=kinds).to_csv(here / "t.csv", index=False)
     assert run("t.csv", "--labels", "kind") == 0
     told = capsys.readouterr().out
     assert max(map(len, told.splitlines())) < 520
-    assert "two\\nlines 6" in told
+    assert "two\\x1b[2J\\tlines 6" in told
     assert written("sparsekm-t")["matrices"]["t"]["labels"] == "kind"
 
 

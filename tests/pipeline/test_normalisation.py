@@ -69,7 +69,7 @@ def test_a_matrix_without_any_variation_is_refused(how):
 
 def test_an_unknown_normalisation_is_refused():
     with pytest.raises(
-        ValueError, match=r"normalise='l2' should be one of \['zscore', 'counts', 'none'\]"
+        ValueError, match=r"normalise='l2' should be one of \['zscore', 'counts', 'log2', 'none'\]"
     ):
         normalise(raw(np.eye(3)), "l2")
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import re
 import shlex
+import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -208,6 +209,16 @@ def documentation_lines() -> list[str]:
         lines.append(
             f"| `{setting.shown(setting.example)}` | `{setting.name}: {value}` | {setting.meaning} |"
         )
+    return lines
+
+
+def comment_lines() -> list[str]:
+    """Return the comments about the settings in the project's own configuration."""
+    lines: list[str] = []
+    for setting in TABLE_SETTINGS:
+        wrapped = textwrap.wrap(setting.meaning, 80)
+        lines.append(f"#   {f'{setting.name}:':<15} {wrapped[0]}")
+        lines += [f"#{'':<19}{line}" for line in wrapped[1:]]
     return lines
 
 

@@ -5,7 +5,6 @@ import hdf5plugin
 import numpy as np
 import pytest
 from reading import refused
-from scipy import sparse
 
 from sparsekm.io.readers.reader import read_matrix
 
@@ -89,9 +88,7 @@ def test_wrong_shapes_types_and_names_are_refused(h5, X):
     refused(h5(), r"should include 'raw'", layer="raw")
     refused(h5(X=X[:2]), "n_samples=2 should be >= 3")
     refused(h5(genes=["a"]), r"genes has shape=\(1,\); it should be \(4,\)")
-    refused(h5(genes=list("aabb")), r"2 feature names are not unique \(a, b\)")
-    refused(h5(samples=list("aabcde")), r"1 sample names are not unique \(a\)")
-    refused(h5(), r"labels='kind' should be one of its arrays \['X', 'genes'\]", labels="kind")
+    refused(h5(), r"labels='kind' should be one of its arrays \[X, genes\]", labels="kind")
     refused(h5(y=["a", "", "", "", "NA", ""]), "labels 'y' are known for 1 of 6 samples")
 
 

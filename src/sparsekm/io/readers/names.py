@@ -69,11 +69,7 @@ _SAMPLE_NAME = re.compile(
     re.I,
 )
 _SAMPLE_TOKENS = frozenset(
-    "sample patient pat subject subj donor control controls ctrl ctl con treated untreated treatment trt"
-    " wt ko wildtype mut mutant healthy disease diseased tumor tumour normal case cases vehicle dmso"
-    " mock infected uninfected sham placebo baseline pre post biopsy rep replicate cell cells day week"
-    " hr hrs mouse rat animal ill sick ad mci responder nonresponder intensity lfq abundance tpm fpkm"
-    " rpkm counts batch ca nc hc bulk".split()
+    ["sample", "patient", "pat", "subject", "subj", "donor", "control", "controls", "ctrl", "ctl", "con", "treated", "untreated", "treatment", "trt", "wt", "ko", "wildtype", "mut", "mutant", "healthy", "disease", "diseased", "tumor", "tumour", "normal", "case", "cases", "vehicle", "dmso", "mock", "infected", "uninfected", "sham", "placebo", "baseline", "pre", "post", "biopsy", "rep", "replicate", "cell", "cells", "day", "week", "hr", "hrs", "mouse", "rat", "animal", "ill", "sick", "ad", "mci", "responder", "nonresponder", "intensity", "lfq", "abundance", "tpm", "fpkm", "rpkm", "counts", "batch", "ca", "nc", "hc", "bulk"]
 )
 _FEW_SYMBOLS = 3
 _SINGLE = re.compile(r"[sp][ _.-]?\d+[a-z]?", re.I)

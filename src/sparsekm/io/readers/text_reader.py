@@ -219,10 +219,10 @@ def _refuse_long(head: _Head) -> None:
             wide = table.file.with_name(f"{table.file.name.split('.')[0]}_wide.csv")
             raise MatrixError(
                 f"{table.file}: a long table, with a line for each value of a sample ({names[0]!r}) "
-                f"and a feature ({names[1]!r}), is not read. Convert it: python -c \"import pandas; "
+                f'and a feature ({names[1]!r}), is not read. Convert it: python -c "import pandas; '
                 f"pandas.read_csv({str(table.file)!r}, sep={table.separator!r}).pivot_table("
                 f"index={names[0]!r}, columns={names[1]!r}, values={names[2]!r}).to_csv("
-                f"{str(wide)!r})\", and give {wide.name}."
+                f'{str(wide)!r})", and give {wide.name}.'
             )
 
 
@@ -236,7 +236,9 @@ def _find_edge(head: _Head, settings: TableSettings) -> int | None:
     for at in candidates:
         column, heading = head.column(at), header[at]
         different = len({*column}) / len(column)
-        about = any(is_known(heading, kind) for kind in ("feature_annotations", "sample_annotations"))
+        about = any(
+            is_known(heading, kind) for kind in ("feature_annotations", "sample_annotations")
+        )
         if (
             (at == 0 and not heading)
             or (names_features(heading) and different > 0.1 and len({*column}) > 2)
