@@ -26,7 +26,7 @@ def split(requirements):
 
 CORE = split(PROJECT["dependencies"])
 EXTRAS = PROJECT["optional-dependencies"]
-WORKFLOW = CORE | split([*EXTRAS["workflow"], *EXTRAS["excel"], *EXTRAS["zarr"]])
+WORKFLOW = CORE | split([*EXTRAS["workflow"], *EXTRAS["excel"], *EXTRAS["parquet"], *EXTRAS["zarr"]])
 
 
 def imported(file):
