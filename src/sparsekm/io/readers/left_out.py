@@ -84,12 +84,11 @@ def doubtful_columns(columns: Sequence[str], X: np.ndarray, keep: Sequence[str])
     plain = [at for at in range(len(columns)) if at not in others]
     if not plain:
         return []
-    some = X[:1000].astype(np.float64)
-    whole = np.array([(np.rint(x) == x)[np.isfinite(x)].all() for x in some.T])
-    size = np.log10([1e-9 + _median(x) for x in some.T])
+    whole = np.array([(np.rint(x) == x)[np.isfinite(x)].all() for x in X.T])
+    size = np.log10([1e-9 + _median(x) for x in X.T])
     usual = np.median(size[plain])
-    return [
-        columns[at]
+    doubtful = {
+        at
         for at in others
         if columns[at] not in keep
         and (
@@ -97,7 +96,12 @@ def doubtful_columns(columns: Sequence[str], X: np.ndarray, keep: Sequence[str])
             or (whole[at] and not whole[plain].any())
             or abs(size[at] - usual) > 1.3
         )
-    ]
+    }
+    # Those next to them are of the same kind.
+    for at in [*others, *reversed(others)]:
+        if {at - 1, at + 1} & doubtful:
+            doubtful.add(at)
+    return [columns[at] for at in sorted(doubtful) if columns[at] not in keep]
 
 
 def _median(x: np.ndarray) -> float:
@@ -135,7 +139,7 @@ def left_out_features(
     rest = [name for name in features if name not in {*described, *gone}]
     if described and rest:
         if 4 * len(described) <= len(features) >= _MANY or (
-            weigh_names(rest).score > 0 and len(described) <= len(rest)
+            weigh_names(rest).score > 0 and 2 * len(described) <= len(rest)
         ):
             gone |= {*described}
         else:

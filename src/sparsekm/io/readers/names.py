@@ -23,7 +23,7 @@ _SUFFIX = r"(?:[ _.-]*(?:ids?|names?|sets?|symbols?|accessions?|codes?|no|nr|num
 _FEATURE_HEADING = re.compile(rf"id[ _]ref|(?:{_FEATURE_WORD}[ _.-]*)+{_SUFFIX}", re.I)
 _SAMPLE_HEADING = re.compile(rf"(?:{_SAMPLE_WORD}[ _.-]*)+{_SUFFIX}", re.I)
 NUMBERING = re.compile(
-    rf"(?:{_SAMPLE_WORD}[ _.-]*)?(?:ids?|names?|index|numbers?|no|nr|#)|rows?|rownames?|row[ _.]names"
+    rf"(?:(?:{_SAMPLE_WORD}|event)[ _.-]*)?(?:ids?|names?|index|numbers?|no|nr|#)|rows?|rownames?|row[ _.]names"
     rf"|{_SAMPLE_WORD}|unnamed: 0|x|",
     re.I,
 )
@@ -69,7 +69,76 @@ _SAMPLE_NAME = re.compile(
     re.I,
 )
 _SAMPLE_TOKENS = frozenset(
-    ["sample", "patient", "pat", "subject", "subj", "donor", "control", "controls", "ctrl", "ctl", "con", "treated", "untreated", "treatment", "trt", "wt", "ko", "wildtype", "mut", "mutant", "healthy", "disease", "diseased", "tumor", "tumour", "normal", "case", "cases", "vehicle", "dmso", "mock", "infected", "uninfected", "sham", "placebo", "baseline", "pre", "post", "biopsy", "rep", "replicate", "cell", "cells", "day", "week", "hr", "hrs", "mouse", "rat", "animal", "ill", "sick", "ad", "mci", "responder", "nonresponder", "intensity", "lfq", "abundance", "tpm", "fpkm", "rpkm", "counts", "batch", "ca", "nc", "hc", "bulk"]
+    [
+        "sample",
+        "patient",
+        "pat",
+        "subject",
+        "subj",
+        "donor",
+        "control",
+        "controls",
+        "ctrl",
+        "ctl",
+        "con",
+        "treated",
+        "untreated",
+        "treatment",
+        "trt",
+        "wt",
+        "ko",
+        "wildtype",
+        "mut",
+        "mutant",
+        "healthy",
+        "disease",
+        "diseased",
+        "tumor",
+        "tumour",
+        "normal",
+        "case",
+        "cases",
+        "vehicle",
+        "dmso",
+        "mock",
+        "infected",
+        "uninfected",
+        "sham",
+        "placebo",
+        "baseline",
+        "pre",
+        "post",
+        "biopsy",
+        "rep",
+        "replicate",
+        "cell",
+        "cells",
+        "day",
+        "week",
+        "hr",
+        "hrs",
+        "mouse",
+        "rat",
+        "animal",
+        "ill",
+        "sick",
+        "ad",
+        "mci",
+        "responder",
+        "nonresponder",
+        "intensity",
+        "lfq",
+        "abundance",
+        "tpm",
+        "fpkm",
+        "rpkm",
+        "counts",
+        "batch",
+        "ca",
+        "nc",
+        "hc",
+        "bulk",
+    ]
 )
 _FEW_SYMBOLS = 3
 _SINGLE = re.compile(r"[sp][ _.-]?\d+[a-z]?", re.I)
@@ -115,7 +184,7 @@ _LISTS = {
     kind: frozenset(_KNOWN[kind])
     for kind in (
         *("feature_annotations", "sample_annotations"),
-        *("class_headings", "summaries", "special_lines"),
+        *("class_headings", "summaries", "special_lines", "describing"),
     )
 }
 

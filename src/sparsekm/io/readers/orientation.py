@@ -41,6 +41,7 @@ class Axes:
     text_lines: Sequence[str] = ()
     has_header: bool = True
     values: np.ndarray | None = None  # some of the numbers, (lines, columns)
+    class_columns: Sequence[str] = ()  # headings of columns of text with few values
     signs: list[str] = field(default_factory=list)  # what speaks for the decision
 
 
@@ -79,12 +80,13 @@ def find_orientation(axes: Axes) -> bool | None:
     weights[f"lines such as {_example([*axes.text_lines, *described])}"] = 1.5 * bool(
         axes.text_lines or described
     )
+    classes = [name for name in axes.class_columns if name not in about_features]
+    if classes:
+        weights[f"classes such as those of {_example(classes)}"] = -1.0 if axes.has_header else -2.5
     if axes.lines is None:
         weights["lines without names"] = -2.0
-    if axes.values is not None:
-        weights["measurements, which differ in level between lines or columns"] = _weigh_levels(
-            axes.values
-        )
+    levels = 0.0 if axes.values is None else _weigh_levels(axes.values)
+    weights["measurements, which differ in level between lines or columns"] = levels
     n_columns = len(axes.columns)
     tall = axes.n_lines >= TALL * n_columns
     if lines.score == columns.score == 0 and axes.lines is not None:
@@ -99,7 +101,7 @@ def find_orientation(axes: Axes) -> bool | None:
         weights["numbers of samples"] = -1.0
     if n_columns >= _WIDE * axes.n_lines:
         weights["the shape of the table"] = -1.0
-    if axes.lines is None and (columns.default or not axes.has_header) and columns.score == 0:
+    if axes.lines is None and columns.default and columns.score == levels == 0:
         # Numbers alone, which no shape but a wide one explains.
         if not axes.text_columns and n_columns < _WIDE * axes.n_lines and tall:
             return None

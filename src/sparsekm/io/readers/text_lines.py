@@ -80,7 +80,11 @@ class TextLines:
                 # A blank separator leaves empty cells at the end.
                 if n_cells > self.n_columns and not "".join(cells[self.n_columns :]).strip():
                     cells = cells[: self.n_columns]
-                elif line.startswith("!") or (line[0] == "#" and n_cells != self.n_columns) or line.startswith("#!{"):
+                elif (
+                    line.startswith("!")
+                    or (line[0] == "#" and n_cells != self.n_columns)
+                    or line.startswith("#!{")
+                ):
                     continue
             if stray or (quotes and quotes[-1] == number - 1 and '"' in line):
                 if n_cells != self.n_columns or (not stray and line.count('"') % 2):

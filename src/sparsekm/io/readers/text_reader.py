@@ -47,6 +47,7 @@ from sparsekm.io.row_stream import RowStream
 _CELLS_AT_ONCE = 2**20
 _HEAD_CELLS = 150_000
 _HEAD_ROWS = 2000
+_FEWEST_IDS = 10
 _LONG_ROWS = 100_000
 
 
@@ -187,6 +188,9 @@ def _look(table: TextLines, settings: TableSettings) -> _Head:
     head.edge = _find_edge(head, settings)
     head.text = [at for at in head.text if at != head.edge]
     head.numeric = [at for at in head.numeric if at != head.edge]
+    if head.numeric[:1] == [0] and head.edge and is_row_numbers(table.header[0], head.column(0)):
+        # Software numbered the lines.
+        head.numeric = head.numeric[1:]
     if not head.numeric:
         raise MatrixError(
             f"{table.file}: its columns {shown(table.header)} hold text; there should be numbers. "
@@ -239,8 +243,10 @@ def _find_edge(head: _Head, settings: TableSettings) -> int | None:
         about = any(
             is_known(heading, kind) for kind in ("feature_annotations", "sample_annotations")
         )
+        if is_known(heading, "describing") and len(candidates) > 1:
+            continue
         if (
-            (at == 0 and not heading)
+            (at == 0 and not heading and (head.table.has_header or different > 0.5))
             or (names_features(heading) and different > 0.1 and len({*column}) > 2)
             or (different > 0.5 and (at == 0 or names_samples(heading) or not about))
         ):
@@ -255,13 +261,23 @@ def _find_edge(head: _Head, settings: TableSettings) -> int | None:
             return 0
         if not all(cell.strip().isdecimal() for cell in column):
             continue
+        if at == 0 and not head.table.has_header and len(column) >= _FEWEST_IDS:
+            whole = [head.column(other) for other in numbers[1:]]
+            if not all(cell.strip().isdecimal() for other in whole for cell in other):
+                return 0
         if (first and names_features(header[at])) or (
             NUMBERING.fullmatch(header[at]) and (first or header[at].lower() not in ("", "x"))
         ):
             return at
+    for at in candidates:
+        if is_known(header[at], "feature_annotations") and len({*head.column(at)}) == len(
+            head.rows
+        ):
+            return at
     if settings.transpose is True and (candidates or numbers):
         return min([*candidates, *numbers])
-    return 0 if not header[0] and 0 not in head.numeric else None
+    is_blank = not header[0] and head.table.has_header
+    return 0 if is_blank and 0 not in head.numeric else None
 
 
 def _is_transposed(head: _Head, settings: TableSettings) -> bool:
@@ -285,6 +301,7 @@ def _is_transposed(head: _Head, settings: TableSettings) -> bool:
         [row[head.edge] for row in head.text_lines] if head.edge is not None else (),
         table.has_header,
         _numbers(head),
+        [header[at] for at in head.text if few_levels(head.column(at))],
     )
     found = find_orientation(axes)
     if where is None and wanted:
@@ -358,7 +375,8 @@ def _read(head: _Head, settings: TableSettings, transpose: bool) -> RawMatrix:
     if transpose:
         if names is None:
             names = [f"feature{at + 1}" for at in rows]
-        doubtful = doubtful_columns(columns, X, settings.keep)
+        some = X[:1000].astype(np.float64) + np.array(cells.offset[:1000])[:, np.newaxis]
+        doubtful = doubtful_columns(columns, some, settings.keep)
         left = left_out_columns(columns, settings.keep)
         doubtful = [name for name in doubtful if name not in left]
         if doubtful and len(left) + len(doubtful) < len(columns):
