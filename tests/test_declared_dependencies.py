@@ -26,7 +26,8 @@ def split(requirements):
 
 CORE = split(PROJECT["dependencies"])
 EXTRAS = PROJECT["optional-dependencies"]
-WORKFLOW = CORE | split([*EXTRAS["workflow"], *EXTRAS["excel"], *EXTRAS["parquet"], *EXTRAS["zarr"]])
+READ = ("workflow", "excel", "parquet", "zarr")
+WORKFLOW = CORE | split(part for extra in READ for part in EXTRAS[extra])
 
 
 def imported(file):

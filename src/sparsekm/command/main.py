@@ -71,8 +71,8 @@ def _parser() -> argparse.ArgumentParser:
         "table",
         type=Path,
         metavar="TABLE",
-        help="text (.csv, .tsv, .txt, GEO series, .gct, also .gz), .xlsx, .parquet, .h5ad, .zarr, .npz, "
-        ".h5, a folder of 10x; or the config.yaml of an earlier run",
+        help="text (.csv, .tsv, .txt, GEO series, .gct, also .gz), .xlsx, .parquet, .h5ad, .zarr, "
+        ".npz, .h5, a folder of 10x; or the config.yaml of an earlier run",
     )
     run.add_argument("--output", type=Path, metavar="DIR", help="default: sparsekm-TABLE")
     table = run.add_argument_group("the table")

@@ -109,7 +109,8 @@ TABLE_SETTINGS = (
     ),
     TableSetting(
         "layer",
-        "the layer of an AnnData file, array of an .h5, genome of a 10x .h5, or sheet of a workbook",
+        "the layer of an AnnData file, array of an .h5, genome of a 10x .h5, or sheet of a "
+        "workbook",
         _TEXT,
         "logcounts",
         "NAME",
@@ -124,7 +125,8 @@ TABLE_SETTINGS = (
     ),
     TableSetting(
         "impute",
-        "what to do about missing values: knn, the default, takes the mean of the five most similar "
+        "what to do about missing values: knn, the default, takes the mean of the five most "
+        "similar "
         "samples; median; half_minimum, for values below a limit of detection; drop leaves out "
         "features that lack any",
         _choices("knn", "median", "half_minimum", "drop"),
@@ -134,7 +136,8 @@ TABLE_SETTINGS = (
     ),
     TableSetting(
         "max_missing",
-        "the largest share of missing values of a feature, and then of a sample; others are dropped",
+        "the largest share of missing values of a feature, and then of a sample; others are "
+        "dropped",
         {"type": "number", "minimum": 0, "maximum": 1},
         0.5,
         "SHARE",
@@ -143,7 +146,8 @@ TABLE_SETTINGS = (
     ),
     TableSetting(
         "duplicates",
-        "how features of one name are merged: mean, the default; sum, the default for counts; max; or "
+        "how features of one name are merged: mean, the default; sum, the default for counts; "
+        "max; or "
         "first",
         _choices("mean", "sum", "max", "first"),
         "max",
@@ -207,7 +211,8 @@ def documentation_lines() -> list[str]:
         example = yaml.safe_dump(setting.example, default_flow_style=True, width=1000)
         value = example.removesuffix("\n").removesuffix("\n...")
         lines.append(
-            f"| `{setting.shown(setting.example)}` | `{setting.name}: {value}` | {setting.meaning} |"
+            f"| `{setting.shown(setting.example)}` | `{setting.name}: {value}` | "
+            f"{setting.meaning} |"
         )
     return lines
 

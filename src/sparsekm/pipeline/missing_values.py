@@ -29,8 +29,8 @@ def settle_missing(
     """Drop features and samples above the limit, and fill what else is missing, in place.
 
     By default with the mean of the five most similar samples (``knn``; distances are of z-scores
-    and pass over missing values). Remarks of the matrix say what was done. With `quick`, a summary's
-    stand-ins (medians) are filled in for `knn`, which takes longer.
+    and pass over missing values). Remarks of the matrix say what was done. With `quick`, medians
+    stand in for `knn`, which takes longer.
     """
     impute = impute or "knn"
     limit = MAX_MISSING if max_missing is None else max_missing
@@ -80,12 +80,14 @@ def settle_missing(
         X = X.copy() if X.base is not None else X
         how = {"knn": "k nearest neighbours", "median": "the median of the feature"}
         said.append(
-            f"{int(lacking.sum())} are imputed by {how.get(impute, 'half of the smallest value of the feature')}"
+            f"{int(lacking.sum())} are imputed by "
+            f"{how.get(impute, 'half of the smallest value of the feature')}"
         )
         _fill(X, offset, lacking, "median" if quick and impute == "knn" else impute)
     others = [name for name in IMPUTATIONS if name != impute]
     raw.remarks.append(
-        f"{'; '.join(said)}. Set impute to {', '.join(others[:-1])} or {others[-1]}, or max_missing "
+        f"{'; '.join(said)}. Set impute to {', '.join(others[:-1])} or {others[-1]}, or "
+        "max_missing "
         f"(now {limit:g}), to change this."
     )
     raw.take(np.ascontiguousarray(X), offset, rows, columns)

@@ -66,7 +66,8 @@ def read_normalised_table(
         raise MatrixError(f"{file}: {error}") from error
     if found.dropped:
         raw.remarks.append(
-            f"{len(found.dropped)} features are constant, which separates nothing, and are dropped: "
+            f"{len(found.dropped)} features are constant, which separates nothing, and are "
+            "dropped: "
             f"{shown(found.dropped)}."
         )
     return raw, found

@@ -58,7 +58,8 @@ def _remark_on_levels(values: np.ma.MaskedArray, normalise: str) -> list[str]:
         low, middle, high = np.percentile(values.compressed(), [5, 50, 99.5])
         if high > _LARGEST_LOG and high > 20 * max(middle, 1e-9) and p >= 2 * _FEWEST:
             return [
-                f"values range from {low:.3g} to {high:.3g}, over orders of magnitude: they look like "
+                f"values range from {low:.3g} to {high:.3g}, over orders of magnitude: they look "
+                "like "
                 "intensities that were never logged. Set normalise: log2 to take logarithms first."
             ]
     elif (abs(values.mean(axis=1)) < 1e-2 * values.std()).all() and np.ma.median(
@@ -86,8 +87,10 @@ def _remark_on_outlier(values: np.ma.MaskedArray, samples: list[str] | None) -> 
         return []
     name = samples[at] if samples else f"sample {at + 1}"
     return [
-        f"sample {quoted(name)} is far from all others ({distance[at]:.0f} deviations in the median "
-        f"feature; the next {np.sort(distance)[-2]:.0f}). Set ignore: [{quoted(name)}] to leave it out."
+        f"sample {quoted(name)} is far from all others ({distance[at]:.0f} deviations in the "
+        "median "
+        f"feature; the next {np.sort(distance)[-2]:.0f}). Set ignore: [{quoted(name)}] to leave "
+        "it out."
     ]
 
 

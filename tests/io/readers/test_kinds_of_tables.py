@@ -1,4 +1,4 @@
-"""Tables of sixty kinds, of invented values: each is read as it is meant, or the advice cures it."""
+"""Tables of many kinds, of invented values: read as they are meant, or cured by the advice."""
 
 import gzip
 
@@ -332,8 +332,9 @@ def test_numbers_are_read_however_they_are_written(save, write_number, number):
         "#DIV/0!",
         " NA ",
         "<0.05",
-    ]
-    + ["-Inf", ""],
+        "-Inf",
+        "",
+    ],
 )
 def test_what_stands_for_a_missing_value_is_one(save, word):
     cells = values(9, 8)

@@ -193,7 +193,8 @@ class TestColumnsThatAreNoFeatures:
         message = refusal(save(table))
         assert "the first such value is 'see below' in column 'MYC', line 5" in message
         assert last_sentence(message) == (
-            "Set missing_values: [see below] if they mean missing values, or ignore: [MYC] to leave "
+            "Set missing_values: [see below] if they mean missing values, or ignore: [MYC] to "
+            "leave "
             "the columns out"
         )
 

@@ -87,7 +87,8 @@ def read_anndata(
             if turn:
                 remarks.append(
                     f"obs holds features, such as {rows[0]!r}, and var samples, such as "
-                    f"{columns[0]!r}: X is read transposed. Set transpose: false if obs holds samples."
+                    f"{columns[0]!r}: X is read transposed. Set transpose: false if obs holds "
+                    "samples."
                 )
         in_blocks = is_read_in_blocks(node) and not turn
         n, p = shape[::-1] if turn else shape

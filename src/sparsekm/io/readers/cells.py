@@ -15,36 +15,9 @@ MISSING_LABELS = frozenset(("", "NA", "NaN", "nan", "N/A", "n/a", "#N/A"))
 """Text that means a missing class or group, as do None and NaN."""
 
 MISSING = frozenset(
-    [
-        "",
-        "na",
-        "nan",
-        "-nan",
-        "n/a",
-        "#n/a",
-        "null",
-        "none",
-        "<na>",
-        "nil",
-        "?",
-        "-",
-        "--",
-        ".",
-        "..",
-    ]
-    + ["nd", "n.d.", "n.d", "n.a.", "n.a", "lod", "bdl", "bql", "blq", "missing", "not detected"]
-    + [
-        "undetected",
-        "undetermined",
-        "filtered",
-        "<lod",
-        "<loq",
-        "<lloq",
-        "< lod",
-        "< loq",
-        "below lod",
-    ]
-    + ["na()", "#div/0!", "#value!", "#num!", "#ref!", "#name?", "#null!", "nat", "–", "—"]
+    "|na|nan|-nan|n/a|#n/a|null|none|<na>|nil|?|-|--|.|..|nd|n.d.|n.d|n.a.|n.a|lod|bdl|bql|blq|missing"
+    "|not detected|undetected|undetermined|filtered|<lod|<loq|<lloq|< lod|< loq|below lod|na()|#div/0!"
+    "|#value!|#num!|#ref!|#name?|#null!|nat|–|—".split("|")
 )
 """Text that means a missing measurement, in any case."""
 
@@ -61,7 +34,7 @@ _MINUS = str.maketrans(
 
 
 class CellParser:
-    """Reads the cells of one table: its decimal separator, and what it writes for missing values."""
+    """Reads the cells of one table, by its decimal separator and its words for missing values."""
 
     def __init__(self, decimal: str = ".", missing: Iterable[object] = ()) -> None:
         self.decimal = decimal
@@ -74,7 +47,7 @@ class CellParser:
         self._odd: dict[str, float | None] = {}
 
     def numbers(self, cells: Sequence[str]) -> tuple[list[float | None], bool]:
-        """Return the numbers in cells, and whether some are text: NaN is a missing one, None text."""
+        """Return the numbers in cells, NaN if missing and None if text, and whether some are."""
         text = "\x1f".join(cells)
         # Python reads 1_000 as a number.
         if "_" not in text and (self.decimal == "." or "." not in text):

@@ -1,4 +1,4 @@
-"""Columns and lines of numbers that are no measurements: annotation, descriptions, totals, numbers."""
+"""Columns and lines of numbers that are no measurements, but annotation, descriptions, totals."""
 
 from __future__ import annotations
 

@@ -23,8 +23,8 @@ _SUFFIX = r"(?:[ _.-]*(?:ids?|names?|sets?|symbols?|accessions?|codes?|no|nr|num
 _FEATURE_HEADING = re.compile(rf"id[ _]ref|(?:{_FEATURE_WORD}[ _.-]*)+{_SUFFIX}", re.I)
 _SAMPLE_HEADING = re.compile(rf"(?:{_SAMPLE_WORD}[ _.-]*)+{_SUFFIX}", re.I)
 NUMBERING = re.compile(
-    rf"(?:(?:{_SAMPLE_WORD}|event)[ _.-]*)?(?:ids?|names?|index|numbers?|no|nr|#)|rows?|rownames?|row[ _.]names"
-    rf"|{_SAMPLE_WORD}|unnamed: 0|x|",
+    rf"(?:(?:{_SAMPLE_WORD}|event)[ _.-]*)?(?:ids?|names?|index|numbers?|no|nr|#)|rows?|rownames?"
+    rf"|row[ _.]names|{_SAMPLE_WORD}|unnamed: 0|x|",
     re.I,
 )
 """Headings of a column that may number the samples; the last are those of R and pandas."""
@@ -64,7 +64,8 @@ _FEATURE_NAME = re.compile(
 _SAMPLE_NAME = re.compile(
     r"GS[ME]\d+.*|TCGA[-.].+|[SED]RR\d+.*|SAM(N|EA|D)\d+|ACH-\d+|(HG|NA)\d{5}|[ACGT]{8,}([-_.].*)?"
     r"|.*[-_#:][ACGT]{12,}([-_.]\w+)?|[A-P](0\d|1\d|2[0-4])|.+_S\d+(_L\d+)?"
-    r"|.+\.(cel|bam|sam|fastq|fq|raw|mzml|d|wiff|fcs|idat)(\.gz)?|(?i:id|pt|pat|subj|sub)[ _.-]?[A-Z]?\d+.*"
+    r"|.+\.(cel|bam|sam|fastq|fq|raw|mzml|d|wiff|fcs|idat)(\.gz)?"
+    r"|(id|pt|pat|subj|sub)[ _.-]?[A-Z]?\d+.*"
     rf"|(?i:{_SAMPLE_WORD}[ _.-]?[A-Z]?\d+.*)",
     re.I,
 )

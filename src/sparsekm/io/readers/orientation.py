@@ -101,10 +101,10 @@ def find_orientation(axes: Axes) -> bool | None:
         weights["numbers of samples"] = -1.0
     if n_columns >= _WIDE * axes.n_lines:
         weights["the shape of the table"] = -1.0
-    if axes.lines is None and columns.default and columns.score == levels == 0:
-        # Numbers alone, which no shape but a wide one explains.
-        if not axes.text_columns and n_columns < _WIDE * axes.n_lines and tall:
-            return None
+    says_nothing = axes.lines is None and columns.default and columns.score == levels == 0
+    # Numbers alone, which no shape but a wide one explains.
+    if says_nothing and tall and not axes.text_columns:
+        return None
     total = sum(weights.values())
     if abs(total) < 1:
         return None

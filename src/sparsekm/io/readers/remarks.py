@@ -89,7 +89,8 @@ def remark_on_values(raw: RawMatrix, missing: Sequence[object] = ()) -> list[str
         pairs = [f"{name[one]} = {name[two]}" for one, two in same]
         remarks.append(
             f"{len(same)} samples have the same values as another one ({shown(pairs, 3)[1:-1]}): "
-            "copies are found together in any clustering. Delete those that are no samples of their "
+            "copies are found together in any clustering. Delete those that are no samples of "
+            "their "
             "own."
         )
     whole = np.flatnonzero(is_whole & varies)
@@ -98,8 +99,10 @@ def remark_on_values(raw: RawMatrix, missing: Sequence[object] = ()) -> list[str
         told = "\n".join(remarks + raw.remarks)
         if not all(quoted(name) in told for name in names):
             remarks.append(
-                f"features {shown(names)} contain only whole numbers, unlike the others. If they are "
-                f"not features, set ignore: {listed(names)}, or labels: {quoted(names[0])} for known "
+                f"features {shown(names)} contain only whole numbers, unlike the others. If they "
+                "are "
+                f"not features, set ignore: {listed(names)}, or labels: {quoted(names[0])} for "
+                "known "
                 "classes."
             )
     return remarks

@@ -59,7 +59,8 @@ def _need(file: Path, package: str, what: str, extra: str) -> Any:
         return __import__(package)
     except ModuleNotFoundError as error:
         raise MatrixError(
-            f'{file}: reading {what} requires {package}. Install it: pip install "sparsekm[{extra}]".'
+            f"{file}: reading {what} requires {package}. Install it: pip install "
+            f'"sparsekm[{extra}]".'
         ) from error
 
 
@@ -85,7 +86,9 @@ def _write_sheet(file: Path, book: Any, sheet: str | None, text: Path) -> list[s
         page.reset_dimensions()
     if sheet is not None and sheet not in pages:
         raise MatrixError(f"{file}: layer={sheet!r} should be one of its sheets {shown([*pages])}.")
-    chosen = sheet or next((name for name, page in pages.items() if _is_table(page)), [*pages][0])
+    chosen = sheet or next(
+        (name for name, page in pages.items() if _is_table(page)), next(iter(pages))
+    )
     with text.open("w", encoding="utf-8", newline="") as opened:
         writer, width = csv.writer(opened), 0
         for row in pages[chosen].iter_rows(values_only=True):

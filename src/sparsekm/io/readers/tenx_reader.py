@@ -101,7 +101,7 @@ def read_tenx_h5(
     if labels or groups:
         raise MatrixError(f"{file}: labels and groups should be left out: 10x files have none.")
     node = opened[group]
-    about = node["features"] if "features" in node else node
+    about = node.get("features", node)
     ids = _strings(about["id" if "id" in about else "genes"])
     symbols = _strings(about["name" if "name" in about else "gene_names"])
     types = _strings(about["feature_type"]) if "feature_type" in about else [""] * len(ids)

@@ -13,6 +13,7 @@ import zlib
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import IO
 
@@ -114,7 +115,8 @@ class TextLines:
                 self._remark(f"{len(numbers)} lines {what} (the first is line {numbers[0]}).")
         if notes:
             self._remark(
-                f"{len(notes)} lines with nothing after their first cell are left out (the first is "
+                f"{len(notes)} lines with nothing after their first cell are left out (the first "
+                "is "
                 f"line {notes[0][0]}, {notes[0][1][:40]!r})."
             )
 
@@ -197,7 +199,8 @@ def _read_head(table: TextLines) -> list[tuple[int, str]]:
                     head.append((number, line))
         except UnicodeError as error:
             raise MatrixError(
-                f"{table.file}: not UTF-8 text with one line per sample ({error}). Save it as UTF-8 "
+                f"{table.file}: not UTF-8 text with one line per sample ({error}). Save it as "
+                "UTF-8 "
                 "(in Excel: 'CSV UTF-8')."
             ) from error
         table.remarks.append(
@@ -223,7 +226,8 @@ def _find_format(table: TextLines, head: list[tuple[int, str]], usual: str) -> N
     if len(plain) < 2:
         raise MatrixError(
             f"{table.file}: lines={len(plain)} without those that begin with '#' or '!'; there "
-            "should be a header and samples. If it is a series of GEO without values, its matrix is "
+            "should be a header and samples. If it is a series of GEO without values, its matrix "
+            "is "
             "among the supplementary files."
         )
     table.separator, width = _find_separator([line for _, line in plain], usual)
@@ -252,7 +256,8 @@ def _find_format(table: TextLines, head: list[tuple[int, str]], usual: str) -> N
         width = len(names)
     if width > len(names):
         raise MatrixError(
-            f"{table.file}: the header has {len(names)} cells, but most lines below it have {width}; "
+            f"{table.file}: the header has {len(names)} cells, but most lines below it have "
+            f"{width}; "
             "the numbers should agree. If there are lines above the names, remove them; if numbers "
             "have decimal commas, separate cells by semicolons or tabs."
         )
@@ -284,7 +289,7 @@ def _keep_geo(table: TextLines, cells: list[str]) -> None:
 
 
 def _find_separator(lines: list[str], usual: str) -> tuple[str, int]:
-    """Return the separator that splits most lines alike and into numbers, and the number of cells."""
+    """Return the separator that splits most lines alike and into numbers, and how many cells."""
     parsers = CellParser("."), CellParser(",")
     found, too_long = {}, None
     lines = lines[: max(10, _HEAD_CHARACTERS // max(map(len, lines)))]
@@ -342,7 +347,7 @@ def _is_data(names: list[str], below: list[list[str]]) -> bool:
     if 2 * len(at) <= len(names) - (len(names) > 1 and 0 not in at) or not below:
         return False
     numbers = [cells[j] for j in at]
-    steps = [b - a for a, b in zip(numbers, numbers[1:])]
+    steps = [b - a for a, b in pairwise(numbers)]
     if (
         len(steps) > 2
         and len(set(numbers)) == len(numbers)
@@ -351,7 +356,7 @@ def _is_data(names: list[str], below: list[list[str]]) -> bool:
     ):
         return False
     inside = n_decimals = 0
-    for j, number in zip(at, numbers):
+    for j, number in zip(at, numbers, strict=True):
         column = [parser.number(row[j].replace(",", ".")) for row in below if j < len(row)]
         column = [value for value in column if value is not None and value == value]
         low, high = min(column, default=0), max(column, default=0)

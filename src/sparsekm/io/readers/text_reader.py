@@ -155,7 +155,8 @@ def _look(table: TextLines, settings: TableSettings) -> _Head:
     if example is not None:
         table.remarks.append(
             f"numbers have a decimal comma: {example!r} is read as "
-            f"{example.replace('.', '').replace(',', '.')}. Set decimal: '.' to read them otherwise."
+            f"{example.replace('.', '').replace(',', '.')}. Set decimal: '.' to read them "
+            "otherwise."
         )
     parser = CellParser(decimal, settings.missing_values)
     body = rows[table.n_described :] or rows
@@ -222,7 +223,8 @@ def _refuse_long(head: _Head) -> None:
                 names[:2] = names[1::-1]
             wide = table.file.with_name(f"{table.file.name.split('.')[0]}_wide.csv")
             raise MatrixError(
-                f"{table.file}: a long table, with a line for each value of a sample ({names[0]!r}) "
+                f"{table.file}: a long table, with a line for each value of a sample "
+                f"({names[0]!r}) "
                 f'and a feature ({names[1]!r}), is not read. Convert it: python -c "import pandas; '
                 f"pandas.read_csv({str(table.file)!r}, sep={table.separator!r}).pivot_table("
                 f"index={names[0]!r}, columns={names[1]!r}, values={names[2]!r}).to_csv("
@@ -322,7 +324,8 @@ def _is_transposed(head: _Head, settings: TableSettings) -> bool:
     if found is None:
         raise MatrixError(
             f"{table.file}: {head.n_lines} lines and {len(head.numeric)} columns, and their names "
-            "do not show which are the samples. Set transpose: true if each line is a feature (such "
+            "do not show which are the samples. Set transpose: true if each line is a feature "
+            "(such "
             "as a gene), transpose: false if each line is a sample."
         )
     if found:
@@ -381,14 +384,18 @@ def _read(head: _Head, settings: TableSettings, transpose: bool) -> RawMatrix:
         doubtful = [name for name in doubtful if name not in left]
         if doubtful and len(left) + len(doubtful) < len(columns):
             raise MatrixError(
-                f"{table.file}: columns {shown(doubtful)} look like annotation of the features, not "
-                f"like samples. Set ignore: {listed([*settings.ignore, *doubtful])} to leave them out, or keep: "
+                f"{table.file}: columns {shown(doubtful)} look like annotation of the features, "
+                "not "
+                f"like samples. Set ignore: {listed([*settings.ignore, *doubtful])} to leave them "
+                "out, or keep: "
                 f"{listed([*settings.keep, *doubtful])} if they are samples."
             )
         if left and len(left) == len(columns):
             raise MatrixError(
-                f"{table.file}: its columns {shown(columns)} describe features, such as the results "
-                "of a test or the measures of one sample; there should be a column for each sample. "
+                f"{table.file}: its columns {shown(columns)} describe features, such as the "
+                "results "
+                "of a test or the measures of one sample; there should be a column for each "
+                "sample. "
                 "Use the table of measurements, or set keep to the columns that are samples."
             )
         chosen = _without(remarks, columns, chosen, left, "columns", "annotate the features")
@@ -475,7 +482,8 @@ def _without(
     left = [name for name in left if name and name != "Unnamed: 0"]
     if left:
         remarks.append(
-            f"{kind} {shown(left)} {why} and are left out. Set keep: {listed(left[:20])} to use them."
+            f"{kind} {shown(left)} {why} and are left out. Set keep: {listed(left[:20])} to use "
+            "them."
         )
     return np.array([j for j in at if names[j] not in gone], dtype=np.intp)
 
@@ -592,7 +600,8 @@ def _check_settings(head: _Head, cells: _Cells, settings: TableSettings, transpo
                 hint = f" A line has the name {name!r}. Set transpose: true."
             raise MatrixError(
                 f"{table.file}: {key}={name!r} should be one of its {kind} "
-                f"{shown([*(lines if transpose else ()), *names])}.{hint}{suggest(key, name, known)}"
+                f"{shown([*(lines if transpose else ()), *names])}.{hint}"
+                f"{suggest(key, name, known)}"
             )
     missing = [name for name in settings.ignore if name not in known]
     if missing:
@@ -611,11 +620,13 @@ def _check_odd(head: _Head, cells: _Cells, settings: TableSettings) -> None:
     wrong = [header[at] for at in sorted(cells.odd_columns)]
     at, (line, cell) = min(cells.odd_columns.items(), key=lambda item: item[1][0])
     words = sorted(cells.odd, key=lambda word: -cells.odd[word])
-    cure = f"Set missing_values: {listed([*settings.missing_values, *words])} if they mean missing values"
+    words = listed([*settings.missing_values, *words])
+    cure = f"Set missing_values: {words} if they mean missing values"
     if len(wrong) < len(head.numeric):
         cure += f", or ignore: {listed([*settings.ignore, *wrong])} to leave the columns out"
     noun = "one column is" if len(wrong) == 1 else f"{len(wrong)} columns are"
     raise MatrixError(
-        f"{head.table.file}: {noun} not numeric throughout: {shown(wrong)}; the first such value is "
+        f"{head.table.file}: {noun} not numeric throughout: {shown(wrong)}; the first such value "
+        "is "
         f"{cell!r} in column {header[at]!r}, line {line}. {cure}."
     )
