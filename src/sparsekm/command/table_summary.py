@@ -34,6 +34,7 @@ class TableSummary:
     n_unknown: int
     n_groups: int | None
     remarks: list[str]
+    hold: str | None = None  # what the lines of a table hold
 
     def lines(self) -> list[str]:
         """Describe the table and the guesses in a few lines."""
@@ -41,6 +42,10 @@ class TableSummary:
         for what, names in (("samples", self.samples), ("features", self.features)):
             told = " ... ".join(f"'{_short(name)}'" for name in names or ()) or "without names"
             lines.append(f"  {what}: {told}")
+        if self.hold == "samples":
+            lines.append("  lines hold samples (--transpose reads them as features)")
+        if self.hold == "features":
+            lines.append("  lines hold features (--no-transpose reads them as samples)")
         if self.classes is not None:
             largest = sorted(self.classes.items(), key=lambda item: -item[1])
             shown = [f"{_short(name)} {count}" for name, count in largest[:_MOST_CLASSES_SHOWN]]
@@ -88,4 +93,5 @@ def _describe(table: Path, settings: Mapping[str, Any]) -> TableSummary:
         classes=None if counts is None else dict(counts),
         n_groups=None if raw.groups is None else len(set(raw.groups)),
         remarks=raw.remarks,
+        hold=raw.lines,
     )

@@ -211,7 +211,7 @@ class TestNumbersAsHeaders:
             "1.5,2\n3,4\n5,6\n",
             "s0,0.1,2\ns1,1,2\ns2,3,4\ns3,4,5\n",
         ):
-            raw = read_matrix(text(content))
+            raw = read_matrix(text(content), transpose=False)
             assert len(raw.X.collect()) == content.count("\n")
             assert "the first line has numbers in place of names" in raw.remarks[0]
 

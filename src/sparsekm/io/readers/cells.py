@@ -9,16 +9,13 @@ import re
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 
+from sparsekm.io.readers.names import KNOWN
 from sparsekm.io.readers.raw_matrix import MatrixError
 
 MISSING_LABELS = frozenset(("", "NA", "NaN", "nan", "N/A", "n/a", "#N/A"))
 """Text that means a missing class or group, as do None and NaN."""
 
-MISSING = frozenset(
-    "|na|nan|-nan|n/a|#n/a|null|none|<na>|nil|?|-|--|.|..|nd|n.d.|n.d|n.a.|n.a|lod|bdl|bql|blq|missing"
-    "|not detected|undetected|undetermined|filtered|<lod|<loq|<lloq|< lod|< loq|below lod|na()|#div/0!"
-    "|#value!|#num!|#ref!|#name?|#null!|nat|–|—".split("|")
-)
+MISSING = frozenset(KNOWN["missing"])
 """Text that means a missing measurement, in any case."""
 
 INFINITE = re.compile(r"[+-]?(inf|infinity)", re.I)
@@ -31,6 +28,11 @@ _PLAIN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _MINUS = str.maketrans(
     {"−": "-", "–": "-", "‐": "-", "‑": "-", "\u00a0": "", "\u202f": "", "\u2009": ""}
 )
+
+
+def is_number(word: object) -> bool:
+    """Tell whether a word is written as a plain number."""
+    return _PLAIN.fullmatch(str(word)) is not None
 
 
 class CellParser:

@@ -31,7 +31,7 @@ _DESCRIPTION = re.compile(
 _ANNOTATING = re.compile(
     r"\b(start|end|pos|position|length|len|size|id|score|mean|weight|mass|charge|p|pval\w*|padj|qval\w*"
     r"|ratio|fold|fc|logfc|rank|order|index|number|num|no|nr|coverage|mw|pi|rt|mz|quality|chr\w*|bp"
-    r"|gc|entrez\w*|hgnc|kda|cv|rsd|lod|year|level|version|cluster|module|tax\w*|count|n)\b"
+    r"|t|test|ttest|anova|corr|signif\w*|sum|median|sd|std|total|max|min|gc|entrez\w*|hgnc|kda|cv|rsd|lod|year|level|version|cluster|module|tax\w*|count|n)\b"
 )
 _MANY = 20
 _FEW_LEVELS = 10

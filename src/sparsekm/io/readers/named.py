@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sparsekm.io.readers.cells import MISSING_LABELS
+import numpy as np
+
+from sparsekm.io.readers.cells import MISSING_LABELS, is_number
 from sparsekm.io.readers.left_out import is_row_numbers
 from sparsekm.io.readers.names import weigh_names
 from sparsekm.io.readers.orientation import Axes, find_orientation
@@ -49,6 +51,12 @@ def is_turned(rows: Sequence[str] | None, columns: Sequence[str] | None) -> bool
     return find_orientation(Axes("", rows, columns, len(rows))) is True
 
 
+def _without_numbers(block: np.ndarray, offset: np.ndarray, numbers: list[float]) -> np.ndarray:
+    """Return rows with NaN for the numbers that stand for missing values."""
+    values = np.round(block.astype(np.float64) + offset, 4)
+    return np.where(np.isin(values, numbers), np.float32(np.nan), block)
+
+
 def assemble(stored: Stored, turn: bool, missing: Sequence[object] = ()) -> RawMatrix:
     """Read and check a stored matrix; `turn` tells that its rows are features."""
     file, remarks = stored.file, stored.remarks
@@ -59,6 +67,9 @@ def assemble(stored: Stored, turn: bool, missing: Sequence[object] = ()) -> RawM
         samples, features = features, samples
     if features is None:
         features = [f"feature{j + 1}" for j in range(X.shape[1])]
+    numbers = [float(word) for word in missing if isinstance(word, int | float) or is_number(word)]
+    if numbers and not X.is_sparse:
+        X = X.change(lambda block, _: _without_numbers(block, offset, numbers))
     words = set(map(str, missing))
 
     def is_missing(value: object) -> bool:

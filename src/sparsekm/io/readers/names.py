@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 _LOOKED_AT = 2000
-_KNOWN = json.loads(Path(__file__).with_name("known_names.json").read_text(encoding="utf-8"))
-_SYMBOLS = frozenset(_KNOWN["symbols"].split())
-_SUBSTANCES = frozenset(_KNOWN["substances"].split())
-_FEATURE_WORD = "(?:" + "|".join(map(re.escape, _KNOWN["feature_words"])) + ")s?"
-_SAMPLE_WORD = "(?:" + "|".join(map(re.escape, _KNOWN["sample_words"])) + ")s?"
+KNOWN = json.loads(Path(__file__).with_name("known_names.json").read_text(encoding="utf-8"))
+_SYMBOLS = frozenset(KNOWN["symbols"].split())
+_SUBSTANCES = frozenset(KNOWN["substances"].split())
+_FEATURE_WORD = "(?:" + "|".join(map(re.escape, KNOWN["feature_words"])) + ")s?"
+_SAMPLE_WORD = "(?:" + "|".join(map(re.escape, KNOWN["sample_words"])) + ")s?"
 _SUFFIX = r"(?:[ _.-]*(?:ids?|names?|sets?|symbols?|accessions?|codes?|no|nr|number|key|title))*"
 _FEATURE_HEADING = re.compile(rf"id[ _]ref|(?:{_FEATURE_WORD}[ _.-]*)+{_SUFFIX}", re.I)
 _SAMPLE_HEADING = re.compile(rf"(?:{_SAMPLE_WORD}[ _.-]*)+{_SUFFIX}", re.I)
@@ -63,7 +63,7 @@ _FEATURE_NAME = re.compile(
 )
 _SAMPLE_NAME = re.compile(
     r"GS[ME]\d+.*|TCGA[-.].+|[SED]RR\d+.*|SAM(N|EA|D)\d+|ACH-\d+|(HG|NA)\d{5}|[ACGT]{8,}([-_.].*)?"
-    r"|.*[-_#:][ACGT]{12,}([-_.]\w+)?|[A-P](0\d|1\d|2[0-4])|.+_S\d+(_L\d+)?"
+    r"|.*[-_#:][ACGT]{12,}([-_.]\w+)?|[A-P](0[1-9]|1\d|2[0-4])|.+_S\d+(_L\d+)?"
     r"|.+\.(cel|bam|sam|fastq|fq|raw|mzml|d|wiff|fcs|idat)(\.gz)?"
     r"|(id|pt|pat|subj|sub)[ _.-]?[A-Z]?\d+.*"
     rf"|(?i:{_SAMPLE_WORD}[ _.-]?[A-Z]?\d+.*)",
@@ -182,7 +182,7 @@ def is_known(heading: str, kind: str) -> bool:
 
 
 _LISTS = {
-    kind: frozenset(_KNOWN[kind])
+    kind: frozenset(KNOWN[kind])
     for kind in (
         *("feature_annotations", "sample_annotations"),
         *("class_headings", "summaries", "special_lines", "describing"),

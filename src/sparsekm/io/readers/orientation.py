@@ -81,6 +81,7 @@ def find_orientation(axes: Axes) -> bool | None:
         axes.text_lines or described
     )
     classes = [name for name in axes.class_columns if name not in about_features]
+    classes = [name for name in classes if name not in about_samples]
     if classes:
         weights[f"classes such as those of {_example(classes)}"] = -1.0 if axes.has_header else -2.5
     if axes.lines is None:
@@ -89,6 +90,7 @@ def find_orientation(axes: Axes) -> bool | None:
     weights["measurements, which differ in level between lines or columns"] = levels
     n_columns = len(axes.columns)
     tall = axes.n_lines >= TALL * n_columns
+    is_wide = n_columns >= _WIDE * axes.n_lines
     if lines.score == columns.score == 0 and axes.lines is not None:
         if columns.numbered and not columns.default and not lines.numbered:
             weights["numbered columns"] = 1.0
@@ -99,11 +101,11 @@ def find_orientation(axes: Axes) -> bool | None:
     numbers = axes.lines is not None and all(name.isdecimal() for name in axes.lines)
     if numbers and NUMBERING.fullmatch(axes.heading) and axes.heading and not tall:
         weights["numbers of samples"] = -1.0
-    if n_columns >= _WIDE * axes.n_lines:
+    if is_wide:
         weights["the shape of the table"] = -1.0
     says_nothing = axes.lines is None and columns.default and columns.score == levels == 0
     # Numbers alone, which no shape but a wide one explains.
-    if says_nothing and tall and not axes.text_columns:
+    if says_nothing and (tall or not axes.has_header) and not (is_wide or axes.text_columns):
         return None
     total = sum(weights.values())
     if abs(total) < 1:

@@ -70,6 +70,7 @@ class RawMatrix:
     # (n,), object array of str: samples of one group, such as a donor's, resemble each other.
     groups: np.ndarray | None = None
     positions: np.ndarray | None = None  # (n, d), float64: where the samples are in space
+    lines: str | None = None  # what the lines of a table hold: "samples" or "features"
     # For the user, on what was guessed, changed or left out, with the setting that overrides it.
     remarks: list[str] = field(default_factory=list)
 

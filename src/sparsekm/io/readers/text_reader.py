@@ -168,7 +168,7 @@ def _look(table: TextLines, settings: TableSettings) -> _Head:
     empty = [
         at
         for at, name in enumerate(table.header)
-        if at and not name and not any(row[at].strip() for row in rows)
+        if not name and not any(row[at].strip() for row in rows)
     ]
     if empty:
         table.remarks.append(f"{len(empty)} columns without a name are empty and left out.")
@@ -259,24 +259,22 @@ def _find_edge(head: _Head, settings: TableSettings) -> int | None:
         first = at == min(numbers)
         if len({*column}) < len(column):
             continue
-        if at == 0 and not header[0]:
-            return 0
+        if (at == 0 and not header[0]) or (first and names_features(header[at])):
+            return at
         if not all(cell.strip().isdecimal() for cell in column):
             continue
         if at == 0 and not head.table.has_header and len(column) >= _FEWEST_IDS:
             whole = [head.column(other) for other in numbers[1:]]
             if not all(cell.strip().isdecimal() for other in whole for cell in other):
                 return 0
-        if (first and names_features(header[at])) or (
-            NUMBERING.fullmatch(header[at]) and (first or header[at].lower() not in ("", "x"))
-        ):
+        if NUMBERING.fullmatch(header[at]) and (first or header[at].lower() not in ("", "x")):
             return at
     for at in candidates:
         if is_known(header[at], "feature_annotations") and len({*head.column(at)}) == len(
             head.rows
         ):
             return at
-    if settings.transpose is True and (candidates or numbers):
+    if settings.transpose is True and head.table.has_header and (candidates or numbers):
         return min([*candidates, *numbers])
     is_blank = not header[0] and head.table.has_header
     return 0 if is_blank and 0 not in head.numeric else None
@@ -378,10 +376,10 @@ def _read(head: _Head, settings: TableSettings, transpose: bool) -> RawMatrix:
     if transpose:
         if names is None:
             names = [f"feature{at + 1}" for at in rows]
-        some = X[:1000].astype(np.float64) + np.array(cells.offset[:1000])[:, np.newaxis]
-        doubtful = doubtful_columns(columns, some, settings.keep)
         left = left_out_columns(columns, settings.keep)
-        doubtful = [name for name in doubtful if name not in left]
+        others = [at for at, name in enumerate(columns) if name not in left]
+        some = X[:1000, others].astype(np.float64) + np.array(cells.offset[:1000])[:, np.newaxis]
+        doubtful = doubtful_columns([columns[at] for at in others], some, settings.keep)
         if doubtful and len(left) + len(doubtful) < len(columns):
             raise MatrixError(
                 f"{table.file}: columns {shown(doubtful)} look like annotation of the features, "
@@ -440,6 +438,7 @@ def _read(head: _Head, settings: TableSettings, transpose: bool) -> RawMatrix:
         )
         samples = check_names(table.file, samples, "sample", "name it in the file")
     raw = RawMatrix(RowStream.of(X), offset, features, samples)
+    raw.lines = "features" if transpose else "samples"
 
     def values(name: str) -> list[str]:
         if not transpose:
