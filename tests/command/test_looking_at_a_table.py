@@ -1,5 +1,6 @@
 """What `sparsekm run` says and writes before anything runs."""
 
+import shlex
 from pathlib import Path
 
 import numpy as np
@@ -187,3 +188,38 @@ def test_without_the_extra_one_line_says_how_to_install_it(table, capsys, monkey
     assert run(table) == 2
     told = capsys.readouterr().err.splitlines()
     assert told == ['sparsekm: the workflow is not installed: pip install "sparsekm[workflow]"']
+
+
+def test_a_dry_run_prints_what_the_run_prints_first_and_writes_nothing(table, here, capsys):
+    assert run(table, "--labels", "kind", "--dry-run") == 0
+    told = capsys.readouterr().out
+    assert told.startswith("tumours.csv: 12 samples x 5 features\n  samples: without names\n")
+    assert "  features: 'u' ... 'y'\n  lines hold samples (--transpose reads them" in told
+    assert [file.name for file in here.iterdir()] == [table]
+    assert run(table, "--labels", "kind") == 0
+    assert capsys.readouterr().out.startswith(told)
+    assert run("sparsekm-tumours/config.yaml", "--dry-run") == 0
+    assert capsys.readouterr().out.startswith("tumours: 12 samples x 5 features\n")
+
+
+def test_what_a_message_advises_can_be_pasted(here, capsys):
+    lines = ["sample,a,b b", *(f"s{i},{i}.5,{'trace' if i == 3 else i}" for i in range(9))]
+    (here / "t.csv").write_text("\n".join(lines))
+    assert run("t.csv", "--dry-run") == 2
+    options = capsys.readouterr().err.splitlines()[-1].partition(": ")[2].split(", or ")
+    assert options == ["--missing-values trace", "--ignore 'b b'"]
+    for option, shape in zip(options, ("9 samples x 2", "9 samples x 1"), strict=True):
+        assert run("t.csv", "--dry-run", *shlex.split(option)) == 0
+        assert f"t.csv: {shape} features" in capsys.readouterr().out
+
+
+def test_a_long_list_in_a_message_is_whole(here, capsys):
+    ranks = [f"rank_of_the_gene_{'x' * i}" for i in range(60)]
+    header = ["gene", *ranks, *(f"GSM{i}" for i in range(70))]
+    rows = [[f"TP{i}", *range(60), *(f"{j / 7 + i:.2f}" for j in range(70))] for i in range(9)]
+    (here / "t.csv").write_text("\n".join(",".join(map(str, row)) for row in [header, *rows]))
+    assert run("t.csv", "--dry-run") == 2
+    option = capsys.readouterr().err.splitlines()[-1].partition(": ")[2].split(", or ")[0]
+    assert shlex.split(option) == ["--ignore", *ranks]
+    assert run("t.csv", "--dry-run", *shlex.split(option)) == 0
+    assert "70 samples x 9 features" in capsys.readouterr().out
