@@ -40,7 +40,7 @@ def remark_on_scale(raw: RawMatrix, normalise: str) -> list[str]:
     _, block = next(raw.X.blocks())
     values = as_dense(block)[:_LOOKED_AT, :_LOOKED_AT].astype(np.float64)
     values = np.ma.masked_invalid(values + raw.offset[:_LOOKED_AT])
-    return [*_remark_on_levels(values, normalise), *_remark_on_outlier(values, raw.samples)]
+    return [*_remark_on_levels(values, normalise), *_remark_on_outlier(values, raw)]
 
 
 def _remark_on_levels(values: np.ma.MaskedArray, normalise: str) -> list[str]:
@@ -72,7 +72,7 @@ def _remark_on_levels(values: np.ma.MaskedArray, normalise: str) -> list[str]:
     return []
 
 
-def _remark_on_outlier(values: np.ma.MaskedArray, samples: list[str] | None) -> list[str]:
+def _remark_on_outlier(values: np.ma.MaskedArray, raw: RawMatrix) -> list[str]:
     """Name a sample that is far from all others."""
     if len(values) < _FEWEST:
         return []
@@ -85,12 +85,13 @@ def _remark_on_outlier(values: np.ma.MaskedArray, samples: list[str] | None) -> 
     at = int(distance.argmax())
     if distance[at] < _FAR * np.sort(distance)[-2] or distance[at] < _FAR:
         return []
-    name = samples[at] if samples else f"sample {at + 1}"
+    name = raw.samples[at] if raw.samples else f"sample {at + 1}"
+    cure = "Delete it if it is no sample."
+    if raw.samples and raw.lines:
+        cure = f"Set ignore: [{quoted(name)}] to leave it out."
     return [
         f"sample {quoted(name)} is far from all others ({distance[at]:.0f} deviations in the "
-        "median "
-        f"feature; the next {np.sort(distance)[-2]:.0f}). Set ignore: [{quoted(name)}] to leave "
-        "it out."
+        f"median feature; the next {np.sort(distance)[-2]:.0f}). {cure}"
     ]
 
 

@@ -106,6 +106,7 @@ class _Cells:
     lines: dict[str, list[str]] = field(default_factory=dict)  # lines of text, by name
     odd: Counter[str] = field(default_factory=Counter)
     odd_columns: dict[int, tuple[int, str]] = field(default_factory=dict)  # line and cell
+    skipped: set[str] = field(default_factory=set)  # names of lines that are ignored
     n_infinite: int = 0
 
 
@@ -520,13 +521,18 @@ def _read_cells(head: _Head, settings: TableSettings, transpose: bool) -> _Cells
     start, stop = head.numeric[0], head.numeric[-1] + 1
     is_slice = stop - start == len(head.numeric)
     pick = itemgetter(slice(start, stop)) if is_slice else itemgetter(*head.numeric)
-    special = {*settings.named.values(), *settings.ignore} if transpose else set()
+    special = {*settings.named.values(), *settings.ignore}
+    if not transpose:
+        special = {name for name in settings.ignore if name not in table.header}
     height = max(1, _CELLS_AT_ONCE // len(head.numeric))
     buffer: list[Sequence[float]] = []
     numbers: list[int] = []
     described = table.n_described
     for number, row in table.rows():
         name = "" if head.edge is None else row[head.edge].strip()
+        if special and not transpose and name in special:
+            cells.skipped.add(name)
+            continue
         if described or (special and name in special):
             described = max(0, described - 1)
             cells.lines.setdefault(name, row)
@@ -590,7 +596,7 @@ def _check_settings(head: _Head, cells: _Cells, settings: TableSettings, transpo
     lines: list[str] = []
     if head.edge is not None:
         lines = [*cells.lines, *(name.strip() for name in cells.texts[head.edge])]
-    known = {*names, *lines} if transpose else {*names}
+    known = {*names, *lines} if transpose else {*names, *cells.skipped}
     for key, name in settings.named.items():
         there = name in cells.lines or _find_above(table, name) if transpose else name in known
         if not there:
