@@ -15,7 +15,9 @@ from anndata.io import read_elem
 from scipy.sparse import csr_array
 
 from sparsekm.io.readers.contained_hdf5 import open_contained
+from sparsekm.io.readers.left_out import is_row_numbers
 from sparsekm.io.readers.named import Stored, assemble, is_turned
+from sparsekm.io.readers.names import names_features
 from sparsekm.io.readers.raw_matrix import (
     MatrixError,
     RawMatrix,
@@ -82,6 +84,10 @@ def read_anndata(
         turn = transpose is True
         rows, columns = [*map(str, obs.index)], [*map(str, var.index)]
         remarks: list[str] = []
+        named = next((one for one in var if names_features(str(one)) and var[one].is_unique), None)
+        if named is not None and is_row_numbers("", columns):
+            columns = [*map(str, var[named])]
+            remarks.append(f"features are named by the column {named!r} of var, which is numbered.")
         if transpose == "auto" and not {labels, groups} & {*obs.columns}:
             turn = is_turned(rows, columns)
             if turn:

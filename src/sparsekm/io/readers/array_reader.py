@@ -8,6 +8,7 @@ loading them would run code.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from functools import partial
@@ -26,6 +27,7 @@ from sparsekm.io.readers.raw_matrix import (
     RawMatrix,
     check_size,
     explain_damage,
+    quoted,
     shown,
     suggest,
 )
@@ -46,10 +48,20 @@ def read_npz(
         np.load(opened, allow_pickle=False) as archive,
     ):
         names = sorted(archive)
-        matrix = _take_matrix(file, archive, names, "X")
+        if {"data", "indices", "indptr", "shape"} <= {*names}:
+            raise MatrixError(
+                f"{file}: a sparse matrix of SciPy is not read. Convert it: python -c 'import "
+                "numpy, "
+                f'scipy.sparse; numpy.savez("{file.with_suffix("")}_dense.npz", '
+                f'X=scipy.sparse.load_npz("{file}").toarray())\', and give what that writes.'
+            )
+        name, remarks = _find_matrix(archive, names, "X")
+        matrix = _take_matrix(file, archive, names, name)
         opened_matrix = partial(nullcontext, matrix)
         wanted = {"labels": labels, "groups": groups}
-        return _read(file, archive, names, wanted, matrix.shape, opened_matrix, **settings)
+        raw = _read(file, archive, names, wanted, matrix.shape, opened_matrix, **settings)
+        raw.remarks[:0] = remarks
+        return raw
 
 
 def read_h5(
@@ -67,8 +79,8 @@ def read_h5(
 
     @contextmanager
     def matrix() -> Iterator[h5py.Dataset]:
-        with open_contained(file, "h5py") as opened:
-            yield opened[name]
+        with open_contained(file, "h5py") as again:
+            yield again[name]
 
     with open_contained(file, "h5py") as opened:
         if all(isinstance(opened.get(name), h5py.Group) for name in ("obs", "var")):
@@ -81,17 +93,42 @@ def read_h5(
             lambda name, node: found.add(name) if isinstance(node, h5py.Dataset) else None
         )
         names = sorted(name for name in found if isinstance(opened.get(name), h5py.Dataset))
+        if any(one.endswith("block0_values") for one in names):
+            raise MatrixError(
+                f"{file}: a table that pandas wrote as HDF5 is not read. Convert it: python -c "
+                "'import "
+                f'pandas; pandas.read_hdf("{file}").to_csv("{file.with_suffix(".csv")}")\', and '
+                "give "
+                "what that writes."
+            )
+        name, remarks = _find_matrix(opened, names, name)
         shape = _take_matrix(file, opened, names, name).shape
         wanted = {"labels": labels, "groups": groups}
-        return _read(file, opened, names, wanted, shape, matrix, **settings)
+        raw = _read(file, opened, names, wanted, shape, matrix, **settings)
+        raw.remarks[:0] = remarks
+        return raw
+
+
+def _find_matrix(arrays: Mapping[str, Any], names: list[str], name: str) -> tuple[str, list[str]]:
+    """Return the name of the matrix, and a remark if it is the only one and has another name."""
+    if name in names or name != "X":
+        return name, []
+    with contextlib.suppress(ValueError):
+        found = [one for one in names if len(arrays[one].shape) == 2]
+        if len(found) == 1:
+            return found[0], [f"the matrix is {found[0]!r}, the only array with two axes."]
+    return name, []
 
 
 def _take_matrix(
     file: Path, arrays: Mapping[str, Any], names: list[str], name: str
 ) -> np.ndarray | h5py.Dataset:
     if name not in names:
+        is_h5 = isinstance(arrays, h5py.File)
+        found = [one for one in names if is_h5 and len(arrays[one].shape) == 2]
         raise MatrixError(
             f"{file}: arrays={shown(names)} should include {name!r} (samples x features)."
+            + (f" Set layer: {quoted(found[0])} if that is the matrix." if found else "")
         )
     matrix = _take(file, arrays, name)
     if len(matrix.shape or ()) != 2:
