@@ -53,7 +53,7 @@ def test_a_line_of_totals_is_left_out_with_a_remark(read):
 @pytest.mark.parametrize(
     ("content", "remark"),
     [
-        ("Table S3\n" + TABLE, "line 1 above the names is left out ('Table S3')."),
+        ("Table S3\n" + TABLE, "1 line is above the names and left out ('Table S3')."),
         ("# by X\n# in 2020\n" + TABLE, None),
         (
             TABLE.replace(LINES[0], ",,log2,log2,log2,log2\n" + LINES[0]),

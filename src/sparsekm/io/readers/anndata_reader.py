@@ -147,7 +147,8 @@ def check_relevant(file: object, values: np.ndarray) -> np.ndarray:
 
 def _read_positions(opened: Any, n_samples: int) -> tuple[np.ndarray | None, list[str]]:
     """Read where the samples are, or say in a remark why this is left out."""
-    if "obsm" not in opened or "spatial" not in opened["obsm"]:
+    # Before AnnData 0.7 it was an array of records.
+    if not hasattr(opened.get("obsm"), "keys") or "spatial" not in opened["obsm"]:
         return None, []
     node = opened["obsm"]["spatial"]
     # A data frame is a group.
@@ -172,6 +173,16 @@ def is_read_in_blocks(node: Any) -> bool:
 
 def _read_frame(file: Path, opened: Any, name: str) -> pd.DataFrame:
     frame = read_elem(opened[name])
+    if isinstance(frame, np.ndarray) and frame.dtype.names:
+        # AnnData before 0.7 wrote a table of records.
+        fields = {one: frame[one] for one in frame.dtype.names}
+        frame = pd.DataFrame(
+            {
+                one: np.char.decode(v, "utf-8") if v.dtype.kind == "S" else v
+                for one, v in fields.items()
+            }
+        )
+        frame = frame.set_index("index" if "index" in frame else frame.columns[0])
     if not isinstance(frame, pd.DataFrame):
         raise MatrixError(f"{file}: {name} is a {type(frame).__name__}; it should be a data frame.")
     return frame

@@ -231,7 +231,7 @@ def _find_format(table: TextLines, head: list[tuple[int, str]], usual: str) -> N
             "among the supplementary files."
         )
     table.separator, width = _find_separator([line for _, line in plain], usual)
-    rows = [(number, line[0], split(line, table.separator)[0]) for number, line in head]
+    rows = [(number, line[0], split(line.lstrip("#"), table.separator)[0]) for number, line in head]
     if head[0][1].startswith(("#1.2", "#1.3")):
         sizes = [int(cell) for cell in rows[1][2] if cell.strip().isdecimal()]
         header = 2
@@ -241,12 +241,15 @@ def _find_format(table: TextLines, head: list[tuple[int, str]], usual: str) -> N
     names = [name.strip().strip('"') for name in rows[header][2]]
     names[0] = names[0].lstrip("#").strip()
     table.first = rows[header][0] + 1
-    for number, mark, cells in rows[:header]:
+    above: list[str] = []
+    for _, mark, cells in rows[:header]:
         if mark == "!":
             _keep_geo(table, cells)
         elif mark != "#":
-            told = next((cell.strip() for cell in cells if cell.strip()), "")
-            table.remarks.append(f"line {number} above the names is left out ({told[:40]!r}).")
+            above.append(next((cell.strip() for cell in cells if cell.strip()), "")[:40])
+    if above:
+        lines = "line is" if len(above) == 1 else "lines are"
+        table.remarks.append(f"{len(above)} {lines} above the names and left out ({above[0]!r}).")
     below = [cells for _, mark, cells in rows[header + 1 :] if mark not in "#!"]
     while len(names) > width and not names[-1]:
         names.pop()
