@@ -10,8 +10,9 @@ from sparsekm.io.readers.anndata_reader import read_anndata
 from sparsekm.io.readers.array_reader import read_h5, read_npz
 from sparsekm.io.readers.raw_matrix import MatrixError, RawMatrix
 from sparsekm.io.readers.spreadsheet import read_parquet, read_spreadsheet
+from sparsekm.io.readers.table_head import TableSettings
 from sparsekm.io.readers.tenx_reader import find_mtx, read_tenx_folder
-from sparsekm.io.readers.text_reader import TableSettings, read_text
+from sparsekm.io.readers.text_reader import read_text
 
 SUFFIXES = (
     *(".npz", ".h5ad", ".h5", ".hdf5", ".zarr", ".xlsx", ".xlsm", ".parquet", ".mtx"),

@@ -12,7 +12,8 @@ from typing import Any
 
 from sparsekm.io.input_error import InputError
 from sparsekm.io.readers.raw_matrix import MatrixError, RawMatrix, explain_damage, shown
-from sparsekm.io.readers.text_reader import TableSettings, read_text
+from sparsekm.io.readers.table_head import TableSettings
+from sparsekm.io.readers.text_reader import read_text
 
 _LOOKED_AT = 30
 

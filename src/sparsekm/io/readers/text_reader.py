@@ -1,7 +1,7 @@
 """Reading a matrix from a text table.
 
 The first lines tell which columns hold text and which numbers, and with all names whether lines or
-columns are the samples (`orientation`). Then the cells are read once. What is neither a name, a
+columns are the samples (`table_head`). Then the cells are read once. What is neither a name, a
 class nor a measurement is left out, which a remark says.
 """
 
@@ -10,23 +10,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import combinations, islice
 from operator import itemgetter
 from pathlib import Path
 
 import numpy as np
 
-from sparsekm.io.readers.cells import MISSING_LABELS, CellParser, DecimalMark
 from sparsekm.io.readers.left_out import (
     doubtful_columns,
     few_levels,
-    is_row_numbers,
     left_out_columns,
     left_out_features,
     left_out_samples,
 )
-from sparsekm.io.readers.names import NUMBERING, is_known, names_features, names_samples
-from sparsekm.io.readers.orientation import Axes, find_orientation
 from sparsekm.io.readers.raw_matrix import (
     MatrixError,
     RawMatrix,
@@ -41,59 +36,17 @@ from sparsekm.io.readers.raw_matrix import (
 )
 from sparsekm.io.readers.remarks import list_remarks
 from sparsekm.io.readers.repeated import merge_features, number_names
-from sparsekm.io.readers.text_lines import UNREADABLE, TextLines, open_lines
+from sparsekm.io.readers.table_head import (
+    TableHead,
+    TableSettings,
+    find_above,
+    is_transposed,
+    look_at,
+)
+from sparsekm.io.readers.text_lines import UNREADABLE, open_lines
 from sparsekm.io.row_stream import RowStream
 
 _CELLS_AT_ONCE = 2**20
-_HEAD_CELLS = 150_000
-_HEAD_ROWS = 2000
-_FEWEST_IDS = 10
-_LONG_ROWS = 100_000
-
-
-@dataclass(frozen=True)
-class TableSettings:
-    """How a table is to be read; see `read_text`."""
-
-    labels: str | None = None
-    samples: str | None = None
-    groups: str | None = None
-    ignore: tuple[str, ...] = ()
-    keep: tuple[str, ...] = ()
-    transpose: bool | str = "auto"
-    decimal: str = "auto"
-    missing_values: tuple[object, ...] = ()
-    duplicates: str | None = None
-
-    @property
-    def named(self) -> dict[str, str]:
-        """The names of classes, samples and groups, by setting."""
-        pairs = (("labels", self.labels), ("samples", self.samples), ("groups", self.groups))
-        return {key: name for key, name in pairs if name is not None}
-
-    def is_missing_label(self, value: object) -> bool:
-        """Tell whether a class or group is missing."""
-        return value in MISSING_LABELS or value in map(str, self.missing_values)
-
-
-@dataclass
-class _Head:
-    """The columns of a table, by its first lines."""
-
-    table: TextLines
-    parser: CellParser
-    rows: list[list[str]]
-    n_lines: int
-    text: list[int]  # columns of text, and those that settings name
-    numeric: list[int]
-    edge: int | None = None  # the column with the names of the lines
-    text_lines: list[list[str]] = field(default_factory=list)
-
-    def column(self, at: int) -> list[str]:
-        return [row[at] for row in self.rows]
-
-    def names(self, columns: Sequence[int]) -> list[str]:
-        return [self.table.header[at] for at in columns]
 
 
 @dataclass
@@ -117,8 +70,8 @@ def read_text(file: str | Path, settings: TableSettings) -> RawMatrix:
     """
     table = open_lines(file)
     try:
-        head = _look(table, settings)
-        transpose = _is_transposed(head, settings)
+        head = look_at(table, settings)
+        transpose = is_transposed(head, settings)
         return _read(head, settings, transpose)
     except MatrixError as error:
         message = str(error)
@@ -130,233 +83,7 @@ def read_text(file: str | Path, settings: TableSettings) -> RawMatrix:
         ) from error
 
 
-def _look(table: TextLines, settings: TableSettings) -> _Head:
-    """Tell columns of text from those of numbers, and find the one with the names of the lines."""
-    for key, name in settings.named.items():
-        if name in settings.ignore:
-            raise MatrixError(
-                f"{table.file}: {key}={name!r} should not also be ignored. Set either {key} or "
-                "ignore."
-            )
-    most = min(_HEAD_ROWS, max(30, _HEAD_CELLS // table.n_columns))
-    rows, n_lines = [], 0
-    for number, line in table.lines():
-        n_lines += number >= table.first and line[0] not in "#!"
-    for _, cells in table.rows():
-        rows.append(cells)
-        if len(rows) == most:
-            break
-    table.remarks[:] = [remark for remark in table.remarks if "(the first is line" not in remark]
-    if not rows:
-        raise MatrixError(f"{table.file}: lines=1; there should be a header and samples.")
-    decimal, example = settings.decimal, None
-    if decimal == "auto":
-        some = (cell for row in rows[table.n_described : 200] for cell in row[:500])
-        decimal, example = DecimalMark(some, table.separator).found
-    if example is not None:
-        table.remarks.append(
-            f"numbers have a decimal comma: {example!r} is read as "
-            f"{example.replace('.', '').replace(',', '.')}. Set decimal: '.' to read them "
-            "otherwise."
-        )
-    parser = CellParser(decimal, settings.missing_values)
-    body = rows[table.n_described :] or rows
-    found = np.array([parser.numbers(row)[0] for row in body], dtype=object)
-    is_text = np.equal(found, None)
-    is_number = ~is_text & (found == found)
-    text = is_text.sum(axis=0) > is_number.sum(axis=0)
-    # What no line has a value for is empty or, with a name, all missing.
-    empty = [
-        at
-        for at, name in enumerate(table.header)
-        if not name and not any(row[at].strip() for row in rows)
-    ]
-    if empty:
-        table.remarks.append(f"{len(empty)} columns without a name are empty and left out.")
-    named = {*settings.named.values(), *settings.ignore}
-    special = [at for at, name in enumerate(table.header) if name and name in named]
-    text[[*range(1, 1 + table.n_annotations), *special]] = True
-    columns = [at for at in range(table.n_columns) if at not in empty]
-    head = _Head(
-        table,
-        parser,
-        body,
-        n_lines,
-        [at for at in columns if text[at]],
-        [at for at in columns if not text[at]],
-    )
-    if not settings.named:
-        _refuse_long(head)
-    head.edge = _find_edge(head, settings)
-    head.text = [at for at in head.text if at != head.edge]
-    head.numeric = [at for at in head.numeric if at != head.edge]
-    if head.numeric[:1] == [0] and head.edge and is_row_numbers(table.header[0], head.column(0)):
-        # Software numbered the lines.
-        head.numeric = head.numeric[1:]
-    if not head.numeric:
-        raise MatrixError(
-            f"{table.file}: its columns {shown(table.header)} hold text; there should be numbers. "
-            "Set decimal if numbers have another decimal separator."
-        )
-    if len(head.numeric) > 1:
-        share = is_text[:, head.numeric].mean(axis=1)
-        head.text_lines = [*rows[: table.n_described]]
-        head.text_lines += [row for row, of_text in zip(body, share, strict=True) if of_text > 0.5]
-        head.rows = [row for row, of_text in zip(body, share, strict=True) if of_text <= 0.5]
-    return head
-
-
-def _refuse_long(head: _Head) -> None:
-    """Refuse a table with a line for each value, of which two columns name sample and feature."""
-    table = head.table
-    if not 1 <= len(head.numeric) <= 2 or len(head.text) < 2:
-        return
-    if any(len({*head.column(at)}) == len(head.rows) for at in head.text):
-        return
-    rows = [row for _, row in islice(table.rows(), _LONG_ROWS)]
-    for one, two in combinations(head.text[:6], 2):
-        first, second = ([row[at] for row in rows] for at in (one, two))
-        n, n_first, n_second = len(rows), len({*first}), len({*second})
-        is_grid = len({*zip(first, second, strict=True)}) == n >= n_first * n_second / 4
-        if is_grid and n >= 6 and 1 < n_first <= 0.6 * n and 1 < n_second <= 0.6 * n:
-            names = [table.header[at] for at in (one, two, head.numeric[-1])]
-            if names_features(names[0]):
-                names[:2] = names[1::-1]
-            wide = table.file.with_name(f"{table.file.name.split('.')[0]}_wide.csv")
-            raise MatrixError(
-                f"{table.file}: a long table, with a line for each value of a sample "
-                f"({names[0]!r}) "
-                f'and a feature ({names[1]!r}), is not read. Convert it: python -c "import pandas; '
-                f"pandas.read_csv({str(table.file)!r}, sep={table.separator!r}).pivot_table("
-                f"index={names[0]!r}, columns={names[1]!r}, values={names[2]!r}).to_csv("
-                f'{str(wide)!r})", and give {wide.name}.'
-            )
-
-
-def _find_edge(head: _Head, settings: TableSettings) -> int | None:
-    """Return the column with the names of the lines, if there is one."""
-    header = head.table.header
-    if settings.samples in header:
-        return header.index(settings.samples)
-    taken = {*settings.ignore, settings.labels, settings.groups}
-    candidates = [at for at in head.text if header[at] not in taken or not header[at]]
-    for at in candidates:
-        column, heading = head.column(at), header[at]
-        different = len({*column}) / len(column)
-        about = any(
-            is_known(heading, kind) for kind in ("feature_annotations", "sample_annotations")
-        )
-        if is_known(heading, "describing") and len(candidates) > 1:
-            continue
-        if (
-            (at == 0 and not heading and (head.table.has_header or different > 0.5))
-            or (names_features(heading) and different > 0.1 and len({*column}) > 2)
-            or (different > 0.5 and (at == 0 or names_samples(heading) or not about))
-        ):
-            return at
-    numbers = [at for at in head.numeric if header[at] not in taken or not header[at]]
-    for at in numbers:
-        column = head.column(at)
-        first = at == min(numbers)
-        if len({*column}) < len(column):
-            continue
-        if (at == 0 and not header[0]) or (first and names_features(header[at])):
-            return at
-        if not all(cell.strip().isdecimal() for cell in column):
-            continue
-        if at == 0 and not head.table.has_header and len(column) >= _FEWEST_IDS:
-            whole = [head.column(other) for other in numbers[1:]]
-            if not all(cell.strip().isdecimal() for other in whole for cell in other):
-                return 0
-        if NUMBERING.fullmatch(header[at]) and (first or header[at].lower() not in ("", "x")):
-            return at
-    for at in candidates:
-        if is_known(header[at], "feature_annotations") and len({*head.column(at)}) == len(
-            head.rows
-        ):
-            return at
-    if settings.transpose is True and head.table.has_header and (candidates or numbers):
-        return min([*candidates, *numbers])
-    is_blank = not header[0] and head.table.has_header
-    return 0 if is_blank and 0 not in head.numeric else None
-
-
-def _is_transposed(head: _Head, settings: TableSettings) -> bool:
-    """Decide whether lines hold features, and say so."""
-    table, header = head.table, head.table.header
-    if isinstance(settings.transpose, bool):
-        return settings.transpose
-    wanted = settings.named
-    where = next((key for key, name in wanted.items() if name in header), None)
-    lines = None
-    if head.edge is not None:
-        lines = [name.strip() for name in head.column(head.edge)]
-        if is_row_numbers(header[head.edge], lines):
-            lines = None
-    axes = Axes(
-        header[head.edge] if head.edge is not None else "",
-        lines,
-        head.names(head.numeric),
-        head.n_lines,
-        head.names(head.text),
-        [row[head.edge] for row in head.text_lines] if head.edge is not None else (),
-        table.has_header,
-        _numbers(head),
-        [header[at] for at in head.text if few_levels(head.column(at))],
-    )
-    found = find_orientation(axes)
-    if where is None and wanted:
-        key, name = next(iter(wanted.items()))
-        if name in _names_of_lines(head) or _find_above(table, name) is not None:
-            table.remarks.append(
-                f"{key} names a line, {name!r}: lines are read as features and columns as samples. "
-                "Set transpose: false if lines hold samples."
-            )
-            return True
-    elif where is not None:
-        if found:
-            table.remarks.append(
-                f"{axes.signs[0]} suggest features in lines, but {where} names a column: lines are "
-                "read as samples. Set transpose: true if they hold features."
-            )
-        return False
-    if found is None:
-        raise MatrixError(
-            f"{table.file}: {head.n_lines} lines and {len(head.numeric)} columns, and their names "
-            "do not show which are the samples. Set transpose: true if each line is a feature "
-            "(such "
-            "as a gene), transpose: false if each line is a sample."
-        )
-    if found:
-        table.remarks.append(
-            f"lines are read as features and columns as samples, because of {axes.signs[0]}. Set "
-            "transpose: false if lines hold samples."
-        )
-    return found
-
-
-def _numbers(head: _Head) -> np.ndarray:
-    """Return the numbers of the first lines."""
-    some = head.rows[:500]
-    columns = head.numeric[:500]
-    found = [head.parser.numbers([row[at] for at in columns])[0] for row in some]
-    return np.array(found, dtype=np.float64) if found else np.empty((0, 0))
-
-
-def _names_of_lines(head: _Head) -> set[str]:
-    if head.edge is None:
-        return set()
-    return {cells[head.edge].strip() for _, cells in head.table.rows()}
-
-
-def _find_above(table: TextLines, name: str) -> str | None:
-    """Return the name of the line above the header that a setting means: GEO's have prefixes."""
-    plain = name.strip().lstrip("!").casefold()
-    keys = {key.casefold(): key for key in reversed(table.above)}
-    return keys.get(plain) or next((keys[key] for key in keys if key.startswith(plain)), None)
-
-
-def _read(head: _Head, settings: TableSettings, transpose: bool) -> RawMatrix:
+def _read(head: TableHead, settings: TableSettings, transpose: bool) -> RawMatrix:
     """Read all cells, and assemble the matrix."""
     table = head.table
     cells = _read_cells(head, settings, transpose)
@@ -366,7 +93,6 @@ def _read(head: _Head, settings: TableSettings, transpose: bool) -> RawMatrix:
     X = np.concatenate(cells.blocks) if cells.blocks else np.empty((0, len(head.numeric)))
     cells.blocks.clear()
     columns = head.names(head.numeric)
-    rows, chosen = np.arange(len(X)), np.arange(len(columns))
     remarks = table.remarks
     if cells.n_infinite:
         remarks.append(
@@ -374,62 +100,20 @@ def _read(head: _Head, settings: TableSettings, transpose: bool) -> RawMatrix:
         )
     for what, example in head.parser.changed.items():
         remarks.append(f"some numbers are written with {what}, such as {example!r}.")
+    if transpose and names is None:
+        names = [f"feature{at + 1}" for at in range(len(X))]
+    choose = _choose_of_features if transpose else _choose_of_samples
+    rows, chosen = choose(head, cells, settings, names, X)
+    if len(rows) < len(X) or len(chosen) < len(columns):
+        X = X[np.ix_(rows, chosen)]
+    of_lines, of_columns = names and [names[at] for at in rows], [columns[at] for at in chosen]
+    at_columns = [head.numeric[at] for at in chosen]
+    offset = np.zeros(0) if cells.offset is None else np.array(cells.offset)
     if transpose:
-        if names is None:
-            names = [f"feature{at + 1}" for at in rows]
-        left = left_out_columns(columns, settings.keep)
-        others = [at for at, name in enumerate(columns) if name not in left]
-        some = X[:1000, others].astype(np.float64) + np.array(cells.offset[:1000])[:, np.newaxis]
-        doubtful = doubtful_columns([columns[at] for at in others], some, settings.keep)
-        if doubtful and len(left) + len(doubtful) < len(columns):
-            raise MatrixError(
-                f"{table.file}: columns {shown(doubtful)} look like annotation of the features, "
-                "not "
-                f"like samples. Set ignore: {listed([*settings.ignore, *doubtful])} to leave them "
-                "out, or keep: "
-                f"{listed([*settings.keep, *doubtful])} if they are samples."
-            )
-        if left and len(left) == len(columns):
-            raise MatrixError(
-                f"{table.file}: its columns {shown(columns)} describe features, such as the "
-                "results "
-                "of a test or the measures of one sample; there should be a column for each "
-                "sample. "
-                "Use the table of measurements, or set keep to the columns that are samples."
-            )
-        chosen = _without(remarks, columns, chosen, left, "columns", "annotate the features")
-        _say_text(remarks, head.names(head.text), settings, "columns", {})
-        left = left_out_features(names, X.T, settings.keep, remarks, lines=True)
-        rows = _without(remarks, names, rows, left, "lines", "describe the samples or are totals")
-        nameless = [at for at in rows if names[at].strip("- ") in ("", "NA", "nan")]
-        if nameless and len(nameless) < len(rows):
-            remarks.append(f"{len(nameless)} lines without a feature name are left out.")
-            rows = np.setdiff1d(rows, nameless)
-        features, samples = [names[at] for at in rows], [columns[at] for at in chosen]
-        at_columns = [head.numeric[at] for at in chosen]
-        X = (
-            np.ascontiguousarray(X[np.ix_(rows, chosen)].T)
-            if len(rows) < len(X) or len(chosen) < len(columns)
-            else np.ascontiguousarray(X.T)
-        )
-        offset = np.array(cells.offset)[rows]
-        _say_text(remarks, [*cells.lines], settings, "lines", cells.lines)
+        X, offset = np.ascontiguousarray(X.T), offset[rows]
+        features, samples = of_lines, of_columns
     else:
-        left = left_out_features(columns, X, settings.keep, remarks, lines=False)
-        chosen = _without(remarks, columns, chosen, left, "columns", "describe the samples")
-        texts = {table.header[at]: cells.texts[at] for at in head.text}
-        _say_text(remarks, [*texts], settings, "columns", texts, has_names=names is not None)
-        left = left_out_samples(names, settings.keep) if names else []
-        rows = _without(remarks, names or (), rows, left, "lines", "summarise the others")
-        if cells.lines:
-            remarks.append(
-                f"{len(cells.lines)} lines of text are left out, the first of them "
-                f"{shown(next(iter(cells.lines.values())), 4)}."
-            )
-        features, samples = [columns[at] for at in chosen], names and [names[at] for at in rows]
-        if len(rows) < len(X) or len(chosen) < len(columns):
-            X = X[np.ix_(rows, chosen)]
-        offset = np.zeros(0) if cells.offset is None else np.array(cells.offset)[chosen]
+        offset, features, samples = offset[chosen] if len(offset) else offset, of_columns, of_lines
     check_size(table.file, *X.shape)
     X, offset, features = merge_features(X, offset, features, settings.duplicates, remarks)
     features = check_names(table.file, features, "feature", "name it in the file")
@@ -447,7 +131,7 @@ def _read(head: _Head, settings: TableSettings, transpose: bool) -> RawMatrix:
             return [found[at] for at in rows]
         if name in cells.lines:
             return [cells.lines[name][at] for at in at_columns]
-        return [table.above[_find_above(table, name)][at - 1] for at in at_columns]
+        return [table.above[find_above(table, name)][at - 1] for at in at_columns]
 
     if settings.labels is not None:
         raw.labels = check_labels(
@@ -469,6 +153,64 @@ def _read(head: _Head, settings: TableSettings, transpose: bool) -> RawMatrix:
         )
     raw.remarks = [*remarks, *list_remarks(raw, settings.labels, settings.missing_values)]
     return raw
+
+
+def _choose_of_features(
+    head: TableHead, cells: _Cells, settings: TableSettings, names: list[str], X: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return which lines are features and which columns samples, and say what is left out."""
+    table, columns = head.table, head.names(head.numeric)
+    rows, chosen, remarks = np.arange(len(X)), np.arange(len(columns)), head.table.remarks
+    left = left_out_columns(columns, settings.keep)
+    others = [at for at, name in enumerate(columns) if name not in left]
+    some = X[:1000, others].astype(np.float64) + np.array(cells.offset[:1000])[:, np.newaxis]
+    doubtful = doubtful_columns([columns[at] for at in others], some, settings.keep)
+    if doubtful and len(left) + len(doubtful) < len(columns):
+        raise MatrixError(
+            f"{table.file}: columns {shown(doubtful)} look like annotation of the features, "
+            "not "
+            f"like samples. Set ignore: {listed([*settings.ignore, *doubtful])} to leave them "
+            "out, or keep: "
+            f"{listed([*settings.keep, *doubtful])} if they are samples."
+        )
+    if left and len(left) == len(columns):
+        raise MatrixError(
+            f"{table.file}: its columns {shown(columns)} describe features, such as the "
+            "results "
+            "of a test or the measures of one sample; there should be a column for each "
+            "sample. "
+            "Use the table of measurements, or set keep to the columns that are samples."
+        )
+    chosen = _without(remarks, columns, chosen, left, "columns", "annotate the features")
+    _say_text(remarks, head.names(head.text), settings, "columns", {})
+    left = left_out_features(names, X.T, settings.keep, remarks, lines=True)
+    rows = _without(remarks, names, rows, left, "lines", "describe the samples or are totals")
+    nameless = [at for at in rows if names[at].strip("- ") in ("", "NA", "nan")]
+    if nameless and len(nameless) < len(rows):
+        remarks.append(f"{len(nameless)} lines without a feature name are left out.")
+        rows = np.setdiff1d(rows, nameless)
+    _say_text(remarks, [*cells.lines], settings, "lines", cells.lines)
+    return rows, chosen
+
+
+def _choose_of_samples(
+    head: TableHead, cells: _Cells, settings: TableSettings, names: list[str] | None, X: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return which lines are samples and which columns features, and say what is left out."""
+    table, columns = head.table, head.names(head.numeric)
+    rows, chosen, remarks = np.arange(len(X)), np.arange(len(columns)), head.table.remarks
+    left = left_out_features(columns, X, settings.keep, remarks, lines=False)
+    chosen = _without(remarks, columns, chosen, left, "columns", "describe the samples")
+    texts = {table.header[at]: cells.texts[at] for at in head.text}
+    _say_text(remarks, [*texts], settings, "columns", texts, has_names=names is not None)
+    left = left_out_samples(names, settings.keep) if names else []
+    rows = _without(remarks, names or (), rows, left, "lines", "summarise the others")
+    if cells.lines:
+        remarks.append(
+            f"{len(cells.lines)} lines of text are left out, the first of them "
+            f"{shown(next(iter(cells.lines.values())), 4)}."
+        )
+    return rows, chosen
 
 
 def _without(
@@ -512,7 +254,7 @@ def _say_text(
     remarks.append(f"{kind} {shown(names)} hold text and are left out.{cure}")
 
 
-def _read_cells(head: _Head, settings: TableSettings, transpose: bool) -> _Cells:
+def _read_cells(head: TableHead, settings: TableSettings, transpose: bool) -> _Cells:
     """Read the cells of all lines once."""
     table, parser = head.table, head.parser
     cells = _Cells(offset=[] if transpose else None)
@@ -559,7 +301,9 @@ def _read_cells(head: _Head, settings: TableSettings, transpose: bool) -> _Cells
     return cells
 
 
-def _take(head: _Head, cells: _Cells, buffer: list, numbers: list[int], transpose: bool) -> None:
+def _take(
+    head: TableHead, cells: _Cells, buffer: list, numbers: list[int], transpose: bool
+) -> None:
     """Convert lines to float32, less the offset of each feature, and empty the buffer."""
     block = np.array(buffer, dtype=np.float64)
     infinite = np.isinf(block)
@@ -588,7 +332,9 @@ def _take(head: _Head, cells: _Cells, buffer: list, numbers: list[int], transpos
     numbers.clear()
 
 
-def _check_settings(head: _Head, cells: _Cells, settings: TableSettings, transpose: bool) -> None:
+def _check_settings(
+    head: TableHead, cells: _Cells, settings: TableSettings, transpose: bool
+) -> None:
     """Refuse names in settings that the table does not have."""
     table = head.table
     kind = "lines and columns" if transpose else "columns"
@@ -598,7 +344,7 @@ def _check_settings(head: _Head, cells: _Cells, settings: TableSettings, transpo
         lines = [*cells.lines, *(name.strip() for name in cells.texts[head.edge])]
     known = {*names, *lines} if transpose else {*names, *cells.skipped}
     for key, name in settings.named.items():
-        there = name in cells.lines or _find_above(table, name) if transpose else name in known
+        there = name in cells.lines or find_above(table, name) if transpose else name in known
         if not there:
             hint = ""
             if not transpose and name in lines:
@@ -617,7 +363,7 @@ def _check_settings(head: _Head, cells: _Cells, settings: TableSettings, transpo
         )
 
 
-def _check_odd(head: _Head, cells: _Cells, settings: TableSettings) -> None:
+def _check_odd(head: TableHead, cells: _Cells, settings: TableSettings) -> None:
     """Refuse text among numbers, with the setting that makes it missing."""
     if not cells.odd:
         return
