@@ -9,6 +9,8 @@ import re
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 
+import numpy as np
+
 from sparsekm.io.readers.names import KNOWN
 from sparsekm.io.readers.raw_matrix import MatrixError
 
@@ -48,14 +50,14 @@ class CellParser:
         self._group = "," if decimal == "." else "."
         self._odd: dict[str, float | None] = {}
 
-    def numbers(self, cells: Sequence[str]) -> tuple[list[float | None], bool]:
+    def numbers(self, cells: Sequence[str]) -> tuple[Sequence[float | None], bool]:
         """Return the numbers in cells, NaN if missing and None if text, and whether some are."""
         text = "\x1f".join(cells)
         # Python reads 1_000 as a number.
         if "_" not in text and (self.decimal == "." or "." not in text):
             plain = cells if self.decimal == "." else text.replace(",", ".").split("\x1f")
             try:
-                return list(map(float, plain)), False
+                return np.fromiter(map(float, plain), np.float64, len(plain)), False
             except ValueError:
                 pass
         found = [self.number(cell) for cell in cells]

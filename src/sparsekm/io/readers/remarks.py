@@ -66,7 +66,6 @@ def remark_on_values(raw: RawMatrix, missing: Sequence[object] = ()) -> list[str
     n_features = raw.X.shape[1]
     is_whole, varies = np.ones(n_features, dtype=bool), np.zeros(n_features, dtype=bool)
     low, high = np.full(n_features, np.inf), np.full(n_features, -np.inf)
-    inner_low, inner_high = low.copy(), high.copy()
     first, seen, same = None, {}, []
     for rows, block in raw.X.blocks():
         dense = as_dense(block)
@@ -74,16 +73,12 @@ def remark_on_values(raw: RawMatrix, missing: Sequence[object] = ()) -> list[str
             other = seen.setdefault(hash(row.tobytes()), at)
             if other != at:
                 same.append((other, at))
-        # The values in the file, up to the rounding to single precision.
-        values = np.round(dense.astype(np.float64) + raw.offset, 4)
+        values = _in_file(dense, raw.offset)
         is_whole &= ((values == np.rint(values)) | np.isnan(values)).all(axis=0)
         first = dense[0] if first is None else first
         varies |= (dense != first).any(axis=0)
         low, high = np.fmin(low, np.fmin.reduce(values)), np.fmax(high, np.fmax.reduce(values))
-        inside = np.where(np.isin(values, _SENTINELS), np.nan, values)
-        inner_low = np.fmin(inner_low, np.fmin.reduce(inside))
-        inner_high = np.fmax(inner_high, np.fmax.reduce(inside))
-    remarks = _sentinels(low, high, inner_low, inner_high, missing)
+    remarks = _sentinels(raw, low, high, missing)
     if same and n_features > 1:
         name = raw.samples or [f"sample {at + 1}" for at in range(raw.X.shape[0])]
         pairs = [f"{name[one]} = {name[two]}" for one, two in same]
@@ -108,22 +103,31 @@ def remark_on_values(raw: RawMatrix, missing: Sequence[object] = ()) -> list[str
     return remarks
 
 
+def _in_file(dense: np.ndarray, offset: np.ndarray) -> np.ndarray:
+    """Return the values in the file, up to the rounding to single precision."""
+    return np.round(dense.astype(np.float64) + offset, 4)
+
+
 def _sentinels(
-    low: np.ndarray,
-    high: np.ndarray,
-    inner_low: np.ndarray,
-    inner_high: np.ndarray,
-    missing: Sequence[object],
+    raw: RawMatrix, low: np.ndarray, high: np.ndarray, missing: Sequence[object]
 ) -> list[str]:
     """Name numbers such as -999 that are far from everything else in their features."""
+    at = np.flatnonzero(np.isin(low, _SENTINELS) | np.isin(high, _SENTINELS))
+    if not len(at):
+        return []
+    inner_low, inner_high = np.full(len(at), np.inf), np.full(len(at), -np.inf)
+    for _, block in raw.X.blocks():
+        values = _in_file(as_dense(block[:, at]), raw.offset[at])
+        values[np.isin(values, _SENTINELS)] = np.nan
+        inner_low = np.fmin(inner_low, np.fmin.reduce(values))
+        inner_high = np.fmax(inner_high, np.fmax.reduce(values))
+    room = np.maximum(inner_high - inner_low, 1e-9)
     found = []
     for number in _SENTINELS:
-        at = np.flatnonzero((low == number) if number < 0 else (high == number))
-        with np.errstate(invalid="ignore"):
-            room = np.maximum(inner_high[at] - inner_low[at], 1e-9)
-            gap = inner_low[at] - number if number < 0 else number - inner_high[at]
-            n_far = int((gap > 2 * room).sum())
-        if n_far > 1 or (n_far and n_far == len(low)) or (n_far and abs(number) >= 999):
+        gap = inner_low - number if number < 0 else number - inner_high
+        is_there = (low if number < 0 else high)[at] == number
+        n_far = int((is_there & (gap > 2 * room)).sum())
+        if n_far > 1 or (n_far and (n_far == len(low) or abs(number) >= 999)):
             found.append((number, n_far))
     words = [f"{number:g} (in {n_far} features)" for number, n_far in found]
     numbers = [*missing, *(int(number) if abs(number) < 1e6 else number for number, _ in found)]

@@ -77,9 +77,7 @@ def look_at(table: TextLines, settings: TableSettings) -> TableHead:
                 "ignore."
             )
     most = min(_HEAD_ROWS, max(30, _HEAD_CELLS // table.n_columns))
-    rows, n_lines = [], 0
-    for number, line in table.lines():
-        n_lines += number >= table.first and line[0] not in "#!"
+    rows = []
     for _, cells in table.rows():
         rows.append(cells)
         if len(rows) == most:
@@ -119,7 +117,7 @@ def look_at(table: TextLines, settings: TableSettings) -> TableHead:
         table,
         parser,
         body,
-        n_lines,
+        table.n_lines,
         [at for at in columns if text[at]],
         [at for at in columns if not text[at]],
     )

@@ -28,6 +28,7 @@ _MOST_LINES = 20_000_000
 _MOST_IN_CELL = 2**17
 _LINES_LOOKED_AT = 200
 _HEAD_CHARACTERS = 2**21
+_MOST_NOTES = 5000
 _SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars", " ": "blanks"}
 # First bytes of files that are often named like a text table.
 _OTHERS = {
@@ -54,6 +55,7 @@ class TextLines:
     n_annotations: int = 0  # columns after the first that annotate, and lines: of GCT
     n_described: int = 0
     remarks: list[str] = field(default_factory=list)
+    n_lines: int = 0  # of data
 
     @property
     def n_columns(self) -> int:
@@ -182,21 +184,12 @@ def _read_head(table: TextLines) -> list[tuple[int, str]]:
         table.encoding = "utf-16"
     elif b"\0" in start:
         raise MatrixError(f"{table.file}: not UTF-8 text, since it contains NUL. Save it as UTF-8.")
-    head = []
     try:
-        for number, line in table.lines():
-            head.append((number, line))
-            if len(head) >= _LINES_LOOKED_AT and not line.startswith(("!", "#")):
-                break
-        for _ in table.lines():
-            # The encoding of all lines.
-            pass
+        head = _go_through(table)
     except UnicodeError:
-        table.encoding, head = "cp1252", []
+        table.encoding, table.n_lines = "cp1252", 0
         try:
-            for number, line in table.lines():
-                if len(head) < _LINES_LOOKED_AT or line.startswith(("!", "#")):
-                    head.append((number, line))
+            head = _go_through(table)
         except UnicodeError as error:
             raise MatrixError(
                 f"{table.file}: not UTF-8 text with one line per sample ({error}). Save it as "
@@ -213,6 +206,17 @@ def _read_head(table: TextLines) -> list[tuple[int, str]]:
         raise MatrixError(f"{table.file}: not UTF-8 text ({error}).") from error
     if len(head) < 2:
         raise MatrixError(f"{table.file}: lines={len(head)}; there should be a header and samples.")
+    return head
+
+
+def _go_through(table: TextLines) -> list[tuple[int, str]]:
+    """Read all lines in their encoding, count those of a table, and return the first ones."""
+    head = []
+    for number, line in table.lines():
+        is_note = line[0] in "#!"
+        table.n_lines += not is_note
+        if len(head) < _LINES_LOOKED_AT or (is_note and number < _MOST_NOTES):
+            head.append((number, line))
     return head
 
 
@@ -242,6 +246,7 @@ def _find_format(table: TextLines, head: list[tuple[int, str]], usual: str) -> N
     names[0] = names[0].lstrip("#").strip()
     table.first = rows[header][0] + 1
     above: list[str] = []
+    table.n_lines -= sum(row[1] not in "#!" for row in rows[: header + 1])
     for _, mark, cells in rows[:header]:
         if mark == "!":
             _keep_geo(table, cells)
@@ -267,6 +272,7 @@ def _find_format(table: TextLines, head: list[tuple[int, str]], usual: str) -> N
     table.header = names
     if _is_data(names, below):
         table.has_header, table.first = False, rows[header][0]
+        table.n_lines += 1
         # Blank where the names of lines may be.
         is_text = CellParser().is_text
         table.header = [
