@@ -51,7 +51,7 @@ def test_by_default_the_nearest_samples_fill_in_as_in_scikit_learn(holes, offset
     np.testing.assert_allclose(values(matrix), expected * deviation + mean + offset, rtol=1e-4)
     [remark] = matrix.remarks
     assert remark.startswith("4 values (4.2 %) are missing, of 3 features and 4 samples; 4 are")
-    assert "Set impute to median, half_minimum or drop, or max_missing (now 0.5)" in remark
+    assert "Set impute: median (or half_minimum, drop), or max_missing: 0.5 to another" in remark
 
 
 def test_other_ways_to_fill(holes):

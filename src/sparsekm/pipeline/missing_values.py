@@ -86,9 +86,8 @@ def settle_missing(
         _fill(X, offset, lacking, "median" if quick and impute == "knn" else impute)
     others = [name for name in IMPUTATIONS if name != impute]
     raw.remarks.append(
-        f"{'; '.join(said)}. Set impute to {', '.join(others[:-1])} or {others[-1]}, or "
-        "max_missing "
-        f"(now {limit:g}), to change this."
+        f"{'; '.join(said)}. Set impute: {others[0]} (or {', '.join(others[1:])}), or max_missing: "
+        f"{limit:g} to another share, to change this."
     )
     raw.take(np.ascontiguousarray(X), offset, rows, columns)
     return raw
