@@ -67,8 +67,7 @@ def read_normalised_table(
     if found.dropped:
         raw.remarks.append(
             f"{len(found.dropped)} features are constant, which separates nothing, and are "
-            "dropped: "
-            f"{shown(found.dropped)}."
+            f"dropped: {shown(found.dropped)}."
         )
     return raw, found
 

@@ -59,8 +59,8 @@ def _remark_on_levels(values: np.ma.MaskedArray, normalise: str) -> list[str]:
         if high > _LARGEST_LOG and high > 20 * max(middle, 1e-9) and p >= 2 * _FEWEST:
             return [
                 f"values range from {low:.3g} to {high:.3g}, over orders of magnitude: they look "
-                "like "
-                "intensities that were never logged. Set normalise: log2 to take logarithms first."
+                "like intensities that were never logged. Set normalise: log2 to take logarithms "
+                "first."
             ]
     elif (abs(values.mean(axis=1)) < 1e-2 * values.std()).all() and np.ma.median(
         abs(mean)
@@ -101,8 +101,8 @@ def describe_counts(parts: Iterable[np.ndarray], *, is_sparse: bool) -> str | No
     if _largest_count(parts) <= limit:
         return None
     return (
-        f"all values are whole numbers >= 0, the largest above {limit}: they look like raw "
-        "counts, where a few large values and the sequencing depth would dominate the result."
+        f"all values are whole numbers >= 0, the largest above {limit}: they look like raw counts, "
+        "where a few large values and the sequencing depth would dominate the result."
     )
 
 

@@ -98,8 +98,7 @@ def read_h5(
                 f"{file}: a table that pandas wrote as HDF5 is not read. Convert it: python -c "
                 "'import "
                 f'pandas; pandas.read_hdf("{file}").to_csv("{file.with_suffix(".csv")}")\', and '
-                "give "
-                "what that writes."
+                "give what that writes."
             )
         name, remarks = _find_matrix(opened, names, name)
         shape = _take_matrix(file, opened, names, name).shape

@@ -85,8 +85,7 @@ def remark_on_values(raw: RawMatrix, missing: Sequence[object] = ()) -> list[str
         remarks.append(
             f"{len(same)} samples have the same values as another one ({shown(pairs, 3)[1:-1]}): "
             "copies are found together in any clustering. Delete those that are no samples of "
-            "their "
-            "own."
+            "their own."
         )
     whole = np.flatnonzero(is_whole & varies)
     if 0 < len(whole) <= max(_FEW_WHOLE, n_features // 50) and len(whole) * 4 <= n_features:
@@ -95,10 +94,8 @@ def remark_on_values(raw: RawMatrix, missing: Sequence[object] = ()) -> list[str
         if not all(quoted(name) in told for name in names):
             remarks.append(
                 f"features {shown(names)} contain only whole numbers, unlike the others. If they "
-                "are "
-                f"not features, set ignore: {listed(names)}, or labels: {quoted(names[0])} for "
-                "known "
-                "classes."
+                f"are not features, set ignore: {listed(names)}, or labels: {quoted(names[0])} for "
+                "known classes."
             )
     return remarks
 

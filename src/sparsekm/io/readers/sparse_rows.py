@@ -37,8 +37,8 @@ class SparseRows:
             at = int(np.argmax(wrong))
             row = rows.start + int(np.searchsorted(starts, starts[0] + at, side="right"))
             raise self._damaged(
-                f"sample {row} has the column index {indices[at]}; it should be in "
-                f"[0, {self.shape[1]})"
+                f"sample {row} has the column index {indices[at]}; it should be in [0, "
+                f"{self.shape[1]})"
             )
         shape = (rows.stop - rows.start, self.shape[1])
         return csr_array((self._node["data"][stored], indices, starts - starts[0]), shape=shape)

@@ -260,8 +260,7 @@ def is_transposed(head: TableHead, settings: TableSettings) -> bool:
         raise MatrixError(
             f"{table.file}: {head.n_lines} lines and {len(head.numeric)} columns, and their names "
             "do not show which are the samples. Set transpose: true if each line is a feature "
-            "(such "
-            "as a gene), transpose: false if each line is a sample."
+            "(such as a gene), transpose: false if each line is a sample."
         )
     if found:
         table.remarks.append(

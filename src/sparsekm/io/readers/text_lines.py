@@ -118,8 +118,7 @@ class TextLines:
         if notes:
             self._remark(
                 f"{len(notes)} lines with nothing after their first cell are left out (the first "
-                "is "
-                f"line {notes[0][0]}, {notes[0][1][:40]!r})."
+                f"is line {notes[0][0]}, {notes[0][1][:40]!r})."
             )
 
     def _remark(self, remark: str) -> None:
@@ -193,8 +192,7 @@ def _read_head(table: TextLines) -> list[tuple[int, str]]:
         except UnicodeError as error:
             raise MatrixError(
                 f"{table.file}: not UTF-8 text with one line per sample ({error}). Save it as "
-                "UTF-8 "
-                "(in Excel: 'CSV UTF-8')."
+                "UTF-8 (in Excel: 'CSV UTF-8')."
             ) from error
         table.remarks.append(
             "the file is not UTF-8: its letters are read as Windows-1252, the encoding of Excel in "
@@ -231,8 +229,7 @@ def _find_format(table: TextLines, head: list[tuple[int, str]], usual: str) -> N
         raise MatrixError(
             f"{table.file}: lines={len(plain)} without those that begin with '#' or '!'; there "
             "should be a header and samples. If it is a series of GEO without values, its matrix "
-            "is "
-            "among the supplementary files."
+            "is among the supplementary files."
         )
     table.separator, width = _find_separator([line for _, line in plain], usual)
     rows = [(number, line[0], split(line.lstrip("#"), table.separator)[0]) for number, line in head]
@@ -265,9 +262,8 @@ def _find_format(table: TextLines, head: list[tuple[int, str]], usual: str) -> N
     if width > len(names):
         raise MatrixError(
             f"{table.file}: the header has {len(names)} cells, but most lines below it have "
-            f"{width}; "
-            "the numbers should agree. If there are lines above the names, remove them; if numbers "
-            "have decimal commas, separate cells by semicolons or tabs."
+            f"{width}; the numbers should agree. If there are lines above the names, remove them; "
+            "if numbers have decimal commas, separate cells by semicolons or tabs."
         )
     table.header = names
     if _is_data(names, below):
@@ -279,7 +275,7 @@ def _find_format(table: TextLines, head: list[tuple[int, str]], usual: str) -> N
             "" if at == 0 and is_text(name) else f"column{at + 1}" for at, name in enumerate(names)
         ]
         table.remarks.append(
-            f"the first line has numbers in place of names: it is read as data, and columns are "
+            "the first line has numbers in place of names: it is read as data, and columns are "
             f"called column1 to column{len(names)}. Add a line of names above it if it is not."
         )
 

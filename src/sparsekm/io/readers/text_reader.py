@@ -167,19 +167,15 @@ def _choose_of_features(
     doubtful = doubtful_columns([columns[at] for at in others], some, settings.keep)
     if doubtful and len(left) + len(doubtful) < len(columns):
         raise MatrixError(
-            f"{table.file}: columns {shown(doubtful)} look like annotation of the features, "
-            "not "
-            f"like samples. Set ignore: {listed([*settings.ignore, *doubtful])} to leave them "
-            "out, or keep: "
-            f"{listed([*settings.keep, *doubtful])} if they are samples."
+            f"{table.file}: columns {shown(doubtful)} look like annotation of the features, not "
+            f"like samples. Set ignore: {listed([*settings.ignore, *doubtful])} to leave them out, "
+            f"or keep: {listed([*settings.keep, *doubtful])} if they are samples."
         )
     if left and len(left) == len(columns):
         raise MatrixError(
-            f"{table.file}: its columns {shown(columns)} describe features, such as the "
-            "results "
-            "of a test or the measures of one sample; there should be a column for each "
-            "sample. "
-            "Use the table of measurements, or set keep to the columns that are samples."
+            f"{table.file}: its columns {shown(columns)} describe features, such as the results of "
+            "a test or the measures of one sample; there should be a column for each sample. Use "
+            "the table of measurements, or set keep to the columns that are samples."
         )
     chosen = _without(remarks, columns, chosen, left, "columns", "annotate the features")
     _say_text(remarks, head.names(head.text), settings, "columns", {})
@@ -378,6 +374,5 @@ def _check_odd(head: TableHead, cells: _Cells, settings: TableSettings) -> None:
     noun = "one column is" if len(wrong) == 1 else f"{len(wrong)} columns are"
     raise MatrixError(
         f"{head.table.file}: {noun} not numeric throughout: {shown(wrong)}; the first such value "
-        "is "
-        f"{cell!r} in column {header[at]!r}, line {line}. {cure}."
+        f"is {cell!r} in column {header[at]!r}, line {line}. {cure}."
     )

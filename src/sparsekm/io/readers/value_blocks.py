@@ -102,8 +102,7 @@ def _check_stored(file: object, opened: Opened, n_features: int) -> RowStream:
             raise MatrixError(
                 f"{file}: {len(bad)} missing or infinite values in a sparse matrix, the first at "
                 f"sample {sample}, feature {rows.indices[bad[0]] + 1}. Every value should be "
-                "finite "
-                "(in the range of float32): store the matrix as an array (adata.X = "
+                "finite (in the range of float32): store the matrix as an array (adata.X = "
                 "adata.X.toarray()), or write 0 for them."
             )
         start += rows.shape[0]
