@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from sparsekm.annotation.gene_sets import GeneSetError, read_gene_sets
 from sparsekm.io.atomic import atomic_path
-from sparsekm.network import Downloader, RefusedError
+
+if TYPE_CHECKING:
+    from sparsekm.network import Downloader
 
 MOST_BYTES = 2**28
 """Largest download accepted; all sets of MSigDB have a tenth of it."""
@@ -14,6 +17,9 @@ MOST_BYTES = 2**28
 
 def fetch_gene_sets(downloader: Downloader, url: str, file: str | Path, identifier: str) -> None:
     """Download a GMT file and store it if it can be read; otherwise it is a `RefusedError`."""
+    # Only here: the workflow imports this module to tell addresses from paths.
+    from sparsekm.network import RefusedError
+
     body = downloader.get(url, most=MOST_BYTES)
     with atomic_path(file) as temporary:
         temporary.write_bytes(body)

@@ -7,7 +7,7 @@ from scipy.special import expit
 
 from sparsekm.atlas.quality_control import row_blocks
 
-_CELLS_AT_ONCE = 2**20
+_ENERGIES_AT_ONCE = 2**20
 
 
 TRANSFORMS = ("none", "log2", "robust_sigmoid")
@@ -29,7 +29,7 @@ def transform_energies(X: np.ndarray, name: str) -> None:
             np.log1p(block, out=block)
             block /= np.float32(np.log(2))
     elif name == "robust_sigmoid":
-        step = max(1, _CELLS_AT_ONCE // max(1, len(X)))
+        step = max(1, _ENERGIES_AT_ONCE // max(1, len(X)))
         for start in range(0, X.shape[1], step):
             genes = slice(start, start + step)
             X[:, genes] = scaled_robust_sigmoid(X[:, genes])

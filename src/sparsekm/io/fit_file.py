@@ -20,7 +20,7 @@ import numpy as np
 
 from sparsekm.io.hdf5_format import Array, Hdf5Format, SparseRows
 
-_FORMAT = Hdf5Format(
+_FIT_FORMAT = Hdf5Format(
     "fit",
     "tune_sparsity",
     {
@@ -61,12 +61,12 @@ class Fit:
 
 def write_fit(file: str | Path, fit: Fit) -> None:
     """Write a fit atomically."""
-    _FORMAT.write(file, vars(fit), fit.attributes)
+    _FIT_FORMAT.write(file, vars(fit), fit.attributes)
 
 
 def read_fit(file: str | Path) -> Fit:
     """Read a fit; see `sparsekm.io.hdf5_format.Hdf5Format.read`."""
-    arrays, attributes = _FORMAT.read(file)
+    arrays, attributes = _FIT_FORMAT.read(file)
     return Fit(**arrays, attributes=attributes)
 
 

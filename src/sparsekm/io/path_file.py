@@ -13,7 +13,7 @@ from sparsekm.io.fit_file import Fit
 from sparsekm.io.hdf5_format import Array, Hdf5Format, SparseRows
 
 _SHAPE = ("n_sparsities", "n_features")
-_FORMAT = Hdf5Format(
+_PATH_FORMAT = Hdf5Format(
     "path",
     "cluster_path",
     {
@@ -40,19 +40,19 @@ def write_path(
     `samples` are those that were clustered, ascending, if not all.
     """
     arrays = {**vars(path), "samples": samples}
-    _FORMAT.write(file, arrays, {**attributes, "search": path.search})
+    _PATH_FORMAT.write(file, arrays, {**attributes, "search": path.search})
 
 
 def read_path(file: str | Path) -> tuple[SparsityPath, dict[str, Any]]:
     """Read a path and its attributes; see `sparsekm.io.hdf5_format.Hdf5Format.read`."""
-    arrays, attributes = _FORMAT.read(file)
+    arrays, attributes = _PATH_FORMAT.read(file)
     del arrays["samples"]
     return SparsityPath(**arrays, search=attributes["search"]), attributes
 
 
 def read_samples(file: str | Path) -> np.ndarray | None:
     """Read which samples a path is of, ascending; None for all."""
-    return _FORMAT.read(file)[0]["samples"]
+    return _PATH_FORMAT.read(file)[0]["samples"]
 
 
 def pick_fit(

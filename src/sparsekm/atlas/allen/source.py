@@ -13,8 +13,15 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from sparsekm.atlas.allen import queries
 from sparsekm.atlas.allen.paging import collect_rows
+from sparsekm.atlas.allen.queries import (
+    annotation_url,
+    energy_url,
+    genes_of_the_atlas,
+    ontology_url,
+    page_url,
+    section_data_sets_of,
+)
 from sparsekm.atlas.envelope import EnvelopeError, open_envelope, parse_json, write_envelope
 from sparsekm.atlas.grid import (
     DamagedArchiveError,
@@ -108,11 +115,11 @@ class AllenSource:
 
     def genes(self) -> bytes:
         """Return the genes of the atlas, all pages in one."""
-        return self._collect(queries.genes_of_the_atlas(), "genes")
+        return self._collect(genes_of_the_atlas(), "genes")
 
     def listing(self, age: str) -> bytes:
         """Return the section data sets of an age, all pages in one."""
-        return self._collect(queries.section_data_sets_of(age), f"listing of {age}")
+        return self._collect(section_data_sets_of(age), f"listing of {age}")
 
     def annotation(self, age: str) -> bytes:
         """Return the zip with the grid annotation of an age."""
@@ -130,21 +137,21 @@ class AllenSource:
         """Return the address of a file; for a listing or the genes, of the first page."""
         match role:
             case "ontology":
-                return queries.ontology_url(self._url)
+                return ontology_url(self._url)
             case "genes":
-                return self._page_url(queries.genes_of_the_atlas(), 0, self._page_rows)
+                return self._page_url(genes_of_the_atlas(), 0, self._page_rows)
             case "listing":
-                return self._page_url(queries.section_data_sets_of(age), 0, self._page_rows)
+                return self._page_url(section_data_sets_of(age), 0, self._page_rows)
             case "annotation":
-                return queries.annotation_url(self._download_url, age)
+                return annotation_url(self._download_url, age)
             case _:
-                return queries.energy_url(self._url, section_data_set_id)
+                return energy_url(self._url, section_data_set_id)
 
     def truth(self, age: str) -> None:
         """Return None: nothing is planted in measured data."""
 
     def _page_url(self, query: tuple[str, str], start_row: int, num_rows: int) -> str:
-        return queries.page_url(self._url, query, start_row, num_rows)
+        return page_url(self._url, query, start_row, num_rows)
 
     def _collect(self, query: tuple[str, str], what: str) -> bytes:
         def ask(start_row: int, num_rows: int) -> dict:

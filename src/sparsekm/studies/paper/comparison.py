@@ -23,7 +23,7 @@ FEWEST = 10
 """Minimum number of repetitions for a comparison: the standard error of fewer is too rough."""
 
 CELL = ["experiment", "setting", "method", "metric"]
-COLUMNS = (
+COMPARED_COLUMNS = (
     *("table", *CELL, "paper", "paper_bracket", "n_paper"),
     *("row", "n", "mean", "sd", "sd_se", "se", "difference", "units"),
 )
@@ -80,7 +80,8 @@ def read_paper_values(file: str | Path) -> pd.DataFrame:
 def compare_rows(summary: pd.DataFrame, paper: pd.DataFrame) -> pd.DataFrame:
     """Set every row of a summary beside the paper's value for the method that it runs.
 
-    The columns are `COLUMNS`. Units are NaN for fewer than `FEWEST` repetitions, and infinite where
+    The columns are `COMPARED_COLUMNS`. Units are NaN for fewer than `FEWEST` repetitions, and
+    infinite where
     the standard error is 0 and the values differ. Omitted is what could not differ, the numbers of
     features of a method that always keeps all, and the floor row, which knows the relevant ones.
     """
@@ -100,7 +101,7 @@ def compare_rows(summary: pd.DataFrame, paper: pd.DataFrame) -> pd.DataFrame:
     errors = both["se"] * np.sqrt(1 + both["n"] / both["n_paper"])
     units = np.vectorize(in_errors, otypes=[float])(both["difference"], errors)
     both["units"] = np.where(both["n"] >= FEWEST, units, np.nan)
-    return both[list(COLUMNS)]
+    return both[list(COMPARED_COLUMNS)]
 
 
 def in_errors(difference: float, error: float) -> float:

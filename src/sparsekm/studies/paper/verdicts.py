@@ -30,7 +30,7 @@ CANNOT_BE_TESTED, NOT_JUDGED = "cannot be tested here", "not judged"
 """Verdicts; what ran too seldom, or not at all, is not judged."""
 
 ERRORS = 2.0
-COLUMNS = (
+CLAIM_COLUMNS = (
     *("claim", "where", "statement", "kind", "experiment", "setting", "metric", "method"),
     *("verdict", "ours", "se", "low", "high", "theirs", "units", "reason", "remark"),
 )
@@ -118,7 +118,8 @@ def judge_claims(
     """Judge every claim of the text in each of its settings, and every printed number.
 
     `repetitions` are all tables of `repetition_table` together; `comparison` is of `compare_rows`
-    and `checks` of `sparsekm.studies.theory.checks`. The columns are `COLUMNS`. Of an order, ours
+    and `checks` of `sparsekm.studies.theory.checks`. The columns are `CLAIM_COLUMNS`.
+    Of an order, ours
     and theirs are the mean of left less right. Units are differences over their standard errors;
     low and high are the interval of a share.
     """
@@ -149,7 +150,7 @@ def judge_claims(
             lines.append(
                 told | found | _decide(found["holds"], False, claim.remark) | {"reason": ""}
             )
-    table = pd.DataFrame(lines, columns=list(COLUMNS))
+    table = pd.DataFrame(lines, columns=list(CLAIM_COLUMNS))
     return table.fillna({"verdict": NOT_JUDGED, "reason": "", "remark": ""})
 
 
