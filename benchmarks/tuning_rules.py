@@ -13,10 +13,14 @@ from sklearn.base import clone
 
 import sparsekm
 from sparsekm import GapSearch, L0KMeans, SparsityPath, classification_error_rate
-from sparsekm.runtime.one_blas_thread import one_blas_thread
-from sparsekm.simulation.designs import EXPERIMENTS, THREE_LEVELS, Experiment
-from sparsekm.simulation.gaussian_clusters import SimulatedData
-from sparsekm.simulation.replicate_seed import replicate_seed
+from sparsekm.runtime.threads import one_blas_thread
+from sparsekm.simulation.designs import (
+    EXPERIMENTS,
+    THREE_LEVELS,
+    Experiment,
+    SimulatedData,
+    replicate_seed,
+)
 from sparsekm.tuning.conclusion import conclude
 from sparsekm.tuning.consensus import agreement
 from sparsekm.tuning.evidence import weigh_evidence

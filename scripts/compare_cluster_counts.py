@@ -10,7 +10,7 @@ def main(snakemake, progress):
 
     import pandas as pd
 
-    from sparsekm.io.count_file import COUNTS
+    from sparsekm.io.tables import COUNTS
     from sparsekm.pipeline.cluster_count import describe_choice
     from sparsekm.tuning.number_of_clusters import (
         compare_cluster_counts,

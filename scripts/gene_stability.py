@@ -6,9 +6,8 @@ from workflow_job import job
 
 @job(snakemake)
 def main(snakemake, progress):
-    from sparsekm.annotation.gene_stability_file import write_stability
-    from sparsekm.annotation.stability import count_kept
-    from sparsekm.io.fit_file import read_fit
+    from sparsekm.annotation.stability import count_kept, write_stability
+    from sparsekm.io.fit_files import read_fit
     from sparsekm.tuning.resampled_paths import FAMILIES
 
     params = snakemake.params

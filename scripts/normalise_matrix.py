@@ -12,9 +12,8 @@ def main(snakemake, progress):
 
     from sparsekm.io.normalised_file import write_normalised
     from sparsekm.io.readers.reader import read_matrix
-    from sparsekm.pipeline.input_digest import input_digest
     from sparsekm.pipeline.normalisation import normalise
-    from sparsekm.pipeline.provenance import package_versions
+    from sparsekm.pipeline.provenance import input_digest, package_versions
     from sparsekm.pipeline.raw_counts import remark_on_counts
 
     params, source = snakemake.params, snakemake.input.matrix

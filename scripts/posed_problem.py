@@ -14,8 +14,7 @@ def most_bytes(snakemake):
 
 def pose(snakemake, **settings):
     """Return the problem of the rule's data set and method, with further settings if given."""
-    from sparsekm.io.count_file import COUNTS
-    from sparsekm.io.gap_file import GAP
+    from sparsekm.io.tables import COUNTS, GAP
     from sparsekm.pipeline.problem import pose_problem
     from sparsekm.pipeline.registry import get_method
     from sparsekm.tuning.grid import refined_sparsities

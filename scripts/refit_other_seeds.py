@@ -10,13 +10,13 @@ def main(snakemake, progress):
     import pandas as pd
     from sklearn.metrics import adjusted_rand_score
 
-    from sparsekm.io.fit_file import read_fit, write_fit
+    from sparsekm.io.batch_files import Resamplings
+    from sparsekm.io.fit_files import read_fit, write_fit
     from sparsekm.io.known_classes import is_known
     from sparsekm.io.normalised_file import read_classes
-    from sparsekm.io.resampling_file import Resamplings
-    from sparsekm.io.seed_file import SEEDS
+    from sparsekm.io.tables import SEEDS
     from sparsekm.metrics.partition_metrics import chance_corrected_rates
-    from sparsekm.pipeline.other_seeds import order_fits, refit
+    from sparsekm.pipeline.problem import order_fits, refit
     from sparsekm.pipeline.registry import get_method
 
     files, params = snakemake.input, snakemake.params

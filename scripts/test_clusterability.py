@@ -6,8 +6,8 @@ from workflow_job import job
 
 @job(snakemake)
 def main(snakemake, progress):
-    from sparsekm.io.evidence_file import EVIDENCE
-    from sparsekm.io.path_file import read_path
+    from sparsekm.io.fit_files import read_path
+    from sparsekm.io.tables import EVIDENCE
     from sparsekm.tuning.evidence import weigh_evidence
     from sparsekm.tuning.feature_limit import feature_limit
     from sparsekm.tuning.noise_correlation import fair_reference

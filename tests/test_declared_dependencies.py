@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 import sparsekm
-from sparsekm.pipeline.source_digest import source_files
+from sparsekm.pipeline.provenance import source_files
 
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]

@@ -21,7 +21,7 @@ from sparsekm import (
     SparseClustering,
     SparseKMeans,
 )
-from sparsekm.cluster.matrices.streamed_matrix import StreamedMatrix
+from sparsekm.cluster.matrices.containers import StreamedMatrix
 from sparsekm.tuning.number_of_clusters import compare_cluster_counts
 
 # The smallest type overflows where a product of two parameters is formed in it.

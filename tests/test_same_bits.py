@@ -7,7 +7,7 @@ import pytest
 from bits import print_with_threads
 from threadpoolctl import threadpool_limits
 
-from sparsekm.baselines.principal_components import principal_axes
+from sparsekm.baselines.spectral import principal_axes
 from sparsekm.tuning import consensus
 from sparsekm.tuning.gaussian_mixing import mix_rows
 from sparsekm.tuning.separation import margin_ratio

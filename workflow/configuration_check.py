@@ -17,8 +17,8 @@ from typing import Any
 import jsonschema
 import yaml
 
-from sparsekm.annotation.addresses import address_name, is_address
-from sparsekm.command.usable_paths import path_rule
+from sparsekm.annotation.gene_sets import address_name, is_address
+from sparsekm.command.configuration_reader import path_rule
 from sparsekm.io.input_error import is_storable
 from sparsekm.io.shown_text import shorten
 from sparsekm.pipeline.registry import METHODS

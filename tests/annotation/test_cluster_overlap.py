@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sparsekm.annotation.cluster_overlap import OVERLAP, tabulate_overlap
+from sparsekm.annotation.clusters import OVERLAP, tabulate_overlap
 
 CLUSTERS = {"l0": np.array([0, 0, 0, 1, 1, 2, 2, 2, 2]), "kmeans": np.zeros(9, int)}
 LABELS = np.array(list("AABAACCCB"), dtype=object)

@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sparsekm.annotation.clusters_file import add_clusters, write_clusters
-from sparsekm.io.fit_file import Fit
+from sparsekm.annotation.clusters import add_clusters, write_clusters
+from sparsekm.io.fit_files import Fit
 from sparsekm.io.normalised_file import read_anndata, write_normalised
 
 N, P, K = 6, 4, 3

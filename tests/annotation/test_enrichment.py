@@ -6,11 +6,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sparsekm.annotation.enrichment import ENRICHMENT, find_enriched, group_features
-from sparsekm.annotation.gene_matching import list_terms, match_features
+from sparsekm.annotation.enrichment import (
+    ENRICHMENT,
+    find_enriched,
+    group_features,
+    list_terms,
+    match_features,
+)
 from sparsekm.annotation.gene_sets import build_gene_sets, read_gene_sets
-from sparsekm.atlas.phantom.genes import plant_genes
-from sparsekm.atlas.phantom.invented_terms import (
+from sparsekm.atlas.phantom.genes import (
     CONTROL,
     EVERYWHERE,
     FIRST_CONTROL,
@@ -19,6 +23,7 @@ from sparsekm.atlas.phantom.invented_terms import (
     ROOT,
     gene_set_text,
     is_even,
+    plant_genes,
     term_id,
 )
 from sparsekm.atlas.phantom.sizes import REGIONS, get_size

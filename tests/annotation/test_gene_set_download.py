@@ -6,8 +6,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from sparsekm.annotation.addresses import address_name
-from sparsekm.annotation.gene_set_download import fetch_gene_sets
+from sparsekm.annotation.gene_sets import address_name, fetch_gene_sets
 from sparsekm.network import Downloader, NotFoundError, RefusedError, UnavailableError
 
 GMT = gzip.compress(b"T1\tname\tA\tB\nT2\tname\tB\n")

@@ -1,7 +1,7 @@
 import pandas as pd
 import pytest
 
-from sparsekm.annotation.kept_by_age import (
+from sparsekm.annotation.gene_table import (
     CHANGES,
     read_ages,
     tabulate_ages,

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sparsekm.annotation.locations import find_highest, locate_features
+from sparsekm.annotation.clusters import find_highest, locate_features
 from sparsekm.io import matrix_file
 from sparsekm.io.matrix_file import MatrixFile
 from sparsekm.io.normalised_file import write_normalised

@@ -5,21 +5,19 @@ import pandas as pd
 import pytest
 
 from sparsekm import GapSearch, L0KMeans
-from sparsekm.annotation.enrichment import find_enriched, group_features
-from sparsekm.annotation.gene_matching import match_features
+from sparsekm.annotation.enrichment import find_enriched, group_features, match_features
 from sparsekm.annotation.gene_sets import read_gene_sets
-from sparsekm.atlas.phantom.energies import draw_energy, prepare_canvas
-from sparsekm.atlas.phantom.genes import plant_genes
-from sparsekm.atlas.phantom.geometry import TISSUE, build_geometry
-from sparsekm.atlas.phantom.invented_terms import (
+from sparsekm.atlas.phantom.anatomy import TISSUE, build_geometry
+from sparsekm.atlas.phantom.energies import PlantedSection, draw_energy, prepare_canvas
+from sparsekm.atlas.phantom.genes import (
     EVERYWHERE,
     FIRST_CONTROL,
     N_CONTROLS,
     PATTERN,
     gene_set_text,
+    plant_genes,
     term_id,
 )
-from sparsekm.atlas.phantom.sections import PlantedSection
 from sparsekm.atlas.phantom.sizes import get_size
 from sparsekm.atlas.vocabulary import NO_DATA
 

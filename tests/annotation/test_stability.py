@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from sparsekm.annotation.gene_stability_file import read_stability, write_stability
-from sparsekm.annotation.stability import count_kept, draw_half
+from sparsekm.annotation.stability import count_kept, draw_half, read_stability, write_stability
 from sparsekm.cluster.estimators import L0KMeans, L1KMeans
 
 

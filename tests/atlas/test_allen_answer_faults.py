@@ -4,8 +4,8 @@ import pytest
 import server_faults as faults
 from matrix_comparison import assert_same
 
-from sparsekm.atlas.envelope import EnvelopeError
 from sparsekm.atlas.grid import GridError
+from sparsekm.atlas.listing import EnvelopeError
 from sparsekm.network import NotFoundError, RefusedError, UnavailableError
 
 

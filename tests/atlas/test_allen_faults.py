@@ -11,7 +11,7 @@ import server_faults as faults
 from matrix_comparison import assert_same
 
 from sparsekm.atlas.grid import GridError
-from sparsekm.atlas.manifest import read_manifest
+from sparsekm.atlas.retrieval import read_manifest
 from sparsekm.network import UnavailableError
 
 AGE = "E11.5"

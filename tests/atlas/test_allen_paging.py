@@ -3,9 +3,8 @@
 import pytest
 from rma_subset import answer
 
-from sparsekm.atlas.allen.paging import collect_rows
-from sparsekm.atlas.allen.queries import page_url, quote_value, section_data_sets_of
-from sparsekm.atlas.envelope import EnvelopeError
+from sparsekm.atlas.allen.source import collect_rows, page_url, quote_value, section_data_sets_of
+from sparsekm.atlas.listing import EnvelopeError
 from sparsekm.network import UnavailableError
 
 

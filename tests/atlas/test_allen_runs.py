@@ -13,12 +13,15 @@ from stand_in_server import StandInServer
 
 from sparsekm.atlas.allen import live_check
 from sparsekm.atlas.allen.live_check import Expectations, Grid, check_servers, format_findings
-from sparsekm.atlas.allen.plan import describe_plan, plan_retrieval
 from sparsekm.atlas.allen.source import Client
-from sparsekm.atlas.manifest import read_manifest
-from sparsekm.atlas.retrieval import retrieve_age, retrieve_tables
-from sparsekm.atlas.sources import open_source
-from sparsekm.atlas.vocabulary import AGES, TISSUES
+from sparsekm.atlas.retrieval import (
+    describe_plan,
+    plan_retrieval,
+    read_manifest,
+    retrieve_age,
+    retrieve_tables,
+)
+from sparsekm.atlas.vocabulary import AGES, TISSUES, open_source
 from sparsekm.io.atomic import write_table
 
 AGE = "E11.5"
@@ -123,7 +126,7 @@ def test_a_download_killed_half_way_resumes_to_identical_hashes(
     server.fail("/grid_data/", stall_mid_body, skip=n_energies // 2)
     code = (
         "from sparsekm.atlas.retrieval import retrieve_age\n"
-        "from sparsekm.atlas.sources import open_source\n"
+        "from sparsekm.atlas.vocabulary import open_source\n"
         f"source = open_source('allen', url={server.url!r}, download_url={server.url!r})\n"
         f"retrieve_age(source, {AGE!r}, {str(tmp_path / AGE)!r})\n"
     )

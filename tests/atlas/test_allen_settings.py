@@ -9,10 +9,9 @@ import yaml
 
 from sparsekm.atlas.assembly import assemble_age
 from sparsekm.atlas.listing import parse_listing
-from sparsekm.atlas.manifest import STATUSES, read_manifest
 from sparsekm.atlas.ontology import read_ontology
-from sparsekm.atlas.retrieval import retrieve_age
-from sparsekm.atlas.sources import open_source
+from sparsekm.atlas.retrieval import STATUSES, read_manifest, retrieve_age
+from sparsekm.atlas.vocabulary import open_source
 
 AGE = "E11.5"
 

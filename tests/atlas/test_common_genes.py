@@ -6,14 +6,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sparsekm.atlas.assembly import assemble_age
-from sparsekm.atlas.common_genes import COMMON_GENES, find_common_genes, read_common_genes
-from sparsekm.atlas.envelope import EnvelopeError
-from sparsekm.atlas.expression_file import describe_expression, read_expression
-from sparsekm.atlas.gene_metadata import add_genes, parse_genes
-from sparsekm.atlas.normalisation import normalise_age
+from sparsekm.atlas.assembly import assemble_age, describe_expression, read_expression
+from sparsekm.atlas.listing import EnvelopeError, add_genes, parse_genes
+from sparsekm.atlas.normalisation import (
+    COMMON_GENES,
+    find_common_genes,
+    normalise_age,
+    read_common_genes,
+)
 from sparsekm.atlas.ontology import read_ontology
-from sparsekm.io.atomic_hdf5 import write_anndata
+from sparsekm.io.hdf5_format import write_anndata
 
 AGES = ("E11.5", "P14")
 

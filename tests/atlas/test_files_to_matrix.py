@@ -6,20 +6,19 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sparsekm.atlas.assembly import assemble_age
-from sparsekm.atlas.expression_file import (
+from sparsekm.atlas.assembly import (
     add_truth,
+    assemble_age,
     describe_expression,
     read_expression,
 )
 from sparsekm.atlas.grid import GridError
-from sparsekm.atlas.manifest import digest, read_manifest
 from sparsekm.atlas.normalisation import normalise_age
 from sparsekm.atlas.ontology import read_ontology
 from sparsekm.atlas.phantom.energies import draw_energy
-from sparsekm.atlas.retrieval import retrieve_age
-from sparsekm.atlas.sources import open_source
-from sparsekm.io.atomic_hdf5 import write_anndata
+from sparsekm.atlas.retrieval import digest, read_manifest, retrieve_age
+from sparsekm.atlas.vocabulary import open_source
+from sparsekm.io.hdf5_format import write_anndata
 from sparsekm.network import NotFoundError
 
 

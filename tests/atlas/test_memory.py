@@ -9,15 +9,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sparsekm.atlas.assembly import assemble_age
-from sparsekm.atlas.common_genes import find_common_genes
-from sparsekm.atlas.expression_file import describe_expression, read_expression
-from sparsekm.atlas.normalisation import normalise_age
+from sparsekm.atlas.assembly import assemble_age, describe_expression, read_expression
+from sparsekm.atlas.normalisation import find_common_genes, normalise_age
 from sparsekm.atlas.ontology import parse_ontology
-from sparsekm.atlas.phantom.archives import pack_annotation, pack_energy
+from sparsekm.atlas.phantom.source import pack_annotation, pack_energy
 from sparsekm.atlas.retrieval import retrieve_age
 from sparsekm.atlas.vocabulary import AGES
-from sparsekm.io.atomic_hdf5 import write_anndata
+from sparsekm.io.hdf5_format import write_anndata
 
 MOST = 2.5
 DIMS = (24, 20, 24)

@@ -6,9 +6,12 @@ import pandas as pd
 import pytest
 
 from sparsekm.atlas.assembly import average_energies
-from sparsekm.atlas.normalisation import fill_missing, normalise_age
-from sparsekm.atlas.quality_control import screen_expression
-from sparsekm.atlas.transforms import transform_energies
+from sparsekm.atlas.normalisation import (
+    fill_missing,
+    normalise_age,
+    screen_expression,
+    transform_energies,
+)
 
 NAN = np.nan
 

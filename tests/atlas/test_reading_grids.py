@@ -7,8 +7,13 @@ import numpy as np
 import pytest
 
 from sparsekm.atlas import grid
-from sparsekm.atlas.grid import GridError, MissingGridError, read_annotation, read_energy
-from sparsekm.atlas.volume_header import parse_header
+from sparsekm.atlas.grid import (
+    GridError,
+    MissingGridError,
+    parse_header,
+    read_annotation,
+    read_energy,
+)
 
 
 def test_x_runs_fastest_then_y_then_z(energy_zip):

@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 from sparsekm.atlas.grid import read_annotation, read_energy
-from sparsekm.atlas.ontology import read_ontology
+from sparsekm.atlas.ontology import assign_region, map_regions, read_ontology
+from sparsekm.atlas.phantom.anatomy import UPPER, VENTRICLE_IDS
 from sparsekm.atlas.phantom.sizes import FULL_COUNTS, GRIDS, REGIONS
-from sparsekm.atlas.phantom.structures import UPPER, VENTRICLE_IDS
-from sparsekm.atlas.regions import assign_region, map_regions
 
 
 @pytest.fixture(scope="module")

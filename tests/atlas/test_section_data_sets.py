@@ -2,9 +2,13 @@
 
 import pytest
 
-from sparsekm.atlas.envelope import EnvelopeError
-from sparsekm.atlas.listing import choose_replicates, parse_listing, select_candidates
-from sparsekm.atlas.manifest import ManifestEntry, read_manifest, write_manifest
+from sparsekm.atlas.listing import (
+    EnvelopeError,
+    choose_replicates,
+    parse_listing,
+    select_candidates,
+)
+from sparsekm.atlas.retrieval import ManifestEntry, read_manifest, write_manifest
 
 
 def test_repeated_rows_count_once(section_row):

@@ -6,9 +6,14 @@ import json
 import numpy as np
 import pytest
 
-from sparsekm.atlas.envelope import EnvelopeError, open_envelope, parse_json
-from sparsekm.atlas.ontology import OntologyError, parse_ontology, read_ontology
-from sparsekm.atlas.regions import assign_region, map_regions
+from sparsekm.atlas.listing import EnvelopeError, open_envelope, parse_json
+from sparsekm.atlas.ontology import (
+    OntologyError,
+    assign_region,
+    map_regions,
+    parse_ontology,
+    read_ontology,
+)
 
 
 def test_envelope_and_bare_list_give_the_same_tree(tree, wrap, tmp_path):

@@ -4,8 +4,7 @@ import anndata
 import numpy as np
 import pandas as pd
 
-from sparsekm.atlas.normalisation import normalise_age
-from sparsekm.atlas.transforms import scaled_robust_sigmoid, transform_energies
+from sparsekm.atlas.normalisation import normalise_age, scaled_robust_sigmoid, transform_energies
 
 NAN = np.nan
 
@@ -55,7 +54,7 @@ def test_the_scale_and_origin_of_a_gene_do_not_matter(seed):
 
 
 def test_every_gene_of_an_age_spans_the_unit_interval(seed, monkeypatch):
-    monkeypatch.setattr("sparsekm.atlas.transforms._ENERGIES_AT_ONCE", 100)
+    monkeypatch.setattr("sparsekm.atlas.normalisation._ENERGIES_AT_ONCE", 100)
     X = np.random.default_rng(seed).gamma(2, size=(40, 7)).astype(np.float32)
     whole = scaled_robust_sigmoid(X)
     transform_energies(X, "robust_sigmoid")

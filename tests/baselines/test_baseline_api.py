@@ -10,7 +10,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import sparsekm
 from sparsekm import IFPCA, SCFS, PCAKMeans, PenalizedGaussianMixture
-from sparsekm.io.path_file import read_path, write_path
+from sparsekm.io.fit_files import read_path, write_path
 from sparsekm.pipeline.registry import METHODS
 
 BASELINES = pytest.mark.parametrize("Estimator", [PCAKMeans, PenalizedGaussianMixture, IFPCA, SCFS])

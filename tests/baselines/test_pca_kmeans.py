@@ -6,7 +6,7 @@ from sklearn.cluster import KMeans as SklearnKMeans
 from sklearn.decomposition import PCA
 
 from sparsekm import PCAKMeans, classification_error_rate
-from sparsekm.baselines.principal_components import principal_axes, project
+from sparsekm.baselines.spectral import principal_axes, project
 
 SHAPES = pytest.mark.parametrize("shape", [(12, 40), (40, 12), (9, 9)])
 

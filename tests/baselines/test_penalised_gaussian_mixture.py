@@ -5,8 +5,13 @@ import pytest
 from sklearn.mixture import GaussianMixture
 
 from sparsekm import PenalizedGaussianMixture, classification_error_rate
-from sparsekm.baselines.penalised_em import Mixture, MixtureFit
-from sparsekm.baselines.penalty_path import choose_fit, modified_bic, penalty_grid
+from sparsekm.baselines.penalised_em import (
+    Mixture,
+    MixtureFit,
+    choose_fit,
+    modified_bic,
+    penalty_grid,
+)
 
 
 def make_fit(means, log_likelihood=-100.0):

@@ -3,9 +3,13 @@
 import numpy as np
 import pytest
 
-from sparsekm.cluster.kmeans.assignment import WeightedFeatures, cheapest_centers
-from sparsekm.cluster.kmeans.batch_exchange import exchange_factors, exchange_in_batches
-from sparsekm.cluster.kmeans.kmeans_search import run_kmeans
+from sparsekm.cluster.estimators import run_kmeans
+from sparsekm.cluster.kmeans.many_samples import (
+    WeightedFeatures,
+    cheapest_centers,
+    exchange_factors,
+    exchange_in_batches,
+)
 from sparsekm.cluster.matrices.matrix import CentredMatrix
 from sparsekm.cluster.partition_step import KMeansPartition
 

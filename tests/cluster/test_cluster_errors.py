@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sparsekm.cluster.estimators import L0KMeans, L1KMeans
-from sparsekm.cluster.matrices.streamed_matrix import StreamedMatrix
+from sparsekm.cluster.matrices.containers import StreamedMatrix
 
 N, P = 12, 10
 

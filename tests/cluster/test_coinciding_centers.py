@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sparsekm.cluster.estimators import KMeans, L0KMeans, L1KMeans
-from sparsekm.cluster.kmeans.coinciding_centers import find_coinciding
+from sparsekm.cluster.kmeans.many_samples import find_coinciding
 
 SQUARE = np.array([[0.0, 0.0], [0.0, 1.0], [5.0, 0.0], [5.0, 1.0]])
 

@@ -12,7 +12,7 @@ from scipy import sparse
 from sklearn.cluster import AgglomerativeClustering
 
 from sparsekm import GapSearch, KMeans, L0KMeans, PCAKMeans, SparseClustering, SparseKMeans
-from sparsekm.cluster.matrices.streamed_matrix import StreamedMatrix
+from sparsekm.cluster.matrices.containers import StreamedMatrix
 from sparsekm.cluster.screening import marginal_scores
 from sparsekm.tuning.number_of_clusters import compare_cluster_counts
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sparsekm.cluster.estimators import KMeans, L0KMeans
-from sparsekm.cluster.matrices.embedding import embed_samples
+from sparsekm.cluster.matrices.matrix import embed_samples
 
 
 @pytest.mark.parametrize(("n", "p"), [(1, 5), (2, 2), (20, 7), (20, 300)])

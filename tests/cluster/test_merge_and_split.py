@@ -2,10 +2,14 @@
 
 import numpy as np
 
-from sparsekm.cluster.kmeans.climb import climb
-from sparsekm.cluster.kmeans.exchange import between_clusters, centre, exchange_until_stable
-from sparsekm.cluster.kmeans.merge_and_split import merge_and_split, split_each
-from sparsekm.cluster.kmeans.seeding import restart
+from sparsekm.cluster.kmeans.climb import climb, restart
+from sparsekm.cluster.kmeans.exchange import (
+    between_clusters,
+    centre,
+    exchange_until_stable,
+    merge_and_split,
+    split_each,
+)
 from sparsekm.cluster.weight_step import TopFeatures
 
 

@@ -12,8 +12,7 @@ import pytest
 from sparsekm.cluster.kmeans.climb import climb
 from sparsekm.cluster.matrices.matrix import CentredMatrix
 from sparsekm.cluster.partition_step import KMeansPartition
-from sparsekm.cluster.search.generations import Search
-from sparsekm.cluster.search.local_search import ExchangeClimb
+from sparsekm.cluster.search.memetic_search import ExchangeClimb, Search
 from sparsekm.cluster.weight_step import CompiledStep, SoftThreshold, TopFeatures
 
 

@@ -14,10 +14,8 @@ from sparsekm.cluster.alternation import refine_until_fixed_point, weigh_partiti
 from sparsekm.cluster.matrices.matrix import CentredMatrix
 from sparsekm.cluster.partition_step import KMeansPartition
 from sparsekm.cluster.path import _go_on_with_all
-from sparsekm.cluster.search.crossover import canonical_labels
-from sparsekm.cluster.search.generations import Search
-from sparsekm.cluster.search.local_search import ExchangeClimb
-from sparsekm.cluster.search.pool import Pool, partition_key
+from sparsekm.cluster.search.memetic_search import ExchangeClimb, Search
+from sparsekm.cluster.search.pool import Pool, canonical_labels, partition_key
 from sparsekm.cluster.weight_step import TopFeatures
 
 GRIDS = {L0KMeans: [2, 4, 8, 15, 30, 40], L1KMeans: [1.2, 1.8, 2.7, 4.0, 5.5]}

@@ -17,7 +17,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from threadpoolctl import threadpool_limits
 
 from sparsekm import GapSearch, L0KMeans, L1KMeans, SparseClustering
-from sparsekm.simulation.gaussian_clusters import gaussian_clusters
+from sparsekm.simulation.designs import gaussian_clusters
 
 PENALTIES = pytest.mark.parametrize(("penalty", "sparsity"), [("l0", 4), ("l1", 1.8)])
 

@@ -6,8 +6,8 @@ from sklearn.base import clone
 
 from sparsekm.cluster.alternation import alternate, weigh_partition
 from sparsekm.cluster.estimators import L0KMeans, L1KMeans
+from sparsekm.cluster.matrices.containers import StreamedMatrix
 from sparsekm.cluster.matrices.matrix import CentredMatrix
-from sparsekm.cluster.matrices.streamed_matrix import StreamedMatrix
 from sparsekm.cluster.partition_step import KMeansPartition
 from sparsekm.cluster.screening import marginal_scores
 from sparsekm.cluster.search.starts import RandomLabels, ScreenedFeatures, make_start

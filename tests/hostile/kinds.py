@@ -35,42 +35,30 @@ from validity import (
     check_volume,
 )
 
-from sparsekm.annotation import kept_by_age
-from sparsekm.annotation.cluster_overlap import OVERLAP
+from sparsekm.annotation.clusters import OVERLAP
 from sparsekm.annotation.enrichment import ENRICHMENT
 from sparsekm.annotation.gene_sets import read_gene_sets
-from sparsekm.annotation.gene_stability_file import read_stability
-from sparsekm.annotation.gene_table import GENE_TABLE
-from sparsekm.atlas.assembly import assemble_age
-from sparsekm.atlas.common_genes import read_common_genes
-from sparsekm.atlas.expression_file import add_truth, read_expression
-from sparsekm.atlas.gene_metadata import read_genes
-from sparsekm.atlas.grid import read_annotation, read_energy
-from sparsekm.atlas.listing import read_listing
-from sparsekm.atlas.manifest import read_manifest
+from sparsekm.annotation.gene_table import CHANGES, GENE_TABLE, read_ages
+from sparsekm.annotation.stability import read_stability
+from sparsekm.atlas.assembly import add_truth, assemble_age, read_expression
+from sparsekm.atlas.grid import parse_header, read_annotation, read_energy
+from sparsekm.atlas.listing import read_genes, read_listing
+from sparsekm.atlas.normalisation import read_common_genes
 from sparsekm.atlas.ontology import read_ontology
-from sparsekm.atlas.volume_header import parse_header
-from sparsekm.io.batch_format import Batch
-from sparsekm.io.cluster_table import CLUSTERS
-from sparsekm.io.consensus_file import CONSENSUS
-from sparsekm.io.evidence_file import EVIDENCE
-from sparsekm.io.fit_file import read_fit
-from sparsekm.io.gap_file import GAP
+from sparsekm.atlas.retrieval import read_manifest
+from sparsekm.io.batch_files import Batch, References, Resamplings
+from sparsekm.io.fit_files import CLUSTERS, read_fit, read_path
 from sparsekm.io.normalised_file import (
     read_anndata,
     read_classes,
     read_features,
     read_normalised,
 )
-from sparsekm.io.path_file import read_path
 from sparsekm.io.readers.reader import read_matrix
-from sparsekm.io.reference_file import References
-from sparsekm.io.resampling_file import Resamplings
-from sparsekm.io.score_file import SCORES
-from sparsekm.io.seed_file import SEEDS
+from sparsekm.io.tables import CONSENSUS, EVIDENCE, GAP, SCORES, SEEDS
 from sparsekm.network import Received
 from sparsekm.studies.paper.repetition import RepetitionStore
-from sparsekm.studies.yardstick.labelled_set import read_labelled_set
+from sparsekm.studies.yardstick.runner import read_labelled_set
 
 
 @dataclass(frozen=True)
@@ -205,8 +193,8 @@ KINDS = [
     ),
     _table("contingency", "contingency.csv", OVERLAP.read, label="O", cluster="i", is_best="b"),
     _table("enrichment", "enrichment.csv", ENRICHMENT.read, term="O", n_shared="i"),
-    _table("kept by age", "kept_by_age.csv", kept_by_age.read_ages, symbol="O", n_kept="i"),
-    _table("changes", "changes.csv", kept_by_age.CHANGES.read, enter="O", n_stay="i"),
+    _table("kept by age", "kept_by_age.csv", read_ages, symbol="O", n_kept="i"),
+    _table("changes", "changes.csv", CHANGES.read, enter="O", n_stay="i"),
     Kind("configuration", "config.yaml", "yaml", _alone(read_configuration), check_configuration),
 ]
 """Every kind of file, in the order in which they take turns."""

@@ -14,30 +14,34 @@ import pandas as pd
 import yaml
 from scipy import sparse
 
-from sparsekm.annotation.cluster_overlap import OVERLAP
+from sparsekm.annotation.clusters import OVERLAP
 from sparsekm.annotation.enrichment import ENRICHMENT
-from sparsekm.annotation.gene_table import GENE_TABLE, gene_table
-from sparsekm.annotation.kept_by_age import CHANGES, tabulate_ages, tabulate_changes
-from sparsekm.atlas.assembly import assemble_age
-from sparsekm.atlas.common_genes import COMMON_GENES
-from sparsekm.atlas.expression_file import describe_expression
+from sparsekm.annotation.gene_table import (
+    CHANGES,
+    GENE_TABLE,
+    gene_table,
+    tabulate_ages,
+    tabulate_changes,
+)
+from sparsekm.atlas.assembly import assemble_age, describe_expression
+from sparsekm.atlas.normalisation import COMMON_GENES
 from sparsekm.atlas.ontology import read_ontology
 from sparsekm.atlas.phantom.source import PhantomSource
 from sparsekm.atlas.retrieval import retrieve_age, retrieve_tables
 from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.io.atomic import write_table
-from sparsekm.io.atomic_hdf5 import write_anndata
-from sparsekm.io.cluster_table import CLUSTERS, tabulate_clusters
-from sparsekm.io.consensus_file import CONSENSUS
-from sparsekm.io.evidence_file import EVIDENCE
-from sparsekm.io.fit_file import read_fit, write_fit
-from sparsekm.io.gap_file import GAP
+from sparsekm.io.batch_files import References, Resamplings
+from sparsekm.io.fit_files import (
+    CLUSTERS,
+    pick_fit,
+    read_fit,
+    tabulate_clusters,
+    write_fit,
+    write_path,
+)
+from sparsekm.io.hdf5_format import write_anndata
 from sparsekm.io.normalised_file import write_normalised
-from sparsekm.io.path_file import pick_fit, write_path
-from sparsekm.io.reference_file import References
-from sparsekm.io.resampling_file import Resamplings
-from sparsekm.io.score_file import SCORES
-from sparsekm.io.seed_file import SEEDS
+from sparsekm.io.tables import CONSENSUS, EVIDENCE, GAP, SCORES, SEEDS
 from sparsekm.network import Received
 from sparsekm.studies.paper.repetition import METRICS, Repetition, RepetitionStore
 from sparsekm.tuning.resampled_paths import FAMILIES, ResampledPaths

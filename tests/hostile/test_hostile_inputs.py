@@ -16,10 +16,9 @@ from guard import watched
 from payload import Payload
 
 from sparsekm.annotation.gene_sets import read_gene_sets
-from sparsekm.atlas.gene_metadata import read_genes
-from sparsekm.atlas.listing import read_listing
-from sparsekm.atlas.manifest import read_manifest
+from sparsekm.atlas.listing import read_genes, read_listing
 from sparsekm.atlas.ontology import read_ontology
+from sparsekm.atlas.retrieval import read_manifest
 from sparsekm.io.input_error import InputError
 from sparsekm.io.readers.matrix_size import measure_matrix
 from sparsekm.io.readers.reader import read_matrix

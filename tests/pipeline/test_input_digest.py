@@ -4,17 +4,16 @@ import os
 
 import pytest
 
-from sparsekm.pipeline import input_digest as module
-from sparsekm.pipeline.input_digest import input_digest
-from sparsekm.pipeline.provenance import file_digest
+from sparsekm.pipeline import provenance
+from sparsekm.pipeline.provenance import file_digest, input_digest
 
 
 @pytest.fixture
 def taken(monkeypatch):
     """The files of which digests are taken; every file is large."""
-    taken = []
-    monkeypatch.setattr(module, "_LARGE", 0)
-    monkeypatch.setattr(module, "file_digest", lambda file: taken.append(file) or file_digest(file))
+    taken, digest = [], file_digest
+    monkeypatch.setattr(provenance, "_LARGE", 0)
+    monkeypatch.setattr(provenance, "file_digest", lambda file: taken.append(file) or digest(file))
     return taken
 
 

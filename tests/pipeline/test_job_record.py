@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from sparsekm.pipeline.job_record import record_files, recorded_files, replace_recorded
+from sparsekm.pipeline.workflow_files import record_files, recorded_files, replace_recorded
 
 
 @pytest.fixture(autouse=True)

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from scipy.sparse import csr_array, issparse
 
-from sparsekm.io.checked_hdf5 import DamagedFileError
+from sparsekm.io.hdf5_format import DamagedFileError
 from sparsekm.io.normalised_file import read_features, read_normalised, write_normalised
 from sparsekm.io.readers.raw_matrix import MatrixError, RawMatrix
 from sparsekm.io.row_stream import RowStream

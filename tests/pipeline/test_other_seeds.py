@@ -6,11 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sparsekm.io.fit_file import Fit
+from sparsekm.io.fit_files import Fit, pick_fit
 from sparsekm.io.normalised_file import write_normalised
-from sparsekm.io.path_file import pick_fit
-from sparsekm.pipeline.other_seeds import order_fits, refit
-from sparsekm.pipeline.problem import pose_problem
+from sparsekm.pipeline.problem import order_fits, pose_problem, refit
 from sparsekm.tuning.resampled_paths import resample_all
 
 

@@ -8,7 +8,7 @@ import pytest
 from scipy.sparse import csr_array
 from sklearn.cluster import AgglomerativeClustering
 
-from sparsekm.cluster.matrices.streamed_matrix import StreamedMatrix, in_blocks
+from sparsekm.cluster.matrices.containers import StreamedMatrix, in_blocks
 from sparsekm.io.normalised_file import write_normalised
 from sparsekm.pipeline.problem import cluster_means, pose_problem
 from sparsekm.tuning.conclusion import conclude

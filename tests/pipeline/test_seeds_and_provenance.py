@@ -6,8 +6,7 @@ import sys
 
 import pytest
 
-from sparsekm.pipeline.provenance import file_digest, package_versions
-from sparsekm.pipeline.seeds import derive_seed
+from sparsekm.pipeline.provenance import derive_seed, file_digest, package_versions
 
 
 def test_seeds_differ_with_root_and_names_and_with_nothing_else():
@@ -24,7 +23,7 @@ def test_seeds_differ_with_root_and_names_and_with_nothing_else():
 
 
 def test_seeds_are_the_same_in_another_process():
-    code = "from sparsekm.pipeline.seeds import derive_seed; print(derive_seed(5, 'E11.5', 3))"
+    code = "from sparsekm.pipeline.provenance import derive_seed; print(derive_seed(5, 'E11.5', 3))"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert int(out.stdout) == derive_seed(5, "E11.5", 3)
 

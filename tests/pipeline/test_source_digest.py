@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from sparsekm.pipeline.source_digest import source_digest, source_files
+from sparsekm.pipeline.provenance import source_digest, source_files
 
 FILES = {
     "__init__.py": "from sparsekm.unused import nothing\n",

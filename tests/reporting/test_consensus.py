@@ -5,7 +5,7 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from sparsekm.io.consensus_file import CONSENSUS
+from sparsekm.io.tables import CONSENSUS
 from sparsekm.reporting.consensus_figure import consensus_figure
 from sparsekm.reporting.figures import draw_figures
 from sparsekm.reporting.literature import Citations

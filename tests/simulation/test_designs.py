@@ -13,9 +13,9 @@ from sparsekm.simulation.designs import (
     experiment_2,
     experiment_3,
     experiment_4,
+    gaussian_clusters,
+    replicate_seed,
 )
-from sparsekm.simulation.gaussian_clusters import gaussian_clusters
-from sparsekm.simulation.replicate_seed import replicate_seed
 from sparsekm.studies.paper.plan import EXPERIMENT_ARGUMENTS
 
 # Five standard errors: a false alarm once in two million draws, and the seeds are fixed.
@@ -199,7 +199,7 @@ def test_the_seed_knows_numbers_and_not_how_they_are_written():
 
 def test_the_seed_is_the_same_in_another_process_with_other_hashes():
     code = (
-        "from sparsekm.simulation.replicate_seed import replicate_seed;"
+        "from sparsekm.simulation.designs import replicate_seed;"
         "print(replicate_seed(3, 'experiment_4', {'rho': 0.3}, 7).generate_state(3).tolist())"
     )
     runs = {

@@ -7,7 +7,7 @@ from sklearn.cluster import AgglomerativeClustering
 
 from sparsekm.cluster.estimators import KMeans, L0KMeans
 from sparsekm.cluster.sparse_clustering import SparseClustering
-from sparsekm.simulation.gaussian_clusters import gaussian_clusters
+from sparsekm.simulation.designs import gaussian_clusters
 from sparsekm.tuning.gap_search import GapSearch
 from sparsekm.tuning.number_of_clusters import (
     COUNT_RULES,

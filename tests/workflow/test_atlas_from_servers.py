@@ -8,14 +8,11 @@ import pandas as pd
 import pytest
 from stand_in_server import StandInServer
 
-from sparsekm.atlas.assembly import assemble_age, read_tables
-from sparsekm.atlas.common_genes import find_common_genes, read_common_genes
-from sparsekm.atlas.expression_file import describe_expression, read_expression
-from sparsekm.atlas.manifest import read_manifest
-from sparsekm.atlas.normalisation import normalise_age
-from sparsekm.atlas.retrieval import retrieve_age, retrieve_tables
-from sparsekm.atlas.sources import open_source
-from sparsekm.io.atomic_hdf5 import write_anndata
+from sparsekm.atlas.assembly import assemble_age, describe_expression, read_expression, read_tables
+from sparsekm.atlas.normalisation import find_common_genes, normalise_age, read_common_genes
+from sparsekm.atlas.retrieval import read_manifest, retrieve_age, retrieve_tables
+from sparsekm.atlas.vocabulary import open_source
+from sparsekm.io.hdf5_format import write_anndata
 
 # The run is made once in each process.
 pytestmark = pytest.mark.xdist_group("atlas from servers")

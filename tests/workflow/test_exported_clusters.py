@@ -5,10 +5,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sparsekm.io.cluster_table import CLUSTERS
-from sparsekm.io.fit_file import read_fit
+from sparsekm.io.fit_files import CLUSTERS, read_fit
 from sparsekm.io.normalised_file import read_normalised
-from sparsekm.io.score_file import SCORES
+from sparsekm.io.tables import SCORES
 
 # One process for all tests on the finished project, which is made once in each.
 pytestmark = pytest.mark.xdist_group("workflow")

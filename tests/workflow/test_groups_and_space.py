@@ -3,8 +3,8 @@
 import anndata
 import numpy as np
 
-from sparsekm.io.evidence_file import EVIDENCE
-from sparsekm.io.fit_file import read_fit
+from sparsekm.io.fit_files import read_fit
+from sparsekm.io.tables import EVIDENCE
 
 
 def in_space(matrix):

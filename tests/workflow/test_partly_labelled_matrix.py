@@ -4,7 +4,7 @@ import anndata
 import numpy as np
 import pandas as pd
 
-from sparsekm.io.cluster_table import CLUSTERS
+from sparsekm.io.fit_files import CLUSTERS
 from sparsekm.metrics.partition_metrics import classification_error_rate
 
 

@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from sparsekm.io.fit_file import read_fit
+from sparsekm.io.fit_files import read_fit
 
 
 @pytest.mark.slow

@@ -5,10 +5,9 @@ import pandas as pd
 import pytest
 
 from sparsekm import GapSearch, L0KMeans, L1KMeans
-from sparsekm.io.fit_file import read_fit
-from sparsekm.io.gap_file import GAP
+from sparsekm.io.fit_files import read_fit, read_path
 from sparsekm.io.normalised_file import read_normalised
-from sparsekm.io.path_file import read_path
+from sparsekm.io.tables import GAP
 
 # The runs are made once in each process.
 pytestmark = pytest.mark.xdist_group("two stages")

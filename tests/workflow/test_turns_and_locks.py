@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from sparsekm.io import file_lock
+from sparsekm.io import atomic
 
 HOLD = """
 import fcntl, sys, time
@@ -69,7 +69,7 @@ def test_a_job_on_a_file_system_without_locks_runs_and_says_so_in_its_log(
     def flock(opened, how):
         raise OSError(errno.EOPNOTSUPP, "Operation not supported")
 
-    monkeypatch.setattr(file_lock.fcntl, "flock", flock)
+    monkeypatch.setattr(atomic.fcntl, "flock", flock)
     told = []
     with workflow_job.wait_for_turn(tmp_path / "job.log", "P4, l0: a rule", told.append):
         pass

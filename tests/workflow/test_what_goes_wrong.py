@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 
-from sparsekm.io import file_lock
+from sparsekm.io import atomic
 from sparsekm.pipeline.registry import METHODS
 
 # One process for all tests on the finished project, which is made once in each.
@@ -235,8 +235,8 @@ def test_each_damaged_input_gives_one_line_and_leaves_nothing(copied):
 
 def test_on_a_system_without_file_locks_one_sentence_says_what_is_supported(fresh):
     code = (
-        "import sparsekm.io.file_lock as file_lock\n"
-        "file_lock.fcntl = None\n"
+        "import sparsekm.io.atomic as atomic\n"
+        "atomic.fcntl = None\n"
         "from snakemake.cli import main\n"
         "main(['--dry-run', '--cores', '1'])\n"
     )
@@ -244,5 +244,5 @@ def test_on_a_system_without_file_locks_one_sentence_says_what_is_supported(fres
         [sys.executable, "-c", code], cwd=fresh.root, capture_output=True, text=True, check=False
     )
     assert done.returncode == 1
-    assert f"\n{file_lock.SUPPORTED}\n" in done.stdout
+    assert f"\n{atomic.SUPPORTED}\n" in done.stdout
     assert "Traceback" not in done.stdout + done.stderr

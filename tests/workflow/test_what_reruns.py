@@ -190,7 +190,7 @@ ROWS = dict(
         source("atlas/phantom/energies.py"),
         source("pipeline/zscore.py"),
         source("cluster/weight_step.py"),
-        source("io/gap_file.py"),
+        source("io/tables.py"),
         source("reporting/templates/report.css"),
         ("script `score_clustering.py`", Row(edit_of("scripts/score_clustering.py"))),
     ]

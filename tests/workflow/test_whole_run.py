@@ -10,21 +10,15 @@ from benchmarks.workflow_jobs import benchmark
 from sklearn.metrics import adjusted_mutual_info_score, adjusted_rand_score
 from small_project import CONFIGURATION
 
-from sparsekm.annotation.cluster_overlap import OVERLAP
+from sparsekm.annotation.clusters import OVERLAP
 from sparsekm.annotation.enrichment import ENRICHMENT
 from sparsekm.annotation.gene_table import GENE_TABLE
-from sparsekm.atlas.manifest import digest, read_manifest
-from sparsekm.command.workflow_files import read_patterns
-from sparsekm.io.fit_file import read_fit
-from sparsekm.io.gap_file import GAP
-from sparsekm.io.path_file import read_path
-from sparsekm.io.reference_file import References
-from sparsekm.io.resampling_file import Resamplings
-from sparsekm.io.score_file import SCORES
-from sparsekm.io.seed_file import SEEDS
-from sparsekm.pipeline.job_record import recorded_files
-from sparsekm.pipeline.other_seeds import refit
-from sparsekm.pipeline.problem import pose_problem
+from sparsekm.atlas.retrieval import digest, read_manifest
+from sparsekm.io.batch_files import References, Resamplings
+from sparsekm.io.fit_files import read_fit, read_path
+from sparsekm.io.tables import GAP, SCORES, SEEDS
+from sparsekm.pipeline.problem import pose_problem, refit
+from sparsekm.pipeline.workflow_files import read_patterns, recorded_files
 
 # One process for all tests on the finished project, which is made once in each.
 pytestmark = pytest.mark.xdist_group("workflow")

@@ -1,8 +1,12 @@
 r"""Terms that are over-represented in a group of the genes analysed.
 
+Symbols change over the years, and those of the Allen atlas date from about 2009. A feature is
+looked up by its symbol; by its symbol without the asterisk at the end of some symbols of the atlas;
+and by its aliases, if these lead to only one gene.
+
 Of N genes analysed that have any term, n are in the group, K have the term, and k are in the group
-and have the term.
-If the group were drawn independently of the term, k would be hypergeometric; the p-value is
+and have the term. If the group were drawn independently of the term, k would be hypergeometric; the
+p-value is
 
 .. math:: P(X \ge k), \qquad X \sim \mathrm{Hypergeometric}(N, K, n),
 
@@ -12,26 +16,152 @@ N counts the genes of the data set, not of the genome: the atlas selected its ge
 are common among them would otherwise look enriched. Genes without any term are left out: with them
 every term would look enriched where the genes that are well known are kept more often.
 
-Where positions are known, `p_spatial` is the share of random maps under which as many genes of the
-group have the term: see `sparsekm.annotation.spatial_null`.
+Genes of one category are often patterned alike in space, and then many categories are
+over-represented among the genes that follow any smooth map, whatever it shows [2]_. So where
+positions are known, `p_spatial` is the share of random maps under which as many genes of the group
+have the term. A random map has as many clusters as the one found, each of the samples nearest to
+one of some random samples; as many features are kept, those of the highest score under the map.
 
 References
 ----------
 .. [1] Y. Benjamini, Y. Hochberg (1995). doi:10.1111/j.2517-6161.1995.tb02031.x
+.. [2] B. D. Fulcher, A. Arnatkeviciute, A. Fornito (2021). doi:10.1038/s41467-021-22862-1
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+from scipy.spatial import cKDTree
 from scipy.stats import false_discovery_control, hypergeom
 
-from sparsekm.annotation.gene_matching import MatchedFeatures
 from sparsekm.annotation.gene_sets import GeneSets
-from sparsekm.io.checked_table import NUMBER_OR_NOTHING, WHOLE, WORD
-from sparsekm.io.table_format import TableFormat
+from sparsekm.cluster.matrices.scatter import feature_scores
+from sparsekm.cluster.matrices.sparse_matrix import as_matrix
+from sparsekm.cluster.weight_step import TopFeatures
+from sparsekm.io.tables import NUMBER_OR_NOTHING, WHOLE, WORD, TableFormat
+from sparsekm.pipeline.provenance import derive_seed
+
+N_MAPS = 199
+
+
+def random_map(positions: np.ndarray, n_clusters: int, rng: np.random.Generator) -> np.ndarray:
+    """Draw a partition of n samples, int32, into compact clusters; no cluster is empty."""
+    seeds = rng.choice(len(positions), n_clusters, replace=False)
+    labels = cKDTree(positions[seeds]).query(positions)[1].astype(np.int32)
+    # Samples at one place could leave a later seed without any.
+    labels[seeds] = np.arange(n_clusters, dtype=np.int32)
+    return labels
+
+
+def keep_by_chance(
+    X: np.ndarray,
+    positions: np.ndarray,
+    n_clusters: int,
+    n_kept: int,
+    *,
+    seed: int,
+    n_maps: int = N_MAPS,
+) -> np.ndarray:
+    """Say of each random map which features it keeps, a mask of shape (n_maps, n_features)."""
+    matrix = as_matrix(X)
+    keep = TopFeatures(float(n_kept))
+    kept = np.zeros((n_maps, X.shape[1]), dtype=bool)
+    for number in range(n_maps):
+        rng = np.random.default_rng(derive_seed(seed, "map", number))
+        labels = random_map(positions, n_clusters, rng)
+        kept[number] = keep.weigh(feature_scores(matrix, labels, n_clusters)) > 0
+    return kept
+
+
+@dataclass(frozen=True)
+class MatchedFeatures:
+    """The features of a data set as genes, each once."""
+
+    # (p,), int64: index of each feature's gene in `keys`; -1 if the feature has no identifier.
+    gene_of: np.ndarray
+    keys: list[str]  # the genes analysed, in the order of their first feature
+    symbols: list[str]  # the symbol of the first feature of each gene
+    # (n_genes,), int64: positions among the genes of the gene sets; -1 if these do not contain
+    # the gene.
+    positions: np.ndarray
+
+    @property
+    def n_annotated(self) -> int:
+        """Number of analysed genes that the gene sets contain."""
+        return int((self.positions >= 0).sum())
+
+    def any_of(self, features: np.ndarray) -> np.ndarray:
+        """Tell for each gene whether any of its features is among these, a mask of shape (p,)."""
+        chosen = np.zeros(len(self.keys), dtype=bool)
+        numbers = self.gene_of[np.asarray(features, dtype=bool)]
+        chosen[numbers[numbers >= 0]] = True
+        return chosen
+
+
+def match_features(var: pd.DataFrame, sets: GeneSets) -> MatchedFeatures:
+    """Match the features of a data set to the genes of gene sets.
+
+    The index of `var` contains symbols; its columns ``entrez_id`` and ``aliases`` (joined by ``;``)
+    are used if present.
+    """
+    place = {gene: at for at, gene in enumerate(sets.genes)}
+    symbols = [str(symbol) for symbol in var.index]
+    if sets.identifier == "entrez_id":
+        keys = _entrez_ids(var)
+    else:
+        aliases = var["aliases"].astype(str) if "aliases" in var else [""] * len(var)
+        keys = [
+            _find_symbol(symbol, other.split(";"), place)
+            for symbol, other in zip(symbols, aliases, strict=True)
+        ]
+    number: dict[str, int] = {}
+    first_symbol: list[str] = []
+    gene_of = np.full(len(var), -1, dtype=np.int64)
+    for feature, key in enumerate(keys):
+        if key is None:
+            continue
+        if key not in number:
+            number[key] = len(number)
+            first_symbol.append(symbols[feature])
+        gene_of[feature] = number[key]
+    positions = np.array([place.get(key, -1) for key in number], dtype=np.int64)
+    return MatchedFeatures(gene_of, list(number), first_symbol, positions)
+
+
+def _entrez_ids(var: pd.DataFrame) -> list[str | None]:
+    if "entrez_id" not in var:
+        return [None] * len(var)
+    numbers = pd.to_numeric(var["entrez_id"], errors="coerce")
+    return [None if pd.isna(value) else str(int(value)) for value in numbers]
+
+
+def _find_symbol(symbol: str, aliases: list[str], known: Container[str]) -> str:
+    """Return the name of the gene in the gene sets, or else the symbol itself."""
+    for name in (symbol, symbol.rstrip("*")):
+        if name in known:
+            return name
+    found = {name for name in aliases if name in known}
+    return min(found) if len(found) == 1 else symbol
+
+
+def list_terms(sets: GeneSets, matched: MatchedFeatures, most: int = 5, largest: int = 500) -> list:
+    """List the most specific terms of each feature, joined by "; ", smallest first.
+
+    At most `most` terms are listed, each with at most `largest` genes.
+    """
+    by_gene: dict[int, list[str]] = {}
+    sizes = [members.size for members in sets.members]
+    for t in sorted(range(len(sets.terms)), key=lambda t: (sizes[t], sets.terms[t])):
+        if sizes[t] <= largest:
+            for gene in sets.members[t]:
+                by_gene.setdefault(int(gene), []).append(sets.names[t])
+    found = ["; ".join(by_gene.get(int(at), [])[:most]) for at in matched.positions]
+    return [found[gene] if gene >= 0 else "" for gene in matched.gene_of]
+
 
 ENRICHMENT = TableFormat(
     "enrich_genes",

@@ -11,17 +11,20 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from scipy.sparse import csr_array
 from sklearn.base import clone
 
-from sparsekm.cluster.matrices.matrix_checks import count_distinct
 from sparsekm.cluster.matrices.sparse_matrix import as_matrix
-from sparsekm.cluster.matrices.varying_features import VaryingFeatures
-from sparsekm.pipeline.seeds import derive_seed
+from sparsekm.cluster.matrices.varying_features import VaryingFeatures, count_distinct
+from sparsekm.io.hdf5_format import DamagedFileError
+from sparsekm.io.tables import NUMBER, WHOLE, WORD, TableFormat
+from sparsekm.pipeline.provenance import derive_seed
 from sparsekm.tuning.resampled_paths import FAMILIES, N_INIT, family_start
 from sparsekm.tuning.sample_blocks import cut_point, order_samples
 
@@ -86,3 +89,43 @@ def _keeps(X, estimator: Any, sparsity: float, family: str, seed: int) -> np.nda
     )
     step = min(sparsity, X.shape[1]) if search.penalty == "l0" else sparsity
     return features.put_back(search.path(matrix, [step]).weights[0]) != 0
+
+
+# The file ``stability.csv``: how often each feature is kept in subsamples. One row per feature
+# in the order of the matrix, with the columns ``symbol``, ``kept`` and ``subsamples`` (counts)
+# and ``stability``, their ratio.
+_FORMAT = TableFormat(
+    "gene_stability",
+    {"symbol": WORD, "kept": WHOLE, "subsamples": WHOLE, "stability": NUMBER},
+)
+
+
+def write_stability(
+    file: str | Path, symbols: Sequence[str], counts: np.ndarray, n_subsamples: int
+) -> None:
+    """Write how often each feature is kept, atomically."""
+    counts = np.asarray(counts, dtype=np.int64)
+    table = pd.DataFrame(
+        {
+            "symbol": np.asarray(symbols, dtype=object),
+            "kept": counts,
+            "subsamples": n_subsamples,
+            "stability": counts / n_subsamples,
+        }
+    )
+    _FORMAT.write(file, table)
+
+
+def read_stability(file: str | Path, symbols: Sequence[str]) -> np.ndarray:
+    """Read the share of subsamples, in [0, 1], that keep each feature; check the symbols."""
+    table = _FORMAT.read(file)
+    if list(table["symbol"]) != [str(s) for s in symbols]:
+        raise DamagedFileError(
+            file, f"symbols should be the {len(symbols)} features of the data set", _FORMAT.rule
+        )
+    kept, subsamples = table["kept"].to_numpy(), table["subsamples"].to_numpy()
+    if not ((kept >= 0) & (kept <= subsamples) & (subsamples > 0)).all():
+        raise DamagedFileError(
+            file, "kept should lie between 0 and subsamples in every row", _FORMAT.rule
+        )
+    return kept / subsamples

@@ -1,4 +1,14 @@
-"""Downloading the files of an age from a source, checking them, and storing them with a manifest.
+"""Planning the downloads of an age, checking its files, and storing them with a manifest.
+
+One CSV per age. ``status`` is
+
+* ``ok``: checked and stored;
+* ``missing``: the source has no such file;
+* ``no_grid``: an intact archive without a volume;
+* ``rejected``: an intact archive whose volume does not belong to this age or has invalid energies;
+* ``not_fetched``: the download failed, and the settings allow it to be missing.
+
+Only the last are downloaded again.
 
 A file is accepted only after it has been read in the expected format: a complete archive, with a
 header that matches its array and the dimensions of the age's annotation. If a grid is invalid, only
@@ -13,23 +23,89 @@ Files of an age, in ``{age}/`` below: ``listing.json``, the annotation zip under
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
-from collections.abc import Callable
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Callable, Collection
+from dataclasses import asdict, dataclass
+from pathlib import Path, PurePosixPath
 
 import numpy as np
+import pandas as pd
 
-from sparsekm.atlas.envelope import EnvelopeError
-from sparsekm.atlas.gene_metadata import read_genes
 from sparsekm.atlas.grid import GridError, MissingGridError, Volume, read_annotation, read_energy
-from sparsekm.atlas.listing import Gene, read_listing, select_candidates
-from sparsekm.atlas.manifest import ManifestEntry, digest, write_manifest
+from sparsekm.atlas.listing import EnvelopeError, Gene, read_genes, read_listing, select_candidates
 from sparsekm.atlas.ontology import read_ontology
-from sparsekm.atlas.sources import AtlasSource
-from sparsekm.atlas.vocabulary import NO_DATA, get_age
+from sparsekm.atlas.vocabulary import ENERGY_DTYPE, NO_DATA, AtlasSource, get_age
 from sparsekm.io.atomic import remove_unfinished, write_bytes
+from sparsekm.io.hdf5_format import DamagedFileError
+from sparsekm.io.tables import NUMBER_OR_NOTHING, WHOLE, WHOLE_OR_NOTHING, WORD, TableFormat
 from sparsekm.network import NotFoundError, Received, RefusedError, UnavailableError
+
+_FORMAT = TableFormat(
+    "retrieve_atlas",
+    {
+        "role": WORD,
+        "section_data_set_id": WHOLE_OR_NOTHING,
+        "gene_id": WHOLE_OR_NOTHING,
+        "gene": WORD,
+        "file": WORD,
+        "url": WORD,
+        "bytes": WHOLE,
+        "sha256": WORD,
+        "status": WORD,
+        "valid_share": NUMBER_OR_NOTHING,
+        "reason": WORD,
+    },
+)
+STATUSES = ("ok", "missing", "no_grid", "rejected", "not_fetched")
+
+
+@dataclass(frozen=True)
+class ManifestEntry:
+    """One file of an age."""
+
+    role: str  # ``"listing"``, ``"annotation"`` or ``"energy"``
+    file: str  # name relative to the age's folder; empty if nothing was stored
+    url: str  # the origin of the file
+    bytes: int
+    sha256: str
+    status: str
+    section_data_set_id: int | None = None
+    gene_id: int | None = None
+    gene: str = ""  # symbol
+    # For an energy grid, the share of annotated voxels that have data.
+    valid_share: float | None = None
+    reason: str = ""  # why a volume was rejected or could not be downloaded
+
+
+def digest(body: bytes) -> str:
+    """Return the SHA-256 of a file's content in hexadecimal."""
+    return hashlib.sha256(body).hexdigest()
+
+
+def write_manifest(path: str | Path, entries: list[ManifestEntry]) -> None:
+    """Write a manifest atomically."""
+    table = pd.DataFrame([asdict(entry) for entry in entries], columns=list(_FORMAT.columns))
+    _FORMAT.write(path, table.astype({"section_data_set_id": "Int64", "gene_id": "Int64"}))
+
+
+def read_manifest(path: str | Path) -> list[ManifestEntry]:
+    """Read a manifest, and check that statuses are known and files are in the age's folder."""
+    table = _FORMAT.read(path)
+    for status in table["status"].unique():
+        if status not in STATUSES:
+            raise DamagedFileError(
+                path, f"status={status!r} should be one of {', '.join(STATUSES)}", _FORMAT.rule
+            )
+    for file in table["file"]:
+        name = PurePosixPath(file)
+        if name.is_absolute() or ".." in name.parts:
+            raise DamagedFileError(path, f"file={file!r} should lie in the folder", _FORMAT.rule)
+    return [
+        ManifestEntry(**{name: None if pd.isna(value) else value for name, value in row.items()})
+        for row in table.to_dict("records")
+    ]
+
 
 ONTOLOGY_FILE = "ontology.json"
 GENES_FILE = "genes.json"
@@ -266,3 +342,63 @@ def measure_valid_share(energy: Volume, annotation: Volume, name: str) -> float:
     if not n_valid:
         raise GridError(f"{name}: n_valid=0 of {n_annotated} annotated voxels should be >= 1.")
     return max(round(n_valid / n_annotated, 4), 0.0001)
+
+
+PACKED_SHARE = 0.2
+"""Compressed bytes of a grid per byte of its array, as in the servers' files."""
+_GIGABYTE = 1e9
+
+
+def plan_retrieval(
+    source: AtlasSource, ages: Collection[str], folder: str | Path, *, plane: str = "sagittal"
+) -> pd.DataFrame:
+    """Tabulate how many grids each age has, and how many are still to be downloaded.
+
+    Listings and annotations are stored in the folder of the source as by `retrieve_age`, grids are
+    not. Of simulated data nothing is to be downloaded.
+
+    Each age has a row: age, n_grids, n_stored, stored_bytes, n_to_fetch, bytes_to_fetch. The last
+    is estimated from the mean of the stored grids of the age or, without any, from the size of its
+    annotation and `PACKED_SHARE`.
+    """
+    return pd.DataFrame([_plan_age(StoredFiles(source, Path(folder, a)), a, plane) for a in ages])
+
+
+def describe_plan(plan: pd.DataFrame) -> str:
+    """Format a plan: one line for each age, and one for the total."""
+    total = plan.drop(columns="age").sum()
+    lines = [_describe_row(row["age"], row) for _, row in plan.iterrows()]
+    return "\n".join([*lines, _describe_row("all", total)])
+
+
+def _plan_age(stored: StoredFiles, age: str, plane: str) -> dict[str, object]:
+    stored.get("listing", LISTING_FILE, age)
+    wanted = [item_id for _, item_id in list_wanted(stored.folder, age, plane)]
+    sizes = [stored.size("energy", energy_file(item_id), age, item_id) for item_id in wanted]
+    known = [size for size in sizes if size is not None]
+    n_to_fetch = len(sizes) - len(known)
+    each = 0.0
+    if n_to_fetch:
+        each = np.mean([size for size in known if size] or [_guess_bytes(stored, age)])
+    return {
+        "age": age,
+        "n_grids": len(sizes),
+        "n_stored": len(known),
+        "stored_bytes": sum(known),
+        "n_to_fetch": n_to_fetch,
+        "bytes_to_fetch": round(n_to_fetch * each),
+    }
+
+
+def _guess_bytes(stored: StoredFiles, age: str) -> float:
+    stored.get("annotation", get_age(age).annotation_file, age)
+    dims = read_stored_annotation(stored.folder, age).dims
+    return PACKED_SHARE * ENERGY_DTYPE.itemsize * np.prod(dims)
+
+
+def _describe_row(name: str, row: pd.Series) -> str:
+    return (
+        f"{name:>6}: {row['n_grids']:,} grids; {row['n_stored']:,} on disk "
+        f"({row['stored_bytes'] / _GIGABYTE:.3f} GB), {row['n_to_fetch']:,} to fetch "
+        f"(about {row['bytes_to_fetch'] / _GIGABYTE:.3f} GB)"
+    )

@@ -11,8 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sparsekm.runtime.one_blas_thread import one_blas_thread
-from sparsekm.runtime.threads import take_turns
+from sparsekm.runtime.threads import one_blas_thread, take_turns
 
 # Features whose correlations with as many others are held at a time.
 BLOCK = 2048

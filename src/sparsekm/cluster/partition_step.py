@@ -11,13 +11,17 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from sparsekm.cluster.kmeans.assignment import WeightedFeatures, nearest_centers
-from sparsekm.cluster.kmeans.batch_exchange import exchange_in_batches, fill_clusters
+from sparsekm.cluster.kmeans.climb import nearest_seeds
 from sparsekm.cluster.kmeans.exchange import FEW_SWEEPS, exchange_until_stable, pack
-from sparsekm.cluster.kmeans.seeding import nearest_seeds
+from sparsekm.cluster.kmeans.many_samples import (
+    WeightedFeatures,
+    exchange_in_batches,
+    fill_clusters,
+    nearest_centers,
+)
 from sparsekm.cluster.matrices.matrix import CentredMatrix
 from sparsekm.cluster.matrices.scatter import Matrix, cluster_sizes, feature_scores, matrix_sums
-from sparsekm.cluster.search.crossover import canonical_labels
+from sparsekm.cluster.search.pool import canonical_labels
 from sparsekm.runtime.random_state import draw_samples
 
 # Up to here samples move one at a time, and searches take them all; beyond, samples move all at

@@ -21,10 +21,8 @@ from sparsekm.cluster.alternation import (
 from sparsekm.cluster.matrices.matrix import CentredMatrix
 from sparsekm.cluster.matrices.scatter import Matrix
 from sparsekm.cluster.partition_step import SMALL_GAIN, KMeansPartition
-from sparsekm.cluster.search.generations import Search
-from sparsekm.cluster.search.local_search import ExchangeClimb
-from sparsekm.cluster.search.restarts import best_fit, restart_everywhere, share_partitions
-from sparsekm.cluster.search.starts import Start
+from sparsekm.cluster.search.memetic_search import ExchangeClimb, Search
+from sparsekm.cluster.search.starts import Start, best_fit, restart_everywhere, share_partitions
 from sparsekm.cluster.weight_step import WeightStep
 from sparsekm.runtime.random_state import draw_samples
 from sparsekm.runtime.threads import take_turns

@@ -21,8 +21,7 @@ from functools import lru_cache
 import numpy as np
 from sklearn.utils.validation import check_array
 
-from sparsekm.cluster.argument_types import Data
-from sparsekm.cluster.matrices.containers import as_readable
+from sparsekm.cluster.matrices.containers import Data, as_readable
 from sparsekm.cluster.matrices.marginal_statistics import STATISTICS, score_columns
 from sparsekm.cluster.validation import check_choice, check_count, check_numbers
 from sparsekm.metrics.missing_values import mark_missing

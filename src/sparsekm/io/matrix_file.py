@@ -8,8 +8,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from sparsekm.cluster.matrices.dense_parts import as_dense
-from sparsekm.io.checked_hdf5 import open_checked
+from sparsekm.cluster.matrices.matrix import as_dense
+from sparsekm.io.hdf5_format import open_checked
 from sparsekm.io.stored_rows import StoredRows
 
 RULE = "normalise_expression (of an age) or normalise_matrix"

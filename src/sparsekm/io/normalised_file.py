@@ -22,9 +22,14 @@ import numpy as np
 import pandas as pd
 from scipy.sparse import csr_array, issparse
 
-from sparsekm.io.anndata_parts import read_part, read_parts
 from sparsekm.io.atomic import atomic_path
-from sparsekm.io.checked_hdf5 import DamagedFileError, open_checked, read_array
+from sparsekm.io.hdf5_format import (
+    DamagedFileError,
+    open_checked,
+    read_array,
+    read_part,
+    read_parts,
+)
 from sparsekm.io.known_classes import class_column, class_names, is_known
 from sparsekm.io.matrix_file import RULE
 from sparsekm.io.row_stream import RowStream

@@ -13,21 +13,22 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
+from sklearn.base import clone
 from sklearn.utils import get_tags
 
-from sparsekm.cluster.matrices.centers import cluster_centers
-from sparsekm.cluster.matrices.dense_parts import as_dense, feature_means
-from sparsekm.cluster.matrices.streamed_matrix import in_blocks
+from sparsekm.cluster.matrices.containers import in_blocks
+from sparsekm.cluster.matrices.matrix import as_dense, feature_means
+from sparsekm.cluster.matrices.scatter import cluster_centers
 from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.cluster.validation import resolve_sparsities
+from sparsekm.io.fit_files import Fit, pick_fit
 from sparsekm.io.normalised_file import NormalisedData, read_normalised, read_rows
 from sparsekm.pipeline.cluster_count import count_clusters
-from sparsekm.pipeline.input_digest import input_digest
-from sparsekm.pipeline.provenance import package_versions
+from sparsekm.pipeline.provenance import derive_seed, input_digest, package_versions
 from sparsekm.pipeline.registry import Method, get_method
-from sparsekm.pipeline.seeds import derive_seed
+from sparsekm.tuning.consensus_choice import find_consensus, fit_from
 from sparsekm.tuning.grid import default_sparsities
-from sparsekm.tuning.resampled_paths import consensus_sparsities
+from sparsekm.tuning.resampled_paths import ResampledPaths, consensus_sparsities
 from sparsekm.tuning.sample_blocks import BLOCKS_PER_CLUSTER, space_blocks
 from sparsekm.tuning.tuning_sample import fewest_samples, tuning_sample
 
@@ -162,3 +163,42 @@ def _sparsities(
         return default_sparsities(method.penalty, n_features, n_sparsities)
     resolved = resolve_sparsities(method.penalty, sparsities, n_features)
     return np.unique(resolved).astype(np.float64)
+
+
+def refit(
+    problem: ClusteringProblem,
+    fit: Fit,
+    number: int,
+    resamplings: Sequence[ResampledPaths] | None = None,
+) -> Fit:
+    """Fit a problem at the sparsity of its chosen fit, from the seed of this number.
+
+    For a method that resamples, the seed draws as many resamplings, with replacement, from those
+    that there are (a bootstrap), in place of new ones, which would cost as much as all tuning.
+    """
+    seed = derive_seed(problem.seed, "refit", number)
+    X, sparsities = in_blocks(problem.tuning_data), [fit.sparsity]
+    estimator = clone(problem.estimator).set_params(random_state=seed)
+    if resamplings is None:
+        path = estimator.path(X, sparsities)
+    else:
+        drawn = np.random.default_rng(seed).integers(len(resamplings), size=len(resamplings))
+        consensus = find_consensus(
+            [resamplings[index] for index in drawn],
+            estimator.n_clusters,
+            seed=seed,
+            family=fit.attributes["family"],
+        )
+        path = fit_from(estimator, X, consensus.labels, sparsities)
+    centers = cluster_means(problem.data, path.labels[0], estimator.n_clusters)
+    return pick_fit(path, 0, centers, fit.attributes)
+
+
+def order_fits(fits: Sequence[Fit], maximises: bool) -> list[int]:
+    """Order fits from the seeds 0, 1, 2, ...: the one to show, then the others.
+
+    That is the best, and the first of the best, for a method that maximises its objective;
+    otherwise the first, which the tuning chose.
+    """
+    best = max(range(len(fits)), key=lambda seed: fits[seed].objective) if maximises else 0
+    return [best, *(seed for seed in range(len(fits)) if seed != best)]

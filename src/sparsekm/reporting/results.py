@@ -14,22 +14,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from sparsekm.annotation.cluster_overlap import OVERLAP
+from sparsekm.annotation.clusters import OVERLAP
 from sparsekm.annotation.enrichment import ENRICHMENT
 from sparsekm.annotation.gene_table import GENE_TABLE, gene_table, primary_method
 from sparsekm.figures.palette import method_look
-from sparsekm.io.anndata_parts import read_part
-from sparsekm.io.checked_hdf5 import open_checked
-from sparsekm.io.consensus_file import CONSENSUS
-from sparsekm.io.count_file import COUNTS
-from sparsekm.io.evidence_file import EVIDENCE
-from sparsekm.io.fit_file import read_fit
-from sparsekm.io.gap_file import GAP
+from sparsekm.io.fit_files import read_fit, read_path, read_samples
+from sparsekm.io.hdf5_format import open_checked, read_part
 from sparsekm.io.known_classes import class_names, is_known
 from sparsekm.io.matrix_file import RULE, MatrixFile, RowSource
-from sparsekm.io.path_file import read_path, read_samples
-from sparsekm.io.score_file import SCORES
-from sparsekm.io.seed_file import SEEDS
+from sparsekm.io.tables import CONSENSUS, COUNTS, EVIDENCE, GAP, SCORES, SEEDS
 from sparsekm.metrics.partition_metrics import classification_error_rate
 
 

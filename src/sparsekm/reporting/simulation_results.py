@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from sparsekm.io.checked_table import infer_table, require_columns
-from sparsekm.studies.paper.comparison import COMPARED_COLUMNS
-from sparsekm.studies.paper.verdicts import CLAIM_COLUMNS
+from sparsekm.io.tables import infer_table, require_columns
+from sparsekm.studies.paper.verdicts import CLAIM_COLUMNS, COMPARED_COLUMNS
 
 _RULES = ("simulate", "summarise_simulation")
 

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from scipy.sparse import csr_array
 
-from sparsekm.cluster.matrices.streamed_matrix import in_blocks
+from sparsekm.cluster.matrices.containers import in_blocks
 from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.tuning.clusterability import Clusterability, association_test, separation_test
 from sparsekm.tuning.consensus import sample_confidence

@@ -17,7 +17,7 @@ from scipy.sparse import csr_matrix
 from sklearn.utils.extmath import randomized_svd
 
 from sparsekm.cluster.estimators import KMeans
-from sparsekm.runtime.one_blas_thread import one_blas_thread
+from sparsekm.runtime.threads import one_blas_thread
 
 # Power iterations of a sparse decomposition: axes that count are much longer than the rest.
 N_ITERATIONS = 10

@@ -9,10 +9,9 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
 
-from sparsekm.cluster.argument_types import Data, Seed
-from sparsekm.cluster.fitted_state import read_varying
-from sparsekm.cluster.matrices.containers import as_readable, compute
-from sparsekm.cluster.matrices.dense_parts import stored_bytes
+from sparsekm.cluster.matrices.containers import Data, Seed, as_readable, compute
+from sparsekm.cluster.matrices.matrix import stored_bytes
+from sparsekm.cluster.path_estimator import read_varying
 from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.cluster.validation import check_choice, check_count
 from sparsekm.runtime.threads import grant_threads, run_side_by_side

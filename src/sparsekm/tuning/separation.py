@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from sparsekm.cluster.matrices.centers import cluster_centers
-from sparsekm.runtime.one_blas_thread import one_blas_thread
+from sparsekm.cluster.matrices.scatter import cluster_centers
+from sparsekm.runtime.threads import one_blas_thread
 
 
 def margin_ratio(X: np.ndarray, part: np.ndarray, labels: np.ndarray, weights: np.ndarray) -> float:

@@ -9,12 +9,10 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
-from sparsekm.cluster.argument_types import Data, Seed
 from sparsekm.cluster.estimators import L0KMeans, L1KMeans
-from sparsekm.cluster.feature_selector import FeatureSelector
-from sparsekm.cluster.fitted_state import read_varying, remember_features
-from sparsekm.cluster.matrices.containers import compute
+from sparsekm.cluster.matrices.containers import Data, Seed, compute
 from sparsekm.cluster.matrices.varying_features import VaryingFeatures
+from sparsekm.cluster.path_estimator import FeatureSelector, read_varying, remember_features
 from sparsekm.cluster.validation import (
     check_choice,
     check_count,

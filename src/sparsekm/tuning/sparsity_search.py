@@ -10,10 +10,9 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from sparsekm.cluster.argument_types import Data
-from sparsekm.cluster.feature_selector import FeatureSelector
-from sparsekm.cluster.fitted_state import remember_features
+from sparsekm.cluster.matrices.containers import Data
 from sparsekm.cluster.matrices.varying_features import VaryingFeatures
+from sparsekm.cluster.path_estimator import FeatureSelector, remember_features
 from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.runtime.random_state import seed_sequence
 from sparsekm.runtime.threads import grant_threads

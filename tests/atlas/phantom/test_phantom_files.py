@@ -8,10 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sparsekm.atlas.envelope import open_envelope, parse_json
 from sparsekm.atlas.grid import MissingGridError, read_energy
-from sparsekm.atlas.listing import parse_listing
-from sparsekm.atlas.phantom.geometry import TISSUE
+from sparsekm.atlas.listing import open_envelope, parse_json, parse_listing
+from sparsekm.atlas.phantom.anatomy import TISSUE
 from sparsekm.atlas.phantom.sizes import PLANTED_SHARE, REGIONS
 from sparsekm.atlas.phantom.source import PhantomSource
 from sparsekm.network import NotFoundError

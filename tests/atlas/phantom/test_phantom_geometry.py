@@ -6,12 +6,16 @@ import numpy as np
 import pytest
 from scipy.ndimage import label as label_components
 
-from sparsekm.atlas.envelope import parse_json
-from sparsekm.atlas.ontology import parse_ontology
-from sparsekm.atlas.phantom.geometry import LUMEN, TISSUE, build_geometry
+from sparsekm.atlas.listing import parse_json
+from sparsekm.atlas.ontology import map_regions, parse_ontology
+from sparsekm.atlas.phantom.anatomy import (
+    LUMEN,
+    TISSUE,
+    build_geometry,
+    label_voxels,
+    ontology_document,
+)
 from sparsekm.atlas.phantom.sizes import GRIDS, REGIONS, get_size
-from sparsekm.atlas.phantom.structures import label_voxels, ontology_document
-from sparsekm.atlas.regions import map_regions
 
 AGES = list(GRIDS)
 TABLE_SUMS = {

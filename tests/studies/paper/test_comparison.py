@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sparsekm.studies.paper.comparison import compare_rows, in_errors, spread_error, summarise
 from sparsekm.studies.paper.plan import stand_ins
 from sparsekm.studies.paper.repetition import METRICS
+from sparsekm.studies.paper.verdicts import compare_rows, in_errors, spread_error, summarise
 
 
 def repetitions(row, cer, pzw, setting="p25"):

@@ -7,9 +7,9 @@ import pytest
 from sparsekm.metrics.partition_metrics import classification_error_rate
 from sparsekm.pipeline.registry import METHODS
 from sparsekm.simulation.designs import draw_replicate
-from sparsekm.studies.paper.comparison import read_paper_values
 from sparsekm.studies.paper.plan import METHOD_ROWS, PAPER_SETTINGS, get_setting, select_settings
 from sparsekm.studies.paper.repetition import Effort, draw_data, make_estimator, run_repetition
+from sparsekm.studies.paper.verdicts import read_paper_values
 from sparsekm.tuning.gap_search import GapSearch
 
 SMALL = get_setting("experiment_3", "p25")
@@ -78,7 +78,7 @@ def test_a_repetition_is_what_a_direct_call_gives():
     assert seed["estimator__search"] == "alternate"
     assert seed["estimator__n_init"] == 2
     assert (seed["n_references"], seed["rule"], seed["reference"]) == (2, "max", "permutation")
-    from sparsekm.pipeline.seeds import derive_seed
+    from sparsekm.pipeline.provenance import derive_seed
 
     number = derive_seed(1, "simulation", "experiment_3", "p25", 3)
     search = GapSearch(

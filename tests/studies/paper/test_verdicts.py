@@ -4,7 +4,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sparsekm.studies.paper.comparison import compare_rows, read_paper_values, summarise
 from sparsekm.studies.paper.plan import get_setting
 from sparsekm.studies.paper.repetition import METRICS
 from sparsekm.studies.paper.verdicts import (
@@ -15,8 +14,11 @@ from sparsekm.studies.paper.verdicts import (
     REPRODUCED,
     UNEXPLAINED,
     PaperClaim,
+    compare_rows,
     judge_claims,
     read_paper_claims,
+    read_paper_values,
+    summarise,
 )
 from sparsekm.studies.theory.checks import COLUMNS
 

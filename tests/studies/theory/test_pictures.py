@@ -4,15 +4,15 @@ import numpy as np
 import pytest
 
 from sparsekm.studies.theory.pictures import PICTURES
-from sparsekm.studies.theory.simulations import (
+from sparsekm.studies.theory.theorems import (
     DISTRIBUTIONS,
     FITS,
     PLANES,
     simulate_partitions,
     simulate_recovery,
     simulate_scores,
+    three_levels,
 )
-from sparsekm.studies.theory.theorems import three_levels
 
 # What the tests look at is made once in each process.
 pytestmark = pytest.mark.xdist_group("theory pictures")

@@ -9,13 +9,13 @@ from scipy.optimize import brentq
 from sparsekm.cluster.matrices.matrix import CentredMatrix
 from sparsekm.cluster.matrices.scatter import feature_scores
 from sparsekm.cluster.weight_step import TopFeatures
-from sparsekm.studies.theory.simulations import mislabel
 from sparsekm.studies.theory.theorems import (
     LevelModel,
     best_impure_value,
     ecr_bound,
     expected_score,
     impurity_curve,
+    mislabel,
     three_levels,
 )
 

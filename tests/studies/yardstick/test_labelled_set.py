@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sparsekm.io.input_error import InputError
-from sparsekm.studies.yardstick.labelled_set import read_labelled_set
+from sparsekm.studies.yardstick.runner import read_labelled_set
 
 
 def test_a_labelled_set_has_a_class_for_every_sample(tmp_path, seed):

@@ -6,9 +6,14 @@ import pytest
 
 from sparsekm.figures.palette import METHOD_LOOKS
 from sparsekm.figures.style import figure_png, figure_svg
-from sparsekm.studies.yardstick.figure import yardstick_figure
-from sparsekm.studies.yardstick.published import STATUSES, add_published, read_published
-from sparsekm.studies.yardstick.summary import count_wins, summarise
+from sparsekm.studies.yardstick.summary import (
+    STATUSES,
+    add_published,
+    count_wins,
+    read_published,
+    summarise,
+    yardstick_figure,
+)
 
 
 def rows(data_set, method, errors, n_kept=(4, 4), seconds=(9.0, 1.0), n_samples=20):

@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from sparsekm.atlas.allen.queries import (
+from sparsekm.atlas.allen.source import (
+    Client,
     annotation_url,
     energy_url,
     ontology_url,
@@ -20,12 +21,9 @@ from sparsekm.atlas.allen.queries import (
     products_of_the_atlas,
     section_data_sets_of,
 )
-from sparsekm.atlas.allen.source import Client
-from sparsekm.atlas.envelope import EnvelopeError, open_envelope
 from sparsekm.atlas.grid import GridError, MissingGridError, read_annotation, read_energy
-from sparsekm.atlas.listing import parse_listing, select_candidates
-from sparsekm.atlas.ontology import Ontology, OntologyError, parse_ontology
-from sparsekm.atlas.regions import map_regions
+from sparsekm.atlas.listing import EnvelopeError, open_envelope, parse_listing, select_candidates
+from sparsekm.atlas.ontology import Ontology, OntologyError, map_regions, parse_ontology
 from sparsekm.atlas.vocabulary import (
     NO_DATA,
     PRODUCT,

@@ -1,4 +1,4 @@
-r"""Cluster sums and the scores :math:`a_j`, from labels alone.
+r"""Cluster sums, cluster means and the scores :math:`a_j`, from labels alone.
 
 With :math:`S_{jk}` the sum of feature j over cluster k of a centred matrix and :math:`n_k` the size
 of the cluster, the between-cluster sum of squares of feature j is
@@ -13,10 +13,11 @@ threads or on how the rows were cut into blocks.
 from __future__ import annotations
 
 import numpy as np
+from scipy.sparse import csr_array, issparse
 
+from sparsekm.cluster.matrices.containers import StreamedMatrix
 from sparsekm.cluster.matrices.matrix import CentredMatrix
 from sparsekm.cluster.matrices.sparse_matrix import SparseBlock, SparseMatrix
-from sparsekm.cluster.matrices.streamed_matrix import StreamedMatrix
 from sparsekm.runtime.compiled import compiled
 from sparsekm.runtime.threads import run_in_slices, worth_a_thread
 
@@ -192,3 +193,34 @@ def _score_sums(sums, sizes, scores):
                 between += sums[j, k] * sums[j, k] / sizes[k]
             total += sums[j, k]
         scores[j] = max(between - total * total / n, 0.0)
+
+
+ROWS_AT_ONCE = 4096
+
+
+def cluster_centers(X: np.ndarray | csr_array, labels: np.ndarray, n_clusters: int) -> np.ndarray:
+    """Average the samples of every cluster.
+
+    Parameters
+    ----------
+    X : ndarray or csr_array of shape (n_samples, n_features)
+    labels : ndarray of shape (n_samples,), int32
+    n_clusters : int
+
+    Returns
+    -------
+    ndarray of shape (n_clusters, n_features), float64
+        NaN for a cluster without samples.
+    """
+    sizes = cluster_sizes(labels, n_clusters).astype(float)
+    sizes[sizes == 0] = np.nan
+    if issparse(X):
+        sums = cluster_sums(SparseBlock(X, np.zeros(X.shape[1])), labels, n_clusters)
+    else:
+        sums = np.zeros((X.shape[1], n_clusters))
+        # An array on disk is read once, row after row.
+        height = ROWS_AT_ONCE if isinstance(X, np.memmap) else max(1, len(X))
+        for start in range(0, len(X), height):
+            rows = np.asarray(X[start : start + height])
+            add_to_sums(rows.T, labels[start : start + height], sums)
+    return (sums / sizes).T

@@ -1,11 +1,14 @@
-"""The search: pools of partitions along a path, improved by crossing and climbing.
+"""The search along a path: pools of partitions, improved by crossing and climbing.
 
 Algorithm 1 of the paper ends in poor local optima: with many noise features the first k-means, on
 all of them, decides too much. Here every sparsity of the path has a pool of partitions. Two of
-them, of one sparsity or of neighbouring ones, are crossed (`crossover`), every second child instead
-starts afresh on other features (`seeding`), all are improved by the local search (`local_search`),
-in which clusters also merge and split, and the best of every pool is offered to its neighbours. A
+them, of one sparsity or of neighbouring ones, are crossed, every second child instead starts
+afresh on other features (`restart`), all are improved by the local search (`ExchangeClimb`), in
+which clusters also merge and split, and the best of every pool is offered to its neighbours. A
 single fit is a path of one sparsity.
+
+In a climb few samples move one at a time (`sparsekm.cluster.kmeans.climb`), many all at once
+(`sparsekm.cluster.kmeans.many_samples`). Independent climbs share the threads.
 
 The members of a pool become alike: a factor that many features share can fill it with partitions
 along it, from which no child leads away. So some children come from a random partition instead, in
@@ -14,13 +17,82 @@ the time that is saved where a child is one that was climbed from before.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from sparsekm.cluster.search.crossover import cross
-from sparsekm.cluster.search.local_search import ExchangeClimb
-from sparsekm.cluster.search.pool import Pool
+from sparsekm.cluster.kmeans.climb import climb, nearest_seeds, restart
+from sparsekm.cluster.matrices.matrix import CentredMatrix, embed_samples
+from sparsekm.cluster.partition_step import SMALL_GAIN, KMeansPartition
+from sparsekm.cluster.search.pool import Pool, cross
+from sparsekm.cluster.weight_step import CompiledStep, TopFeatures
+from sparsekm.runtime.threads import take_turns
+
+
+class ExchangeClimb:
+    """Exchange one sample at a time: thorough, for few samples in memory."""
+
+    def __init__(
+        self, X: CentredMatrix, partition: KMeansPartition, weight_steps: Sequence[CompiledStep]
+    ) -> None:
+        self.X = X
+        self.rows = X.rows
+        self.partition = partition
+        self.weight_steps = weight_steps
+        n, p = self.rows.shape
+        self.shape = n, p, len(weight_steps)
+        # Where all features count alike, the samples are climbed in as few dimensions as they are.
+        alike = [step.keeps_all(p) and n < p for step in weight_steps]
+        embedded = embed_samples(self.rows) if any(alike) else self.rows
+        everything = (embedded, TopFeatures(embedded.shape[1]))
+        self._spaces = [
+            everything if same else (self.rows, step)
+            for same, step in zip(alike, weight_steps, strict=True)
+        ]
+
+    def draw_starts(self, n_starts: int, rng: np.random.Generator) -> np.ndarray:
+        """Return partitions by k-means++ on all features."""
+        n_clusters = self.partition.n_clusters
+        draws = rng.random((n_starts, n_clusters))
+        starts = np.empty((n_starts, len(self.rows)), np.int32)
+        take_turns(
+            lambda b: nearest_seeds(self.rows, n_clusters, draws[b], starts[b]),
+            n_starts,
+            self.partition.n_threads,
+        )
+        return starts
+
+    def restart(self, labels: np.ndarray, places: np.ndarray, draws: np.ndarray) -> np.ndarray:
+        """Return fresh starts on the features that tell some clusters of partitions apart."""
+        n_clusters, min_size = self.partition.n_clusters, self.partition.min_size
+
+        def work(rows, weight_step, started, b) -> None:
+            restart(rows, started, n_clusters, weight_step, min_size, draws[b])
+
+        return self._each(work, labels, places)
+
+    def climb(self, starts: np.ndarray, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Climb from `starts`, each at the sparsity of its place; return labels and objectives."""
+        objectives = np.empty(len(starts))
+        n_clusters, min_size = self.partition.n_clusters, self.partition.min_size
+
+        def work(rows, weight_step, labels, b) -> None:
+            objectives[b] = climb(rows, labels, n_clusters, weight_step, min_size, SMALL_GAIN)
+
+        return self._each(work, starts, places), objectives
+
+    def _each(self, work, labels, places) -> np.ndarray:
+        """Return what `work` makes of each partition, at the sparsity of its place."""
+        done = np.empty_like(labels)
+
+        def work_on(b: int) -> None:
+            changed = labels[b].astype(np.int32)
+            work(*self._spaces[places[b]], changed, b)
+            done[b] = changed
+
+        take_turns(work_on, len(labels), self.partition.n_threads)
+        return done
+
 
 # Climbs of a search with n_init = 1 are this number over the square root of n_samples * n_clusters
 # * n_features, times the fourth root of the number of sparsities: they help each other.
