@@ -13,6 +13,7 @@ import io
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import IO, Any
 
 import matplotlib as mpl
@@ -30,7 +31,6 @@ from sparsekm.figures.palette import (
     BLUE,
     GREEN,
     GREY,
-    INK,
     ORANGE,
     PURPLE,
     SKY,
@@ -100,37 +100,11 @@ def _number_labels(axis: Axis) -> list[Text]:
     return [*axis.get_majorticklabels(), *axis.get_minorticklabels(), axis.get_offset_text()]
 
 
-_RASTER_DPI = 200
 _PLACES = re.compile(r' d="[^"]*"|translate\([^)]*\)')
 _INDENTATION = re.compile(r"\n\s+")
 _DECIMALS = re.compile(r"(\.\d\d)\d+")
 _KINSHIP = 0.3  # penalty for a shade far from its colour
-_SETTINGS = {
-    "font.family": "DejaVu Sans",
-    "font.size": 8.5,
-    "axes.titlesize": 9.5,
-    "axes.titleweight": "bold",
-    "axes.labelsize": 8.5,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.edgecolor": INK,
-    "axes.labelcolor": INK,
-    "axes.linewidth": 0.7,
-    "text.color": INK,
-    "xtick.color": INK,
-    "ytick.color": INK,
-    "xtick.labelsize": 7.5,
-    "ytick.labelsize": 7.5,
-    "legend.fontsize": 7.5,
-    "legend.frameon": False,
-    "lines.linewidth": 1.4,
-    "svg.fonttype": "path",
-    # Keep text in a PDF as text.
-    "pdf.fonttype": 42,
-    # Without a salt the identifiers in an SVG are random; with it, equal figures have equal bytes.
-    "svg.hashsalt": "sparsekm",
-    "savefig.dpi": _RASTER_DPI,
-}
+_STYLE = Path(__file__).with_name("sparsekm.mplstyle")
 
 
 @contextmanager
@@ -138,7 +112,7 @@ def figure_style() -> Iterator[None]:
     """Use the common style inside this context, whatever the user's matplotlibrc."""
     with mpl.rc_context():
         mpl.rcdefaults()
-        mpl.rcParams.update(_SETTINGS)
+        mpl.style.use(_STYLE)
         yield
 
 
