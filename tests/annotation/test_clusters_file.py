@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from sparsekm.annotation.clusters import add_clusters, write_clusters
-from sparsekm.io.fit_files import Fit
+from sparsekm.io.fit_files import TunedFit
 from sparsekm.io.normalised_file import read_anndata, write_normalised
 
 N, P, K = 6, 4, 3
@@ -25,7 +25,7 @@ def make_fit(method, weights, seed):
         "versions": {"numpy": "2.0"},
         "rule": "max",
     }
-    return Fit(2.0, 7.5, labels, rng.random(P), np.array(weights), rng.random((K, P)), about)
+    return TunedFit(2.0, 7.5, labels, rng.random(P), np.array(weights), rng.random((K, P)), about)
 
 
 @pytest.fixture

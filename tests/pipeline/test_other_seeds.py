@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sparsekm.io.fit_files import Fit, pick_fit
+from sparsekm.io.fit_files import TunedFit, pick_fit
 from sparsekm.io.normalised_file import write_normalised
 from sparsekm.pipeline.problem import order_fits, pose_problem, refit
 from sparsekm.tuning.resampled_paths import resample_all
@@ -68,5 +68,5 @@ def test_a_fit_depends_on_the_number_of_its_seed_and_on_nothing_else(file, metho
 )
 def test_the_best_is_first_for_a_method_that_maximises(objectives, maximises, order):
     nothing = np.zeros(0)
-    fits = [Fit(1.0, value, nothing, nothing, nothing, nothing) for value in objectives]
+    fits = [TunedFit(1.0, value, nothing, nothing, nothing, nothing) for value in objectives]
     assert order_fits(fits, maximises) == order

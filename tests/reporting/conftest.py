@@ -9,7 +9,7 @@ import pytest
 
 from sparsekm.annotation.gene_table import GENE_TABLE, gene_table
 from sparsekm.cluster.sparsity_path import SparsityPath
-from sparsekm.io.fit_files import Fit, read_fit, write_fit, write_path
+from sparsekm.io.fit_files import TunedFit, read_fit, write_fit, write_path
 from sparsekm.io.normalised_file import write_normalised
 from sparsekm.io.tables import EVIDENCE, GAP, SCORES
 from sparsekm.reporting.report import load_dataset_result, write_report
@@ -63,7 +63,7 @@ def write_results(folder, dataset, X, labels, n_kept, cer):
         tuned = {} if method == "kmeans" else {"rule": "auto", "reference": "permutation"}
         if method == "l0":
             tuned["conclusion"] = "Dropped features <b>correlate</b> in this test."
-        fit = Fit(
+        fit = TunedFit(
             sparsity=float(n_kept[method]),
             objective=objective,
             labels=labels,

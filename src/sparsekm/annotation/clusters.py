@@ -36,7 +36,7 @@ import numpy as np
 import pandas as pd
 
 from sparsekm.annotation.gene_table import VERDICTS, judge_features, rank_scores
-from sparsekm.io.fit_files import Fit
+from sparsekm.io.fit_files import TunedFit
 from sparsekm.io.hdf5_format import write_anndata
 from sparsekm.io.known_classes import distinct_classes, is_known
 from sparsekm.io.matrix_file import RowSource, row_blocks
@@ -227,7 +227,7 @@ def locate_features(
     return table
 
 
-def add_clusters(data: anndata.AnnData, fits: Mapping[str, Fit]) -> None:
+def add_clusters(data: anndata.AnnData, fits: Mapping[str, TunedFit]) -> None:
     """Add the results of each method to a data set, in place."""
     found: dict[str, Any] = {}
     for method, fit in fits.items():
@@ -253,7 +253,7 @@ def add_clusters(data: anndata.AnnData, fits: Mapping[str, Fit]) -> None:
     data.uns["sparsekm"] = found
 
 
-def cluster_categories(fit: Fit) -> pd.Categorical:
+def cluster_categories(fit: TunedFit) -> pd.Categorical:
     """Return the labels of a fit as categories of strings, in numerical order."""
     numbers = [str(k) for k in range(int(fit.attributes["n_clusters"]))]
     return pd.Categorical.from_codes(fit.labels, categories=numbers)
@@ -264,7 +264,7 @@ def write_clusters(file: str | Path, data: anndata.AnnData) -> None:
     write_anndata(file, data, compression="gzip", compression_opts=1)
 
 
-def _describe(fit: Fit) -> dict[str, Any]:
+def _describe(fit: TunedFit) -> dict[str, Any]:
     """Return how a fit was made; nested settings are JSON, since HDF5 has no type for them."""
     return {
         "sparsity": fit.sparsity,

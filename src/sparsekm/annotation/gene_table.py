@@ -14,11 +14,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Protocol
 
 import numpy as np
 import pandas as pd
 
+from sparsekm.io.fit_files import TunedFit
 from sparsekm.io.hdf5_format import DamagedFileError
 from sparsekm.io.tables import (
     FLAG,
@@ -55,13 +55,6 @@ GENE_TABLE = TableFormat(
 )
 
 
-class FeatureFit(Protocol):
-    """The arrays of a fit that the table uses: ``scores`` and ``weights``, both (p,)."""
-
-    scores: np.ndarray
-    weights: np.ndarray
-
-
 def rank_scores(scores: np.ndarray) -> np.ndarray:
     """Rank features by descending score, the highest being 1.
 
@@ -91,7 +84,7 @@ def judge_features(l0_weights: np.ndarray, l1_weights: np.ndarray) -> np.ndarray
 
 def gene_table(
     var: pd.DataFrame,
-    fits: Mapping[str, FeatureFit],
+    fits: Mapping[str, TunedFit],
     *,
     stability: Mapping[str, np.ndarray] | None = None,
     further: pd.DataFrame | None = None,
@@ -163,7 +156,7 @@ def primary_method(methods: Iterable[str]) -> str:
     return next((method for method in _PREFERRED_ORDER if method in methods), methods[0])
 
 
-def _order_methods(fits: Mapping[str, FeatureFit]) -> list[str]:
+def _order_methods(fits: Mapping[str, TunedFit]) -> list[str]:
     known = [method for method in _PREFERRED_ORDER if method in fits]
     return known + [method for method in fits if method not in _PREFERRED_ORDER]
 

@@ -111,16 +111,6 @@ def read_new(estimator: BaseEstimator, X) -> np.ndarray | csr_array:
     return in_canonical_format(values)
 
 
-def adopt_fit(estimator, X, fit: Fit) -> None:
-    """Set the attributes that every estimator takes from a fit."""
-    remember_features(estimator, X)
-    estimator.labels_ = fit.labels
-    estimator.feature_weights_ = fit.weights
-    estimator.feature_scores_ = fit.scores
-    estimator.objective_ = fit.objective
-    estimator.n_iter_ = fit.n_iter
-
-
 def remember_features(estimator: BaseEstimator, X) -> None:
     """Set the number of features and, where X has them, their names, at the end of a fit."""
     if isinstance(X, CentredMatrix | SparseMatrix | StreamedMatrix):
@@ -326,7 +316,12 @@ class PathEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
     def _learn(self, X, data, features: VaryingFeatures, fit: Fit, search: str) -> Self:
         if not fit.converged:
             warn_unconverged(self, "labels and weights still changed")
-        adopt_fit(self, X, fit)
+        remember_features(self, X)
+        self.labels_ = fit.labels
+        self.feature_weights_ = fit.weights
+        self.feature_scores_ = fit.scores
+        self.objective_ = fit.objective
+        self.n_iter_ = fit.n_iter
         self._add_attributes(data, features, fit, search)
         return self
 

@@ -42,7 +42,7 @@ _FIT_FORMAT = Hdf5Format(
 
 
 @dataclass(frozen=True)
-class Fit:
+class TunedFit:
     """One partition of n samples into K clusters with the weights of p features."""
 
     sparsity: float
@@ -60,18 +60,18 @@ class Fit:
     selection_frequency: np.ndarray | None = None
 
 
-def write_fit(file: str | Path, fit: Fit) -> None:
+def write_fit(file: str | Path, fit: TunedFit) -> None:
     """Write a fit atomically."""
     _FIT_FORMAT.write(file, vars(fit), fit.attributes)
 
 
-def read_fit(file: str | Path) -> Fit:
+def read_fit(file: str | Path) -> TunedFit:
     """Read a fit; see `sparsekm.io.hdf5_format.Hdf5Format.read`."""
     arrays, attributes = _FIT_FORMAT.read(file)
-    return Fit(**arrays, attributes=attributes)
+    return TunedFit(**arrays, attributes=attributes)
 
 
-def read_fits(methods: Iterable[str], files: Iterable[str | Path]) -> dict[str, Fit]:
+def read_fits(methods: Iterable[str], files: Iterable[str | Path]) -> dict[str, TunedFit]:
     """Read the fit of each method."""
     return {method: read_fit(file) for method, file in zip(methods, files, strict=True)}
 
@@ -122,12 +122,12 @@ def read_samples(file: str | Path) -> np.ndarray | None:
 
 def pick_fit(
     path: SparsityPath, position: int, centers: np.ndarray, attributes: Mapping[str, Any]
-) -> Fit:
+) -> TunedFit:
     """Select one fit of a path; `centers` (K, p) are the means of its clusters.
 
     The attributes are those of the file of the path and those that describe the choice.
     """
-    return Fit(
+    return TunedFit(
         sparsity=float(path.sparsities[position]),
         objective=float(path.objectives[position]),
         labels=path.labels[position],
@@ -151,7 +151,7 @@ CLUSTERS = TableFormat(
 
 
 def tabulate_clusters(
-    samples: Sequence[str], labels: Sequence[str] | None, fits: Mapping[str, Fit]
+    samples: Sequence[str], labels: Sequence[str] | None, fits: Mapping[str, TunedFit]
 ) -> pd.DataFrame:
     """Tabulate the clusters of every sample by each method; labels are known classes."""
     table = pd.DataFrame({"sample": list(samples), "label": "" if labels is None else list(labels)})

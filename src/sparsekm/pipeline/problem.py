@@ -21,7 +21,7 @@ from sparsekm.cluster.matrices.matrix import as_dense, feature_means
 from sparsekm.cluster.matrices.scatter import cluster_centers
 from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.cluster.validation import resolve_sparsities
-from sparsekm.io.fit_files import Fit, pick_fit
+from sparsekm.io.fit_files import TunedFit, pick_fit
 from sparsekm.io.normalised_file import NormalisedData, read_normalised, read_rows
 from sparsekm.pipeline.cluster_count import count_clusters
 from sparsekm.pipeline.provenance import derive_seed, input_digest, package_versions
@@ -167,11 +167,11 @@ def _sparsities(
 
 def refit(
     problem: ClusteringProblem,
-    fit: Fit,
+    fit: TunedFit,
     number: int,
     resamplings: Sequence[ResampledPaths] | None = None,
-) -> Fit:
-    """Fit a problem at the sparsity of its chosen fit, from the seed of this number.
+) -> TunedFit:
+    """TunedFit a problem at the sparsity of its chosen fit, from the seed of this number.
 
     For a method that resamples, the seed draws as many resamplings, with replacement, from those
     that there are (a bootstrap), in place of new ones, which would cost as much as all tuning.
@@ -194,7 +194,7 @@ def refit(
     return pick_fit(path, 0, centers, fit.attributes)
 
 
-def order_fits(fits: Sequence[Fit], maximises: bool) -> list[int]:
+def order_fits(fits: Sequence[TunedFit], maximises: bool) -> list[int]:
     """Order fits from the seeds 0, 1, 2, ...: the one to show, then the others.
 
     That is the best, and the first of the best, for a method that maximises its objective;
