@@ -33,10 +33,10 @@ def test_a_large_file_is_read_once_until_it_changes(file, taken, tmp_path):
     (file, part), kept = file, tmp_path / "kept"
     digest = input_digest(file, kept)
     assert input_digest(file, kept) == digest == file_digest(file)
-    assert taken == [file]
+    assert taken.count(file) == 1
     part.write_bytes(b"abcd")
     assert input_digest(file, kept) == file_digest(file) != digest
-    assert taken == [file, file]
+    assert taken.count(file) == 2
 
 
 def test_another_file_of_the_same_size_with_the_same_time_stamp_is_noticed(file, taken, tmp_path):
@@ -47,7 +47,7 @@ def test_another_file_of_the_same_size_with_the_same_time_stamp_is_noticed(file,
     os.utime(other, ns=(stamps.st_atime_ns, stamps.st_mtime_ns))
     other.replace(part)
     assert input_digest(file, kept) == file_digest(file) != before
-    assert len(taken) == 2
+    assert taken.count(file) == 2
 
 
 @pytest.mark.parametrize("note", [b"", b"0", b"\xff\xfe", b"0" * 64 + b" " + b"1" * 64])
@@ -59,7 +59,7 @@ def test_a_damaged_note_is_not_believed(tmp_path, taken, note):
         written.write_bytes(note)
     assert input_digest(file, kept) == digest
     assert input_digest(file, kept) == digest
-    assert len(taken) == 2
+    assert taken.count(file) == 2
 
 
 def test_where_no_note_can_be_kept_the_digest_is_taken_again(tmp_path, taken):
@@ -67,7 +67,7 @@ def test_where_no_note_can_be_kept_the_digest_is_taken_again(tmp_path, taken):
     file.write_bytes(b"abc")
     kept.write_text("not a folder")
     assert input_digest(file, kept) == input_digest(file, kept) == file_digest(file)
-    assert len(taken) == 2
+    assert taken.count(file) == 2
 
 
 def test_of_a_small_file_nothing_is_kept(tmp_path):
