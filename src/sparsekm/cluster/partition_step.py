@@ -57,29 +57,15 @@ class PartitionStep(Protocol):
 class KMeansPartition:
     """k-means on weighted features.
 
-    Exchange moves from k-means++: one at a time up to `SEEDING_SAMPLE` samples, in batches
-    beyond.
+    Exchange moves from k-means++: one at a time up to `SEEDING_SAMPLE` samples, in batches beyond.
     Clusters are numbered by first appearance, so that equal partitions have equal labels.
-
-    Parameters
-    ----------
-    n_clusters : int
-    min_size : int
-        Smallest cluster allowed.
-    max_iter : int
-        Largest number of sweeps in one `refine`.
-    tol : float
-        Smallest gain of a sweep, as a share of the objective, worth another one.
-    roughness : float
-        The same for batches alone, where a search is on the way and need not go to the end.
-    n_threads : int
     """
 
     n_clusters: int
-    min_size: int = 1
-    max_iter: int = MAX_SWEEPS
-    tol: float = 0.0
-    roughness: float = 0.0
+    min_size: int = 1  # smallest cluster allowed
+    max_iter: int = MAX_SWEEPS  # largest number of sweeps in one `refine`
+    tol: float = 0.0  # smallest gain of a sweep, as a share of the objective, worth another
+    roughness: float = 0.0  # the same for batches in a search, which need not go to the end
     n_threads: int = 1
 
     @property

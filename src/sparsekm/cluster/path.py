@@ -32,21 +32,11 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class SearchEffort:
-    """How hard to search.
+    """How hard to search."""
 
-    Attributes
-    ----------
-    n_init : int
-        Restarts of the alternation; the climbs of the search in proportion.
-    max_iter : int
-        Rounds of one alternation; generations of the search.
-    tol : float
-        Relative change of the weights that ends an alternation.
-    """
-
-    n_init: int
-    max_iter: int
-    tol: float
+    n_init: int  # restarts of the alternation; the climbs of the search in proportion
+    max_iter: int  # rounds of one alternation; generations of the search
+    tol: float  # relative change of the weights that ends an alternation
 
 
 def fit_path(

@@ -30,14 +30,9 @@ NUMBERS = ("n_clusters", "n_components")
 
 @dataclass(frozen=True)
 class ClustererPartition:
-    """A scikit-learn clusterer, judged by the between-cluster sum of squares.
+    """A scikit-learn clusterer, judged by the between-cluster sum of squares of `centred`.
 
-    Parameters
-    ----------
-    clusterer : estimator with `fit_predict`
-        It is cloned; its `random_state`, where it has one, is drawn for every start.
-    centred : Matrix
-        The data, for the scores.
+    It is cloned; its `random_state`, where it has one, is drawn for every start.
     """
 
     clusterer: BaseEstimator
@@ -65,17 +60,10 @@ class ClustererPartition:
 
 @dataclass(frozen=True)
 class CheckedPartition:
-    """A partition step whose answers are checked, and clusters numbered by first appearance.
-
-    Parameters
-    ----------
-    step : PartitionStep
-    n_clusters : int
-        Largest number of clusters allowed.
-    """
+    """A partition step whose answers are checked, and clusters numbered by first appearance."""
 
     step: PartitionStep
-    n_clusters: int
+    n_clusters: int  # largest number allowed
 
     def start(self, X: np.ndarray, weights: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Return the step's labels."""
@@ -137,12 +125,8 @@ def is_random(clusterer: Any) -> bool:
 def fixed_number_of_clusters(clusterer: Any) -> int:
     """Return the number of clusters that a scikit-learn clusterer is asked for.
 
-    Raises
-    ------
-    TypeError
-        If the object is neither a clusterer nor a partition step.
-    ValueError
-        If the clusterer has no fixed number of clusters.
+    It is a TypeError if the object is neither a clusterer nor a partition step, a ValueError if the
+    clusterer has no fixed number of clusters.
     """
     usable = hasattr(clusterer, "fit_predict") and hasattr(clusterer, "get_params")
     if isinstance(clusterer, type) or not usable:

@@ -226,12 +226,8 @@ ROUNDING_UNITS = 16
 def warn_of_coinciding(centers: np.ndarray, dtype: np.dtype) -> None:
     """Warn where clusters have the same centre, naming them.
 
-    Parameters
-    ----------
-    centers : ndarray of shape (n_clusters, n_kept)
-        Of centred data, in the features that count.
-    dtype : dtype
-        Of the data: its rounding decides what is the same.
+    `centers` (n_clusters, n_kept) are of centred data, in the features that count; the rounding of
+    their `dtype` decides what is the same.
     """
     groups = find_coinciding(centers, ROUNDING_UNITS * float(np.finfo(dtype).eps))
     if groups:
@@ -246,18 +242,9 @@ def warn_of_coinciding(centers: np.ndarray, dtype: np.dtype) -> None:
 
 
 def find_coinciding(centers: np.ndarray, tolerance: float) -> list[list[int]]:
-    """Return the groups of two or more rows that are the same.
+    """Return the groups of two or more rows that are the same, ascending within and by their first.
 
-    Parameters
-    ----------
-    centers : ndarray of shape (n_clusters, n_kept)
-    tolerance : float
-        Largest difference in a feature, as a share of the largest absolute value.
-
-    Returns
-    -------
-    list of list of int
-        Ascending within and by their first.
+    `tolerance` is the largest difference in a feature, as a share of the largest absolute value.
     """
     reach = tolerance * float(np.abs(centers).max())
     grouped = np.zeros(len(centers), dtype=bool)

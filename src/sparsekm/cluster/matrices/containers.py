@@ -18,10 +18,7 @@ from sparsekm.metrics.missing_values import mark_missing
 def check_indices(X: Any) -> None:
     """Check that the indices of a CSR or CSC matrix lie within its shape; pass anything else.
 
-    Raises
-    ------
-    ValueError
-        If some lie outside, or the rows or columns do not divide the stored values.
+    It is a ValueError if some lie outside, or the rows or columns do not divide the stored values.
     """
     if not issparse(X) or X.format not in ("csr", "csc"):
         return
@@ -89,14 +86,8 @@ def as_readable(X: Any, name: str = "X") -> Any:
     """Return data as scikit-learn reads them: an array, a sparse matrix or a data frame.
 
     What dask holds is computed, what is masked is NaN, and indices of a sparse matrix are checked.
-    Messages call the data `name`.
-
-    Raises
-    ------
-    TypeError
-        If NumPy cannot read X, or its values are no numbers.
-    ValueError
-        If a text is no number, or indices of a sparse matrix lie outside its shape.
+    Messages call the data `name`. It is a TypeError if NumPy cannot read X or its values are no
+    numbers, a ValueError if a text is no number or indices lie outside the shape.
     """
     X = mark_missing(compute(X))
     if hasattr(X, "to_scipy_sparse"):

@@ -19,24 +19,10 @@ from sparsekm.runtime.threads import one_blas_thread
 class CentredMatrix:
     """A data matrix in memory with its feature means removed.
 
-    Between-cluster sums of squares do not change under a shift, and centring keeps them exact
-    when the means are large beside the spread.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features), float32 or float64
-        The data.
-    copy : bool, default=True
-        Whether to leave `X` as it is. Without, an array that is contiguous by columns is centred
-        in place, which saves a copy.
-
-    Attributes
-    ----------
-    columns : ndarray of shape (n_features, n_samples)
-        The centred data, feature after feature in memory, in the dtype of `X`. Choosing features
-        is then choosing rows of this array.
-    means : ndarray of shape (n_features,), float64
-        The feature means.
+    Between-cluster sums of squares do not change under a shift, and centring keeps them exact when
+    the means are large beside the spread. `columns` (n_features, n_samples) are the centred data,
+    feature after feature in memory, in the dtype of `X`: choosing features is choosing rows of this
+    array. With `copy` false, an `X` that is contiguous by columns is centred in place.
     """
 
     def __init__(self, X: np.ndarray, *, copy: bool = True) -> None:
@@ -216,16 +202,10 @@ ROUNDING = 1e-13
 
 
 def embed_samples(rows: np.ndarray) -> np.ndarray:
-    """Embed samples isometrically.
+    """Embed samples, rows in float64, isometrically in (n_samples, rank).
 
-    Parameters
-    ----------
-    rows : ndarray of shape (n_samples, n_features), float64
-
-    Returns
-    -------
-    ndarray of shape (n_samples, rank), float64
-        The pivoted Cholesky factor of ``rows @ rows.T``: equal inner products up to rounding.
+    The result is the pivoted Cholesky factor of ``rows @ rows.T``: equal inner products up to
+    rounding.
     """
     with one_blas_thread:
         products = rows @ rows.T

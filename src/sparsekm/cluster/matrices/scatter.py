@@ -29,22 +29,9 @@ Block = np.ndarray | SparseBlock
 def cluster_sums(
     columns: Block, labels: np.ndarray, n_clusters: int, n_threads: int = 1
 ) -> np.ndarray:
-    """Sum every feature over every cluster.
+    """Sum every feature over every cluster, float64 of shape (n_features, n_clusters).
 
-    Parameters
-    ----------
-    columns : ndarray of shape (n_features, n_samples), or SparseBlock
-        Data, feature after feature.
-    labels : ndarray of shape (n_samples,), int32
-        Labels in ``range(n_clusters)``.
-    n_clusters : int
-        Number of clusters.
-    n_threads : int
-        Threads to share the features among.
-
-    Returns
-    -------
-    ndarray of shape (n_features, n_clusters), float64
+    `columns` are data of shape (n_features, n_samples), `labels` int32 in ``range(n_clusters)``.
     """
     sums = np.zeros((columns.shape[0], n_clusters))
     add_to_sums(columns, labels, sums, n_threads)
@@ -74,15 +61,7 @@ def move_between_sums(
 ) -> None:
     """Update cluster sums, in place, for the samples that changed their cluster.
 
-    Parameters
-    ----------
-    columns : ndarray of shape (n_features, n_samples), or SparseBlock
-    movers : ndarray of shape (n_movers,)
-        Samples, ascending.
-    before, after : ndarray of shape (n_samples,), int32
-        Labels.
-    sums : ndarray of shape (n_features, n_clusters), float64
-    n_threads : int
+    `movers` are these samples, ascending; `before` and `after` the labels of all samples.
     """
     if isinstance(columns, SparseBlock):
         columns.move_between_sums(movers, before, after, sums)
@@ -199,18 +178,9 @@ ROWS_AT_ONCE = 4096
 
 
 def cluster_centers(X: np.ndarray | csr_array, labels: np.ndarray, n_clusters: int) -> np.ndarray:
-    """Average the samples of every cluster.
+    """Average the samples of every cluster, float64 of shape (n_clusters, n_features).
 
-    Parameters
-    ----------
-    X : ndarray or csr_array of shape (n_samples, n_features)
-    labels : ndarray of shape (n_samples,), int32
-    n_clusters : int
-
-    Returns
-    -------
-    ndarray of shape (n_clusters, n_features), float64
-        NaN for a cluster without samples.
+    A cluster without samples has NaN.
     """
     sizes = cluster_sizes(labels, n_clusters).astype(float)
     sizes[sizes == 0] = np.nan

@@ -94,16 +94,10 @@ SAMPLES_AT_ONCE = 4096
 
 
 class SparseBlock:
-    """Some samples of a sparse matrix, centred implicitly.
+    """Some samples of a sparse matrix, centred implicitly by subtracting `means` from each.
 
     Where the engine takes a block it takes this as well as an array (n_features, n_samples), which
     ``numpy.asarray`` makes of it.
-
-    Parameters
-    ----------
-    rows : csr_array of shape (n_samples, n_features)
-    means : ndarray of shape (n_features,), float64
-        What is subtracted from every sample.
     """
 
     def __init__(self, rows: csr_array, means: np.ndarray) -> None:
@@ -174,24 +168,11 @@ class SparseBlock:
 
 
 class SparseMatrix:
-    """A sparse data matrix with its feature means removed implicitly.
+    """A sparse data matrix in canonical format, not changed, with its means removed implicitly.
 
-    It answers as `CentredMatrix` does. Samples, and features of which many values are stored, are
-    handed out dense and have the bits of those of the dense matrix.
-
-    Parameters
-    ----------
-    X : csr_array of shape (n_samples, n_features), float32 or float64
-        In canonical format; not changed.
-
-    Attributes
-    ----------
-    means : ndarray of shape (n_features,), float64
-        The feature means.
-    constant : ndarray of shape (n_features,), bool
-        Which features take one value only.
-    largest : float
-        No value is farther from the mean of its feature.
+    It answers as `CentredMatrix` does: `constant` tells which features take one value only, and no
+    value is farther than `largest` from the mean of its feature. Samples, and features of which
+    many values are stored, are handed out dense and have the bits of those of the dense matrix.
     """
 
     def __init__(self, X: csr_array) -> None:

@@ -72,13 +72,10 @@ SAMPLES_AT_ONCE = 64
 
 
 def check_matrix(X: Matrix, n_clusters: int, min_cluster_size: int) -> None:
-    """Check that a finite matrix can be split into the clusters asked for.
+    """Refuse a finite matrix that cannot be split into the clusters asked for, by a ValueError.
 
-    Raises
-    ------
-    ValueError
-        If there are too few samples or too few distinct ones, if every feature is constant, or if
-        sums of squares would leave the range of the dtype.
+    There may be too few samples, or distinct ones; every feature may be constant; or sums of
+    squares may leave the range of the dtype.
     """
     n_samples = X.n_samples
     if n_samples < n_clusters:

@@ -39,12 +39,7 @@ class Start(Protocol):
 
 @dataclass(frozen=True)
 class GivenLabels:
-    """The partition that the user gives.
-
-    Attributes
-    ----------
-    labels : ndarray of shape (n_samples,), int32
-    """
+    """The partition that the user gives, int32 of shape (n_samples,)."""
 
     labels: np.ndarray
 
@@ -55,13 +50,7 @@ class GivenLabels:
 
 @dataclass(frozen=True)
 class RandomLabels:
-    """Every sample in a cluster drawn at random.
-
-    Attributes
-    ----------
-    n_starts : int
-    seeds : numpy.random.SeedSequence
-    """
+    """Every sample in a cluster drawn at random."""
 
     n_starts: int
     seeds: np.random.SeedSequence
@@ -76,17 +65,12 @@ class RandomLabels:
 
 @dataclass(frozen=True)
 class ScreenedFeatures:
-    """k-means on the features with the highest scores.
+    """k-means on the features with the highest scores, the best of `n_starts` runs.
 
-    Attributes
-    ----------
-    scores : ndarray of shape (n_features,)
-        How far the distribution of each is from a Gaussian, `sparsekm.cluster.screening`, or how
-        much it correlates with others, `sparsekm.cluster.correlation_scores`. Features with a
-        score of 0 are left out, unless all have it.
-    n_starts : int
-        Runs of k-means; the best of them is the start.
-    seeds : numpy.random.SeedSequence
+    A score is how far the distribution of a feature is from a Gaussian,
+    `sparsekm.cluster.screening`, or how much it correlates with others,
+    `sparsekm.cluster.correlation_scores`. Features with a score of 0 are left out, unless all have
+    it.
     """
 
     scores: np.ndarray
