@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -159,6 +159,7 @@ def _refine(X, partition, labels) -> Fit:
     return replace(fit, converged=converged)
 
 
+@dataclass(eq=False, repr=False)
 class KMeans(BaseSparseKMeans):
     """Plain k-means with the attributes of its sparse relatives: every weight is one.
 
@@ -213,26 +214,15 @@ class KMeans(BaseSparseKMeans):
     100.0
     """
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        n_init: int = 10,
-        max_iter: int = 10_000,
-        tol: float = 0.0,
-        min_cluster_size: int = 1,
-        random_state: Seed = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.min_cluster_size = min_cluster_size
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    n_clusters: int = 8
+    _: KW_ONLY
+    n_init: int = 10
+    max_iter: int = 10_000
+    tol: float = 0.0
+    min_cluster_size: int = 1
+    random_state: Seed = None
+    n_jobs: int | None = None
+    verbose: int = 0
 
     def path(
         self, X: Data, sparsities: ArrayLike | None = None, *, progress: Progress | None = None
@@ -279,35 +269,22 @@ class KMeans(BaseSparseKMeans):
         return "alternate"
 
 
+@dataclass(eq=False, repr=False)
 class _Penalised(BaseSparseKMeans):
     """The parameters of the two sparse estimators."""
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        sparsity: float | None = None,
-        search: str = "auto",
-        init: str | ArrayLike | Start | None = None,
-        n_init: int = 10,
-        max_iter: int = 20,
-        tol: float = 1e-4,
-        min_cluster_size: int = 1,
-        random_state: Seed = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.sparsity = sparsity
-        self.search = search
-        self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.min_cluster_size = min_cluster_size
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    n_clusters: int = 8
+    _: KW_ONLY
+    sparsity: float | None = None
+    search: str = "auto"
+    init: str | ArrayLike | Start | None = None
+    n_init: int = 10
+    max_iter: int = 20
+    tol: float = 1e-4
+    min_cluster_size: int = 1
+    random_state: Seed = None
+    n_jobs: int | None = None
+    verbose: int = 0
 
 
 class L0KMeans(_Penalised):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral
 from typing import Any, NamedTuple
 
@@ -151,6 +151,7 @@ class _Data(NamedTuple):
     centred: Matrix
 
 
+@dataclass(eq=False, repr=False)
 class SparseClustering(MetaEstimatorMixin, PathEstimator):
     r"""Cluster with any clusterer, and keep the features that make its clusters.
 
@@ -232,24 +233,14 @@ class SparseClustering(MetaEstimatorMixin, PathEstimator):
     (array([0, 0, 1, 1], dtype=int32), array([1., 0.]))
     """
 
-    def __init__(
-        self,
-        clusterer: Any,
-        *,
-        penalty: str = "l0",
-        sparsity: float | None = None,
-        n_init: int = 10,
-        max_iter: int = 20,
-        tol: float = 1e-4,
-        random_state: Seed = None,
-    ) -> None:
-        self.clusterer = clusterer
-        self.penalty = penalty
-        self.sparsity = sparsity
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
+    clusterer: Any
+    _: KW_ONLY
+    penalty: str = "l0"
+    sparsity: float | None = None
+    n_init: int = 10
+    max_iter: int = 20
+    tol: float = 1e-4
+    random_state: Seed = None
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
