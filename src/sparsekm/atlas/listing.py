@@ -115,6 +115,14 @@ def read_text(row: dict, key: str, source: str) -> str:
     return value
 
 
+def read_list(row: dict, key: str, source: str) -> list[dict]:
+    """Return a list of objects of a row, empty if it is missing."""
+    value = row.get(key) or []
+    if not isinstance(value, list) or not all(isinstance(entry, dict) for entry in value):
+        raise EnvelopeError(f"{source}: {key} should be a list of objects.")
+    return value
+
+
 def _kind(value: object) -> str:
     return type(value).__name__
 
@@ -229,7 +237,7 @@ def _parse_row(row: dict, source: str) -> SectionDataSet:
         age=read_text(_nested(donor, "age"), "name", where) or None,
         qc_date=_parse_date(row.get("qc_date"), where),
         treatments=tuple(
-            read_text(treatment, "name", where) for treatment in _list(row, "treatments", where)
+            read_text(treatment, "name", where) for treatment in read_list(row, "treatments", where)
         ),
         genes=_parse_genes(row, where),
     )
@@ -237,8 +245,8 @@ def _parse_row(row: dict, source: str) -> SectionDataSet:
 
 def _parse_genes(row: dict, where: str) -> tuple[Gene, ...]:
     """Return the genes of a row or, if it has none, of its probes."""
-    found = _list(row, "genes", where) or [
-        _nested(probe, "gene") for probe in _list(row, "probes", where) if probe.get("gene")
+    found = read_list(row, "genes", where) or [
+        _nested(probe, "gene") for probe in read_list(row, "probes", where) if probe.get("gene")
     ]
     genes: dict[int, Gene] = {}
     for entry in found:
@@ -263,13 +271,6 @@ def _plane_of(number: object) -> str | None:
 def _nested(row: dict, key: str) -> dict:
     value = row.get(key)
     return value if isinstance(value, dict) else {}
-
-
-def _list(row: dict, key: str, where: str) -> list[dict]:
-    value = row.get(key) or []
-    if not isinstance(value, list) or not all(isinstance(entry, dict) for entry in value):
-        raise EnvelopeError(f"{where}: {key} should be a list of objects.")
-    return value
 
 
 def _parse_flag(value: object, key: str, where: str) -> bool:

@@ -21,6 +21,7 @@ from sparsekm.atlas.listing import (
     EnvelopeError,
     open_envelope,
     read_json,
+    read_list,
     read_text,
     require_id,
 )
@@ -115,16 +116,9 @@ def parse_ontology(document: object, source: str = "ontology") -> Ontology:
             raise OntologyError(f"{source}: depth={depth} at id={structure.id} should be "
                                 f"<= {MAX_DEPTH}.")  # fmt: skip
         structures[structure.id] = structure
-        for child in reversed(_children(row, source)):
+        for child in reversed(read_list(row, "children", f"{source}: structure {structure.id}")):
             waiting.append((child, structure.id, depth + 1))
     return Ontology(_cut_loose_roots(structures), source)
-
-
-def _children(row: dict, source: str) -> list[dict]:
-    children = row.get("children") or []
-    if not isinstance(children, list) or not all(isinstance(child, dict) for child in children):
-        raise OntologyError(f"{source}: children of id={row['id']} should be a list of objects.")
-    return children
 
 
 def _parse_structure(row: dict, nested_in: int | None, order: int, source: str) -> Structure:

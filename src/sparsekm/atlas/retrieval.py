@@ -250,32 +250,50 @@ def _retrieve_energies(
     entries: list[ManifestEntry] = []
     in_a_row = 0
     for gene, item_id in wanted:
-        download = download_energy(stored, age, item_id, annotation)
-        entries.append(
-            ManifestEntry(
-                role="energy",
-                file=energy_file(item_id) if download.body else "",
-                url=stored.source.describe_url("energy", age, item_id),
-                bytes=len(download.body),
-                sha256=digest(download.body) if download.body else "",
-                status=download.status,
-                section_data_set_id=item_id,
-                gene_id=gene.id,
-                gene=gene.symbol,
-                valid_share=download.valid_share,
-                reason=download.reason,
-            )
-        )
-        in_a_row = in_a_row + 1 if download.status == "not_fetched" else 0
+        entry = _retrieve_energy(stored, age, gene, item_id, annotation)
+        entries.append(entry)
+        in_a_row = in_a_row + 1 if entry.status == "not_fetched" else 0
         if in_a_row == MAX_FAILURES_IN_A_ROW:
             raise UnavailableError(
                 f"{age}: {in_a_row} consecutive downloads failed, after "
                 f"{len(entries) - in_a_row} of {len(wanted)}. Run again to continue. The last: "
-                f"{download.reason}"
+                f"{entry.reason}"
             )
         if progress is not None:
             progress(len(entries), len(wanted))
     return entries
+
+
+def _retrieve_energy(
+    stored: StoredFiles, age: str, gene: Gene, item_id: int, annotation: Volume
+) -> ManifestEntry:
+    """Get and check one energy zip, whose grid must have the dimensions of the annotation."""
+    file, name = energy_file(item_id), f"{age}, section data set {item_id}"
+    body, share, status, reason = b"", None, "ok", ""
+    try:
+        body = stored.get("energy", file, age, item_id)
+        share = measure_valid_share(read_energy(body, name), annotation, name)
+    except NotFoundError:
+        status = "missing"
+    except MissingGridError:
+        status = "no_grid"
+    except UnavailableError as error:
+        status, reason = "not_fetched", str(error)
+    except (RefusedError, GridError) as error:
+        status, reason = "rejected", str(error)
+    return ManifestEntry(
+        role="energy",
+        file=file if body else "",
+        url=stored.source.describe_url("energy", age, item_id),
+        bytes=len(body),
+        sha256=digest(body) if body else "",
+        status=status,
+        section_data_set_id=item_id,
+        gene_id=gene.id,
+        gene=gene.symbol,
+        valid_share=share,
+        reason=reason,
+    )
 
 
 def _check_entries(age: str, entries: list[ManifestEntry], max_not_fetched: int) -> None:
@@ -294,40 +312,6 @@ def _check_entries(age: str, entries: list[ManifestEntry], max_not_fetched: int)
             f"<= max_not_fetched={max_not_fetched}. Run again to continue. The first: "
             f"{first_reasons['not_fetched']}"
         )
-
-
-@dataclass(frozen=True)
-class Download:
-    """The result of downloading one energy grid."""
-
-    # As in the manifest: ``ok``, ``missing``, ``no_grid``, ``rejected`` or ``not_fetched``.
-    status: str
-    body: bytes = b""  # the zip; empty if there is none
-    valid_share: float | None = None  # share of the annotated voxels that have data
-    reason: str = ""  # why it was rejected or could not be downloaded
-
-
-def download_energy(
-    stored: StoredFiles, age: str, section_data_set_id: int, annotation: Volume
-) -> Download:
-    """Get and check one energy zip, whose grid must have the dimensions of the annotation."""
-    name = f"{age}, section data set {section_data_set_id}"
-    try:
-        file = energy_file(section_data_set_id)
-        body = stored.get("energy", file, age, section_data_set_id)
-    except NotFoundError:
-        return Download("missing")
-    except UnavailableError as error:
-        return Download("not_fetched", reason=str(error))
-    except RefusedError as error:
-        return Download("rejected", reason=str(error))
-    try:
-        share = measure_valid_share(read_energy(body, name), annotation, name)
-    except MissingGridError:
-        return Download("no_grid", body)
-    except GridError as error:
-        return Download("rejected", body, reason=str(error))
-    return Download("ok", body, share)
 
 
 def measure_valid_share(energy: Volume, annotation: Volume, name: str) -> float:
