@@ -18,14 +18,12 @@ import numpy as np
 from scipy.interpolate import CubicSpline
 
 from sparsekm.atlas.listing import write_envelope
-from sparsekm.atlas.phantom.sizes import MATURITY, PhantomAge
+from sparsekm.atlas.phantom.sizes import AGE_ROWS, MATURITY, STRUCTURES, PhantomAge
 from sparsekm.atlas.vocabulary import (
-    NEURAL_PLATE_ID,
     ONTOLOGY_ID,
     ROOT_ID,
     SPINAL_CORD_ID,
     TRACTS_ID,
-    VENTRICLES_ID,
 )
 
 TISSUE, LUMEN, TRACT, UNASSIGNED = range(4)
@@ -161,52 +159,16 @@ def _place_grid(dims: tuple[int, int, int], axis: Axis) -> np.ndarray:
     return grid
 
 
-# acronym: (id, name, colour, level, parent)
 UPPER = {
-    "NP": (NEURAL_PLATE_ID, "neural plate", "C86A39", 0, None),
-    "F": (15566, "forebrain", "C86A39", 1, "NP"),
-    "SP": (15567, "secondary prosencephalon", "A84D10", 2, "F"),
-    "RSP": (15568, "rostral secondary prosencephalon", "A84D10", 3, "SP"),
-    "CSP": (15738, "caudal secondary prosencephalon", "ED985C", 3, "SP"),
-    "D": (16308, "diencephalon", "FFF9C7", 2, "F"),
-    "p3": (16309, "prosomere 3", "FFF9C7", 3, "D"),
-    "p2": (16375, "prosomere 2", "FFF189", 3, "D"),
-    "p1": (16509, "prosomere 1", "FFE524", 3, "D"),
-    "M": (16649, "midbrain", "17B317", 1, "NP"),
-    "m1": (16650, "mesomere 1", "17B317", 3, "M"),
-    "m2": (16751, "mesomere 2 (preisthmus or caudal midbrain)", "00D100", 3, "M"),
-    "H": (16808, "hindbrain", "EA37FF", 1, "NP"),
-    "PPH": (16809, "prepontine hindbrain", "EA37FF", 2, "H"),
-    "is": (16810, "isthmus", "EA37FF", 3, "PPH"),
-    "r1": (16915, "rhombomere 1", "EE5DFF", 3, "PPH"),
-    "r2": (17023, "rhombomere 2", "EE80FF", 3, "PPH"),
-    "PH": (17092, "pontine hindbrain", "9442FF", 2, "H"),
-    "r3": (17093, "rhombomere 3", "9442FF", 3, "PH"),
-    "r4": (17156, "rhombomere 4", "9E63FF", 3, "PH"),
-    "PMH": (17220, "pontomedullary hindbrain", "37A7FF", 2, "H"),
-    "r5": (17221, "rhombomere 5", "37A7FF", 3, "PMH"),
-    "r6": (17290, "rhombomere 6", "5DB8FF", 3, "PMH"),
-    "MH": (17352, "medullary hindbrain (medulla)", "12D9B9", 2, "H"),
-    "r7": (17353, "rhombomere 7", "12D9B9", 3, "MH"),
-    "r8": (17416, "rhombomere 8", "4FD9BF", 3, "MH"),
-    "r9": (17476, "rhombomere 9", "75D9BF", 3, "MH"),
-    "r10": (17538, "rhombomere 10", "91D9BF", 3, "MH"),
-    "r11": (17596, "rhombomere 11", "BFD9BF", 3, "MH"),
-    "SpC": (SPINAL_CORD_ID, "spinal cord", "EBE3D5", 1, "NP"),
+    row["acronym"]: (
+        *(int(row["id"]), row["name"], row["color"]),
+        *(int(row["level"]), row["parent"] or None),
+    )
+    for row in STRUCTURES
 }
-
-# The ventricles repeat the tree above; only their ids cannot be derived.
-VENTRICLE_IDS = {
-    "NP": VENTRICLES_ID,
-    "F": 126651562, "SP": 126651566, "RSP": 126651570, "CSP": 126651602,
-    "D": 126651634, "p3": 126651638, "p2": 126651666, "p1": 126651694,
-    "M": 126651722, "m1": 126651726, "m2": 126651754,
-    "H": 126651782, "PPH": 126651786, "is": 126651790, "r1": 126651810, "r2": 126651830,
-    "PH": 126651850, "r3": 126651854, "r4": 126651874,
-    "PMH": 126651894, "r5": 126651898, "r6": 126651918,
-    "MH": 126651938, "r7": 126651942, "r8": 126651962, "r9": 126651982, "r10": 126652002,
-    "r11": 126652022, "SpC": 126652042,
-}  # fmt: skip
+"""The id, name, colour, level and parent of each structure by its acronym."""
+# The ventricles repeat the tree; only their ids cannot be derived.
+VENTRICLE_IDS = {row["acronym"]: int(row["ventricle_id"]) for row in STRUCTURES}
 
 # suffix: (offset of the id, level, parent's suffix)
 _PARTS = {
@@ -218,12 +180,6 @@ _PARTS = {
     "xBm": (6, 9, "xB"),
     "xBmp": (7, 10, "xBm"),
 }
-_DEEP_PART = {
-    "E11.5": ("xAm", "xBm"), "E13.5": ("xAm", "xBmp"), "E15.5": ("xAm", "xBmp"),
-    "E18.5": ("xAn", "xBn"), "P4": ("xAn", "xBn"), "P14": ("xAn", "xBn"), "P28": ("xAn", "xBmp"),
-}  # fmt: skip
-"""The part to which the inner voxels of a region belong at each age: dorsal, ventral."""
-
 _FIRST_INVENTED_ID = 990_000_001
 _SMALL_INVENTED_ID = 990_001
 INVENTED_TRACT_ID = 990_009_001
@@ -246,7 +202,8 @@ def label_voxels(age: str, geometry: Geometry) -> np.ndarray:
     tree.
     """
     labels = np.zeros(len(geometry.index), dtype=np.uint32)
-    deep_dorsal, deep_ventral = _DEEP_PART[age]
+    # To these parts the inner voxels of a region belong.
+    deep_dorsal, deep_ventral = (AGE_ROWS[age][f"{side}_part"] for side in ("dorsal", "ventral"))
     y = geometry.coordinates[:, 1]
     deep = geometry.radius < np.median(geometry.radius)
     for region in np.unique(geometry.region):
