@@ -171,7 +171,7 @@ def refit(
     number: int,
     resamplings: Sequence[ResampledPaths] | None = None,
 ) -> TunedFit:
-    """TunedFit a problem at the sparsity of its chosen fit, from the seed of this number.
+    """Fit a problem at the sparsity of its chosen fit, from the seed of this number.
 
     For a method that resamples, the seed draws as many resamplings, with replacement, from those
     that there are (a bootstrap), in place of new ones, which would cost as much as all tuning.
