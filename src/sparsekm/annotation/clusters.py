@@ -40,22 +40,17 @@ from sparsekm.io.fit_files import TunedFit
 from sparsekm.io.hdf5_format import write_anndata
 from sparsekm.io.known_classes import distinct_classes, is_known
 from sparsekm.io.matrix_file import RowSource, row_blocks
-from sparsekm.io.tables import FLAG, NUMBER, WHOLE, WORD, TableFormat
+from sparsekm.io.tables import FLAG, NUMBER, WHOLE, WORD, TableFormat, columns
 
 OVERLAP = TableFormat(
     "match_clusters",
     {
-        "method": WORD,
-        "cluster": WHOLE,
-        "n_cluster": WHOLE,
-        "label": WORD,
-        "name": WORD,
-        "color": WORD,
-        "n_label": WHOLE,
-        "n_shared": WHOLE,
-        "share_of_cluster": NUMBER,
-        "share_of_label": NUMBER,
-        "is_best": FLAG,
+        **columns(WORD, "method"),
+        **columns(WHOLE, "cluster n_cluster"),
+        **columns(WORD, "label name color"),
+        **columns(WHOLE, "n_label n_shared"),
+        **columns(NUMBER, "share_of_cluster share_of_label"),
+        **columns(FLAG, "is_best"),
     },
 )
 

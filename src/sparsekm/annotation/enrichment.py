@@ -42,7 +42,7 @@ from sparsekm.annotation.gene_sets import GeneSets
 from sparsekm.cluster.matrices.scatter import feature_scores
 from sparsekm.cluster.matrices.sparse_matrix import as_matrix
 from sparsekm.cluster.weight_step import TopFeatures
-from sparsekm.io.tables import NUMBER_OR_NOTHING, WHOLE, WORD, TableFormat
+from sparsekm.io.tables import NUMBER_OR_NOTHING, WHOLE, WORD, TableFormat, columns
 from sparsekm.pipeline.provenance import derive_seed
 
 N_MAPS = 199
@@ -166,19 +166,10 @@ def list_terms(sets: GeneSets, matched: MatchedFeatures, most: int = 5, largest:
 ENRICHMENT = TableFormat(
     "enrich_genes",
     {
-        "group": WORD,
-        "term": WORD,
-        "name": WORD,
-        "n_analysed": WHOLE,
-        "n_group": WHOLE,
-        "n_term": WHOLE,
-        "n_shared": WHOLE,
-        "expected": NUMBER_OR_NOTHING,
-        "fold": NUMBER_OR_NOTHING,
-        "p_value": NUMBER_OR_NOTHING,
-        "q_value": NUMBER_OR_NOTHING,
-        "p_spatial": NUMBER_OR_NOTHING,
-        "genes": WORD,
+        **columns(WORD, "group term name"),
+        **columns(WHOLE, "n_analysed n_group n_term n_shared"),
+        **columns(NUMBER_OR_NOTHING, "expected fold p_value q_value p_spatial"),
+        **columns(WORD, "genes"),
     },
 )
 GROUPS = ("kept", "dropped", "only l1")

@@ -38,23 +38,26 @@ from sparsekm.atlas.ontology import read_ontology
 from sparsekm.atlas.vocabulary import ENERGY_DTYPE, NO_DATA, AtlasSource, get_age
 from sparsekm.io.atomic import remove_unfinished, write_bytes
 from sparsekm.io.hdf5_format import DamagedFileError
-from sparsekm.io.tables import NUMBER_OR_NOTHING, WHOLE, WHOLE_OR_NOTHING, WORD, TableFormat
+from sparsekm.io.tables import (
+    NUMBER_OR_NOTHING,
+    WHOLE,
+    WHOLE_OR_NOTHING,
+    WORD,
+    TableFormat,
+    columns,
+)
 from sparsekm.network import NotFoundError, Received, RefusedError, UnavailableError
 
 _FORMAT = TableFormat(
     "retrieve_atlas",
     {
-        "role": WORD,
-        "section_data_set_id": WHOLE_OR_NOTHING,
-        "gene_id": WHOLE_OR_NOTHING,
-        "gene": WORD,
-        "file": WORD,
-        "url": WORD,
-        "bytes": WHOLE,
-        "sha256": WORD,
-        "status": WORD,
-        "valid_share": NUMBER_OR_NOTHING,
-        "reason": WORD,
+        **columns(WORD, "role"),
+        **columns(WHOLE_OR_NOTHING, "section_data_set_id gene_id"),
+        **columns(WORD, "gene file url"),
+        **columns(WHOLE, "bytes"),
+        **columns(WORD, "sha256 status"),
+        **columns(NUMBER_OR_NOTHING, "valid_share"),
+        **columns(WORD, "reason"),
     },
 )
 STATUSES = ("ok", "missing", "no_grid", "rejected", "not_fetched")

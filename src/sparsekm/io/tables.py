@@ -144,6 +144,11 @@ def _flag(cell: str) -> bool:
     return cell == "True"
 
 
+def columns(kind: str, names: str) -> dict[str, str]:
+    """Give columns, their names separated by spaces, a kind."""
+    return dict.fromkeys(names.split(), kind)
+
+
 @dataclass(frozen=True)
 class TableFormat:
     """A kind of table; if it has a column ``chosen``, exactly one row is chosen."""
@@ -205,22 +210,11 @@ class TableFormat:
 SCORES = TableFormat(
     "score_clustering",
     {
-        "dataset": WORD,
-        "method": WORD,
-        "n_samples": NUMBER_OR_NOTHING,
-        "n_features": NUMBER_OR_NOTHING,
-        "n_clusters": NUMBER_OR_NOTHING,
-        "sparsity": NUMBER_OR_NOTHING,
-        "n_nonzero_weights": NUMBER_OR_NOTHING,
-        "objective": NUMBER_OR_NOTHING,
+        **columns(WORD, "dataset method"),
+        **columns(NUMBER_OR_NOTHING, "n_samples n_features n_clusters sparsity"),
+        **columns(NUMBER_OR_NOTHING, "n_nonzero_weights objective"),
         # These require a known truth.
-        "cer": NUMBER_OR_NOTHING,
-        "cer_chance": NUMBER_OR_NOTHING,
-        "ari": NUMBER_OR_NOTHING,
-        "ami": NUMBER_OR_NOTHING,
-        "ecr": NUMBER_OR_NOTHING,
-        "pzw": NUMBER_OR_NOTHING,
-        "pnw": NUMBER_OR_NOTHING,
+        **columns(NUMBER_OR_NOTHING, "cer cer_chance ari ami ecr pzw pnw"),
     },
 )
 
@@ -230,17 +224,13 @@ SCORES = TableFormat(
 SEEDS = TableFormat(
     "refit_other_seeds",
     {
-        "seed": WHOLE,
-        "objective": NUMBER,
-        "n_nonzero_weights": WHOLE,
+        **columns(WHOLE, "seed"),
+        **columns(NUMBER, "objective"),
         # Features that the fit shown keeps too, and the adjusted Rand index with its clusters.
-        "n_kept_too": WHOLE,
-        "agreement": NUMBER,
+        **columns(WHOLE, "n_nonzero_weights n_kept_too"),
+        **columns(NUMBER, "agreement"),
         # These require known classes.
-        "cer": NUMBER_OR_NOTHING,
-        "cer_chance": NUMBER_OR_NOTHING,
-        "ari": NUMBER_OR_NOTHING,
-        "ami": NUMBER_OR_NOTHING,
+        **columns(NUMBER_OR_NOTHING, "cer cer_chance ari ami"),
     },
 )
 
