@@ -91,8 +91,3 @@ def _correlate_stored(rows: csr_array, labels: np.ndarray, n_clusters: int) -> n
     products = products[np.ix_(varies, varies)]
     norms = np.sqrt(products.diagonal())
     return products / np.outer(norms, norms)
-
-
-def fair_reference(correlation: NoiseCorrelation) -> str:
-    """Return the kind of references to compare with, by the correlations."""
-    return "gaussian" if correlation.is_beyond_chance else "permutation"

@@ -15,7 +15,6 @@ from sparsekm.cluster.alternation import (
     weigh_partition,
     weigh_scores,
 )
-from sparsekm.cluster.correlation_scores import correlation_scores
 from sparsekm.cluster.matrices.matrix import as_dense, feature_means, feature_variances
 from sparsekm.cluster.matrices.scatter import Matrix
 from sparsekm.cluster.partition_step import SEEDING_SAMPLE, KMeansPartition, PartitionStep
@@ -24,7 +23,7 @@ from sparsekm.cluster.weight_step import WeightStep
 from sparsekm.runtime.random_state import draw_samples
 
 # What `init` may be beside labels and None.
-STARTS = ["random", "screened", "correlated"]
+STARTS = ["random", "screened"]
 
 
 class Start(Protocol):
@@ -68,9 +67,7 @@ class ScreenedFeatures:
     """k-means on the features with the highest scores, the best of `n_starts` runs.
 
     A score is how far the distribution of a feature is from a Gaussian,
-    `sparsekm.cluster.screening`, or how much it correlates with others,
-    `sparsekm.cluster.correlation_scores`. Features with a score of 0 are left out, unless all have
-    it.
+    `sparsekm.cluster.screening`. Features with a score of 0 are left out, unless all have it.
     """
 
     scores: np.ndarray
@@ -86,22 +83,14 @@ class ScreenedFeatures:
         return [max(found, key=lambda labels: float(partition.scores(X, labels) @ weights))]
 
 
-def screen(X: Matrix, statistic: str, rng: np.random.Generator, n_threads: int = 1) -> np.ndarray:
-    """Score the features of a matrix by a sample of its samples, or by all where they are few.
-
-    `statistic` is one of `sparsekm.cluster.screening.marginal_scores`, or "correlation".
-    """
+def screen(X: Matrix, rng: np.random.Generator, n_threads: int = 1) -> np.ndarray:
+    """Score the features of a matrix by a sample of its samples, or by all where they are few."""
     columns = X.take(draw_samples(X.n_samples, SEEDING_SAMPLE, rng)).columns
-    if statistic == "correlation":
-        return np.sqrt(correlation_scores(columns, n_threads))
-    return marginal_scores(columns.T, statistic, n_jobs=n_threads)
+    return marginal_scores(columns.T, n_jobs=n_threads)
 
 
 def make_start(init, X: Matrix, n_starts: int, seeds, n_threads: int = 1) -> Start | None:
-    """Turn a checked `init` into a start, or None for the engine's own.
-
-    Where no feature correlates with another, "correlated" has nothing to propose.
-    """
+    """Turn a checked `init` into a start, or None for the engine's own."""
     if init is None or hasattr(init, "propose"):
         return init
     if not isinstance(init, str):
@@ -109,11 +98,7 @@ def make_start(init, X: Matrix, n_starts: int, seeds, n_threads: int = 1) -> Sta
     own, sampling = seeds.spawn(2)
     if init == "random":
         return RandomLabels(n_starts, own)
-    statistic = {"screened": "mixture", "correlated": "correlation"}[init]
-    scores = screen(X, statistic, np.random.default_rng(sampling), n_threads)
-    if init == "correlated" and not scores.any():
-        return None
-    return ScreenedFeatures(scores, n_starts, own)
+    return ScreenedFeatures(screen(X, np.random.default_rng(sampling), n_threads), n_starts, own)
 
 
 def _generators(start) -> list[np.random.Generator]:
