@@ -30,6 +30,8 @@ def main(snakemake, progress):
     about = {} if raw.relevant is None else {"relevant": raw.relevant[matrix.kept]}
     if matrix.center is not None:
         about["center"] = matrix.center
+    if matrix.moments is not None:
+        about["mean"], about["deviation"] = matrix.moments
     provenance = {
         "dataset": snakemake.wildcards.dataset,
         "source": "matrix",

@@ -49,8 +49,6 @@ SELECTING = [method for method in config["methods"] if METHODS[method].penalty]
 FITTED = [method for method in METHODS if METHODS[method].tuning != "resampling"]
 
 ANNOTATION = config["annotation"]
-# The method for testing whether a data set has clusters: l0, if it is one of the methods.
-EVIDENCE_METHOD = sorted(TUNED, key=lambda method: method != "l0")[:1]
 
 
 def any_of(names):

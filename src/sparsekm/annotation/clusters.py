@@ -16,7 +16,7 @@ each method m
 * ``var["score_m"]`` (the between-cluster sum of squares a_j), ``var["rank_m"]``,
   ``var["weight_m"]``, and ``var["kept_m"]`` (bool), whether the weight is not zero;
 * ``varm["centers_m"]`` (p, K): the cluster means;
-* if m resamples, ``obs["confidence_m"]`` and ``var["selection_frequency_m"]``: shares of the
+* if m resamples, ``obs["reproducibility_m"]`` and ``var["selection_frequency_m"]``: shares of the
   resampled fits that put a sample into its cluster, and that keep a feature;
 * ``uns["sparsekm"][m]``: sparsity, objective, seed, parameters, versions and digests.
 
@@ -237,8 +237,8 @@ def add_clusters(data: anndata.AnnData, fits: Mapping[str, TunedFit]) -> None:
         data.var[f"weight_{method}"] = fit.weights
         data.var[f"kept_{method}"] = fit.weights != 0
         data.varm[f"centers_{method}"] = np.ascontiguousarray(fit.centers.T)
-        if fit.confidence is not None:
-            data.obs[f"confidence_{method}"] = fit.confidence
+        if fit.reproducibility is not None:
+            data.obs[f"reproducibility_{method}"] = fit.reproducibility
         if fit.selection_frequency is not None:
             data.var[f"selection_frequency_{method}"] = fit.selection_frequency
         found[method] = _describe(fit)

@@ -281,10 +281,10 @@ def normalise_age(
     n_filled = fill_missing(X, fill, obs["region"].cat.codes.to_numpy())
     if fill == "none" and n_filled:
         _refuse_gaps(X, data.var_names[screening.genes], n_filled)
-    constant = zscore(X)
-    if constant.any():
-        screening = _drop_further(screening, constant)
-        X = drop_columns(X, constant)
+    moments = zscore(X)
+    if moments.constant.any():
+        screening = _drop_further(screening, moments.constant)
+        X = drop_columns(X, moments.constant)
     settings = {
         "max_missing_per_gene": max_missing_per_gene,
         "max_missing_per_voxel": max_missing_per_voxel,
@@ -296,7 +296,9 @@ def normalise_age(
     return anndata.AnnData(
         X=X,
         obs=obs,
-        var=data.var[screening.genes].copy(),
+        var=data.var[screening.genes].assign(
+            mean=moments.mean[~moments.constant], deviation=moments.deviation[~moments.constant]
+        ),
         obsm={"spatial": data.obsm["spatial"][screening.voxels]},
         uns={
             "provenance": _extend_provenance(data, screening, dropped, n_filled, settings),

@@ -313,9 +313,9 @@ class L0KMeans(_Penalised):
         and then also from the results of the others where these are better. Labels are one start;
         "random" is `n_init` random partitions; "screened" is the best of `n_init` runs of k-means
         on the features that would be kept if their scores were how far their own distributions are
-        from a Gaussian (`sparsekm.cluster.screening`). With "global", a start, of several the first,
-        joins the search's own. Clusters smaller than `min_cluster_size` are filled with the samples
-        farthest from their own centres.
+        from a Gaussian (`sparsekm.cluster.screening`). With "global", a start, of several the
+        first, joins the search's own. Clusters smaller than `min_cluster_size` are filled with the
+        samples farthest from their own centres.
     n_init : int, default=10
         Restarts of "alternate"; the effort of "global" in proportion.
     max_iter : int, default=20

@@ -19,8 +19,9 @@ from sparsekm.io.tables import NUMBER_OR_NOTHING, WHOLE, WORD, TableFormat
 # method asks for the best. Attributes: those of `sparsekm.io.hdf5_format`, and ``rule``,
 # ``reference`` and ``n_references``, which describe how the fit was chosen, with the rule
 # ``auto`` also ``conclusion`` and ``limited`` (the limit decided how many features are kept);
-# or ``conclusion``, ``has_clusters``, ``family`` and ``n_resamplings``. If the tuning drew some
-# of the samples, ``n_tuned`` is their number.
+# or ``conclusion``, ``has_clusters``, ``screening`` and ``signature_agreement``, and ``n_joined``,
+# the clusters that were joined into fewer, if any were. If the tuning drew some of the samples,
+# ``n_tuned`` is their number.
 _FIT_FORMAT = Hdf5Format(
     "fit",
     "tune_sparsity",
@@ -31,9 +32,10 @@ _FIT_FORMAT = Hdf5Format(
         "scores": Array("scores", np.float64, ("n_features",)),
         "centers": Array("centers", np.float64, ("n_clusters", "n_features")),
         "weights": SparseRows("selected", ("n_features",)),
-        "confidence": Array(
-            "confidence", np.float64, ("n_samples",), most=1, finite=False, optional=True
+        "reproducibility": Array(
+            "reproducibility", np.float64, ("n_samples",), most=1, finite=False, optional=True
         ),
+        "signature": Array("signature", np.int64, ("n_signature",), optional=True),
         "selection_frequency": Array(
             "selection_frequency", np.float64, ("n_features",), most=1, optional=True
         ),
@@ -53,11 +55,13 @@ class TunedFit:
     weights: np.ndarray
     centers: np.ndarray  # (K, p), float64: in the space of the normalised matrix
     attributes: Mapping[str, Any] = field(default_factory=dict)
-    # (n,), float64: share of the resampled fits that put a sample into its cluster; NaN for a
+    # (n,), float64: share of the fits of folds that put a sample into its cluster; NaN for a
     # sample that the tuning did not draw.
-    confidence: np.ndarray | None = None
-    # (p,), float64: share of the resamplings that keep a feature.
+    reproducibility: np.ndarray | None = None
+    # (p,), float64: share of the fits of folds that keep a feature.
     selection_frequency: np.ndarray | None = None
+    # Ascending: the smallest set of features that tells the clusters apart, if there is one.
+    signature: np.ndarray | None = None
 
 
 def write_fit(file: str | Path, fit: TunedFit) -> None:
@@ -140,13 +144,13 @@ def pick_fit(
 
 # The file ``clusters.csv``: every sample's known class and its cluster by each method. Columns:
 # ``sample``, ``label`` (empty if unknown), and ``cluster_m`` for each method m, counted from 0
-# as in ``tuned.h5``; if m resamples, it is followed by ``confidence_m``, the share of resampled
-# fits that agree (empty if the tuning did not draw the sample). Rows are in the order of the
+# as in ``tuned.h5``; if m resamples, it is followed by ``reproducibility_m``, the share of the fits
+# of folds that agree (empty if the tuning did not draw the sample). Rows are in the order of the
 # matrix.
 CLUSTERS = TableFormat(
     "export_clusters",
     {"sample": WORD, "label": WORD},
-    others={"cluster_": WHOLE, "confidence_": NUMBER_OR_NOTHING},
+    others={"cluster_": WHOLE, "reproducibility_": NUMBER_OR_NOTHING},
 )
 
 
@@ -157,6 +161,6 @@ def tabulate_clusters(
     table = pd.DataFrame({"sample": list(samples), "label": "" if labels is None else list(labels)})
     for method, fit in fits.items():
         table[f"cluster_{method}"] = np.asarray(fit.labels, dtype=np.int64)
-        if fit.confidence is not None:
-            table[f"confidence_{method}"] = fit.confidence
+        if fit.reproducibility is not None:
+            table[f"reproducibility_{method}"] = fit.reproducibility
     return table

@@ -252,64 +252,32 @@ GAP = TableFormat(
 )
 
 
-# The file ``cluster_counts.csv``: the comparison of numbers of clusters, and the one chosen.
+# The file ``cluster_counts.csv``: numbers of clusters tried, how many groups among them stand
+# apart, the group of each cluster, and the row of the answer.
 COUNTS = TableFormat(
     "compare_cluster_counts",
     {
-        "n_clusters": WHOLE,
-        "best_sparsity": NUMBER,
-        "n_selected": WHOLE,
-        "gap": NUMBER,
-        "se": NUMBER,
-        "stability": NUMBER,
-        "reference_stability": NUMBER,
-        "excess": NUMBER,
+        **columns(WHOLE, "n_clusters n_groups"),
+        "reproducibility": NUMBER,
+        "groups": WORD,
         "chosen": FLAG,
     },
 )
 
 
-# The file ``evidence.csv``: one row on whether a data set has clusters at all.
-EVIDENCE = TableFormat(
-    "test_clusterability",
-    {
-        "dataset": WORD,
-        "method": WORD,
-        "noise_correlation": NUMBER,
-        "reference": WORD,
-        "n_references": WHOLE,
-        "n_samples": WHOLE,
-        # Empty if there are too few samples for the test.
-        "stability": NUMBER_OR_NOTHING,
-        "reference_mean": NUMBER_OR_NOTHING,
-        "reference_max": NUMBER_OR_NOTHING,
-        "strength": NUMBER_OR_NOTHING,
-        "conclusion": WORD,
-    },
-)
-
-
-@dataclass(frozen=True)
-class _ConsensusFormat(TableFormat):
-    """A table whose chosen row is admissible."""
-
-    def read(self, file: str | Path) -> pd.DataFrame:
-        """Read the table, checking every cell and the choice."""
-        table = super().read(file)
-        if not table["admissible"][table["chosen"]].all():
-            raise DamagedFileError(file, "the chosen row should be admissible", self.rule)
-        return table
-
-
-CONSENSUS = _ConsensusFormat(
+# The file ``separation.csv``: neighbouring clusters, and whether there is a valley between them.
+SEPARATION = TableFormat(
     "find_consensus",
     {
-        "sparsity": NUMBER,
-        "n_selected": WHOLE,
-        "objective": NUMBER,
-        "agreement": NUMBER,
-        "agreement_se": NUMBER,
-        "admissible": FLAG,
-        "chosen": FLAG,
+        **columns(WHOLE, "cluster_a cluster_b"),
+        **columns(NUMBER, "p p_adjusted"),
+        **columns(WHOLE, "n_middle n_a n_b"),
     },
+)
+
+
+# The file ``consensus.csv``: the kinds of start whose fits of folds the consensus is of.
+STARTS = TableFormat(
+    "find_consensus",
+    {"start": WORD, "n_fits": WHOLE, **columns(NUMBER, "reproducibility agreement")},
 )

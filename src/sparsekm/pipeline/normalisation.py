@@ -29,6 +29,8 @@ class Normalised:
     dropped: list[str]
     n_filtered: int = 0
     center: np.ndarray | None = None
+    # (2, p): means and standard deviations before z-scoring.
+    moments: np.ndarray | None = None
 
 
 def normalise(raw: RawMatrix, how: str = "zscore", n_top_features: int | None = None) -> Normalised:
@@ -52,7 +54,7 @@ def normalise(raw: RawMatrix, how: str = "zscore", n_top_features: int | None = 
         X = file_values(raw)
     if len(chosen) < n_features:
         X, offset = X.select(chosen), offset[chosen]
-    center = None
+    center, own = None, None
     if how == "none":
         kept = _varying(X)
         if X.is_sparse:
@@ -60,6 +62,7 @@ def normalise(raw: RawMatrix, how: str = "zscore", n_top_features: int | None = 
     else:
         moments = measure_moments(X, offset)
         kept = ~moments.constant
+        own = np.array([moments.mean + offset, moments.deviation])[:, kept]
         X = X.change(moments.scale)
         if X.is_sparse:
             center = (moments.mean / np.where(kept, moments.deviation, 1))[kept]
@@ -72,6 +75,7 @@ def normalise(raw: RawMatrix, how: str = "zscore", n_top_features: int | None = 
         dropped=dropped,
         n_filtered=n_features - len(chosen),
         center=center,
+        moments=own,
     )
 
 

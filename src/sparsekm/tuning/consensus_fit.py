@@ -153,6 +153,7 @@ def fit_consensus(
     screening: str = "auto",
     sparsity: float | None = None,
     selection: str = "relevant",
+    join: bool = False,
     seed: int,
     blocks: np.ndarray | None = None,
     progress: Callable[[int, int], None] | None = None,
@@ -172,6 +173,8 @@ def fit_consensus(
     selection : {"relevant", "signature"}, default="relevant"
         The features that differ between the clusters, or the smallest set that tells them apart
         (the relevant ones where there is none).
+    join : bool, default=False
+        Whether neighbours without a valley between them become one, if more than one remains.
     seed : int
     blocks : ndarray of shape (n_samples,), default=None
         Samples of one block are left out together.
@@ -180,8 +183,10 @@ def fit_consensus(
     """
     if screening == "auto":
         screening = choose_screening(data)
-    partition = _find_partition(estimator, data, screening, sparsity, seed, blocks, progress)
-    return _describe(estimator, data, *partition, screening, sparsity, selection, seed, blocks)
+    fit, folds = _find_partition(estimator, data, screening, sparsity, seed, blocks, progress)
+    group = _Trial.of(estimator, data, fit, folds, blocks).groups if join else None
+    asked = screening, sparsity, selection, blocks
+    return _describe(estimator, data, fit, folds, *asked, group)
 
 
 def _find_partition(estimator, data, screening, sparsity, seed, blocks, progress=None):
@@ -230,23 +235,19 @@ def choose_clusters(
     for n_clusters in counts:
         own = clone(estimator).set_params(n_clusters=n_clusters)
         fit, folds = _find_partition(own, data, screening, sparsity, seed, blocks)
-        matched = match_folds(fit.labels[0], folds)
-        kept = np.flatnonzero(fit.weights[0])
-        group = join_touching(separation(data.X, fit.labels[0], kept, matched, blocks), n_clusters)
-        tried.append(_Trial(own, fit, folds, group, matched))
+        tried.append(_Trial.of(own, data, fit, folds, blocks))
         if progress is not None:
             progress(len(tried), len(counts))
     chosen = _choose_trial(tried)
     one = tried[chosen]
-    group = np.arange(one.n_clusters) if one.n_groups == 1 else one.group
-    asked = screening, sparsity, selection, seed, blocks
-    found = _describe(one.estimator, data, one.fit, one.folds, *asked, group)
+    asked = screening, sparsity, selection, blocks
+    found = _describe(one.estimator, data, one.fit, one.folds, *asked, one.groups)
     table = pd.DataFrame(
         {
             "n_clusters": [trial.n_clusters for trial in tried],
             "n_groups": [trial.n_groups for trial in tried],
             "reproducibility": [trial.reproducibility for trial in tried],
-            "groups": [" ".join(map(str, trial.group)) for trial in tried],
+            "groups": ["-".join(map(str, trial.group)) for trial in tried],
             "chosen": np.arange(len(tried)) == chosen,
         }
     )
@@ -269,6 +270,19 @@ class _Trial:
     group: np.ndarray  # (n_clusters,)
     matched: list[MatchedFold]
 
+    @classmethod
+    def of(cls, estimator, data, fit, folds, blocks) -> _Trial:
+        matched = match_folds(fit.labels[0], folds)
+        kept = np.flatnonzero(fit.weights[0])
+        table = separation(data.X, fit.labels[0], kept, matched, blocks)
+        group = join_touching(table, int(fit.labels[0].max()) + 1)
+        return cls(estimator, fit, folds, group, matched)
+
+    @property
+    def groups(self) -> np.ndarray:
+        """The group of each cluster; where there is only one, each is its own."""
+        return np.arange(self.n_clusters) if self.n_groups == 1 else self.group
+
     @property
     def n_clusters(self) -> int:
         return len(self.group)
@@ -280,9 +294,8 @@ class _Trial:
     @property
     def reproducibility(self) -> float:
         """Mean adjusted Rand index of the groups, or the clusters of one group, with the folds."""
-        group = np.arange(self.n_clusters) if self.n_groups == 1 else self.group
-        joined = np.array([fold.join(group).labels + 1 for fold in self.matched])
-        return float(agreement(group[self.fit.labels[0]], joined).mean())
+        joined = np.array([fold.join(self.groups).labels + 1 for fold in self.matched])
+        return float(agreement(self.groups[self.fit.labels[0]], joined).mean())
 
 
 def _choose_trial(tried: Sequence[_Trial]) -> int:
@@ -300,7 +313,7 @@ def _choose_trial(tried: Sequence[_Trial]) -> int:
 
 
 def _describe(
-    estimator, data, fit, folds, screening, sparsity, selection, seed, blocks, group=None
+    estimator, data, fit, folds, screening, sparsity, selection, blocks, group=None
 ) -> ConsensusFit:
     """Test the clusters, choose their features, and measure how reproducible they are.
 

@@ -65,6 +65,10 @@ class ScaledData:
         """Return some of the samples, on the same scale."""
         return ScaledData(self.X[samples], self.location, self.scale)
 
+    def select(self, features: np.ndarray) -> ScaledData:
+        """Return some of the features, given by a mask."""
+        return ScaledData(self.X[:, features], self.location[features], self.scale[features])
+
     def moments(self, samples: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
         """Return means and variances (ddof = 0) of the values as they came."""
         part = self.X if samples is None else self.X[samples]

@@ -28,6 +28,8 @@ N_INIT = 3
 N_INIT_OPTIMUM = 2
 # Features kept for each cluster but the first; the same number for two clusters as for three.
 FEATURES_PER_CLUSTER = 25
+# A single start is from so many features.
+START_SCREEN = 200
 # The optimum is searched among so many features at most.
 MOST_FEATURES = 2000
 # With heavy tails the optimum splits off single outliers: it has no cluster of fewer samples, or of
@@ -96,6 +98,15 @@ def fit_folds(
         if progress is not None:
             progress(len(found), len(folds))
     return found
+
+
+def screened_start(data: ScaledData, n_clusters: int, screening: str, seed: int) -> np.ndarray:
+    """Label samples by k-means on the features that rank first: (n_samples,), int32."""
+    top = rank_features(data, screening)[:START_SCREEN]
+    part = as_dense(data.X[:, top])
+    if not _can_cluster(part, n_clusters):
+        part = as_dense(data.X)
+    return KMeans(n_clusters, n_init=N_INIT, random_state=seed).fit(part).labels_
 
 
 def _fit_fold(data, n_clusters, screening, min_cluster_size, seed, folds, fit, index) -> FoldFit:

@@ -9,9 +9,9 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
-from sparsekm.cluster.matrices.containers import Data, Seed, compute
 from sparsekm.cluster.estimators import L0KMeans, L1KMeans
 from sparsekm.cluster.kmeans.many_samples import WeightedFeatures, label_samples
+from sparsekm.cluster.matrices.containers import Data, Seed, compute
 from sparsekm.cluster.matrices.scatter import cluster_centers
 from sparsekm.cluster.path_estimator import (
     FeatureSelector,
