@@ -17,7 +17,7 @@ import numpy as np
 from scipy.stats import rankdata
 from scipy.stats import t as student
 
-from sparsekm.cluster.matrices.matrix import as_dense
+from sparsekm.cluster.matrices.dense_parts import as_dense
 from sparsekm.runtime.threads import one_blas_thread
 from sparsekm.tuning.references import gaussian_reference
 from sparsekm.tuning.resampled_paths import ResampledPaths, resample_paths

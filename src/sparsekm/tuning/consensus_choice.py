@@ -11,11 +11,7 @@ from scipy.stats import f as fisher
 from scipy.stats import false_discovery_control
 from sklearn.base import clone
 
-from sparsekm.cluster.matrices.matrix import (
-    feature_means,
-    feature_variances,
-    varying_features,
-)
+from sparsekm.cluster.matrices.dense_parts import feature_means, feature_variances, varying_features
 from sparsekm.cluster.matrices.scatter import cluster_centers
 from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.tuning.consensus import (

@@ -17,7 +17,7 @@ from scipy.sparse import csr_array
 from scipy.stats import t as student
 from sklearn.base import clone
 
-from sparsekm.cluster.matrices.matrix import stored_bytes
+from sparsekm.cluster.matrices.dense_parts import stored_bytes
 from sparsekm.runtime.random_state import draw_samples
 from sparsekm.runtime.threads import grant_threads, run_side_by_side
 from sparsekm.tuning.feature_limit import share_of

@@ -31,7 +31,7 @@ import pandas as pd
 from scipy.sparse import issparse
 from sklearn.base import clone
 
-from sparsekm.cluster.matrices.matrix import stored_bytes
+from sparsekm.cluster.matrices.dense_parts import stored_bytes
 from sparsekm.cluster.path_estimator import read_varying
 from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.cluster.validation import check_choice, check_count

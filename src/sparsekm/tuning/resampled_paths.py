@@ -15,7 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.base import clone
 
-from sparsekm.cluster.matrices.matrix import CentredMatrix, as_dense, stored_bytes, varying_features
+from sparsekm.cluster.matrices.dense_parts import as_dense, stored_bytes, varying_features
+from sparsekm.cluster.matrices.matrix import CentredMatrix
 from sparsekm.cluster.matrices.varying_features import count_distinct
 from sparsekm.cluster.screening import marginal_scores
 from sparsekm.cluster.search.starts import ScreenedFeatures

@@ -16,7 +16,7 @@ from scipy.sparse import csr_array
 from sklearn.metrics import adjusted_rand_score
 
 from sparsekm.cluster.kmeans.many_samples import WeightedFeatures, label_samples
-from sparsekm.cluster.matrices.matrix import feature_means
+from sparsekm.cluster.matrices.dense_parts import feature_means
 from sparsekm.cluster.matrices.scatter import cluster_centers
 from sparsekm.tuning.sample_blocks import cut_point, order_samples
 from sparsekm.tuning.tuning_sample import take_samples
