@@ -8,8 +8,8 @@ from workflow_job import job
 def main(snakemake, progress):
     from dataclasses import replace
 
-    from sparsekm.io.batch_files import Resamplings
     from sparsekm.io.fit_files import pick_fit, write_fit
+    from sparsekm.io.resampling_file import Resamplings
     from sparsekm.io.tables import CONSENSUS
     from sparsekm.pipeline.problem import cluster_means
     from sparsekm.tuning.conclusion import conclude

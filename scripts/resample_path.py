@@ -8,7 +8,7 @@ from workflow_job import job
 def main(snakemake, progress):
     import numpy as np
 
-    from sparsekm.io.batch_files import Resamplings
+    from sparsekm.io.resampling_file import Resamplings
     from sparsekm.tuning.resampled_paths import resample_all
 
     params = snakemake.params

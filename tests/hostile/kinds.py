@@ -46,7 +46,7 @@ from sparsekm.atlas.listing import read_genes, read_listing
 from sparsekm.atlas.normalisation import read_common_genes
 from sparsekm.atlas.ontology import read_ontology
 from sparsekm.atlas.retrieval import read_manifest
-from sparsekm.io.batch_files import Batch, References, Resamplings
+from sparsekm.io.batch_files import Batch, References
 from sparsekm.io.fit_files import CLUSTERS, read_fit, read_path
 from sparsekm.io.normalised_file import (
     read_anndata,
@@ -55,6 +55,7 @@ from sparsekm.io.normalised_file import (
     read_normalised,
 )
 from sparsekm.io.readers.reader import read_matrix
+from sparsekm.io.resampling_file import Resamplings
 from sparsekm.io.tables import CONSENSUS, EVIDENCE, GAP, SCORES, SEEDS
 from sparsekm.network import Received
 from sparsekm.studies.paper.repetition import RepetitionStore

@@ -30,7 +30,7 @@ from sparsekm.atlas.phantom.source import PhantomSource
 from sparsekm.atlas.retrieval import retrieve_age, retrieve_tables
 from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.io.atomic import write_table
-from sparsekm.io.batch_files import References, Resamplings
+from sparsekm.io.batch_files import References
 from sparsekm.io.fit_files import (
     CLUSTERS,
     pick_fit,
@@ -41,6 +41,7 @@ from sparsekm.io.fit_files import (
 )
 from sparsekm.io.hdf5_format import write_anndata
 from sparsekm.io.normalised_file import write_normalised
+from sparsekm.io.resampling_file import Resamplings
 from sparsekm.io.tables import CONSENSUS, EVIDENCE, GAP, SCORES, SEEDS
 from sparsekm.network import Received
 from sparsekm.studies.paper.repetition import METRICS, Repetition, RepetitionStore

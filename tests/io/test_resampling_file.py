@@ -4,8 +4,8 @@ import h5py
 import numpy as np
 import pytest
 
-from sparsekm.io.batch_files import Resamplings
 from sparsekm.io.hdf5_format import DamagedFileError
+from sparsekm.io.resampling_file import Resamplings
 from sparsekm.tuning.resampled_paths import FAMILIES, ResampledPaths
 
 F, N = len(FAMILIES), 7

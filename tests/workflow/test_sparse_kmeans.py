@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from sparsekm import SparseKMeans
-from sparsekm.io.batch_files import Resamplings
 from sparsekm.io.fit_files import read_fit
 from sparsekm.io.normalised_file import read_normalised
+from sparsekm.io.resampling_file import Resamplings
 from sparsekm.io.tables import CONSENSUS
 from sparsekm.tuning import sparse_kmeans
 from sparsekm.tuning.sample_blocks import BLOCKS_PER_CLUSTER, space_blocks
