@@ -14,10 +14,12 @@ import numpy as np
 import pandas as pd
 from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
+from sparsekm.tuning.evidence import MOST_SAMPLES, half_stability, weigh_evidence
 
 from benchmarks.space import centre_sections
 from sparsekm import L0KMeans
-from sparsekm.annotation.enrichment import find_enriched, keep_by_chance, match_features
+from sparsekm.annotation.enrichment import find_enriched, keep_by_chance
+from sparsekm.annotation.gene_matching import match_features
 from sparsekm.annotation.gene_sets import build_gene_sets
 from sparsekm.annotation.stability import count_kept
 from sparsekm.atlas.phantom.anatomy import TISSUE, build_geometry
@@ -28,7 +30,6 @@ from sparsekm.atlas.vocabulary import NO_DATA
 from sparsekm.cluster.matrices.matrix import CentredMatrix
 from sparsekm.cluster.matrices.scatter import feature_scores
 from sparsekm.cluster.weight_step import TopFeatures
-from sparsekm.tuning.evidence import MOST_SAMPLES, half_stability, weigh_evidence
 from sparsekm.tuning.feature_limit import feature_limit, share_of
 from sparsekm.tuning.noise_correlation import fair_reference
 from sparsekm.tuning.sample_blocks import BLOCKS_PER_CLUSTER, space_blocks

@@ -10,8 +10,8 @@ def main(snakemake, progress):
         find_enriched,
         group_features,
         keep_by_chance,
-        match_features,
     )
+    from sparsekm.annotation.gene_matching import match_features
     from sparsekm.annotation.gene_sets import read_gene_sets
     from sparsekm.io.fit_files import read_fits
     from sparsekm.io.normalised_file import read_features, read_normalised, read_positions

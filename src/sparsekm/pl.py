@@ -14,7 +14,7 @@ from matplotlib.axes import Axes
 from sklearn.utils.validation import check_is_fitted
 
 from sparsekm.cluster.matrices.containers import wrong_type
-from sparsekm.cluster.matrices.matrix import feature_means, feature_variances
+from sparsekm.cluster.matrices.dense_parts import feature_means, feature_variances
 from sparsekm.cluster.matrices.scatter import cluster_centers
 from sparsekm.cluster.validation import check_count
 from sparsekm.figures.palette import BLUE, DROPPED, INK

@@ -6,13 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sparsekm.annotation.enrichment import (
-    ENRICHMENT,
-    find_enriched,
-    group_features,
-    list_terms,
-    match_features,
-)
+from sparsekm.annotation.enrichment import ENRICHMENT, find_enriched, group_features
+from sparsekm.annotation.gene_matching import list_terms, match_features
 from sparsekm.annotation.gene_sets import build_gene_sets, read_gene_sets
 from sparsekm.atlas.phantom.genes import (
     CONTROL,

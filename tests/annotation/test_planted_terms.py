@@ -5,7 +5,8 @@ import pandas as pd
 import pytest
 
 from sparsekm import GapSearch, L0KMeans
-from sparsekm.annotation.enrichment import find_enriched, group_features, match_features
+from sparsekm.annotation.enrichment import find_enriched, group_features
+from sparsekm.annotation.gene_matching import match_features
 from sparsekm.annotation.gene_sets import read_gene_sets
 from sparsekm.atlas.phantom.anatomy import TISSUE, build_geometry
 from sparsekm.atlas.phantom.energies import PlantedSection, draw_energy, prepare_canvas

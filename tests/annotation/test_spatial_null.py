@@ -4,7 +4,8 @@ import numpy as np
 import pandas as pd
 from scipy.ndimage import gaussian_filter
 
-from sparsekm.annotation.enrichment import find_enriched, keep_by_chance, match_features, random_map
+from sparsekm.annotation.enrichment import find_enriched, keep_by_chance, random_map
+from sparsekm.annotation.gene_matching import match_features
 from sparsekm.annotation.gene_sets import build_gene_sets
 from sparsekm.cluster.matrices.matrix import CentredMatrix
 from sparsekm.cluster.matrices.scatter import feature_scores

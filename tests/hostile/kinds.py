@@ -10,6 +10,7 @@ from pathlib import Path
 import pandas as pd
 from configuration_reader import check_configuration, read_configuration
 from sound_files import AGE, GENES, PARAMETERS, RECEIVED_URL
+from sparsekm.io.resampling_file import Resamplings
 from validity import (
     check_age,
     check_body,
@@ -46,7 +47,7 @@ from sparsekm.atlas.listing import read_genes, read_listing
 from sparsekm.atlas.normalisation import read_common_genes
 from sparsekm.atlas.ontology import read_ontology
 from sparsekm.atlas.retrieval import read_manifest
-from sparsekm.io.batch_files import Batch, References, Resamplings
+from sparsekm.io.batch_files import Batch, References
 from sparsekm.io.fit_files import CLUSTERS, read_fit, read_path
 from sparsekm.io.normalised_file import (
     read_anndata,

@@ -13,6 +13,8 @@ import numpy as np
 import pandas as pd
 import yaml
 from scipy import sparse
+from sparsekm.io.resampling_file import Resamplings
+from sparsekm.tuning.resampled_paths import FAMILIES, ResampledPaths
 
 from sparsekm.annotation.clusters import OVERLAP
 from sparsekm.annotation.enrichment import ENRICHMENT
@@ -30,7 +32,7 @@ from sparsekm.atlas.phantom.source import PhantomSource
 from sparsekm.atlas.retrieval import retrieve_age, retrieve_tables
 from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.io.atomic import write_table
-from sparsekm.io.batch_files import References, Resamplings
+from sparsekm.io.batch_files import References
 from sparsekm.io.fit_files import (
     CLUSTERS,
     pick_fit,
@@ -44,7 +46,6 @@ from sparsekm.io.normalised_file import write_normalised
 from sparsekm.io.tables import CONSENSUS, EVIDENCE, GAP, SCORES, SEEDS
 from sparsekm.network import Received
 from sparsekm.studies.paper.repetition import METRICS, Repetition, RepetitionStore
-from sparsekm.tuning.resampled_paths import FAMILIES, ResampledPaths
 
 AGE = "E11.5"
 PARAMETERS = {"seed": 1}

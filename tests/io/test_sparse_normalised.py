@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from sparsekm.cluster.matrices.matrix import as_dense
+from sparsekm.cluster.matrices.dense_parts import as_dense
 from sparsekm.io.hdf5_format import DamagedFileError
 from sparsekm.io.matrix_file import MatrixFile
 from sparsekm.io.normalised_file import read_anndata, read_normalised, write_normalised

@@ -4,9 +4,9 @@ import re
 
 import numpy as np
 import pytest
+from sparsekm.io.resampling_file import Resamplings
 
 from sparsekm import SparseKMeans
-from sparsekm.io.batch_files import Resamplings
 from sparsekm.io.fit_files import read_fit
 from sparsekm.io.normalised_file import read_normalised
 from sparsekm.io.tables import CONSENSUS

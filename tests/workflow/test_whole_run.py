@@ -9,12 +9,13 @@ import pytest
 from benchmarks.workflow_jobs import benchmark
 from sklearn.metrics import adjusted_mutual_info_score, adjusted_rand_score
 from small_project import CONFIGURATION
+from sparsekm.io.resampling_file import Resamplings
 
 from sparsekm.annotation.clusters import OVERLAP
 from sparsekm.annotation.enrichment import ENRICHMENT
 from sparsekm.annotation.gene_table import GENE_TABLE
 from sparsekm.atlas.retrieval import digest, read_manifest
-from sparsekm.io.batch_files import References, Resamplings
+from sparsekm.io.batch_files import References
 from sparsekm.io.fit_files import read_fit, read_path
 from sparsekm.io.tables import GAP, SCORES, SEEDS
 from sparsekm.pipeline.problem import pose_problem, refit

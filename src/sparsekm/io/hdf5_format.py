@@ -20,9 +20,8 @@ from typing import TYPE_CHECKING, Any
 import h5py
 import numpy as np
 import pandas as pd
-from anndata.io import read_elem
 
-from sparsekm.cluster.matrices.matrix import stored_bytes
+from sparsekm.cluster.matrices.dense_parts import stored_bytes
 from sparsekm.io.atomic import atomic_path, write_bytes
 from sparsekm.io.input_error import InputError, reason_of
 
@@ -309,6 +308,9 @@ class Hdf5Format:
 
 def read_part(opened: h5py.File, name: str, rule: str, kind: type = object) -> Any:
     """Read a part of an AnnData file, such as ``uns/provenance``, and check its type."""
+    # Not at the top: most readers of HDF5 need no AnnData, which takes a quarter of a second.
+    from anndata.io import read_elem
+
     file = opened.filename
     try:
         part = read_elem(opened[name])

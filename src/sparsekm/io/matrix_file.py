@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sparsekm.cluster.matrices.matrix import as_dense
+from sparsekm.cluster.matrices.dense_parts import as_dense
 from sparsekm.io.hdf5_format import open_checked
 from sparsekm.io.stored_rows import StoredRows
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sparsekm.cluster.matrices.matrix import as_dense
+from sparsekm.cluster.matrices.dense_parts import as_dense
 from sparsekm.io.readers.raw_matrix import MatrixError, RawMatrix
 from sparsekm.io.row_stream import RowStream
 from sparsekm.pipeline.raw_counts import file_values, log_counts, most_variable_counts

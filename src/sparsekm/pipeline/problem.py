@@ -17,7 +17,7 @@ from sklearn.base import clone
 from sklearn.utils import get_tags
 
 from sparsekm.cluster.matrices.containers import in_blocks
-from sparsekm.cluster.matrices.matrix import as_dense, feature_means
+from sparsekm.cluster.matrices.dense_parts import as_dense, feature_means
 from sparsekm.cluster.matrices.scatter import cluster_centers
 from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.cluster.validation import resolve_sparsities

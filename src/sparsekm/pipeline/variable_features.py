@@ -17,7 +17,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from sparsekm.cluster.matrices.matrix import as_dense
+from sparsekm.cluster.matrices.dense_parts import as_dense
 from sparsekm.io.row_stream import RowStream
 from sparsekm.pipeline.local_regression import local_quadratic
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.sparse import csr_array
 
-from sparsekm.cluster.matrices.matrix import as_dense
+from sparsekm.cluster.matrices.dense_parts import as_dense
 from sparsekm.runtime.threads import one_blas_thread
 from sparsekm.tuning.gaussian_mixing import BLOCK
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from sparsekm.cluster.matrices.matrix import feature_means, feature_variances
+from sparsekm.cluster.matrices.dense_parts import feature_means, feature_variances
 from sparsekm.cluster.screening import marginal_scores
 
 SCREENINGS = ["auto", "trend", "variance", "marginal", "all"]

@@ -15,7 +15,8 @@ from functools import partial
 import numpy as np
 
 from sparsekm.cluster.estimators import KMeans, L0KMeans
-from sparsekm.cluster.matrices.matrix import CentredMatrix, as_dense
+from sparsekm.cluster.matrices.dense_parts import as_dense
+from sparsekm.cluster.matrices.matrix import CentredMatrix
 from sparsekm.cluster.matrices.varying_features import count_distinct
 from sparsekm.runtime.threads import run_side_by_side
 from sparsekm.tuning.feature_ranking import SCREENS, ScaledData, rank_features

@@ -12,7 +12,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from sparsekm.cluster.matrices.containers import Data, Seed, as_readable, compute
-from sparsekm.cluster.matrices.matrix import stored_bytes
+from sparsekm.cluster.matrices.dense_parts import stored_bytes
 from sparsekm.cluster.matrices.varying_features import VaryingFeatures
 from sparsekm.cluster.path_estimator import FeatureSelector, read_varying, remember_features
 from sparsekm.cluster.sparsity_path import SparsityPath

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.sparse import csc_array, csr_array, issparse
 from sklearn.base import clone
 
-from sparsekm.cluster.matrices.matrix import stored_bytes
+from sparsekm.cluster.matrices.dense_parts import stored_bytes
 from sparsekm.cluster.matrices.sparse_matrix import as_matrix
 from sparsekm.tuning.correlation_shrinkage import correlation_shrinkage
 from sparsekm.tuning.gaussian_mixing import mix_rows

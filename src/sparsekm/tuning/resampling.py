@@ -6,7 +6,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from sparsekm.cluster.kmeans.many_samples import WeightedFeatures, label_samples
-from sparsekm.cluster.matrices.matrix import feature_means
+from sparsekm.cluster.matrices.dense_parts import feature_means
 from sparsekm.cluster.matrices.scatter import cluster_centers
 
 

@@ -19,7 +19,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.stats import binom
 from sklearn.covariance import ledoit_wolf
 
-from sparsekm.cluster.matrices.matrix import as_dense
+from sparsekm.cluster.matrices.dense_parts import as_dense
 from sparsekm.cluster.matrices.scatter import cluster_centers
 from sparsekm.runtime.threads import one_blas_thread
 from sparsekm.tuning.consensus import agreement, match_clusters

@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 from scipy.stats import f as fisher
 from scipy.stats import false_discovery_control
 
-from sparsekm.cluster.matrices.matrix import (
+from sparsekm.cluster.matrices.dense_parts import (
     as_dense,
     feature_means,
     feature_variances,

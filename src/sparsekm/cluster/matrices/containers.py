@@ -10,7 +10,8 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy.sparse import csr_array, issparse, sparray, spmatrix
 
-from sparsekm.cluster.matrices.matrix import CentredMatrix, FeatureMeans, as_dense, subtract_means
+from sparsekm.cluster.matrices.dense_parts import as_dense
+from sparsekm.cluster.matrices.matrix import CentredMatrix, FeatureMeans, subtract_means
 from sparsekm.cluster.validation import check_count
 from sparsekm.metrics.missing_values import mark_missing
 

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 
 import numpy as np
 from scipy.linalg.lapack import dpstrf
-from scipy.sparse import csr_array, issparse
 
 from sparsekm.runtime.compiled import compiled
 from sparsekm.runtime.threads import one_blas_thread
@@ -155,46 +154,6 @@ def subtract_means(columns, means):
         mean = means[j]
         for i in range(n):
             column[i] = column[i] - mean
-
-
-# NumPy's variance makes a copy in float64, of so many features at a time.
-FEATURES_AT_ONCE = 1024
-
-
-def as_dense(part: np.ndarray | csr_array) -> np.ndarray:
-    """Return a few samples, or a few features, as an array."""
-    return part.toarray() if issparse(part) else part
-
-
-def stored_bytes(X: np.ndarray | csr_array) -> int:
-    """Return the memory of the data."""
-    return X.data.nbytes + X.indices.nbytes if issparse(X) else X.nbytes
-
-
-def feature_means(X: np.ndarray | csr_array) -> np.ndarray:
-    """Return the mean of every feature, shape (n_features,), float64."""
-    return np.asarray(X.mean(axis=0, dtype=np.float64))
-
-
-def feature_variances(X: np.ndarray | csr_array) -> np.ndarray:
-    """Return the variance of every feature (ddof = 0), shape (n_features,), float64."""
-    if issparse(X):
-        # Not at the top: a job that reads a table needs no scikit-learn, which takes 70 MB.
-        from sklearn.utils.sparsefuncs import mean_variance_axis
-
-        return mean_variance_axis(X.astype(np.float64, copy=False), axis=0)[1]
-    variances = np.empty(X.shape[1])
-    for start in range(0, X.shape[1], FEATURES_AT_ONCE):
-        part = slice(start, start + FEATURES_AT_ONCE)
-        variances[part] = X[:, part].var(axis=0, dtype=np.float64)
-    return variances
-
-
-def varying_features(X: np.ndarray | csr_array) -> np.ndarray:
-    """Return which features take more than one value, shape (n_features,), bool."""
-    if issparse(X):
-        return X.max(axis=0).toarray() != X.min(axis=0).toarray()
-    return np.ptp(X, axis=0) != 0
 
 
 # What is left of a squared norm when only rounding is left of it, as a share of the largest.

@@ -9,7 +9,8 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from sparsekm.cluster.matrices.containers import StreamedMatrix
-from sparsekm.cluster.matrices.matrix import CentredMatrix, as_dense, varying_features
+from sparsekm.cluster.matrices.dense_parts import as_dense, varying_features
+from sparsekm.cluster.matrices.matrix import CentredMatrix
 from sparsekm.cluster.matrices.scatter import Matrix
 from sparsekm.cluster.matrices.sparse_matrix import SparseBlock, SparseMatrix
 

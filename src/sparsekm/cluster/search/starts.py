@@ -15,7 +15,7 @@ from sparsekm.cluster.alternation import (
     weigh_partition,
     weigh_scores,
 )
-from sparsekm.cluster.matrices.matrix import as_dense, feature_means, feature_variances
+from sparsekm.cluster.matrices.dense_parts import as_dense, feature_means, feature_variances
 from sparsekm.cluster.matrices.scatter import Matrix
 from sparsekm.cluster.partition_step import SEEDING_SAMPLE, KMeansPartition, PartitionStep
 from sparsekm.cluster.screening import marginal_scores

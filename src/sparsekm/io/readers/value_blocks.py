@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from sparsekm.cluster.matrices.matrix import as_dense
+from sparsekm.cluster.matrices.dense_parts import as_dense
 from sparsekm.io.readers.raw_matrix import MOST_LISTED, MatrixError, held_bytes, listed
 from sparsekm.io.row_stream import RowStream
 
