@@ -13,9 +13,8 @@ SQUARE = np.array([[0.0, 0.0], [0.0, 1.0], [5.0, 0.0], [5.0, 1.0]])
 
 @pytest.mark.parametrize("search", ["alternate", "global"])
 @pytest.mark.parametrize("Estimator", [L0KMeans, L1KMeans])
-@pytest.mark.parametrize("shift", [0.0, 0.1, 1e3])
-def test_clusters_with_the_same_centre_are_named(Estimator, search, shift):
-    X = np.repeat(SQUARE, 3, axis=0) + shift
+def test_clusters_with_the_same_centre_are_named(Estimator, search):
+    X = np.repeat(SQUARE, 3, axis=0) + 0.1
     with pytest.warns(UserWarning, match="same centre in the 1 kept features: ") as caught:
         fit = Estimator(3, sparsity=1, search=search, random_state=0).fit(X)
     message = str(caught[0].message)
@@ -31,7 +30,7 @@ def test_all_clusters_that_coincide_are_named_together():
     assert find_coinciding(centers[[0, 1, 3]], 1e-15) == []
 
 
-@pytest.mark.parametrize("n_samples", [40, 200, 400, 1500])
+@pytest.mark.parametrize("n_samples", [40, 1500])
 def test_counts_with_many_zeros_are_predicted_as_labelled_or_warned_of(n_samples):
     rng = np.random.default_rng(0)
     warned = 0

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sparsekm.cluster.estimators import KMeans, L0KMeans, L1KMeans
+from sparsekm.cluster.estimators import KMeans, L0KMeans
 
 SEARCHES = ["alternate", "global"]
 
@@ -38,29 +38,7 @@ def test_constant_features_are_chosen_last_and_the_first_of_them_first(
     ]
 
 
-@pytest.mark.parametrize("search", SEARCHES)
-def test_constant_features_get_no_l1_weight(with_constant_features, search):
-    for sparsity in (1.5, 3.0, None):
-        fit = L1KMeans(3, sparsity=sparsity, search=search, n_init=2, random_state=0).fit(
-            with_constant_features
-        )
-        assert fit.feature_weights_[:3].tolist() == [0, 0, 0]
-        assert np.linalg.norm(fit.feature_weights_) == pytest.approx(1)
-
-
-def test_constant_features_change_nothing_else(make_sparse_estimator, clear_data):
-    constants = np.tile([0.1, -1e9, 0.0], (len(clear_data.X), 1))
-    fit, wider = (
-        make_sparse_estimator(random_state=0).fit(X)
-        for X in (clear_data.X, np.hstack([constants, clear_data.X]))
-    )
-    assert wider.objective_ == pytest.approx(fit.objective_, rel=1e-10)
-    np.testing.assert_allclose(
-        wider.feature_weights_, [0, 0, 0, *fit.feature_weights_], rtol=1e-8, atol=1e-10
-    )
-
-
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("n_copies", [10, 300])
 def test_distinct_samples_that_repeat_are_each_a_cluster(make_estimator, seed, n_copies):
     # Five points, many copies: k-means++ or a random start easily leaves a cluster empty.
@@ -74,7 +52,7 @@ def test_distinct_samples_that_repeat_are_each_a_cluster(make_estimator, seed, n
 
 # With so few distinct samples, clusters coincide in the kept features: that is no concern here.
 @pytest.mark.filterwarnings("ignore:Clusters with the same centre:UserWarning")
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("n_copies", [4, 300])
 def test_no_cluster_is_ever_empty(make_estimator, seed, n_copies):
     rng = np.random.default_rng(seed)
@@ -88,21 +66,13 @@ def test_no_cluster_is_ever_empty(make_estimator, seed, n_copies):
         assert np.isfinite(fit.cluster_centers_).all()
 
 
-@pytest.mark.parametrize("n", [40, 1500])
-def test_a_start_with_far_outliers_leaves_no_cluster_empty(make_sparse_estimator, n):
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((n, 8))
+@pytest.mark.parametrize(("n", "started"), [(60, 2), (1200, 2), (1500, 3)])
+def test_a_start_that_lacks_a_cluster_or_has_far_outliers_is_repaired(
+    make_sparse_estimator, n, started
+):
+    X = np.random.default_rng(1).standard_normal((n, 8))
     X[0] = 1e4
-    start = np.arange(n) % 3
-    fit = make_sparse_estimator(init=start, n_init=1, random_state=0).fit(X)
-    assert sorted(set(fit.labels_.tolist())) == [0, 1, 2]
-
-
-@pytest.mark.parametrize("n", [60, 1200])
-def test_a_start_that_lacks_a_cluster_is_repaired(make_sparse_estimator, n):
-    rng = np.random.default_rng(1)
-    X = rng.standard_normal((n, 8))
-    start = np.arange(n) % 2
+    start = np.arange(n) % started
     fit = make_sparse_estimator(init=start, n_init=1, random_state=0).fit(X)
     assert sorted(set(fit.labels_.tolist())) == [0, 1, 2]
 
@@ -112,13 +82,6 @@ def test_as_many_clusters_as_samples_explain_everything(make_estimator):
     fit = make_estimator(6, random_state=0).fit(X)
     assert sorted(fit.labels_) == list(range(6))
     np.testing.assert_allclose(fit.feature_scores_, ((X - X.mean(axis=0)) ** 2).sum(axis=0))
-
-
-def test_one_cluster_scores_nothing(faint_data):
-    fit = KMeans(1, random_state=0).fit(faint_data.X)
-    assert set(fit.labels_) == {0}
-    np.testing.assert_allclose(fit.feature_scores_, 0, atol=1e-9)
-    np.testing.assert_allclose(fit.cluster_centers_[0], faint_data.X.mean(axis=0), atol=1e-12)
 
 
 def test_one_feature_is_enough(make_estimator):
@@ -136,8 +99,8 @@ def test_two_samples_are_enough_for_two_clusters(make_estimator):
     assert fit.feature_scores_.tolist() == [2, 0]
 
 
-@pytest.mark.parametrize("offset", [1e6, 1e8])
-def test_a_large_mean_does_not_drown_the_scores(make_estimator, clear_data, offset):
+def test_a_large_mean_does_not_drown_the_scores(make_estimator, clear_data):
+    offset = 1e8
     fit = make_estimator(random_state=0).fit(clear_data.X)
     shifted = make_estimator(random_state=0).fit(clear_data.X + offset)
     np.testing.assert_array_equal(shifted.labels_, fit.labels_)

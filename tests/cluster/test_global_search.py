@@ -46,8 +46,7 @@ def assert_searches_find(method, X, n_clusters, sparsities, seed, try_every_part
         assert_finds(estimator, X, optimum, TOLERANCES[method])
 
 
-@pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("n_clusters", [2, 3])
+@pytest.mark.parametrize(("seed", "n_clusters"), [(0, 2), (1, 3)])
 @pytest.mark.parametrize("make", KINDS)
 @pytest.mark.parametrize("method", ["l0", "l1"])
 def test_it_finds_the_best_of_all_partitions_of_8(
@@ -60,13 +59,11 @@ def test_it_finds_the_best_of_all_partitions_of_8(
     assert_searches_find(method, X, n_clusters, grid, seed, try_every_partition)
 
 
-@pytest.mark.parametrize("seed", range(2))
-@pytest.mark.parametrize(("n", "n_clusters"), [(11, 3), (12, 2), (10, 4)])
-@pytest.mark.parametrize("make", [noise, planted])
-def test_the_optimum_is_found_on_somewhat_more_samples(
-    make, n, n_clusters, seed, try_every_partition
-):
-    X = make(n, 7, seed)
+@pytest.mark.parametrize(
+    ("n", "n_clusters", "make"), [(11, 3, noise), (12, 2, planted), (10, 4, noise)]
+)
+def test_the_optimum_is_found_on_somewhat_more_samples(make, n, n_clusters, try_every_partition):
+    X, seed = make(n, 7, 0), 0
     for method, grid in (("l0", (1, 2, 4, 7)), ("l1", (1.7,))):
         assert_searches_find(method, X, n_clusters, grid, seed, try_every_partition)
 
@@ -76,8 +73,7 @@ def test_the_optimum_is_found_with_more_features_than_samples(seed, try_every_pa
     assert_searches_find("l0", noise(8, 60, seed), 3, (1, 3, 10, 40), 0, try_every_partition)
 
 
-@pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("n_clusters", [2, 3])
+@pytest.mark.parametrize(("seed", "n_clusters"), [(0, 2), (1, 3)])
 def test_keeping_all_features_is_kmeans(n_clusters, seed, try_every_partition):
     X = noise(9, 4, seed)
     optimum = try_every_partition(X, n_clusters, "l0", 4)
@@ -90,10 +86,9 @@ def test_keeping_all_features_is_kmeans(n_clusters, seed, try_every_partition):
         assert estimator.feature_weights_.tolist() == [1, 1, 1, 1]
 
 
-@pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("make", [noise, heavy_tails])
-def test_the_path_finds_every_optimum_of_tiny_data(make, seed, try_every_partition):
-    X = make(8, 6, seed)
+def test_the_path_finds_every_optimum_of_tiny_data(make, try_every_partition):
+    X, seed = make(8, 6, 0), 0
     for method, grid in (("l0", [1, 2, 3, 4, 5, 6]), ("l1", [1.0, 1.4, 1.9, 2.5])):
         path = ESTIMATORS[method](3, search="global", random_state=seed).path(X, grid)
         optima = [try_every_partition(X, 3, method, sparsity) for sparsity in grid]
@@ -101,7 +96,7 @@ def test_the_path_finds_every_optimum_of_tiny_data(make, seed, try_every_partiti
 
 
 # Three clusters of at least three of nine samples leave none to move: only swaps are left.
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("size", [2, 3])
 def test_with_a_guard_the_best_guarded_partition_is_found(size, seed, try_every_partition):
     X = heavy_tails(9, 5, seed)

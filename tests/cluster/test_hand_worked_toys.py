@@ -106,15 +106,3 @@ def test_learned_attributes_belong_together(fit_parameters, faint_data, score_by
         kept = np.flatnonzero(fit.feature_weights_)
         assert np.flatnonzero(fit.get_support()).tolist() == kept.tolist()
         np.testing.assert_array_equal(fit.transform(faint_data.X), faint_data.X[:, kept])
-
-
-def test_auto_names_the_search_it_ran(clear_data):
-    for estimator in (L0KMeans(3, sparsity=4, random_state=0), L1KMeans(3, sparsity=2)):
-        assert estimator.fit(clear_data.X).search_ in {"alternate", "global"}
-
-
-def test_fit_predict_returns_the_labels(make_estimator, clear_data):
-    estimator = make_estimator(random_state=0)
-    labels = estimator.fit_predict(clear_data.X)
-    np.testing.assert_array_equal(labels, estimator.labels_)
-    assert sorted(set(labels.tolist())) == [0, 1, 2]

@@ -52,7 +52,7 @@ def test_a_shift_does_not_matter(make_sparse_estimator, clear_data, search):
 
 
 @pytest.mark.parametrize("search", SEARCHES)
-@pytest.mark.parametrize("scale", [1e-6, 3.0, 1e6])
+@pytest.mark.parametrize("scale", [1e-6, 1e6])
 def test_scaling_the_data_scales_scores_by_the_square_and_changes_no_label(
     make_sparse_estimator, clear_data, search, scale
 ):
@@ -65,16 +65,13 @@ def test_scaling_the_data_scales_scores_by_the_square_and_changes_no_label(
     assert other.objective_ == pytest.approx(scale**2 * fit.objective_, rel=1e-9)
 
 
-@pytest.mark.parametrize("n_renamings", [5])
-def test_names_of_the_labels_to_start_from_do_not_matter(
-    make_sparse_estimator, faint_data, n_renamings
-):
+def test_names_of_the_labels_to_start_from_do_not_matter(make_sparse_estimator, faint_data):
     start = np.random.default_rng(2).integers(0, 3, size=len(faint_data.X))
     parameters = {"search": "alternate", "n_init": 1, "random_state": 0}
     fit = make_sparse_estimator(init=start, **parameters).fit(faint_data.X)
     assert classification_error_rate(start, fit.labels_) > 0, "the start should not be the end"
     rng = np.random.default_rng(3)
-    for _ in range(n_renamings):
+    for _ in range(3):
         renamed = rng.permutation(3)[start]
         other = make_sparse_estimator(init=renamed, **parameters)
         assert_same_fit(fit, other.fit(faint_data.X))

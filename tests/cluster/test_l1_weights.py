@@ -44,8 +44,8 @@ def check_optimality(scores, weights, sparsity):
         assert scores[~kept].max() <= threshold + 1e-7 * scale
 
 
-@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
-@pytest.mark.parametrize("sparsity", [1.1, 1.5, 2.0, 3.0, 3.9, 5.0, 9.0])
+@pytest.mark.parametrize("scale", [1e-6, 1e6])
+@pytest.mark.parametrize("sparsity", [1.1, 3.0, 9.0])
 @pytest.mark.parametrize("search", ["alternate", "global"])
 def test_both_norms_hold_whatever_the_scale_of_the_data(faint_data, search, sparsity, scale):
     fit = L1KMeans(3, sparsity=sparsity, search=search, n_init=3, random_state=0).fit(
@@ -88,14 +88,7 @@ def test_no_feasible_weights_do_better_than_the_weight_step(best_value, scores, 
         assert value >= bound * (1 - 2e-6)
 
 
-def test_the_soft_threshold_of_a_hand_worked_vector():
-    # w_0 + w_1 = 1.2 and w_0^2 + w_1^2 = 1: w = 0.6 +- sqrt(0.14).
-    weights = SoftThreshold(1.2).weigh(np.array([1.0, 2.0, 0.1]))
-    root = np.sqrt(0.14)
-    np.testing.assert_allclose(weights, [0.6 - root, 0.6 + root, 0], atol=1e-9)
-
-
-@pytest.mark.parametrize("power", [-300, -12, 12, 140])
+@pytest.mark.parametrize("power", [-300, 140])
 def test_the_weight_step_does_not_see_the_scale_of_the_scores(power):
     scores = np.random.default_rng(0).exponential(size=40)
     weights = SoftThreshold(2.5).weigh(scores)
@@ -115,9 +108,8 @@ def test_the_l0_weight_step_takes_the_largest_and_of_equals_the_first(scores, da
     np.testing.assert_array_equal(TopFeatures(size).weigh(scores), expected)
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_a_bound_of_one_keeps_exactly_one_feature(seed):
-    scores = np.random.default_rng(seed).exponential(size=30)
+def test_a_bound_of_one_keeps_exactly_one_feature():
+    scores = np.random.default_rng(0).exponential(size=30)
     expected = np.zeros(30)
     expected[scores.argmax()] = 1
     np.testing.assert_array_equal(SoftThreshold(1.0).weigh(scores), expected)

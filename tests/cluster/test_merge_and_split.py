@@ -2,11 +2,8 @@
 
 import numpy as np
 
-from sparsekm.cluster.kmeans.climb import climb
 from sparsekm.cluster.kmeans.exchange import between_clusters, centre, exchange_until_stable
 from sparsekm.cluster.kmeans.merge_and_split import merge_and_split, split_each
-from sparsekm.cluster.kmeans.seeding import restart
-from sparsekm.cluster.weight_step import TopFeatures
 
 
 def blobs(rng, n_each=20):
@@ -73,37 +70,3 @@ def test_a_split_gains_what_the_between_cluster_sum_gains():
     split[:8] = np.where(halves[:8] == 1, 2, 0)
     assert np.bincount(split[:8]).tolist() in ([3, 0, 5], [5, 0, 3])
     np.testing.assert_allclose(gains[0], between(X, split, 3) - between(X, labels, 2))
-
-
-def test_clusters_too_small_for_two_halves_are_not_split():
-    X = blobs(np.random.default_rng(3))
-    labels = np.repeat([0, 1, 2], 20).astype(np.int32)
-    centers, sizes, halves = np.empty((3, 2)), np.empty(3, np.int64), np.zeros(60, np.int8)
-    centre(X, labels, centers, sizes)
-    assert np.all(split_each(X, labels, centers, sizes, 11, halves) == -np.inf)
-    assert np.all(np.isfinite(split_each(X, labels, centers, sizes, 1, halves)))
-
-
-def test_a_climb_merges_and_splits_under_the_weights_of_its_partition():
-    """Features that the partition lets keep decide; loud ones that it drops do not."""
-    rng = np.random.default_rng(4)
-    X = blobs(rng)
-    rows = np.hstack([X, 8 * rng.standard_normal((60, 3))])
-    rows -= rows.mean(axis=0)
-    labels = stuck_labels(X)
-    climb(rows, labels, 3, TopFeatures(2), 1, 0.0)
-    assert are_blobs(labels)
-
-
-def test_a_restart_uses_the_features_of_the_clusters_drawn():
-    """Of three blobs, two differ in the second feature alone, the third in the first alone."""
-    X = blobs(np.random.default_rng(5))
-    draws = np.array([0.1, 0.2, 0.9, 0.5, 0.5, 0.5])
-    labels = np.repeat([0, 1, 2], 20).astype(np.int32)
-    restart(X, labels, 3, TopFeatures(1), 1, draws)
-    # Only the second feature counts: the blobs at its lower end are not told apart.
-    second = X[:, 1]
-    upper = second > 0
-    assert not set(labels[upper]) & set(labels[~upper])
-    ordered = labels[np.argsort(second)]
-    assert np.count_nonzero(np.diff(ordered)) == 2

@@ -1,15 +1,11 @@
 """The oracles of these tests, checked themselves: a wrong oracle would make every claim empty."""
 
-from itertools import product
-
 import numpy as np
 import pytest
 from scipy.optimize import minimize
 
 
-@pytest.mark.parametrize(
-    ("n", "k", "stirling"), [(8, 2, 127), (8, 3, 966), (10, 4, 34105), (11, 3, 28501)]
-)
+@pytest.mark.parametrize(("n", "k", "stirling"), [(8, 3, 966), (10, 4, 34105)])
 def test_the_partitions_tried_are_all_there_are(all_partitions, n, k, stirling):
     partitions = all_partitions(n, k)
     assert len(partitions) == stirling
@@ -17,26 +13,12 @@ def test_the_partitions_tried_are_all_there_are(all_partitions, n, k, stirling):
     assert all(len(np.unique(row)) == k for row in partitions[:: max(1, stirling // 50)])
 
 
-def test_partitions_of_four_samples_are_those_counted_by_hand(all_partitions):
-    seen = {
-        frozenset(frozenset(i for i in range(4) if labels[i] == k) for k in range(2))
-        for labels in product(range(2), repeat=4)
-        if len(set(labels)) == 2
-    }
-    ours = {
-        frozenset(frozenset(np.flatnonzero(row == k).tolist()) for k in range(2))
-        for row in all_partitions(4, 2)
-    }
-    assert ours == seen
-    assert len(ours) == 7
-
-
 def test_scores_by_pairs_of_a_hand_worked_feature(score_by_pairs):
     # Means 1 and 5 about 3, two samples each: 2 * 4 + 2 * 4.
     assert score_by_pairs([[0.0], [2.0], [4.0], [6.0]], [0, 0, 1, 1])[0] == pytest.approx(16)
 
 
-@pytest.mark.parametrize("sparsity", [1.0, 1.2, 1.7, 2.0, 3.0])
+@pytest.mark.parametrize("sparsity", [1.0, 1.7, 3.0])
 def test_the_dual_value_is_that_of_a_general_purpose_solver(best_value, sparsity):
     scores = np.random.default_rng(0).exponential(size=5)
     solution = minimize(
@@ -52,14 +34,3 @@ def test_the_dual_value_is_that_of_a_general_purpose_solver(best_value, sparsity
         options={"ftol": 1e-13, "maxiter": 500},
     )
     assert best_value(scores, "l1", sparsity)[0] == pytest.approx(-solution.fun, rel=1e-7)
-
-
-def test_the_best_partition_beats_a_typical_one_by_far(try_every_partition, score_by_pairs):
-    X = np.random.default_rng(1).standard_normal((8, 5))
-    typical = np.median(
-        [
-            score_by_pairs(X, np.random.default_rng(i).permutation([0, 0, 0, 1, 1, 1, 2, 2])).sum()
-            for i in range(21)
-        ]
-    )
-    assert try_every_partition(X, 3, "l0", 5) > 1.3 * typical

@@ -16,26 +16,21 @@ def draw(n, p, dtype):
     return (centers[rng.integers(0, 4, size=n)] + rng.standard_normal((n, p))).astype(dtype)
 
 
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize(
-    ("n", "parameters"),
+    ("n", "search", "dtype"),
     [
-        (10, {"search": "global"}),
-        (60, {"search": "global"}),
-        (60, {"search": "alternate"}),
-        (2000, {"search": "alternate"}),
-        (2000, {"search": "auto"}),
+        (10, "global", np.float64),
+        (60, "global", np.float32),
+        (60, "alternate", np.float64),
+        (2000, "alternate", np.float32),
+        (2000, "auto", np.float64),
     ],
 )
 @pytest.mark.parametrize(("Estimator", "sparsity"), [(L0KMeans, 8), (L1KMeans, 2.2)])
-def test_one_and_two_jobs_give_the_same_bits(Estimator, sparsity, n, parameters, dtype):
+def test_one_and_two_jobs_give_the_same_bits(Estimator, sparsity, n, search, dtype):
     X = draw(n, 30, dtype)
-    one, two = (
-        Estimator(4, sparsity=sparsity, n_init=3, random_state=1, n_jobs=n_jobs, **parameters).fit(
-            X
-        )
-        for n_jobs in (1, 2)
-    )
+    options = {"sparsity": sparsity, "n_init": 3, "random_state": 1, "search": search}
+    one, two = (Estimator(4, n_jobs=n_jobs, **options).fit(X) for n_jobs in (1, 2))
     assert_same_bits(one, two, FITTED)
 
 

@@ -20,17 +20,11 @@ from sparsekm import SparseClustering
         ("ward", TypeError, "clusterer='ward' should be"),
         (FeatureAgglomeration(2), TypeError, "should be a scikit-learn clusterer"),
         (DBSCAN(), ValueError, r"DBSCAN\(\) should have a number as n_clusters"),
-        (
-            AgglomerativeClustering(None, distance_threshold=1.0),
-            ValueError,
-            "should have a number as n_clusters",
-        ),
         (AgglomerativeClustering(0), ValueError, "n_clusters=0 should be >= 1"),
         (AgglomerativeClustering(5), ValueError, "n_samples=4 should be >= n_clusters=5"),
         (Given([[0, -1, 1, -1]]), ValueError, "left 2 of n_samples=4 samples without a cluster"),
         (Given([[0, 1, 2, 2]]), ValueError, "found 3 clusters; should be <= 2"),
         (Given([[0, 1, 1]]), ValueError, r"should be n_samples=4 integers; .* shape \(3,\)"),
-        (Given([["a", "b", "b", "a"]]), ValueError, "should be n_samples=4 integers"),
     ],
 )
 def test_what_is_no_partition_is_refused(clusterer, error, message):
