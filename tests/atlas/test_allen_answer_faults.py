@@ -9,10 +9,9 @@ from sparsekm.atlas.grid import GridError
 from sparsekm.network import NotFoundError, RefusedError, UnavailableError
 
 
-@pytest.mark.parametrize("code", [400, 401, 403])
-def test_a_refusal_is_final(server, fetch, code):
-    server.fail("query.json", faults.status(code))
-    with pytest.raises(RefusedError, match=f"HTTP status={code} should be 200"):
+def test_a_refusal_is_final(server, fetch):
+    server.fail("query.json", faults.status(403))
+    with pytest.raises(RefusedError, match="HTTP status=403 should be 200"):
         fetch()
     assert len(server.requests) == 1
 
@@ -21,12 +20,9 @@ LISTING_PASSES = {
     "a hiccup": faults.with_answer(
         lambda a: {"success": False, "msg": "Informatics service request failed"}
     ),
-    "HTML": faults.html,
     "half an answer": faults.with_body(lambda body: body[: len(body) // 2]),
-    "a bare list": faults.with_body(lambda body: b"[]"),
     "an empty object": faults.with_answer(lambda a: {**a, "msg": {}, "num_rows": 0}),
     "another total": faults.with_answer(lambda a: {**a, "total_rows": a["total_rows"] + 3}),
-    "500": faults.status(500),
 }
 
 
@@ -42,14 +38,6 @@ def test_a_query_that_the_servers_cannot_read_is_asked_once(server, fetch):
     with pytest.raises(EnvelopeError, match="success=False should be true: no viable alternative"):
         fetch()
     assert len(server.requests) == 1
-
-
-def test_a_server_that_repeats_its_first_page_is_found_out(server, fetch):
-    server.fail("query.json", lambda reply: first_page)
-    first_page = server.reply("/api/v2/data/query.json?criteria=model::SectionDataSet,"
-                              "rma::options[order$eq'data_sets.id'][num_rows$eq4]")  # fmt: skip
-    with pytest.raises(UnavailableError, match="passes over the pages agree"):
-        fetch(page_rows=4)
 
 
 def test_an_empty_listing_is_an_error_and_not_kept(server, fetch, planted):
@@ -96,10 +84,3 @@ def test_a_wrong_annotation_is_one_clear_error(server, fetch, planted, name):
     # A wrong annotation is not kept: the next run asks again.
     server.work_well()
     assert_same(fetch(), planted)
-
-
-def test_another_ages_annotation_matches_no_grid(server, fetch, few_sections):
-    body = few_sections.annotation("P14")
-    server.fail("gridAnnotation.zip", faults.with_body(lambda _: body))
-    with pytest.raises(GridError, match=r"n_rejected=.* DimSize=.* should equal the annotation's"):
-        fetch()

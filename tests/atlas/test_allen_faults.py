@@ -2,7 +2,6 @@
 
 import re
 import tempfile
-import time
 from pathlib import Path
 
 import numpy as np
@@ -42,17 +41,13 @@ def test_without_faults_the_matrix_is_the_phantoms_bit_for_bit(fetch, planted, s
 
 
 PASSING = {
-    "429": faults.status(429),
-    "429 with Retry-After": faults.status(429, "7"),
     "500": faults.status(500),
-    "502": faults.status(502),
     "503 with Retry-After": faults.status(503, "7"),
     "reset mid-body": faults.reset_mid_body,
     "short body": faults.short_body,
     "HTML with 200": faults.html,
     "wrong CRC": faults.wrong_crc,
     "cut archive with the length it has": faults.with_body(lambda body: body[:-100]),
-    "nothing": faults.with_body(lambda body: b""),
 }
 
 
@@ -64,7 +59,7 @@ def test_a_fault_that_passes_costs_a_pause(server, fetch, planted, victim, slept
     assert slept == ([7, 7] if "Retry-After" in name else [1, 2])
 
 
-@pytest.mark.parametrize("name", PASSING)
+@pytest.mark.parametrize("name", ["500", "wrong CRC"])
 def test_a_fault_that_stays_is_one_clear_error(server, fetch, victim, tmp_path, name):
     server.fail(f"/grid_data/download/{victim}", PASSING[name])
     with pytest.raises(UnavailableError, match=rf"n_not_fetched=1 of \d+ .*{victim}\?include"):
@@ -95,15 +90,6 @@ def test_a_slow_drip_ends_at_the_time_limit(server, fetch, planted, victim):
     assert len(server.asked(f"download/{victim}")) == 2
 
 
-def test_a_server_that_says_nothing_ends_at_the_time_limit(server, fetch, planted, victim):
-    def wait(reply):
-        time.sleep(0.4)
-        return reply
-
-    server.fail(f"/grid_data/download/{victim}", wait, times=1)
-    assert_same(fetch(timeout=0.1), planted)
-
-
 def test_a_server_that_is_down_is_left_alone_after_a_few_grids(server, fetch):
     server.fail("/grid_data/", faults.status(500))
     with pytest.raises(UnavailableError, match="5 consecutive downloads failed, after 0"):
@@ -128,22 +114,10 @@ def byte_swapped(members):
     }
 
 
-def set_first_to(value):
-    def change(raw):
-        values = np.frombuffer(raw, "<f4").copy()
-        values[0] = value
-        return values.tobytes()
-
-    return faults.with_raw(change)
-
-
 HARMLESS = {
     "big-endian, as its header says": faults.with_members(byte_swapped),
     "traversal names": faults.traversal,
     "compressed on the way, unasked": faults.compressed,
-    "names in capitals": faults.with_members(
-        lambda members: {name.upper(): content for name, content in members.items()}
-    ),
     "an unknown member that is a bomb": faults.with_members(
         lambda members: {**members, "data_set.xml": bytes(100 * 1024 * 1024)}
     ),
@@ -161,32 +135,18 @@ def test_an_unusual_archive_is_read_all_the_same(server, fetch, planted, victim,
     assert {path.name for path in after[2]} == {AGE}
 
 
+# What else a grid can get wrong, test_reading_grids.py tells.
+# What else a grid can get wrong, test_reading_grids.py tells.
 REJECTED = {
-    "wrong raw size": (faults.with_raw(lambda raw: raw[:-4]), "should take"),
     "another age's dimensions": (None, "should equal the annotation's"),
-    "big-endian, but its header denies it": (
-        faults.with_raw(lambda raw: np.frombuffer(raw, "<f4").astype(">f4").tobytes()),
-        "energy=.* should be",
-    ),
     "all -1": (
         faults.with_raw(lambda raw: np.full(len(raw) // 4, -1, "<f4").tobytes()),
         "n_valid=0 of",
     ),
-    "NaN": (set_first_to(np.nan), "energy=nan at linear position 0 should be finite"),
-    "infinity": (set_first_to(np.inf), "energy=inf at linear position 0 should be finite"),
-    "negative": (set_first_to(-0.5), "energy=-0.5 at linear position 0 should be >= 0"),
     "zip bomb": (faults.bomb, "energy.raw has 209715200 bytes"),
-    "whole numbers": (
-        faults.with_header(lambda header: header.replace(b"MET_FLOAT", b"MET_UINT")),
-        "ElementType=MET_UINT",
-    ),
     "no dimensions": (
         faults.with_header(lambda header: header.replace(b"DimSize", b"Size")),
         "the header should give DimSize",
-    ),
-    "two energies": (
-        faults.with_members(lambda m: {**m, "x/energy.raw": b"", "y/energy.raw": b""}),
-        "energy.raw should be one member",
     ),
 }
 

@@ -94,12 +94,6 @@ def test_nothing_in_common_is_an_error(expressions, tmp_path):
         normalise_age(data, genes={1})
 
 
-def test_a_table_of_another_form_is_refused(tmp_path):
-    (tmp_path / "common.csv").write_text("gene_id,gene\n1,a\n")
-    with pytest.raises(ValueError, match=r"common.csv: columns=.* should include"):
-        read_common_genes(tmp_path / "common.csv")
-
-
 def test_genes_get_ensembl_ids_aliases_and_missing_entrez_ids(wrap):
     rows = [
         {"id": 2**24 + 1, "entrez_id": 7, "ensembl_id": "ENS1", "alias_tags": "a  b c"},

