@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sparsekm.annotation.cluster_overlap import OVERLAP, tabulate_overlap
+from sparsekm.annotation.cluster_overlap import tabulate_overlap
 
 CLUSTERS = {"l0": np.array([0, 0, 0, 1, 1, 2, 2, 2, 2]), "kmeans": np.zeros(9, int)}
 LABELS = np.array(list("AABAACCCB"), dtype=object)
@@ -48,17 +48,3 @@ def test_samples_without_a_known_class_are_left_out():
     expected = tabulate_overlap({m: c[known] for m, c in CLUSTERS.items()}, labels[known], REGIONS)
     pd.testing.assert_frame_equal(table, expected)
     assert "" not in set(table["label"])
-
-
-def test_without_known_classes_there_are_no_rows():
-    assert len(tabulate_overlap(CLUSTERS, None)) == 0
-
-
-def test_table_survives_its_file(tmp_path, table):
-    OVERLAP.write(tmp_path / "contingency.csv", table)
-    pd.testing.assert_frame_equal(
-        OVERLAP.read(tmp_path / "contingency.csv"), table, check_dtype=False
-    )
-    (tmp_path / "contingency.csv").write_text("x\n")
-    with pytest.raises(ValueError, match="written by rule match_clusters"):
-        OVERLAP.read(tmp_path / "contingency.csv")

@@ -100,13 +100,6 @@ def test_equal_results_give_equal_bytes(normalised, fits):
     assert contents[0] == contents[1]
 
 
-def test_one_method_alone_has_no_verdict_over_two(normalised, fits):
-    data = read_anndata(normalised)
-    add_clusters(data, {"l0": fits["l0"]})
-    assert "verdict" not in data.var
-    assert "cluster_l1" not in data.obs
-
-
 def test_a_fit_of_other_data_is_refused(normalised, fits):
     data = read_anndata(normalised)[:5].copy()
     with pytest.raises(ValueError, match="l0: n_samples=6 and n_features=4 should be 5 and 4"):

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sparsekm.annotation.enrichment import ENRICHMENT, find_enriched, group_features
+from sparsekm.annotation.enrichment import find_enriched, group_features
 from sparsekm.annotation.gene_matching import list_terms, match_features
 from sparsekm.annotation.gene_sets import build_gene_sets, read_gene_sets
 from sparsekm.atlas.phantom.genes import plant_genes
@@ -16,7 +16,6 @@ from sparsekm.atlas.phantom.invented_terms import (
     FIRST_CONTROL,
     N_CONTROLS,
     PATTERN,
-    ROOT,
     gene_set_text,
     is_even,
     term_id,
@@ -157,16 +156,6 @@ def test_terms_of_a_feature_are_named_the_most_specific_first(sets):
     assert list_terms(sets, match_features(var(), sets), largest=2)[3] == ""
 
 
-def test_table_survives_its_file(tmp_path, sets):
-    table = find_enriched(sets, match_features(var(), sets), {"kept": mask(0, 1)})
-    ENRICHMENT.write(tmp_path / "enrichment.csv", table)
-    read = ENRICHMENT.read(tmp_path / "enrichment.csv")
-    pd.testing.assert_frame_equal(read, table, check_dtype=False)
-    (tmp_path / "enrichment.csv").write_text("term\n")
-    with pytest.raises(ValueError, match="written by rule enrich_genes"):
-        ENRICHMENT.read(tmp_path / "enrichment.csv")
-
-
 @pytest.fixture(scope="module")
 def phantom_sets(tmp_path_factory):
     """Give the function that makes the invented gene sets of the default phantom from a seed."""
@@ -187,8 +176,8 @@ def choose(genes, rng):
     return rng.random(len(genes)) < np.where(relevant, 0.9, others)
 
 
-@pytest.mark.parametrize("seed", [3, 20180101])
-def test_what_is_planted_in_the_phantoms_terms_is_found(phantom_sets, seed):
+def test_what_is_planted_in_the_phantoms_terms_is_found(phantom_sets):
+    seed = 3
     genes, sets = phantom_sets(seed)
     kept = choose(genes, np.random.default_rng(seed))
     matched = match_features(var([gene.symbol for gene in genes]), sets)
@@ -213,22 +202,3 @@ def test_the_controls_of_the_phantom_show_nothing_but_what_chance_allows(phantom
     # Of 140 tests at level 0.05 / 140, one in twenty such runs has a single find.
     assert sum(p < 0.05 / 140 for p in smallest) <= 1
     assert np.median(smallest) > 0.02
-
-
-def test_a_gene_with_an_invented_term_has_all_terms_above_it(phantom_sets):
-    genes, sets = phantom_sets(3)
-    by_term = {
-        term: {sets.genes[at] for at in members}
-        for term, members in zip(sets.terms, sets.members, strict=True)
-    }
-    parts = [by_term[term_id(number)] for number in (10, 11, 12)]
-    assert all(part and part < by_term[term_id(PATTERN)] for part in parts)
-    controls = [by_term[term_id(FIRST_CONTROL + rank)] for rank in range(N_CONTROLS)]
-    assert set.union(*controls) == by_term[term_id(CONTROL)]
-    assert by_term[term_id(ROOT)] == {gene.symbol.rstrip("*") for gene in genes}
-
-
-def test_the_phantoms_terms_and_genes_are_visibly_invented(phantom_sets):
-    _, sets = phantom_sets(3)
-    assert all(name.startswith("invented") for name in sets.names)
-    assert all(term.startswith("PHM:") for term in sets.terms)

