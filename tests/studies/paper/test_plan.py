@@ -92,22 +92,6 @@ def test_a_repetition_is_what_a_direct_call_gives():
     np.testing.assert_array_equal(search.results_["gap"], found.gap[:, 2])
 
 
-def test_a_second_stage_adds_sparsities_but_to_rows_whose_grid_is_fine_already():
-    refined = Effort(n_init=1, n_sparsities=3, n_references=2, n_refined=2)
-    data = draw_data(SMALL, root=1, replicate=0, standardise=True)
-    stages = {
-        name: make_estimator(METHOD_ROWS[name], refined, data, 0).n_refined
-        for name in ("l0_printed", "l1", "l1_carried", "l0_fine_grid")
-    }
-    assert stages == {"l0_printed": 2, "l1": 2, "l1_carried": 2, "l0_fine_grid": 0}
-
-
-def test_the_floor_row_sees_the_relevant_features_alone():
-    found = run_repetition(SMALL, METHOD_ROWS["relevant"], QUICK, root=1, replicate=0)
-    assert found.weights.tolist() == [1.0] * 5 + [0.0] * 20
-    assert (found.metrics["pzw"], found.metrics["pnw"]) == (20, 5)
-
-
 def test_the_papers_counts_lie_within_the_design(paper):
     sizes = {(s.experiment, s.name): shape(s) for s in PAPER_SETTINGS}
     for line in paper.itertuples():
@@ -131,10 +115,6 @@ def test_the_papers_tables_are_complete(paper):
     }  # fmt: skip
 
 
-def test_no_cer_is_given_where_the_paper_prints_none(paper):
-    assert set(paper.loc[paper["metric"] == "cer", "experiment"]) == {"experiment_3"}
-
-
 def test_the_atlas_tables_agree_with_each_other(project_root):
     folder = project_root / "data" / "paper"
     sizes = pd.read_csv(folder / "atlas_statistics.csv").pivot(
@@ -148,13 +128,3 @@ def test_the_atlas_tables_agree_with_each_other(project_root):
     assert (kept["value"].to_numpy() <= sizes.loc[kept["age"], "n_genes"].to_numpy()).all()
     assert scores.loc[scores["metric"] == "cer", "value"].between(0, 1).all()
     assert scores["value"].notna().all()
-
-
-def test_paper_values_that_cannot_be_used_are_refused(tmp_path, paper):
-    file = tmp_path / "simulations.csv"
-    paper.drop(columns="bracket").to_csv(file, index=False)
-    with pytest.raises(ValueError, match=r"should include \['bracket'\]"):
-        read_paper_values(file)
-    pd.concat([paper, paper.head(1)]).to_csv(file, index=False)
-    with pytest.raises(ValueError, match="should occur once"):
-        read_paper_values(file)

@@ -60,13 +60,6 @@ def test_more_repetitions_extend_fewer(tmp_path, counted):
     assert more.startswith(few)
 
 
-def test_repetitions_of_other_parameters_are_not_taken(tmp_path, counted):
-    run(RepetitionStore(tmp_path, "d"), replicates=2)
-    counted.clear()
-    run(RepetitionStore(tmp_path, "another"), replicates=2)
-    assert counted == [0, 1]
-
-
 def test_a_damaged_file_counts_as_absent(tmp_path, counted):
     whole = run(RepetitionStore(tmp_path, "d"), replicates=2)
     (tmp_path / "0.npz").write_bytes((tmp_path / "0.npz").read_bytes()[:200])

@@ -7,7 +7,6 @@ from sparsekm.studies.theory.pictures import PICTURES
 from sparsekm.studies.theory.simulations import (
     DISTRIBUTIONS,
     FITS,
-    PLANES,
     simulate_partitions,
     simulate_recovery,
     simulate_scores,
@@ -61,26 +60,6 @@ def test_simulated_scores_agree_with_the_closed_form(tables):
     assert relevant[0.0].min() > relevant[0.3].max()
 
 
-def test_tables_derive_from_the_root_seed():
-    few = {"n_features": 3, "repetitions": 2}
-    first, again, other = (simulate_scores(root, [0.5], **few) for root in (1, 1, 2))
-    assert first.equals(again)
-    assert not first["score"].equals(other["score"])
-
-
-def test_every_setting_is_tracked_once():
-    seen = []
-
-    def track(settings):
-        for setting in settings:
-            seen.append(setting)
-            yield setting
-
-    plane = {"samples_features": {**SMALL["samples_features"], "n_samples": (12,)}}
-    simulate_recovery(1, plane, n_init=1, repetitions=1, track=track)
-    assert [cell["n_features"] for cell in seen] == [20, 40]
-
-
 def test_errors_of_kmeans_fall_and_keep_to_the_bound_where_there_is_one(tables):
     table = tables["partition_bound"]
     seen = table.dropna(subset="ecr").set_index(["mu", "n_relevant"])["ecr"]
@@ -99,13 +78,6 @@ def test_strong_signals_are_recovered_by_every_fit_and_none_by_none(tables):
     assert set(shares.columns) == set(FITS)
     assert (shares.loc[3.0] == 1).all()
     assert (shares.loc[0.01] == 0).all()
-
-
-def test_the_studys_own_planes_have_clusters_of_equal_size_and_noise_features():
-    for plane in PLANES.values():
-        assert all(n % 3 == 0 for n in plane["n_samples"])
-        assert min(plane["n_features"]) > max(plane["n_relevant"])
-        assert sum(len(values) > 1 for values in plane.values()) == 2
 
 
 def test_the_bounds_caption_says_where_the_theorem_is_vacuous(drawn):

@@ -69,11 +69,6 @@ def test_means_standard_deviations_and_median_seconds_are_those_worked_by_hand()
     assert summarise(long)["seconds"].item() == 2.0
 
 
-def test_a_single_seed_has_no_spread():
-    single = rows("first", "l0", [0.1], n_kept=[4], seconds=[1.0])
-    assert np.isnan(summarise(single)["error_sd"].item())
-
-
 def test_losses_are_counted_like_wins_and_less_than_half_a_sample_is_neither():
     overview = count_wins(summarise(TABLE)).set_index("method")
     # Half a sample of 20 is .025: l0 is the same on the first set, and worse by just that on the
@@ -84,11 +79,6 @@ def test_losses_are_counted_like_wins_and_less_than_half_a_sample_is_neither():
     assert overview.loc["kmeans", counts].tolist() == [0, 2, 0]
     assert overview.loc["scfs", "error"] == pytest.approx(0.25)
     assert overview.loc["l0", "share"] == pytest.approx((3 / 8 + 4 / 8) / 2)
-
-
-def test_without_k_means_nothing_is_better_or_worse():
-    overview = count_wins(summarise(TABLE[TABLE["method"] != "kmeans"]))
-    assert overview[["better", "same", "worse"]].isna().all(axis=None)
 
 
 def test_a_published_error_stands_beside_the_same_method_on_the_same_set_alone():
@@ -115,10 +105,8 @@ def test_the_published_table_loads_and_every_row_has_a_source_and_a_status(proje
 @pytest.mark.parametrize(
     ("column", "value", "message"),
     [
-        ("source", "a book", "name a source"),
         ("error", 1.5, "error between 0 and 1"),
         ("status", "sure", "have a status of"),
-        ("recomputed", 0.2, "recomputed value with that status"),
         ("data_set", "First", "should occur once"),
     ],
 )
@@ -127,12 +115,6 @@ def test_a_row_that_breaks_a_rule_of_the_published_table_is_named(tmp_path, colu
     table.loc[1, column] = value
     table.to_csv(tmp_path / "published.csv", index=False)
     with pytest.raises(ValueError, match=message):
-        read_published(tmp_path / "published.csv")
-
-
-def test_a_published_table_without_a_column_is_refused(tmp_path):
-    PUBLISHED.drop(columns="source").to_csv(tmp_path / "published.csv", index=False)
-    with pytest.raises(ValueError, match=r"should include \['source'\]"):
         read_published(tmp_path / "published.csv")
 
 
