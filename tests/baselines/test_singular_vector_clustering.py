@@ -108,16 +108,3 @@ def test_sc_fs_keeps_ten_features_a_cluster_where_too_little_is_explained(seed):
     assert fit.r_squared_.max() < 0.1
     assert fit.get_support().sum() == 20
     assert fit.r_squared_[fit.get_support()].min() > fit.r_squared_[~fit.get_support()].max()
-
-
-def test_constant_features_have_no_part_in_the_threshold(triangle_data):
-    X = np.column_stack([np.full((60, 100), 0.1), triangle_data.X])
-    for estimator in (IFPCA(3, random_state=0), SCFS(3, random_state=0)):
-        kept = estimator.fit(triangle_data.X).get_support(indices=True)
-        np.testing.assert_array_equal(estimator.fit(X).get_support(indices=True), kept + 100)
-
-
-@BOTH
-def test_one_sample_is_refused(Estimator):
-    with pytest.raises(ValueError, match="n_samples=1 should be >= 2"):
-        Estimator(1).fit([[1.0, 2.0]])
