@@ -7,7 +7,7 @@ import pytest
 from sparsekm.pipeline.job_record import record_files, recorded_files, replace_recorded
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
 def here(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     return tmp_path

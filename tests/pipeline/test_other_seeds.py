@@ -62,10 +62,8 @@ def test_a_fit_depends_on_the_number_of_its_seed_and_on_nothing_else(file, metho
     ("objectives", "maximises", "order"),
     [
         ([2.0, 3.0, 1.0], True, [1, 0, 2]),
-        ([2.0, 3.0, 3.0], True, [1, 0, 2]),
         ([2.0, 2.0, 1.0], True, [0, 1, 2]),
         ([2.0, 3.0, 1.0], False, [0, 1, 2]),
-        ([2.0], True, [0]),
     ],
 )
 def test_the_best_is_first_for_a_method_that_maximises(objectives, maximises, order):
