@@ -18,8 +18,7 @@ def noise(n_samples):
 
 
 @pytest.mark.parametrize(
-    ("Estimator", "n_samples"),
-    [(KMeans, 100), (KMeans, 2500), (PCAKMeans, 800)],
+    ("Estimator", "n_samples"), [(KMeans, 100), (KMeans, 2500), (PCAKMeans, 800)]
 )
 def test_k_means_that_runs_out_of_rounds_warns_and_is_worse(Estimator, n_samples):
     X, extra = noise(n_samples), {"n_components": 6} if Estimator is PCAKMeans else {}

@@ -82,7 +82,6 @@ MAKERS = {
     "generator": lambda _: (row for row in X),
     "h5py.Group": lambda folder: (stored(folder), h5py.File(folder / "cells.h5ad")["X"])[1],
     "numpy.recarray": lambda _: pd.DataFrame(X, columns=NAMES).to_records(index=False),
-    "pandas.Series": lambda _: pd.Series(X[:, 0]),
     "polars.LazyFrame": lambda _: import_module("polars").DataFrame(X, schema=NAMES).lazy(),
     "polars.Series": lambda _: import_module("polars").Series(X[:, 0]),
     "torch.Tensor": lambda _: import_module("torch").tensor(X, requires_grad=True),

@@ -1,7 +1,5 @@
 """The estimators keep scikit-learn's contract."""
 
-import pickle
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -41,23 +39,6 @@ def test_the_defaults_are_those_of_the_contract(Estimator):
     assert {"max_iter", "tol"} <= set(parameters)
     with pytest.raises(TypeError):
         Estimator(8, 3)
-
-
-def test_parameters_are_stored_untouched(make_sparse_estimator):
-    start = [0, 1, 2]
-    estimator = make_sparse_estimator(n_clusters="three", sparsity=-1, init=start)
-    assert estimator.n_clusters == "three"
-    assert estimator.sparsity == -1
-    assert estimator.init is start
-
-
-def test_a_pickled_fit_predicts_the_same(make_estimator, faint_data):
-    fit = make_estimator(random_state=3).fit(faint_data.X)
-    copy = pickle.loads(pickle.dumps(fit))  # noqa: S301 - bytes made on the same line
-    assert copy.get_params() == fit.get_params()
-    np.testing.assert_array_equal(copy.labels_, fit.labels_)
-    np.testing.assert_array_equal(copy.predict(faint_data.X[::-1]), fit.predict(faint_data.X[::-1]))
-    np.testing.assert_array_equal(copy.transform(faint_data.X), fit.transform(faint_data.X))
 
 
 def test_fits_work_in_a_pipeline(make_sparse_estimator, clear_data):

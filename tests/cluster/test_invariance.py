@@ -88,14 +88,6 @@ def test_memory_layout_does_not_matter(make_estimator, faint_data):
         np.testing.assert_array_equal(other.feature_scores_, fit.feature_scores_)
 
 
-def test_the_data_are_left_as_they_were(make_estimator, faint_data):
-    X = faint_data.X.copy()
-    before = X.tobytes()
-    fit = make_estimator(random_state=0).fit(X)
-    fit.predict(X)
-    assert X.tobytes() == before
-
-
 def test_the_same_seed_gives_the_same_bits_and_the_global_generator_is_not_used(
     make_estimator, faint_data
 ):

@@ -100,13 +100,7 @@ def test_objectives_never_fall_along_the_alternation(X, weight_step, restart):
     labels = rng.integers(0, 4, size=len(X)).astype(np.int32)
     for start in (None, weigh_partition(matrix, partition, weight_step, labels)):
         fit = alternate(
-            matrix,
-            partition,
-            weight_step,
-            X.shape[1],
-            rng=rng,
-            start=start,
-            restart=restart,
+            matrix, partition, weight_step, X.shape[1], rng=rng, start=start, restart=restart
         )
         assert len(fit.objectives) >= 2
         assert np.diff(fit.objectives).min() >= -1e-11 * fit.objective

@@ -6,9 +6,7 @@ import numpy as np
 import pytest
 from partition_steps import CLUSTERERS, FOUR, Given, KMediansPartition
 from sklearn.base import clone
-from sklearn.cluster import (
-    AgglomerativeClustering,
-)
+from sklearn.cluster import AgglomerativeClustering
 from sklearn.cluster import KMeans as ReferenceKMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -173,16 +171,6 @@ def test_clusterers_without_chance_start_from_all_features_once_and_others_resta
     assert count_first_fits(ReferenceKMeans, n_init=1) == 4
 
 
-def test_fresh_starts_find_more_where_the_tree_on_all_features_is_far_off(faint_data):
-    objectives = [
-        SparseClustering(AgglomerativeClustering(3), sparsity=5, n_init=n, random_state=0)
-        .fit(faint_data.X)
-        .objective_
-        for n in (1, 10)
-    ]
-    assert objectives[1] > objectives[0]
-
-
 def test_a_seed_decides_all_and_the_clusterers_own_is_not_used(faint_data):
     def fit(seed, own):
         clusterer = ReferenceKMeans(3, n_init=1, init="random", max_iter=1, random_state=own)
@@ -254,16 +242,3 @@ def test_references_reach_the_clusterer_in_the_units_of_the_data(clear_data):
     search.fit(X)
     assert len(means) >= 3
     np.testing.assert_allclose(means, np.tile(X.mean(axis=0), (len(means), 1)), atol=1e-9)
-
-
-def test_float32_stays_float32(clear_data):
-    seen = []
-
-    class Seen(AgglomerativeClustering):
-        def fit_predict(self, X, y=None):
-            seen.append(X.dtype)
-            return super().fit_predict(X)
-
-    fit = SparseClustering(Seen(3), sparsity=4).fit(clear_data.X.astype(np.float32))
-    assert fit.cluster_centers_.dtype == np.float32
-    assert set(seen) == {np.dtype(np.float32)}

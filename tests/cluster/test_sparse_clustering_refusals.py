@@ -2,11 +2,7 @@
 
 import pytest
 from partition_steps import FOUR, Given, KMediansPartition
-from sklearn.cluster import (
-    DBSCAN,
-    AgglomerativeClustering,
-    FeatureAgglomeration,
-)
+from sklearn.cluster import DBSCAN, AgglomerativeClustering, FeatureAgglomeration
 from sklearn.cluster import KMeans as ReferenceKMeans
 
 from sparsekm import SparseClustering

@@ -40,10 +40,6 @@ def test_a_sparsity_of_one_keeps_one_feature(X, sparsity):
     assert L0KMeans(2, sparsity=sparsity, random_state=0).fit(X).get_support().sum() == 1
 
 
-def test_a_bound_of_one_point_zero_is_a_bound(X):
-    assert L1KMeans(2, sparsity=1.0, random_state=0).fit(X).get_support().sum() == 1
-
-
 def test_in_a_grid_every_value_from_one_up_is_a_count(X):
     path = L0KMeans(2, n_init=2, random_state=0).path(X, [1.0, 10, 0.5, 2.7])
     assert path.n_selected.tolist() == [1, 10, 50, 2]
