@@ -84,12 +84,6 @@ def test_a_run_may_do_without_a_grid_that_cannot_be_fetched(
     assert len(server.asked("/grid_data/")) == 1
 
 
-def test_a_slow_drip_ends_at_the_time_limit(server, fetch, planted, victim):
-    server.fail(f"/grid_data/download/{victim}", faults.slow_drip, times=1)
-    assert_same(fetch(timeout=0.15), planted)
-    assert len(server.asked(f"download/{victim}")) == 2
-
-
 def test_a_server_that_is_down_is_left_alone_after_a_few_grids(server, fetch):
     server.fail("/grid_data/", faults.status(500))
     with pytest.raises(UnavailableError, match="5 consecutive downloads failed, after 0"):
@@ -212,12 +206,6 @@ def test_a_body_that_is_announced_too_large_is_not_read(
     server.fail(f"download/{victim}", faults.with_body(lambda body: bytes(100_001)))
     assert_same(fetch(), planted, without=victim)
     assert "Content-Length=100001 should be <= 100000" in entry_of(tmp_path, victim).reason
-
-
-def test_a_redirect_is_followed(server, fetch, planted, victim):
-    target = f"{server.url}/grid_data/download/{victim}?include=energy&moved=1"
-    server.fail(rf"download/{victim}\?include=energy$", faults.redirect(target))
-    assert_same(fetch(), planted)
 
 
 def test_a_genuine_grid_of_another_brain_is_whole_but_none_of_this_age(

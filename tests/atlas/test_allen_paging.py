@@ -43,11 +43,6 @@ def test_a_server_that_sends_fewer_rows_than_asked_for_is_followed():
     assert collected(Pages(range(1, 121), most=25)) == list(range(1, 121))
 
 
-def test_ids_beyond_two_to_the_53_stay_apart():
-    ids = [2**53 + i for i in range(4)]
-    assert collected(Pages(ids)) == ids
-
-
 def test_rows_that_joins_repeat_count_once_when_two_passes_agree():
     ids = [i for i in range(1, 91) for _ in range(1 + (i % 7 == 0))]
     pages = Pages(ids)

@@ -71,18 +71,6 @@ def test_every_voxel_and_data_set_is_counted(matrix, tiny_phantom):
     assert matrix.counts["genes"]["taken"] == matrix.X.shape[1]
 
 
-def test_genes_without_one_delegate_are_counted(matrix, tiny_phantom):
-    delegates = {}
-    for section in tiny_phantom.sections("E11.5").values():
-        if not section.failed and section.plane == "sagittal":
-            delegates.setdefault(section.gene.id, []).append(section.delegate)
-    counts = [sum(found) for found in delegates.values()]
-    genes = matrix.counts["genes"]
-    assert genes["without_delegate"] == counts.count(0)
-    assert genes["with_several_delegates"] == counts.count(2)
-    assert genes["with_replicates"] >= counts.count(0) + counts.count(2) >= 1
-
-
 def test_a_delegate_without_a_grid_is_replaced_by_its_replicate(phantom_files, ontology):
     entries = read_manifest(phantom_files / "P14" / "manifest.csv")
     gridless = [entry for entry in entries if entry.status == "no_grid"]

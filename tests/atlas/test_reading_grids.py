@@ -8,7 +8,6 @@ import pytest
 
 from sparsekm.atlas import grid
 from sparsekm.atlas.grid import GridError, MissingGridError, read_annotation, read_energy
-from sparsekm.atlas.volume_header import parse_header
 
 
 def test_x_runs_fastest_then_y_then_z(energy_zip):
@@ -56,13 +55,6 @@ def test_ids_beyond_two_to_the_24_are_exact(make_zip, make_header):
     assert int(np.float32(126652053)) == 126652056
 
 
-def test_header_keys_may_come_in_any_order_with_unknown_ones_between(make_header):
-    lines = [*make_header().splitlines(), "Comment = a = b"]
-    header = parse_header("\r\n".join(reversed(lines)))
-    assert header.dims == (4, 3, 2)
-    assert header.data_file == "energy.raw"
-
-
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -82,11 +74,6 @@ def test_a_wrong_header_is_refused_with_file_value_and_rule(energy_zip, changes,
     with pytest.raises(GridError, match=message) as caught:
         read_energy(energy_zip(**changes), "some.zip")
     assert str(caught.value).startswith("some.zip")
-
-
-def test_repeated_header_keys_are_refused(make_header):
-    with pytest.raises(GridError, match="DimSize should be given once, line 10 repeats it"):
-        parse_header(make_header() + "DimSize = 4 3 2\n")
 
 
 def test_a_header_that_is_no_text_is_refused(make_zip):
