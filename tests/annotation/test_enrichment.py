@@ -88,11 +88,6 @@ def test_no_group_no_terms_or_an_empty_group_find_nothing(sets):
     assert len(find_enriched(sets, strangers, {"kept": np.array([True, False])})) == 0
 
 
-def test_size_limits_that_are_none_are_refused(sets):
-    with pytest.raises(ValueError, match=r"term_size=\[6, 5\] should be"):
-        find_enriched(sets, match_features(var(), sets), {}, term_size=(6, 5))
-
-
 def test_groups_follow_the_verdicts():
     groups = group_features({"l0": [1, 1, 0, 0], "l1": [0.5, 0, 0.5, 0], "kmeans": [1, 1, 1, 1]})
     assert {name: list(np.flatnonzero(found)) for name, found in groups.items()} == {

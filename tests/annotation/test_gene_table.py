@@ -58,13 +58,6 @@ def test_table_has_one_row_per_feature_in_order_of_l0_rank(var, fits):
     assert list(table["relevant"]) == [False, True, False, True]
 
 
-def test_columns_of_the_l0_fit_come_first_whatever_the_order_of_fits(var, fits):
-    table = gene_table(var, fits)
-    scores = [column for column in table.columns if column.startswith("score_")]
-    assert scores == ["score_l0", "score_l1", "score_kmeans"]
-    assert "section_data_set_ids" not in table
-
-
 def test_one_sparse_method_alone_gives_no_verdict(var, fits):
     table = gene_table(var, {"kmeans": fits["kmeans"], "l1": fits["l1"]})
     assert "verdict" not in table
@@ -86,12 +79,6 @@ def test_symbols_stay_the_strings_they_are(tmp_path, symbol):
     table = gene_table(var, {"l0": fit([2, 1], [1, 0])})
     GENE_TABLE.write(tmp_path / "genes.csv", table)
     assert list(GENE_TABLE.read(tmp_path / "genes.csv")["symbol"]) == [symbol, "other"]
-
-
-def test_identifiers_that_are_words_stay_words(tmp_path):
-    var = pd.DataFrame({"gene_id": ["Inv1", "Inv2"]}, index=["A", "B"])
-    GENE_TABLE.write(tmp_path / "genes.csv", gene_table(var, {"l0": fit([2, 1], [1, 0])}))
-    assert list(GENE_TABLE.read(tmp_path / "genes.csv")["gene_id"]) == ["Inv1", "Inv2"]
 
 
 def test_file_without_symbols_is_refused(tmp_path):
@@ -122,20 +109,8 @@ def test_stability_and_further_columns_stand_beside_their_features(tmp_path, var
     assert read.loc["D", "effect_label"] == 2.5
 
 
-def test_the_share_of_resamplings_that_keep_a_feature_stands_beside_it(tmp_path, var, fits):
-    fits["l0"].selection_frequency = np.array([0.25, 0.5, 0.75, 1])
-    GENE_TABLE.write(tmp_path / "genes.csv", gene_table(var, fits))
-    read = GENE_TABLE.read(tmp_path / "genes.csv").set_index("symbol")
-    assert list(read.loc[list("ABCD"), "selection_frequency_l0"]) == [0.25, 0.5, 0.75, 1]
-    assert "selection_frequency_l1" not in read
-    fits["l0"].selection_frequency = np.zeros(3)
-    with pytest.raises(ValueError, match=r"shape=\(3,\) should be \(4,\)"):
-        gene_table(var, fits)
-
-
 @pytest.mark.parametrize(
-    "wrong",
-    [{"stability": {"l0": np.zeros(3)}}, {"further": pd.DataFrame({"terms": ["a"] * 5})}],
+    "wrong", [{"stability": {"l0": np.zeros(3)}}, {"further": pd.DataFrame({"terms": ["a"] * 5})}]
 )
 def test_columns_of_another_length_are_refused(var, fits, wrong):
     with pytest.raises(ValueError, match=r"shape=\(\d,\) should be \(4,\)"):
