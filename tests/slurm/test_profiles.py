@@ -110,9 +110,8 @@ def _changed(**changes):
         _changed(),
         # The genes common to all ages stand between the assembly of one and its normalisation.
         _changed(atlas={"genes": "common"}),
-        _changed(atlas={"source": "allen"}),
     ],
-    ids=["as it is", "common genes", "real atlas"],
+    ids=["as it is", "common genes"],
 )
 def test_no_group_waits_for_itself(tmp_path, project_root, change):
     project = make_project(tmp_path, project_root)
