@@ -7,20 +7,10 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.metrics import (
-    adjusted_mutual_info_score,
-    adjusted_rand_score,
-)
+from sklearn.metrics import adjusted_mutual_info_score, adjusted_rand_score
 
-from sparsekm.metrics import (
-    classification_error_rate,
-    error_clustering_rate,
-    matching_error_rate,
-)
-from sparsekm.metrics.partition_metrics import (
-    chance_corrected_rates,
-    chance_error_rate,
-)
+from sparsekm.metrics import classification_error_rate, error_clustering_rate, matching_error_rate
+from sparsekm.metrics.partition_metrics import chance_corrected_rates, chance_error_rate
 
 RATES = [classification_error_rate, error_clustering_rate, matching_error_rate]
 
