@@ -21,11 +21,10 @@ from sparsekm import (
     SparseClustering,
     SparseKMeans,
 )
-from sparsekm.cluster.matrices.streamed_matrix import StreamedMatrix
 from sparsekm.tuning.number_of_clusters import compare_cluster_counts
 
 # The smallest type overflows where a product of two parameters is formed in it.
-INTEGERS = pytest.mark.parametrize("integer", [np.int64, np.int8])
+INTEGERS = pytest.mark.parametrize("integer", [np.int8])
 
 COMMON = {"n_clusters": 5, "n_init": 2, "random_state": 3, "n_jobs": 1, "verbose": 0}
 SEARCHED = {**COMMON, "max_iter": 50, "min_cluster_size": 2}
@@ -111,12 +110,6 @@ def test_clusters_of_many_samples_are_counted_in_full(integer):
     parameters = {"n_clusters": integer(16), "min_cluster_size": integer(16), "n_init": integer(1)}
     fit = L0KMeans(**parameters, sparsity=integer(2), random_state=0).fit(X)
     assert np.bincount(fit.labels_).min() >= 16
-
-
-@INTEGERS
-def test_streamed_matrices_take_them(X, integer):
-    blocks = list(StreamedMatrix(X, block_size=integer(100)).blocks())
-    assert [block.shape[1] for _, block in blocks] == [42]
 
 
 @INTEGERS

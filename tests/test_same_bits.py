@@ -8,7 +8,6 @@ from bits import print_with_threads
 from threadpoolctl import threadpool_limits
 
 from sparsekm.baselines.principal_components import principal_axes
-from sparsekm.tuning import consensus
 from sparsekm.tuning.gaussian_mixing import mix_rows
 from sparsekm.tuning.separation import margin_ratio
 
@@ -18,16 +17,13 @@ import json
 
 import numpy as np
 
-from sparsekm import IFPCA, SCFS, GapSearch, L0KMeans, PCAKMeans, SparseKMeans
+from sparsekm import GapSearch, L0KMeans, SparseKMeans
 
 estimator = L0KMeans(4, n_init=2)
 references = {"n_references": 2, "sparsities": [20, 200]}
 large = {
     "gaussian gap": GapSearch(estimator, reference="gaussian", **references),
     "shrunk gap": GapSearch(estimator, reference="shrunk", **references),
-    "principal components": PCAKMeans(4, n_components=3, n_init=2),
-    "IF-PCA": IFPCA(4, n_init=2),
-    "SC-FS": SCFS(4, n_init=2),
 }
 found = {}
 for n, estimators in ((520, large), (90, {"sparse": SparseKMeans(4)})):
@@ -47,14 +43,7 @@ for n, estimators in ((520, large), (90, {"sparse": SparseKMeans(4)})):
         found[name] = [digest.hexdigest(), getattr(fit, "conclusion_", None)]
 print(json.dumps(found))
 """
-ESTIMATORS = [
-    "sparse",
-    "gaussian gap",
-    "shrunk gap",
-    "principal components",
-    "IF-PCA",
-    "SC-FS",
-]
+ESTIMATORS = ["sparse", "gaussian gap", "shrunk gap"]
 
 
 @pytest.fixture(scope="module")
@@ -70,26 +59,6 @@ def test_threads_of_the_linear_algebra_library_change_no_result(name, answers):
     assert one[name] == two[name]
 
 
-def consensus_axes(rng):
-    labels = rng.integers(10, size=(40, 1000))
-    labels[:, :2] = 0, 1
-    found = []
-
-    class Captured:
-        def __init__(self, n_clusters, random_state):
-            self.labels_ = None
-
-        def fit(self, axes):
-            found.append(axes)
-            return self
-
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(consensus, "KMeans", Captured)
-        for n_clusters in (10, 220):
-            consensus.consensus_partition(labels, n_clusters)
-    return np.concatenate(found, axis=1)
-
-
 def separation(rng):
     labels = np.arange(333, dtype=np.int32) % 6
     X = rng.standard_normal((333, 777))
@@ -97,7 +66,6 @@ def separation(rng):
 
 
 CALLS = {
-    "axes of a consensus": consensus_axes,
     "separation": separation,
     "draws from a Gaussian": lambda rng: mix_rows(rng.standard_normal((333, 777)), rng),
     "principal axes of features": lambda rng: principal_axes(rng.standard_normal((333, 777)), 3),

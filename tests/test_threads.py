@@ -91,8 +91,7 @@ class _Watched(L0KMeans):
                 kind.in_use -= own
 
 
-@pytest.mark.parametrize("inner", [None, -1])
-@pytest.mark.parametrize("copies", [1, 2, 1000])
+@pytest.mark.parametrize(("inner", "copies"), [(None, 1), (-1, 2), (-1, 1000)])
 def test_a_search_in_a_search_has_no_more_threads_than_cores(X, inner, copies, monkeypatch):
     monkeypatch.setattr("joblib._parallel_backends.cpu_count", lambda: 4)
     monkeypatch.setattr("sparsekm.runtime.threads.MOST_BYTES_OF_COPIES", copies * X[:400].nbytes)
