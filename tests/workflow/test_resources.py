@@ -5,7 +5,6 @@ import math
 import os
 import re
 import zipfile
-import zlib
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
@@ -96,14 +95,11 @@ def test_the_samples_of_the_tuning_are_held_and_asked_for(rules, tmp_path, X):
         assert ask(WILDCARDS, [file], 1) == pytest.approx(600 + share * (whole - 600), abs=1)
 
 
-@pytest.mark.parametrize("max_memory_gb", [None, 1 / 1024])
-def test_of_sparse_data_no_more_than_the_samples_of_the_tuning_is_asked_for(
-    rules, tmp_path, X, max_memory_gb
-):
+def test_of_sparse_data_no_more_than_the_samples_of_the_tuning_is_asked_for(rules, tmp_path, X):
     file = write(tmp_path / "normalised.h5ad", csr_array(X))
     stored = file.stat().st_size / 2**20 / 2
     for max_samples, share in TUNED:
-        ask = rules(max_memory_gb=max_memory_gb, max_samples=max_samples).tuning_memory(600, 6)
+        ask = rules(max_samples=max_samples).tuning_memory(600, 6)
         searched = min(N_SAMPLES * share, 4096) * N_FEATURES * 4 / 2**20
         expected = 600 + 6 * (share * stored + searched)
         assert ask(WILDCARDS, [file], 1) == pytest.approx(expected, abs=1)
@@ -137,26 +133,9 @@ def test_a_compressed_table_asks_for_what_its_text_does(rules, tmp_path):
     compressed = tmp_path / "cells.csv.gz"
     compressed.write_bytes(gzip.compress(text.read_bytes()))
     assert ask_to_read(rules, compressed) == asked
-    compressed.write_bytes(as_bgzip(text.read_bytes()))
-    assert gzip.decompress(compressed.read_bytes()) == text.read_bytes()
-    assert ask_to_read(rules, compressed) == asked
 
 
-def as_bgzip(content):
-    """Compress in blocks of their own, each with its size in the header, and an empty last one."""
-    blocks = []
-    for start in range(0, len(content) + 65280, 65280):
-        block = content[start : start + 65280]
-        packer = zlib.compressobj(wbits=-15)
-        packed = packer.compress(block) + packer.flush()
-        size = (len(packed) + 25).to_bytes(2, "little")
-        header = b"\x1f\x8b\x08\x04" + bytes(5) + b"\xff\x06\x00BC\x02\x00" + size
-        end = zlib.crc32(block).to_bytes(4, "little") + len(block).to_bytes(4, "little")
-        blocks.append(header + packed + end)
-    return b"".join(blocks)
-
-
-@pytest.mark.parametrize("ending", ["csv", "csv.gz", "xlsx", "npz", "h5ad"])
+@pytest.mark.parametrize("ending", ["csv.gz", "h5ad"])
 def test_a_folder_in_place_of_a_file_does_not_stop_the_plan(rules, tmp_path, ending):
     (tmp_path / f"cells.{ending}").mkdir()
     assert ask_to_read(rules, tmp_path / f"cells.{ending}") == 600

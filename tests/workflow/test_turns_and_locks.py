@@ -87,7 +87,7 @@ def test_a_job_clears_what_a_killed_one_left_of_its_own_files(workflow_job, tmp_
     assert sorted(file.name for file in tmp_path.iterdir()) == [".13.partial.tuned.h5", "path.h5"]
 
 
-@pytest.mark.parametrize("kind", ["nfs4", "lustre", "fuse.sshfs", "9p", ""])
+@pytest.mark.parametrize("kind", ["nfs4", ""])
 def test_where_other_machines_may_see_the_folder_the_command_is_named(
     stale_lock, tmp_path, monkeypatch, kind
 ):

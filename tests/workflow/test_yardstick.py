@@ -52,15 +52,6 @@ def test_a_set_whose_name_no_path_should_have_is_named(with_sets):
     assert "the names ['a b'] should consist of letters" in run.stdout
 
 
-def test_an_unknown_method_of_the_yardstick_is_refused(fresh):
-    fresh.configure(
-        lambda configuration: configuration.update(yardstick={"methods": ["kmeans", "magic"]})
-    )
-    run = fresh.snakemake("yardstick", "--dry-run", "--cores", "1")
-    assert run.returncode != 0
-    assert "yardstick.methods: 'magic' should be one of" in run.stdout
-
-
 @pytest.mark.slow
 def test_the_yardstick_makes_its_tables_and_figure(with_sets):
     run = with_sets.snakemake("yardstick", "--cores", "1")
