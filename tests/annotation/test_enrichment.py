@@ -197,3 +197,30 @@ def test_the_controls_of_the_phantom_show_nothing_but_what_chance_allows(phantom
     # Of 140 tests at level 0.05 / 140, one in twenty such runs has a single find.
     assert sum(p < 0.05 / 140 for p in smallest) <= 1
     assert np.median(smallest) > 0.02
+
+
+@pytest.mark.parametrize("seed", [3, 20180101])
+def test_the_markers_term_needs_an_age_at_which_the_kept_genes_are_mostly_raised(
+    phantom_sets, seed
+):
+    size, (genes, sets) = get_size("default"), phantom_sets(seed)
+    usable = ("marker", "gradient", "module", "housekeeping", "noise")
+    genes = [gene for gene in genes if gene.kind in usable]
+    matched = match_features(var([gene.symbol for gene in genes]), sets)
+
+    def q_value(age, n_kept):
+        """Keep raised markers, and others where there are not as many."""
+        present = set(size.ages[age].region_voxels)
+        raised = np.array([gene.is_relevant(age, present) for gene in genes])
+        order = np.random.default_rng(0).permutation(len(genes))
+        first = order[np.argsort(~raised[order], kind="stable")][: n_kept or raised.sum()]
+        kept = mask(*first, n=len(genes))
+        table = find_enriched(sets, matched, {"kept": kept, "dropped": ~kept})
+        return table.set_index(["group", "term"])["q_value"]["kept", term_id(PATTERN)]
+
+    for age in ("E11.5", "E13.5", "E15.5"):
+        assert q_value(age, None) < 0.005
+        assert q_value(age, len(genes)) == 1
+    quarter = [q_value(age, len(genes) // 4) for age in ("E11.5", "E13.5", "E15.5")]
+    assert max(quarter[:2]) < 1e-5
+    assert quarter[2] > 0.1

@@ -21,6 +21,18 @@ from sparsekm.io.normalised_file import write_normalised
 AGE = "E11.5"
 GENES = ["Shh", "Pax6", "NA", "4", "β-cat"]
 KINDS_OF_SAMPLES = ["a", "b"] * 4
+# Of fits and paths, for tests of their files.
+ATTRIBUTES = {
+    "method": "l0",
+    "dataset": "toy",
+    "n_clusters": 2,
+    "search": "auto",
+    "seed": 3,
+    "parameters": {"n_init": 10, "init": None},
+    "versions": {"numpy": "2.0"},
+    "input_digest": "ab",
+    "code_digest": "cd",
+}
 
 
 def write_sound_files(folder: Path) -> None:
