@@ -200,15 +200,6 @@ def test_many_grids_of_other_dimensions_are_no_matter_of_single_grids(
     assert not (tmp_path / AGE / "manifest.csv").exists()
 
 
-def test_a_body_that_is_announced_too_large_is_not_read(
-    server, fetch, planted, victim, monkeypatch, tmp_path
-):
-    monkeypatch.setattr("sparsekm.atlas.allen.source.MAX_ARCHIVE_BYTES", 100_000)
-    server.fail(f"download/{victim}", faults.with_body(lambda body: bytes(100_001)))
-    assert_same(fetch(), planted, without=victim)
-    assert "Content-Length=100001 should be <= 100000" in entry_of(tmp_path, victim).reason
-
-
 def test_a_genuine_grid_of_another_brain_is_whole_but_none_of_this_age(
     server, fetch, planted, victim, tmp_path, test_data
 ):
@@ -257,15 +248,6 @@ def test_an_empty_listing_is_an_error_and_not_kept(server, fetch, planted):
     with pytest.raises(UnavailableError, match="listing of E11.5: n_rows=0 should be >= 1"):
         fetch()
     assert_same(fetch(), planted)
-
-
-def test_a_listing_without_usable_data_sets_is_an_error(server, fetch):
-    def fail_all(answer):
-        return {**answer, "msg": [{**row, "failed": True} for row in answer["msg"]]}
-
-    server.fail("query.json", faults.with_answer(fail_all))
-    with pytest.raises(EnvelopeError, match=r"n_section_data_sets=0 that are sagittal .*failed: "):
-        fetch()
 
 
 ANNOTATION_STAYS = {

@@ -39,18 +39,6 @@ def test_a_region_without_values_takes_the_mean_of_the_gene():
     np.testing.assert_array_equal(X.ravel(), [3, 3, 2, 4])
 
 
-def test_a_gene_without_any_value_cannot_be_filled():
-    with pytest.raises(ValueError, match="gene at column 1 should have a measured value"):
-        fill_missing(np.array([[1, NAN], [2, NAN]], np.float32), "gene_mean", REGIONS[:2])
-
-
-def test_unknown_fills_and_transforms_are_refused(gappy):
-    with pytest.raises(ValueError, match="fill='median' should be one of none, zero"):
-        fill_missing(gappy, "median", REGIONS)
-    with pytest.raises(ValueError, match="transform='cube' should be one of none, log2"):
-        transform_energies(gappy, "cube")
-
-
 def test_log2_is_of_one_more_and_keeps_gaps(gappy):
     transform_energies(gappy, "log2")
     np.testing.assert_allclose(gappy[:, 0], [1, 2, np.log2(6), 3], rtol=1e-6)

@@ -91,21 +91,6 @@ def test_as_many_clusters_as_samples_explain_everything(make_estimator):
     np.testing.assert_allclose(fit.feature_scores_, ((X - X.mean(axis=0)) ** 2).sum(axis=0))
 
 
-def test_one_feature_is_enough(make_estimator):
-    X = np.concatenate([np.zeros(5), np.ones(5), np.full(5, 9.0)])[:, None]
-    parameters = {} if isinstance(make_estimator(), KMeans) else {"sparsity": 1}
-    fit = make_estimator(3, random_state=0, **parameters).fit(X)
-    assert len(set(zip(X[:, 0], fit.labels_, strict=True))) == 3
-    assert fit.feature_weights_.tolist() == [1]
-
-
-def test_two_samples_are_enough_for_two_clusters(make_estimator):
-    parameters = {} if isinstance(make_estimator(), KMeans) else {"sparsity": 1}
-    fit = make_estimator(2, random_state=0, **parameters).fit([[0.0, 1.0], [2.0, 1.0]])
-    assert sorted(fit.labels_) == [0, 1]
-    assert fit.feature_scores_.tolist() == [2, 0]
-
-
 def test_a_large_mean_does_not_drown_the_scores(make_estimator, clear_data):
     offset = 1e8
     fit = make_estimator(random_state=0).fit(clear_data.X)

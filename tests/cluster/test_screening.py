@@ -124,14 +124,6 @@ def test_heavy_tails_and_outliers_do_not_raise_the_mixture_ratio(n_samples, seed
     assert (distances > np.quantile(null, 0.95)).mean() > 0.3
 
 
-def test_order_statistics_give_the_ratio_of_all_values(seed, monkeypatch):
-    X = np.random.default_rng(seed).standard_normal((5000, 20))
-    X[:2000] += np.linspace(1.5, 3, 20)
-    some = marginal_scores(X, "mixture")
-    monkeypatch.setattr("sparsekm.cluster.matrices.marginal_statistics.MIXTURE_VALUES", 10**6)
-    np.testing.assert_allclose(some, marginal_scores(X, "mixture"), rtol=0.1)
-
-
 @pytest.mark.parametrize(
     ("statistic", "n_samples"), [("kolmogorov-smirnov", 1000), ("mixture", 30)]
 )

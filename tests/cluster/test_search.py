@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from sparsekm import L0KMeans, L1KMeans, StreamedMatrix
+from sparsekm import L0KMeans, L1KMeans
 from sparsekm.cluster import path as path_module
 from sparsekm.cluster.matrices.matrix import CentredMatrix
 from sparsekm.cluster.partition_step import KMeansPartition
@@ -94,13 +94,6 @@ def test_what_references_are_compared_by_is_the_search_of_the_path(n_samples):
     found = estimator.search_objectives(X, [15, 4, 40])
     np.testing.assert_array_equal(found, estimator.path(X, [15, 4, 40]).first_objectives)
     assert found[1] < found[0] < found[2]
-
-
-def test_streamed_data_are_searched_globally_too():
-    X = draw(4500)
-    estimator = L0KMeans(6, search="global", n_init=1, random_state=0)
-    streamed = estimator.path(StreamedMatrix(X, block_size=700), [4, 15])
-    np.testing.assert_array_equal(streamed.labels, estimator.path(X, [4, 15]).labels)
 
 
 # Given labels are the only start of the alternation: nothing is searched.

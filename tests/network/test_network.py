@@ -18,7 +18,6 @@ from sparsekm.network import (
     TransientError,
     UnavailableError,
     parse_retry_after,
-    time_limit,
 )
 
 OK = b"HTTP/1.1 200 OK\r\nConnection: close\r\n"
@@ -269,15 +268,6 @@ def test_all_attempts_and_pauses_take_no_longer_than_their_total(server, fake):
     limits = {"tries": 100, "total_timeout": 100, "clock": fake.clock, "sleep": fake.sleep}
     fail(UnavailableError, server.url, "after 4 attempts", **limits)
     assert fake.slept == [30] * 3
-
-
-def test_a_time_limit_ends_with_its_block():
-    with time_limit(60):
-        assert signal.getitimer(signal.ITIMER_REAL)[0] > 1
-    with pytest.raises(TimeoutError, match=r"took longer than 0.01 s"), time_limit(0.01):
-        time.sleep(5)
-    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
-    assert signal.getsignal(signal.SIGALRM) == signal.SIG_DFL
 
 
 @pytest.mark.parametrize(

@@ -4,12 +4,11 @@ import re
 from functools import partial
 
 import anndata
-import pandas as pd
 import pytest
 from stand_in_server import StandInServer
 
 from sparsekm.atlas.assembly import assemble_age, read_tables
-from sparsekm.atlas.common_genes import find_common_genes, read_common_genes
+from sparsekm.atlas.common_genes import find_common_genes
 from sparsekm.atlas.expression_file import describe_expression, read_expression
 from sparsekm.atlas.manifest import read_manifest
 from sparsekm.atlas.normalisation import normalise_age
@@ -101,20 +100,6 @@ def test_matrices_from_the_servers_are_those_of_the_phantoms_files(from_server, 
             assert (served.var["aliases"].str.count(";") == 1).all()
             assert served.uns["provenance"]["source"] == "allen"
             assert not served.uns["provenance"]["simulated"]
-
-
-def test_all_ages_have_the_same_genes_and_the_table_says_why_not_others(from_server):
-    folder = from_server.root / "data"
-    common = read_common_genes(folder / "raw" / "common_genes.csv")
-    table = pd.read_csv(folder / "raw" / "common_genes.csv", keep_default_na=False)
-    assert 30 < len(common) < len(table)
-    assert set(table["E11.5"]) == {"", "absent", "missing", "constant"}
-    lost = 0
-    for age in AGES:
-        data = anndata.read_h5ad(folder / age / "normalised.h5ad")
-        assert set(data.var["gene_id"]) == common
-        lost += data.uns["provenance"]["n_genes_dropped_not_common"]
-    assert lost >= 1
 
 
 def test_the_report_of_measured_data_stands_beside_the_paper(from_server):

@@ -3,7 +3,6 @@
 import gzip
 import math
 import os
-import re
 import zipfile
 from functools import cache
 from pathlib import Path
@@ -50,15 +49,6 @@ def write(file, X):
     return file
 
 
-def test_every_profile_limits_downloads(project_root):
-    profiles = [*(project_root / "profiles").glob("*/config.yaml")]
-    assert len(profiles) == 3
-    for profile in profiles:
-        assert re.search(r"^resources:\n( .*\n)*  - downloads=1$", profile.read_text(), re.M), (
-            profile
-        )
-
-
 WILDCARDS = {"dataset": "cells"}
 
 
@@ -84,15 +74,6 @@ def test_a_matrix_that_stays_on_disk_is_not_asked_for(rules, tmp_path, X):
 
 
 TUNED = ((None, 1), (30_000, 1), (N_SAMPLES, 1), (N_SAMPLES // 2, 0.5))
-
-
-def test_the_samples_of_the_tuning_are_held_and_asked_for(rules, tmp_path, X):
-    file = write(tmp_path / "normalised.h5ad", X)
-    whole = rules().tuning_memory(600, 6)(WILDCARDS, [file], 1)
-    assert whole == rules().memory(600, 6)(WILDCARDS, [file], 1)
-    for max_samples, share in TUNED:
-        ask = rules(max_memory_gb=1 / 1024, max_samples=max_samples).tuning_memory(600, 6)
-        assert ask(WILDCARDS, [file], 1) == pytest.approx(600 + share * (whole - 600), abs=1)
 
 
 def test_of_sparse_data_no_more_than_the_samples_of_the_tuning_is_asked_for(rules, tmp_path, X):

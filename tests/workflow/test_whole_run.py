@@ -16,7 +16,6 @@ from sparsekm.command.workflow_files import read_patterns
 from sparsekm.io.fit_file import read_fit
 from sparsekm.io.gap_file import GAP
 from sparsekm.io.path_file import read_path
-from sparsekm.io.reference_file import References
 from sparsekm.io.resampling_file import Resamplings
 from sparsekm.io.score_file import SCORES
 from sparsekm.io.seed_file import SEEDS
@@ -198,17 +197,6 @@ def test_the_tuned_fit_is_the_paths_own_at_the_chosen_sparsity(finished):
     assert fit.attributes["rule"] == "auto"
     assert f"keeps {fit.sparsity:.0f} of 12 features" in fit.attributes["conclusion"]
     assert fit.attributes["n_references"] == 2
-
-
-def test_methods_share_their_references_seed(finished):
-    results = finished.root / "results" / "tumours"
-    seeds = {
-        References.read([results / method / "references" / "0.h5"]).attributes["parameters"][
-            "random_state"
-        ]
-        for method in ("l0", "l1")
-    }
-    assert len(seeds) == 1
 
 
 def test_the_genes_of_an_age_are_annotated(finished):

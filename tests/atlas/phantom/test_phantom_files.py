@@ -2,20 +2,16 @@
 
 import io
 
-import numpy as np
 import pandas as pd
 import pytest
 
 from sparsekm.atlas.envelope import open_envelope, parse_json
-from sparsekm.atlas.grid import MissingGridError, read_energy
 from sparsekm.atlas.listing import parse_listing
-from sparsekm.atlas.phantom.geometry import TISSUE
-from sparsekm.atlas.phantom.sizes import PLANTED_SHARE, REGIONS
+from sparsekm.atlas.phantom.sizes import PLANTED_SHARE
 from sparsekm.atlas.phantom.source import PhantomSource
 from sparsekm.network import NotFoundError
 
 AGE = "P14"
-EARLY = "E11.5"  # 40 % of the genes are markers
 
 
 @pytest.fixture(scope="module")
@@ -65,13 +61,6 @@ def test_every_oddity_of_the_listing_is_there(default):
                and len(found) == 1)  # fmt: skip
 
 
-def test_one_delegate_has_no_grid(default):
-    gridless = [s for s in default.sections(AGE).values() if not s.has_grid]
-    assert len(gridless) == 1
-    with pytest.raises(MissingGridError):
-        read_energy(default.energy(AGE, gridless[0].id))
-
-
 @pytest.mark.parametrize(("age", "share"), PLANTED_SHARE.items())
 def test_each_age_has_its_share_of_markers(default, age, share):
     truth = pd.read_csv(io.BytesIO(default.truth(age)), keep_default_na=False)
@@ -82,41 +71,6 @@ def test_each_age_has_its_share_of_markers(default, age, share):
     if share > 0.05:
         regions = set(";".join(truth.loc[truth["relevant"], "regions"]).split(";"))
         assert regions == set(default.size.ages[age].region_voxels)
-
-
-@pytest.fixture(scope="module")
-def marker_energies(default):
-    """Energies of the markers at an age that has many, with their genes; NaN where unknown."""
-    index = default.canvas(EARLY).geometry.index
-    sections = [s for s in default.sections(EARLY).values() if s.has_grid]
-    genes = {s.gene: s.id for s in sections if s.gene.is_relevant(EARLY, set(REGIONS))}
-    X = np.array(
-        [read_energy(default.energy(EARLY, i)).values.ravel()[index] for i in genes.values()]
-    )
-    return list(genes), np.where(X == -1, np.nan, X)
-
-
-def test_markers_are_raised_where_they_are_planted(default, marker_energies):
-    genes, X = marker_energies
-    geometry = default.canvas(EARLY).geometry
-    tissue = geometry.kind == TISSUE
-    higher = []
-    for gene, values in zip(genes, X, strict=True):
-        inside = np.isin(geometry.region, gene.regions_at(EARLY))
-        higher.append(np.nanmean(values[inside & tissue]) > np.nanmean(values[~inside & tissue]))
-    assert len(higher) > 100
-    assert np.mean(higher) > 0.95
-
-
-def test_usable_genes_miss_less_and_mostly_missing_ones_more_than_three_tenths(default):
-    canvas = default.canvas(AGE)
-    index = canvas.geometry.index[canvas.geometry.kind == 0]
-    for section in default.sections(AGE).values():
-        if not section.has_grid:
-            continue
-        values = read_energy(default.energy(AGE, section.id)).values.ravel()[index]
-        mostly = section.gene.kind == "mostly_missing"
-        assert ((values == -1).mean() >= 0.3) == mostly
 
 
 def test_unknown_section_data_sets_are_not_found(tiny):

@@ -71,18 +71,6 @@ def test_one_side_only_and_in_one_piece(age):
     assert n_pieces == 1
 
 
-@pytest.mark.parametrize("age", ["E13.5", "P14"])
-def test_regions_are_compact(age):
-    plan = get_size("full").ages[age]
-    geometry = build_geometry(age, plan)
-    nx, ny, nz = plan.dims
-    for region in plan.region_voxels:
-        volume = np.zeros(nx * ny * nz, dtype=bool)
-        volume[geometry.index[geometry.region == region]] = True
-        pieces, _ = label_components(volume.reshape(nz, ny, nx), np.ones((3, 3, 3)))
-        assert np.bincount(pieces.ravel())[1:].max() > 0.9 * volume.sum()
-
-
 def test_unknown_sizes_are_refused():
     with pytest.raises(ValueError, match="size='huge' should be one of tiny, default, full"):
         get_size("huge")

@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sparsekm import GapSearch
 from sparsekm.figures.palette import METHOD_LOOKS
 from sparsekm.figures.style import figure_png, figure_svg
 from sparsekm.io.input_error import InputError
@@ -14,7 +13,7 @@ from sparsekm.pipeline.registry import METHODS
 from sparsekm.studies.yardstick.figure import yardstick_figure
 from sparsekm.studies.yardstick.labelled_set import read_labelled_set
 from sparsekm.studies.yardstick.published import STATUSES, add_published, read_published
-from sparsekm.studies.yardstick.runner import run_seeds, set_up
+from sparsekm.studies.yardstick.runner import run_seeds
 from sparsekm.studies.yardstick.summary import count_wins, summarise
 
 EFFORT = {"n_sparsities": 3, "n_references": 2}
@@ -42,17 +41,6 @@ def test_classes_far_apart_are_found_by_every_kind_of_method(labelled_folder, da
         assert (row.error, row.cer, row.ari) == (0, 0, 1)
         assert 1 <= row.n_kept <= n_features
         assert row.seconds > 0
-
-
-def test_only_methods_tuned_by_the_gap_are_searched_with_the_rule_auto():
-    for method in METHODS.values():
-        estimator = set_up(method, 2, 12, EFFORT, 7)
-        assert isinstance(estimator, GapSearch) == (method.tuning == "gap")
-        assert estimator.random_state == 7
-        if method.tuning == "gap":
-            assert (estimator.rule, estimator.n_references) == ("auto", 2)
-            assert len(estimator.sparsities) == 3
-            assert estimator.estimator.n_clusters == 2
 
 
 def test_of_a_large_set_every_seed_sees_other_samples_and_every_method_the_same(
