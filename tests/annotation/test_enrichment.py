@@ -224,3 +224,8 @@ def test_the_markers_term_needs_an_age_at_which_the_kept_genes_are_mostly_raised
     quarter = [q_value(age, len(genes) // 4) for age in ("E11.5", "E13.5", "E15.5")]
     assert max(quarter[:2]) < 1e-5
     assert quarter[2] > 0.1
+
+
+def test_size_limits_that_are_none_are_refused(sets):
+    with pytest.raises(ValueError, match=r"term_size=\[6, 5\] should be"):
+        find_enriched(sets, match_features(var(), sets), {}, term_size=(6, 5))

@@ -204,3 +204,7 @@ def test_a_term_of_smooth_genes_is_enriched_for_any_map_and_one_of_the_clusters_
     assert clusters.loc[("kept", "T:marks"), "q_value"] < 1e-3
     assert clusters.loc[("kept", "T:marks"), "p_spatial"] == 0.01
     assert test_terms(scattered)["p_spatial"].isna().all()
+
+
+def test_without_known_classes_there_are_no_rows():
+    assert len(tabulate_overlap(CLUSTERS, None)) == 0

@@ -183,3 +183,8 @@ def test_a_fit_of_other_data_is_refused(normalised, fits):
     data = read_anndata(normalised)[:5].copy()
     with pytest.raises(ValueError, match="l0: n_samples=6 and n_features=4 should be 5 and 4"):
         add_clusters(data, fits)
+
+
+def test_wrong_numbers_are_refused(blobs):
+    with pytest.raises(ValueError, match=r"n_subsamples=0 should be >= 1"):
+        count_kept(blobs, L0KMeans(3), 4, 0, seed=1)

@@ -176,3 +176,10 @@ def test_grids_of_an_earlier_run_are_not_in_the_manifest(tmp_path, energy_zip):
 def test_unknown_sources_are_refused():
     with pytest.raises(ValueError, match="source='mars' should be one of phantom, allen"):
         open_source("mars")
+
+
+def test_truth_of_another_phantom_is_refused(matrix, tmp_path):
+    data = describe_expression(matrix, "E11.5", source="phantom", simulated=True, settings={})
+    (tmp_path / "truth.csv").write_text("gene_id,relevant,kind,regions\n1,True,marker,m1\n")
+    with pytest.raises(ValueError, match=r"truth.csv: should contain gene_id=99000"):
+        add_truth(data, tmp_path / "truth.csv")

@@ -218,3 +218,24 @@ def test_an_age_is_normalised_with_it(seed):
     assert data.uns["provenance"]["normalisation"]["transform"] == "robust_sigmoid"
     np.testing.assert_allclose(data.X.mean(axis=0), 0, atol=1e-6)
     assert not np.allclose(data.X, normalise_age(expression).X, atol=0.1)
+
+
+def test_genes_that_only_rounding_keeps_from_being_constant_are_dropped(expression):
+    expected = normalise_age(expression)
+    expression.X[:, 2] = 1
+    expression.X[0, 2] = np.nextafter(np.float32(1), np.float32(2))
+    data = normalise_age(expression)
+    assert data.var_names.tolist() == ["Phm0", "Phm1", "Phm3"]
+    np.testing.assert_array_equal(data.X, expected.X[:, [0, 1, 3]])
+
+
+def test_a_gene_without_any_value_cannot_be_filled():
+    with pytest.raises(ValueError, match="gene at column 1 should have a measured value"):
+        fill_missing(np.array([[1, NAN], [2, NAN]], np.float32), "gene_mean", REGIONS[:2])
+
+
+def test_unknown_fills_and_transforms_are_refused(gappy):
+    with pytest.raises(ValueError, match="fill='median' should be one of none, zero"):
+        fill_missing(gappy, "median", REGIONS)
+    with pytest.raises(ValueError, match="transform='cube' should be one of none, log2"):
+        transform_energies(gappy, "cube")

@@ -8,6 +8,7 @@ import pytest
 
 from sparsekm.atlas import grid
 from sparsekm.atlas.grid import GridError, MissingGridError, read_annotation, read_energy
+from sparsekm.atlas.volume_header import parse_header
 
 
 def test_x_runs_fastest_then_y_then_z(energy_zip):
@@ -172,3 +173,8 @@ def _read_header_only(read):
         return read(self, n)
 
     return guarded
+
+
+def test_repeated_header_keys_are_refused(make_header):
+    with pytest.raises(GridError, match="DimSize should be given once, line 10 repeats it"):
+        parse_header(make_header() + "DimSize = 4 3 2\n")

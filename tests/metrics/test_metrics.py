@@ -219,3 +219,8 @@ def test_the_true_support_may_be_a_mask_or_true_weights(as_support):
 def test_wrong_supports_are_refused(count, true_support, weights, message):
     with pytest.raises(ValueError, match=message):
         count(true_support, weights)
+
+
+def test_infinite_weights_are_refused():
+    with pytest.raises(ValueError, match="weights should be finite, got inf at position 1"):
+        n_nonzero_weights([1.0, np.inf])

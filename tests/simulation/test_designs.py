@@ -176,8 +176,24 @@ def test_the_seed_is_the_same_in_another_process_with_other_hashes():
         (lambda: gaussian_clusters([[np.nan]], 3, 5, random_state=0), "means should be finite"),
         (lambda: draw_replicate("experiment_5", {}, root=0, replicate=0), "'experiment_5' should"),
         (lambda: replicate_seed(-1, "e", {}, 0), "root=-1 should be >= 0"),
+        (lambda: replicate_seed(0, "e", {}, -2), "replicate=-2 should be >= 0"),
+        (lambda: experiment_2(n_relevant=-1, random_state=0), "n_relevant=-1 should be >= 0"),
     ],
 )
 def test_designs_that_cannot_be_drawn_are_refused(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_methods_that_ask_for_the_same_replicate_share_its_data():
+    setting = {"mu": 0.6, "n_features": 200}
+    for_l0, for_l1 = (draw_replicate("experiment_2", setting, root=1, replicate=0) for _ in "01")
+    assert for_l0.X.tobytes() == for_l1.X.tobytes()
+    assert for_l0.parameters["mu"] == 0.6
+    assert for_l0.name == "experiment_2"
+
+
+def test_the_seed_knows_numbers_and_not_how_they_are_written():
+    first = replicate_seed(0, "e", {"mu": 1, "p": 25}, 2).generate_state(2)
+    second = replicate_seed(np.int64(0), "e", {"p": np.int32(25), "mu": 1.0}, 2).generate_state(2)
+    np.testing.assert_array_equal(first, second)
