@@ -247,3 +247,10 @@ def test_scanpy_chooses_the_same_features_but_for_what_its_regression_interpolat
     first = [1.34229, 1.18138, 1.27778, 1.3869, 1.13937, 1.67047, 1.80385, 1.89893]
     np.testing.assert_allclose(standardised_variances(RowStream.of(X))[:8], first, rtol=0.02)
     assert len(np.intersect1d(most_variable(RowStream.of(X), 40), of_scanpy)) >= 39
+
+
+def test_an_unknown_normalisation_is_refused():
+    with pytest.raises(
+        ValueError, match=r"normalise='l2' should be one of \['zscore', 'counts', 'none'\]"
+    ):
+        normalise(raw(np.eye(3)), "l2")

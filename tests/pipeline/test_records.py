@@ -137,3 +137,8 @@ def test_of_a_folder_only_what_the_job_made_before_and_makes_no_longer_is_remove
     assert sorted(file.name for file in folder.iterdir()) == ["a_scores.svg", "mine.png"]
     assert Path("results/report.html").exists()
     assert "results/figures/b_scores.svg" in recorded_files(here)
+
+
+def test_a_negative_seed_is_refused():
+    with pytest.raises(ValueError, match="seed=-1 should be >= 0"):
+        derive_seed(-1, "a")
