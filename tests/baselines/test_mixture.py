@@ -118,11 +118,10 @@ def test_without_penalty_it_is_the_textbook_em(make_standardised, draw_responsib
 
 
 def test_nothing_underflows_with_many_features():
-    dtype = np.float32
     rng = np.random.default_rng(0)
     labels = np.arange(60) % 3
     X = rng.standard_normal((60, 2000)) + 3 * rng.standard_normal((3, 2000))[labels]
-    Z = ((X - X.mean(axis=0)) / X.std(axis=0)).astype(dtype)
+    Z = ((X - X.mean(axis=0)) / X.std(axis=0)).astype(np.float32)
     data = StandardisedData.from_columns(np.ascontiguousarray(Z.T))
     fit = run_em(data, (labels == np.arange(3)[:, None]).astype(float), 1.0)
     # Each density is below exp(-745), the smallest number there is.

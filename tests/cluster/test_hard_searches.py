@@ -137,9 +137,9 @@ def test_it_finds_the_best_of_all_partitions_of_8(
     ("n", "n_clusters", "make"), [(11, 3, noise), (12, 2, planted), (10, 4, noise)]
 )
 def test_the_optimum_is_found_on_somewhat_more_samples(make, n, n_clusters, try_every_partition):
-    X, seed = make(n, 7, 0), 0
+    X = make(n, 7, 0)
     for method, grid in (("l0", (1, 2, 4, 7)), ("l1", (1.7,))):
-        assert_searches_find(method, X, n_clusters, grid, seed, try_every_partition)
+        assert_searches_find(method, X, n_clusters, grid, 0, try_every_partition)
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -162,9 +162,9 @@ def test_keeping_all_features_is_kmeans(n_clusters, seed, try_every_partition):
 
 @pytest.mark.parametrize("make", [noise, heavy_tails])
 def test_the_path_finds_every_optimum_of_tiny_data(make, try_every_partition):
-    X, seed = make(8, 6, 0), 0
+    X = make(8, 6, 0)
     for method, grid in (("l0", [1, 2, 3, 4, 5, 6]), ("l1", [1.0, 1.4, 1.9, 2.5])):
-        path = ESTIMATORS[method](3, search="global", random_state=seed).path(X, grid)
+        path = ESTIMATORS[method](3, search="global", random_state=0).path(X, grid)
         optima = [try_every_partition(X, 3, method, sparsity) for sparsity in grid]
         np.testing.assert_allclose(path.objectives, optima, rtol=TOLERANCES[method])
 

@@ -106,11 +106,10 @@ def many_samples():
 
 
 def test_a_guard_holds_where_searches_start_from_a_sample_too_small_for_it(many):
-    n_clusters, guard = 10, 500
-    estimator = L0KMeans(n_clusters, sparsity=3, min_cluster_size=guard, n_init=1, random_state=0)
-    assert sizes(estimator.fit(many).labels_, n_clusters).min() >= guard
+    estimator = L0KMeans(10, sparsity=3, min_cluster_size=500, n_init=1, random_state=0)
+    assert sizes(estimator.fit(many).labels_, 10).min() >= 500
     for labels in estimator.path(many, [2, 5]).labels:
-        assert sizes(labels, n_clusters).min() >= guard
+        assert sizes(labels, 10).min() >= 500
 
 
 def test_more_clusters_than_the_sample_that_searches_start_from(many):

@@ -134,11 +134,10 @@ def test_a_worse_partition_does_not_replace_a_better_one():
 def test_over_scikit_learns_k_means_it_reaches_what_algorithm_1_reaches(
     penalty, sparsity, Estimator
 ):
-    seed = 0
     X = gaussian_clusters(np.outer([1.6, -1.6, 0.0], np.ones(5)), 10, 25, random_state=8).X
-    own = Estimator(3, sparsity=sparsity, search="alternate", random_state=seed).fit(X)
+    own = Estimator(3, sparsity=sparsity, search="alternate", random_state=0).fit(X)
     clusterer = ReferenceKMeans(3, n_init=3)
-    other = SparseClustering(clusterer, penalty=penalty, sparsity=sparsity, random_state=seed)
+    other = SparseClustering(clusterer, penalty=penalty, sparsity=sparsity, random_state=0)
     assert other.fit(X).objective_ == pytest.approx(own.objective_, rel=1e-9)
 
 

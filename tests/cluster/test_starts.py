@@ -93,9 +93,8 @@ def test_every_sparsity_of_a_path_asks_for_proposals_of_its_own(Estimator, n_sam
 
 @METHODS
 @NAMES
-@pytest.mark.parametrize("n_samples", [320])
-def test_a_name_is_the_same_as_giving_the_labels_that_it_proposes(Estimator, n_samples, name):
-    X = draw(n_samples)
+def test_a_name_is_the_same_as_giving_the_labels_that_it_proposes(Estimator, name):
+    X = draw(320)
     for sparsity in GRIDS[Estimator]:
         named = Estimator(4, sparsity=sparsity, init=name, n_init=3, random_state=5)
         step = named._weight_step(sparsity, 20)
@@ -196,9 +195,8 @@ def test_a_start_is_left_as_it_was_and_fits_again_to_the_same_bits(Estimator, in
 
 @METHODS
 @NAMES
-@pytest.mark.parametrize("n_samples", [4500])
-def test_streamed_data_start_as_those_in_memory(Estimator, name, n_samples):
-    X = draw(n_samples)
+def test_streamed_data_start_as_those_in_memory(Estimator, name):
+    X = draw(4500)
     estimator = Estimator(4, sparsity=GRIDS[Estimator][0], init=name, n_init=2, random_state=0)
     whole = clone(estimator).fit(X)
     streamed = clone(estimator).fit(StreamedMatrix(X, block_size=300))
