@@ -60,15 +60,6 @@ def test_with_many_samples_refining_ends_at_the_nearest_centres(weights):
     assert (labels != start).mean() > 0.3
 
 
-@pytest.mark.parametrize("n", [24, 3000])
-def test_a_start_is_a_partition_already_refined(n):
-    X = CentredMatrix(np.random.default_rng(1).standard_normal((n, 8)))
-    partition = KMeansPartition(4, max_iter=10_000)
-    labels = partition.start(X, WEIGHTS["graded"], np.random.default_rng(2))
-    assert sorted(set(labels.tolist())) == [0, 1, 2, 3]
-    np.testing.assert_array_equal(partition.refine(X, WEIGHTS["graded"], labels), labels)
-
-
 @pytest.mark.parametrize("max_iter", [1, 20])
 @pytest.mark.parametrize("weight_step", [TopFeatures(3), SoftThreshold(1.5)], ids=["l0", "l1"])
 @pytest.mark.parametrize("n", [24, 1500])

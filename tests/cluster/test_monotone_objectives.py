@@ -108,19 +108,6 @@ def test_objectives_never_fall_along_the_alternation(X, weight_step, restart):
     assert fit.objectives[-1] > 1.05 * fit.objectives[0]
 
 
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("max_iter", [1, 50])
-@pytest.mark.parametrize(("method", "s"), [("l0", 5), ("l1", 1.6)])
-def test_a_fit_is_at_least_as_good_as_the_labels_it_starts_from(
-    X, method, s, max_iter, score_by_pairs, best_value
-):
-    start = np.random.default_rng(0).integers(0, 4, size=len(X))
-    fit = ESTIMATORS[method](
-        4, sparsity=s, search="alternate", init=start, max_iter=max_iter, random_state=0
-    ).fit(X)
-    assert fit.objective_ >= best_value(score_by_pairs(X, start), method, s)[0]
-
-
 @pytest.mark.parametrize("method", ["l0", "l1"])
 def test_more_restarts_and_the_global_search_are_never_worse(method, X):
     def objective(**parameters):

@@ -109,15 +109,6 @@ def test_objectives_never_fall_whatever_the_clustering(clusterer, penalty, spars
     assert fit.objective_ == pytest.approx(fit.feature_weights_ @ fit.feature_scores_, rel=1e-12)
 
 
-@pytest.mark.parametrize("name", CLUSTERERS)
-def test_scores_and_weights_are_those_of_the_labels(name, faint_data, score_by_pairs, best_value):
-    fit = SparseClustering(CLUSTERERS[name], sparsity=4, n_init=2, random_state=0).fit(faint_data.X)
-    scores = score_by_pairs(faint_data.X, fit.labels_)
-    np.testing.assert_allclose(fit.feature_scores_, scores, rtol=1e-9)
-    assert fit.objective_ == pytest.approx(best_value(scores, "l0", 4)[0])
-    assert fit.feature_weights_.sum() == 4
-
-
 def test_a_worse_partition_does_not_replace_a_better_one():
     better, worse = [0, 0, 1, 1], [0, 1, 0, 1]
     fit = SparseClustering(Given([better, worse]), sparsity=1).fit(FOUR)

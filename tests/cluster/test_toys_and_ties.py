@@ -194,13 +194,6 @@ def test_all_features_alike_is_no_obstacle():
     np.testing.assert_allclose(fit.feature_weights_, 1 / np.sqrt(6))
 
 
-def test_scores_are_half_of_the_papers_defining_sum(make_estimator, faint_data, score_by_pairs):
-    fit = make_estimator(random_state=3).fit(faint_data.X)
-    expected = score_by_pairs(faint_data.X, fit.labels_)
-    assert expected.max() > 5
-    np.testing.assert_allclose(fit.feature_scores_, expected, rtol=1e-9, atol=1e-9)
-
-
 @pytest.mark.parametrize(("n_clusters", "search"), [(2, "alternate"), (5, "global")])
 def test_noise_features_score_k_minus_one_on_average(n_clusters, search):
     n, n_noise = 60, 3000
