@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import cache
 
 import pandas as pd
 import pytest
@@ -45,6 +46,7 @@ def simulated(tmp_path_factory, project_root, new_project):
     return project
 
 
+@cache
 def expected(row, replicate):
     effort = Effort(*EFFORT.values())
     setting = get_setting("experiment_3", "p25")
