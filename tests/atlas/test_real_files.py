@@ -59,12 +59,7 @@ def test_the_genuine_tree_has_its_2691_structures(ontology):
 def test_the_phantom_repeats_the_upper_levels_of_the_genuine_tree(ontology):
     for acronym, (node_id, name, color, level, parent) in UPPER.items():
         node = ontology[node_id]
-        assert (node.acronym, node.name, node.color, node.st_level) == (
-            acronym,
-            name,
-            color,
-            level,
-        )
+        assert (node.acronym, node.name, node.color, node.st_level) == (acronym, name, color, level)
         if parent:
             assert node.parent_id == UPPER[parent][0]
     for acronym, node_id in VENTRICLE_IDS.items():

@@ -16,7 +16,7 @@ from sparsekm.metrics import classification_error_rate
 # The run is made once in each process.
 pytestmark = pytest.mark.xdist_group("sparse")
 
-METHODS = ("kmeans", "l0", "sparse")
+METHODS = ("l0", "sparse")
 
 
 @pytest.fixture(scope="module", name="project")
