@@ -26,7 +26,7 @@ N_REPEATS = 3
 N_FOLDS = 10
 # Enough restarts for one of many fits that are averaged.
 N_INIT = 3
-N_INIT_OPTIMUM = 2
+N_INIT_OPTIMUM = 1
 # Features kept for each cluster but the first; the same number for two clusters as for three.
 FEATURES_PER_CLUSTER = 25
 # A single start is from so many features.

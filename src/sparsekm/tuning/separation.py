@@ -140,14 +140,15 @@ def _project(X, pairs, n_clusters, folds) -> list[np.ndarray]:
         part, own = values[fold.drawn][known], own[known]
         centers = cluster_centers(part, own, n_clusters)
         covariance, _ = ledoit_wolf(part - centers[own], assume_centered=True)
+        differences = np.nan_to_num([centers[b] - centers[a] for a, b in pairs])
+        axes = np.linalg.lstsq(covariance, differences.T)[0].T
         for row, (a, b) in enumerate(pairs):
-            difference = centers[b] - centers[a]
             near = fold.left_out[np.isin(fold.labels[fold.left_out], (a, b))]
-            if np.isnan(difference).any() or not difference.any() or not len(near):
-                continue
-            axis = np.linalg.lstsq(covariance, difference)[0]
-            sums[row, near] += (values[near] - centers[a]) @ axis / (difference @ axis)
-            counts[row, near] += 1
+            length = differences[row] @ axes[row]
+            # The fold may lack one of the two.
+            if length > 0 and len(near):
+                sums[row, near] += (values[near] - centers[a]) @ axes[row] / length
+                counts[row, near] += 1
     with np.errstate(invalid="ignore"):
         return list(sums / counts)
 
