@@ -42,8 +42,8 @@ REMOVED = {
     "tuning.criterion": "the gap chooses the sparsity of l0 and l1, a consensus that of sparse",
     "tuning.evidence_references": "separation.csv of the method sparse is the test for clusters",
     "tuning.evidence_samples": "separation.csv of the method sparse is the test for clusters",
-    "tuning.resamplings": "the method sparse fits three repeats of ten folds",
-    "tuning.splits": "the method sparse fits three repeats of ten folds",
+    "tuning.resamplings": "the method sparse fits five repeats of ten folds",
+    "tuning.splits": "the method sparse fits five repeats of ten folds",
     "tuning.stability_rule": "tuning.rule is the rule that reads the gap curve",
     "tuning_study": "in a checkout, `python -m benchmarks tuning_rules` makes its table",
 }

@@ -22,7 +22,7 @@ from sparsekm.runtime.threads import run_side_by_side
 from sparsekm.tuning.feature_ranking import SCREENS, ScaledData, rank_features
 from sparsekm.tuning.resampling import label_everyone
 
-N_REPEATS = 3
+N_REPEATS = 5
 N_FOLDS = 10
 # Enough restarts for one of many fits that are averaged.
 N_INIT = 3
