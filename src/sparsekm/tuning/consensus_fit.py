@@ -324,7 +324,7 @@ def _describe(
     labels = group[own].astype(np.int32)
     matched = [fold.join(group) for fold in match_folds(own, folds)]
     apart = separation(X, labels, np.flatnonzero(fit.weights[0]), matched, blocks)
-    signature = find_signature(X, labels, [fold.left_out for fold in folds], N_REPEATS)
+    signature = find_signature(X, labels, matched, N_REPEATS)
     if sparsity is None:
         few = selection == "signature" and signature.features is not None
         count = len(signature.features) if few else count_differing(X, labels)

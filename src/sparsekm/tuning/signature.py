@@ -18,6 +18,7 @@ from sparsekm.cluster.matrices.dense_parts import (
 )
 from sparsekm.cluster.matrices.scatter import cluster_centers
 from sparsekm.tuning.consensus import agreement
+from sparsekm.tuning.separation import MatchedFold
 
 # Share of features without any difference between the clusters among those that are counted.
 FALSE_DISCOVERIES = 0.1
@@ -70,21 +71,23 @@ def count_differing(X: np.ndarray | csr_array, labels: np.ndarray) -> int:
 
 
 def find_signature(
-    X: np.ndarray | csr_array, labels: np.ndarray, folds: Sequence[np.ndarray], n_repeats: int
+    X: np.ndarray | csr_array, labels: np.ndarray, folds: Sequence[MatchedFold], n_repeats: int
 ) -> Signature:
     """Find the smallest set of features that reproduces clusters on samples that did not choose it.
 
-    For each fold, features are ordered by their between-cluster sums of squares a_j on the other
-    samples, and the left-out samples are put to the nearest centroid in the first few.
+    For each fold, features are ordered by their between-cluster sums of squares a_j on the samples
+    drawn, in the clusters found without the others, and the left-out samples are put to the nearest
+    centroid in the first few. With the clusters of all samples instead, even those of noise would
+    agree: a sample left out of the choice of features would still have made the clusters.
 
     Parameters
     ----------
     X : ndarray or csr_array of shape (n_samples, n_features)
         Features on one scale.
     labels : ndarray of shape (n_samples,)
-    folds : sequence of ndarray
-        The samples that each fold leaves out; repeat after repeat, each of which leaves out every
-        sample once.
+    folds : sequence of MatchedFold
+        The partitions found without some of the samples; repeat after repeat, each of which leaves
+        out every sample once.
     n_repeats : int
     """
     n_samples, n_features = X.shape
@@ -92,13 +95,11 @@ def find_signature(
     sizes = _sizes(n_features)
     per_repeat = len(folds) // n_repeats
     placed = np.zeros((n_repeats, len(sizes), n_samples), np.int64)
-    for number, left_out in enumerate(folds):
-        others = np.setdiff1d(np.arange(n_samples), left_out)
-        if len(others) == 0 or len(left_out) == 0:
-            continue
-        placed[number // per_repeat][:, left_out] = _place(
-            X, labels, others, left_out, sizes, n_clusters
-        )
+    for number, fold in enumerate(folds):
+        if len(fold.left_out):
+            known = fold.drawn[fold.labels[fold.drawn] >= 0]
+            place = _place(X, fold.labels[known], known, fold.left_out, sizes, n_clusters)
+            placed[number // per_repeat][:, fold.left_out] = place
     agreements = np.mean([agreement(labels, repeat) for repeat in placed], axis=0)
     if agreements.max() < LEAST_AGREEMENT:
         return Signature(None, float(agreements.max()))
@@ -127,9 +128,9 @@ def _rank(X, labels, n_clusters) -> np.ndarray:
     return np.argsort(-_between(X, labels, n_clusters), kind="stable")
 
 
-def _place(X, labels, others, left_out, sizes, n_clusters) -> np.ndarray:
+def _place(X, own, others, left_out, sizes, n_clusters) -> np.ndarray:
     """Put left-out samples to the nearest centroid in sets of growing size: (n_sizes, n_out)."""
-    part, own = X[others], labels[others]
+    part = X[others]
     first = _rank(part, own, n_clusters)[: sizes[-1]]
     centers = cluster_centers(part[:, first], own, n_clusters)
     values = as_dense(X[left_out][:, first])
