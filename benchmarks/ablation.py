@@ -16,9 +16,9 @@ from threadpoolctl import threadpool_limits
 from benchmarks.measure import measure
 from benchmarks.search_designs import DESIGNS
 from sparsekm import L0KMeans, classification_error_rate
-from sparsekm.cluster import estimator_base, partition_step, path, weight_step
+from sparsekm.cluster import estimators, partition_step, path, weight_step
 from sparsekm.cluster.kmeans.climb import climb
-from sparsekm.cluster.search import generations, local_search
+from sparsekm.cluster.search import memetic_search
 from sparsekm.cluster.weight_step import TopFeatures
 from sparsekm.tuning.grid import default_sparsities
 
@@ -50,25 +50,27 @@ def _keep_sizes(packed, labels, n_clusters, min_size, gain):
 
 
 def _small_gain(gain: float) -> list[tuple]:
-    return [(module, "SMALL_GAIN", gain) for module in (local_search, estimator_base, path)]
+    return [(module, "SMALL_GAIN", gain) for module in (memetic_search, estimators, path)]
 
 
-offer = generations.Search._offers
+offer = memetic_search.Search._offers
 _names = climb.py_func.__globals__ | {"merge_and_split": _keep_sizes}
 climb_without_merging = njit(nogil=True)(FunctionType(climb.py_func.__code__, _names))
 
 # What is changed in each variant: (object, attribute, value). Those of the second table change
 # nothing where all samples are searched at once.
 VARIANTS = {
-    "no crossing": [(generations, "RESTARTED", 1.0)],
-    "no fresh starts": [(generations, "RESTARTED", 0.0)],
-    "no random partitions": [(generations, "RANDOM", 0.0)],
-    "clusters never merge and split": [(local_search, "climb", climb_without_merging)],
-    "no partition offered to neighbours": [(generations.Search, "_offers", _offer_to_empty_pools)],
-    "pools of 3": [(generations, "CAPACITY", 3)],
-    "pools of 10": [(generations, "CAPACITY", 10)],
-    "10 generations": [(generations, "GENERATIONS", 10)],
-    "40 generations": [(generations, "GENERATIONS", 40)],
+    "no crossing": [(memetic_search, "RESTARTED", 1.0)],
+    "no fresh starts": [(memetic_search, "RESTARTED", 0.0)],
+    "no random partitions": [(memetic_search, "RANDOM", 0.0)],
+    "clusters never merge and split": [(memetic_search, "climb", climb_without_merging)],
+    "no partition offered to neighbours": [
+        (memetic_search.Search, "_offers", _offer_to_empty_pools)
+    ],
+    "pools of 3": [(memetic_search, "CAPACITY", 3)],
+    "pools of 10": [(memetic_search, "CAPACITY", 10)],
+    "10 generations": [(memetic_search, "GENERATIONS", 10)],
+    "40 generations": [(memetic_search, "GENERATIONS", 40)],
     "small gains of 1e-4": _small_gain(1e-4),
     "small gains of 1e-3": _small_gain(1e-3),
 }

@@ -14,24 +14,22 @@ import numpy as np
 import pandas as pd
 from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
+from sparsekm.tuning.evidence import MOST_SAMPLES, half_stability, weigh_evidence
 
 from benchmarks.space import centre_sections
 from sparsekm import L0KMeans
-from sparsekm.annotation.enrichment import find_enriched
+from sparsekm.annotation.enrichment import find_enriched, keep_by_chance
 from sparsekm.annotation.gene_matching import match_features
 from sparsekm.annotation.gene_sets import build_gene_sets
-from sparsekm.annotation.spatial_null import keep_by_chance
 from sparsekm.annotation.stability import count_kept
-from sparsekm.atlas.phantom.energies import draw_energy, prepare_canvas
+from sparsekm.atlas.phantom.anatomy import TISSUE, build_geometry
+from sparsekm.atlas.phantom.energies import PlantedSection, draw_energy, prepare_canvas
 from sparsekm.atlas.phantom.genes import PlantedGene, plant_genes
-from sparsekm.atlas.phantom.geometry import TISSUE, build_geometry
-from sparsekm.atlas.phantom.sections import PlantedSection
 from sparsekm.atlas.phantom.sizes import get_size
 from sparsekm.atlas.vocabulary import NO_DATA
 from sparsekm.cluster.matrices.matrix import CentredMatrix
 from sparsekm.cluster.matrices.scatter import feature_scores
 from sparsekm.cluster.weight_step import TopFeatures
-from sparsekm.tuning.evidence import MOST_SAMPLES, half_stability, weigh_evidence
 from sparsekm.tuning.feature_limit import feature_limit, share_of
 from sparsekm.tuning.noise_correlation import fair_reference
 from sparsekm.tuning.sample_blocks import BLOCKS_PER_CLUSTER, space_blocks

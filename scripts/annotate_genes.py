@@ -5,12 +5,12 @@ from workflow_job import job
 
 @job(snakemake)
 def main(snakemake, progress):
+    from sparsekm.annotation.clusters import locate_features
     from sparsekm.annotation.gene_matching import list_terms, match_features
     from sparsekm.annotation.gene_sets import read_gene_sets
-    from sparsekm.annotation.gene_stability_file import read_stability
     from sparsekm.annotation.gene_table import GENE_TABLE, gene_table, primary_method
-    from sparsekm.annotation.locations import locate_features
-    from sparsekm.io.fit_file import read_fits
+    from sparsekm.annotation.stability import read_stability
+    from sparsekm.io.fit_files import read_fits
     from sparsekm.io.matrix_file import MatrixFile
     from sparsekm.io.normalised_file import read_classes, read_features
 

@@ -7,11 +7,10 @@ from workflow_job import job
 
 @job(snakemake)
 def main(snakemake, progress):
-    from sparsekm.atlas.assembly import assemble_age, read_tables
-    from sparsekm.atlas.expression_file import add_truth, describe_expression
-    from sparsekm.atlas.gene_metadata import add_genes
+    from sparsekm.atlas.assembly import add_truth, assemble_age, describe_expression, read_tables
+    from sparsekm.atlas.listing import add_genes
     from sparsekm.atlas.retrieval import TRUTH_FILE
-    from sparsekm.io.atomic_hdf5 import write_anndata
+    from sparsekm.io.hdf5_format import write_anndata
 
     params, files, age = snakemake.params, snakemake.input, snakemake.wildcards.age
     folder = Path(files.manifest).parent

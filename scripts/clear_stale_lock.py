@@ -15,7 +15,7 @@ import psutil
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
 
-from sparsekm.io.file_lock import SUPPORTED, is_supported, lock_file
+from sparsekm.io.atomic import SUPPORTED, is_supported, lock_file
 
 LOCKS = Path(".snakemake/locks")
 # Types of file systems that several machines may share.

@@ -6,8 +6,8 @@ from workflow_job import job
 
 @job(snakemake)
 def main(snakemake, progress):
-    from sparsekm.cluster.matrices.streamed_matrix import in_blocks
-    from sparsekm.io.path_file import write_path
+    from sparsekm.cluster.matrices.containers import in_blocks
+    from sparsekm.io.fit_files import write_path
 
     problem = pose(snakemake)
     path = problem.estimator.path(

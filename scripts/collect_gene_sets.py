@@ -8,8 +8,7 @@ from workflow_job import job
 
 @job(snakemake)
 def main(snakemake, progress):
-    from sparsekm.annotation.gene_set_download import fetch_gene_sets
-    from sparsekm.annotation.gene_sets import read_gene_sets
+    from sparsekm.annotation.gene_sets import fetch_gene_sets, read_gene_sets
     from sparsekm.io.atomic import atomic_path
     from sparsekm.network import Downloader
 

@@ -5,9 +5,9 @@ from workflow_job import job
 
 @job(snakemake)
 def main(snakemake, progress):
-    from sparsekm.annotation.gene_table import GENE_TABLE
-    from sparsekm.annotation.kept_by_age import (
+    from sparsekm.annotation.gene_table import (
         CHANGES,
+        GENE_TABLE,
         KEPT_BY_AGE,
         tabulate_ages,
         tabulate_changes,

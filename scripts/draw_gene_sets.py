@@ -5,8 +5,7 @@ from workflow_job import job
 
 @job(snakemake)
 def main(snakemake, progress):
-    from sparsekm.atlas.phantom.genes import plant_genes
-    from sparsekm.atlas.phantom.invented_terms import gene_set_text
+    from sparsekm.atlas.phantom.genes import gene_set_text, plant_genes
     from sparsekm.atlas.phantom.sizes import get_size
     from sparsekm.io.atomic import write_text
 

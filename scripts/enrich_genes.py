@@ -5,11 +5,15 @@ from workflow_job import job
 
 @job(snakemake)
 def main(snakemake, progress):
-    from sparsekm.annotation.enrichment import ENRICHMENT, find_enriched, group_features
+    from sparsekm.annotation.enrichment import (
+        ENRICHMENT,
+        find_enriched,
+        group_features,
+        keep_by_chance,
+    )
     from sparsekm.annotation.gene_matching import match_features
     from sparsekm.annotation.gene_sets import read_gene_sets
-    from sparsekm.annotation.spatial_null import keep_by_chance
-    from sparsekm.io.fit_file import read_fits
+    from sparsekm.io.fit_files import read_fits
     from sparsekm.io.normalised_file import read_features, read_normalised, read_positions
 
     params, files = snakemake.params, snakemake.input

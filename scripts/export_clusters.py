@@ -6,9 +6,8 @@ from workflow_job import job
 
 @job(snakemake)
 def main(snakemake, progress):
-    from sparsekm.annotation.clusters_file import add_clusters, write_clusters
-    from sparsekm.io.cluster_table import CLUSTERS, tabulate_clusters
-    from sparsekm.io.fit_file import read_fits
+    from sparsekm.annotation.clusters import add_clusters, write_clusters
+    from sparsekm.io.fit_files import CLUSTERS, read_fits, tabulate_clusters
     from sparsekm.io.normalised_file import read_anndata
 
     fits = read_fits(snakemake.params.methods, snakemake.input.fits)

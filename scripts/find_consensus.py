@@ -1,6 +1,6 @@
-"""Choose partition and features from the resampled paths, and write the consensus and the fit."""
+"""Find the clusters by a consensus, test which stand apart, and write the fit and both tables."""
 
-from posed_problem import pose
+from posed_problem import pose, read_count
 from workflow_job import job
 
 
@@ -8,41 +8,32 @@ from workflow_job import job
 def main(snakemake, progress):
     from dataclasses import replace
 
-    from sparsekm.io.consensus_file import CONSENSUS
-    from sparsekm.io.fit_file import write_fit
-    from sparsekm.io.path_file import pick_fit
-    from sparsekm.io.resampling_file import Resamplings
-    from sparsekm.pipeline.problem import cluster_means
-    from sparsekm.tuning.conclusion import conclude
+    from sparsekm.io.fit_files import pick_fit, write_fit
+    from sparsekm.io.tables import SEPARATION, STARTS
+    from sparsekm.pipeline.problem import cluster_means, find_clusters
 
-    files, output = snakemake.input, snakemake.output
+    output = snakemake.output
     problem = pose(snakemake)
-    X, estimator = problem.tuning_data, problem.estimator
-    resamplings = Resamplings.read(files.resamplings)
-    resamplings.check_problem(files.resamplings[0], X.shape, problem.sparsities)
-    found = conclude(
-        estimator,
-        X,
-        problem.sparsities,
-        resamplings.paths,
-        seed=estimator.random_state,
-        blocks=problem.tuning_blocks,
-    )
-    if problem.samples is not None:
-        found = found.extend(estimator, problem.data.X, problem.samples)
+    _, n_joined = read_count(snakemake)
+    found = find_clusters(problem, n_joined=n_joined, progress=progress.counting("folds"))
+    signature = found.signature
     attributes = {
         **problem.attributes,
         "search": found.fit.search,
-        "n_resamplings": len(resamplings.paths),
-        "family": found.consensus.family,
-        "has_clusters": found.clusterability.has_clusters,
+        "screening": found.screening,
+        "has_clusters": found.has_clusters,
+        "signature_agreement": signature.agreement,
         "conclusion": found.sentence(),
+        **({"n_joined": n_joined} if n_joined is not None else {}),
     }
-    centers = cluster_means(problem.data, found.fit.labels[0], estimator.n_clusters)
+    labels = found.fit.labels[0]
+    centers = cluster_means(problem.data, labels, int(labels.max()) + 1)
     fit = replace(
         pick_fit(found.fit, 0, centers, attributes),
-        confidence=found.confidence,
+        reproducibility=found.reproducibility,
         selection_frequency=found.selection_frequency,
+        signature=signature.features,
     )
-    CONSENSUS.write(output.consensus, found.table)
+    STARTS.write(output.consensus, found.table)
+    SEPARATION.write(output.separation, found.separation)
     write_fit(output.fit, fit)

@@ -6,7 +6,7 @@ from workflow_job import job
 
 @job(snakemake)
 def main(snakemake, progress):
-    from sparsekm.io.gap_file import GAP
+    from sparsekm.io.tables import GAP
     from sparsekm.tuning.selection import select_sparsity
 
     _, gap, _ = read_gap(snakemake.input)

@@ -3,8 +3,8 @@
 
 def read_gap(files):
     """Return the path, its gap curve, and the attributes of the path and of the references."""
-    from sparsekm.io.path_file import read_path
-    from sparsekm.io.reference_file import References
+    from sparsekm.io.batch_files import References
+    from sparsekm.io.fit_files import read_path
     from sparsekm.tuning.gap import gap_curve
 
     path, attributes = read_path(files.path)

@@ -6,23 +6,20 @@ from workflow_job import job
 
 @job(snakemake)
 def main(snakemake, progress):
-    from sparsekm.annotation.gene_stability_file import write_stability
-    from sparsekm.annotation.stability import count_kept
-    from sparsekm.io.fit_file import read_fit
-    from sparsekm.tuning.resampled_paths import FAMILIES
+    from sparsekm.annotation.stability import count_kept, write_stability
+    from sparsekm.io.fit_files import read_fit
 
     params = snakemake.params
     fit = read_fit(snakemake.input.fit)
     grid = {"sparsities": [fit.sparsity]}
     problem = pose(snakemake, n_clusters=fit.attributes["n_clusters"], grid=grid)
     counts = count_kept(
-        problem.tuning_data,
+        problem.tuning_scaled,
         problem.estimator,
         fit.sparsity,
         params.subsamples,
         problem.seed,
-        # Of the starts whose resamplings the fit is the consensus of, if it is one.
-        family=fit.attributes.get("family", FAMILIES[0]),
+        screening=fit.attributes.get("screening"),
         blocks=problem.tuning_blocks,
         progress=progress.counting("subsamples"),
     )

@@ -5,8 +5,8 @@ from workflow_job import job
 
 @job(snakemake)
 def main(snakemake, progress):
-    from sparsekm.annotation.cluster_overlap import OVERLAP, tabulate_overlap
-    from sparsekm.io.fit_file import read_fits
+    from sparsekm.annotation.clusters import OVERLAP, tabulate_overlap
+    from sparsekm.io.fit_files import read_fits
     from sparsekm.io.normalised_file import read_classes
 
     fits = read_fits(snakemake.params.methods, snakemake.input.fits)

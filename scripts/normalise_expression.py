@@ -5,9 +5,8 @@ from workflow_job import job
 
 @job(snakemake)
 def main(snakemake, progress):
-    from sparsekm.atlas.common_genes import read_common_genes
-    from sparsekm.atlas.expression_file import read_expression
-    from sparsekm.atlas.normalisation import normalise_age
+    from sparsekm.atlas.assembly import read_expression
+    from sparsekm.atlas.normalisation import normalise_age, read_common_genes
     from sparsekm.io.normalised_file import write_normalised
 
     params, files = snakemake.params, snakemake.input

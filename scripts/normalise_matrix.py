@@ -12,9 +12,8 @@ def main(snakemake, progress):
 
     from sparsekm.command.table_settings import split_settings
     from sparsekm.io.normalised_file import write_normalised
-    from sparsekm.pipeline.input_digest import input_digest
     from sparsekm.pipeline.normalisation import read_normalised_table
-    from sparsekm.pipeline.provenance import package_versions
+    from sparsekm.pipeline.provenance import input_digest, package_versions
 
     params, source = snakemake.params, snakemake.input.matrix
     raw, matrix = read_normalised_table(source, *split_settings(params.settings))
@@ -28,6 +27,8 @@ def main(snakemake, progress):
     about = {} if raw.relevant is None else {"relevant": raw.relevant[matrix.kept]}
     if matrix.center is not None:
         about["center"] = matrix.center
+    if matrix.moments is not None:
+        about["mean"], about["deviation"] = matrix.moments
     provenance = {
         "dataset": snakemake.wildcards.dataset,
         "source": "matrix",

@@ -9,7 +9,7 @@ from workflow_job import job
 
 @job(snakemake)
 def main(snakemake, progress):
-    from sparsekm.atlas.allen.plan import describe_plan, plan_retrieval
+    from sparsekm.atlas.retrieval import describe_plan, plan_retrieval
     from sparsekm.io.atomic import write_table
 
     source, params = open_atlas(snakemake), snakemake.params

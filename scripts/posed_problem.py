@@ -2,6 +2,9 @@
 
 import os
 
+# The columns of a number of clusters tried, and of the groups among them that stand apart.
+TRIED = ("n_clusters", "n_groups")
+
 
 def most_bytes(snakemake):
     """Return the size of the largest matrix to read into memory; no result depends on it."""
@@ -12,10 +15,23 @@ def most_bytes(snakemake):
     return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 4
 
 
+def read_count(snakemake):
+    """Return the number of clusters that the data suggest, and how many were joined into these.
+
+    Either is None where it does not apply.
+    """
+    from sparsekm.io.tables import COUNTS
+
+    if not snakemake.input.get("counts"):
+        return None, None
+    table = COUNTS.read(snakemake.input.counts)
+    n_clusters, n_groups = (int(table[name][table["chosen"]].item()) for name in TRIED)
+    return (n_groups, n_clusters) if 1 < n_groups < n_clusters else (n_clusters, None)
+
+
 def pose(snakemake, **settings):
     """Return the problem of the rule's data set and method, with further settings if given."""
-    from sparsekm.io.count_file import COUNTS
-    from sparsekm.io.gap_file import GAP
+    from sparsekm.io.tables import GAP
     from sparsekm.pipeline.problem import pose_problem
     from sparsekm.pipeline.registry import get_method
     from sparsekm.tuning.grid import refined_sparsities
@@ -23,8 +39,7 @@ def pose(snakemake, **settings):
     params, wildcards = snakemake.params, snakemake.wildcards
     if snakemake.input.get("counts"):
         # The data determine K.
-        table = COUNTS.read(snakemake.input.counts)
-        settings["n_clusters"] = int(table["n_clusters"][table["chosen"]].item())
+        settings["n_clusters"], _ = read_count(snakemake)
     if snakemake.input.get("coarse"):
         # The second stage of tuning: further sparsities around the one that the first chose.
         table = GAP.read(snakemake.input.coarse)
@@ -34,7 +49,7 @@ def pose(snakemake, **settings):
     return pose_problem(
         snakemake.input.normalised,
         wildcards.dataset,
-        wildcards.get("method", "l0"),
+        wildcards.get("method", "sparse"),
         **{**params.problem, **settings},
         most_bytes=most_bytes(snakemake),
         code_digest=params.code,

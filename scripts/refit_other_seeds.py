@@ -10,13 +10,12 @@ def main(snakemake, progress):
     import pandas as pd
     from sklearn.metrics import adjusted_rand_score
 
-    from sparsekm.io.fit_file import read_fit, write_fit
+    from sparsekm.io.fit_files import read_fit, write_fit
     from sparsekm.io.known_classes import is_known
     from sparsekm.io.normalised_file import read_classes
-    from sparsekm.io.resampling_file import Resamplings
-    from sparsekm.io.seed_file import SEEDS
+    from sparsekm.io.tables import SEEDS
     from sparsekm.metrics.partition_metrics import chance_corrected_rates
-    from sparsekm.pipeline.other_seeds import order_fits, refit
+    from sparsekm.pipeline.problem import order_fits, refit
     from sparsekm.pipeline.registry import get_method
 
     files, params = snakemake.input, snakemake.params
@@ -27,9 +26,8 @@ def main(snakemake, progress):
     if params.n_seeds > 1 and (most is None or len(fits[0].labels) <= most):
         grid = {"sparsities": [fits[0].sparsity]}
         problem = pose(snakemake, n_clusters=fits[0].attributes["n_clusters"], grid=grid)
-        resamplings = Resamplings.read(files.resamplings).paths if files.resamplings else None
         for number in range(1, params.n_seeds):
-            fits.append(refit(problem, fits[0], number, resamplings))
+            fits.append(refit(problem, fits[0], number))
             progress(number, params.n_seeds - 1, "seeds")
     seeds = order_fits(fits, get_method(snakemake.wildcards.method).maximises)
     shown = fits[seeds[0]]

@@ -11,8 +11,13 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
 
-from sparsekm.command.workflow_files import FOLDERS, UNDECLARED, match_any, walk_folders
-from sparsekm.pipeline.job_record import recorded_files
+from sparsekm.pipeline.workflow_files import (
+    FOLDERS,
+    UNDECLARED,
+    match_any,
+    recorded_files,
+    walk_folders,
+)
 
 # Downloads stay; of the atlas's, what was made of them is removed, and made again without one.
 _KEPT = ("data/paper/", "data/raw/allen/", "data/raw/fetched/")

@@ -8,9 +8,14 @@ def main(snakemake, progress):
     import pandas as pd
 
     from sparsekm.io.atomic import write_table
-    from sparsekm.io.checked_table import infer_table
-    from sparsekm.studies.paper.comparison import compare_rows, read_paper_values, summarise
-    from sparsekm.studies.paper.verdicts import judge_claims, read_paper_claims
+    from sparsekm.io.tables import infer_table
+    from sparsekm.studies.paper.verdicts import (
+        compare_rows,
+        judge_claims,
+        read_paper_claims,
+        read_paper_values,
+        summarise,
+    )
 
     files, output = snakemake.input, snakemake.output
     repetitions = pd.concat([infer_table(file, "simulate") for file in files.tables])

@@ -9,10 +9,14 @@ def main(snakemake, progress):
 
     from sparsekm.figures.style import figure_png, figure_svg
     from sparsekm.io.atomic import write_bytes, write_table, write_text
-    from sparsekm.io.checked_table import infer_table
-    from sparsekm.studies.yardstick.figure import yardstick_figure
-    from sparsekm.studies.yardstick.published import add_published, read_published
-    from sparsekm.studies.yardstick.summary import count_wins, summarise
+    from sparsekm.io.tables import infer_table
+    from sparsekm.studies.yardstick.summary import (
+        add_published,
+        count_wins,
+        read_published,
+        summarise,
+        yardstick_figure,
+    )
 
     given, made = snakemake.input, snakemake.output
     table = pd.concat([infer_table(file, "run_yardstick") for file in given.tables])

@@ -7,9 +7,8 @@ from workflow_job import job
 
 @job(snakemake)
 def main(snakemake, progress):
-    from sparsekm.io.fit_file import write_fit
-    from sparsekm.io.gap_file import GAP
-    from sparsekm.io.path_file import pick_fit, read_path
+    from sparsekm.io.fit_files import pick_fit, read_path, write_fit
+    from sparsekm.io.tables import GAP
     from sparsekm.pipeline.problem import cluster_means
     from sparsekm.tuning.feature_limit import feature_limit
     from sparsekm.tuning.selection import select_sparsity

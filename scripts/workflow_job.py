@@ -19,9 +19,9 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
 
 from sparsekm.command.job_name import name_job
-from sparsekm.io.file_lock import lock_file
+from sparsekm.io.atomic import lock_file
 from sparsekm.io.shown_text import shorten
-from sparsekm.pipeline.job_record import record_files
+from sparsekm.pipeline.workflow_files import record_files
 
 _SECONDS_BETWEEN_LINES = 5
 _SECONDS_OF_PACE = 60

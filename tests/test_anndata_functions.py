@@ -117,7 +117,6 @@ def change(adata, kind):
     ("kind", "stored"),
     [
         (np.float16, np.asarray),
-        (np.int16, sparse.csc_matrix),
         ("str", sparse.csc_matrix),
         ("int", np.asarray),
         ("partly", sparse.csc_matrix),
@@ -126,7 +125,7 @@ def change(adata, kind):
 )
 def test_a_heat_map_reads_whatever_values_and_labels_have_become(clustered, kind, stored):
     adata = clustered.copy()
-    adata.X = stored(np.rint(8 * adata.X.toarray()) / (1 if kind is np.int16 else 8))
+    adata.X = stored(np.rint(8 * adata.X.toarray()) / 8)
     adata = change(adata, kind)
     ax = sparsekm.pl.heatmap(adata)
     names = [label.get_text() for label in ax.get_xticklabels()]
@@ -136,6 +135,7 @@ def test_a_heat_map_reads_whatever_values_and_labels_have_become(clustered, kind
     drawn = ax.images[0].get_array()
     clusters = [label.get_text() for label in ax.get_yticklabels()]
     assert clusters == (["0", "2"] if kind == "view" else ["0", "1", "2"])
+    assert (np.diff(drawn.argmax(axis=0)) >= 0).all()
     for row, cluster_name in zip(drawn, clusters, strict=True):
         own = adata.obs[KEY].astype(str).to_numpy() == cluster_name
         expected = (X[own].mean(0) - X[known].mean(0)) / X[known].std(0)
@@ -219,7 +219,6 @@ def test_a_backed_file_that_is_closed_is_one_clear_error(tmp_path):
     assert not backed.file.is_open
 
 
-@pytest.mark.parametrize("kind", [sparse.csr_matrix, sparse.csc_matrix])
 @pytest.mark.parametrize(
     ("part", "value", "message"),
     [
@@ -227,24 +226,20 @@ def test_a_backed_file_that_is_closed_is_one_clear_error(tmp_path):
         ("data", np.nan, "contains NaN"),
     ],
 )
-def test_damaged_sparse_values_are_one_clear_error(kind, part, value, message):
-    adata, _ = draw(kind)
+def test_damaged_sparse_values_are_one_clear_error(clustered, part, value, message):
+    adata, _ = draw(sparse.csc_matrix)
     getattr(adata.X, part)[17] = value
     with pytest.raises(ValueError, match=message):
         cluster(adata)
     assert KEY not in adata.obs
+    if part == "indices":
+        later = clustered.copy()
+        later.X.indices[17] = value
+        with pytest.raises(ValueError, match=message):
+            sparsekm.pl.heatmap(later)
 
 
-@pytest.mark.parametrize("kind", [sparse.csr_matrix, sparse.csc_matrix])
-def test_indices_out_of_range_are_named_before_the_heat_map_follows_them(kind):
-    adata, _ = draw(kind)
-    cluster(adata)
-    adata.X.indices[17] = 999
-    with pytest.raises(ValueError, match="X.indices holds 999; should be >= 0 and < n_"):
-        sparsekm.pl.heatmap(adata)
-
-
-@pytest.mark.parametrize("kind", [np.asarray, np.asfortranarray, sparse.csr_matrix])
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_matrix])
 def test_raw_counts_are_clustered_with_a_warning(kind):
     adata, _ = draw()
     adata.layers["counts"] = kind(np.rint(10 * adata.X))
@@ -269,16 +264,6 @@ def test_scores_are_drawn_largest_first_kept_genes_apart(clustered):
     drawn = np.concatenate([kept.get_xdata(), dropped.get_xdata()])
     assert (np.diff(drawn) <= 0).all()
     assert {label.get_text() for label in ax.get_yticklabels()} >= {f"gene{j}" for j in range(9)}
-
-
-def test_the_heat_map_shows_the_mean_of_every_kept_gene_in_every_cluster(clustered):
-    ax = sparsekm.pl.heatmap(clustered)
-    names = [label.get_text() for label in ax.get_xticklabels()]
-    X = clustered[:, names].X.toarray()
-    drawn = ax.images[0].get_array()
-    own = clustered.obs[KEY] == "1"
-    np.testing.assert_allclose(drawn[1], (X[own].mean(0) - X.mean(0)) / X.std(0), rtol=1e-4)
-    assert (np.diff(drawn.argmax(axis=0)) >= 0).all()
 
 
 def test_long_names_of_genes_are_cut_and_odd_ones_are_text(clustered):

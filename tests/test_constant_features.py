@@ -6,29 +6,24 @@ import pytest
 from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.cluster import AgglomerativeClustering
-from sklearn.cluster import KMeans as ReferenceKMeans
 from small_estimators import ESTIMATORS, WITH_PATHS
+from sparsekm.tuning.number_of_clusters import compare_cluster_counts
 
 from sparsekm import GapSearch, L0KMeans, L1KMeans, SparseClustering, SparseKMeans, StreamedMatrix
-from sparsekm.tuning.number_of_clusters import compare_cluster_counts
 
 N_CONSTANT = 300
 FITTED = {
     **ESTIMATORS,
-    "l0, all": L0KMeans(3, n_init=2),
     "l0, share": L0KMeans(3, sparsity=0.3, search="alternate", n_init=2),
     "l1, all": L1KMeans(3, n_init=2),
     "gap, own grid": GapSearch(L0KMeans(3, n_init=2), n_references=2, rule="auto", n_refined=2),
-    "gap, shares": GapSearch(L0KMeans(3, n_init=2), sparsities=[0.1, 0.5], n_references=2),
     "gap, gaussian": GapSearch(L1KMeans(3, n_init=2), reference="gaussian", n_references=2),
-    "gap, shrunk": GapSearch(L0KMeans(3, n_init=2), reference="shrunk", n_references=2),
     "sparse, share": SparseKMeans(3, sparsity=0.3),
     "sparse, l1": SparseKMeans(3, penalty="l1"),
     "components": clone(ESTIMATORS["principal components"]).set_params(n_components=3),
     "linkage": SparseClustering(AgglomerativeClustering(3), sparsity=0.3, n_init=2),
-    "framework": SparseClustering(ReferenceKMeans(3, n_init=2), n_init=2),
 }
-ONLY_DENSE = ("gap, gaussian", "gap, shrunk", "linkage")
+ONLY_DENSE = ("gap, gaussian", "linkage")
 # Of every fitted estimator: what it found, apart from values of the features.
 FOUND = [
     "labels_",

@@ -7,7 +7,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from small_estimators import ESTIMATORS, WITH_PATHS
 
-from sparsekm import KMeans, PCAKMeans, StreamedMatrix
+from sparsekm import KMeans, StreamedMatrix
 
 N_FEATURES = 12
 NAMES = pytest.mark.parametrize("name", WITH_PATHS)
@@ -58,15 +58,6 @@ def test_a_fit_that_fails_leaves_an_estimator_unfitted(name, X):
         estimator.predict(X)
     with pytest.raises(NotFittedError):
         estimator.transform(X)
-
-
-def test_components_with_too_few_distinct_scores_leave_the_estimator_unfitted():
-    X = np.array([[0.0, 1.0], [0.0, -1.0], [9.0, 1.0], [9.0, -1.0]])
-    estimator = PCAKMeans(3, n_components=1, random_state=0)
-    with pytest.raises(ValueError, match="distinct"):
-        estimator.fit(X)
-    with pytest.raises(NotFittedError):
-        estimator.predict(X)
 
 
 @pytest.mark.parametrize("name", ["k-means", "l0", "l1"])

@@ -17,9 +17,9 @@ from typing import Any
 import jsonschema
 import yaml
 
-from sparsekm.annotation.addresses import address_name, is_address
+from sparsekm.annotation.gene_sets import address_name, is_address
+from sparsekm.command.configuration_reader import path_rule
 from sparsekm.command.table_settings import READER_SETTINGS, schema_properties
-from sparsekm.command.usable_paths import path_rule
 from sparsekm.io.input_error import is_storable
 from sparsekm.io.shown_text import shorten
 from sparsekm.pipeline.registry import METHODS
@@ -39,8 +39,12 @@ REMOVED = {
     "atlas.allen.http": "atlas.allen.contact is the contact; `--resources downloads=2` the pace",
     "simulation.preview": "`snakemake paper` runs the experiments, a default run none",
     "theory": "the settings of `snakemake theory` are constants of its code",
-    "tuning.criterion": "the gap chooses the sparsity of l0 and l1, resampling that of sparse",
-    "tuning.splits": "tuning.resamplings is the number of resamplings of the method sparse",
+    "tuning.counts": "n_clusters: auto tries numbers up to a seventh of the samples, at most 12",
+    "tuning.criterion": "the gap chooses the sparsity of l0 and l1, a consensus that of sparse",
+    "tuning.evidence_references": "separation.csv of the method sparse is the test for clusters",
+    "tuning.evidence_samples": "separation.csv of the method sparse is the test for clusters",
+    "tuning.resamplings": "the method sparse fits five repeats of ten folds",
+    "tuning.splits": "the method sparse fits five repeats of ten folds",
     "tuning.stability_rule": "tuning.rule is the rule that reads the gap curve",
     "tuning_study": "in a checkout, `python -m benchmarks tuning_rules` makes its table",
 }

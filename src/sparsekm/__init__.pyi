@@ -2,16 +2,16 @@
 
 from sparsekm import pl as pl
 from sparsekm import tl as tl
-from sparsekm.baselines.if_pca import IFPCA as IFPCA
-from sparsekm.baselines.pca_kmeans import PCAKMeans as PCAKMeans
 from sparsekm.baselines.penalised_gaussian_mixture import (
     PenalizedGaussianMixture as PenalizedGaussianMixture,
 )
-from sparsekm.baselines.sc_fs import SCFS as SCFS
+from sparsekm.baselines.spectral import IFPCA as IFPCA
+from sparsekm.baselines.spectral import SCFS as SCFS
+from sparsekm.baselines.spectral import PCAKMeans as PCAKMeans
 from sparsekm.cluster.estimators import KMeans as KMeans
 from sparsekm.cluster.estimators import L0KMeans as L0KMeans
 from sparsekm.cluster.estimators import L1KMeans as L1KMeans
-from sparsekm.cluster.matrices.streamed_matrix import StreamedMatrix as StreamedMatrix
+from sparsekm.cluster.matrices.containers import StreamedMatrix as StreamedMatrix
 from sparsekm.cluster.screening import higher_criticism_threshold as higher_criticism_threshold
 from sparsekm.cluster.screening import marginal_p_values as marginal_p_values
 from sparsekm.cluster.screening import marginal_scores as marginal_scores

@@ -13,13 +13,12 @@ import pandas as pd
 from matplotlib.axes import Axes
 from sklearn.utils.validation import check_is_fitted
 
-from sparsekm.cluster.matrices.centers import cluster_centers
 from sparsekm.cluster.matrices.containers import wrong_type
 from sparsekm.cluster.matrices.dense_parts import feature_means, feature_variances
+from sparsekm.cluster.matrices.scatter import cluster_centers
 from sparsekm.cluster.validation import check_count
 from sparsekm.figures.palette import BLUE, DROPPED, INK
-from sparsekm.figures.style import figure_style
-from sparsekm.figures.texts import short_name
+from sparsekm.figures.style import figure_style, short_name
 from sparsekm.tl import check_anndata, check_name, read_values
 from sparsekm.tuning.gap_search import GapSearch
 

@@ -11,8 +11,8 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy.sparse import csr_array, issparse
 
-from sparsekm.cluster.fitted_state import read_data
 from sparsekm.cluster.matrices.containers import as_readable, type_name, type_names, wrong_type
+from sparsekm.cluster.path_estimator import read_data
 from sparsekm.io.row_stream import CELLS_AT_ONCE
 from sparsekm.pipeline.raw_counts import describe_counts
 from sparsekm.tuning.sparse_kmeans import SparseKMeans

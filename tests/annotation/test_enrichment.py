@@ -6,19 +6,18 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sparsekm.annotation.enrichment import ENRICHMENT, find_enriched, group_features
+from sparsekm.annotation.enrichment import find_enriched, group_features
 from sparsekm.annotation.gene_matching import list_terms, match_features
 from sparsekm.annotation.gene_sets import build_gene_sets, read_gene_sets
-from sparsekm.atlas.phantom.genes import plant_genes
-from sparsekm.atlas.phantom.invented_terms import (
+from sparsekm.atlas.phantom.genes import (
     CONTROL,
     EVERYWHERE,
     FIRST_CONTROL,
     N_CONTROLS,
     PATTERN,
-    ROOT,
     gene_set_text,
     is_even,
+    plant_genes,
     term_id,
 )
 from sparsekm.atlas.phantom.sizes import REGIONS, get_size
@@ -89,11 +88,6 @@ def test_no_group_no_terms_or_an_empty_group_find_nothing(sets):
     assert len(find_enriched(sets, strangers, {"kept": np.array([True, False])})) == 0
 
 
-def test_size_limits_that_are_none_are_refused(sets):
-    with pytest.raises(ValueError, match=r"term_size=\[6, 5\] should be"):
-        find_enriched(sets, match_features(var(), sets), {}, term_size=(6, 5))
-
-
 def test_groups_follow_the_verdicts():
     groups = group_features({"l0": [1, 1, 0, 0], "l1": [0.5, 0, 0.5, 0], "kmeans": [1, 1, 1, 1]})
     assert {name: list(np.flatnonzero(found)) for name, found in groups.items()} == {
@@ -157,16 +151,6 @@ def test_terms_of_a_feature_are_named_the_most_specific_first(sets):
     assert list_terms(sets, match_features(var(), sets), largest=2)[3] == ""
 
 
-def test_table_survives_its_file(tmp_path, sets):
-    table = find_enriched(sets, match_features(var(), sets), {"kept": mask(0, 1)})
-    ENRICHMENT.write(tmp_path / "enrichment.csv", table)
-    read = ENRICHMENT.read(tmp_path / "enrichment.csv")
-    pd.testing.assert_frame_equal(read, table, check_dtype=False)
-    (tmp_path / "enrichment.csv").write_text("term\n")
-    with pytest.raises(ValueError, match="written by rule enrich_genes"):
-        ENRICHMENT.read(tmp_path / "enrichment.csv")
-
-
 @pytest.fixture(scope="module")
 def phantom_sets(tmp_path_factory):
     """Give the function that makes the invented gene sets of the default phantom from a seed."""
@@ -187,8 +171,8 @@ def choose(genes, rng):
     return rng.random(len(genes)) < np.where(relevant, 0.9, others)
 
 
-@pytest.mark.parametrize("seed", [3, 20180101])
-def test_what_is_planted_in_the_phantoms_terms_is_found(phantom_sets, seed):
+def test_what_is_planted_in_the_phantoms_terms_is_found(phantom_sets):
+    seed = 3
     genes, sets = phantom_sets(seed)
     kept = choose(genes, np.random.default_rng(seed))
     matched = match_features(var([gene.symbol for gene in genes]), sets)
@@ -215,20 +199,33 @@ def test_the_controls_of_the_phantom_show_nothing_but_what_chance_allows(phantom
     assert np.median(smallest) > 0.02
 
 
-def test_a_gene_with_an_invented_term_has_all_terms_above_it(phantom_sets):
-    genes, sets = phantom_sets(3)
-    by_term = {
-        term: {sets.genes[at] for at in members}
-        for term, members in zip(sets.terms, sets.members, strict=True)
-    }
-    parts = [by_term[term_id(number)] for number in (10, 11, 12)]
-    assert all(part and part < by_term[term_id(PATTERN)] for part in parts)
-    controls = [by_term[term_id(FIRST_CONTROL + rank)] for rank in range(N_CONTROLS)]
-    assert set.union(*controls) == by_term[term_id(CONTROL)]
-    assert by_term[term_id(ROOT)] == {gene.symbol.rstrip("*") for gene in genes}
+@pytest.mark.parametrize("seed", [3, 20180101])
+def test_the_markers_term_needs_an_age_at_which_the_kept_genes_are_mostly_raised(
+    phantom_sets, seed
+):
+    size, (genes, sets) = get_size("default"), phantom_sets(seed)
+    usable = ("marker", "gradient", "module", "housekeeping", "noise")
+    genes = [gene for gene in genes if gene.kind in usable]
+    matched = match_features(var([gene.symbol for gene in genes]), sets)
+
+    def q_value(age, n_kept):
+        """Keep raised markers, and others where there are not as many."""
+        present = set(size.ages[age].region_voxels)
+        raised = np.array([gene.is_relevant(age, present) for gene in genes])
+        order = np.random.default_rng(0).permutation(len(genes))
+        first = order[np.argsort(~raised[order], kind="stable")][: n_kept or raised.sum()]
+        kept = mask(*first, n=len(genes))
+        table = find_enriched(sets, matched, {"kept": kept, "dropped": ~kept})
+        return table.set_index(["group", "term"])["q_value"]["kept", term_id(PATTERN)]
+
+    for age in ("E11.5", "E13.5", "E15.5"):
+        assert q_value(age, None) < 0.005
+        assert q_value(age, len(genes)) == 1
+    quarter = [q_value(age, len(genes) // 4) for age in ("E11.5", "E13.5", "E15.5")]
+    assert max(quarter[:2]) < 1e-5
+    assert quarter[2] > 0.1
 
 
-def test_the_phantoms_terms_and_genes_are_visibly_invented(phantom_sets):
-    _, sets = phantom_sets(3)
-    assert all(name.startswith("invented") for name in sets.names)
-    assert all(term.startswith("PHM:") for term in sets.terms)
+def test_size_limits_that_are_none_are_refused(sets):
+    with pytest.raises(ValueError, match=r"term_size=\[6, 5\] should be"):
+        find_enriched(sets, match_features(var(), sets), {}, term_size=(6, 5))

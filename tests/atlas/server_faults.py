@@ -5,7 +5,6 @@ import io
 import json
 import socket
 import struct
-import time
 import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -28,10 +27,6 @@ Fault = Callable[[Reply], Reply]
 def status(code: int, retry_after: str | None = None) -> Fault:
     headers = {} if retry_after is None else {"Retry-After": retry_after}
     return lambda reply: Reply(code, b"the server is not well", headers)
-
-
-def redirect(url: str) -> Fault:
-    return lambda reply: Reply(301, b"", {"Location": url})
 
 
 def compressed(reply: Reply) -> Reply:
@@ -59,15 +54,6 @@ def short_body(reply: Reply) -> Reply:
     def send(handler, body):
         handler.wfile.write(body[:-7])
         handler.close_connection = True
-
-    return replace(reply, send=send)
-
-
-def slow_drip(reply: Reply) -> Reply:
-    def send(handler, body):
-        for position in range(len(body)):
-            handler.wfile.write(body[position : position + 1])
-            time.sleep(0.02)
 
     return replace(reply, send=send)
 

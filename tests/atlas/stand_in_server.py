@@ -68,8 +68,8 @@ class StandInServer:
     source : AtlasSource
         Of the phantom, or one like it.
     ages : iterable of str
-    default_rows, max_rows : int
-        Rows of a page where the query does not say, and at most.
+    max_rows : int
+        Rows of a page at most.
     chunked : bool
         Send archives without saying how long they are.
     seconds : float
@@ -81,7 +81,6 @@ class StandInServer:
         source,
         ages: Iterable[str] = tuple(AGES),
         *,
-        default_rows: int = 50,
         max_rows: int = 25_000,
         chunked: bool = False,
         seconds: float = 0.0,
@@ -89,7 +88,7 @@ class StandInServer:
         self._source = source
         self._age_of = {i: age for age in ages for i in source.sections(age)}
         self._tables = _make_tables(source, ages)
-        self._limits = (default_rows, max_rows)
+        self._max_rows = max_rows
         self._chunked, self._seconds = chunked, seconds
         self._state = _State()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._make_handler())
@@ -133,7 +132,7 @@ class StandInServer:
         try:
             if path == "/api/v2/data/query.json":
                 query = (asked.get("criteria") or asked.get("q") or [""])[0]
-                body = json.dumps(answer(query, self._tables, *self._limits)).encode()
+                body = json.dumps(answer(query, self._tables, self._max_rows)).encode()
             elif path == "/api/v2/structure_graph_download/17.json":
                 body = self._source.ontology()
             elif match := re.fullmatch(r"/grid_data/download/(\d+)", path):

@@ -11,14 +11,16 @@ import pytest
 import server_faults as faults
 from stand_in_server import StandInServer
 
-from sparsekm.atlas.allen import live_check
 from sparsekm.atlas.allen.live_check import Expectations, Grid, check_servers, format_findings
-from sparsekm.atlas.allen.plan import describe_plan, plan_retrieval
 from sparsekm.atlas.allen.source import Client
-from sparsekm.atlas.manifest import read_manifest
-from sparsekm.atlas.retrieval import retrieve_age, retrieve_tables
-from sparsekm.atlas.sources import open_source
-from sparsekm.atlas.vocabulary import AGES, TISSUES
+from sparsekm.atlas.retrieval import (
+    describe_plan,
+    plan_retrieval,
+    read_manifest,
+    retrieve_age,
+    retrieve_tables,
+)
+from sparsekm.atlas.vocabulary import AGES, TISSUES, open_source
 from sparsekm.io.atomic import write_table
 
 AGE = "E11.5"
@@ -123,7 +125,7 @@ def test_a_download_killed_half_way_resumes_to_identical_hashes(
     server.fail("/grid_data/", stall_mid_body, skip=n_energies // 2)
     code = (
         "from sparsekm.atlas.retrieval import retrieve_age\n"
-        "from sparsekm.atlas.sources import open_source\n"
+        "from sparsekm.atlas.vocabulary import open_source\n"
         f"source = open_source('allen', url={server.url!r}, download_url={server.url!r})\n"
         f"retrieve_age(source, {AGE!r}, {str(tmp_path / AGE)!r})\n"
     )
@@ -168,12 +170,6 @@ def test_a_plan_tells_grids_and_bytes_and_asks_for_no_grid(
     assert (tmp_path / "plan.csv").read_text().startswith("age,n_grids,n_stored,stored_bytes,")
 
 
-def test_planning_the_phantom_finds_nothing_to_fetch(few_sections, tmp_path):
-    plan = plan_retrieval(few_sections, [AGE], tmp_path)
-    assert plan["n_grids"][0] > 8
-    assert plan["n_to_fetch"][0] == 0
-
-
 @pytest.fixture
 def expectations(tiny_phantom):
     """What the stand-in says when all is well."""
@@ -210,31 +206,11 @@ def test_servers_that_answer_as_expected_agree_in_few_requests(all_ages, check):
     assert len(all_ages.requests) <= 40
 
 
-def test_of_every_age_the_reference_space_and_the_annotation_are_told(all_ages, check):
-    told = {finding.fact: finding.found for finding in check()}
-    for age in AGES.values():
-        assert told[f"reference space of {age.name}: id"] == str(age.reference_space_id)
-        assert f"annotation of {age.name}: dimensions" in told
-        assert sum(f"/{age.annotation_file}" in request.path for request in all_ages.requests) == 1
-    assert len(all_ages.requests) == len({request.path for request in all_ages.requests})
-
-
-def test_a_reference_space_of_another_id_differs(check, monkeypatch):
-    other = {age: replace(AGES[age], reference_space_id=77) for age in AGES}
-    monkeypatch.setattr(live_check, "get_age", other.get)
-    found = next(f for f in check() if f.fact == "reference space of P14: id")
-    assert (found.expected, found.found, found.agrees) == ("77", "7", False)
-
-
 @pytest.mark.parametrize(
     ("pattern", "fault", "fact"),
     [
         ("Product", faults.html, "product of the atlas"),
-        ("structure_graph", faults.status(503), "structures in the tree"),
         ("gridAnnotation", faults.status(404), "annotation of E11.5: dimensions"),
-        ("SectionDataSet", faults.status(500), "reference space of E11.5: id"),
-        ("grid_data", faults.without_raw, "energy grid at E11.5: dimensions"),
-        ("grid_data", faults.wrong_crc, "energy grid at E11.5: dimensions"),
     ],
 )
 def test_what_differs_is_a_finding_and_no_end_to_the_check(all_ages, check, pattern, fault, fact):

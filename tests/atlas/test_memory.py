@@ -4,20 +4,16 @@ import gc
 import json
 import tracemalloc
 
-import anndata
 import numpy as np
-import pandas as pd
 import pytest
 
-from sparsekm.atlas.assembly import assemble_age
-from sparsekm.atlas.common_genes import find_common_genes
-from sparsekm.atlas.expression_file import describe_expression, read_expression
-from sparsekm.atlas.normalisation import normalise_age
+from sparsekm.atlas.assembly import assemble_age, describe_expression, read_expression
+from sparsekm.atlas.normalisation import find_common_genes, normalise_age
 from sparsekm.atlas.ontology import parse_ontology
-from sparsekm.atlas.phantom.archives import pack_annotation, pack_energy
+from sparsekm.atlas.phantom.source import pack_annotation, pack_energy
 from sparsekm.atlas.retrieval import retrieve_age
 from sparsekm.atlas.vocabulary import AGES
-from sparsekm.io.atomic_hdf5 import write_anndata
+from sparsekm.io.hdf5_format import write_anndata
 
 MOST = 2.5
 DIMS = (24, 20, 24)
@@ -112,31 +108,3 @@ def test_each_step_of_an_age_stays_within_the_bound(large):
     assert table["common"].all()
     # Three ages, of which one is held at a time.
     assert 1 <= peak / n_bytes < MOST
-
-
-def test_genes_that_only_rounding_keeps_from_being_constant_cost_no_further_copy():
-    n_voxels, n_genes = 12_000, 500
-    rng = np.random.default_rng(1)
-    X = rng.random((n_voxels, n_genes), dtype=np.float32)
-    X[:, ::50] = 1
-    X[0, ::50] = np.nextafter(np.float32(1), np.float32(2))
-    data = anndata.AnnData(
-        X=X,
-        obs=pd.DataFrame({"region": pd.Categorical(["a"] * n_voxels)}).set_index(
-            pd.RangeIndex(n_voxels).astype(str)
-        ),
-        var=pd.DataFrame({"gene_id": np.arange(n_genes)}).set_index(
-            pd.RangeIndex(n_genes).astype(str)
-        ),
-        obsm={"spatial": np.zeros((n_voxels, 3))},
-        uns={
-            "provenance": {},
-            "regions": pd.DataFrame({"acronym": ["a"], "n_voxels": [n_voxels]}),
-        },
-    )
-    normalised, peak = peak_of(normalise_age, data)
-    assert normalised.n_vars == n_genes - 10
-    assert (X.nbytes + peak) / X.nbytes < MOST
-    kept = X[:, np.arange(n_genes) % 50 != 0].astype(np.float64)
-    expected = (kept - kept.mean(axis=0)) / kept.std(axis=0, ddof=1)
-    np.testing.assert_allclose(normalised.X, expected, rtol=0, atol=1e-5)

@@ -6,9 +6,13 @@ import pandas as pd
 import pytest
 
 from sparsekm.atlas.assembly import average_energies
-from sparsekm.atlas.normalisation import fill_missing, normalise_age
-from sparsekm.atlas.quality_control import screen_expression
-from sparsekm.atlas.transforms import transform_energies
+from sparsekm.atlas.normalisation import (
+    fill_missing,
+    normalise_age,
+    scaled_robust_sigmoid,
+    screen_expression,
+    transform_energies,
+)
 
 NAN = np.nan
 
@@ -37,18 +41,6 @@ def test_a_region_without_values_takes_the_mean_of_the_gene():
     X = np.array([[NAN], [NAN], [2], [4]], dtype=np.float32)
     fill_missing(X, "region_mean", REGIONS)
     np.testing.assert_array_equal(X.ravel(), [3, 3, 2, 4])
-
-
-def test_a_gene_without_any_value_cannot_be_filled():
-    with pytest.raises(ValueError, match="gene at column 1 should have a measured value"):
-        fill_missing(np.array([[1, NAN], [2, NAN]], np.float32), "gene_mean", REGIONS[:2])
-
-
-def test_unknown_fills_and_transforms_are_refused(gappy):
-    with pytest.raises(ValueError, match="fill='median' should be one of none, zero"):
-        fill_missing(gappy, "median", REGIONS)
-    with pytest.raises(ValueError, match="transform='cube' should be one of none, log2"):
-        transform_energies(gappy, "cube")
 
 
 def test_log2_is_of_one_more_and_keeps_gaps(gappy):
@@ -91,7 +83,7 @@ def test_genes_constant_where_measured_are_marked_before_filling():
     assert screening.genes.tolist() == [False, True, False]
 
 
-@pytest.mark.parametrize("value", [0, -0.1, 1.1, NAN])
+@pytest.mark.parametrize("value", [0, 1.1, NAN])
 def test_thresholds_out_of_bounds_are_refused(value):
     with pytest.raises(ValueError, match=r"max_missing_per_gene=.* should be > 0 and <= 1"):
         screen_expression(np.ones((2, 2)), max_missing_per_gene=value)
@@ -161,3 +153,93 @@ def test_fill_none_accepts_only_complete_data(expression):
         normalise_age(expression, fill="none")
     data = normalise_age(expression, fill="none", max_missing_per_gene=0.01)
     assert data.var_names.tolist() == ["Phm2", "Phm3"]
+
+
+def transformed(*genes):
+    X = np.array(genes, dtype=np.float32).T.copy()
+    transform_energies(X, "robust_sigmoid")
+    return X.T
+
+
+def test_a_gene_worked_by_hand():
+    # Median 2, quartiles 1 and 3: x is scaled by 2 / 1.35, so z is 1 / (1 + exp(1.35 (2 - x) / 2)),
+    # that is 1 / (1 + 3.857426), 1 / (1 + 1.964033), 1/2 and their mirror images.
+    z = np.array([0.205870, 0.337378, 0.5, 0.662622, 0.794130])
+    expected = (z - z[0]) / (z[4] - z[0])
+    np.testing.assert_allclose(transformed([0, 1, 2, 3, 4])[0], expected, atol=2e-6)
+
+
+def test_an_outlier_weighs_no_more_than_saturation():
+    near, far = transformed([0, 1, 2, 3, 30], [0, 1, 2, 3, 3e6])
+    np.testing.assert_allclose(near, far, atol=1e-6)
+    assert near[3] > 0.5
+
+
+def test_gaps_stay_and_do_not_enter():
+    values = transformed([0, NAN, 1, 2, NAN, 3, 4])[0]
+    assert np.isnan(values[[1, 4]]).all()
+    np.testing.assert_array_equal(values[[0, 2, 3, 5, 6]], transformed([0, 1, 2, 3, 4])[0])
+
+
+def test_without_an_interquartile_range_mean_and_deviation_stand_in():
+    # Seven zeros, 3 and 6: the mean is 1, the squares are 7 + 4 + 25 over n - 1 = 8, that is 4.5.
+    z = 1 / (1 + np.exp(-np.array([-1, 2, 5]) / np.sqrt(4.5)))
+    values = transformed([0, 0, 0, 0, 0, 0, 0, 3, 6])[0]
+    assert values[[0, 6, 8]].tolist() == [0, 0, 1]
+    np.testing.assert_allclose(values[7], (z[1] - z[0]) / (z[2] - z[0]), atol=1e-6)
+
+
+def test_constant_and_empty_genes_give_no_warning():
+    values = transformed([3, 3, 3, NAN], [NAN] * 4)
+    np.testing.assert_array_equal(values, [[0, 0, 0, NAN], [NAN] * 4])
+
+
+def test_the_scale_and_origin_of_a_gene_do_not_matter(seed):
+    x = np.random.default_rng(seed).gamma(2, size=(50, 3))
+    np.testing.assert_allclose(scaled_robust_sigmoid(1000 * x + 7), scaled_robust_sigmoid(x))
+
+
+def test_every_gene_of_an_age_spans_the_unit_interval(seed, monkeypatch):
+    monkeypatch.setattr("sparsekm.atlas.normalisation._CELLS_AT_ONCE", 100)
+    X = np.random.default_rng(seed).gamma(2, size=(40, 7)).astype(np.float32)
+    whole = scaled_robust_sigmoid(X)
+    transform_energies(X, "robust_sigmoid")
+    np.testing.assert_array_equal(X, whole.astype(np.float32))
+    assert X.min(axis=0).tolist() == [0] * 7
+    assert X.max(axis=0).tolist() == [1] * 7
+
+
+def test_an_age_is_normalised_with_it(seed):
+    region = pd.Categorical(["a", "b"] * 20)
+    expression = anndata.AnnData(
+        np.random.default_rng(seed).gamma(1, size=(40, 3)).astype(np.float32),
+        obs=pd.DataFrame({"region": region}, index=[str(i) for i in range(40)]),
+        var=pd.DataFrame({"gene_id": [7, 8, 9]}, index=["Phm1", "Phm2", "Phm3"]),
+        obsm={"spatial": np.zeros((40, 3))},
+        uns={"provenance": {}, "regions": pd.DataFrame({"acronym": ["a", "b"]})},
+    )
+    data = normalise_age(expression, transform="robust_sigmoid")
+    assert data.uns["provenance"]["normalisation"]["transform"] == "robust_sigmoid"
+    np.testing.assert_allclose(data.X.mean(axis=0), 0, atol=1e-6)
+    assert not np.allclose(data.X, normalise_age(expression).X, atol=0.1)
+
+
+def test_genes_that_only_rounding_keeps_from_being_constant_are_dropped(expression):
+    expected = normalise_age(expression)
+    expression.X[:, 2] = 1
+    expression.X[0, 2] = np.nextafter(np.float32(1), np.float32(2))
+    data = normalise_age(expression)
+    assert data.var_names.tolist() == ["Phm0", "Phm1", "Phm3"]
+    np.testing.assert_array_equal(data.X, expected.X[:, [0, 1, 3]])
+
+
+def test_a_gene_without_any_value_cannot_be_filled():
+    with pytest.raises(ValueError, match="gene at column 1 should have a measured value"):
+        fill_missing(np.array([[1, NAN], [2, NAN]], np.float32), "gene_mean", REGIONS[:2])
+
+
+def test_unknown_fills_and_transforms_are_refused(gappy):
+    with pytest.raises(ValueError, match="fill='median' should be one of none, zero"):
+        fill_missing(gappy, "median", REGIONS)
+    with pytest.raises(ValueError, match="transform='cube' should be one of none, log2"):
+        transform_energies(gappy, "cube")

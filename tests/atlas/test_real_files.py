@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 from sparsekm.atlas.grid import read_annotation, read_energy
-from sparsekm.atlas.ontology import read_ontology
+from sparsekm.atlas.ontology import assign_region, map_regions, read_ontology
+from sparsekm.atlas.phantom.anatomy import UPPER, VENTRICLE_IDS
 from sparsekm.atlas.phantom.sizes import FULL_COUNTS, GRIDS, REGIONS
-from sparsekm.atlas.phantom.structures import UPPER, VENTRICLE_IDS
-from sparsekm.atlas.regions import assign_region, map_regions
 
 
 @pytest.fixture(scope="module")
@@ -60,12 +59,7 @@ def test_the_genuine_tree_has_its_2691_structures(ontology):
 def test_the_phantom_repeats_the_upper_levels_of_the_genuine_tree(ontology):
     for acronym, (node_id, name, color, level, parent) in UPPER.items():
         node = ontology[node_id]
-        assert (node.acronym, node.name, node.color, node.st_level) == (
-            acronym,
-            name,
-            color,
-            level,
-        )
+        assert (node.acronym, node.name, node.color, node.st_level) == (acronym, name, color, level)
         if parent:
             assert node.parent_id == UPPER[parent][0]
     for acronym, node_id in VENTRICLE_IDS.items():

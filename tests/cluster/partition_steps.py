@@ -2,11 +2,7 @@
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
-from sklearn.cluster import (
-    AgglomerativeClustering,
-    BisectingKMeans,
-    SpectralClustering,
-)
+from sklearn.cluster import AgglomerativeClustering, BisectingKMeans, SpectralClustering
 from sklearn.cluster import KMeans as ReferenceKMeans
 from sklearn.mixture import GaussianMixture
 

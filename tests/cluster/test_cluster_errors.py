@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from sparsekm.cluster.estimators import L0KMeans, L1KMeans
-from sparsekm.cluster.matrices.streamed_matrix import StreamedMatrix
+from sparsekm.cluster.matrices.containers import StreamedMatrix
 
 N, P = 12, 10
+COUNTS = ("n_clusters", "n_init", "max_iter", "min_cluster_size")
 
 
 @pytest.fixture(scope="module", name="X")
@@ -25,20 +26,68 @@ def assert_refused(fit, *parts, error=ValueError):
     assert not missing, f"{missing} not in: {message}"
 
 
+# Of every estimator: parameters, and what the refusal says of them.
+REFUSED = [
+    ({"n_clusters": 13}, "n_samples=12", ">=", "n_clusters=13"),
+    ({"min_cluster_size": 5, "n_clusters": 3}, "n_samples=12", ">=", "15"),
+    ({"tol": -1e-4}, "tol=-0.0001", ">= 0"),
+    *(({name: -3}, f"{name}=-3", ">= 1") for name in COUNTS),
+    *(({name: 2.5}, f"{name}=2.5", "integer") for name in COUNTS),
+    ({"n_init": "3"}, "n_init='3'", "integer"),
+    ({"max_iter": None}, "max_iter=None", "integer"),
+]
+REFUSED_OF_SPARSE_ONES = [
+    ({"sparsity": np.nan}, "sparsity=nan", "finite"),
+    ({"sparsity": np.inf}, "sparsity=inf", "finite"),
+    ({"sparsity": "4"}, "sparsity='4'", "number"),
+    ({"sparsity": [4]}, r"sparsity=\[4\]", "number"),
+    ({"sparsity": True}, "sparsity=True", "number"),
+    ({"search": "exhaustive"}, "search='exhaustive'", "auto", "alternate", "global"),
+    ({"init": np.zeros(N + 1, int)}, "init", r"\(13,\)", rf"\(?{N},?\)?"),
+    ({"init": np.zeros((3, P), int)}, "init", r"\(3, 10\)", rf"\(?{N},?\)?"),
+    ({"init": np.arange(N) % 4, "n_clusters": 3}, "init", "4", "n_clusters=3"),
+]
+
+
+@pytest.mark.parametrize("refused", REFUSED, ids=str)
+def test_parameters_out_of_range_are_named_with_their_bound(make_estimator, X, refused):
+    parameters, *parts = refused
+    estimator = make_estimator(2).set_params(**parameters)
+    assert_refused(lambda: estimator.fit(X), *parts, error=(TypeError, ValueError))
+    assert not hasattr(estimator, "labels_")
+
+
+@pytest.mark.parametrize("refused", REFUSED_OF_SPARSE_ONES, ids=lambda refused: refused[1])
+def test_parameters_of_sparse_estimators_are_named_too(make_sparse_estimator, X, refused):
+    parameters, *parts = refused
+    estimator = make_sparse_estimator(2).set_params(**parameters)
+    assert_refused(lambda: estimator.fit(X), *parts, error=(TypeError, ValueError))
+
+
 @pytest.mark.parametrize(
-    ("value", "name"), [(np.nan, "NaN"), (np.inf, "infinity"), (-np.inf, "infinity")]
+    ("Estimator", "sparsity", "bound"),
+    [
+        (L0KMeans, -0.5, ">= 1"),
+        (L0KMeans, 0.0, ">= 1"),
+        (L0KMeans, 11, "<= n_features=10"),
+        (L0KMeans, 10.5, "<= n_features=10"),
+        (L1KMeans, 0.99, ">= 1"),
+    ],
 )
+def test_sparsities_out_of_range_are_refused_in_fits_and_paths(X, Estimator, sparsity, bound):
+    value = rf"sparsity={sparsity}\b"
+    assert_refused(lambda: Estimator(2, sparsity=sparsity).fit(X), value, bound)
+    if sparsity <= 0:
+        assert_refused(lambda: Estimator(2).path(X, [2, sparsity]), "sparsity=", bound)
+
+
+@pytest.mark.parametrize(("value", "name"), [(np.nan, "NaN"), (-np.inf, "infinity")])
 def test_values_that_are_not_finite_are_refused(make_estimator, X, value, name):
     bad = X.copy()
     bad[3, 4] = value
-    assert_refused(lambda: make_estimator(2).fit(bad), name)
     fit = make_estimator(2).fit(X)
-    assert_refused(lambda: fit.predict(bad), name)
-    assert_refused(lambda: fit.transform(bad), name)
-
-
-def test_more_clusters_than_samples_are_refused(make_estimator, X):
-    assert_refused(lambda: make_estimator(13).fit(X), "n_samples=12", ">=", "n_clusters=13")
+    for use in (make_estimator(2).fit, fit.predict, fit.transform):
+        assert_refused(lambda use=use: use(bad), name)
 
 
 def test_more_clusters_than_distinct_samples_are_refused(make_estimator, X):
@@ -53,103 +102,9 @@ def test_more_clusters_than_distinct_samples_are_refused(make_estimator, X):
     assert_refused(lambda: make_estimator(distinct + 1).fit(zeros), "distinct", f"{distinct}")
 
 
-@pytest.mark.parametrize("sparsity", [0, -1, -0.5, 0.0])
-def test_an_l0_sparsity_too_small_is_refused(X, sparsity):
-    assert_refused(lambda: L0KMeans(2, sparsity=sparsity).fit(X), rf"sparsity={sparsity}\b", ">= 1")
-    assert_refused(lambda: L0KMeans(2).path(X, [2, sparsity]), r"sparsity=", ">= 1")
-
-
-@pytest.mark.parametrize("sparsity", [11, 10.5, 1e9])
-def test_an_l0_sparsity_above_the_number_of_features_is_refused(X, sparsity):
-    assert_refused(
-        lambda: L0KMeans(2, sparsity=sparsity).fit(X),
-        re.escape(f"sparsity={sparsity}"),
-        "<= n_features=10",
-    )
-
-
-@pytest.mark.parametrize("sparsity", [0.99, 0, -2])
-def test_an_l1_bound_below_one_is_refused(X, sparsity):
-    assert_refused(lambda: L1KMeans(2, sparsity=sparsity).fit(X), f"sparsity={sparsity}", ">= 1")
-
-
-@pytest.mark.parametrize("sparsity", [np.nan, np.inf])
-def test_a_sparsity_that_is_no_finite_number_is_refused(make_sparse_estimator, X, sparsity):
-    assert_refused(
-        lambda: make_sparse_estimator(2, sparsity=sparsity).fit(X), f"sparsity={sparsity}", "finite"
-    )
-
-
-@pytest.mark.parametrize("sparsity", ["4", [4], True])
-def test_a_sparsity_that_is_no_number_is_refused(make_sparse_estimator, X, sparsity):
-    assert_refused(
-        lambda: make_sparse_estimator(2, sparsity=sparsity).fit(X),
-        re.escape(f"sparsity={sparsity!r}"),
-        "number",
-        error=(TypeError, ValueError),
-    )
-
-
-def test_data_of_constant_features_are_refused(make_estimator):
+def test_data_of_constant_features_or_of_one_dimension_are_refused(make_estimator, X):
     constant = np.tile(np.arange(P, dtype=float), (N, 1))
     assert_refused(lambda: make_estimator(2).fit(constant), "constant", "10", "should")
-
-
-@pytest.mark.parametrize("shape", [(N + 1,), (N, 1), (P,), (3, P)])
-def test_labels_to_start_from_of_a_wrong_shape_are_refused(make_sparse_estimator, X, shape):
-    assert_refused(
-        lambda: make_sparse_estimator(3, init=np.zeros(shape, dtype=int)).fit(X),
-        "init",
-        re.escape(str(shape)),
-        rf"\(?{N},?\)?",
-    )
-
-
-def test_more_labels_to_start_from_than_clusters_are_refused(make_sparse_estimator, X):
-    assert_refused(
-        lambda: make_sparse_estimator(3, init=np.arange(N) % 4).fit(X), "init", "4", "n_clusters=3"
-    )
-
-
-def test_an_unknown_search_is_refused(make_sparse_estimator, X):
-    assert_refused(
-        lambda: make_sparse_estimator(2, search="exhaustive").fit(X),
-        "search='exhaustive'",
-        "auto",
-        "alternate",
-        "global",
-    )
-
-
-def test_an_unknown_start_is_refused(make_sparse_estimator, X):
-    assert_refused(lambda: make_sparse_estimator(2, init="k-means++").fit(X), r"init='k-means\+\+'")
-
-
-@pytest.mark.parametrize("name", ["n_clusters", "n_init", "max_iter", "min_cluster_size"])
-@pytest.mark.parametrize("value", [0, -3])
-def test_counts_below_one_are_refused(make_estimator, X, name, value):
-    estimator = make_estimator(2).set_params(**{name: value})
-    assert_refused(lambda: estimator.fit(X), f"{name}={value}", ">= 1")
-
-
-@pytest.mark.parametrize("name", ["n_clusters", "n_init", "max_iter", "min_cluster_size"])
-@pytest.mark.parametrize("value", [2.5, "3", None])
-def test_counts_that_are_no_whole_numbers_are_refused(make_estimator, X, name, value):
-    estimator = make_estimator(2).set_params(**{name: value})
-    assert_refused(
-        lambda: estimator.fit(X), f"{name}={value!r}", "integer", error=(TypeError, ValueError)
-    )
-
-
-def test_a_negative_tolerance_is_refused(make_estimator, X):
-    assert_refused(lambda: make_estimator(2, tol=-1e-4).fit(X), "tol=-0.0001", ">= 0")
-
-
-def test_a_guard_that_cannot_be_held_is_refused(make_estimator, X):
-    assert_refused(lambda: make_estimator(3, min_cluster_size=5).fit(X), "n_samples=12", ">=", "15")
-
-
-def test_data_of_one_dimension_are_refused(make_estimator, X):
     assert_refused(lambda: make_estimator(2).fit(X[0]), "2D array", "1D array")
 
 
@@ -158,29 +113,17 @@ def test_a_path_needs_sparsities(make_sparse_estimator, X):
     assert_refused(lambda: make_sparse_estimator(2).path(X, [[1, 2]]), "sparsities", r"\(1, 2\)")
 
 
-def test_a_refusal_leaves_the_estimator_unfitted(make_estimator, X):
-    estimator = make_estimator(13)
-    with pytest.raises(ValueError, match="n_clusters=13"):
-        estimator.fit(X)
-    assert not hasattr(estimator, "labels_")
-
-
 @pytest.mark.parametrize(
-    ("factor", "dtype"), [(1e200, np.float64), (1e307, np.float64), (1e30, np.float32)]
+    ("factor", "dtype", "bound"),
+    [(1e307, np.float64, "<="), (1e30, np.float32, "<="), (1e-200, np.float64, ">=")],
 )
-def test_values_whose_squares_are_infinite_are_refused(make_estimator, X, factor, dtype):
-    large = (X * factor).astype(dtype)
-    assert_refused(lambda: make_estimator(2).fit(large), "<=", np.dtype(dtype).name, "Rescale")
-    streamed = StreamedMatrix(np.tile(large, (250, 1)))
-    assert_refused(lambda: make_estimator(2).fit(streamed), "<=", "Rescale")
-
-
-@pytest.mark.parametrize(("factor", "dtype"), [(1e-200, np.float64), (1e-25, np.float32)])
-def test_values_whose_squares_vanish_are_refused(make_estimator, X, factor, dtype):
-    small = (X * factor).astype(dtype)
-    assert_refused(lambda: make_estimator(2).fit(small), ">=", np.dtype(dtype).name, "Rescale")
-    streamed = StreamedMatrix(np.tile(small, (250, 1)))
-    assert_refused(lambda: make_estimator(2).fit(streamed), ">=", "Rescale")
+def test_values_whose_squares_are_infinite_or_vanish_are_refused(
+    make_estimator, X, factor, dtype, bound
+):
+    scaled = (X * factor).astype(dtype)
+    assert_refused(lambda: make_estimator(2).fit(scaled), bound, np.dtype(dtype).name, "Rescale")
+    streamed = StreamedMatrix(np.tile(scaled, (250, 1)))
+    assert_refused(lambda: make_estimator(2).fit(streamed), bound, "Rescale")
 
 
 def test_a_path_of_other_data_or_more_clusters_is_refused(make_estimator, X):

@@ -43,17 +43,6 @@ def test_path_objectives_never_fall_in_the_sparsity(fitted_path):
     assert growth.max() > 0.05
 
 
-def test_each_fit_is_at_least_as_good_as_its_neighbours_labels(
-    fitted_path, X, score_by_pairs, best_value
-):
-    method, path = fitted_path
-    for i, sparsity in enumerate(path.sparsities):
-        for j in {max(i - 1, 0), min(i + 1, len(path.sparsities) - 1)}:
-            scores = score_by_pairs(X, path.labels[j])
-            theirs = best_value(scores, method, int(sparsity) if method == "l0" else sparsity)[0]
-            assert path.objectives[i] >= theirs * (1 - SLACK[method])
-
-
 def test_what_a_path_holds_belongs_together(fitted_path, X, score_by_pairs):
     method, path = fitted_path
     m = len(GRIDS[method])
@@ -100,84 +89,23 @@ def test_a_path_of_kmeans_is_the_one_fit():
     assert (path.weights == 1).all()
 
 
-def test_a_path_tells_its_progress():
-    X = experiment_2(n_features=30, n_relevant=8, cluster_size=8, random_state=4).X
-    seen = []
-    L0KMeans(3, n_init=2, random_state=0).path(
-        X, [2, 5, 9], progress=lambda done, total: seen.append((done, total))
-    )
-    assert seen, "progress was never called"
-    done, total = zip(*seen, strict=True)
-    assert len(set(total)) == 1
-    assert list(done) == sorted(done)
-    assert done[-1] == total[-1]
-
-
 WEIGHT_STEPS = [TopFeatures(5), TopFeatures(30), SoftThreshold(1.6), SoftThreshold(5.0)]
 
 
 @pytest.mark.parametrize("weight_step", WEIGHT_STEPS, ids=str)
 @pytest.mark.parametrize("restart", [True, False])
-@pytest.mark.parametrize("seed", range(3))
-def test_objectives_never_fall_along_the_alternation(X, weight_step, restart, seed):
-    rng = np.random.default_rng(seed)
+def test_objectives_never_fall_along_the_alternation(X, weight_step, restart):
+    rng = np.random.default_rng(0)
     matrix, partition = CentredMatrix(X), KMeansPartition(4)
     labels = rng.integers(0, 4, size=len(X)).astype(np.int32)
     for start in (None, weigh_partition(matrix, partition, weight_step, labels)):
         fit = alternate(
-            matrix,
-            partition,
-            weight_step,
-            X.shape[1],
-            rng=rng,
-            start=start,
-            restart=restart,
+            matrix, partition, weight_step, X.shape[1], rng=rng, start=start, restart=restart
         )
         assert len(fit.objectives) >= 2
         assert np.diff(fit.objectives).min() >= -1e-11 * fit.objective
         assert fit.objective == fit.objectives[-1]
-
-
-@pytest.mark.parametrize("weight_step", WEIGHT_STEPS, ids=str)
-def test_the_alternation_climbs_from_a_poor_start(X, weight_step):
-    labels = np.random.default_rng(0).integers(0, 4, size=len(X)).astype(np.int32)
-    matrix, partition = CentredMatrix(X), KMeansPartition(4)
-    fit = alternate(
-        matrix,
-        partition,
-        weight_step,
-        X.shape[1],
-        rng=np.random.default_rng(1),
-        start=weigh_partition(matrix, partition, weight_step, labels),
-    )
     assert fit.objectives[-1] > 1.05 * fit.objectives[0]
-    assert fit.n_iter >= 2
-
-
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("max_iter", [1, 2, 50])
-@pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize(("method", "s"), [("l0", 5), ("l1", 1.6)])
-def test_a_fit_is_at_least_as_good_as_the_labels_it_starts_from(
-    X, method, s, seed, max_iter, score_by_pairs, best_value
-):
-    start = np.random.default_rng(seed).integers(0, 4, size=len(X))
-    fit = ESTIMATORS[method](
-        4, sparsity=s, search="alternate", init=start, max_iter=max_iter, random_state=0
-    ).fit(X)
-    assert fit.objective_ >= best_value(score_by_pairs(X, start), method, s)[0]
-
-
-@pytest.mark.parametrize("method", ["l0", "l1"])
-def test_an_optimum_to_start_from_is_not_lost(method, try_every_partition):
-    X = np.random.default_rng(3).standard_normal((9, 6))
-    s = {"l0": 2, "l1": 1.4}[method]
-    best = ESTIMATORS[method](3, sparsity=s, search="global", random_state=0).fit(X)
-    assert best.objective_ == pytest.approx(try_every_partition(X, 3, method, s), rel=3e-6)
-    again = ESTIMATORS[method](
-        3, sparsity=s, search="alternate", init=best.labels_, n_init=1, random_state=0
-    ).fit(X)
-    assert again.objective_ >= best.objective_ * (1 - SLACK[method])
 
 
 @pytest.mark.parametrize("method", ["l0", "l1"])
@@ -191,12 +119,3 @@ def test_more_restarts_and_the_global_search_are_never_worse(method, X):
     best = objective(search="global")
     assert many >= one * (1 - SLACK[method])
     assert best >= many * (1 - SLACK[method])
-
-
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_labels_and_weights_agree_when_the_iterations_run_out(make_sparse_estimator, faint_data):
-    fit = make_sparse_estimator(search="alternate", n_init=1, max_iter=1, random_state=0).fit(
-        faint_data.X
-    )
-    kept = fit.feature_weights_ > 0
-    assert fit.feature_scores_[kept].min() >= fit.feature_scores_[~kept].max()

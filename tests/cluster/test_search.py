@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from sklearn.base import clone
 
-from sparsekm import L0KMeans, L1KMeans, StreamedMatrix
+from sparsekm import L0KMeans, L1KMeans
 from sparsekm.cluster import path as path_module
-from sparsekm.cluster.alternation import refine_until_fixed_point, weigh_partition
 from sparsekm.cluster.matrices.matrix import CentredMatrix
 from sparsekm.cluster.partition_step import KMeansPartition
-from sparsekm.cluster.path import _go_on_with_all
-from sparsekm.cluster.search.crossover import canonical_labels
-from sparsekm.cluster.search.generations import Search
-from sparsekm.cluster.search.local_search import ExchangeClimb
-from sparsekm.cluster.search.pool import Pool, partition_key
+from sparsekm.cluster.search.memetic_search import ExchangeClimb, Search
+from sparsekm.cluster.search.pool import Pool, canonical_labels, partition_key
 from sparsekm.cluster.weight_step import TopFeatures
 
 GRIDS = {L0KMeans: [2, 4, 8, 15, 30, 40], L1KMeans: [1.2, 1.8, 2.7, 4.0, 5.5]}
@@ -71,10 +65,10 @@ def test_fits_are_settled_in_the_end(kind, grid, monkeypatch):
     assert np.any(path.objectives > rough)
 
 
-@pytest.mark.parametrize("n_samples", [250, 500, 1500, 5000])
+@pytest.mark.parametrize("n_samples", [250, 5000])
 def test_a_fit_is_about_as_good_as_the_path(n_samples):
     X, ratios = draw(n_samples), []
-    for seed in range(2):
+    for seed in range(2 if n_samples < 1000 else 1):
         path = L0KMeans(6, random_state=seed).path(X, [4, 15, 40])
         for sparsity, objective in zip(path.sparsities, path.objectives, strict=True):
             fit = L0KMeans(6, sparsity=int(sparsity), random_state=seed).fit(X)
@@ -82,9 +76,8 @@ def test_a_fit_is_about_as_good_as_the_path(n_samples):
     assert np.mean(ratios) > 0.999
 
 
-@pytest.mark.parametrize("n_samples", [500, 5000])
-def test_more_effort_finds_more(n_samples):
-    X, found = draw(n_samples), {}
+def test_more_effort_finds_more():
+    X, found = draw(500), {}
     for n_init in (1, 10):
         estimators = [L0KMeans(6, n_init=n_init, random_state=seed) for seed in range(3)]
         found[n_init] = [np.log(one.path(X, GRIDS[L0KMeans]).objectives) for one in estimators]
@@ -98,18 +91,6 @@ def test_what_references_are_compared_by_is_the_search_of_the_path(n_samples):
     found = estimator.search_objectives(X, [15, 4, 40])
     np.testing.assert_array_equal(found, estimator.path(X, [15, 4, 40]).first_objectives)
     assert found[1] < found[0] < found[2]
-
-
-def test_few_samples_have_one_objective():
-    path = L0KMeans(6, n_init=2, random_state=1).path(draw(400), [4, 15])
-    np.testing.assert_array_equal(path.first_objectives, path.objectives)
-
-
-def test_streamed_data_are_searched_globally_too():
-    X = draw(4500)
-    estimator = L0KMeans(6, search="global", n_init=1, random_state=0)
-    streamed = estimator.path(StreamedMatrix(X, block_size=700), [4, 15])
-    np.testing.assert_array_equal(streamed.labels, estimator.path(X, [4, 15]).labels)
 
 
 # Given labels are the only start of the alternation: nothing is searched.
@@ -133,40 +114,12 @@ def make_search(n_samples, sparsities, n_init=10, n_threads=1):
     return Search(climber, n_init, np.random.default_rng(0))
 
 
-def test_climbs_fall_with_the_square_root_of_the_size_and_rise_with_n_init():
-    few, many = make_search(100, [5]), make_search(1600, [5])
-    np.testing.assert_allclose(few.n_climbs / many.n_climbs, 4.0)
-    np.testing.assert_allclose(few.n_climbs, 10 * make_search(100, [5], n_init=1).n_climbs)
-
-
-def test_tiny_data_get_no_more_climbs_than_small_ones():
-    assert make_search(4, [5]).n_climbs == make_search(20, [5]).n_climbs
-    assert make_search(20, [5]).n_climbs > make_search(40, [5]).n_climbs
-
-
 def test_a_search_ends_when_its_climbs_are_used_up():
     one = make_search(400, [5, 20])
     one.start()
     generations = one.evolve(1000, lambda done: None)
     assert one.n_climbs <= one.climbed < one.n_climbs + 2 * one.n_children + 4
     assert generations < 1000
-
-
-@pytest.mark.parametrize("n_init", [1, 10])
-def test_every_sparsity_has_a_partition_after_the_starts(n_init):
-    one = make_search(1500, [2, 3, 5, 8, 13, 21, 30, 40], n_init)
-    one.start()
-    assert all(len(pool) for pool in one.pools)
-
-
-def test_a_partition_is_offered_to_a_neighbour_once():
-    one = make_search(200, [4, 10, 30])
-    one.start()
-    offered = list(one._offers())
-    one._climb_pairs(offered)
-    again = {(partition_key(labels), place) for labels, place in one._offers()}
-    assert offered
-    assert not again & {(partition_key(labels), place) for labels, place in offered}
 
 
 def test_no_partition_is_climbed_from_twice_at_a_sparsity(monkeypatch):
@@ -204,7 +157,7 @@ def one_factor():
 def test_a_factor_that_many_features_share_does_not_hide_clusters_from_fits(one_factor):
     X, known = one_factor
     estimator = L0KMeans(4, sparsity=60, min_cluster_size=5)
-    found = [clone(estimator).set_params(random_state=s).fit(X).objective_ for s in range(20)]
+    found = [clone(estimator).set_params(random_state=s).fit(X).objective_ for s in range(6)]
     assert min(found) >= known * (1 - 1e-9)
 
 
@@ -212,7 +165,7 @@ def test_a_factor_that_many_features_share_does_not_hide_clusters_from_paths(one
     X, known = one_factor
     estimator = L0KMeans(4, min_cluster_size=5)
     grid = [22, 37, 60, 100, 165, 271, 447, 737, 1214, 2000]
-    for seed in range(8):
+    for seed in range(3):
         path = clone(estimator).set_params(random_state=seed).path(X, grid)
         assert path.objectives[2] >= known * (1 - 1e-9)
 
@@ -226,44 +179,6 @@ def test_threads_change_nothing_in_the_climbs(n_threads):
     alone.start()
     alone.evolve(4, lambda done: None)
     np.testing.assert_array_equal(one.best, alone.best)
-
-
-def search_a_sample(X, partition, sparsities):
-    """Return weight steps, and a search of every second sample that has seen random partitions."""
-    steps = [TopFeatures(s) for s in sparsities]
-    sample = X.take(np.arange(0, X.n_samples, 2))
-    search = Search(ExchangeClimb(sample, partition, steps), 1, np.random.default_rng(0))
-    for pool in search.pools:
-        for seed in range(3):
-            rng = np.random.default_rng(seed)
-            pool.add(rng.integers(6, size=sample.n_samples).astype(np.int32), -float(seed))
-    return steps, search
-
-
-def test_what_a_sample_found_only_rises_on_all_samples():
-    X, partition = CentredMatrix(draw(5000)), KMeansPartition(6, roughness=3e-4)
-    steps, search = search_a_sample(X, partition, [5, 20])
-    sample = search.climber.X
-    fits = _go_on_with_all(X, partition, steps, search, None, 0)
-    for step, pool, fit in zip(steps, search.pools, fits, strict=True):
-        for found in pool.members:
-            weights = step.weigh(partition.scores(sample, found))
-            scores = partition.scores(X, partition.extend(X, weights, sample, found))
-            assert fit.objective > np.sum(step.weigh(scores) * scores)
-        scores = partition.scores(X, fit.labels)
-        np.testing.assert_allclose(np.sum(step.weigh(scores) * scores), fit.objective)
-    threads = replace(partition, n_threads=2)
-    again = _go_on_with_all(X, threads, steps, search, None, 0)
-    assert [fit.objective for fit in again] == [fit.objective for fit in fits]
-
-
-def test_labels_given_are_one_of_the_starts_on_all_samples():
-    X, partition = CentredMatrix(draw(5000)), KMeansPartition(6)
-    steps, search = search_a_sample(X, partition, [5])
-    start = weigh_partition(X, partition, steps[0], np.arange(5000, dtype=np.int32) % 6)
-    best = refine_until_fixed_point(X, partition, steps[0], start)
-    helped = _go_on_with_all(X, partition, steps, search, [best.labels], 0)[0]
-    assert helped.objective >= best.objective
 
 
 def test_a_pool_keeps_the_best_distinct_partitions():

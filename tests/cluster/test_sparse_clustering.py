@@ -1,23 +1,19 @@
 """SparseClustering: any clusterer, or a partition step of one's own, in the paper's framework."""
 
-import inspect
 import warnings
 
 import numpy as np
-import pandas as pd
 import pytest
 from partition_steps import CLUSTERERS, FOUR, Given, KMediansPartition
 from sklearn.base import clone
-from sklearn.cluster import (
-    AgglomerativeClustering,
-)
+from sklearn.cluster import AgglomerativeClustering
 from sklearn.cluster import KMeans as ReferenceKMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from threadpoolctl import threadpool_limits
 
 from sparsekm import GapSearch, L0KMeans, L1KMeans, SparseClustering
-from sparsekm.simulation.gaussian_clusters import gaussian_clusters
+from sparsekm.simulation.designs import gaussian_clusters
 
 PENALTIES = pytest.mark.parametrize(("penalty", "sparsity"), [("l0", 4), ("l1", 1.8)])
 
@@ -37,26 +33,12 @@ def clusterer(request):
 
 @parametrize_with_checks(
     [
-        SparseClustering(AgglomerativeClustering(2)),
         SparseClustering(AgglomerativeClustering(2), sparsity=0.5),
-        SparseClustering(ReferenceKMeans(2, n_init=1), penalty="l1", sparsity=1.2, n_init=2),
         GapSearch(SparseClustering(AgglomerativeClustering(2)), n_references=2),
     ]
 )
 def test_scikit_learns_own_checks_pass(estimator, check):
     check(estimator)
-
-
-def test_the_defaults_are_those_of_l0_kmeans():
-    parameters = {
-        name: each.default
-        for name, each in inspect.signature(SparseClustering).parameters.items()
-        if name != "clusterer"
-    }
-    assert parameters.pop("penalty") == "l0"
-    assert parameters.items() <= L0KMeans().get_params().items()
-    with pytest.raises(TypeError):
-        SparseClustering(AgglomerativeClustering(2), "l0")
 
 
 def test_four_samples_worked_by_hand():
@@ -116,27 +98,15 @@ def test_clear_clusters_and_features_are_found(clusterer, penalty, sparsity, cle
 
 
 @PENALTIES
-@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_objectives_never_fall_whatever_the_clustering(
-    clusterer, penalty, sparsity, seed, faint_data
-):
-    few = {"n_init": 2, "random_state": seed}
+def test_objectives_never_fall_whatever_the_clustering(clusterer, penalty, sparsity, faint_data):
+    few = {"n_init": 2, "random_state": 0}
     estimator = SparseClustering(clusterer, penalty=penalty, sparsity=sparsity, **few)
     fit = estimator.fit(faint_data.X)
     assert len(fit.objectives_) >= 2
     assert np.diff(fit.objectives_).min() >= -1e-9 * fit.objective_
     assert fit.objective_ == fit.objectives_[-1]
     assert fit.objective_ == pytest.approx(fit.feature_weights_ @ fit.feature_scores_, rel=1e-12)
-
-
-@pytest.mark.parametrize("name", CLUSTERERS)
-def test_scores_and_weights_are_those_of_the_labels(name, faint_data, score_by_pairs, best_value):
-    fit = SparseClustering(CLUSTERERS[name], sparsity=4, n_init=2, random_state=0).fit(faint_data.X)
-    scores = score_by_pairs(faint_data.X, fit.labels_)
-    np.testing.assert_allclose(fit.feature_scores_, scores, rtol=1e-9)
-    assert fit.objective_ == pytest.approx(best_value(scores, "l0", 4)[0])
-    assert fit.feature_weights_.sum() == 4
 
 
 def test_a_worse_partition_does_not_replace_a_better_one():
@@ -152,25 +122,14 @@ def test_a_worse_partition_does_not_replace_a_better_one():
 @pytest.mark.parametrize(
     ("penalty", "sparsity", "Estimator"), [("l0", 5, L0KMeans), ("l1", 2.0, L1KMeans)]
 )
-@pytest.mark.parametrize("seed", range(3))
 def test_over_scikit_learns_k_means_it_reaches_what_algorithm_1_reaches(
-    penalty, sparsity, Estimator, seed
+    penalty, sparsity, Estimator
 ):
     X = gaussian_clusters(np.outer([1.6, -1.6, 0.0], np.ones(5)), 10, 25, random_state=8).X
-    own = Estimator(3, sparsity=sparsity, search="alternate", random_state=seed).fit(X)
+    own = Estimator(3, sparsity=sparsity, search="alternate", random_state=0).fit(X)
     clusterer = ReferenceKMeans(3, n_init=3)
-    other = SparseClustering(clusterer, penalty=penalty, sparsity=sparsity, random_state=seed)
+    other = SparseClustering(clusterer, penalty=penalty, sparsity=sparsity, random_state=0)
     assert other.fit(X).objective_ == pytest.approx(own.objective_, rel=1e-9)
-
-
-def test_clear_data_have_the_objective_of_l0_kmeans(clear_data):
-    own = L0KMeans(3, sparsity=4, search="alternate", random_state=0).fit(clear_data.X)
-    for clusterer in (ReferenceKMeans(3, n_init=1), AgglomerativeClustering(3)):
-        other = SparseClustering(clusterer, sparsity=4, random_state=1).fit(clear_data.X)
-        np.testing.assert_array_equal(other.labels_, own.labels_)
-        np.testing.assert_array_equal(other.feature_weights_, own.feature_weights_)
-        np.testing.assert_allclose(other.objective_, own.objective_, rtol=1e-12)
-        np.testing.assert_allclose(other.cluster_centers_, own.cluster_centers_, rtol=1e-12)
 
 
 def test_order_shift_and_scale_do_not_matter_to_wards_tree_without_fresh_starts(faint_data):
@@ -202,16 +161,6 @@ def test_clusterers_without_chance_start_from_all_features_once_and_others_resta
     assert count_first_fits(ReferenceKMeans, n_init=1) == 4
 
 
-def test_fresh_starts_find_more_where_the_tree_on_all_features_is_far_off(faint_data):
-    objectives = [
-        SparseClustering(AgglomerativeClustering(3), sparsity=5, n_init=n, random_state=0)
-        .fit(faint_data.X)
-        .objective_
-        for n in (1, 10)
-    ]
-    assert objectives[1] > objectives[0]
-
-
 def test_a_seed_decides_all_and_the_clusterers_own_is_not_used(faint_data):
     def fit(seed, own):
         clusterer = ReferenceKMeans(3, n_init=1, init="random", max_iter=1, random_state=own)
@@ -225,15 +174,6 @@ def test_a_seed_decides_all_and_the_clusterers_own_is_not_used(faint_data):
 
     assert fit(3, 0) == fit(3, 1)
     assert len({tuple(fit(seed, 0)) for seed in range(5)}) > 1
-
-
-def test_more_restarts_are_never_worse(faint_data):
-    clusterer = ReferenceKMeans(3, n_init=1, init="random")
-    few, many = (
-        SparseClustering(clusterer, sparsity=5, n_init=n_init, random_state=2).fit(faint_data.X)
-        for n_init in (1, 20)
-    )
-    assert many.objective_ >= few.objective_
 
 
 @PENALTIES
@@ -292,24 +232,3 @@ def test_references_reach_the_clusterer_in_the_units_of_the_data(clear_data):
     search.fit(X)
     assert len(means) >= 3
     np.testing.assert_allclose(means, np.tile(X.mean(axis=0), (len(means), 1)), atol=1e-9)
-
-
-def test_columns_keep_their_names(clear_data):
-    frame = pd.DataFrame(clear_data.X, columns=[f"gene {j}" for j in range(20)])
-    estimator = SparseClustering(AgglomerativeClustering(3), sparsity=4)
-    kept = estimator.set_output(transform="pandas").fit_transform(frame)
-    assert kept.columns.tolist() == ["gene 0", "gene 1", "gene 2", "gene 3"]
-    assert estimator.feature_names_in_.tolist() == frame.columns.tolist()
-
-
-def test_float32_stays_float32(clear_data):
-    seen = []
-
-    class Seen(AgglomerativeClustering):
-        def fit_predict(self, X, y=None):
-            seen.append(X.dtype)
-            return super().fit_predict(X)
-
-    fit = SparseClustering(Seen(3), sparsity=4).fit(clear_data.X.astype(np.float32))
-    assert fit.cluster_centers_.dtype == np.float32
-    assert set(seen) == {np.dtype(np.float32)}

@@ -14,7 +14,7 @@ import yaml
 from sparsekm.command import main as command
 from sparsekm.command import run as runs
 from sparsekm.command.refusals import take_turn
-from sparsekm.pipeline.job_record import record_files
+from sparsekm.pipeline.workflow_files import record_files
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from sparsekm.command.results import describe_results
-from sparsekm.io.score_file import SCORES
+from sparsekm.io.tables import SCORES
 
 RATES = {"cer": 0.125, "cer_chance": 0.5, "ari": 0.75, "ami": -0.0625}
 

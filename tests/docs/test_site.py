@@ -1,11 +1,9 @@
 """The site: it builds without a warning, and has a page for every public name."""
 
 import re
-import runpy
 import shutil
 import subprocess
 import sys
-import tomllib
 from importlib import import_module
 from pathlib import Path
 
@@ -17,20 +15,11 @@ import sparsekm.metrics
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 EXAMPLES = sorted((DOCS / "examples").glob("[0-9]*.py"))
-# What `make docs` makes there.
-MADE = {"gallery/index"}
 
 
 def listed_in_reference():
     text = (DOCS / "api.rst").read_text(encoding="utf-8")
     return re.findall(r"^   ([\w.]+)$", text, re.M)
-
-
-def listed_pages():
-    """Give the pages that some table of contents names."""
-    text = "".join(page.read_text(encoding="utf-8") for page in DOCS.glob("*.md"))
-    blocks = re.findall(r"^```\{toctree\}\n(?::[^\n]*\n)*\n([^`]*)^```$", text, re.M)
-    return [name for block in blocks for name in block.split()]
 
 
 def test_the_reference_lists_every_public_name_once():
@@ -45,30 +34,6 @@ def test_the_reference_lists_every_public_name_once():
 def test_the_reference_lists_only_what_is_there_and_documented(name):
     home, _, last = f"sparsekm.{name}".rpartition(".")
     assert getattr(import_module(home), last).__doc__
-
-
-def test_every_page_is_in_one_table_of_contents():
-    pages = {page.stem for suffix in ("md", "rst") for page in DOCS.glob(f"*.{suffix}")} - {"index"}
-    listed = listed_pages()
-    assert sorted(listed) == sorted((pages - {"sg_execution_times"}) | MADE)
-
-
-def test_the_configuration_names_extensions_and_files_that_are_there():
-    sphinx = pytest.importorskip("sphinx", reason="the extra `docs` is not installed")
-    assert sphinx.version_info >= (8, 1)
-    configuration = runpy.run_path(str(DOCS / "conf.py"))
-    for extension in configuration["extensions"]:
-        import_module(extension)
-    import_module(configuration["html_theme"])
-    for folder in configuration["templates_path"] + configuration["html_static_path"]:
-        assert list((DOCS / folder).iterdir())
-    for file in configuration["html_css_files"]:
-        assert (DOCS / configuration["html_static_path"][0] / file).is_file()
-    gallery = configuration["sphinx_gallery_conf"]
-    assert (DOCS / gallery["examples_dirs"] / "GALLERY_HEADER.rst").is_file()
-    pattern = gallery["filename_pattern"]
-    assert all(re.search(pattern, str(example)) for example in EXAMPLES)
-    assert gallery["abort_on_example_error"]
 
 
 def test_the_site_needs_nothing_from_the_network():
@@ -89,32 +54,17 @@ def test_a_warning_fails_the_build_and_what_it_makes_is_not_in_git():
     assert f"docs/_build/html/{shown}" in recipe
 
 
-def test_what_the_configuration_imports_is_in_the_extra():
-    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"][
-        "optional-dependencies"
-    ]
-    named = {re.match(r"[\w-]+", requirement)[0] for requirement in extras["docs"]}
-    pinned = re.findall(r"^([\w.-]+)==", (ROOT / "requirements.lock").read_text(), re.M)
-    assert {"sphinx", "sphinx-gallery", "numpydoc", "myst-parser"} <= named <= set(pinned)
-
-
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.stem)
-def test_an_example_has_a_title_words_and_a_figure(example):
-    text = example.read_text(encoding="utf-8")
-    title, rule = text.splitlines()[1:3]
-    assert rule == "=" * len(title)
-    assert text.count("# %%\n# ") >= 2
-    assert "plt.show()" in text
-
-
 @pytest.mark.slow
 @pytest.mark.usefixtures("kernels")
-def test_every_page_builds_without_a_warning_and_every_example_runs(tmp_path):
+def test_every_page_builds_without_a_warning_and_examples_run(tmp_path):
     pytest.importorskip("scanpy", reason="the extra `docs` is not installed")
     made = shutil.ignore_patterns("_build", "gallery", "generated")
     shutil.copytree(DOCS, tmp_path / "docs", ignore=made)
     shutil.copy(ROOT / "CHANGELOG.md", tmp_path)
+    # `make docs`, which the actions run, executes the two longest examples, too.
+    run = r"/0[1-57]_\w+\.py$"
     options = ("-W", "--keep-going", "-q", "-d", "doctrees")
+    options += ("-D", f"sphinx_gallery_conf.filename_pattern={run}")
     done = subprocess.run(
         [sys.executable, "-m", "sphinx", *options, "docs", "html"],
         cwd=tmp_path,
@@ -125,4 +75,5 @@ def test_every_page_builds_without_a_warning_and_every_example_runs(tmp_path):
     assert done.returncode == 0, done.stdout + done.stderr
     for example in EXAMPLES:
         page = (tmp_path / "html" / "gallery" / f"{example.stem}.html").read_text(encoding="utf-8")
-        assert f"sphx_glr_{example.stem}_001.png" in page
+        has_run = re.search(run, str(example)) is not None
+        assert (f"sphx_glr_{example.stem}_001.png" in page) == has_run

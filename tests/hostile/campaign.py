@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import shutil
 import traceback
 import warnings
@@ -34,17 +33,8 @@ class Findings:
     n_mutants: int = 0
     n_refused: int = 0
     n_limited: int = 0  # ended by a limit; these count as refused, too
-    seconds: float = 0.0  # the longest processor time of a mutant
     faults: list[str] = field(default_factory=list)  # kind, number and seed, to repeat each
     kinds: dict[str, int] = field(default_factory=dict)  # mutants of each kind
-
-    def describe(self) -> str:
-        """Give the figures in a line."""
-        return (
-            f"{self.n_mutants} mutants of {len(self.kinds)} kinds: {self.n_refused} refused "
-            f"({self.n_limited} of them by a limit), {self.n_mutants - self.n_refused} read, "
-            f"{len(self.faults)} faults; at most {self.seconds:.1f} s for one"
-        )
 
 
 class RefusedError(Exception):
@@ -61,7 +51,7 @@ def run_campaign(sound: Path, scratch: Path, first: int, end: int) -> Findings:
         # Once without damage: whatever is imported late is imported now.
         for kind in KINDS:
             file = _put(scratch / "mutant" / Path(kind.file).name, (own / kind.file).read_bytes())
-            kind.check(kind.read(file, own))
+            kind.check(kind.read(file))
             shutil.rmtree(file.parent)
         for number in range(first, end):
             _try_mutant(findings, number, own, scratch)
@@ -75,18 +65,17 @@ def _try_mutant(findings: Findings, number: int, sound: Path, scratch: Path) -> 
     # Spoiling a file that is spoilt already has libraries read it too.
     with contextlib.suppress(LimitError):
         run_bounded(file, partial(_spoil, kind, number, file, sound), LIMITS)
-    before, fault = _seconds_of_children(), ""
+    fault = ""
     try:
-        run_bounded(file, partial(_read, kind, file, sound, scratch), LIMITS)
+        run_bounded(file, partial(_read, kind, file, scratch), LIMITS)
     except LimitError as error:
         findings.n_refused += 1
         findings.n_limited += 1
-        if kind.form not in _MAY_REACH_LIMITS or kind.is_silent:
+        if kind.form not in _MAY_REACH_LIMITS:
             fault = str(error)
     except InputError as error:
         findings.n_refused += 1
         fault = "" if str(error).startswith("refused: ") else str(error)
-    findings.seconds = max(findings.seconds, _seconds_of_children() - before)
     findings.n_mutants += 1
     findings.kinds[kind.name] = findings.kinds.get(kind.name, 0) + 1
     if fault:
@@ -99,18 +88,18 @@ def _spoil(kind: Kind, number: int, file: Path, sound: Path) -> None:
     write_mutant(file, file.read_bytes(), kind.form, [ROOT_SEED, number], others)
 
 
-def _read(kind: Kind, file: Path, sound: Path, scratch: Path) -> None:
+def _read(kind: Kind, file: Path, scratch: Path) -> None:
     """Read and check; raise `RefusedError` where it is refused as documented."""
     try:
         with watched(scratch):
-            kind.check(kind.read(file, sound))
+            kind.check(kind.read(file))
     except (MemoryError, OffenceError):
         raise
     except Exception as error:
         where = "".join(traceback.format_exception(error)[-6:])
         if isinstance(error, AssertionError):
             raise AssertionError(f"what was read is not valid: {where}") from error
-        if kind.is_silent or not isinstance(error, _SOUND_ENOUGH):
+        if not isinstance(error, _SOUND_ENOUGH):
             raise AssertionError(f"{type(error).__name__} is not documented: {where}") from error
         message, name = str(error), Path(kind.file)
         if name.name not in message and str(name.parent) not in message:
@@ -118,10 +107,6 @@ def _read(kind: Kind, file: Path, sound: Path, scratch: Path) -> None:
         if "\n" in message or len(message) > 12_500:
             raise AssertionError(f"the message is not one short line: {message}") from error
         raise RefusedError("refused: " + message) from error
-
-
-def _seconds_of_children() -> float:
-    return sum(os.times()[2:4])
 
 
 def _put(file: Path, content: bytes) -> Path:

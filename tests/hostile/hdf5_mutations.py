@@ -9,23 +9,9 @@ import h5py
 import numpy as np
 
 _ENCODINGS = (
-    "dict",
-    "array",
-    "string",
-    "string-array",
-    "categorical",
-    "csr_matrix",
-    "csc_matrix",
-    "dataframe",
-    "nullable-integer",
-    "nullable-boolean",
-    "numeric-scalar",
-    "rec-array",
-    "awkward-array",
-    "raw",
-    "anndata",
-    "null",
-    "no-such-encoding",
+    *("dict", "array", "string", "string-array", "categorical", "csr_matrix", "csc_matrix", "null"),
+    *("dataframe", "nullable-integer", "nullable-boolean", "numeric-scalar", "rec-array", "raw"),
+    *("awkward-array", "anndata", "no-such-encoding"),
 )
 
 

@@ -14,57 +14,20 @@ import hdf5_mutations
 import numpy as np
 
 HOSTILE_WORDS = (
-    "../../escaped",
-    "/escaped",
-    "<script>alert(1)</script>",
-    "=cmd|' /C calc'!A0",
-    "$\\frac{",
-    "\0",
-    "\ud800",
-    "\u202eevil",
-    "\x1b[2J",
-    "NA",
-    "nan",
-    "",
-    " ",
-    "'\";--",
-    "%s%n{0}",
+    *("../../escaped", "/escaped", "<script>alert(1)</script>", "=cmd|' /C calc'!A0", "$\\frac{"),
+    *("\0", "\ud800", "\u202eevil", "\x1b[2J", "NA", "nan", "", " ", "'\";--", "%s%n{0}"),
     "A" * 100_000,
 )
 HOSTILE_NUMBERS = (
-    "-1",
-    "0",
-    "1e999",
-    "-1e999",
-    "nan",
-    "inf",
-    "1.5",
-    "4294967296",
-    "9223372036854775808",
-    "18446744073709551615",
-    "99999999999999999999999999",
-    "9" * 5000,
-    "0x7f",
-    "1_000",
-    "٣",
-    "1e-320",
+    *("-1", "0", "1e999", "-1e999", "nan", "inf", "1.5", "4294967296", "9223372036854775808"),
+    *("18446744073709551615", "9" * 26, "9" * 5000, "0x7f", "1_000", "٣", "1e-320"),
 )
 _WIDE = (0, 1, 2**31 - 1, 2**31, 2**32 - 1, 2**40, 2**63 - 1, 2**63, 2**64 - 1)
 _NUMBER = re.compile(rb"-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
 
 
 def mutate(content: bytes, form: str, rng: np.random.Generator, others: list[bytes]) -> bytes:
-    """Spoil the content of a file one to three times.
-
-    Parameters
-    ----------
-    content : bytes
-    form : str
-        As in `kinds.Kind`.
-    rng : Generator
-    others : list of bytes
-        Contents of other files, of which pieces may be put in.
-    """
+    """Spoil the content one to three times, with pieces of others; `form` is that of its `Kind`."""
     for _ in range(rng.integers(1, 4)):
         ways = _WAYS.get(form, ())
         if ways and rng.random() < 0.65:

@@ -26,10 +26,7 @@ FORMATTED = "{1} {dataset} {{x}} {} <a> %s $HOME // ~"
 SETS = "{source: gmt, path: 'https://example.org/'}"
 REFUSED = [
     (BOMB, "configuration: values=1234567900 should be <= 100000."),
-    (
-        ESCAPED,
-        "matrices: '../../escaped' should match ^[A-Za-z0-9_.-]{1,100}$ and not be the name",
-    ),
+    (ESCAPED, "matrices: '../../escaped' should match ^[A-Za-z0-9_.-]{1,100}$ and not be the name"),
     ("methods: &m [l0, *m]\n", "methods.1: should not contain itself, nor nest deeper than 50."),
     (
         "tuning: {sparsities: {l1: [.nan, 2]}}\n",
@@ -68,20 +65,13 @@ UNREADABLE = [
     (b"report: {title: Sieve: a study}\n", ", line 1, column 22: "),
     (b"report: {title: !mine a}\n", ", line 1, column 17: the tag !mine has no meaning here."),
     (b"seed: !!python/name:os.system\n", ", line 1, column 7: the tag tag:yaml.org,2002:python"),
-    (b"seed: !!bool 1\n", ", line 1, column 7: the tag tag:yaml.org,2002:bool has no"),
     (b"seed: 1\nn_init: 2\nseed: 3\n", ", line 3, column 1: the key 'seed' occurs twice."),
-    (b"a: &a {b: 1, b: 2}\n", ", line 1, column 14: the key 'b' occurs twice."),
     (b"? [1]\n: 2\n", ", line 1, column 3: found unhashable key"),
     (b"report: {title: caf\xe9}\n", ": byte 20 is not UTF-8: save the file as UTF-8."),
-    ("seed: 1\n".encode("utf-16"), ": byte 1 is not UTF-8"),
     (b"report: {title: a\0b}\n", ": unacceptable character #x0000"),
-    ("report: {title: a\x85\x9fb}\n".encode(), ": unacceptable character #x009f"),
     (b"- seed\n", ": type=list should be a mapping"),
-    (b"some words\n", ": type=str should be a mapping"),
     (b"seed: 1\n---\nseed: 2\n", ", line 2, column 1: but found another document."),
     (b"seed: " + b"9" * 5000, ": Exceeds the limit"),
-    (b"report: {title: 2020-13-45}\n", ": month must be in 1..12."),
-    (b"report: {title: =}\n", ", line 1, column 17: could not determine a constructor"),
     (b"seed: " + b"[" * 5000, ": the settings are nested too deeply."),
     (b"__use_yte__: true\n?print('ran'): 1\n", ": __use_yte__ should be left out"),
 ]
@@ -127,7 +117,7 @@ def project(tmp_path_factory, project_root):
     return make_project(folder, project_root)
 
 
-@pytest.mark.parametrize(("text", "line"), REFUSED[:2])
+@pytest.mark.parametrize(("text", "line"), REFUSED[1:2])
 def test_snakemake_says_what_the_checks_say(project, text, line):
     (project.root / "config.yaml").write_text(text)
     done = project.snakemake("--cores", "1", "--dry-run")
@@ -138,7 +128,7 @@ def test_snakemake_says_what_the_checks_say(project, text, line):
     assert not list(project.root.parent.glob("**/escaped*"))
 
 
-@pytest.mark.parametrize(("body", "line"), [UNREADABLE[index] for index in (2, 3, 9, -1)])
+@pytest.mark.parametrize(("body", "line"), [UNREADABLE[index] for index in (3, -1)])
 def test_snakemake_says_the_same_of_what_cannot_be_read(project, body, line):
     (project.root / "config.yaml").write_bytes(body)
     done = project.snakemake("--cores", "1", "--dry-run")
@@ -192,7 +182,7 @@ def test_braces_in_any_text_are_text(project):
     assert done.returncode == 0, done.stdout
 
 
-@pytest.mark.parametrize("path", ["a{1}.csv", "a<b>.csv", "a//b.csv", "s3://a/b.csv"])
+@pytest.mark.parametrize("path", ["a{1}.csv", "s3://a/b.csv"])
 def test_paths_that_snakemake_would_change_are_refused_wherever_they_stand(tmp_path, path):
     file = tmp_path / "config.yaml"
     settings = {

@@ -12,10 +12,9 @@ from html_page import Page
 
 from sparsekm.annotation.gene_table import GENE_TABLE, gene_table
 from sparsekm.cluster.sparsity_path import SparsityPath
-from sparsekm.io.fit_file import read_fit, write_fit
+from sparsekm.io.fit_files import pick_fit, read_fit, write_fit, write_path
 from sparsekm.io.normalised_file import write_normalised
-from sparsekm.io.path_file import pick_fit, write_path
-from sparsekm.io.score_file import SCORES
+from sparsekm.io.tables import SCORES
 from sparsekm.reporting.report import load_dataset_result, write_report
 
 # What the tests look at is made once in each process.

@@ -6,7 +6,6 @@ Each check fails by AssertionError where what was read is not valid.
 from __future__ import annotations
 
 import math
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -18,8 +17,6 @@ from sparsekm.atlas.listing import select_candidates
 from sparsekm.atlas.ontology import MAX_DEPTH
 from sparsekm.io.known_classes import UNKNOWN
 from sparsekm.io.readers.raw_matrix import MIN_LABELS
-from sparsekm.studies.paper.repetition import METRICS
-from sparsekm.tuning.resampled_paths import FAMILIES
 
 
 def is_text(value: object) -> bool:
@@ -75,26 +72,6 @@ def check_genes(genes: pd.DataFrame) -> None:
     assert all(is_text(value) for column in ("ensembl_id", "aliases") for value in genes[column])
 
 
-def check_age(matrix) -> None:
-    n, p = len(matrix.obs), len(matrix.var)
-    assert matrix.X.shape == (n, p)
-    assert matrix.X.dtype == np.float32
-    assert n >= 1
-    assert p >= 1
-    assert not (matrix.X < 0).any()
-    assert not np.isinf(matrix.X).any()
-    assert matrix.var.index.is_unique
-    assert matrix.obs["region_id"].dtype == np.int64
-
-
-def check_manifest(entries) -> None:
-    for entry in entries:
-        assert entry.bytes is None or isinstance(entry.bytes, int)
-        assert not Path(entry.file).is_absolute()
-        assert ".." not in Path(entry.file).parts
-        assert is_text(entry.gene)
-
-
 def is_finite(X) -> bool:
     if not issparse(X):
         return bool(np.isfinite(X).all())
@@ -127,99 +104,16 @@ def check_matrix(raw) -> None:
         assert raw.relevant.dtype == bool
 
 
-def check_labelled_set(data) -> None:
-    assert data.X.ndim == 2
-    assert data.X.dtype == np.float64
-    assert data.labels.shape == (len(data.X),)
-    assert data.n_clusters >= 1
-
-
-def check_expression(data) -> None:
-    assert data.X.dtype == np.float32
-    assert data.X.shape == (len(data.obs), len(data.var))
-    assert not np.isinf(data.X).any()
-    assert data.obs["region_id"].dtype == data.var["gene_id"].dtype == np.int64
-
-
-def check_normalised(read: tuple) -> None:
-    data, whole, var, (labels, regions) = read
+def check_normalised(data) -> None:
     n, p = data.X.shape
     assert data.X.dtype == np.float32
     assert is_finite(data.X)
     assert data.center is None or data.center.shape == (p,)
-    assert len(data.features) == p == len(var) == whole.n_vars
+    assert len(data.features) == p
     assert isinstance(data.provenance, dict)
-    assert whole.n_obs == n
-    for found in (data.labels, labels):
-        assert found is None or (found.shape == (n,) and all(map(is_text, found)))
+    labels = data.labels
+    assert labels is None or (labels.shape == (n,) and all(map(is_text, labels)))
     assert data.relevant is None or (data.relevant.dtype == bool and data.relevant.shape == (p,))
-    assert regions is None or {"acronym", "name", "id", "color"} <= set(regions.columns)
-
-
-def check_path(read) -> None:
-    path, attributes = read
-    m, n = path.labels.shape
-    p = path.scores.shape[1]
-    assert path.weights.shape == path.scores.shape == (m, p)
-    assert path.sparsities.shape == path.objectives.shape == path.n_iter.shape == (m,)
-    assert path.labels.dtype == np.int32
-    assert n == 0 or (path.labels.min() >= 0 and path.labels.max() < attributes["n_clusters"])
-    assert all(np.isfinite(a).all() for a in (path.weights, path.scores, path.objectives))
-    check_attributes(attributes)
-
-
-def check_attributes(attributes) -> None:
-    assert isinstance(attributes["parameters"], dict)
-    assert isinstance(attributes["versions"], dict)
-    assert isinstance(attributes["n_clusters"], int)
-    assert isinstance(attributes["seed"], int)
-    assert isinstance(attributes["method"], str)
-
-
-def check_fit(fit) -> None:
-    p = fit.scores.size
-    assert fit.weights.shape == (p,)
-    assert fit.centers.shape == (fit.attributes["n_clusters"], p)
-    assert fit.labels.dtype == np.int32
-    assert all(np.isfinite(a).all() for a in (fit.weights, fit.scores, fit.centers))
-    for shares, length in ((fit.confidence, fit.labels.size), (fit.selection_frequency, p)):
-        assert shares is None or (shares.shape == (length,) and (shares**2 <= shares).all())
-    assert math.isfinite(fit.sparsity)
-    assert math.isfinite(fit.objective)
-    check_attributes(fit.attributes)
-
-
-def check_references(references) -> None:
-    shape = (references.indices.size, references.sparsities.size)
-    assert min(shape) >= 1
-    assert references.objectives.shape == shape
-    assert np.isfinite(references.objectives).all()
-    check_attributes(references.attributes)
-
-
-def check_resamplings(read) -> None:
-    n_clusters, m = read.attributes["n_clusters"], read.sparsities.size
-    n, p = read.paths[0].labels.shape[-1], read.paths[0].drawn.size
-    assert len(read.paths) == read.indices.size
-    for path in read.paths:
-        assert path.labels.shape == (len(FAMILIES), m, n)
-        assert path.labels.min() >= 0
-        assert path.labels.max() < n_clusters
-        assert path.kept.shape == (len(FAMILIES), m, p)
-        assert path.drawn.shape == (p,)
-        assert not (path.kept & ~path.drawn).any()
-        assert not np.isinf(path.separation).any()
-    check_attributes(read.attributes)
-
-
-def check_repetition(repetition) -> None:
-    if repetition is None:
-        return
-    assert set(repetition.metrics) == set(METRICS)
-    assert all(isinstance(value, float) for value in repetition.metrics.values())
-    assert repetition.weights.ndim == 1
-    assert np.isfinite(repetition.weights).all()
-    assert repetition.gap.ndim == 2
 
 
 def check_gene_sets(sets) -> None:
@@ -227,10 +121,6 @@ def check_gene_sets(sets) -> None:
     for members in sets.members:
         assert ((members >= 0) & (members < len(sets.genes))).all()
     assert all(is_text(word) for word in (*sets.genes, *sets.terms, *sets.names))
-
-
-def check_body(body) -> None:
-    assert body in (None, b"a body")
 
 
 def check_table(columns: dict[str, str], read) -> None:
@@ -241,19 +131,3 @@ def check_table(columns: dict[str, str], read) -> None:
             assert np.isfinite(table[name]).all(), name
     for name in table.select_dtypes(object):
         assert all(is_text(cell) for cell in table[name]), name
-
-
-def check_scores(row) -> None:
-    assert isinstance(row["method"], str)
-    assert all(
-        isinstance(row[name], float) for name in ("cer", "ami", "ecr", "sparsity", "n_samples")
-    )
-
-
-def check_evidence(row) -> None:
-    assert isinstance(row["conclusion"], str)
-    assert isinstance(row["strength"], float)
-
-
-def check_ids(ids) -> None:
-    assert all(isinstance(value, int) for value in ids)

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from sparsekm.io.atomic import atomic_path, remove_unfinished, write_table, write_text
-from sparsekm.io.atomic_hdf5 import atomic_hdf5
+from sparsekm.io.hdf5_format import atomic_hdf5
 
 
 def test_a_finished_block_leaves_only_the_file_with_its_content(tmp_path):

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from sparsekm.io.cluster_table import CLUSTERS, tabulate_clusters
+from sparsekm.io.fit_files import CLUSTERS, tabulate_clusters
 
 
 def fit(labels, confidence=None):

@@ -8,8 +8,8 @@ import sys
 
 import pytest
 
-from sparsekm.io import file_lock
-from sparsekm.io.file_lock import is_supported, lock_file
+from sparsekm.io import atomic
+from sparsekm.io.atomic import is_supported, lock_file
 
 WITHOUT_FCNTL = """
 import sys
@@ -25,8 +25,8 @@ def without_locks(monkeypatch):
         def flock(opened, how):
             raise OSError(number, os.strerror(number))
 
-        monkeypatch.setattr(file_lock.fcntl, "flock", flock)
-        file_lock._log_once.cache_clear()
+        monkeypatch.setattr(atomic.fcntl, "flock", flock)
+        atomic._log_once.cache_clear()
 
     return fail_with
 
@@ -58,14 +58,14 @@ def test_another_failure_is_an_error(tmp_path, without_locks):
 def test_without_such_locks_in_the_system_one_sentence_says_what_is_supported(
     tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(file_lock, "fcntl", None)
+    monkeypatch.setattr(atomic, "fcntl", None)
     assert not is_supported()
     with (tmp_path / "a").open("a") as opened, pytest.raises(OSError, match="Linux and macOS"):
         lock_file(opened)
 
 
 @pytest.mark.parametrize(
-    "module", ["sparsekm.atlas.allen.source", "sparsekm.io.file_lock", "workflow_job"]
+    "module", ["sparsekm.atlas.allen.source", "sparsekm.io.atomic", "workflow_job"]
 )
 def test_modules_load_where_the_system_has_no_such_locks(project_root, module):
     scripts = str(project_root / "scripts")
@@ -84,4 +84,4 @@ def test_what_make_runs_first_says_in_one_line_what_is_supported(project_root, t
         [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False
     )
     assert done.returncode == 1
-    assert done.stderr == f"ERROR: {file_lock.SUPPORTED}\n"
+    assert done.stderr == f"ERROR: {atomic.SUPPORTED}\n"

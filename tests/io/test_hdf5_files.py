@@ -6,10 +6,9 @@ import h5py
 import numpy as np
 import pytest
 
-from sparsekm.io.checked_hdf5 import DamagedFileError
-from sparsekm.io.fit_file import read_fit, write_fit
-from sparsekm.io.path_file import pick_fit, read_path, read_samples, write_path
-from sparsekm.io.reference_file import References
+from sparsekm.io.batch_files import References
+from sparsekm.io.fit_files import pick_fit, read_fit, read_path, read_samples, write_fit, write_path
+from sparsekm.io.hdf5_format import DamagedFileError
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import pytest
 from scipy import sparse
 
 from sparsekm.cluster.matrices.dense_parts import as_dense
-from sparsekm.io.checked_hdf5 import DamagedFileError
+from sparsekm.io.hdf5_format import DamagedFileError
 from sparsekm.io.matrix_file import MatrixFile
 from sparsekm.io.normalised_file import read_anndata, read_normalised, write_normalised
 from sparsekm.pipeline.problem import cluster_means

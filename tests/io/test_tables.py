@@ -4,9 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sparsekm.io.consensus_file import CONSENSUS
-from sparsekm.io.gap_file import GAP
-from sparsekm.io.score_file import SCORES
+from sparsekm.io.tables import CONSENSUS, GAP, SCORES
 
 ROW = dict.fromkeys(SCORES.columns) | {"dataset": "NA", "method": "l0", "cer": 0.25}
 

@@ -9,12 +9,9 @@ import pytest
 
 from sparsekm.annotation.gene_table import GENE_TABLE, gene_table
 from sparsekm.cluster.sparsity_path import SparsityPath
-from sparsekm.io.evidence_file import EVIDENCE
-from sparsekm.io.fit_file import Fit, read_fit, write_fit
-from sparsekm.io.gap_file import GAP
+from sparsekm.io.fit_files import TunedFit, read_fit, write_fit, write_path
 from sparsekm.io.normalised_file import write_normalised
-from sparsekm.io.path_file import write_path
-from sparsekm.io.score_file import SCORES
+from sparsekm.io.tables import EVIDENCE, GAP, SCORES
 from sparsekm.reporting.report import load_dataset_result, write_report
 
 SCRIPT = "<script>alert(1)</script>"
@@ -66,7 +63,7 @@ def write_results(folder, dataset, X, labels, n_kept, cer):
         tuned = {} if method == "kmeans" else {"rule": "auto", "reference": "permutation"}
         if method == "l0":
             tuned["conclusion"] = "Dropped features <b>correlate</b> in this test."
-        fit = Fit(
+        fit = TunedFit(
             sparsity=float(n_kept[method]),
             objective=objective,
             labels=labels,

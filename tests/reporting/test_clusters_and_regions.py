@@ -5,7 +5,7 @@ import dataclasses
 import pandas as pd
 import pytest
 
-from sparsekm.annotation.cluster_overlap import tabulate_overlap
+from sparsekm.annotation.clusters import tabulate_overlap
 from sparsekm.annotation.gene_table import GENE_TABLE
 from sparsekm.reporting.cluster_markers import view_markers
 from sparsekm.reporting.clusters_across_ages import view_corresponding

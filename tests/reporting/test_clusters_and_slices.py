@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 from matplotlib.colors import to_rgb
 
-from sparsekm.annotation.cluster_overlap import overlap_clusters
+from sparsekm.annotation.clusters import overlap_clusters
 from sparsekm.figures.style import shades
 from sparsekm.reporting.brain_slices import (
     PLANES,

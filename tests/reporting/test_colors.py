@@ -4,11 +4,10 @@ import numpy as np
 import pytest
 from matplotlib.colors import hsv_to_rgb, to_rgb
 
-from sparsekm.annotation.cluster_overlap import overlap_clusters
+from sparsekm.annotation.clusters import overlap_clusters
+from sparsekm.atlas.phantom.anatomy import UPPER
 from sparsekm.atlas.phantom.sizes import REGIONS
-from sparsekm.atlas.phantom.structures import UPPER
-from sparsekm.figures.color_vision import VISIONS, color_distances, place_colors
-from sparsekm.figures.palette import METHOD_LOOKS
+from sparsekm.figures.palette import METHOD_LOOKS, VISIONS, color_distances, place_colors
 from sparsekm.figures.style import categorical_colors, shades
 from sparsekm.reporting.ages_view import LOOKS
 from sparsekm.reporting.cluster_colors import color_clusters

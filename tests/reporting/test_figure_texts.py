@@ -6,9 +6,13 @@ import numpy as np
 import pytest
 from matplotlib.text import Text
 
-from sparsekm.figures.feature_heat_map import feature_heat_map
-from sparsekm.figures.style import figure_svg, new_figure
-from sparsekm.figures.texts import MOST_LETTERS, short_name
+from sparsekm.figures.style import (
+    MOST_LETTERS,
+    feature_heat_map,
+    figure_svg,
+    new_figure,
+    short_name,
+)
 from sparsekm.reporting.component_figure import component_figure
 
 LONG = "name" * 2500

@@ -8,12 +8,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sparsekm.annotation.cluster_overlap import tabulate_overlap
+from sparsekm.annotation.clusters import tabulate_overlap
 from sparsekm.annotation.enrichment import ENRICHMENT
 from sparsekm.annotation.gene_sets import build_gene_sets
-from sparsekm.annotation.kept_by_age import tabulate_ages, tabulate_changes
-from sparsekm.atlas.phantom.invented_terms import NEEDED_EVERYWHERE
-from sparsekm.command.workflow_files import FIGURES, match_any
+from sparsekm.annotation.gene_table import tabulate_ages, tabulate_changes
+from sparsekm.atlas.phantom.genes import NEEDED_EVERYWHERE
+from sparsekm.pipeline.workflow_files import FIGURES, match_any
 from sparsekm.reporting import enrichment_view
 from sparsekm.reporting.ages_view import age_figure, view_ages
 from sparsekm.reporting.anatomy_view import view_anatomy

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sparsekm.figures.feature_heat_map import MOST_FEATURES, choose_markers
+from sparsekm.figures.style import MOST_FEATURES, choose_markers
 from sparsekm.reporting.figures import draw_figures
 from sparsekm.reporting.marker_figure import marker_figure
 

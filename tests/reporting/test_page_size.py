@@ -7,12 +7,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sparsekm.annotation.cluster_overlap import tabulate_overlap
+from sparsekm.annotation.clusters import tabulate_overlap
 from sparsekm.annotation.enrichment import ENRICHMENT
 from sparsekm.annotation.gene_table import VERDICTS
-from sparsekm.atlas.phantom.geometry import TISSUE, build_geometry
+from sparsekm.atlas.phantom.anatomy import TISSUE, UPPER, build_geometry
 from sparsekm.atlas.phantom.sizes import FULL_COUNTS, get_size
-from sparsekm.atlas.phantom.structures import UPPER
 from sparsekm.reporting.ages_view import view_ages
 from sparsekm.reporting.report import write_report
 from sparsekm.reporting.results import MethodPath

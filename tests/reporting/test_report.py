@@ -9,8 +9,8 @@ import yaml
 from html_page import Page
 
 from sparsekm.annotation.gene_table import GENE_TABLE
-from sparsekm.command.workflow_files import FIGURES, match_any
 from sparsekm.pipeline.normalisation import NORMALISATIONS
+from sparsekm.pipeline.workflow_files import FIGURES, match_any
 from sparsekm.reporting import methods_text
 from sparsekm.reporting.figures import draw_figures
 from sparsekm.reporting.gap_figure import gap_figure

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sparsekm.annotation.cluster_overlap import tabulate_overlap
+from sparsekm.annotation.clusters import tabulate_overlap
 from sparsekm.figures.palette import DROPPED
 from sparsekm.metrics.partition_metrics import classification_error_rate
 from sparsekm.reporting.anatomy_view import view_anatomy

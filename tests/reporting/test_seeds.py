@@ -6,7 +6,7 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from sparsekm.io.seed_file import SEEDS
+from sparsekm.io.tables import SEEDS
 from sparsekm.reporting.literature import Citations
 from sparsekm.reporting.methods_text import write_methods
 from sparsekm.reporting.report import write_report

@@ -6,8 +6,7 @@ from threading import Barrier
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from sparsekm.runtime.one_blas_thread import one_blas_thread
-from sparsekm.runtime.threads import run_side_by_side
+from sparsekm.runtime.threads import one_blas_thread, run_side_by_side
 
 
 def blas_threads():

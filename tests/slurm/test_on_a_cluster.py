@@ -1,15 +1,10 @@
 """The workflow on a real Slurm: the same bits, more memory for who lacked it, a node that dies."""
 
 import re
-import shutil
 
-import anndata
-import numpy as np
-import pandas as pd
 import pytest
 from artifact_content import content_digest, contents
 from cluster_run import ClusterRun
-from scipy.sparse import csr_array
 
 pytestmark = [pytest.mark.slurm, pytest.mark.xdist_group("slurm")]
 
@@ -28,46 +23,6 @@ def test_a_cluster_makes_the_bits_of_a_local_run(cluster, undisturbed, project, 
     steps = int(re.search(r"of (\d+) steps \(100%\) done", printed)[1])
     assert steps > 30
     assert 5 < len(jobs) < steps / 2
-
-
-def test_dense_and_sparse_data_read_from_disk_on_three_nodes_give_the_files_of_memory(
-    cluster, project, monkeypatch
-):
-    rng = np.random.default_rng(0)
-    counts = rng.poisson(0.2, size=(60, 20)).astype(np.float32)
-    counts[:30, :5] += rng.poisson(3, size=(30, 5))
-    obs = pd.DataFrame({"kind": np.repeat(["a", "b"], 30)}, [f"s{i}" for i in range(60)])
-    kinds = {"dense": counts, "sparse": csr_array(counts)}
-    for name, X in kinds.items():
-        anndata.AnnData(X, obs=obs).write_h5ad(project.root / f"{name}.h5ad")
-
-    def configure(**settings):
-        def change(configuration):
-            configuration["matrices"] = {
-                name: {"path": f"{name}.h5ad", "labels": "kind"} for name in kinds
-            }
-            configuration["methods"] = ["kmeans", "l0"]
-            configuration["tuning"].update(max_samples=40, references_per_job=1)
-            configuration.update(atlas=None, **settings)
-
-        project.configure(change)
-
-    configure()
-    local = project.snakemake("--cores", "1")
-    assert local.returncode == 0, local.stdout
-    made = contents(project.root)
-    tuned = ("gap.csv", "references/1.h5", "evidence.csv", "scores.csv", "tuned.h5")
-    assert made.keys() >= {f"results/{name}/l0/{file}" for name in kinds for file in tuned}
-    for folder in (*(f"data/{name}" for name in kinds), "results", ".snakemake"):
-        shutil.rmtree(project.root / folder)
-    # Dense data are mapped from their file above this, sparse data always.
-    configure(max_memory_gb=1e-9)
-    # So few jobs would all fit on one node.
-    monkeypatch.setenv("SBATCH_EXCLUSIVE", "exclusive")
-    before = len(cluster.jobs())
-    ClusterRun(project, "cluster-generic").finish(600)
-    assert contents(project.root) == made
-    assert len({job["BatchHost"] for job in cluster.jobs()[before:]}) == 3
 
 
 def test_a_job_that_lacked_memory_succeeds_with_more(cluster, undisturbed, project):

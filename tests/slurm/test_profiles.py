@@ -1,6 +1,8 @@
-"""What a cluster is asked for: profiles that agree, jobs that ask for more where there is more."""
+"""Profiles of a cluster, what jobs ask for, and the script that tells their state."""
 
+import os
 import re
+import subprocess
 
 import psutil
 import pytest
@@ -110,9 +112,8 @@ def _changed(**changes):
         _changed(),
         # The genes common to all ages stand between the assembly of one and its normalisation.
         _changed(atlas={"genes": "common"}),
-        _changed(atlas={"source": "allen"}),
     ],
-    ids=["as it is", "common genes", "real atlas"],
+    ids=["as it is", "common genes"],
 )
 def test_no_group_waits_for_itself(tmp_path, project_root, change):
     project = make_project(tmp_path, project_root)
@@ -124,3 +125,60 @@ def test_no_group_waits_for_itself(tmp_path, project_root, change):
     # A method of a data set is one job, whatever the configuration.
     assert groups.count("fit") == 4 * 4
     assert len(groups) < steps / 2
+
+
+@pytest.fixture
+def told(project_root, tmp_path):
+    """Give the function that tells what is said when Slurm's commands answer as given."""
+
+    def tell(scontrol: str, sacct: str = "exit 1") -> str:
+        for name, body in (("scontrol", scontrol), ("sacct", sacct)):
+            (tmp_path / name).write_text(f"#!/bin/sh\n{body}\n")
+            (tmp_path / name).chmod(0o755)
+        done = subprocess.run(
+            [project_root / "profiles" / "cluster-generic" / "job_state.sh", "7"],
+            env={**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return done.stdout
+
+    return tell
+
+
+@pytest.mark.parametrize(
+    ("state", "said"),
+    [
+        ("COMPLETED", "success"),
+        ("PENDING", "running"),
+        ("RUNNING", "running"),
+        ("COMPLETING", "running"),
+        ("SUSPENDED", "running"),
+        ("REQUEUED", "running"),
+        ("FAILED", "failed"),
+        ("CANCELLED", "failed"),
+        ("OUT_OF_MEMORY", "failed"),
+        ("TIMEOUT", "failed"),
+        ("NODE_FAIL", "failed"),
+    ],
+)
+def test_every_state_of_slurm_has_a_word(told, state, said):
+    assert told(f'echo "JobId=$4 JobName=a JobState={state} Reason=None"') == f"{said}\n"
+
+
+UNKNOWN = "echo 'slurm_load_jobs error: Invalid job id specified' >&2; exit 1"
+
+
+def test_a_forgotten_job_is_looked_up_in_the_accounts(told):
+    assert told(UNKNOWN, "echo COMPLETED") == "success\n"
+    assert told(UNKNOWN, "echo CANCELLED by 0") == "failed\n"
+
+
+def test_a_job_that_nothing_is_known_of_has_failed(told):
+    assert told(UNKNOWN) == "failed\n"
+
+
+def test_a_controller_that_does_not_answer_is_asked_again(told):
+    refused = "echo 'Unable to contact slurm controller (connect failure)' >&2; exit 1"
+    assert told(refused) == "running\n"

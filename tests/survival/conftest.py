@@ -31,21 +31,3 @@ def undisturbed(new_run):
     done = project.snakemake("--cores", "2")
     assert done.returncode == 0, done.stdout
     return project
-
-
-@pytest.fixture
-def planned_with(undisturbed):
-    """Give the function that lists what the undisturbed project would run after a change."""
-
-    def planned(change):
-        def both(configuration):
-            set_up(configuration)
-            change(configuration)
-
-        undisturbed.configure(both)
-        try:
-            return undisturbed.planned()
-        finally:
-            undisturbed.configure(set_up)
-
-    return planned

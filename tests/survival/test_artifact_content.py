@@ -37,7 +37,6 @@ def write_zip(file, text="a", year=2000):
         (".h5ad", write_h5ad, {}, {"name": "g2"}),
         (".zip", write_zip, {"year": 2001}, {"text": "b"}),
         (".csv", lambda file, text="a,b\n": file.write_text(text), {}, {"text": "a,c\n"}),
-        (".html", lambda file, text="<p>1": file.write_text(text), {}, {"text": "<p>2"}),
     ],
 )
 def test_content_is_compared_and_time_stamps_are_not(tmp_path, suffix, write, same, other):

@@ -50,28 +50,3 @@ def test_restored_without_metadata_nothing_reruns_after_a_word(finished, clone):
     assert clone.planned() == set()
     clone.configure(lambda configuration: configuration["tuning"].update(rule="one-se"))
     assert {job.split()[0] for job in clone.planned()} >= {"tune_sparsity", "report"}
-
-
-def tune_l1_too(configuration):
-    configuration["methods"] = ["kmeans", "l1", "l0", "sparse"]
-
-
-@pytest.mark.survival
-def test_a_tuned_method_more_runs_itself_and_what_gathers_methods(planned_with):
-    planned = planned_with(tune_l1_too)
-    jobs = {job.split()[0] for job in planned}
-    assert jobs == {
-        *("cluster_path", "reference_path", "tune_sparsity", "score_clustering", "gene_stability"),
-        *("annotate_genes", "enrich_genes", "match_clusters", "export_clusters", "report"),
-        "refit_other_seeds",
-    }
-    assert not any(job.endswith((" l0", "l0 0", "kmeans", "sparse")) for job in planned)
-
-
-@pytest.mark.survival
-def test_more_references_repeat_only_the_batch_that_was_not_full(planned_with):
-    planned = planned_with(lambda configuration: configuration["tuning"].update(references=5))
-    # Batch 0 was full, batch 1 held one of two, batch 2 is new.
-    batches = {job.split()[-1] for job in planned if job.startswith("reference_path")}
-    assert batches == {"1", "2"}
-    assert not any(job.startswith("cluster_path") for job in planned)

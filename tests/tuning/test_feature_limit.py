@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from sparsekm import GapSearch, L0KMeans, L1KMeans
-from sparsekm.simulation.gaussian_clusters import gaussian_clusters
+from sparsekm.simulation.designs import gaussian_clusters
 from sparsekm.tuning.feature_limit import FeatureLimit, feature_limit
 from sparsekm.tuning.noise_correlation import NoiseCorrelation
 from sparsekm.tuning.selection import select_sparsity

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sparsekm.simulation.gaussian_clusters import gaussian_clusters
+from sparsekm.simulation.designs import gaussian_clusters
 from sparsekm.tuning.noise_correlation import NoiseCorrelation, noise_correlation
 
 MEANS = np.outer([2.0, -2.0, 0.0], np.ones(20))

@@ -4,18 +4,14 @@ import re
 from functools import partial
 
 import anndata
-import pandas as pd
 import pytest
 from stand_in_server import StandInServer
 
-from sparsekm.atlas.assembly import assemble_age, read_tables
-from sparsekm.atlas.common_genes import find_common_genes, read_common_genes
-from sparsekm.atlas.expression_file import describe_expression, read_expression
-from sparsekm.atlas.manifest import read_manifest
-from sparsekm.atlas.normalisation import normalise_age
-from sparsekm.atlas.retrieval import retrieve_age, retrieve_tables
-from sparsekm.atlas.sources import open_source
-from sparsekm.io.atomic_hdf5 import write_anndata
+from sparsekm.atlas.assembly import assemble_age, describe_expression, read_expression, read_tables
+from sparsekm.atlas.normalisation import find_common_genes, normalise_age
+from sparsekm.atlas.retrieval import read_manifest, retrieve_age, retrieve_tables
+from sparsekm.atlas.vocabulary import open_source
+from sparsekm.io.hdf5_format import write_anndata
 
 # The run is made once in each process.
 pytestmark = pytest.mark.xdist_group("atlas from servers")
@@ -103,20 +99,6 @@ def test_matrices_from_the_servers_are_those_of_the_phantoms_files(from_server, 
             assert not served.uns["provenance"]["simulated"]
 
 
-def test_all_ages_have_the_same_genes_and_the_table_says_why_not_others(from_server):
-    folder = from_server.root / "data"
-    common = read_common_genes(folder / "raw" / "common_genes.csv")
-    table = pd.read_csv(folder / "raw" / "common_genes.csv", keep_default_na=False)
-    assert 30 < len(common) < len(table)
-    assert set(table["E11.5"]) == {"", "absent", "missing", "constant"}
-    lost = 0
-    for age in AGES:
-        data = anndata.read_h5ad(folder / age / "normalised.h5ad")
-        assert set(data.var["gene_id"]) == common
-        lost += data.uns["provenance"]["n_genes_dropped_not_common"]
-    assert lost >= 1
-
-
 def test_the_report_of_measured_data_stands_beside_the_paper(from_server):
     page = (from_server.root / "results" / "report.html").read_text(encoding="utf-8")
     assert "Data: Allen Developing Mouse Brain Atlas." in page
@@ -149,18 +131,3 @@ def test_nothing_is_asked_for_again_and_the_contact_reruns_nothing(from_server, 
         assert done.returncode == 0, done.stdout
     assert len(server.requests) == n_asked
     assert read_manifest(manifest) == entries
-
-
-def test_wrong_settings_of_the_servers_are_told_in_a_line_each(fresh):
-    def change(configuration):
-        servers = {"url": "ftp://x", "contact": "two\nlines"}
-        configuration["atlas"] |= {"source": "allen", "allen": servers}
-
-    fresh.configure(change)
-    told = fresh.snakemake("--dry-run", "--cores", "1")
-    assert told.returncode != 0
-    for line in (
-        r"atlas.allen.url='ftp://x' should match ^https?://[^ ]+$.",
-        r"atlas.allen.contact='two\nlines' should match ^[ -~]*$.",
-    ):
-        assert line in told.stdout

@@ -5,10 +5,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sparsekm.io.cluster_table import CLUSTERS
-from sparsekm.io.fit_file import read_fit
+from sparsekm.io.fit_files import CLUSTERS, read_fit
 from sparsekm.io.normalised_file import read_normalised
-from sparsekm.io.score_file import SCORES
+from sparsekm.io.tables import SCORES
 
 # One process for all tests on the finished project, which is made once in each.
 pytestmark = pytest.mark.xdist_group("workflow")
@@ -36,19 +35,6 @@ def test_table_and_anndata_hold_the_tuned_fits(finished, dataset):
         assert found.var[f"rank_{method}"].tolist() == genes[f"rank_{method}"].tolist()
         assert found.uns["sparsekm"][method]["sparsity"] == fit.sparsity
         assert found.uns["sparsekm"][method]["input_digest"] == fit.attributes["input_digest"]
-
-
-def test_what_resampled_fits_say_of_samples_and_features_is_handed_on(finished):
-    folder = finished.root / "results" / "tumours"
-    fit = read_fit(folder / "sparse" / "tuned.h5")
-    table = CLUSTERS.read(folder / "clusters.csv")
-    found = anndata.read_h5ad(folder / "clusters.h5ad")
-    genes = pd.read_csv(folder / "genes.csv", index_col="symbol").loc[found.var_names]
-    np.testing.assert_allclose(table["confidence_sparse"], fit.confidence)
-    np.testing.assert_array_equal(found.obs["confidence_sparse"], fit.confidence)
-    for frequency in (found.var, genes):
-        np.testing.assert_allclose(frequency["selection_frequency_sparse"], fit.selection_frequency)
-    assert "confidence_l0" not in table
 
 
 def test_known_classes_and_coordinates_are_handed_on(finished):

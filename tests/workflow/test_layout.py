@@ -144,15 +144,6 @@ def test_the_workflow_is_planned_for_conda_where_snakemake_is_alone(project_root
     ).keys()
 
 
-def test_the_test_configuration_is_accepted(project_root, tmp_path):
-    settings = (project_root / ".test" / "config.yaml").read_bytes()
-    (tmp_path / "config.yaml").write_bytes(settings)
-    snakefile = str(project_root / "workflow" / "Snakefile")
-    done = run_snakemake(tmp_path, "--snakefile", snakefile, "--dry-run", "--cores", "1")
-    assert done.returncode == 0, done.stdout
-    assert {"assemble_expression", "simulate_matrix", "report"} <= jobs_of(done.stdout).keys()
-
-
 def test_no_data_set_may_have_the_name_of_a_folder_of_the_workflows(project_root):
     workflow = project_root / "workflow"
     rules = "".join(file.read_text() for file in (workflow / "rules").glob("*.smk"))

@@ -122,9 +122,3 @@ def check_formats(matrices):
             assert raw.labels is None
         else:
             assert raw.labels.tolist() == first.labels.tolist()
-
-
-@pytest.mark.parametrize("link", ["config.yaml"])
-def test_what_the_page_points_at_is_there(page, project_root, link):
-    assert f"`{link}`" in page
-    assert (project_root / link).is_file()

@@ -4,12 +4,12 @@ import re
 
 import numpy as np
 import pytest
+from sparsekm.io.resampling_file import Resamplings
 
 from sparsekm import SparseKMeans
-from sparsekm.io.consensus_file import CONSENSUS
-from sparsekm.io.fit_file import read_fit
+from sparsekm.io.fit_files import read_fit
 from sparsekm.io.normalised_file import read_normalised
-from sparsekm.io.resampling_file import Resamplings
+from sparsekm.io.tables import CONSENSUS
 from sparsekm.tuning import sparse_kmeans
 from sparsekm.tuning.sample_blocks import BLOCKS_PER_CLUSTER, space_blocks
 
@@ -86,25 +86,3 @@ def test_more_resamplings_compute_the_new_ones_alone(copied):
     found = Resamplings.read(batches.glob("*.h5"))
     assert found.indices.tolist() == [0, 1, 2, 3, 4]
     assert read_fit(folder_of(copied) / "chosen.h5").attributes["n_resamplings"] == 5
-
-
-def test_it_runs_alone(fresh):
-    def alone(configuration):
-        configuration["atlas"] = None
-        configuration["matrices"] = {"tumours": configuration["matrices"]["tumours"]}
-        configuration["methods"] = ["sparse"]
-
-    fresh.configure(alone)
-    done = fresh.snakemake("--cores", "2")
-    assert done.returncode == 0, done.stdout
-    names = {file.name for file in (fresh.root / "results" / "tumours").rglob("*.*")}
-    assert {"genes.csv", "clusters.csv", "tuned.h5", "consensus.csv", "stability.csv"} <= names
-    assert not names & {"path.h5", "gap.csv", "evidence.csv"}
-
-
-@pytest.mark.parametrize("count", [3, 4.5])
-def test_too_few_resamplings_are_refused(fresh, count):
-    fresh.configure(lambda configuration: configuration["tuning"].update(resamplings=count))
-    done = fresh.snakemake("--dry-run", "--cores", "1")
-    assert done.returncode == 1
-    assert f"tuning.resamplings={count}" in done.stdout

@@ -9,14 +9,14 @@ import pytest
 from artifact_content import contents
 from scipy.sparse import csr_matrix, issparse
 
-from sparsekm.io.fit_file import read_fit
+from sparsekm.io.fit_files import read_fit
 from sparsekm.io.normalised_file import read_normalised
 from sparsekm.metrics import classification_error_rate
 
 # The run is made once in each process.
 pytestmark = pytest.mark.xdist_group("sparse")
 
-METHODS = ("kmeans", "l0", "sparse")
+METHODS = ("l0", "sparse")
 
 
 @pytest.fixture(scope="module", name="project")

@@ -4,9 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sparsekm.io.fit_file import read_fit
-from sparsekm.io.path_file import read_path, read_samples
-from sparsekm.io.seed_file import SEEDS
+from sparsekm.io.fit_files import read_fit, read_path, read_samples
+from sparsekm.io.tables import SEEDS
 
 # The run is made once in each process.
 pytestmark = pytest.mark.xdist_group("sample")

@@ -1,5 +1,6 @@
 """A mistake stops the run with one clear message, a status other than 0, and no half output."""
 
+import copy
 import re
 import shutil
 import subprocess
@@ -7,20 +8,24 @@ import sys
 
 import numpy as np
 import pytest
+import yaml
+from configuration_reader import configuration_check
+from small_project import CONFIGURATION
 
-from sparsekm.io import file_lock
+from sparsekm.io import atomic
 from sparsekm.pipeline.registry import METHODS
 
 # One process for all tests on the finished project, which is made once in each.
 pytestmark = pytest.mark.xdist_group("workflow")
 
 
-def refuse(project, change):
-    """Give what a dry run says when it refuses the changed configuration."""
-    project.configure(change)
-    done = project.snakemake("--dry-run")
-    assert done.returncode != 0
-    return done.stdout
+def refuse(change):
+    """Give what the checks say of the changed configuration, each error in a line."""
+    configuration = copy.deepcopy(CONFIGURATION)
+    change(configuration)
+    # As it is in its file: in the order of the keys.
+    configuration = yaml.safe_load(yaml.safe_dump(configuration))
+    return "\n".join(["", *configuration_check.check_configuration(configuration)])
 
 
 def test_every_mistake_against_the_schema_is_told_in_one_line(fresh):
@@ -35,9 +40,14 @@ def test_every_mistake_against_the_schema_is_told_in_one_line(fresh):
         configuration["matrices"]["P28"] = {"path": "a.csv"}
         configuration["tuning"]["refrences"] = 3
         configuration["tuning"]["references"] = 1
+        configuration["tuning"]["resamplings"] = 3
+        configuration["atlas"]["allen"] = {"url": "ftp://x", "contact": "two\nlines"}
         configuration["tuning"]["sparsities"]["l1"] = [0.5]
 
-    told = refuse(fresh, change)
+    fresh.configure(change)
+    done = fresh.snakemake("--dry-run")
+    assert done.returncode != 0
+    told = done.stdout
     assert "Traceback" not in told
     for line in (
         "configuration: unknown keys ['n_initt']; known ones are ['seed', 'atlas', 'matrices', ",
@@ -50,12 +60,15 @@ def test_every_mistake_against_the_schema_is_told_in_one_line(fresh):
         "matrices: 'raw' should match ^[A-Za-z0-9_.-]{1,100}$ and not be the name of an age or ",
         "matrices: 'P28' should match ^[A-Za-z0-9_.-]{1,100}$ and not be the name of an age or ",
         "tuning.references=1: 1 is less than the minimum of 2.",
+        "tuning.resamplings=3: 3 is less than the minimum of 4.",
+        r"atlas.allen.url='ftp://x' should match ^https?://[^ ]+$.",
+        r"atlas.allen.contact='two\nlines' should match ^[ -~]*$.",
         "tuning.sparsities.l1=[0.5] should be auto; or array (0.5 is less than the minimum of 1).",
     ):
         assert told.count("\n" + line) == 1, line
 
 
-def test_settings_that_were_removed_are_refused_with_what_replaces_them(fresh):
+def test_settings_that_were_removed_are_refused_with_what_replaces_them():
     def change(configuration):
         configuration["tuning"] |= {"criterion": "stability", "splits": 10, "refrences": 3}
         configuration["tuning"]["stability_rule"] = "same"
@@ -63,7 +76,7 @@ def test_settings_that_were_removed_are_refused_with_what_replaces_them(fresh):
         configuration["tuning_study"] = {"replicates": 3}
         configuration["theory"] = {"support": {"n_init": 1}}
 
-    told = refuse(fresh, change)
+    told = refuse(change)
     for line in (
         "simulation.preview was removed: `snakemake paper` runs the experiments, ",
         "theory was removed: the settings of `snakemake theory` are constants ",
@@ -77,17 +90,22 @@ def test_settings_that_were_removed_are_refused_with_what_replaces_them(fresh):
     assert told.count("unknown keys") == 1
 
 
-def test_names_of_things_that_are_not_there_are_told(fresh):
+def test_names_of_things_that_are_not_there_are_told():
     def change(configuration):
         configuration["methods"] = ["kmeans", "l7"]
         configuration["matrices"]["new"] = {}
+        configuration["simulation"] = {"methods": ["kmean"], "experiments": ["experiment_3/p26"]}
+        configuration["yardstick"] = {"methods": ["kmeans", "magic"]}
 
-    told = refuse(fresh, change)
+    told = refuse(change)
     assert "\nmatrices.new should have either path or draw." in told
     assert f"\nmethods: 'l7' should be one of {sorted(METHODS)}." in told
+    assert "\nyardstick.methods: 'magic' should be one of" in told
+    assert "\nsimulation.methods: 'kmean' should be one of" in told
+    assert "\nsimulation.experiments: 'experiment_3/p26' should be one of" in told
 
 
-def test_more_clusters_than_the_samples_of_the_tuning_allow_are_told(fresh):
+def test_more_clusters_than_the_samples_of_the_tuning_allow_are_told():
     def change(configuration):
         configuration["n_clusters"] = 5
         configuration["matrices"]["cells"]["n_clusters"] = 6
@@ -95,12 +113,12 @@ def test_more_clusters_than_the_samples_of_the_tuning_allow_are_told(fresh):
         configuration["tuning"]["max_samples"] = 11
 
     rule = "tuning.max_samples=11 should be >= {} * min_cluster_size=12."
-    told = refuse(fresh, change)
+    told = refuse(change)
     assert "\n" + rule.format("matrices.cells.n_clusters") in told
     assert told.count("tuning.max_samples=11") == 1
 
 
-def test_matrices_that_cannot_come_from_where_they_are_said_to_are_told(fresh):
+def test_matrices_that_cannot_come_from_where_they_are_said_to_are_told():
     def change(configuration):
         configuration["matrices"] |= {
             "own": {"path": "./data/own/normalised.h5ad", "labels": "label"},
@@ -111,7 +129,7 @@ def test_matrices_that_cannot_come_from_where_they_are_said_to_are_told(fresh):
             "drawn": {"draw": {"experiment": "experiment_2", "mo": 1, "mu": 2}, "labels": "y"},
         }
 
-    told = refuse(fresh, change)
+    told = refuse(change)
     for line in (
         "own.path='./data/own/normalised.h5ad' should not be an output of the workflow.",
         "found.path='results/found/clusters.h5ad' should not be an output of the workflow.",
@@ -124,23 +142,23 @@ def test_matrices_that_cannot_come_from_where_they_are_said_to_are_told(fresh):
     assert "matrices.other" not in told
 
 
-def test_names_that_only_their_case_tells_apart_are_told(fresh):
+def test_names_that_only_their_case_tells_apart_are_told():
     def change(configuration):
         for name in ("Cells", "Figures", "p28", "Left", "left"):
             configuration["matrices"][name] = {"path": "cells.h5ad", "n_clusters": 2}
         configuration["matrices"]["Left"] = None
 
-    told = refuse(fresh, change)
+    told = refuse(change)
     for pair in ("'Cells' and 'cells'", "'figures' and 'Figures'", "'P28' and 'p28'"):
         assert told.count(f"\nmatrices: {pair} differ only in case") == 1, pair
     assert "'left'" not in told
 
 
-def test_gene_sets_without_their_files_are_told(fresh):
+def test_gene_sets_without_their_files_are_told():
     def change(configuration):
         configuration["annotation"] = {"gene_sets": {"source": "gmt"}, "term_size": [9, 5]}
 
-    told = refuse(fresh, change)
+    told = refuse(change)
     for line in (
         "annotation.gene_sets: source='gmt' requires path.",
         "annotation.term_size=[9, 5] should be ascending.",
@@ -156,11 +174,9 @@ def test_a_missing_matrix_is_named(fresh):
     assert "tumours.csv" in done.stdout
 
 
-def test_a_configuration_without_data_is_refused(fresh):
-    fresh.configure(lambda configuration: configuration.update(atlas=None, matrices={"a": None}))
-    done = fresh.snakemake("--dry-run")
-    assert done.returncode != 0
-    assert "\natlas.ages=[] and matrices={'a': None}: there should be at least one" in done.stdout
+def test_a_configuration_without_data_is_refused():
+    told = refuse(lambda configuration: configuration.update(atlas=None, matrices={"a": None}))
+    assert "\natlas.ages=[] and matrices={'a': None}: there should be at least one" in told
 
 
 def damage(root):
@@ -235,8 +251,8 @@ def test_each_damaged_input_gives_one_line_and_leaves_nothing(copied):
 
 def test_on_a_system_without_file_locks_one_sentence_says_what_is_supported(fresh):
     code = (
-        "import sparsekm.io.file_lock as file_lock\n"
-        "file_lock.fcntl = None\n"
+        "import sparsekm.io.atomic as atomic\n"
+        "atomic.fcntl = None\n"
         "from snakemake.cli import main\n"
         "main(['--dry-run', '--cores', '1'])\n"
     )
@@ -244,5 +260,5 @@ def test_on_a_system_without_file_locks_one_sentence_says_what_is_supported(fres
         [sys.executable, "-c", code], cwd=fresh.root, capture_output=True, text=True, check=False
     )
     assert done.returncode == 1
-    assert f"\n{file_lock.SUPPORTED}\n" in done.stdout
+    assert f"\n{atomic.SUPPORTED}\n" in done.stdout
     assert "Traceback" not in done.stdout + done.stderr

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sparsekm.pipeline.job_record import record_files
+from sparsekm.pipeline.workflow_files import record_files
 
 MADE = [
     "data/raw/gene_sets.gmt",

@@ -99,102 +99,77 @@ def source(file):
     return f"source `{file}`", Row(edit_of(f"src/sparsekm/{file}"))
 
 
-ROWS = dict(
-    [
-        ("nothing", Row(setting())),
-        ("time stamps of sources, scripts and the workflow", Row(touched)),
-        (
-            "the time stamp of an input file",
-            Row(lambda project: edited(project, "tumours.csv", bytes)),
-        ),
-        (
-            "comments and docstrings of a source",
-            Row(edit_of("src/sparsekm/pipeline/zscore.py", b'\n# A comment.\n"""A text."""\n')),
-        ),
-        ("`seed`", Row(setting(seed=2))),
-        (
-            "`tuning.sparsities`: the grid of a method",
-            Row(setting(tuning__sparsities__l0=[3, 6]), method="l0"),
-        ),
-        (
-            "`tuning.n_sparsities`, while no grid is automatic",
-            Row(setting(tuning__n_sparsities=7)),
-        ),
-        ("`tuning.references`: more", Row(setting(tuning__references=4), batches=(1,))),
-        ("`tuning.n_refined`: a second stage", Row(setting(tuning__n_refined=3))),
-        ("`tuning.resamplings`: more", Row(setting(tuning__resamplings=6), resampled=(2,))),
-        (
-            "`tuning.evidence_references`",
-            Row(setting(tuning__evidence_references=3)),
-        ),
-        ("`tuning.evidence_samples`", Row(setting(tuning__evidence_samples=100))),
-        ("`tuning.max_samples`", Row(setting(tuning__max_samples=20))),
-        ("`n_seeds`", Row(setting(n_seeds=3))),
-        ("`n_seeds`: 1", Row(setting(n_seeds=1))),
-        ("`max_memory_gb`", Row(setting(max_memory_gb=1))),
-        (
-            "`simulation`, or the settings of another study",
-            Row(setting(simulation__replicates=3, yardstick__seeds=2)),
-        ),
-        ("`tuning.rule`", Row(setting(tuning__rule="one-se"))),
-        (
-            "`methods`: one more, such as `pca`",
-            Row(setting(methods=["kmeans", "l1", "l0", "sparse", "pca"]), method="pca"),
-        ),
-        ("`methods`: one less", Row(setting(methods=["kmeans", "l0", "sparse"]))),
-        ("`atlas.ages`: one more", Row(setting(atlas__ages=["E11.5", "P14"]), age="P14")),
-        ("`atlas.seed`: another phantom", Row(setting(atlas__seed=4))),
-        ("`atlas.replicates`", Row(setting(atlas__replicates="mean"))),
-        (
-            "`atlas.quality_control`",
-            Row(setting(atlas__quality_control={"max_missing_per_gene": 0.2})),
-        ),
-        (
-            "`atlas.normalisation`",
-            Row(setting(atlas__normalisation={"transform": "robust_sigmoid"})),
-        ),
-        (
-            "`matrices`: one more",
-            Row(setting(matrices__more={"path": "tumours.csv", "labels": "kind"}), matrix="more"),
-        ),
-        ("`matrices`: one less", Row(setting(matrices__cells=None))),
-        (
-            "`matrices`: `normalise` of one",
-            Row(setting(matrices__cells__normalise="none"), matrix="cells"),
-        ),
-        (
-            "`matrices`: `n_top_features` of one",
-            Row(setting(matrices__cells__n_top_features=8), matrix="cells"),
-        ),
-        (
-            "`matrices`: `groups` of one",
-            Row(setting(matrices__cells__groups="batch"), matrix="cells"),
-        ),
-        (
-            "`matrices`: `n_clusters` of one",
-            Row(setting(matrices__cells__n_clusters=3), matrix="cells"),
-        ),
-        ("an input file: the matrix of a data set", Row(new_kind, matrix="tumours")),
-        (
-            "an input file, replaced by another with an older time stamp",
-            Row(older_kind, matrix="tumours"),
-        ),
-        ("`annotation.subsamples`", Row(setting(annotation__subsamples=4))),
-        ("`annotation.term_size`", Row(setting(annotation__term_size=[2, 50]))),
-        (
-            "numbers that change places: `annotation.terms_per_gene`, the larger of `term_size`",
-            Row(setting(annotation__terms_per_gene=60, annotation__term_size=[5, 5])),
-        ),
-        ("`annotation.genes_of_interest`", Row(setting(annotation__genes_of_interest=["gene1"]))),
-        ("`report.title`", Row(setting(report__title="Mine"))),
-        source("atlas/phantom/energies.py"),
-        source("pipeline/zscore.py"),
-        source("cluster/weight_step.py"),
-        source("io/gap_file.py"),
-        source("reporting/templates/report.css"),
-        ("script `score_clustering.py`", Row(edit_of("scripts/score_clustering.py"))),
-    ]
-)
+ROWS = {
+    "nothing": Row(setting()),
+    "time stamps of sources, scripts and the workflow": Row(touched),
+    "the time stamp of an input file": Row(lambda project: edited(project, "tumours.csv", bytes)),
+    "comments and docstrings of a source": Row(
+        edit_of("src/sparsekm/pipeline/zscore.py", b'\n# A comment.\n"""A text."""\n')
+    ),
+    "`seed`": Row(setting(seed=2)),
+    "`tuning.sparsities`: the grid of a method": Row(
+        setting(tuning__sparsities__l0=[3, 6]), method="l0"
+    ),
+    "`tuning.n_sparsities`, while no grid is automatic": Row(setting(tuning__n_sparsities=7)),
+    "`tuning.references`: more": Row(setting(tuning__references=4), batches=(1,)),
+    "`tuning.n_refined`: a second stage": Row(setting(tuning__n_refined=3)),
+    "`tuning.resamplings`: more": Row(setting(tuning__resamplings=6), resampled=(2,)),
+    "`tuning.evidence_references`": Row(setting(tuning__evidence_references=3)),
+    "`tuning.evidence_samples`": Row(setting(tuning__evidence_samples=100)),
+    "`tuning.max_samples`": Row(setting(tuning__max_samples=20)),
+    "`n_seeds`": Row(setting(n_seeds=3)),
+    "`n_seeds`: 1": Row(setting(n_seeds=1)),
+    "`max_memory_gb`": Row(setting(max_memory_gb=1)),
+    "`simulation`, or the settings of another study": Row(
+        setting(simulation__replicates=3, yardstick__seeds=2)
+    ),
+    "`tuning.rule`": Row(setting(tuning__rule="one-se")),
+    "`methods`: one more, such as `pca`": Row(
+        setting(methods=["kmeans", "l1", "l0", "sparse", "pca"]), method="pca"
+    ),
+    "`methods`: one less": Row(setting(methods=["kmeans", "l0", "sparse"])),
+    "`atlas.ages`: one more": Row(setting(atlas__ages=["E11.5", "P14"]), age="P14"),
+    "`atlas.seed`: another phantom": Row(setting(atlas__seed=4)),
+    "`atlas.replicates`": Row(setting(atlas__replicates="mean")),
+    "`atlas.quality_control`": Row(setting(atlas__quality_control={"max_missing_per_gene": 0.2})),
+    "`atlas.normalisation`": Row(setting(atlas__normalisation={"transform": "robust_sigmoid"})),
+    "`matrices`: one more": Row(
+        setting(matrices__more={"path": "tumours.csv", "labels": "kind"}), matrix="more"
+    ),
+    "`matrices`: one less": Row(setting(matrices__cells=None)),
+    "`matrices`: `normalise` of one": Row(
+        setting(matrices__cells__normalise="none"), matrix="cells"
+    ),
+    "`matrices`: `n_top_features` of one": Row(
+        setting(matrices__cells__n_top_features=8), matrix="cells"
+    ),
+    "`matrices`: `groups` of one": Row(setting(matrices__cells__groups="batch"), matrix="cells"),
+    "`matrices`: `n_clusters` of one": Row(setting(matrices__cells__n_clusters=3), matrix="cells"),
+    "an input file: the matrix of a data set": Row(new_kind, matrix="tumours"),
+    "an input file, replaced by another with an older time stamp": Row(
+        older_kind, matrix="tumours"
+    ),
+    "`annotation.subsamples`": Row(setting(annotation__subsamples=4)),
+    "`annotation.term_size`": Row(setting(annotation__term_size=[2, 50])),
+    "numbers that change places: `annotation.terms_per_gene`, the larger of `term_size`": Row(
+        setting(annotation__terms_per_gene=60, annotation__term_size=[5, 5])
+    ),
+    "`annotation.genes_of_interest`": Row(setting(annotation__genes_of_interest=["gene1"])),
+    "`report.title`": Row(setting(report__title="Mine")),
+    **dict(
+        map(
+            source,
+            (
+                "atlas/phantom/energies.py",
+                "pipeline/zscore.py",
+                "cluster/weight_step.py",
+                "io/tables.py",
+                "reporting/templates/report.css",
+            ),
+        )
+    ),
+    "script `score_clustering.py`": Row(edit_of("scripts/score_clustering.py")),
+}
 
 
 def read_page(project_root):

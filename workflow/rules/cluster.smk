@@ -2,7 +2,7 @@
 
 
 rule compare_cluster_counts:
-    """Compare numbers of clusters, and choose the one that the data suggest."""
+    """Choose the number of clusters: how many groups stand apart."""
     input:
         normalised="data/{dataset}/normalised.h5ad",
     output:
@@ -19,8 +19,6 @@ rule compare_cluster_counts:
         runtime=minutes(30, 1),
     params:
         problem=count_problem(),
-        counts=config["tuning"]["counts"],
-        effort=COUNT_EFFORT,
         code=lambda wildcards: code("compare_cluster_counts"),
     script:
         "../../scripts/compare_cluster_counts.py"
@@ -164,44 +162,14 @@ use rule reference_path as refine_references with:
         n_refined=config["tuning"]["n_refined"],
 
 
-rule resample_path:
-    """Cluster a batch of resamplings of samples and features, from several kinds of start."""
-    input:
-        normalised="data/{dataset}/normalised.h5ad",
-        counts=counts_file,
-    output:
-        resamplings="results/{dataset}/{method}/resamplings/{batch}.h5",
-    log:
-        "logs/resample_path/{dataset}/{method}/{batch}.log",
-    benchmark:
-        "results/benchmarks/resample_path/{dataset}/{method}/{batch}.tsv"
-    wildcard_constraints:
-        method=any_of(RESAMPLED),
-    conda:
-        "../../envs/sparsekm.yaml"
-    threads: fit_threads
-    resources:
-        mem_mb=tuning_memory(700, 6),
-        runtime=minutes(10, 0.5),
-    params:
-        problem=problem,
-        indices=indices("resamplings"),
-        code=lambda wildcards: code("resample_path"),
-    script:
-        "../../scripts/resample_path.py"
-
-
 rule find_consensus:
-    """Determine from all resamplings the partition, the features, and whether there are clusters."""
+    """Find the clusters by a consensus, their features, and which of them stand apart."""
     input:
         normalised="data/{dataset}/normalised.h5ad",
         counts=counts_file,
-        resamplings=expand(
-            "results/{{dataset}}/{{method}}/resamplings/{batch}.h5",
-            batch=batches("resamplings"),
-        ),
     output:
         consensus="results/{dataset}/{method}/consensus.csv",
+        separation="results/{dataset}/{method}/separation.csv",
         fit="results/{dataset}/{method}/chosen.h5",
     log:
         "logs/find_consensus/{dataset}/{method}.log",
@@ -245,35 +213,6 @@ rule select_fit:
         "../../scripts/select_fit.py"
 
 
-rule test_clusterability:
-    """Test whether a data set has clusters at all."""
-    input:
-        normalised="data/{dataset}/normalised.h5ad",
-        path="results/{dataset}/{method}/path.h5",
-        counts=counts_file,
-    output:
-        evidence="results/{dataset}/{method}/evidence.csv",
-    log:
-        "logs/test_clusterability/{dataset}/{method}.log",
-    benchmark:
-        "results/benchmarks/test_clusterability/{dataset}/{method}.tsv"
-    wildcard_constraints:
-        method=any_of(TUNED),
-    conda:
-        "../../envs/sparsekm.yaml"
-    threads: 1
-    resources:
-        mem_mb=tuning_memory(700, 4),
-        runtime=minutes(10, 0.1),
-    params:
-        problem=problem,
-        n_references=config["tuning"]["evidence_references"],
-        max_samples=config["tuning"]["evidence_samples"],
-        code=lambda wildcards: code("test_clusterability"),
-    script:
-        "../../scripts/test_clusterability.py"
-
-
 rule score_clustering:
     """Compare a tuned fit with the known classes and features."""
     input:
@@ -300,7 +239,6 @@ rule refit_other_seeds:
     input:
         normalised="data/{dataset}/normalised.h5ad",
         fit="results/{dataset}/{method}/chosen.h5",
-        resamplings=resampling_files,
     output:
         fit="results/{dataset}/{method}/tuned.h5",
         seeds="results/{dataset}/{method}/seeds.csv",

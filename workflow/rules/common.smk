@@ -10,14 +10,14 @@ from pathlib import Path
 from snakemake.exceptions import WorkflowError
 
 from configuration_check import check_configuration
-from sparsekm.annotation.addresses import address_name, is_address
+from sparsekm.annotation.gene_sets import address_name, is_address
 from sparsekm.atlas.phantom.sizes import get_size
-from sparsekm.atlas.sources import SOURCES
-from sparsekm.io.file_lock import SUPPORTED, is_supported
+from sparsekm.atlas.vocabulary import SOURCES
+from sparsekm.io.atomic import SUPPORTED, is_supported
 from sparsekm.pipeline.bounded_process import run_bounded
-from sparsekm.pipeline.input_digest import input_digest
+from sparsekm.pipeline.provenance import input_digest
 from sparsekm.pipeline.registry import METHODS
-from sparsekm.pipeline.source_digest import source_digest
+from sparsekm.pipeline.provenance import source_digest
 from sparsekm.studies.paper.plan import METHOD_ROWS, select_settings, stand_ins
 
 if not is_supported():
@@ -49,8 +49,6 @@ SELECTING = [method for method in config["methods"] if METHODS[method].penalty]
 FITTED = [method for method in METHODS if METHODS[method].tuning != "resampling"]
 
 ANNOTATION = config["annotation"]
-# The method for testing whether a data set has clusters: l0, if it is one of the methods.
-EVIDENCE_METHOD = sorted(TUNED, key=lambda method: method != "l0")[:1]
 
 
 def any_of(names):

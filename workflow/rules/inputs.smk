@@ -110,6 +110,7 @@ def files_by_dataset():
             "scores": by_method("scores.csv", config["methods"]),
             "gaps": by_method("gap.csv", TUNED),
             "consensus": by_method("consensus.csv", RESAMPLED),
+            "separation": by_method("separation.csv", RESAMPLED),
             "genes": f"results/{dataset}/genes.csv",
             "contingency": f"results/{dataset}/contingency.csv",
         }
@@ -119,10 +120,6 @@ def files_by_dataset():
             files[dataset]["enrichment"] = f"results/{dataset}/enrichment.csv"
         if n_clusters(dataset) == "auto":
             files[dataset]["counts"] = f"results/{dataset}/cluster_counts.csv"
-        if EVIDENCE_METHOD:
-            files[dataset][
-                "evidence"
-            ] = f"results/{dataset}/{EVIDENCE_METHOD[0]}/evidence.csv"
     return files
 
 

@@ -27,20 +27,13 @@ def counts_file(wildcards):
     return []
 
 
-# The effort per number of clusters in their comparison, in addition to n_init of its searches.
-COUNT_EFFORT = {"n_splits": 4, "n_references": 3}
-
-
 def count_problem():
-    """Return the problem for which K is sought: l0 on a short grid; its K is a placeholder."""
+    """Return the problem for which K is sought; its K is a placeholder."""
     return {
         "seed": config["seed"],
         "n_clusters": 2,
-        "search": SEARCH | {"n_init": min(3, SEARCH["n_init"])},
-        "grid": {
-            "sparsities": config["tuning"]["sparsities"]["l0"],
-            "n_sparsities": min(5, config["tuning"]["n_sparsities"]),
-        },
+        "search": SEARCH,
+        "grid": {},
         **TUNING_SAMPLE,
     }
 
@@ -85,18 +78,8 @@ def gap_files():
     }
 
 
-def resampling_files(wildcards):
-    """Return the files of the resamplings of a method, if it has any."""
-    if wildcards.method not in RESAMPLED:
-        return []
-    return [
-        f"results/{{dataset}}/{{method}}/resamplings/{batch}.h5"
-        for batch in batches("resamplings")
-    ]
-
-
 def batches(kind):
-    """Number the batches of references or resamplings.
+    """Number the batches of references.
 
     The number of a batch does not depend on how many there are.
     """
@@ -105,7 +88,7 @@ def batches(kind):
 
 
 def indices(kind):
-    """List the references or resamplings of a batch; only the last can be incomplete."""
+    """List the references of a batch; only the last can be incomplete."""
     size, total = config["tuning"]["references_per_job"], config["tuning"][kind]
     return lambda wildcards: list(
         range(

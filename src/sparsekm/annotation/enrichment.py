@@ -1,8 +1,8 @@
 r"""Terms that are over-represented in a group of the genes analysed.
 
 Of N genes analysed that have any term, n are in the group, K have the term, and k are in the group
-and have the term.
-If the group were drawn independently of the term, k would be hypergeometric; the p-value is
+and have the term. If the group were drawn independently of the term, k would be hypergeometric; the
+p-value is
 
 .. math:: P(X \ge k), \qquad X \sim \mathrm{Hypergeometric}(N, K, n),
 
@@ -12,12 +12,16 @@ N counts the genes of the data set, not of the genome: the atlas selected its ge
 are common among them would otherwise look enriched. Genes without any term are left out: with them
 every term would look enriched where the genes that are well known are kept more often.
 
-Where positions are known, `p_spatial` is the share of random maps under which as many genes of the
-group have the term: see `sparsekm.annotation.spatial_null`.
+Genes of one category are often patterned alike in space, and then many categories are
+over-represented among the genes that follow any smooth map, whatever it shows [2]_. So where
+positions are known, `p_spatial` is the share of random maps under which as many genes of the group
+have the term. A random map has as many clusters as the one found, each of the samples nearest to
+one of some random samples; as many features are kept, those of the highest score under the map.
 
 References
 ----------
 .. [1] Y. Benjamini, Y. Hochberg (1995). doi:10.1111/j.2517-6161.1995.tb02031.x
+.. [2] B. D. Fulcher, A. Arnatkeviciute, A. Fornito (2021). doi:10.1038/s41467-021-22862-1
 """
 
 from __future__ import annotations
@@ -26,29 +30,56 @@ from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
+from scipy.spatial import cKDTree
 from scipy.stats import false_discovery_control, hypergeom
 
 from sparsekm.annotation.gene_matching import MatchedFeatures
 from sparsekm.annotation.gene_sets import GeneSets
-from sparsekm.io.checked_table import NUMBER_OR_NOTHING, WHOLE, WORD
-from sparsekm.io.table_format import TableFormat
+from sparsekm.cluster.matrices.scatter import feature_scores
+from sparsekm.cluster.matrices.sparse_matrix import as_matrix
+from sparsekm.cluster.weight_step import TopFeatures
+from sparsekm.io.tables import NUMBER_OR_NOTHING, WHOLE, WORD, TableFormat, columns
+from sparsekm.pipeline.provenance import derive_seed
+
+N_MAPS = 199
+
+
+def random_map(positions: np.ndarray, n_clusters: int, rng: np.random.Generator) -> np.ndarray:
+    """Draw a partition of n samples, int32, into compact clusters; no cluster is empty."""
+    seeds = rng.choice(len(positions), n_clusters, replace=False)
+    labels = cKDTree(positions[seeds]).query(positions)[1].astype(np.int32)
+    # Samples at one place could leave a later seed without any.
+    labels[seeds] = np.arange(n_clusters, dtype=np.int32)
+    return labels
+
+
+def keep_by_chance(
+    X: np.ndarray,
+    positions: np.ndarray,
+    n_clusters: int,
+    n_kept: int,
+    *,
+    seed: int,
+    n_maps: int = N_MAPS,
+) -> np.ndarray:
+    """Say of each random map which features it keeps, a mask of shape (n_maps, n_features)."""
+    matrix = as_matrix(X)
+    keep = TopFeatures(float(n_kept))
+    kept = np.zeros((n_maps, X.shape[1]), dtype=bool)
+    for number in range(n_maps):
+        rng = np.random.default_rng(derive_seed(seed, "map", number))
+        labels = random_map(positions, n_clusters, rng)
+        kept[number] = keep.weigh(feature_scores(matrix, labels, n_clusters)) > 0
+    return kept
+
 
 ENRICHMENT = TableFormat(
     "enrich_genes",
     {
-        "group": WORD,
-        "term": WORD,
-        "name": WORD,
-        "n_analysed": WHOLE,
-        "n_group": WHOLE,
-        "n_term": WHOLE,
-        "n_shared": WHOLE,
-        "expected": NUMBER_OR_NOTHING,
-        "fold": NUMBER_OR_NOTHING,
-        "p_value": NUMBER_OR_NOTHING,
-        "q_value": NUMBER_OR_NOTHING,
-        "p_spatial": NUMBER_OR_NOTHING,
-        "genes": WORD,
+        **columns(WORD, "group term name"),
+        **columns(WHOLE, "n_analysed n_group n_term n_shared"),
+        **columns(NUMBER_OR_NOTHING, "expected fold p_value q_value p_spatial"),
+        **columns(WORD, "genes"),
     },
 )
 GROUPS = ("kept", "dropped", "only l1")

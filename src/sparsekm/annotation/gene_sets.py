@@ -10,11 +10,37 @@ import gzip
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlsplit
 
 import numpy as np
 
+from sparsekm.io.atomic import atomic_path
 from sparsekm.io.input_error import InputError
+
+if TYPE_CHECKING:
+    from sparsekm.network import Downloader
+
+
+def address_name(url: str) -> str:
+    """Return the file name at the end of an address.
+
+    Examples
+    --------
+    >>> address_name("https://example.org/ontology/go-basic.obo?release=1")
+    'go-basic.obo'
+    """
+    name = PurePosixPath(unquote(urlsplit(url).path)).name
+    if not name or "/" in name or name in (".", ".."):
+        raise ValueError(f"url={url!r} should end in the name of a file.")
+    return name
+
+
+def is_address(path: str) -> bool:
+    """Tell whether a path is a network address."""
+    return path.startswith(("http://", "https://"))
+
 
 IDENTIFIERS = ("symbol", "entrez_id")
 _GZIP = b"\x1f\x8b"
@@ -131,3 +157,21 @@ def _decode(file: Path, number: int, line: bytes) -> str:
     if "\0" in text:
         raise GeneSetError(f"{_at(file, number, text.index(chr(0)) + 1)}: NUL is not allowed.")
     return text.rstrip("\r\n")
+
+
+MOST_BYTES = 2**28
+"""Largest download accepted; all sets of MSigDB have a tenth of it."""
+
+
+def fetch_gene_sets(downloader: Downloader, url: str, file: str | Path, identifier: str) -> None:
+    """Download a GMT file and store it if it can be read; otherwise it is a `RefusedError`."""
+    # Only here: the workflow imports this module to tell addresses from paths.
+    from sparsekm.network import RefusedError
+
+    body = downloader.get(url, most=MOST_BYTES)
+    with atomic_path(file) as temporary:
+        temporary.write_bytes(body)
+        try:
+            read_gene_sets(temporary, identifier)
+        except GeneSetError as error:
+            raise RefusedError(f"{url}: should be a GMT file ({error})") from error

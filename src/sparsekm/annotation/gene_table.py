@@ -1,31 +1,34 @@
-"""The table of features: score, rank, weight and verdict of each one.
+"""The table of features at an age, and which genes are kept at which ages.
 
 The table has one row per feature. For each method ``m`` among ``l0``, ``l1``, ``kmeans``, ... it
 has the columns ``score_m`` (the between-cluster sum of squares a_j), ``rank_m`` and ``weight_m``;
 if available, ``stability_m``, the share of half-samples that keep the feature, and
 ``selection_frequency_m``, the share of resamplings that keep it. Further columns are the cluster
 and the known class in which the feature is highest, with the effect size and the lead on the next
-one (`sparsekm.annotation.locations`), and ``terms``, the names of its gene sets. This module
+one (`sparsekm.annotation.clusters`), and ``terms``, the names of its gene sets. This module
 defines the file ``genes.csv``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Protocol
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from sparsekm.io.checked_table import (
+from sparsekm.io.fit_files import TunedFit
+from sparsekm.io.hdf5_format import DamagedFileError
+from sparsekm.io.tables import (
     FLAG,
     IDENTIFIER,
     NUMBER,
     NUMBER_OR_NOTHING,
     WHOLE,
     WORD,
+    TableFormat,
 )
-from sparsekm.io.table_format import TableFormat
 
 VERDICTS = ("kept by both", "only l0", "only l1", "neither")
 """Which of l0 and l1 keep a feature, in the order of tables."""
@@ -50,13 +53,6 @@ GENE_TABLE = TableFormat(
         "": WORD,
     },
 )
-
-
-class FeatureFit(Protocol):
-    """The arrays of a fit that the table uses: ``scores`` and ``weights``, both (p,)."""
-
-    scores: np.ndarray
-    weights: np.ndarray
 
 
 def rank_scores(scores: np.ndarray) -> np.ndarray:
@@ -88,7 +84,7 @@ def judge_features(l0_weights: np.ndarray, l1_weights: np.ndarray) -> np.ndarray
 
 def gene_table(
     var: pd.DataFrame,
-    fits: Mapping[str, FeatureFit],
+    fits: Mapping[str, TunedFit],
     *,
     stability: Mapping[str, np.ndarray] | None = None,
     further: pd.DataFrame | None = None,
@@ -160,7 +156,7 @@ def primary_method(methods: Iterable[str]) -> str:
     return next((method for method in _PREFERRED_ORDER if method in methods), methods[0])
 
 
-def _order_methods(fits: Mapping[str, FeatureFit]) -> list[str]:
+def _order_methods(fits: Mapping[str, TunedFit]) -> list[str]:
     known = [method for method in _PREFERRED_ORDER if method in fits]
     return known + [method for method in fits if method not in _PREFERRED_ORDER]
 
@@ -170,3 +166,99 @@ def _check_length(values: np.ndarray, n_features: int, what: str) -> None:
         raise ValueError(
             f"{what}: shape={np.shape(values)} should be ({n_features},), one value per row of var."
         )
+
+
+# Which genes are kept at which ages, and which enter and leave from one age to the next. This
+# module defines two files. ``kept_by_age.csv`` has a row per gene: ``symbol``, its verdict at
+# each age ("kept" or "dropped" if only one sparse method ran; empty if it was not analysed),
+# ``n_analysed``, ``n_kept``, and the first and last age at which it is kept. ``changes.csv``
+# has a row per pair of consecutive ages: ``earlier``, ``later``, and the numbers and names of
+# genes that ``enter``, ``leave`` and ``stay``, among those analysed at both.
+KEPT, DROPPED = "kept", "dropped"
+KEEPING = (VERDICTS[0], VERDICTS[1], KEPT)
+"""The verdicts on a gene that is kept."""
+
+_RULE = "compare_ages"
+KEPT_BY_AGE = TableFormat(
+    _RULE,
+    {"symbol": WORD, "n_analysed": WHOLE, "n_kept": WHOLE, "first": WORD, "last": WORD},
+    others={"": WORD},
+)
+_KINDS = ("enter", "leave", "stay")
+CHANGES = TableFormat(
+    _RULE,
+    {
+        "earlier": WORD,
+        "later": WORD,
+        **{f"n_{kind}": WHOLE for kind in _KINDS},
+        **dict.fromkeys(_KINDS, WORD),
+    },
+)
+
+
+def tabulate_ages(genes: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """Tabulate whether each gene is kept at each age, from the tables of genes by age.
+
+    "Kept" refers to l0, or to l1 if l0 did not run, or to sparse if neither did. Genes are sorted
+    by the number of ages at which they are kept, then by the first of these ages.
+    """
+    said = {age: _judge(table) for age, table in genes.items()}
+    symbols = sorted(set().union(*(words.index for words in said.values())))
+    table = pd.DataFrame({"symbol": symbols})
+    for age, words in said.items():
+        table[age] = words.reindex(symbols).fillna("").to_numpy(dtype=object)
+    ages = list(genes)
+    kept = table[ages].isin(KEEPING).to_numpy()
+    table["n_analysed"] = (table[ages] != "").sum(axis=1)
+    table["n_kept"] = kept.sum(axis=1)
+    names = np.array([*ages, ""], dtype=object)
+    table["first"] = names[np.where(kept.any(axis=1), kept.argmax(axis=1), -1)]
+    last = len(ages) - 1 - kept[:, ::-1].argmax(axis=1)
+    table["last"] = names[np.where(kept.any(axis=1), last, -1)]
+    # Sort by the pattern of ages, read as a number: kept at E11.5 before kept at E13.5, and so on.
+    pattern = kept @ (2 ** np.arange(len(ages))[::-1])
+    order = np.lexsort((table["symbol"], -pattern, -table["n_kept"]))
+    return table.iloc[order].reset_index(drop=True)
+
+
+def _judge(genes: pd.DataFrame) -> pd.Series:
+    if "verdict" in genes:
+        words = genes["verdict"].to_numpy(dtype=object)
+    else:
+        selecting = ("l0", "l1", "sparse")
+        weights = next((f"weight_{m}" for m in selecting if f"weight_{m}" in genes), None)
+        if weights is None:
+            raise ValueError(f"genes: columns should include a weight of one of {selecting}.")
+        words = np.where(genes[weights] != 0, KEPT, DROPPED).astype(object)
+    said = pd.Series(words, index=genes["symbol"].astype(str))
+    # Tables are sorted by rank: if a gene has several features, the best one represents it.
+    return said[~said.index.duplicated()]
+
+
+def tabulate_changes(table: pd.DataFrame, ages: Sequence[str]) -> pd.DataFrame:
+    """List the genes that enter, leave and stay between consecutive ages of `tabulate_ages`."""
+    rows = []
+    for earlier, later in pairwise(ages):
+        both = table[(table[earlier] != "") & (table[later] != "")]
+        before, after = both[earlier].isin(KEEPING), both[later].isin(KEEPING)
+        members = {
+            "enter": both["symbol"][~before & after],
+            "leave": both["symbol"][before & ~after],
+            "stay": both["symbol"][before & after],
+        }
+        rows.append(
+            {"earlier": earlier, "later": later}
+            | {f"n_{kind}": len(found) for kind, found in members.items()}
+            | {kind: ";".join(sorted(found)) for kind, found in members.items()}
+        )
+    return pd.DataFrame(rows, columns=list(CHANGES.columns))
+
+
+def read_ages(file: str | Path) -> tuple[pd.DataFrame, list[str]]:
+    """Read ``kept_by_age.csv``: the table, and its ages in their order."""
+    table = KEPT_BY_AGE.read(file)
+    ages = [column for column in table.columns if column not in KEPT_BY_AGE.columns]
+    said = {"", KEPT, DROPPED, *VERDICTS}
+    if not table[ages].isin(said).all(axis=None):
+        raise DamagedFileError(file, f"each verdict should be one of {sorted(said)}", _RULE)
+    return table, ages

@@ -11,19 +11,25 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array
+import pandas as pd
 from sklearn.base import clone
 
-from sparsekm.cluster.matrices.matrix_checks import count_distinct
 from sparsekm.cluster.matrices.sparse_matrix import as_matrix
-from sparsekm.cluster.matrices.varying_features import VaryingFeatures
-from sparsekm.pipeline.seeds import derive_seed
-from sparsekm.tuning.resampled_paths import FAMILIES, N_INIT, family_start
+from sparsekm.cluster.matrices.varying_features import VaryingFeatures, count_distinct
+from sparsekm.io.hdf5_format import DamagedFileError
+from sparsekm.io.tables import NUMBER, WHOLE, WORD, TableFormat
+from sparsekm.pipeline.provenance import derive_seed
+from sparsekm.tuning.feature_ranking import ScaledData
+from sparsekm.tuning.fold_fits import screened_start
 from sparsekm.tuning.sample_blocks import cut_point, order_samples
+
+# Enough of a search for one of many fits.
+N_INIT = 2
 
 
 def draw_half(
@@ -41,48 +47,90 @@ def draw_half(
 
 
 def count_kept(
-    X: np.ndarray | csr_array,
+    data: ScaledData,
     estimator: Any,
     sparsity: float,
     n_subsamples: int,
     seed: int,
     *,
-    family: str = FAMILIES[0],
+    screening: str | None = None,
     blocks: np.ndarray | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> np.ndarray:
     """Count in how many half-samples each feature is kept.
 
     The estimator, `L0KMeans` or `L1KMeans`, is cloned for each half. It searches as it would all
-    samples, with `N_INIT` restarts, or from the starts of a `family` of
-    `sparsekm.tuning.resampled_paths`. The smallest cluster allowed is half of that for all samples;
-    a half with fewer distinct samples than clusters has as many clusters as these. Halves consist
-    of whole `blocks`, shape (n_samples,), if given: see `sparsekm.tuning.sample_blocks`.
+    samples, with `N_INIT` restarts, or from k-means on the features that rank first in a
+    `screening` of `sparsekm.tuning.feature_ranking`. The smallest cluster allowed is half of that
+    for all samples; a half with fewer distinct samples than clusters has as many clusters as these.
+    Halves consist of whole `blocks`, shape (n_samples,), if given: see
+    `sparsekm.tuning.sample_blocks`.
     """
     if n_subsamples < 1:
         raise ValueError(f"n_subsamples={n_subsamples} should be >= 1.")
-    counts = np.zeros(X.shape[1], dtype=np.int64)
+    counts = np.zeros(data.X.shape[1], dtype=np.int64)
     for index in range(n_subsamples):
-        half = X[draw_half(X.shape[0], index, seed, blocks)]
-        counts += _keeps(half, estimator, sparsity, family, derive_seed(seed, "start", index))
+        half = data.take(draw_half(data.X.shape[0], index, seed, blocks))
+        counts += _keeps(half, estimator, sparsity, screening, derive_seed(seed, "start", index))
         if progress is not None:
             progress(index + 1, n_subsamples)
     return counts
 
 
-def _keeps(X, estimator: Any, sparsity: float, family: str, seed: int) -> np.ndarray:
+def _keeps(data, estimator: Any, sparsity: float, screening: str | None, seed: int) -> np.ndarray:
     # A half may have features that are constant in it, which no start scores.
-    features = VaryingFeatures.of_values(X)
-    X = features.select(X)
+    features = VaryingFeatures.of_values(data.X)
+    data = data.select(features.varies)
+    X = data.X
     matrix = as_matrix(X)
     n_clusters = count_distinct(matrix, estimator.n_clusters)
     smallest = -(-estimator.min_cluster_size // 2)
     search = clone(estimator).set_params(
         n_clusters=n_clusters,
-        init=family_start(X, family, seed),
+        init=screening and screened_start(data, n_clusters, screening, seed),
         n_init=N_INIT,
         min_cluster_size=max(1, min(smallest, X.shape[0] // n_clusters)),
         random_state=seed,
     )
     step = min(sparsity, X.shape[1]) if search.penalty == "l0" else sparsity
     return features.put_back(search.path(matrix, [step]).weights[0]) != 0
+
+
+# The file ``stability.csv``: how often each feature is kept in subsamples. One row per feature
+# in the order of the matrix, with the columns ``symbol``, ``kept`` and ``subsamples`` (counts)
+# and ``stability``, their ratio.
+_FORMAT = TableFormat(
+    "gene_stability",
+    {"symbol": WORD, "kept": WHOLE, "subsamples": WHOLE, "stability": NUMBER},
+)
+
+
+def write_stability(
+    file: str | Path, symbols: Sequence[str], counts: np.ndarray, n_subsamples: int
+) -> None:
+    """Write how often each feature is kept, atomically."""
+    counts = np.asarray(counts, dtype=np.int64)
+    table = pd.DataFrame(
+        {
+            "symbol": np.asarray(symbols, dtype=object),
+            "kept": counts,
+            "subsamples": n_subsamples,
+            "stability": counts / n_subsamples,
+        }
+    )
+    _FORMAT.write(file, table)
+
+
+def read_stability(file: str | Path, symbols: Sequence[str]) -> np.ndarray:
+    """Read the share of subsamples, in [0, 1], that keep each feature; check the symbols."""
+    table = _FORMAT.read(file)
+    if list(table["symbol"]) != [str(s) for s in symbols]:
+        raise DamagedFileError(
+            file, f"symbols should be the {len(symbols)} features of the data set", _FORMAT.rule
+        )
+    kept, subsamples = table["kept"].to_numpy(), table["subsamples"].to_numpy()
+    if not ((kept >= 0) & (kept <= subsamples) & (subsamples > 0)).all():
+        raise DamagedFileError(
+            file, "kept should lie between 0 and subsamples in every row", _FORMAT.rule
+        )
+    return kept / subsamples

@@ -1,7 +1,12 @@
-"""From the stored files of one age to its voxel x gene matrix.
+"""From the stored files of one age to its voxel x gene matrix, ``expression.h5ad``.
 
 Only annotated voxels of the selected tissue become rows; besides the matrix, one grid at a time is
 in memory.
+
+In ``expression.h5ad`` X is float32 energy, NaN where no section covers the voxel; obs, var and
+``uns["regions"]`` as in `AgeMatrix`; ``obsm["spatial"]`` is in millimetres along x, y, z;
+``uns["provenance"]`` records source, age, grid and everything that was left out. For simulated
+data, var contains the planted truth: ``relevant``, ``planted_kind``, ``planted_regions``.
 """
 
 from __future__ import annotations
@@ -10,28 +15,38 @@ from collections import Counter
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
+import anndata
 import numpy as np
 import pandas as pd
 
-from sparsekm.atlas.envelope import open_envelope, parse_json
-from sparsekm.atlas.gene_metadata import parse_genes
 from sparsekm.atlas.grid import GridError, Volume, read_annotation, read_energy
 from sparsekm.atlas.listing import (
     Gene,
     SectionDataSet,
     choose_replicates,
+    open_envelope,
+    parse_genes,
+    parse_json,
     read_listing,
     select_candidates,
 )
-from sparsekm.atlas.manifest import STATUSES, ManifestEntry, digest, read_manifest
-from sparsekm.atlas.ontology import Ontology, parse_ontology
-from sparsekm.atlas.regions import RegionMap, map_regions
-from sparsekm.atlas.retrieval import LISTING_FILE, MANIFEST_FILE, Progress
+from sparsekm.atlas.ontology import Ontology, RegionMap, map_regions, parse_ontology
+from sparsekm.atlas.retrieval import (
+    LISTING_FILE,
+    MANIFEST_FILE,
+    STATUSES,
+    ManifestEntry,
+    Progress,
+    digest,
+    read_manifest,
+)
 from sparsekm.atlas.vocabulary import NO_DATA, REGION_LEVEL, get_age
-from sparsekm.io.checked_hdf5 import DamagedFileError
+from sparsekm.io.hdf5_format import DamagedFileError, open_checked, read_array, read_parts
 from sparsekm.io.input_error import InputError
+from sparsekm.io.tables import FLAG, WHOLE, WORD, TableFormat, require_columns
+from sparsekm.pipeline.provenance import package_versions
 
 T = TypeVar("T")
 
@@ -251,3 +266,83 @@ def _tabulate_genes(chosen: dict[Gene, list[SectionDataSet]]) -> pd.DataFrame:
         },
         index=pd.Index(index, name="gene"),
     )
+
+
+_RULE = "assemble_expression"
+_COLUMNS = {"obs": ("region", "region_id", "x", "y", "z"), "var": ("symbol", "gene_id")}
+_TRUTH = TableFormat(
+    "retrieve_atlas",
+    {"gene_id": WHOLE, "relevant": FLAG, "kind": WORD, "regions": WORD},
+    others={"": WORD},
+)
+_MICROMETRES_PER_MILLIMETRE = 1000.0
+
+
+def describe_expression(
+    matrix: AgeMatrix, age: str, *, source: str, simulated: bool, settings: dict[str, Any]
+) -> anndata.AnnData:
+    """Wrap the matrix of an age as AnnData; `source` is ``"phantom"`` or ``"allen"``.
+
+    `settings` are those of the assembly: level, tissue, plane, replicates.
+    """
+    grid_indices = matrix.obs[["x", "y", "z"]].to_numpy(dtype=float)
+    provenance = {
+        "dataset": age,
+        "age": age,
+        "source": source,
+        "simulated": simulated,
+        "units": "expression energy; NaN is no data",
+        "spacing_um": np.array(matrix.spacing, dtype=float),
+        "dims": np.array(matrix.dims, dtype=np.int64),
+        "settings": {k: _storable(v) for k, v in settings.items()},
+        "counts": {kind: dict(counts) for kind, counts in matrix.counts.items()},
+        "versions": package_versions(),
+    }
+    return anndata.AnnData(
+        X=matrix.X,
+        obs=matrix.obs,
+        var=matrix.var,
+        obsm={"spatial": grid_indices * matrix.spacing / _MICROMETRES_PER_MILLIMETRE},
+        uns={"provenance": provenance, "regions": matrix.regions},
+    )
+
+
+def add_truth(data: anndata.AnnData, truth_file: str | Path) -> None:
+    """Add the planted truth to var, if its file exists."""
+    path = Path(truth_file)
+    if not path.is_file():
+        return
+    truth = _TRUTH.read(path)
+    if truth["gene_id"].duplicated().any():
+        raise DamagedFileError(path, "each gene_id should occur once", _TRUTH.rule)
+    truth = truth.set_index("gene_id")
+    absent = ~data.var["gene_id"].isin(truth.index)
+    if absent.any():
+        gene_id = data.var["gene_id"][absent].iloc[0]
+        raise DamagedFileError(path, f"should contain gene_id={gene_id}", _TRUTH.rule)
+    rows = truth.loc[data.var["gene_id"]]
+    data.var["relevant"] = rows["relevant"].to_numpy()
+    data.var["planted_kind"] = rows["kind"].to_numpy(dtype=object)
+    data.var["planted_regions"] = rows["regions"].to_numpy(dtype=object)
+
+
+def read_expression(path: str | Path) -> anndata.AnnData:
+    """Read the expression of an age from a file written by rule assemble_expression."""
+    with open_checked(path, _RULE) as opened:
+        parts = read_parts(opened, _RULE)
+        for part, names in _COLUMNS.items():
+            require_columns(path, parts[part], names, _RULE)
+        for part, name in (("obs", "region_id"), ("var", "gene_id")):
+            if parts[part][name].dtype != np.int64:
+                raise DamagedFileError(
+                    path, f"{name} has dtype={parts[part][name].dtype}, should be int64", _RULE
+                )
+        shape = (len(parts["obs"]), len(parts["var"]))
+        X = read_array(
+            opened, "X", kind="f", shape=shape, rule=_RULE, dtype=np.float32, finite=False
+        )
+        return anndata.AnnData(X=X, **parts)
+
+
+def _storable(value: Any) -> Any:
+    return np.array(value, dtype=str) if isinstance(value, list | tuple) else value

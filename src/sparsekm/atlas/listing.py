@@ -1,17 +1,131 @@
-"""Section data sets (one gene, one brain, one series of sections) from the servers' listings.
+"""The servers' answers: their JSON envelope, the section data sets of an age, the genes.
+
+A failed query has HTTP status 200, ``"success": false`` and the reason as a string in ``"msg"``, so
+only the envelope shows that it failed.
 
 If a gene has several at one age, `choose_replicates` chooses among them.
+
+Symbols date from about 2009; newer names are found by Entrez id, or else among the aliases.
 """
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from sparsekm.atlas.envelope import EnvelopeError, read_rows, read_text, require_id
+import pandas as pd
+
 from sparsekm.atlas.vocabulary import TREATMENT, get_age
+from sparsekm.io.input_error import InputError, is_storable
+
+MOST_JSON_BYTES = 256 * 1024**2
+"""Largest answer that is parsed; the largest listing of the atlas has about 20 MB."""
+MOST_TEXT = 10_000
+"""Maximum characters of a name or of the aliases of a gene."""
+
+
+class EnvelopeError(InputError):
+    """An answer that is not the expected JSON, or that reports a failure."""
+
+
+def read_json(path: str | Path) -> object:
+    """Read a stored answer after checking its size; see `parse_json`."""
+    path = Path(path)
+    size = path.stat().st_size
+    if size > MOST_JSON_BYTES:
+        raise EnvelopeError(f"{path}: bytes={size} should be <= {MOST_JSON_BYTES}.")
+    return parse_json(path.read_bytes(), str(path))
+
+
+def parse_json(body: str | bytes, source: str) -> object:
+    """Parse JSON that is not nested too deeply; messages name the source."""
+    try:
+        return json.loads(body)
+    except RecursionError:
+        raise EnvelopeError(f"{source}: the JSON is nested too deeply.") from None
+    except ValueError as error:
+        start = body[:40]
+        raise EnvelopeError(f"{source}: should be JSON, begins {start!r} ({error}).") from None
+
+
+def open_envelope(document: object, source: str) -> list[dict]:
+    """Return the rows of an answer: parsed JSON, either an envelope or a bare list of rows.
+
+    A failure reported by the server is an `EnvelopeError`, as are rows that are not objects.
+    """
+    rows = document
+    if isinstance(document, dict):
+        if document.get("success") is not True:
+            reason = str(document.get("msg", "no reason given"))[:300]
+            raise EnvelopeError(
+                f"{source}: success={document.get('success')!r} should be true: {reason}"
+            )
+        rows = document.get("msg")
+        # Some services answer an empty page with an empty object.
+        rows = [] if rows == {} else rows
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        raise EnvelopeError(f"{source}: msg should be a list of objects.")
+    return rows
+
+
+def write_envelope(rows: list[dict]) -> bytes:
+    """Write rows as a complete answer."""
+    n_rows = {"num_rows": len(rows), "total_rows": len(rows)}
+    return json.dumps({"success": True, "id": 0, "start_row": 0, **n_rows, "msg": rows}).encode()
+
+
+def read_rows(path: str | Path) -> list[dict]:
+    """Read the rows of an answer stored in a file; see `open_envelope`."""
+    return open_envelope(read_json(path), str(path))
+
+
+def require_id(value: object, key: str, source: str) -> int:
+    """Return an id, refusing anything but a positive JSON integer.
+
+    An id written as a float may already have lost its last digits.
+    """
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise EnvelopeError(f"{source}: {key}={value!r} should be an integer, not {_kind(value)}.")
+    if not 0 < value < 2**63:
+        raise EnvelopeError(f"{source}: {key}={value} should be > 0 and < 2**63.")
+    return value
+
+
+def read_text(row: dict, key: str, source: str) -> str:
+    """Return a text field of a row, empty if it is missing.
+
+    A value that is neither text nor an integer is an `EnvelopeError`, as is text that is too long
+    or cannot be stored.
+    """
+    value = row.get(key)
+    if value is None:
+        return ""
+    if isinstance(value, int) and not isinstance(value, bool):
+        value = str(require_id(value, key, source))
+    if not isinstance(value, str):
+        raise EnvelopeError(f"{source}: {key} should be text, not {_kind(value)}.")
+    if len(value) > MOST_TEXT or not is_storable(value):
+        raise EnvelopeError(
+            f"{source}: {key}={value[:60]!r} should be text of <= {MOST_TEXT} characters, without "
+            "NUL or unpaired surrogates."
+        )
+    return value
+
+
+def read_list(row: dict, key: str, source: str) -> list[dict]:
+    """Return a list of objects of a row, empty if it is missing."""
+    value = row.get(key) or []
+    if not isinstance(value, list) or not all(isinstance(entry, dict) for entry in value):
+        raise EnvelopeError(f"{source}: {key} should be a list of objects.")
+    return value
+
+
+def _kind(value: object) -> str:
+    return type(value).__name__
+
 
 _NEVER = datetime.min.replace(tzinfo=UTC)
 
@@ -123,7 +237,7 @@ def _parse_row(row: dict, source: str) -> SectionDataSet:
         age=read_text(_nested(donor, "age"), "name", where) or None,
         qc_date=_parse_date(row.get("qc_date"), where),
         treatments=tuple(
-            read_text(treatment, "name", where) for treatment in _list(row, "treatments", where)
+            read_text(treatment, "name", where) for treatment in read_list(row, "treatments", where)
         ),
         genes=_parse_genes(row, where),
     )
@@ -131,8 +245,8 @@ def _parse_row(row: dict, source: str) -> SectionDataSet:
 
 def _parse_genes(row: dict, where: str) -> tuple[Gene, ...]:
     """Return the genes of a row or, if it has none, of its probes."""
-    found = _list(row, "genes", where) or [
-        _nested(probe, "gene") for probe in _list(row, "probes", where) if probe.get("gene")
+    found = read_list(row, "genes", where) or [
+        _nested(probe, "gene") for probe in read_list(row, "probes", where) if probe.get("gene")
     ]
     genes: dict[int, Gene] = {}
     for entry in found:
@@ -157,13 +271,6 @@ def _plane_of(number: object) -> str | None:
 def _nested(row: dict, key: str) -> dict:
     value = row.get(key)
     return value if isinstance(value, dict) else {}
-
-
-def _list(row: dict, key: str, where: str) -> list[dict]:
-    value = row.get(key) or []
-    if not isinstance(value, list) or not all(isinstance(entry, dict) for entry in value):
-        raise EnvelopeError(f"{where}: {key} should be a list of objects.")
-    return value
 
 
 def _parse_flag(value: object, key: str, where: str) -> bool:
@@ -207,3 +314,44 @@ def choose_replicates(
         candidates = [item for item in candidates if item.delegate] or candidates
     # Of equal dates the first, which has the smallest id.
     return [max(candidates, key=lambda item: item.qc_date or _NEVER)]
+
+
+_COLUMNS = ("entrez_id", "ensembl_id", "aliases")
+
+
+def read_genes(path: str | Path) -> pd.DataFrame:
+    """Read a stored table of genes; see `parse_genes`."""
+    return parse_genes(read_rows(path), str(path))
+
+
+def parse_genes(rows: list[dict], source: str = "genes") -> pd.DataFrame:
+    """Tabulate genes, the first row for each id.
+
+    The index is gene_id (int64), the columns are entrez_id (nullable integer), ensembl_id and
+    aliases (joined by ``;``), empty if unknown.
+    """
+    genes: dict[int, tuple] = {}
+    for row in rows:
+        gene_id = require_id(row.get("id"), "id", source)
+        where = f"{source}: gene {gene_id}"
+        entrez = row.get("entrez_id")
+        if entrez is not None:
+            entrez = require_id(entrez, "entrez_id", where)
+        aliases = ";".join(read_text(row, "alias_tags", where).split())
+        genes.setdefault(gene_id, (entrez, read_text(row, "ensembl_id", where), aliases))
+    table = pd.DataFrame(list(genes.values()), columns=list(_COLUMNS), dtype=object)
+    table.index = pd.Index(list(genes), dtype="int64", name="gene_id")
+    return table.astype({"entrez_id": "Int64"})
+
+
+def add_genes(var: pd.DataFrame, genes: pd.DataFrame) -> pd.DataFrame:
+    """Add Ensembl ids, aliases and missing Entrez ids to a copy of `var`.
+
+    `var` has the columns gene_id and entrez_id; a gene that is not in `genes` gets nothing.
+    """
+    found = genes.reindex(var["gene_id"].to_numpy()).set_axis(var.index)
+    return var.assign(
+        entrez_id=var["entrez_id"].fillna(found["entrez_id"]),
+        ensembl_id=found["ensembl_id"].fillna("").astype(object),
+        aliases=found["aliases"].fillna("").astype(object),
+    )

@@ -1,5 +1,11 @@
 """From the raw energies of an age to the matrix that is clustered.
 
+Both shares of missing values are computed on the full matrix, so that the result does not depend on
+which is dropped first.
+
+A gene is common if at every age it has a grid and passes quality control: enough data, and not
+constant. The matrices of all ages then have the same columns.
+
 The steps are: drop genes and voxels with too many missing values, and constant genes; transform the
 energies; fill the remaining missing values; z-score each gene (ddof = 1). Filling comes after the
 transform, so that a value filled with the gene's mean has a z-score of exactly 0 and favours no
@@ -8,22 +14,234 @@ cluster.
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import replace
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 import anndata
 import numpy as np
 import pandas as pd
+from scipy.special import expit
 
-from sparsekm.atlas.quality_control import (
-    Screening,
-    drop_columns,
-    row_blocks,
-    screen_expression,
-    take_submatrix,
-)
-from sparsekm.atlas.transforms import transform_energies
+from sparsekm.atlas.assembly import read_expression
+from sparsekm.io.tables import FLAG, WHOLE, WORD, TableFormat
 from sparsekm.pipeline.zscore import zscore
+
+_CELLS_AT_ONCE = 2**19
+
+
+@dataclass(frozen=True)
+class Screening:
+    """Result of the screening."""
+
+    voxels: np.ndarray  # (n_voxels,), bool: kept rows
+    genes: np.ndarray  # (n_genes,), bool: kept columns: enough data, and not constant
+    # (n_genes,), bool: genes with enough data whose measured values do not vary over the kept
+    # voxels.
+    constant: np.ndarray
+    voxel_missing: np.ndarray  # (n_voxels,): share of genes without data
+    gene_missing: np.ndarray  # (n_genes,): share of voxels without data
+    max_missing_per_gene: float  # the threshold
+
+    def reasons(self) -> np.ndarray:
+        """Return why each gene is not kept: "missing", "constant", or "" if it passes."""
+        missing = self.gene_missing >= self.max_missing_per_gene
+        return np.select([missing, self.constant], ["missing", "constant"], "").astype(object)
+
+
+def screen_expression(
+    X: np.ndarray, *, max_missing_per_gene: float = 0.3, max_missing_per_voxel: float = 0.3
+) -> Screening:
+    """Find the genes and voxels whose share of missing values is below the thresholds.
+
+    X has shape (n_voxels, n_genes), with NaN for missing values. Thresholds are in (0, 1]; a share
+    equal to the threshold is too large.
+    """
+    for name, value in (
+        ("max_missing_per_gene", max_missing_per_gene),
+        ("max_missing_per_voxel", max_missing_per_voxel),
+    ):
+        if not 0 < value <= 1:
+            raise ValueError(f"{name}={value} should be > 0 and <= 1.")
+    missing_in_gene = np.zeros(X.shape[1], dtype=np.int64)
+    missing_in_voxel = np.zeros(X.shape[0], dtype=np.int64)
+    for rows in row_blocks(X.shape):
+        missing = np.isnan(X[rows])
+        missing_in_gene += missing.sum(axis=0)
+        missing_in_voxel[rows] = missing.sum(axis=1)
+    gene_missing = missing_in_gene / X.shape[0]
+    voxel_missing = missing_in_voxel / X.shape[1]
+    voxels = voxel_missing < max_missing_per_voxel
+    enough = gene_missing < max_missing_per_gene
+    constant = enough & ~_varies(X, voxels)
+    genes = enough & ~constant
+    if not voxels.any() or not genes.any():
+        raise ValueError(
+            f"n_voxels={voxels.sum()} and n_genes={genes.sum()} after quality control should be "
+            f">= 1 with max_missing_per_gene={max_missing_per_gene} and "
+            f"max_missing_per_voxel={max_missing_per_voxel}."
+        )
+    return Screening(voxels, genes, constant, voxel_missing, gene_missing, max_missing_per_gene)
+
+
+def row_blocks(shape: tuple[int, int]) -> list[slice]:
+    """Divide the rows of a matrix into blocks that limit the memory of a step."""
+    n_rows, n_columns = shape
+    step = max(1, _CELLS_AT_ONCE // max(1, n_columns))
+    return [slice(start, min(start + step, n_rows)) for start in range(0, n_rows, step)]
+
+
+def take_submatrix(X: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """Copy the kept rows and columns as float32, without an intermediate copy."""
+    row_index, column_index = np.flatnonzero(rows), np.flatnonzero(columns)
+    taken = np.empty((len(row_index), len(column_index)), dtype=np.float32)
+    for block in row_blocks(taken.shape):
+        taken[block] = X[np.ix_(row_index[block], column_index)]
+    return taken
+
+
+def drop_columns(X: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """Drop columns of a C-contiguous matrix in place, and return the result, which shares memory.
+
+    `X` must not be used afterwards. `columns` is true for the columns to drop.
+    """
+    n_kept = int(np.count_nonzero(~columns))
+    flat = X.reshape(-1)
+    # Rows move towards the front and never overwrite rows that are still to be read.
+    for rows in row_blocks(X.shape):
+        kept = X[rows][:, ~columns]
+        flat[rows.start * n_kept : rows.stop * n_kept] = kept.ravel()
+    return flat[: len(X) * n_kept].reshape(len(X), n_kept)
+
+
+def _varies(X: np.ndarray, voxels: np.ndarray) -> np.ndarray:
+    """Return whether each gene has two different values among the kept voxels."""
+    low = np.full(X.shape[1], np.inf)
+    high = np.full(X.shape[1], -np.inf)
+    for rows in row_blocks(X.shape):
+        kept = X[rows][voxels[rows]]
+        if len(kept):
+            low = np.fmin(low, np.fmin.reduce(kept, axis=0))
+            high = np.fmax(high, np.fmax.reduce(kept, axis=0))
+    return high > low
+
+
+_ENERGIES_AT_ONCE = 2**20
+
+
+TRANSFORMS = ("none", "log2", "robust_sigmoid")
+"""Each maps 0 to 0 if it is the lowest energy of a gene, so that filling with zero afterwards means
+no expression."""
+
+
+def transform_energies(X: np.ndarray, name: str) -> None:
+    """Transform energies (n_voxels, n_genes), non-negative or NaN, in place.
+
+    ``none`` leaves them unchanged, ``log2`` is log2(x + 1), and ``robust_sigmoid`` maps every gene
+    to [0, 1] by `scaled_robust_sigmoid`.
+    """
+    if name not in TRANSFORMS:
+        raise ValueError(f"transform={name!r} should be one of {', '.join(TRANSFORMS)}.")
+    if name == "log2":
+        for rows in row_blocks(X.shape):
+            block = X[rows]
+            np.log1p(block, out=block)
+            block /= np.float32(np.log(2))
+    elif name == "robust_sigmoid":
+        step = max(1, _ENERGIES_AT_ONCE // max(1, len(X)))
+        for start in range(0, X.shape[1], step):
+            genes = slice(start, start + step)
+            X[:, genes] = scaled_robust_sigmoid(X[:, genes])
+
+
+def scaled_robust_sigmoid(values: np.ndarray) -> np.ndarray:
+    r"""Map the measured values of genes to [0, 1], so that outliers have little influence.
+
+    With the median m and the interquartile range IQR of a gene's measured values,
+
+    .. math:: z = \frac{1}{1 + \exp\left(-\frac{x - m}{\mathrm{IQR} / 1.35}\right)},
+        \qquad y = \frac{z - \min z}{\max z - \min z}.
+
+    For a normal distribution IQR / 1.35 is the standard deviation. If IQR = 0 (at least half of the
+    values are equal), the mean replaces m and the standard deviation (ddof = 1) replaces
+    IQR / 1.35. A constant gene becomes 0. Quantiles are interpolated linearly.
+    `values` has the shape (n_voxels, n_genes); missing values are NaN and remain so.
+
+    References
+    ----------
+    .. [1] Fulcher, Little & Jones (2013). Highly comparative time-series analysis: the empirical
+       structure of time series and their methods. J. R. Soc. Interface 10, 20130048.
+       https://doi.org/10.1098/rsif.2013.0048
+    """
+    squashed = np.full(values.shape, np.nan)
+    for gene in range(values.shape[1]):
+        measured = ~np.isnan(values[:, gene])
+        x = values[measured, gene].astype(np.float64)
+        if len(x):
+            squashed[measured, gene] = _squash_gene(x)
+    return squashed
+
+
+def _squash_gene(x: np.ndarray) -> np.ndarray:
+    if x.min() == x.max():
+        return np.zeros_like(x)
+    low, middle, high = np.quantile(x, [0.25, 0.5, 0.75])
+    scale = (high - low) / 1.35
+    if scale == 0:
+        middle, scale = x.mean(), x.std(ddof=1)
+    z = expit((x - middle) / scale)
+    return (z - z.min()) / (z.max() - z.min())
+
+
+COMMON_GENES = TableFormat(
+    "find_common_genes", {"gene_id": WHOLE, "gene": WORD, "common": FLAG}, others={"": WORD}
+)
+"""The file ``common_genes.csv``, with a further column for each age."""
+
+
+def find_common_genes(
+    expressions: Mapping[str, str | Path],
+    *,
+    max_missing_per_gene: float = 0.3,
+    max_missing_per_voxel: float = 0.3,
+) -> pd.DataFrame:
+    """Tabulate which genes are common to several ages, and why the others are not.
+
+    The files ``expression.h5ad`` are read one age at a time; the thresholds are those of
+    `screen_expression`. Each gene of any age has a row, sorted by id: gene_id, gene (symbol),
+    common (bool), and for each age "absent", "missing", "constant", or "" if the gene passes.
+    """
+    if not expressions:
+        raise ValueError("n_ages=0 should be >= 1.")
+    columns, symbols = {}, {}
+    for age, path in expressions.items():
+        data = read_expression(path)
+        screening = screen_expression(
+            data.X,
+            max_missing_per_gene=max_missing_per_gene,
+            max_missing_per_voxel=max_missing_per_voxel,
+        )
+        ids = data.var["gene_id"].to_numpy()
+        columns[age] = pd.Series(screening.reasons(), index=ids)
+        symbols |= dict(zip(ids, data.var["symbol"], strict=True))
+        del data
+    reasons = pd.DataFrame(columns).reindex(sorted(symbols)).fillna("absent")
+    common = (reasons == "").all(axis=1)
+    if not common.any():
+        raise ValueError(
+            f"n_common=0 of {len(reasons)} genes at {', '.join(expressions)} should be >= 1."
+        )
+    reasons.insert(0, "gene_id", reasons.index)
+    reasons.insert(1, "gene", [symbols[gene_id] for gene_id in reasons.index])
+    reasons.insert(2, "common", common)
+    return reasons.reset_index(drop=True)
+
+
+def read_common_genes(path: str | Path) -> set[int]:
+    """Read the ids of the common genes."""
+    table = COMMON_GENES.read(path)
+    return set(table.loc[table["common"], "gene_id"].tolist())
+
 
 FILLS = ("none", "zero", "gene_mean", "region_mean")
 
@@ -63,10 +281,10 @@ def normalise_age(
     n_filled = fill_missing(X, fill, obs["region"].cat.codes.to_numpy())
     if fill == "none" and n_filled:
         _refuse_gaps(X, data.var_names[screening.genes], n_filled)
-    constant = zscore(X)
-    if constant.any():
-        screening = _drop_further(screening, constant)
-        X = drop_columns(X, constant)
+    moments = zscore(X)
+    if moments.constant.any():
+        screening = _drop_further(screening, moments.constant)
+        X = drop_columns(X, moments.constant)
     settings = {
         "max_missing_per_gene": max_missing_per_gene,
         "max_missing_per_voxel": max_missing_per_voxel,
@@ -78,7 +296,9 @@ def normalise_age(
     return anndata.AnnData(
         X=X,
         obs=obs,
-        var=data.var[screening.genes].copy(),
+        var=data.var[screening.genes].assign(
+            mean=moments.mean[~moments.constant], deviation=moments.deviation[~moments.constant]
+        ),
         obsm={"spatial": data.obsm["spatial"][screening.voxels]},
         uns={
             "provenance": _extend_provenance(data, screening, dropped, n_filled, settings),

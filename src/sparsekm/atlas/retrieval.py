@@ -1,4 +1,14 @@
-"""Downloading the files of an age from a source, checking them, and storing them with a manifest.
+"""Planning the downloads of an age, checking its files, and storing them with a manifest.
+
+One CSV per age. ``status`` is
+
+* ``ok``: checked and stored;
+* ``missing``: the source has no such file;
+* ``no_grid``: an intact archive without a volume;
+* ``rejected``: an intact archive whose volume does not belong to this age or has invalid energies;
+* ``not_fetched``: the download failed, and the settings allow it to be missing.
+
+Only the last are downloaded again.
 
 A file is accepted only after it has been read in the expected format: a complete archive, with a
 header that matches its array and the dimensions of the age's annotation. If a grid is invalid, only
@@ -13,23 +23,92 @@ Files of an age, in ``{age}/`` below: ``listing.json``, the annotation zip under
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
-from collections.abc import Callable
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Callable, Collection
+from dataclasses import asdict, dataclass
+from pathlib import Path, PurePosixPath
 
 import numpy as np
+import pandas as pd
 
-from sparsekm.atlas.envelope import EnvelopeError
-from sparsekm.atlas.gene_metadata import read_genes
 from sparsekm.atlas.grid import GridError, MissingGridError, Volume, read_annotation, read_energy
-from sparsekm.atlas.listing import Gene, read_listing, select_candidates
-from sparsekm.atlas.manifest import ManifestEntry, digest, write_manifest
+from sparsekm.atlas.listing import EnvelopeError, Gene, read_genes, read_listing, select_candidates
 from sparsekm.atlas.ontology import read_ontology
-from sparsekm.atlas.sources import AtlasSource
-from sparsekm.atlas.vocabulary import NO_DATA, get_age
+from sparsekm.atlas.vocabulary import ENERGY_DTYPE, NO_DATA, AtlasSource, get_age
 from sparsekm.io.atomic import remove_unfinished, write_bytes
+from sparsekm.io.hdf5_format import DamagedFileError
+from sparsekm.io.tables import (
+    NUMBER_OR_NOTHING,
+    WHOLE,
+    WHOLE_OR_NOTHING,
+    WORD,
+    TableFormat,
+    columns,
+)
 from sparsekm.network import NotFoundError, Received, RefusedError, UnavailableError
+
+_FORMAT = TableFormat(
+    "retrieve_atlas",
+    {
+        **columns(WORD, "role"),
+        **columns(WHOLE_OR_NOTHING, "section_data_set_id gene_id"),
+        **columns(WORD, "gene file url"),
+        **columns(WHOLE, "bytes"),
+        **columns(WORD, "sha256 status"),
+        **columns(NUMBER_OR_NOTHING, "valid_share"),
+        **columns(WORD, "reason"),
+    },
+)
+STATUSES = ("ok", "missing", "no_grid", "rejected", "not_fetched")
+
+
+@dataclass(frozen=True)
+class ManifestEntry:
+    """One file of an age."""
+
+    role: str  # ``"listing"``, ``"annotation"`` or ``"energy"``
+    file: str  # name relative to the age's folder; empty if nothing was stored
+    url: str  # the origin of the file
+    bytes: int
+    sha256: str
+    status: str
+    section_data_set_id: int | None = None
+    gene_id: int | None = None
+    gene: str = ""  # symbol
+    # For an energy grid, the share of annotated voxels that have data.
+    valid_share: float | None = None
+    reason: str = ""  # why a volume was rejected or could not be downloaded
+
+
+def digest(body: bytes) -> str:
+    """Return the SHA-256 of a file's content in hexadecimal."""
+    return hashlib.sha256(body).hexdigest()
+
+
+def write_manifest(path: str | Path, entries: list[ManifestEntry]) -> None:
+    """Write a manifest atomically."""
+    table = pd.DataFrame([asdict(entry) for entry in entries], columns=list(_FORMAT.columns))
+    _FORMAT.write(path, table.astype({"section_data_set_id": "Int64", "gene_id": "Int64"}))
+
+
+def read_manifest(path: str | Path) -> list[ManifestEntry]:
+    """Read a manifest, and check that statuses are known and files are in the age's folder."""
+    table = _FORMAT.read(path)
+    for status in table["status"].unique():
+        if status not in STATUSES:
+            raise DamagedFileError(
+                path, f"status={status!r} should be one of {', '.join(STATUSES)}", _FORMAT.rule
+            )
+    for file in table["file"]:
+        name = PurePosixPath(file)
+        if name.is_absolute() or ".." in name.parts:
+            raise DamagedFileError(path, f"file={file!r} should lie in the folder", _FORMAT.rule)
+    return [
+        ManifestEntry(**{name: None if pd.isna(value) else value for name, value in row.items()})
+        for row in table.to_dict("records")
+    ]
+
 
 ONTOLOGY_FILE = "ontology.json"
 GENES_FILE = "genes.json"
@@ -174,32 +253,50 @@ def _retrieve_energies(
     entries: list[ManifestEntry] = []
     in_a_row = 0
     for gene, item_id in wanted:
-        download = download_energy(stored, age, item_id, annotation)
-        entries.append(
-            ManifestEntry(
-                role="energy",
-                file=energy_file(item_id) if download.body else "",
-                url=stored.source.describe_url("energy", age, item_id),
-                bytes=len(download.body),
-                sha256=digest(download.body) if download.body else "",
-                status=download.status,
-                section_data_set_id=item_id,
-                gene_id=gene.id,
-                gene=gene.symbol,
-                valid_share=download.valid_share,
-                reason=download.reason,
-            )
-        )
-        in_a_row = in_a_row + 1 if download.status == "not_fetched" else 0
+        entry = _retrieve_energy(stored, age, gene, item_id, annotation)
+        entries.append(entry)
+        in_a_row = in_a_row + 1 if entry.status == "not_fetched" else 0
         if in_a_row == MAX_FAILURES_IN_A_ROW:
             raise UnavailableError(
                 f"{age}: {in_a_row} consecutive downloads failed, after "
                 f"{len(entries) - in_a_row} of {len(wanted)}. Run again to continue. The last: "
-                f"{download.reason}"
+                f"{entry.reason}"
             )
         if progress is not None:
             progress(len(entries), len(wanted))
     return entries
+
+
+def _retrieve_energy(
+    stored: StoredFiles, age: str, gene: Gene, item_id: int, annotation: Volume
+) -> ManifestEntry:
+    """Get and check one energy zip, whose grid must have the dimensions of the annotation."""
+    file, name = energy_file(item_id), f"{age}, section data set {item_id}"
+    body, share, status, reason = b"", None, "ok", ""
+    try:
+        body = stored.get("energy", file, age, item_id)
+        share = measure_valid_share(read_energy(body, name), annotation, name)
+    except NotFoundError:
+        status = "missing"
+    except MissingGridError:
+        status = "no_grid"
+    except UnavailableError as error:
+        status, reason = "not_fetched", str(error)
+    except (RefusedError, GridError) as error:
+        status, reason = "rejected", str(error)
+    return ManifestEntry(
+        role="energy",
+        file=file if body else "",
+        url=stored.source.describe_url("energy", age, item_id),
+        bytes=len(body),
+        sha256=digest(body) if body else "",
+        status=status,
+        section_data_set_id=item_id,
+        gene_id=gene.id,
+        gene=gene.symbol,
+        valid_share=share,
+        reason=reason,
+    )
 
 
 def _check_entries(age: str, entries: list[ManifestEntry], max_not_fetched: int) -> None:
@@ -220,40 +317,6 @@ def _check_entries(age: str, entries: list[ManifestEntry], max_not_fetched: int)
         )
 
 
-@dataclass(frozen=True)
-class Download:
-    """The result of downloading one energy grid."""
-
-    # As in the manifest: ``ok``, ``missing``, ``no_grid``, ``rejected`` or ``not_fetched``.
-    status: str
-    body: bytes = b""  # the zip; empty if there is none
-    valid_share: float | None = None  # share of the annotated voxels that have data
-    reason: str = ""  # why it was rejected or could not be downloaded
-
-
-def download_energy(
-    stored: StoredFiles, age: str, section_data_set_id: int, annotation: Volume
-) -> Download:
-    """Get and check one energy zip, whose grid must have the dimensions of the annotation."""
-    name = f"{age}, section data set {section_data_set_id}"
-    try:
-        file = energy_file(section_data_set_id)
-        body = stored.get("energy", file, age, section_data_set_id)
-    except NotFoundError:
-        return Download("missing")
-    except UnavailableError as error:
-        return Download("not_fetched", reason=str(error))
-    except RefusedError as error:
-        return Download("rejected", reason=str(error))
-    try:
-        share = measure_valid_share(read_energy(body, name), annotation, name)
-    except MissingGridError:
-        return Download("no_grid", body)
-    except GridError as error:
-        return Download("rejected", body, reason=str(error))
-    return Download("ok", body, share)
-
-
 def measure_valid_share(energy: Volume, annotation: Volume, name: str) -> float:
     """Return the share of annotated voxels that have data, to four decimals; 0 is an error."""
     if energy.dims != annotation.dims:
@@ -266,3 +329,63 @@ def measure_valid_share(energy: Volume, annotation: Volume, name: str) -> float:
     if not n_valid:
         raise GridError(f"{name}: n_valid=0 of {n_annotated} annotated voxels should be >= 1.")
     return max(round(n_valid / n_annotated, 4), 0.0001)
+
+
+PACKED_SHARE = 0.2
+"""Compressed bytes of a grid per byte of its array, as in the servers' files."""
+_GIGABYTE = 1e9
+
+
+def plan_retrieval(
+    source: AtlasSource, ages: Collection[str], folder: str | Path, *, plane: str = "sagittal"
+) -> pd.DataFrame:
+    """Tabulate how many grids each age has, and how many are still to be downloaded.
+
+    Listings and annotations are stored in the folder of the source as by `retrieve_age`, grids are
+    not. Of simulated data nothing is to be downloaded.
+
+    Each age has a row: age, n_grids, n_stored, stored_bytes, n_to_fetch, bytes_to_fetch. The last
+    is estimated from the mean of the stored grids of the age or, without any, from the size of its
+    annotation and `PACKED_SHARE`.
+    """
+    return pd.DataFrame([_plan_age(StoredFiles(source, Path(folder, a)), a, plane) for a in ages])
+
+
+def describe_plan(plan: pd.DataFrame) -> str:
+    """Format a plan: one line for each age, and one for the total."""
+    total = plan.drop(columns="age").sum()
+    lines = [_describe_row(row["age"], row) for _, row in plan.iterrows()]
+    return "\n".join([*lines, _describe_row("all", total)])
+
+
+def _plan_age(stored: StoredFiles, age: str, plane: str) -> dict[str, object]:
+    stored.get("listing", LISTING_FILE, age)
+    wanted = [item_id for _, item_id in list_wanted(stored.folder, age, plane)]
+    sizes = [stored.size("energy", energy_file(item_id), age, item_id) for item_id in wanted]
+    known = [size for size in sizes if size is not None]
+    n_to_fetch = len(sizes) - len(known)
+    each = 0.0
+    if n_to_fetch:
+        each = np.mean([size for size in known if size] or [_guess_bytes(stored, age)])
+    return {
+        "age": age,
+        "n_grids": len(sizes),
+        "n_stored": len(known),
+        "stored_bytes": sum(known),
+        "n_to_fetch": n_to_fetch,
+        "bytes_to_fetch": round(n_to_fetch * each),
+    }
+
+
+def _guess_bytes(stored: StoredFiles, age: str) -> float:
+    stored.get("annotation", get_age(age).annotation_file, age)
+    dims = read_stored_annotation(stored.folder, age).dims
+    return PACKED_SHARE * ENERGY_DTYPE.itemsize * np.prod(dims)
+
+
+def _describe_row(name: str, row: pd.Series) -> str:
+    return (
+        f"{name:>6}: {row['n_grids']:,} grids; {row['n_stored']:,} on disk "
+        f"({row['stored_bytes'] / _GIGABYTE:.3f} GB), {row['n_to_fetch']:,} to fetch "
+        f"(about {row['bytes_to_fetch'] / _GIGABYTE:.3f} GB)"
+    )

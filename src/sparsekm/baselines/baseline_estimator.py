@@ -1,8 +1,9 @@
-"""What the baselines share: the interface of the k-means estimators, with one fit for a path."""
+"""What the baselines share: the estimators' interface, standardised features."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
@@ -12,15 +13,19 @@ from sklearn.base import BaseEstimator, ClusterMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from sparsekm.cluster.alternation import Fit
-from sparsekm.cluster.argument_types import Data, Seed
 from sparsekm.cluster.estimators import KMeans
-from sparsekm.cluster.feature_selector import FeatureSelector
-from sparsekm.cluster.fitted_state import read_data, read_new
-from sparsekm.cluster.matrices.containers import compute
-from sparsekm.cluster.matrices.scatter import Matrix, cluster_sizes, matrix_sums, scores_from_sums
-from sparsekm.cluster.matrices.sparse_matrix import as_matrix
+from sparsekm.cluster.matrices.containers import Data, Seed, compute
+from sparsekm.cluster.matrices.scatter import (
+    Block,
+    Matrix,
+    cluster_sizes,
+    matrix_sums,
+    scores_from_sums,
+)
+from sparsekm.cluster.matrices.sparse_matrix import SparseBlock, as_matrix
 from sparsekm.cluster.partition_step import dense_if_few
 from sparsekm.cluster.path import Progress
+from sparsekm.cluster.path_estimator import FeatureSelector, read_data, read_new
 from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.runtime.threads import count_threads
 
@@ -148,3 +153,21 @@ class BaselineEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
         self.n_iter_ = kmeans.n_iter_
         self.search_ = kmeans.search_
         return self
+
+
+def feature_totals(block: Block, function: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+    """Sum a function of the centred values of every feature: (n_features,), float64."""
+    if not isinstance(block, SparseBlock):
+        return np.array([np.sum(function(column.astype(np.float64))) for column in block])
+    rows, (n_features, n_samples) = block.rows, block.shape
+    stored = function(rows.data - block.means[rows.indices])
+    n_zeros = n_samples - np.bincount(rows.indices, minlength=n_features)
+    zeros = n_zeros * function(block.means)
+    return zeros + np.bincount(rows.indices, stored, minlength=n_features)
+
+
+def standardise(block: Block, deviations: np.ndarray) -> Block:
+    """Divide centred features by their standard deviations; the dtype stays."""
+    if isinstance(block, SparseBlock):
+        return block.divide(deviations)
+    return block / deviations.astype(block.dtype)[:, None]

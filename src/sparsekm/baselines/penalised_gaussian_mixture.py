@@ -7,16 +7,23 @@ from typing import Self
 
 import numpy as np
 
-from sparsekm.baselines.baseline_estimator import BaselineEstimator
-from sparsekm.baselines.penalised_em import Mixture, MixtureFit, StandardisedData, log_joint
-from sparsekm.baselines.penalty_path import choose_fit, fit_penalties, modified_bic, penalty_grid
-from sparsekm.baselines.standardisation import feature_totals, standardise
-from sparsekm.cluster.argument_types import Data
-from sparsekm.cluster.fitted_state import remember_features, warn_unconverged
-from sparsekm.cluster.kmeans.assignment import WeightedFeatures, nearest_centers
+from sparsekm.baselines.baseline_estimator import BaselineEstimator, feature_totals, standardise
+from sparsekm.baselines.penalised_em import (
+    Mixture,
+    MixtureFit,
+    StandardisedData,
+    choose_fit,
+    fit_penalties,
+    log_joint,
+    modified_bic,
+    penalty_grid,
+)
+from sparsekm.cluster.kmeans.many_samples import WeightedFeatures, nearest_centers
+from sparsekm.cluster.matrices.containers import Data
 from sparsekm.cluster.matrices.scatter import MatrixInMemory, feature_scores
 from sparsekm.cluster.matrices.sparse_matrix import SparseMatrix, centred_block
 from sparsekm.cluster.partition_step import SMALL_GAIN, KMeansPartition
+from sparsekm.cluster.path_estimator import remember_features, warn_unconverged
 from sparsekm.cluster.validation import check_count, check_nonnegative
 from sparsekm.runtime.random_state import seed_sequence
 from sparsekm.runtime.threads import count_threads

@@ -19,32 +19,15 @@ SETTLING_ROUNDS = 1000
 
 @dataclass(frozen=True)
 class Fit:
-    """A partition and the weights that are best for it.
+    """A partition and the weights that are best for it."""
 
-    Attributes
-    ----------
-    labels : ndarray of shape (n_samples,), int32
-    weights : ndarray of shape (n_features,)
-        What the weight step answers to `scores`.
-    scores : ndarray of shape (n_features,)
-        The contributions a_j of the features, computed from the labels alone.
-    objective : float
-        ``weights @ scores``.
-    n_iter : int
-        Rounds of the search that found it.
-    objectives : list of float
-        The objective after every weight step: it never falls.
-    converged : bool
-        False where the search ran out of rounds before it came to its own end.
-    """
-
-    labels: np.ndarray
-    weights: np.ndarray
-    scores: np.ndarray
-    objective: float
-    n_iter: int = 0
-    objectives: list[float] = field(default_factory=list)
-    converged: bool = True
+    labels: np.ndarray  # (n_samples,), int32
+    weights: np.ndarray  # (n_features,): what the weight step answers to `scores`
+    scores: np.ndarray  # (n_features,): the contributions a_j, computed from the labels alone
+    objective: float  # ``weights @ scores``
+    n_iter: int = 0  # rounds of the search that found it
+    objectives: list[float] = field(default_factory=list)  # after every weight step: never falls
+    converged: bool = True  # false where the search ran out of rounds
 
 
 def weigh_partition(
@@ -76,24 +59,13 @@ def alternate(
 ) -> Fit:
     """Run Algorithm 1 once.
 
-    The weights start equal, as in the paper, or with those of `start`. Each partition step tries a
-    fresh start and the current labels and keeps the better, which makes the objective monotone. The
-    weights count as settled when they change by less than `tol` (the paper's criterion). At the
-    end, also after `max_iter`, labels and weights are made to agree: the labels are a fixed point
-    of `refine` under the weights.
-
-    Parameters
-    ----------
-    X : object
-        Data as the partition step understands them.
-    rng : numpy.random.Generator, optional
-        Needed without `start`, and with `restart`.
-    start : Fit, optional
-        Partition to go on from, weighed by this weight step.
-    tol : float
-        Relative change of the weights that ends the alternation.
-    restart : bool
-        Whether the partition step also starts afresh after the first round.
+    The weights start equal, as in the paper, or with those of `start`, a partition to go on from
+    that this weight step has weighed; without it, or with `restart`, `rng` is needed. Each
+    partition step tries the current labels and, in the first round or with `restart`, a fresh
+    start, and keeps the better, which makes the objective monotone. The weights count as settled
+    when they change by less than `tol` (the paper's criterion). At the end, also after `max_iter`,
+    labels and weights are made to agree: the labels are a fixed point of `refine` under the
+    weights.
     """
     if start is None:
         weights = np.full(n_features, 1.0 / np.sqrt(n_features))

@@ -2,21 +2,164 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
 
-from sparsekm.cluster.argument_types import Data, Seed
-from sparsekm.cluster.estimator_base import BaseSparseKMeans
-from sparsekm.cluster.kmeans.kmeans_search import run_kmeans
-from sparsekm.cluster.path import Progress
-from sparsekm.cluster.search.starts import Start
+from sparsekm.cluster.alternation import Fit, weigh_partition
+from sparsekm.cluster.kmeans.many_samples import WeightedFeatures, label_samples, warn_of_coinciding
+from sparsekm.cluster.matrices.containers import Data, Seed, StreamedMatrix
+from sparsekm.cluster.matrices.matrix import CentredMatrix
+from sparsekm.cluster.matrices.scatter import Matrix, cluster_sizes, matrix_sums
+from sparsekm.cluster.matrices.sparse_matrix import SparseMatrix, as_matrix
+from sparsekm.cluster.matrices.varying_features import VaryingFeatures, check_matrix
+from sparsekm.cluster.partition_step import SMALL_GAIN, KMeansPartition, dense_if_few
+from sparsekm.cluster.path import Progress, fit_path
+from sparsekm.cluster.path_estimator import PathEstimator, read_data, read_new
+from sparsekm.cluster.search.starts import STARTS, Start, make_start
 from sparsekm.cluster.sparsity_path import SparsityPath
+from sparsekm.cluster.validation import check_choice, check_count, check_start
 from sparsekm.cluster.weight_step import TopFeatures
-from sparsekm.runtime.random_state import seed_sequence
+from sparsekm.runtime.random_state import draw_samples, seed_sequence
+from sparsekm.runtime.threads import count_threads
 
 
+class BaseSparseKMeans(PathEstimator):
+    """What the k-means estimators share: reading data, prediction, the search."""
+
+    def predict(self, X: Data) -> np.ndarray:
+        """Label samples by their nearest centre under the feature weights.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), int32
+            On the training data these are `labels_`, except where `fit` warns that clusters have
+            the same centre in the kept features or that it did not converge, and where
+            ``min_cluster_size > 1`` keeps samples in a cluster whose centre is not the nearest.
+        """
+        check_is_fitted(self)
+        values = read_new(self, X)
+        features = WeightedFeatures.from_dense(self.feature_weights_)
+        means = self._means[features.support]
+        centers = self._centred_centers[:, features.support].T
+        return label_samples(values, features, means, centers, count_threads(self.n_jobs))
+
+    def _init(self, n_samples: int, n_clusters: int) -> str | np.ndarray | None:
+        return check_start(self.init, n_samples, n_clusters, STARTS)
+
+    def _resolve_search(self, matrix: Matrix) -> str:
+        search = check_choice("search", self.search, ["auto", "alternate", "global"])
+        given = self._init(matrix.n_samples, int(self.n_clusters)) is not None
+        if search == "auto":
+            return "alternate" if given else "global"
+        return search
+
+    def _read(self, X) -> tuple[Matrix, VaryingFeatures]:
+        known = isinstance(X, CentredMatrix | SparseMatrix | StreamedMatrix)
+        matrix = X if known else as_matrix(read_data(self, X))
+        features = VaryingFeatures.of_matrix(matrix)
+        return dense_if_few(features.select(matrix)), features
+
+    def _prepare(self, matrix: Matrix) -> tuple[Matrix, KMeansPartition]:
+        n_clusters = check_count("n_clusters", self.n_clusters)
+        min_size = check_count("min_cluster_size", self.min_cluster_size)
+        check_matrix(matrix, n_clusters, min_size)
+        partition = KMeansPartition(
+            n_clusters, min_size, roughness=SMALL_GAIN, n_threads=count_threads(self.n_jobs)
+        )
+        return matrix, partition
+
+    def _fit_path(
+        self, matrix, partition, weight_steps, search, progress=None, objectives_only=False
+    ) -> tuple[list[Fit], np.ndarray]:
+        effort, seeds = self._effort(), seed_sequence(self.random_state)
+        init = self._init(matrix.n_samples, partition.n_clusters)
+        return fit_path(
+            matrix,
+            partition,
+            weight_steps,
+            search=search,
+            effort=effort,
+            seeds=seeds,
+            start=make_start(init, matrix, effort.n_init, seeds, partition.n_threads),
+            progress=progress if progress is not None else self._print_progress,
+            objectives_only=objectives_only,
+        )
+
+    def _print_progress(self, done: int, total: int) -> None:
+        if self.verbose:
+            print(f"{type(self).__name__}: step {done} of {total}", flush=True)  # noqa: T201 (asked for by `verbose`)
+
+    def _add_attributes(
+        self, matrix: Matrix, features: VaryingFeatures, fit: Fit, search: str
+    ) -> None:
+        n_threads = count_threads(self.n_jobs)
+        n_clusters = int(self.n_clusters)
+        sums = matrix_sums(matrix, fit.labels, n_clusters, n_threads)
+        centers = (sums / cluster_sizes(fit.labels, n_clusters)).T
+        kept = fit.weights[features.varies] > 0
+        warn_of_coinciding(centers[:, kept], matrix.dtype)
+        self._means = features.put_back(matrix.means, features.constants)
+        self._centred_centers = features.put_back(centers)
+        self.cluster_centers_ = (self._centred_centers + self._means).astype(matrix.dtype)
+        self.search_ = search
+
+
+def run_kmeans(
+    X: Matrix,
+    partition: KMeansPartition,
+    n_init: int,
+    seeds: np.random.SeedSequence,
+    progress: Callable[[int, int], None] | None = None,
+) -> Fit:
+    """Run k-means; `max_iter` and `tol` of the partition step end the last refinement.
+
+    `n_iter` of the fit counts the rounds of that refinement.
+    """
+    labels = _best_start(X, partition, n_init, seeds)
+    fit = _refine(X, partition.exact, labels)
+    if progress is not None:
+        progress(1, 1)
+    return fit
+
+
+def _best_start(X, partition, n_init, seeds) -> np.ndarray:
+    """Refine twice `n_init` starts, on a sample where there are many samples; return the best."""
+    generators = [np.random.default_rng(seed) for seed in seeds.spawn(n_init)]
+    sample, equal = X, np.ones(X.n_features)
+    if X.n_samples > partition.sample_size:
+        rng = np.random.default_rng(seeds.spawn(1)[0])
+        sample = X.take(draw_samples(X.n_samples, partition.sample_size, rng))
+        share = partition.min_size * sample.n_samples // X.n_samples
+        partition = replace(partition, min_size=max(1, share))
+    starts = [partition.start(sample, equal, rng) for rng in [*generators, *generators]]
+    best = max(starts, key=lambda labels: float(np.sum(partition.scores(sample, labels))))
+    return best if sample is X else partition.extend(X, equal, sample, best)
+
+
+def _refine(X, partition, labels) -> Fit:
+    """Refine until nothing moves, a round gains no more than `tol`, or the rounds run out."""
+    equal, rounds, converged = np.ones(X.n_features), 0, False
+    while not converged and rounds < partition.max_iter:
+        rest = replace(partition, max_iter=partition.max_iter - rounds)
+        refined, taken = rest.refine_counted(X, equal, labels)
+        rounds += taken
+        # With tol=0 a refinement that moved something is tried again from where it ended.
+        ended = partition.tol > 0 and taken < rest.max_iter
+        converged = ended or np.array_equal(refined, labels)
+        labels = refined
+    fit = weigh_partition(X, partition, TopFeatures(X.n_features), labels, rounds)
+    return replace(fit, converged=converged)
+
+
+@dataclass(eq=False, repr=False)
 class KMeans(BaseSparseKMeans):
     """Plain k-means with the attributes of its sparse relatives: every weight is one.
 
@@ -71,26 +214,15 @@ class KMeans(BaseSparseKMeans):
     100.0
     """
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        n_init: int = 10,
-        max_iter: int = 10_000,
-        tol: float = 0.0,
-        min_cluster_size: int = 1,
-        random_state: Seed = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.min_cluster_size = min_cluster_size
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    n_clusters: int = 8
+    _: KW_ONLY
+    n_init: int = 10
+    max_iter: int = 10_000
+    tol: float = 0.0
+    min_cluster_size: int = 1
+    random_state: Seed = None
+    n_jobs: int | None = None
+    verbose: int = 0
 
     def path(
         self, X: Data, sparsities: ArrayLike | None = None, *, progress: Progress | None = None
@@ -137,35 +269,22 @@ class KMeans(BaseSparseKMeans):
         return "alternate"
 
 
+@dataclass(eq=False, repr=False)
 class _Penalised(BaseSparseKMeans):
     """The parameters of the two sparse estimators."""
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        sparsity: float | None = None,
-        search: str = "auto",
-        init: str | ArrayLike | Start | None = None,
-        n_init: int = 10,
-        max_iter: int = 20,
-        tol: float = 1e-4,
-        min_cluster_size: int = 1,
-        random_state: Seed = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.sparsity = sparsity
-        self.search = search
-        self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.min_cluster_size = min_cluster_size
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    n_clusters: int = 8
+    _: KW_ONLY
+    sparsity: float | None = None
+    search: str = "auto"
+    init: str | ArrayLike | Start | None = None
+    n_init: int = 10
+    max_iter: int = 20
+    tol: float = 1e-4
+    min_cluster_size: int = 1
+    random_state: Seed = None
+    n_jobs: int | None = None
+    verbose: int = 0
 
 
 class L0KMeans(_Penalised):
@@ -194,11 +313,9 @@ class L0KMeans(_Penalised):
         and then also from the results of the others where these are better. Labels are one start;
         "random" is `n_init` random partitions; "screened" is the best of `n_init` runs of k-means
         on the features that would be kept if their scores were how far their own distributions are
-        from a Gaussian (`sparsekm.cluster.screening`, statistic "mixture"); "correlated" ranks
-        them by how much they correlate with others (`sparsekm.cluster.correlation_scores`), and is
-        None where they do not beyond chance. With "global", a start, of several the first, joins
-        the search's own. Clusters smaller than `min_cluster_size` are filled with the samples
-        farthest from their own centres.
+        from a Gaussian (`sparsekm.cluster.screening`). With "global", a start, of several the
+        first, joins the search's own. Clusters smaller than `min_cluster_size` are filled with the
+        samples farthest from their own centres.
     n_init : int, default=10
         Restarts of "alternate"; the effort of "global" in proportion.
     max_iter : int, default=20

@@ -11,13 +11,17 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from sparsekm.cluster.kmeans.assignment import WeightedFeatures, nearest_centers
-from sparsekm.cluster.kmeans.batch_exchange import exchange_in_batches, fill_clusters
+from sparsekm.cluster.kmeans.climb import nearest_seeds
 from sparsekm.cluster.kmeans.exchange import FEW_SWEEPS, exchange_until_stable, pack
-from sparsekm.cluster.kmeans.seeding import nearest_seeds
+from sparsekm.cluster.kmeans.many_samples import (
+    WeightedFeatures,
+    exchange_in_batches,
+    fill_clusters,
+    nearest_centers,
+)
 from sparsekm.cluster.matrices.matrix import CentredMatrix
 from sparsekm.cluster.matrices.scatter import Matrix, cluster_sizes, feature_scores, matrix_sums
-from sparsekm.cluster.search.crossover import canonical_labels
+from sparsekm.cluster.search.pool import canonical_labels
 from sparsekm.runtime.random_state import draw_samples
 
 # Up to here samples move one at a time, and searches take them all; beyond, samples move all at
@@ -53,29 +57,15 @@ class PartitionStep(Protocol):
 class KMeansPartition:
     """k-means on weighted features.
 
-    Exchange moves from k-means++: one at a time up to `SEEDING_SAMPLE` samples, in batches
-    beyond.
+    Exchange moves from k-means++: one at a time up to `SEEDING_SAMPLE` samples, in batches beyond.
     Clusters are numbered by first appearance, so that equal partitions have equal labels.
-
-    Parameters
-    ----------
-    n_clusters : int
-    min_size : int
-        Smallest cluster allowed.
-    max_iter : int
-        Largest number of sweeps in one `refine`.
-    tol : float
-        Smallest gain of a sweep, as a share of the objective, worth another one.
-    roughness : float
-        The same for batches alone, where a search is on the way and need not go to the end.
-    n_threads : int
     """
 
     n_clusters: int
-    min_size: int = 1
-    max_iter: int = MAX_SWEEPS
-    tol: float = 0.0
-    roughness: float = 0.0
+    min_size: int = 1  # smallest cluster allowed
+    max_iter: int = MAX_SWEEPS  # largest number of sweeps in one `refine`
+    tol: float = 0.0  # smallest gain of a sweep, as a share of the objective, worth another
+    roughness: float = 0.0  # the same for batches in a search, which need not go to the end
     n_threads: int = 1
 
     @property

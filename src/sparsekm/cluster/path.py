@@ -21,10 +21,8 @@ from sparsekm.cluster.alternation import (
 from sparsekm.cluster.matrices.matrix import CentredMatrix
 from sparsekm.cluster.matrices.scatter import Matrix
 from sparsekm.cluster.partition_step import SMALL_GAIN, KMeansPartition
-from sparsekm.cluster.search.generations import Search
-from sparsekm.cluster.search.local_search import ExchangeClimb
-from sparsekm.cluster.search.restarts import best_fit, restart_everywhere, share_partitions
-from sparsekm.cluster.search.starts import Start
+from sparsekm.cluster.search.memetic_search import ExchangeClimb, Search
+from sparsekm.cluster.search.starts import Start, best_fit, restart_everywhere, share_partitions
 from sparsekm.cluster.weight_step import WeightStep
 from sparsekm.runtime.random_state import draw_samples
 from sparsekm.runtime.threads import take_turns
@@ -34,21 +32,11 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class SearchEffort:
-    """How hard to search.
+    """How hard to search."""
 
-    Attributes
-    ----------
-    n_init : int
-        Restarts of the alternation; the climbs of the search in proportion.
-    max_iter : int
-        Rounds of one alternation; generations of the search.
-    tol : float
-        Relative change of the weights that ends an alternation.
-    """
-
-    n_init: int
-    max_iter: int
-    tol: float
+    n_init: int  # restarts of the alternation; the climbs of the search in proportion
+    max_iter: int  # rounds of one alternation; generations of the search
+    tol: float  # relative change of the weights that ends an alternation
 
 
 def fit_path(

@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from sparsekm.cluster.alternation import Fit
-from sparsekm.cluster.argument_types import Data
-from sparsekm.cluster.feature_selector import FeatureSelector
-from sparsekm.cluster.fitted_state import adopt_fit, select_fit, warn_unconverged
-from sparsekm.cluster.matrices.containers import compute
+from sparsekm.cluster.matrices.containers import (
+    Data,
+    StreamedMatrix,
+    as_readable,
+    compute,
+    in_canonical_format,
+)
+from sparsekm.cluster.matrices.matrix import CentredMatrix
+from sparsekm.cluster.matrices.sparse_matrix import SparseMatrix
 from sparsekm.cluster.matrices.varying_features import VaryingFeatures
 from sparsekm.cluster.path import Progress, SearchEffort
 from sparsekm.cluster.sparsity_path import SparsityPath
@@ -27,6 +37,113 @@ from sparsekm.cluster.validation import (
 )
 from sparsekm.cluster.weight_step import PENALTIES, WeightStep
 from sparsekm.runtime.random_state import check_random_state
+
+
+class FeatureSelector(SelectorMixin):
+    """scikit-learn's selectors, with checks of sparse indices and masks that they do not make."""
+
+    def transform(self, X: Data) -> Any:
+        """Keep the selected features.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray, sparse matrix or DataFrame of shape (n_samples, n_selected_features)
+        """
+        return super().transform(as_readable(X))
+
+    def inverse_transform(self, X: Data) -> Any:
+        """Put the features that were dropped back as zeros.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_selected_features)
+
+        Returns
+        -------
+        ndarray or sparse matrix of shape (n_samples, n_features)
+        """
+        return super().inverse_transform(as_readable(X))
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def _get_support_mask(self):
+        check_is_fitted(self)
+        return self.feature_weights_ > 0
+
+
+FLOATS = [np.float64, np.float32]
+SPARSE_FORMATS = ["csr", "csc"]
+
+
+def read_data(estimator: BaseEstimator, X) -> np.ndarray | csr_array:
+    """Validate data without setting anything on the estimator, fitted or not.
+
+    A sparse matrix becomes a csr_array in canonical format. Names of features that a fit could not
+    remember in the end are refused here.
+    """
+    X = as_readable(X)
+    values = check_array(
+        X, accept_sparse=SPARSE_FORMATS, dtype=FLOATS, estimator=estimator, input_name="X"
+    )
+    remember_features(BaseEstimator(), X)
+    return in_canonical_format(values)
+
+
+def read_varying(estimator: BaseEstimator, X) -> tuple[np.ndarray | csr_array, VaryingFeatures]:
+    """Validate data as `read_data` does; return the features that vary, and which these are."""
+    values = read_data(estimator, X)
+    features = VaryingFeatures.of_values(values)
+    return features.select(values), features
+
+
+def read_new(estimator: BaseEstimator, X) -> np.ndarray | csr_array:
+    """Validate data for a fitted estimator, as `read_data` does."""
+    values = validate_data(
+        estimator, as_readable(X), reset=False, accept_sparse=SPARSE_FORMATS, dtype=FLOATS
+    )
+    return in_canonical_format(values)
+
+
+def remember_features(estimator: BaseEstimator, X) -> None:
+    """Set the number of features and, where X has them, their names, at the end of a fit."""
+    if isinstance(X, CentredMatrix | SparseMatrix | StreamedMatrix):
+        X = np.empty((0, X.n_features))
+    validate_data(estimator, X, skip_check_array=True)
+
+
+def warn_unconverged(estimator: BaseEstimator, what: str) -> None:
+    """Warn that a fit ended because its rounds ran out."""
+    warnings.warn(
+        f"{type(estimator).__name__} did not converge: after max_iter={estimator.max_iter} rounds "
+        f"{what}. Raise max_iter.",
+        ConvergenceWarning,
+        stacklevel=4,
+    )
+
+
+def select_fit(path: SparsityPath, index: int, own: tuple[int, int, int]) -> Fit:
+    """Return a fit of a path of the estimator's `own` samples, features and clusters."""
+    fitted = (path.labels.shape[1], path.weights.shape[1], int(path.labels.max()) + 1)
+    if fitted[:2] != own[:2] or fitted[2] > own[2]:
+        raise ValueError(
+            f"path has (n_samples, n_features, n_clusters)={fitted}; should be those of X and "
+            f"of the estimator, {own}."
+        )
+    return Fit(
+        path.labels[index],
+        path.weights[index],
+        path.scores[index],
+        float(path.objectives[index]),
+        int(path.n_iter[index]),
+        converged=path.converged is None or bool(path.converged[index]),
+    )
 
 
 class PathEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
@@ -199,7 +316,12 @@ class PathEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
     def _learn(self, X, data, features: VaryingFeatures, fit: Fit, search: str) -> Self:
         if not fit.converged:
             warn_unconverged(self, "labels and weights still changed")
-        adopt_fit(self, X, fit)
+        remember_features(self, X)
+        self.labels_ = fit.labels
+        self.feature_weights_ = fit.weights
+        self.feature_scores_ = fit.scores
+        self.objective_ = fit.objective
+        self.n_iter_ = fit.n_iter
         self._add_attributes(data, features, fit, search)
         return self
 

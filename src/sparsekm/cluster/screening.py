@@ -19,12 +19,11 @@ from __future__ import annotations
 from functools import lru_cache
 
 import numpy as np
+from scipy.special import ndtr
 from sklearn.utils.validation import check_array
 
-from sparsekm.cluster.argument_types import Data
-from sparsekm.cluster.matrices.containers import as_readable
-from sparsekm.cluster.matrices.marginal_statistics import STATISTICS, score_columns
-from sparsekm.cluster.validation import check_choice, check_count, check_numbers
+from sparsekm.cluster.matrices.containers import Data, as_readable
+from sparsekm.cluster.validation import check_count, check_numbers
 from sparsekm.metrics.missing_values import mark_missing
 from sparsekm.runtime.threads import count_threads, run_in_slices
 
@@ -32,16 +31,20 @@ from sparsekm.runtime.threads import count_threads, run_in_slices
 BLOCK_VALUES = 1_000_000
 
 # A null distribution is simulated from at most so many values, in at most so many columns of at
-# most so many samples. The statistic that takes long gets fewer values.
-NULL_VALUES = {"kolmogorov-smirnov": 20_000_000, "mixture": 5_000_000}
+# most so many samples.
+NULL_VALUES = 20_000_000
 NULL_COLUMNS = 100_000
 NULL_SAMPLES = 500
 
 
-def marginal_scores(
-    X: Data, statistic: str = "kolmogorov-smirnov", *, n_jobs: int | None = None
-) -> np.ndarray:
-    """Score each feature by how far its distribution is from a Gaussian.
+def marginal_scores(X: Data, *, n_jobs: int | None = None) -> np.ndarray:
+    r"""Score each feature by how far its distribution is from a Gaussian.
+
+    The score is the Kolmogorov-Smirnov statistic of IF-PCA,
+    :math:`\psi_j = \sqrt n \sup_t |F_{n,j}(t) - \Phi(t)|`, with :math:`F_{n,j}` the empirical
+    distribution function of the feature, standardised with ddof = 0: the programs of IF-PCA's
+    authors do so with ddof = 1, then divide by the square root of 1 - 1/n, which is the same. It
+    also grows with heavy tails and with single outliers.
 
     The scores do not depend on the order of the samples, nor, up to rounding, on the location,
     scale and sign of a feature.
@@ -50,10 +53,6 @@ def marginal_scores(
     ----------
     X : array-like or sparse matrix of shape (n_samples, n_features)
         At least two samples.
-    statistic : {"kolmogorov-smirnov", "mixture"}, default="kolmogorov-smirnov"
-        See `sparsekm.cluster.matrices.marginal_statistics`. Features are standardised with
-        ddof = 0: the programs of IF-PCA's authors do so with ddof = 1, then divide by the square
-        root of 1 - 1/n, which is the same.
     n_jobs : int, default=None
         Threads; None and -1 are all cores that the process may use. The scores do not depend on it.
 
@@ -66,7 +65,7 @@ def marginal_scores(
     ------
     ValueError
         If X holds NaN or infinity, or fewer than two samples; if indices of a sparse X lie outside
-        its shape; if there is no such statistic.
+        its shape.
 
     Examples
     --------
@@ -74,7 +73,6 @@ def marginal_scores(
     >>> marginal_scores([[0.0, 5.0], [0.0, 5.0], [3.0, 5.0]]).round(4).tolist()
     [0.7394, 0.0]
     """
-    check_choice("statistic", statistic, STATISTICS)
     values = check_array(
         as_readable(X), accept_sparse="csc", dtype=[np.float64, np.float32], ensure_min_samples=2
     )
@@ -86,15 +84,35 @@ def marginal_scores(
         for start in range(first, last, step):
             block = values[:, start : min(start + step, last)]
             columns = np.asarray(block.T if isinstance(block, np.ndarray) else block.toarray().T)
-            scores[start : start + len(columns)] = score_columns(columns, statistic)
+            scores[start : start + len(columns)] = _score_columns(columns)
 
     run_in_slices(score_slice, n_features, count_threads(n_jobs))
     return scores
 
 
-def marginal_p_values(
-    scores: np.ndarray, n_samples: int, statistic: str = "kolmogorov-smirnov"
-) -> np.ndarray:
+def _score_columns(columns: np.ndarray) -> np.ndarray:
+    """Score each column of an array (n_columns, n_samples): positive, 0 for a constant one."""
+    # Sorted first: sums then do not depend on the order of the samples.
+    columns = np.sort(columns, axis=1).astype(np.float64)
+    columns -= columns[:, :1]
+    ranges = columns[:, -1].copy()
+    varies = ranges > 0
+    # From 0 to 1, so that the squares of very large and very small values stay finite.
+    columns = columns[varies] / ranges[varies, None]
+    columns -= columns.mean(axis=1, keepdims=True)
+    columns /= np.sqrt((columns**2).mean(axis=1, keepdims=True))
+    n_samples = columns.shape[1]
+    probabilities = ndtr(columns)
+    steps = np.arange(n_samples + 1) / n_samples
+    above = (steps[1:] - probabilities).max(axis=1)
+    below = (probabilities - steps[:-1]).max(axis=1)
+    scores = np.zeros(len(ranges))
+    distances = np.sqrt(n_samples) * np.maximum(above, below)
+    scores[varies] = np.maximum(distances, np.finfo(np.float64).tiny)
+    return scores
+
+
+def marginal_p_values(scores: np.ndarray, n_samples: int) -> np.ndarray:
     """Turn marginal scores into p-values with Efron's empirical null.
 
     On real data the bulk of the scores is not distributed as for Gaussian features. As in IF-PCA,
@@ -108,8 +126,6 @@ def marginal_p_values(
         standard deviation.
     n_samples : int
         Number of samples behind the scores.
-    statistic : str
-        Statistic behind the scores.
 
     Returns
     -------
@@ -119,10 +135,10 @@ def marginal_p_values(
     Raises
     ------
     ValueError
-        If the scores are no vector of finite numbers; if there is no such statistic.
+        If the scores are no vector of finite numbers.
     """
     scores = check_numbers("scores", scores)
-    null = null_scores(n_samples, statistic)
+    null = null_scores(n_samples)
     p_values = np.ones(len(scores))
     varies = scores > 0
     if not varies.any():
@@ -137,33 +153,28 @@ def marginal_p_values(
 
 
 @lru_cache(maxsize=64)
-def null_scores(n_samples: int, statistic: str = "kolmogorov-smirnov") -> np.ndarray:
-    """Simulate the distribution of a statistic over standardised Gaussian features.
+def null_scores(n_samples: int) -> np.ndarray:
+    """Simulate the distribution of the score over standardised Gaussian features.
 
     At most 100,000 features are drawn, from a fixed seed. Beyond 500 samples the distribution for
-    500 is returned. That of the Kolmogorov-Smirnov distance hardly changes any more; that of the
-    mixture still moves to the right, but keeps its shape, which is all that an empirical null takes
-    from it.
+    500 is returned, which hardly changes any more.
 
     Parameters
     ----------
     n_samples : int
         Number of samples, at least 2.
-    statistic : str
-        As in `marginal_scores`.
 
     Returns
     -------
     ndarray of shape (n_simulated,), ascending and read-only
     """
-    check_choice("statistic", statistic, STATISTICS)
     size = min(check_count("n_samples", n_samples, 2), NULL_SAMPLES)
-    n_columns = min(NULL_COLUMNS, NULL_VALUES[statistic] // size)
+    n_columns = min(NULL_COLUMNS, NULL_VALUES // size)
     rng = np.random.default_rng(size)
     step = max(1, BLOCK_VALUES // size)
     scores = np.concatenate(
         [
-            score_columns(rng.standard_normal((min(step, n_columns - first), size)), statistic)
+            _score_columns(rng.standard_normal((min(step, n_columns - first), size)))
             for first in range(0, n_columns, step)
         ]
     )

@@ -13,15 +13,7 @@ from sparsekm.metrics.partition_metrics import label_codes
 
 
 def check_count(name: str, value: object, lowest: int = 1) -> int:
-    """Return `value` as an int if it is a whole number of at least `lowest`.
-
-    Raises
-    ------
-    TypeError
-        If it is not a whole number.
-    ValueError
-        If it is too small.
-    """
+    """Return `value` as an int if it is a whole number (else a TypeError) of at least `lowest`."""
     if isinstance(value, bool) or not isinstance(value, Integral):
         raise TypeError(f"{name}={value!r} should be an integer >= {lowest}.")
     if value < lowest:
@@ -103,12 +95,7 @@ def check_l1_sparsity(sparsity: object, n_features: int, n_constant: int = 0) ->
 def check_start(labels: object, n_samples: int, n_clusters: int, names: Sequence[str]) -> Any:
     """Return start labels as int32 in ``range(n_clusters)``, or a start or its name as it is.
 
-    Parameters
-    ----------
-    labels : None, str, Start or array-like of shape (n_samples,)
-    n_samples, n_clusters : int
-    names : sequence of str
-        Starts that have a name.
+    `names` are the starts that have a name.
     """
     if labels is None or hasattr(labels, "propose"):
         return labels
@@ -151,18 +138,8 @@ def resolve_sparsities(
 ) -> np.ndarray:
     """Return a path's sparsities as what they stand for, in their order.
 
-    Parameters
-    ----------
-    penalty : {"l0", "l1"}
-    sparsities : array-like of shape (n_sparsities,)
-        Here every value from 1 up is a count of features: 1.0 is one.
-    n_features, n_constant : int
-        Number of features, and how many of them do not vary.
-
-    Returns
-    -------
-    ndarray of shape (n_sparsities,)
-        For "l0" the numbers of features to keep, int64; for "l1" the bounds, float64.
+    Here every value from 1 up is a count of features: 1.0 is one. For "l0" they are the numbers of
+    features to keep, int64; for "l1" the bounds, float64.
     """
     check = _SPARSITY_CHECKS[penalty]
     values = check_numbers("sparsities", sparsities)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from sparsekm.io.input_error import InputError, reason_of
+from sparsekm.io.input_error import InputError, is_storable, reason_of
 
 _TEMPLATE = "__use_yte__"
 
@@ -67,3 +68,20 @@ class _PlainLoader(yaml.SafeLoader):
 
 def _refuse(problem: str, mark: yaml.Mark) -> None:
     raise yaml.composer.ComposerError(problem=problem, problem_mark=mark)
+
+
+def path_rule(path: str) -> str | None:
+    """Return the rule that a path of the user's breaks, if any.
+
+    Examples
+    --------
+    >>> path_rule("a{1}.csv"), path_rule("a & b.csv")
+    ('have no braces, which Snakemake treats as wildcards', None)
+    """
+    rules = {
+        "have no braces, which Snakemake treats as wildcards": re.search("[{}]", path),
+        "have no name in angle brackets, which Snakemake replaces": re.search("<.*>", path),
+        "have no double slashes": "//" in path,
+        "be UTF-8 text without NUL": not is_storable(path),
+    }
+    return next((rule for rule, is_broken in rules.items() if is_broken), None)

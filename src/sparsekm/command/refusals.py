@@ -13,11 +13,9 @@ from typing import Any
 
 from sparsekm.command.configuration import is_edited
 from sparsekm.command.table_settings import TABLE_SETTINGS
-from sparsekm.command.workflow_files import read_patterns, walk_folders
 from sparsekm.command.workflow_place import CommandError
-from sparsekm.io.atomic import write_text
-from sparsekm.io.file_lock import lock_file
-from sparsekm.pipeline.job_record import recorded_files
+from sparsekm.io.atomic import lock_file, write_text
+from sparsekm.pipeline.workflow_files import read_patterns, recorded_files, walk_folders
 
 _OWN_FOLDER = Path(".snakemake/sparsekm")
 # The options that also apply to a configuration file.

@@ -20,7 +20,7 @@ from sparsekm.command.configuration import (
     dataset_name,
     table_path,
 )
-from sparsekm.command.configuration_reader import read_configuration
+from sparsekm.command.configuration_reader import path_rule, read_configuration
 from sparsekm.command.refusals import (
     note_run,
     refuse_options,
@@ -32,7 +32,6 @@ from sparsekm.command.results import describe_results
 from sparsekm.command.signals import run_group
 from sparsekm.command.table_settings import TABLE_SETTINGS
 from sparsekm.command.table_summary import TableSummary, summarise_table
-from sparsekm.command.usable_paths import path_rule
 from sparsekm.command.workflow_place import CommandError, find_workflow
 from sparsekm.io.atomic import write_text
 from sparsekm.pipeline.cluster_count import count_clusters

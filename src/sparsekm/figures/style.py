@@ -1,4 +1,10 @@
-"""The common style of all figures: fonts, sizes, shades of colours, and saving."""
+r"""The common style of all figures: fonts, sizes, shades, texts from data, saving.
+
+matplotlib treats text between dollar signs as a formula: ``$x_1$`` would be shown as a different
+name, and ``$\frac$`` would end the report with an error. A name of thousands of letters would make
+a figure of more pixels than memory holds, and SVG has no control characters. So figures show names
+cut and as they are; tables show them whole.
+"""
 
 from __future__ import annotations
 
@@ -7,50 +13,98 @@ import io
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import IO, Any
 
 import matplotlib as mpl
 import numpy as np
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
+from matplotlib.text import Text
+from matplotlib.ticker import FixedFormatter, Formatter, FuncFormatter
 
-from sparsekm.figures.color_vision import color_distances, place_colors
-from sparsekm.figures.palette import BLUE, GREEN, GREY, INK, ORANGE, PURPLE, SKY, VERMILION
-from sparsekm.figures.texts import tame_texts
+from sparsekm.figures.palette import (
+    BLUE,
+    GREEN,
+    GREY,
+    ORANGE,
+    PURPLE,
+    SKY,
+    VERMILION,
+    color_distances,
+    place_colors,
+)
+from sparsekm.io.shown_text import escape_unprintable, shorten
 
-_RASTER_DPI = 200
+MOST_LETTERS = 40
+# Of any text, also the figures' own.
+_MOST_OF_A_LINE = 72
+_MOST_LINES = 3
+
+
+def short_name(name: object, most: int = MOST_LETTERS) -> str:
+    """Return a name as figures show it: in one line of at most so many letters."""
+    return shorten(escape_unprintable(str(name)), most)
+
+
+def name_legend(figure: Figure, handles: Sequence[tuple[str, Artist]], **look: Any) -> None:
+    """Add a legend of names from data below a figure.
+
+    matplotlib leaves out labels that start with an underscore, so the names are set afterwards.
+    """
+    legend = figure.legend(
+        [handle for _, handle in handles], ["-"] * len(handles), loc="outside lower center", **look
+    )
+    for text, (name, _) in zip(legend.get_texts(), handles, strict=True):
+        text.set_text(short_name(name))
+
+
+def tame_texts(figure: Figure) -> None:
+    """Shorten all texts of a figure, and disable formulas except in the tick labels of numbers."""
+    numbers = set()
+    for axis in figure.findobj(Axis):
+        numbers |= {id(label) for label in _number_labels(axis)}
+        if _is_named(axis):
+            # Drawing asks the formatter for its labels again.
+            axis.set_major_formatter(_shorten_labels(axis.get_major_formatter()))
+    for text in figure.findobj(Text):
+        if id(text) not in numbers:
+            text.set_parse_math(False)
+            text.set_text(_short_lines(text.get_text()))
+
+
+def _short_lines(text: str) -> str:
+    lines = text.split("\n")
+    if len(lines) > _MOST_LINES:
+        lines = [*lines[: _MOST_LINES - 2], "...", lines[-1]]
+    return "\n".join(short_name(line, _MOST_OF_A_LINE) for line in lines)
+
+
+def _shorten_labels(formatter: Formatter) -> FuncFormatter:
+    return FuncFormatter(lambda value, place: _short_lines(formatter(value, place)))
+
+
+def _is_named(axis: Axis) -> bool:
+    """Tell whether the labels of an axis were given, and not written by matplotlib."""
+    return isinstance(axis.get_major_formatter(), FixedFormatter | FuncFormatter)
+
+
+def _number_labels(axis: Axis) -> list[Text]:
+    # On logarithmic axes matplotlib writes these as formulas, such as 10 to the power of 2.
+    if _is_named(axis):
+        return list(axis.get_minorticklabels())
+    return [*axis.get_majorticklabels(), *axis.get_minorticklabels(), axis.get_offset_text()]
+
+
 _PLACES = re.compile(r' d="[^"]*"|translate\([^)]*\)')
 _INDENTATION = re.compile(r"\n\s+")
 _DECIMALS = re.compile(r"(\.\d\d)\d+")
 _KINSHIP = 0.3  # penalty for a shade far from its colour
-_SETTINGS = {
-    "font.family": "DejaVu Sans",
-    "font.size": 8.5,
-    "axes.titlesize": 9.5,
-    "axes.titleweight": "bold",
-    "axes.labelsize": 8.5,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.edgecolor": INK,
-    "axes.labelcolor": INK,
-    "axes.linewidth": 0.7,
-    "text.color": INK,
-    "xtick.color": INK,
-    "ytick.color": INK,
-    "xtick.labelsize": 7.5,
-    "ytick.labelsize": 7.5,
-    "legend.fontsize": 7.5,
-    "legend.frameon": False,
-    "lines.linewidth": 1.4,
-    "svg.fonttype": "path",
-    # Keep text in a PDF as text.
-    "pdf.fonttype": 42,
-    # Without a salt the identifiers in an SVG are random; with it, equal figures have equal bytes.
-    "svg.hashsalt": "sparsekm",
-    "savefig.dpi": _RASTER_DPI,
-}
+_STYLE = Path(__file__).with_name("sparsekm.mplstyle")
 
 
 @contextmanager
@@ -58,7 +112,7 @@ def figure_style() -> Iterator[None]:
     """Use the common style inside this context, whatever the user's matplotlibrc."""
     with mpl.rc_context():
         mpl.rcdefaults()
-        mpl.rcParams.update(_SETTINGS)
+        mpl.style.use(_STYLE)
         yield
 
 
@@ -171,3 +225,60 @@ def text_color_on(color: str) -> str:
     """Tell whether black or white text is more legible on a colour (relative luminance)."""
     linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in to_rgb(color)]
     return "black" if np.dot([0.2126, 0.7152, 0.0722], linear) > 0.25 else "white"
+
+
+MOST_FEATURES = 40
+_MOST_OF_A_CLUSTER = 8
+_LEAST_LIMIT = 0.5
+
+
+def choose_markers(centers: np.ndarray, weights: np.ndarray) -> list[tuple[int, int]]:
+    """Choose, among the kept features, the best markers of each cluster.
+
+    A feature marks the cluster with its highest mean; the more that mean exceeds the second
+    highest, the better the marker. `centers` has the shape (n_clusters, n_features), with at least
+    two clusters, and `weights` (n_features,). The result is a list of (cluster, feature), cluster
+    after cluster, the best marker first, about `MOST_FEATURES` at most. The maximum is the same for
+    all clusters; ties go to the lowest index.
+    """
+    number = max(1, min(_MOST_OF_A_CLUSTER, MOST_FEATURES // len(centers)))
+    kept = np.flatnonzero(weights)
+    highest = centers[:, kept].argmax(axis=0)
+    second, first = np.sort(centers[:, kept], axis=0)[-2:]
+    order = np.argsort(second - first, kind="stable")
+    return [
+        (cluster, int(kept[place]))
+        for cluster in range(len(centers))
+        for place in order[highest[order] == cluster][:number]
+    ]
+
+
+def feature_heat_map(
+    values: np.ndarray, clusters: Sequence[str], features: Sequence[str], marked: Sequence[int]
+) -> Figure:
+    """Draw one row for each cluster and one column for each feature.
+
+    `values`, of shape (n_clusters, n_features), are differences from the mean over all samples;
+    `clusters` and `features` are names. `marked` is the cluster that each feature marks; features
+    of one cluster follow each other.
+    """
+    limit = max(_LEAST_LIMIT, float(np.quantile(np.abs(values), 0.98)))
+    clusters, features = ([*map(short_name, names)] for names in (clusters, features))
+    longest = [max(len(name) for name in names) for names in (clusters, features)]
+    with figure_style():
+        width = 1.6 + 0.06 * longest[0] + 0.125 * len(features)
+        figure = new_figure(max(width, 3.6), 0.7 + 0.055 * longest[1] + 0.17 * len(clusters))
+        axes = figure.subplots()
+        # One pixel for each value: small files, and sharp at any size.
+        look = {"cmap": "RdBu_r", "aspect": "auto", "interpolation": "none"}
+        image = axes.imshow(values, vmin=-limit, vmax=limit, **look)
+        axes.set_yticks(range(len(clusters)), clusters)
+        axes.set_xticks(range(len(features)), features, rotation=90, fontsize=6.5)
+        axes.tick_params(length=0)
+        axes.spines[:].set_visible(False)
+        for border in np.flatnonzero(np.diff(marked)) + 0.5:
+            axes.axvline(border, color="white", linewidth=1.2)
+        bar = figure.colorbar(image, ax=axes, extend="both", pad=0.01, fraction=0.03)
+        bar.set_label("difference from\nthe overall mean")
+        bar.outline.set_linewidth(0.4)
+    return figure

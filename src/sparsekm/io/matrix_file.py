@@ -4,25 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from sparsekm.cluster.matrices.dense_parts import as_dense
-from sparsekm.io.checked_hdf5 import open_checked
+from sparsekm.io.hdf5_format import open_checked
 from sparsekm.io.stored_rows import StoredRows
 
 RULE = "normalise_expression (of an age) or normalise_matrix"
 NUMBERS_AT_ONCE = 2**22
 """How many numbers of a matrix are processed together: 32 MB in double precision."""
-
-
-class RowSource(Protocol):
-    """An array of shape (n, p), in memory or not: ``source[start:stop]`` returns an array."""
-
-    shape: tuple[int, int]
-
-    def __getitem__(self, rows: slice) -> np.ndarray: ...
 
 
 def row_blocks(source: RowSource) -> Iterator[tuple[slice, np.ndarray]]:
@@ -39,7 +31,7 @@ def row_blocks(source: RowSource) -> Iterator[tuple[slice, np.ndarray]]:
 
 
 class MatrixFile:
-    """X of a file, or some of its columns; a `RowSource`. A sparse X is centred."""
+    """X of a file, or some of its columns. A sparse X is centred."""
 
     def __init__(self, file: str | Path) -> None:
         self._file = file
@@ -81,3 +73,7 @@ class MatrixFile:
         chosen._columns = np.asarray(columns, dtype=np.intp)
         chosen.shape = (self.shape[0], chosen._columns.size)
         return chosen[:] if chosen.shape[0] * chosen.shape[1] <= NUMBERS_AT_ONCE else chosen
+
+
+RowSource = np.ndarray | MatrixFile
+"""A matrix of shape (n, p), in memory or not: ``source[start:stop]`` returns an array."""

@@ -2,8 +2,9 @@
 
 An AnnData file that any scverse tool can open. X is float32, samples x features: an array, or a
 sparse matrix (CSR) if the data came as one. A sparse X is divided by the standard deviations but
-not centred, since that would fill it: var has ``center``, and z-scores are X less this. obs has
-``label`` (category of strings, missing for a sample without one) if classes are known; var has
+not centred, since that would fill it: var has ``center``, and z-scores are X less this. var has
+``mean`` and ``deviation`` (ddof = 1) of the features before they were z-scored, if they were. obs
+has ``label`` (category of strings, missing for a sample without one) if classes are known; var has
 ``relevant`` (bool) if a truth was planted. obs has ``group`` (category of strings) if the user
 named groups, and obsm has ``spatial`` if positions are known. ``uns["provenance"]`` records the
 source of the data and their processing.
@@ -22,9 +23,14 @@ import numpy as np
 import pandas as pd
 from scipy.sparse import csr_array, issparse
 
-from sparsekm.io.anndata_parts import read_part, read_parts
 from sparsekm.io.atomic import atomic_path
-from sparsekm.io.checked_hdf5 import DamagedFileError, open_checked, read_array
+from sparsekm.io.hdf5_format import (
+    DamagedFileError,
+    open_checked,
+    read_array,
+    read_part,
+    read_parts,
+)
 from sparsekm.io.known_classes import class_column, class_names, is_known
 from sparsekm.io.matrix_file import RULE
 from sparsekm.io.row_stream import RowStream
@@ -46,6 +52,9 @@ class NormalisedData:
     center: np.ndarray | None = None  # (p,), float64: to be subtracted from a sparse X
     positions: np.ndarray | None = None  # (n, d), float64; of an age in millimetres
     groups: np.ndarray | None = None  # (n,), object array of str
+    # (p,), float64: means and standard deviations before z-scoring; None if X is as it came.
+    means: np.ndarray | None = None
+    deviations: np.ndarray | None = None
 
 
 def write_normalised(
@@ -101,7 +110,9 @@ def read_normalised(file: str | Path, most_bytes: int | None = None) -> Normalis
             labels=_read_labels(opened, obs),
             relevant=_read_relevant(opened, var),
             provenance=provenance,
-            center=_read_center(opened, var),
+            center=_read_numbers(opened, var, "center"),
+            means=_read_numbers(opened, var, "mean"),
+            deviations=_read_numbers(opened, var, "deviation"),
             positions=_read_positions(opened, len(obs)),
             groups=class_names(obs["group"]) if "group" in obs else None,
         )
@@ -169,13 +180,13 @@ def _read_matrix(
     return stored.read(in_memory=most_bytes is None or stored.nbytes <= most_bytes)
 
 
-def _read_center(opened: h5py.File, var: pd.DataFrame) -> np.ndarray | None:
-    if "center" not in var:
+def _read_numbers(opened: h5py.File, var: pd.DataFrame, name: str) -> np.ndarray | None:
+    if name not in var:
         return None
-    center = var["center"].to_numpy()
-    if center.dtype.kind != "f" or not np.isfinite(center).all():
-        raise DamagedFileError(opened.filename, "var: center should be finite numbers", RULE)
-    return center.astype(np.float64)
+    values = var[name].to_numpy()
+    if values.dtype.kind != "f" or not np.isfinite(values).all():
+        raise DamagedFileError(opened.filename, f"var: {name} should be finite numbers", RULE)
+    return values.astype(np.float64)
 
 
 def _read_labels(opened: h5py.File, obs: pd.DataFrame) -> np.ndarray | None:

@@ -8,7 +8,7 @@ import h5py
 import numpy as np
 from scipy.sparse import csr_array
 
-from sparsekm.io.checked_hdf5 import DamagedFileError, find_array
+from sparsekm.io.hdf5_format import DamagedFileError, find_array
 from sparsekm.io.row_stream import RowStream
 
 VALUES_AT_ONCE = 2**22

@@ -40,6 +40,8 @@ class Normalised:
     dropped: list[str]
     n_filtered: int = 0
     center: np.ndarray | None = None
+    # (2, p): means and standard deviations before z-scoring.
+    moments: np.ndarray | None = None
 
 
 def read_normalised_table(
@@ -96,7 +98,7 @@ def normalise(raw: RawMatrix, how: str = "zscore", n_top_features: int | None = 
         X = file_values(raw)
     if len(chosen) < n_features:
         X, offset = X.select(chosen), offset[chosen]
-    center = None
+    center, own = None, None
     if how == "none":
         kept = _varying(X)
         if X.is_sparse:
@@ -104,6 +106,7 @@ def normalise(raw: RawMatrix, how: str = "zscore", n_top_features: int | None = 
     else:
         moments = measure_moments(X, offset)
         kept = ~moments.constant
+        own = np.array([moments.mean + offset, moments.deviation])[:, kept]
         X = X.change(moments.scale)
         if X.is_sparse:
             center = (moments.mean / np.where(kept, moments.deviation, 1))[kept]
@@ -116,6 +119,7 @@ def normalise(raw: RawMatrix, how: str = "zscore", n_top_features: int | None = 
         dropped=dropped,
         n_filtered=n_features - len(chosen),
         center=center,
+        moments=own,
     )
 
 

@@ -6,29 +6,31 @@ defining it in one place keeps their grids, seeds and search effort the same.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
+from sklearn.base import clone
 from sklearn.utils import get_tags
 
-from sparsekm.cluster.matrices.centers import cluster_centers
+from sparsekm.cluster.matrices.containers import in_blocks
 from sparsekm.cluster.matrices.dense_parts import as_dense, feature_means
-from sparsekm.cluster.matrices.streamed_matrix import in_blocks
+from sparsekm.cluster.matrices.scatter import cluster_centers
 from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.cluster.validation import resolve_sparsities
+from sparsekm.io.fit_files import TunedFit, pick_fit
 from sparsekm.io.normalised_file import NormalisedData, read_normalised, read_rows
 from sparsekm.pipeline.cluster_count import count_clusters
-from sparsekm.pipeline.input_digest import input_digest
-from sparsekm.pipeline.provenance import package_versions
+from sparsekm.pipeline.provenance import derive_seed, input_digest, package_versions
 from sparsekm.pipeline.registry import Method, get_method
-from sparsekm.pipeline.seeds import derive_seed
+from sparsekm.tuning.consensus_fit import ConsensusFit, fit_consensus
+from sparsekm.tuning.feature_ranking import ScaledData
 from sparsekm.tuning.grid import default_sparsities
-from sparsekm.tuning.resampled_paths import consensus_sparsities
 from sparsekm.tuning.sample_blocks import BLOCKS_PER_CLUSTER, space_blocks
+from sparsekm.tuning.sparse_kmeans import MOST_SAMPLES
 from sparsekm.tuning.tuning_sample import fewest_samples, tuning_sample
 
 
@@ -39,9 +41,9 @@ class ClusteringProblem:
     file: str | Path  # the ``normalised.h5ad``
     data: NormalisedData  # all samples
     samples: np.ndarray | None  # those to tune the sparsity on, ascending; None for all
-    # Not fitted. Its `random_state` is `seed` or, if paths are resampled, the seed of these.
+    # Not fitted. Its `random_state` is `seed` or, for a consensus, the seed of its folds.
     estimator: Any
-    # (m,), ascending, of the resampled paths if there are any; None for a method without a sparsity
+    # (m,), ascending; None for a method without a grid
     sparsities: np.ndarray | None
     seed: int  # of the data set, the same for every method
     attributes: dict[str, Any]  # of the files of this problem
@@ -51,6 +53,15 @@ class ClusteringProblem:
         """The samples on which the sparsity is tuned, dense if the method reads no sparse ones."""
         X = self.data.X if self.samples is None else read_rows(self.file, self.samples)
         return X if get_tags(self.estimator).input_tags.sparse else as_dense(X)
+
+    @property
+    def tuning_scaled(self) -> ScaledData:
+        """The same, with the scale that features had before they were z-scored."""
+        X, data = self.tuning_data, self.data
+        if data.means is None or data.deviations is None:
+            return ScaledData(X, np.zeros(X.shape[1]), np.ones(X.shape[1]))
+        location = data.means if data.center is None else np.zeros(X.shape[1])
+        return ScaledData(X, location, data.deviations)
 
     @property
     def tuning_blocks(self) -> np.ndarray | None:
@@ -124,6 +135,7 @@ def pose_problem(
     described = {name: value for name, value in estimator.get_params().items() if name != "n_jobs"}
     if entry.tuning == "resampling":
         estimator = estimator.make_estimator()
+        max_samples = min(max_samples or MOST_SAMPLES, MOST_SAMPLES)
     samples = tuning_sample(n_samples, max_samples, own_seed, fewest_samples(estimator))
     return ClusteringProblem(
         file=file,
@@ -154,11 +166,58 @@ def _sparsities(
     n_sparsities: int = 10,
 ) -> np.ndarray | None:
     """Resolve a grid for the number of features, converting shares to counts."""
-    if method.penalty is None:
+    if method.penalty is None or method.tuning == "resampling":
         return None
-    if method.tuning == "resampling":
-        return consensus_sparsities(method.penalty, n_features)
     if sparsities == "auto":
         return default_sparsities(method.penalty, n_features, n_sparsities)
     resolved = resolve_sparsities(method.penalty, sparsities, n_features)
     return np.unique(resolved).astype(np.float64)
+
+
+def find_clusters(
+    problem: ClusteringProblem,
+    *,
+    n_joined: int | None = None,
+    seed: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> ConsensusFit:
+    """Fit the consensus of a problem, from its own seed by default.
+
+    With `n_joined`, so many clusters are fitted, and joined where they touch.
+    """
+    estimator = problem.estimator
+    if n_joined is not None:
+        estimator = clone(estimator).set_params(n_clusters=n_joined)
+    found = fit_consensus(
+        estimator,
+        problem.tuning_scaled,
+        join=n_joined is not None,
+        seed=estimator.random_state if seed is None else seed,
+        blocks=problem.tuning_blocks,
+        progress=progress,
+    )
+    if problem.samples is not None:
+        found = found.extend(estimator, problem.data.X, problem.samples)
+    return found
+
+
+def refit(problem: ClusteringProblem, fit: TunedFit, number: int) -> TunedFit:
+    """Fit a problem again as its chosen fit, from the seed of this number."""
+    seed = derive_seed(problem.seed, "refit", number)
+    if get_method(fit.attributes["method"]).tuning == "resampling":
+        path = find_clusters(problem, n_joined=fit.attributes.get("n_joined"), seed=seed).fit
+    else:
+        estimator = clone(problem.estimator).set_params(random_state=seed)
+        path = estimator.path(in_blocks(problem.tuning_data), [fit.sparsity])
+    centers = cluster_means(problem.data, path.labels[0], int(path.labels.max()) + 1)
+    return pick_fit(path, 0, centers, fit.attributes)
+
+
+def order_fits(fits: Sequence[TunedFit], maximises: bool) -> list[int]:
+    """Order fits from the seeds 0, 1, 2, ...: the one to show, then the others.
+
+    That is the best, and the first of the best, for a method that maximises its objective;
+    otherwise the first, which the tuning chose.
+    """
+    best = max(range(len(fits)), key=lambda seed: fits[seed].objective) if maximises else 0
+    return [best, *(seed for seed in range(len(fits)) if seed != best)]

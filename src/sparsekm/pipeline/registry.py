@@ -29,11 +29,11 @@ class Method:
     def estimator(self) -> type:
         """Class of the estimator."""
         # Imported by name, since the digest of a script finds imports by parsing.
-        from sparsekm.baselines import if_pca, pca_kmeans, penalised_gaussian_mixture, sc_fs
+        from sparsekm.baselines import penalised_gaussian_mixture, spectral
         from sparsekm.cluster import estimators
         from sparsekm.tuning import sparse_kmeans
 
-        homes = (estimators, sparse_kmeans, pca_kmeans, penalised_gaussian_mixture, if_pca, sc_fs)
+        homes = (estimators, sparse_kmeans, spectral, penalised_gaussian_mixture)
         return next(
             getattr(home, self.class_name) for home in homes if hasattr(home, self.class_name)
         )

@@ -38,12 +38,12 @@ class Moments:
         return scaled
 
 
-def zscore(X: np.ndarray) -> np.ndarray:
-    """Turn an array into z-scores, in place, and return which features are constant: (p,)."""
+def zscore(X: np.ndarray) -> Moments:
+    """Turn an array into z-scores, in place, and return the moments that it had."""
     moments = measure_moments(RowStream.of(X))
     for rows, block in RowStream.of(X).blocks(_height(X.shape[1])):
         X[rows] = moments.scale(block, rows)
-    return moments.constant
+    return moments
 
 
 def measure_moments(X: RowStream, offset: np.ndarray | None = None) -> Moments:

@@ -11,8 +11,7 @@ from matplotlib.colors import BoundaryNorm, ListedColormap
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from sparsekm.annotation.gene_table import VERDICTS
-from sparsekm.annotation.kept_by_age import DROPPED, KEPT
+from sparsekm.annotation.gene_table import DROPPED, KEPT, VERDICTS
 from sparsekm.figures.palette import BLUE, INK, ORANGE, SKY
 from sparsekm.figures.style import figure_style, new_figure
 from sparsekm.reporting.figures import CaptionedFigure, caption_figure
@@ -54,7 +53,7 @@ class AgesView:
 def view_ages(
     kept: pd.DataFrame, ages: Sequence[str], changes: pd.DataFrame, *, simulated: bool
 ) -> AgesView:
-    """Prepare the section from the tables of `sparsekm.annotation.kept_by_age`."""
+    """Prepare the section from the tables of `sparsekm.annotation.gene_table`."""
     everywhere = int(((kept["n_kept"] == len(ages)) & (kept["n_analysed"] == len(ages))).sum())
     analysed = int((kept["n_analysed"] == len(ages)).sum())
     never = int((kept["n_kept"] == 0).sum())

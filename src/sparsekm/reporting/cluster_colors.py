@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from sparsekm.annotation.cluster_overlap import ClusterOverlap
+from sparsekm.annotation.clusters import ClusterOverlap
 from sparsekm.figures.style import shades
 
 

@@ -9,10 +9,16 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from sparsekm.annotation.cluster_overlap import overlap_clusters
+from sparsekm.annotation.clusters import overlap_clusters
 from sparsekm.figures.palette import DROPPED, MARKERS
-from sparsekm.figures.style import categorical_colors, figure_style, new_figure, write_near
-from sparsekm.figures.texts import name_legend, short_name
+from sparsekm.figures.style import (
+    categorical_colors,
+    figure_style,
+    name_legend,
+    new_figure,
+    short_name,
+    write_near,
+)
 from sparsekm.io.known_classes import UNKNOWN, distinct_classes
 from sparsekm.reporting.cluster_colors import color_clusters
 from sparsekm.reporting.principal_plane import first_components

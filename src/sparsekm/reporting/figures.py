@@ -11,7 +11,6 @@ from matplotlib.figure import Figure
 
 from sparsekm.figures.style import figure_pdf, figure_svg
 from sparsekm.reporting.component_figure import MOST_POINTS, component_figure
-from sparsekm.reporting.consensus_figure import consensus_figure
 from sparsekm.reporting.expression_figure import expression_figure
 from sparsekm.reporting.gap_figure import gap_figure
 from sparsekm.reporting.genes_of_interest import top_kept
@@ -64,11 +63,6 @@ def draw_figures(result: DatasetResult, chosen: Sequence[int] = ()) -> list[Capt
     scores = (f"Scores of the {features}", _score_caption(result))
     curves = {
         "gap": (f"How many {features} to keep", _gap_caption(result), gap_figure(result)),
-        "consensus": (
-            f"Number of {features} supported by resampled fits",
-            _consensus_caption(result),
-            consensus_figure(result),
-        ),
         "scores": (*scores, score_figure(result)),
         "markers": (
             f"{features.capitalize()} that mark the clusters",
@@ -157,16 +151,6 @@ def _gap_caption(result: DatasetResult) -> str:
             "not used to choose the sparsity."
         )
     return text
-
-
-def _consensus_caption(result: DatasetResult) -> str:
-    features = nouns(result).features
-    return (
-        f"Agreement of the fit that keeps s {features} with fits to resampled data (mean adjusted "
-        "Rand index; bars are ± one standard error). Filled markers are fits that agree "
-        "as well as the best one; among them, the chosen fit is the one that keeps about as many "
-        f"{features} as differ between the clusters."
-    )
 
 
 def _marker_caption(result: DatasetResult) -> str:

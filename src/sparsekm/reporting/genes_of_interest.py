@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from sparsekm.atlas.phantom.invented_terms import NEEDED_EVERYWHERE
+from sparsekm.atlas.phantom.genes import NEEDED_EVERYWHERE
 from sparsekm.reporting.results import DatasetResult
 
 ATLAS_GENES = ("Scn4b", "Neurog1")

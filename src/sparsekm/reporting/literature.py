@@ -53,11 +53,6 @@ LITERATURE = {
         "IEEE Transactions on Pattern Analysis and Machine Intelligence 27:835–850, 2005.",
         "10.1109/TPAMI.2005.113",
     ),
-    "vote": Reference(
-        "S. Dudoit, J. Fridlyand. Bagging to improve the accuracy of a clustering procedure. "
-        "Bioinformatics 19:1090–1099, 2003.",
-        "10.1093/bioinformatics/btg038",
-    ),
     "seurat": Reference(
         "T. Stuart et al. Comprehensive integration of single-cell data. Cell 177:1888–1902, 2019.",
         "10.1016/j.cell.2019.05.031",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.figure import Figure
 
-from sparsekm.figures.feature_heat_map import choose_markers, feature_heat_map
+from sparsekm.figures.style import choose_markers, feature_heat_map
 from sparsekm.reporting.results import DatasetResult
 
 

@@ -60,16 +60,13 @@ METHODS_DESCRIBED = {
     "weight 1.",
     "l1": "ℓ₁-k-means {l1} looks for the partition, and weights with unit ℓ₂ norm and an ℓ₁ norm of"
     " at most s, that maximise the weighted sum of the aⱼ.",
-    "sparse": "Sparse k-means fits {drawn} paths of ℓ₀-k-means to four fifths of the samples, or "
-    "to all samples and half of the features, from three kinds of start: the optimum, and k-means "
-    "on the features whose distributions are farthest from a Gaussian {ifpca}, by two statistics. "
-    "ℓ₀-k-means then starts from a consensus of the resampled partitions. The consensus is found by"
-    " clustering the shares of partitions in which two samples are together {coassociation}, or by "
-    "a vote of the partitions {vote} if the vote agrees with them clearly better. Among the fits "
-    "whose agreement with the resampled partitions is within two standard errors of the best, the "
-    "chosen fit has the number of features closest to the number whose means differ between the "
-    "clusters at a false discovery rate of 10% {fdr} with at least a medium effect, 5.9% of the "
-    "variance.",
+    "sparse": "Sparse k-means ranks the features before any clustering, by their variance beyond "
+    "that of features of the same mean where they share a unit. With a tenth of the samples left "
+    "out at a time, k-means is run on the features that rank first, and ℓ₀-k-means from there. A "
+    "consensus of these partitions, found by clustering the shares of partitions in which two "
+    "samples are together {coassociation}, is the start of ℓ₀-k-means on all samples. Features "
+    "have weight if their means differ between the clusters at a false discovery rate of 10% "
+    "{fdr} with at least a medium effect, 5.9% of the variance.",
     "kmeans": "k-means weights all features equally.",
     "pca": "PCA-k-means is k-means on the first principal component.",
     "pgmm": "The penalised mixture is a Gaussian mixture with common diagonal covariance and an ℓ₁"
@@ -172,9 +169,8 @@ class _Citing(dict):
 
 def _write_clustering(methods: Sequence[MethodResult], citations: Citations) -> str:
     names = {method.name for method in methods}
-    drawn = joined(attribute(methods, "n_resamplings")) or "many"
     sentences = [
-        sentence.format_map(_Citing(citations, drawn=drawn))
+        sentence.format_map(_Citing(citations))
         for name, sentence in METHODS_DESCRIBED.items()
         if name in names
     ]

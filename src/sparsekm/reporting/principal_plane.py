@@ -18,7 +18,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from sparsekm.io.matrix_file import RowSource, row_blocks
-from sparsekm.runtime.one_blas_thread import one_blas_thread
+from sparsekm.runtime.threads import one_blas_thread
 
 _WIDTH, _DEPTH = 10, 6  # columns of B, and how often they are multiplied
 

@@ -14,22 +14,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from sparsekm.annotation.cluster_overlap import OVERLAP
+from sparsekm.annotation.clusters import OVERLAP
 from sparsekm.annotation.enrichment import ENRICHMENT
 from sparsekm.annotation.gene_table import GENE_TABLE, gene_table, primary_method
 from sparsekm.figures.palette import method_look
-from sparsekm.io.anndata_parts import read_part
-from sparsekm.io.checked_hdf5 import open_checked
-from sparsekm.io.consensus_file import CONSENSUS
-from sparsekm.io.count_file import COUNTS
-from sparsekm.io.evidence_file import EVIDENCE
-from sparsekm.io.fit_file import read_fit
-from sparsekm.io.gap_file import GAP
+from sparsekm.io.fit_files import read_fit, read_path, read_samples
+from sparsekm.io.hdf5_format import open_checked, read_part
 from sparsekm.io.known_classes import class_names, is_known
 from sparsekm.io.matrix_file import RULE, MatrixFile, RowSource
-from sparsekm.io.path_file import read_path, read_samples
-from sparsekm.io.score_file import SCORES
-from sparsekm.io.seed_file import SEEDS
+from sparsekm.io.tables import COUNTS, GAP, SCORES, SEEDS, SEPARATION, STARTS
 from sparsekm.metrics.partition_metrics import classification_error_rate
 
 
@@ -59,6 +52,10 @@ class MethodResult:
     attributes: Mapping[str, Any] = field(default_factory=dict)
     gap: pd.DataFrame | None = None
     consensus: pd.DataFrame | None = None
+    # A row per pair of neighbouring clusters, see `sparsekm.tuning.separation`.
+    separation: pd.DataFrame | None = None
+    reproducibility: np.ndarray | None = None  # (n,): share of fits that agree on a sample
+    signature: np.ndarray | None = None  # the fewest features that tell the clusters apart
     path: MethodPath | None = None
     centers: np.ndarray | None = None
     metrics: Mapping[str, Any] = field(default_factory=dict)
@@ -128,7 +125,6 @@ class DatasetResult:
     contingency: pd.DataFrame | None = None
     spatial: np.ndarray | None = None
     normalised: Path | None = None
-    evidence: Mapping[str, Any] | None = None
     counts: pd.DataFrame | None = None
 
     @property
@@ -224,12 +220,12 @@ def load_dataset_result(
     paths: Mapping[str, str | Path] | None = None,
     gaps: Mapping[str, str | Path] | None = None,
     consensus: Mapping[str, str | Path] | None = None,
+    separation: Mapping[str, str | Path] | None = None,
     scores: Mapping[str, str | Path] | None = None,
     seeds: Mapping[str, str | Path] | None = None,
     genes: str | Path | None = None,
     enrichment: str | Path | None = None,
     contingency: str | Path | None = None,
-    evidence: str | Path | None = None,
     counts: str | Path | None = None,
 ) -> DatasetResult:
     """Read the workflow's files about one data set, except X of ``normalised.h5ad``.
@@ -241,6 +237,7 @@ def load_dataset_result(
         "path": paths,
         "gap": gaps,
         "consensus": consensus,
+        "separation": separation,
         "scores": scores,
         "seeds": seeds,
     }
@@ -273,7 +270,6 @@ def load_dataset_result(
         contingency=None if contingency is None else OVERLAP.read(contingency),
         spatial=spatial,
         normalised=Path(normalised),
-        evidence=None if evidence is None else EVIDENCE.read_row(evidence).to_dict(),
         counts=None if counts is None else COUNTS.read(counts),
     )
 
@@ -309,7 +305,10 @@ def _load_method(
         objective=float(fit.objective),
         attributes=fit.attributes,
         gap=GAP.read(others["gap"]) if "gap" in others else None,
-        consensus=CONSENSUS.read(others["consensus"]) if "consensus" in others else None,
+        consensus=STARTS.read(others["consensus"]) if "consensus" in others else None,
+        separation=SEPARATION.read(others["separation"]) if "separation" in others else None,
+        reproducibility=fit.reproducibility,
+        signature=fit.signature,
         path=path,
         centers=fit.centers,
         metrics=SCORES.read_row(others["scores"]).to_dict() if "scores" in others else {},

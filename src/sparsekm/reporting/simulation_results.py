@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from sparsekm.io.checked_table import infer_table, require_columns
-from sparsekm.studies.paper import comparison, verdicts
+from sparsekm.io.tables import infer_table, require_columns
+from sparsekm.studies.paper.verdicts import CLAIM_COLUMNS, COMPARED_COLUMNS
 
 _RULES = ("simulate", "summarise_simulation")
 
@@ -19,9 +19,9 @@ class SimulationResult:
     """The tables of a study."""
 
     repetitions: pd.DataFrame  # metrics: a row per experiment, setting, method and repetition
-    summary: pd.DataFrame  # of `comparison.summarise`
-    versus_paper: pd.DataFrame  # of `comparison.compare_rows`
-    claims: pd.DataFrame  # of `verdicts.judge_claims`
+    summary: pd.DataFrame  # of `summarise`
+    versus_paper: pd.DataFrame  # of `compare_rows`
+    claims: pd.DataFrame  # of `judge_claims`
     gaps: list[pd.DataFrame] = field(default_factory=list)  # of Experiment 1, as the weights
     weights: list[pd.DataFrame] = field(default_factory=list)
 
@@ -48,8 +48,8 @@ def load_simulation_result(
     """Read the tables of a study; `repetitions` has one for each setting and method."""
     tables, means = _RULES
     compared, judged = infer_table(versus_paper, means), infer_table(claims, means)
-    require_columns(versus_paper, compared, comparison.COLUMNS, means)
-    require_columns(claims, judged, verdicts.COLUMNS, means)
+    require_columns(versus_paper, compared, COMPARED_COLUMNS, means)
+    require_columns(claims, judged, CLAIM_COLUMNS, means)
     return SimulationResult(
         pd.concat([infer_table(file, tables) for file in repetitions], ignore_index=True),
         infer_table(summary, means),

@@ -12,10 +12,9 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from scipy.ndimage import distance_transform_edt
 
-from sparsekm.annotation.cluster_overlap import overlap_clusters
+from sparsekm.annotation.clusters import overlap_clusters
 from sparsekm.figures.palette import INK
-from sparsekm.figures.style import categorical_colors, figure_style, text_color_on
-from sparsekm.figures.texts import name_legend
+from sparsekm.figures.style import categorical_colors, figure_style, name_legend, text_color_on
 from sparsekm.reporting.brain_slices import PLANES, Slice, richest_slice
 from sparsekm.reporting.cluster_colors import color_clusters
 from sparsekm.reporting.results import DatasetResult

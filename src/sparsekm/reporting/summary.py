@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import pandas as pd
-
-from sparsekm.pipeline.cluster_count import describe_choice
 from sparsekm.reporting.results import DatasetResult, MethodResult
 from sparsekm.reporting.run_facts import describe_errors_of_text, joined
 from sparsekm.reporting.tables import nouns, write_range
+from sparsekm.tuning.consensus_fit import describe_counts
 
 
 def summarise_run(results: Sequence[DatasetResult]) -> list[str]:
@@ -73,39 +71,17 @@ def _simulation_warning(results: Sequence[DatasetResult]) -> list[str]:
 
 
 def _missing_evidence(results: Sequence[DatasetResult]) -> list[str]:
-    without = [r.name for r in results if _lacks_evidence(r)]
+    without = [
+        result.name
+        for result in results
+        if not all(m.attributes.get("has_clusters", True) for m in result.methods.values())
+    ]
     if not without:
         return []
-    of_sample = [
-        f"{r.evidence['n_samples']:,} of the {r.n_samples:,} {nouns(r).samples} of {r.name}"
-        for r in results
-        if _has_evidence(r) is False and r.evidence["n_samples"] < r.n_samples
+    return [
+        f"No clusters of {joined(without)} stand apart: every method returns the requested number "
+        "of clusters, which may be groups that shade into each other."
     ]
-    sentences = [
-        f"No evidence of clusters was found in {joined(without)}: every method returns the "
-        "requested number of clusters, whether or not the data have any."
-    ]
-    if of_sample:
-        sentences.append(
-            f"Tested were {joined(of_sample)}; more may show clusters (`tuning.evidence_samples`)."
-        )
-    return sentences
-
-
-def _lacks_evidence(result: DatasetResult) -> bool:
-    """Tell the result of the test on l0's path or, without one, of the resampling method."""
-    found = _has_evidence(result)
-    if found is not None:
-        return not found
-    return any(
-        not method.attributes.get("has_clusters", True) for method in result.methods.values()
-    )
-
-
-def _has_evidence(result: DatasetResult) -> bool | None:
-    """Tell whether the test of the data set found clusters; None where it was not made."""
-    strength = result.evidence["strength"] if result.evidence else None
-    return None if pd.isna(strength) else bool(strength > 1)
 
 
 def _kept_range(results: Sequence[DatasetResult], name: str) -> list[str]:
@@ -157,7 +133,7 @@ def _shaped_by_settings(results: Sequence[DatasetResult]) -> list[str]:
 
 def _is_at_end(method: MethodResult) -> bool:
     """Tell whether the sparsest or the densest fit tried was chosen, and not all features."""
-    tried = method.gap if method.gap is not None else method.consensus
+    tried = method.gap
     if tried is None or method.n_kept == method.weights.size:
         return False
     return method.sparsity in (tried["sparsity"].min(), tried["sparsity"].max())
@@ -222,10 +198,8 @@ def summarise_dataset(result: DatasetResult) -> list[str]:
     """Summarise the results for one data set in a few sentences."""
     words = nouns(result)
     sentences = [f"Input file: {remark}" for remark in result.provenance.get("remarks", ())]
-    sentences += [] if result.counts is None else [describe_choice(result.counts)]
-    sentences += [result.evidence["conclusion"]] if result.evidence else []
+    sentences += [] if result.counts is None else [f"{describe_counts(result.counts)}."]
     sentences += [_summarise_method(method, result) for method in result.methods.values()]
-    sentences += _explain_disagreement(result)
     genes = result.genes
     if "verdict" in genes:
         counts = genes["verdict"].value_counts()
@@ -234,27 +208,8 @@ def summarise_dataset(result: DatasetResult) -> list[str]:
             f"{counts.get('only l1', 0):,} are kept by ℓ₁ alone, {counts.get('only l0', 0):,} by "
             f"ℓ₀ alone, {counts.get('neither', 0):,} by neither."
         )
-    if result.evidence or any("has_clusters" in m.attributes for m in result.methods.values()):
-        sentences.append(
-            "The numbers of these tests are of one run and have no standard error; agreements are "
-            "means over the resamplings, and those without clusters over the references."
-        )
     errors = describe_errors_of_text([result])
     return [*sentences, f"Rates and numbers of {words.features}: {errors}."]
-
-
-def _explain_disagreement(result: DatasetResult) -> list[str]:
-    """Explain that the test of the data set and that of the resampling method ask two questions."""
-    found = _has_evidence(result)
-    if found is None:
-        return []
-    return [
-        "The two tests for clusters disagree. The first asks whether halves of the samples are cut "
-        f"alike, that of {method.title} whether clusters are separated in what it left out. Pieces "
-        "of a continuum, and classes that touch, can give both answers."
-        for method in result.methods.values()
-        if method.attributes.get("has_clusters", found) != found
-    ]
 
 
 def _summarise_method(method: MethodResult, result: DatasetResult) -> str:

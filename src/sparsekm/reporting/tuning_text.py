@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sparsekm.figures.palette import method_look
 from sparsekm.pipeline.registry import get_method
 from sparsekm.reporting.literature import Citations
 from sparsekm.reporting.results import DatasetResult, MethodResult
 from sparsekm.reporting.run_facts import REFERENCES, RULES, attribute, distinct, joined
-from sparsekm.tuning.evidence import LEVEL, N_HALVES
 from sparsekm.tuning.references import SPATIAL
+from sparsekm.tuning.separation import LEVEL
 
 
 def write_gap(methods: Sequence[MethodResult], citations: Citations) -> str:
@@ -63,45 +62,31 @@ def write_seeds(methods: Sequence[MethodResult]) -> str:
         return ""
     maximising = [method.title for method in methods if get_method(method.name).maximises]
     best = f", and the fit with the largest objective is shown for {joined(distinct(maximising))}"
-    resampled = [method.title for method in methods if "n_resamplings" in method.attributes]
-    bootstrap = (
-        f" For {joined(distinct(resampled))} a seed draws as many resamplings as there were from "
-        "them, with replacement, and the consensus of these is the start."
-    )
     return (
         f"At the chosen sparsity all samples were clustered from {joined(numbers)} seeds"
         f"{best if maximising else ''}; ranges are the least and the largest value over these. "
         "They show what the search leaves to chance, not what other samples would change."
-        f"{bootstrap if resampled else ''}"
     )
 
 
 def write_tests(results: Sequence[DatasetResult]) -> str:
     """Describe the test for clusters and the choice of their number, where they were made."""
     sentences = []
-    tested = [r for r in results if r.evidence and r.evidence["n_references"]]
+    tested = [r.name for r in results if any(m.separation is not None for m in r.methods.values())]
     if tested:
-        titles = distinct(method_look(r.evidence["method"]).title for r in tested)
-        kinds = joined(distinct(REFERENCES[r.evidence["reference"]] for r in tested))
-        numbers = joined(distinct(r.evidence["n_references"] for r in tested))
-        samples = joined(distinct(f"{r.evidence['n_samples']:,}" for r in tested))
         sentences.append(
-            f"Whether there are clusters was tested for {joined(r.name for r in tested)}: paths of "
-            f"{joined(titles)} were fitted to two halves of the samples, all samples were assigned "
-            "to the nearest centres of each, and the adjusted Rand index of the two partitions was "
-            f"averaged over sparsities and {N_HALVES} pairs of halves of {samples} samples. There "
-            f"is evidence of clusters if this exceeds the mean of {numbers} data sets without "
-            f"clusters ({kinds}) by more than a further one would with a probability of "
-            f"{LEVEL:.0%} (Student’s t)."
+            f"Which clusters of {joined(tested)} stand apart was tested on samples that were left "
+            "out of the fits: they were projected on the axis between two neighbouring clusters "
+            "(a discriminant with a Ledoit-Wolf covariance, learnt without them), and two clusters "
+            "stand apart if fewer samples lie in the middle third than near either median "
+            f"(binomial test at {LEVEL:.0%}, Holm’s adjustment over the pairs)."
         )
     counted = [r for r in results if r.counts is not None]
     if counted:
         numbers = joined(distinct(joined(r.counts["n_clusters"]) for r in counted))
         sentences.append(
             f"The number of clusters of {joined(r.name for r in counted)} was chosen among "
-            f"{numbers}: at the sparsity that the gap chose for each, fits to random subsets of "
-            "four fifths of the samples were compared with the fit to all by the adjusted Rand "
-            "index. The choice has the largest mean index above that of data in which every "
-            "feature was permuted separately."
+            f"{numbers}: neighbouring clusters without a valley between them were joined, and the "
+            "number of groups is the largest that two of these numbers lead to."
         )
     return " ".join(sentences)

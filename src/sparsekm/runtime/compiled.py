@@ -34,7 +34,7 @@ _SHARED_FOLDERS = tuple(Path(__file__).parents[1] / room for room in ("cluster",
 
 
 @cache
-def source_digest(*folders: Path) -> str:
+def _digest_folders(*folders: Path) -> str:
     """Digest the names and contents of all sources in `folders` and below."""
     digest = sha256()
     for folder in folders:
@@ -53,7 +53,7 @@ class _NamedAfterSources(CompileResultCacheImpl):
         super().__init__(function)
 
     def get_filename_base(self, fullname: str, abiflags: str) -> str:
-        return f"{super().get_filename_base(fullname, abiflags)}-{source_digest(*self._folders)}"
+        return f"{super().get_filename_base(fullname, abiflags)}-{_digest_folders(*self._folders)}"
 
     def covers(self, cls: type) -> bool:
         """Return whether the files' names tell of the source of a class."""

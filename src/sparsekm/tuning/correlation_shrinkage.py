@@ -18,7 +18,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from sparsekm.cluster.matrices.dense_parts import as_dense
-from sparsekm.runtime.one_blas_thread import one_blas_thread
+from sparsekm.runtime.threads import one_blas_thread
 from sparsekm.tuning.gaussian_mixing import BLOCK
 
 

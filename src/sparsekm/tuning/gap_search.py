@@ -2,30 +2,32 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator
-from sklearn.utils import check_array
+from sklearn.base import BaseEstimator, ClusterMixin, MetaEstimatorMixin, clone
+from sklearn.utils import check_array, get_tags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
 
-from sparsekm.cluster.argument_types import Data, Seed
-from sparsekm.cluster.fitted_state import read_varying
-from sparsekm.cluster.matrices.containers import as_readable, compute
+from sparsekm.cluster.matrices.containers import Data, Seed, as_readable, compute
 from sparsekm.cluster.matrices.dense_parts import stored_bytes
+from sparsekm.cluster.matrices.varying_features import VaryingFeatures
+from sparsekm.cluster.path_estimator import FeatureSelector, read_varying, remember_features
 from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.cluster.validation import check_choice, check_count
+from sparsekm.runtime.random_state import seed_sequence
 from sparsekm.runtime.threads import grant_threads, run_side_by_side
 from sparsekm.tuning.feature_limit import feature_limit
 from sparsekm.tuning.gap import gap_curve
-from sparsekm.tuning.grid import refined_sparsities
+from sparsekm.tuning.grid import refined_sparsities, search_grid
 from sparsekm.tuning.references import REFERENCES, SPATIAL, check_reference, reference_objectives
 from sparsekm.tuning.selection import RULES, select_sparsity
-from sparsekm.tuning.sparsity_search import SparsitySearch
 from sparsekm.tuning.tuning_sample import fewest_samples, take_samples, tuning_sample
 
 
-class GapSearch(SparsitySearch):
+class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator):
     """Choose the sparsity at which the objective most exceeds that of data without clusters.
 
     Parameters
@@ -194,17 +196,49 @@ class GapSearch(SparsitySearch):
         else:
             with grant_threads(self.n_jobs):
                 fit = estimator.path(everyone, sparsities[[chosen]])
-        self._take(estimator, X, features, path, sparsities, chosen, fit)
         limit = self.limit_
         self.conclusion_ = None if limit is None else limit.sentence(self.results_, chosen)
+        remember_features(self, X)
+        self.best_index_ = chosen
+        self.best_sparsity_ = sparsities[chosen].item()
+        self.path_ = path.put_back(features)
+        self.best_estimator_ = estimator.set_params(sparsity=self.best_sparsity_)
+        with grant_threads(self.n_jobs):
+            self.best_estimator_.adopt(X, fit.put_back(features), 0)
+        self.labels_ = self.best_estimator_.labels_
+        self.feature_weights_ = self.best_estimator_.feature_weights_
         return self
 
+    @available_if(lambda self: hasattr(self.estimator, "predict"))
+    def predict(self, X: Data) -> np.ndarray:
+        """Label samples by the best estimator."""
+        check_is_fitted(self)
+        with grant_threads(self.n_jobs):
+            return self.best_estimator_.predict(X)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        known = hasattr(self.estimator, "__sklearn_tags__")
+        tags.input_tags.sparse = known and get_tags(self.estimator).input_tags.sparse
+        return tags
+
     def _check_parameters(self) -> None:
-        self._check_estimator()
+        is_estimator = hasattr(self.estimator, "path") and not isinstance(self.estimator, type)
+        if not is_estimator or "sparsity" not in self.estimator.get_params():
+            raise TypeError(
+                f"estimator={self.estimator!r} should be an estimator with a `sparsity` to tune "
+                "and a `path`, such as L0KMeans(3)."
+            )
         check_count("n_references", self.n_references, 2)
         check_count("n_refined", self.n_refined, 0)
         check_choice("reference", self.reference, [*REFERENCES, SPATIAL])
         check_choice("rule", self.rule, RULES)
+
+    def _prepare(self, features: VaryingFeatures) -> tuple[Any, np.ndarray, int]:
+        """Return the seeded estimator, the grid for the features that vary, and the seed."""
+        seed = int(seed_sequence(self.random_state).generate_state(1)[0])
+        estimator = clone(self.estimator).set_params(random_state=seed)
+        return estimator, search_grid(self.estimator.penalty, self.sparsities, features), seed
 
     def _check_positions(self, positions, n_samples: int) -> np.ndarray | None:
         if self.reference != SPATIAL:

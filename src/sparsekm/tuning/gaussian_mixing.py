@@ -16,7 +16,7 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from sparsekm.cluster.matrices.dense_parts import as_dense, feature_means, feature_variances
-from sparsekm.runtime.one_blas_thread import one_blas_thread
+from sparsekm.runtime.threads import one_blas_thread
 
 # Up to here all rows mix with all; beyond, only within random blocks of about so many, so that
 # time and memory stay linear in the number of samples.

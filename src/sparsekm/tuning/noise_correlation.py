@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from sparsekm.cluster.matrices.centers import cluster_centers
-from sparsekm.runtime.one_blas_thread import one_blas_thread
+from sparsekm.cluster.matrices.scatter import cluster_centers
+from sparsekm.runtime.threads import one_blas_thread
 
 # Features count as correlated where chance alone would need so many standard errors: the pairs of
 # a feature are not quite independent, and labels fitted to the data are not quite the clusters.
@@ -91,8 +91,3 @@ def _correlate_stored(rows: csr_array, labels: np.ndarray, n_clusters: int) -> n
     products = products[np.ix_(varies, varies)]
     norms = np.sqrt(products.diagonal())
     return products / np.outer(norms, norms)
-
-
-def fair_reference(correlation: NoiseCorrelation) -> str:
-    """Return the kind of references to compare with, by the correlations."""
-    return "gaussian" if correlation.is_beyond_chance else "permutation"

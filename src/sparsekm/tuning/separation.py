@@ -1,41 +1,180 @@
-"""How well clusters are separated in samples that were not used to find them."""
+"""Which clusters stand apart: those with a valley between them on samples that were left out.
+
+A density with one mode has at least as much in the middle as at the emptier end. Left-out samples
+are projected on the axis between two clusters that was learnt without them, and those in the middle
+third are counted against those as near to the median of either side: an exact test for a fixed
+axis. Clusters that shade into each other, or a gradient that was cut in two, have no valley. It
+cannot distinguish batches from classes.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
 import numpy as np
+import pandas as pd
+from scipy.sparse.csgraph import connected_components
+from scipy.stats import binom
+from sklearn.covariance import ledoit_wolf
 
-from sparsekm.cluster.matrices.centers import cluster_centers
-from sparsekm.runtime.one_blas_thread import one_blas_thread
+from sparsekm.cluster.matrices.dense_parts import as_dense
+from sparsekm.cluster.matrices.scatter import cluster_centers
+from sparsekm.runtime.threads import one_blas_thread
+from sparsekm.tuning.consensus import agreement, match_clusters
+from sparsekm.tuning.fold_fits import FoldFit
+
+# Chance, at most, that clusters without a valley between them are said to stand apart.
+LEVEL = 0.05
+# Half the width of the middle third, and of the ends that it is compared with; the medians of the
+# two sides are at 0 and 1.
+HALF_WIDTH = 1 / 6
 
 
-def margin_ratio(X: np.ndarray, part: np.ndarray, labels: np.ndarray, weights: np.ndarray) -> float:
-    r"""Compare how the distances of samples from the nearest boundary between clusters spread.
+@dataclass(frozen=True)
+class MatchedFold:
+    """A partition found without some samples, its clusters named as those of the answer."""
 
-    With u the distance of a sample from the boundary between its two nearest centres,
-    :math:`E[u^2] / E[u]^2` is returned. It is 1 where all samples are equally far from the
-    boundary, as between clusters that a gap separates, 4/3 where a uniform cloud is cut in two, and
-    pi/2 where a Gaussian one is. Samples that the clusters were fitted to are farther from the
-    boundaries than others, so others should be given.
+    drawn: np.ndarray
+    left_out: np.ndarray
+    labels: np.ndarray  # (n,): those of the answer; -1 where a cluster has no match
+    kept: np.ndarray  # (n_kept,): features of non-zero weight
 
-    `part` are the samples that were clustered, with `labels` in which every label from 0 to the
-    largest occurs. The ratio is NaN if there is a single cluster.
+    def join(self, group: np.ndarray) -> MatchedFold:
+        """Return the fold with each cluster renamed after its group."""
+        joined = np.where(self.labels < 0, -1, group[self.labels])
+        return MatchedFold(self.drawn, self.left_out, joined, self.kept)
+
+
+def match_folds(labels: np.ndarray, folds: Sequence[FoldFit]) -> list[MatchedFold]:
+    """Take of each fold the partition that agrees most with `labels` on the samples it fitted."""
+    matched = []
+    for fold in folds:
+        drawn = fold.drawn
+        best = int(agreement(labels[drawn], fold.labels[:, drawn]).argmax())
+        own = match_clusters(labels, fold.labels[best], drawn)
+        matched.append(MatchedFold(drawn, fold.left_out, own, fold.kept[best]))
+    return matched
+
+
+def separation(
+    X: np.ndarray,
+    labels: np.ndarray,
+    kept: np.ndarray,
+    folds: Sequence[MatchedFold],
+    blocks: np.ndarray | None = None,
+) -> pd.DataFrame:
+    """Test for a valley between every two neighbouring clusters.
+
+    Parameters
+    ----------
+    X : ndarray or csr_array of shape (n_samples, n_features)
+        Features on one scale.
+    labels : ndarray of shape (n_samples,)
+        Clusters from 0.
+    kept : ndarray of shape (n_kept,)
+        Features in which clusters are neighbours: no other centre lies in the ball whose diameter
+        joins theirs.
+    folds : sequence of MatchedFold
+        The partitions found without some of the samples.
+    blocks : ndarray of shape (n_samples,), default=None
+        Samples of one block were left out together, and count once.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row per pair of neighbours: cluster_a, cluster_b, p (of a single mode), p_adjusted (by
+        Holm's method over the pairs), and the numbers of samples in the middle and about either
+        median: n_middle, n_a, n_b.
     """
-    support = np.flatnonzero(weights)
-    root = np.sqrt(np.asarray(weights, dtype=np.float64)[support])
-    centers = cluster_centers(part[:, support], labels, int(labels.max()) + 1)
-    shift = centers.mean(axis=0)
-    centers = (centers - shift) * root
-    if len(centers) < 2:
-        return float("nan")
-    values = (X[:, support] - shift) * root
-    # Squared distances less those of the samples from the origin, which cancel below.
-    with one_blas_thread:
-        products = values @ centers.T
-    distances = np.square(centers).sum(axis=1) - 2 * products
-    order = np.argsort(distances, axis=1)[:, :2]
-    nearest, second = np.take_along_axis(distances, order, axis=1).T
-    gaps = np.linalg.norm(centers[order[:, 0]] - centers[order[:, 1]], axis=1)
-    apart = gaps > 0
-    margins = (second - nearest)[apart] / gaps[apart]
-    mean = margins.mean() if len(margins) else 0.0
-    return float(np.mean(margins**2) / mean**2) if mean > 0 else float("nan")
+    n_clusters = int(labels.max()) + 1
+    pairs = _neighbours(cluster_centers(X[:, kept], labels, n_clusters))
+    rows = []
+    for pair, positions in zip(pairs, _project(X, pairs, n_clusters, folds), strict=True):
+        rows.append((*pair, *_count(positions, labels, blocks)))
+    columns = ["cluster_a", "cluster_b", "n_middle", "n_a", "n_b"]
+    table = pd.DataFrame(rows, columns=columns).astype(np.int64)
+    middle = table["n_middle"]
+    ends = [binom.cdf(middle, middle + table[end], 0.5) for end in ("n_a", "n_b")]
+    table.insert(2, "p", np.maximum(*ends))
+    table.insert(3, "p_adjusted", _adjust(table["p"].to_numpy()))
+    return table
+
+
+def are_apart(table: pd.DataFrame) -> bool:
+    """Tell whether any two neighbours stand apart."""
+    return bool((table["p_adjusted"] <= LEVEL).any())
+
+
+def join_touching(table: pd.DataFrame, n_clusters: int) -> np.ndarray:
+    """Join neighbours without a valley between them; return the group of each, (n_clusters,)."""
+    joined = np.zeros((n_clusters, n_clusters))
+    touching = table[table["p"] > LEVEL]
+    joined[touching["cluster_a"], touching["cluster_b"]] = 1
+    return connected_components(joined, directed=False)[1]
+
+
+def _neighbours(centers: np.ndarray) -> list[tuple[int, int]]:
+    squares = np.square(centers[:, None] - centers[None]).sum(axis=2)
+    numbers = range(len(centers))
+    return [
+        (a, b)
+        for a, b in combinations(numbers, 2)
+        if all(squares[a, c] + squares[b, c] >= squares[a, b] for c in numbers if c not in (a, b))
+    ]
+
+
+@one_blas_thread
+def _project(X, pairs, n_clusters, folds) -> list[np.ndarray]:
+    """Return the mean positions of left-out samples, (n,) a pair: 0 and 1 are the centres.
+
+    They are NaN where a sample is never nearest to one of the two.
+    """
+    sums = np.zeros((len(pairs), X.shape[0]))
+    counts = np.zeros_like(sums)
+    for fold in folds:
+        values = as_dense(X[:, fold.kept]).astype(np.float64)
+        own = fold.labels[fold.drawn]
+        known = own >= 0
+        part, own = values[fold.drawn][known], own[known]
+        centers = cluster_centers(part, own, n_clusters)
+        covariance, _ = ledoit_wolf(part - centers[own], assume_centered=True)
+        differences = np.nan_to_num([centers[b] - centers[a] for a, b in pairs])
+        axes = np.linalg.lstsq(covariance, differences.T)[0].T
+        for row, (a, b) in enumerate(pairs):
+            near = fold.left_out[np.isin(fold.labels[fold.left_out], (a, b))]
+            length = differences[row] @ axes[row]
+            # The fold may lack one of the two.
+            if length > 0 and len(near):
+                sums[row, near] += (values[near] - centers[a]) @ axes[row] / length
+                counts[row, near] += 1
+    with np.errstate(invalid="ignore"):
+        return list(sums / counts)
+
+
+def _count(positions, labels, blocks) -> tuple[int, int, int]:
+    """Count samples in the middle and about the median of either side."""
+    positions = positions[seen] if not (seen := np.isfinite(positions)).all() else positions
+    if blocks is not None:
+        # The samples of a block on one side count once, at their mean.
+        side = positions >= 0.5
+        _, block = np.unique(2 * blocks[seen] + side, return_inverse=True)
+        positions = np.bincount(block, positions) / np.bincount(block)
+    left, right = positions[positions < 0.5], positions[positions >= 0.5]
+    if not len(left) or not len(right):
+        return 0, 0, 0
+    low, high = np.median(left), np.median(right)
+    scaled = (positions - low) / (high - low)
+    middle = int(np.count_nonzero(np.abs(scaled - 0.5) < HALF_WIDTH))
+    ends = [int(np.count_nonzero(np.abs(scaled - end) <= HALF_WIDTH)) for end in (0, 1)]
+    return middle, *ends
+
+
+def _adjust(p_values: np.ndarray) -> np.ndarray:
+    """Adjust p-values by Holm's method."""
+    order = np.argsort(p_values, kind="stable")
+    scaled = p_values[order] * np.arange(len(order), 0, -1)
+    adjusted = np.empty_like(p_values)
+    adjusted[order] = np.minimum(1.0, np.maximum.accumulate(scaled))
+    return adjusted

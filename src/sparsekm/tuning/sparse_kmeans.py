@@ -1,4 +1,4 @@
-"""Sparse k-means that decides start, search and sparsity from the data alone."""
+"""Sparse k-means that decides screening, start and features from the data alone."""
 
 from __future__ import annotations
 
@@ -9,12 +9,16 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
-from sparsekm.cluster.argument_types import Data, Seed
 from sparsekm.cluster.estimators import L0KMeans, L1KMeans
-from sparsekm.cluster.feature_selector import FeatureSelector
-from sparsekm.cluster.fitted_state import read_varying, remember_features
-from sparsekm.cluster.matrices.containers import compute
-from sparsekm.cluster.matrices.varying_features import VaryingFeatures
+from sparsekm.cluster.kmeans.many_samples import WeightedFeatures, label_samples
+from sparsekm.cluster.matrices.containers import Data, Seed, compute
+from sparsekm.cluster.matrices.scatter import cluster_centers
+from sparsekm.cluster.path_estimator import (
+    FeatureSelector,
+    read_new,
+    read_varying,
+    remember_features,
+)
 from sparsekm.cluster.validation import (
     check_choice,
     check_count,
@@ -23,73 +27,99 @@ from sparsekm.cluster.validation import (
 )
 from sparsekm.runtime.random_state import check_random_state, seed_sequence
 from sparsekm.runtime.threads import count_threads, grant_threads
-from sparsekm.tuning.conclusion import Conclusion, conclude
 from sparsekm.tuning.consensus import coassociation
-from sparsekm.tuning.resampled_paths import consensus_sparsities, resample_all
+from sparsekm.tuning.consensus_fit import ConsensusFit, choose_clusters, fit_consensus
+from sparsekm.tuning.feature_ranking import SCREENINGS, ScaledData
 from sparsekm.tuning.sample_blocks import check_groups
 from sparsekm.tuning.tuning_sample import fewest_samples, take_samples, tuning_sample
 
 ESTIMATORS = {"l0": L0KMeans, "l1": L1KMeans}
-N_RESAMPLINGS = 20
-# The co-association of all pairs is only handed out up to so many samples: 200 MB.
-MOST_PAIRED = 5000
+SELECTIONS = ["relevant", "signature"]
+# Of more samples, so many are drawn to find the clusters.
+MOST_SAMPLES = 2000
 
 
 class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
-    """Sparse k-means that chooses start, search and number of features from the data.
+    """Sparse k-means that decides everything else from the data.
 
-    Paths are fitted to resamplings of samples and features from several kinds of start. The
-    partition that agrees most with them is the consensus. Algorithm 1 from the consensus gives the
-    fit, an ordinary l0 or l1 fit with its features. Class labels are never used.
+    Features are ranked before any clustering. k-means on those that rank first, repeated with a
+    tenth of the samples left out, gives a consensus, and Algorithm 1 from there the clusters. The
+    samples left out show which clusters stand apart, and how few features tell them apart. Class
+    labels are never used.
 
     Parameters
     ----------
-    n_clusters : int, default=8
-        Number of clusters K, at least 2.
+    n_clusters : int or "auto", default=8
+        Number of clusters K, at least 2; "auto" is the number of groups that stand apart.
     penalty : {"l0", "l1"}, default="l0"
-        As in `L0KMeans` or `L1KMeans`.
+        As in `L0KMeans` or `L1KMeans`: how features are weighted.
     sparsity : "auto", int or float, default="auto"
-        A number, as in `L0KMeans` or `L1KMeans`, is used as it is; start and search are still
-        chosen. Constant features have no part: more features than vary are those that vary.
+        A number, as in `L0KMeans` or `L1KMeans`, is that of Algorithm 1, whose features are kept;
+        screening and start are still chosen. Constant features have no part: more features than
+        vary are those that vary.
+    selection : {"relevant", "signature"}, default="relevant"
+        Which features have weight if the sparsity is "auto": those that differ between the
+        clusters, or those of `signature_` if there is one.
+    screening : {"auto", "trend", "variance", "marginal", "all"}, default="auto"
+        How features are ranked: by log variance beyond its running mean over the features ordered
+        by mean, by variance, or by how far their distribution is from a Gaussian; "all" ranks none.
+        "auto" takes "all" for up to 100 features, "marginal" if variances are equal (as of
+        z-scores) or units differ, "variance" if all means are equal, else "trend".
     min_cluster_size : int, default=1
         Smallest cluster allowed.
     max_samples : int, default=None
-        If there are more samples, this many are drawn at random and resampled to choose the start
-        and the number of features. Algorithm 1 from their clusters then fits all samples. None uses
-        all.
+        If there are more samples, this many are drawn at random to find the clusters; None is
+        2,000. Algorithm 1 from their clusters then fits all samples.
     random_state : None, int, RandomState or Generator, default=None
-        Controls the randomness. Each resampling depends only on (seed, index). None draws fresh
-        entropy, and never NumPy's global generator.
+        Controls the randomness. Each fold depends only on (seed, index). None draws fresh entropy,
+        and never NumPy's global generator.
     n_jobs : int, default=None
         Threads; None and -1 are all cores that the process may use. Results do not depend on it.
-        Resamplings are fitted in parallel, like the references of `GapSearch`.
     verbose : int, default=0
         Whether to print progress.
 
     Attributes
     ----------
-    labels_, cluster_centers_, feature_weights_, feature_scores_, objective_, n_iter_, search_
+    labels_, n_iter_, search_
         As in `L0KMeans`.
+    cluster_centers_ : ndarray of shape (n_clusters_, n_features)
+        Means of the clusters, on the scale of X.
+    feature_weights_, feature_scores_ : ndarray of shape (n_features,)
+        Weights, and between-cluster sums of squares a_j of the z-scores.
+    objective_ : float
+        Sum of weight times score.
+    n_clusters_ : int
     sparsity_ : int or float
-    search_results_ : pandas.DataFrame
-        A row per fit tried: sparsity, n_selected, objective, agreement (mean adjusted Rand index
-        with the resampled fits), agreement_se, admissible (agrees as well as the best, up to two
-        standard errors) and chosen.
-    conclusion_ : str
-        One sentence on how the fit was chosen and how reliable it is.
+    screening_ : str
+        How features were ranked.
+    signature_ : ndarray of int, or None
+        The smallest set of features whose nearest centroids put left-out samples into their
+        clusters nearly as well as the best set does; None if the best agrees with an adjusted Rand
+        index below 0.5.
+    signature_agreement_ : float
+        Adjusted Rand index of left-out samples with the clusters, by the signature.
+    separation_ : pandas.DataFrame
+        A row per pair of neighbouring clusters: cluster_a, cluster_b, p (of no valley between
+        them), p_adjusted (over all pairs), and the numbers of samples in the middle and near either
+        median (n_middle, n_a, n_b).
     has_clusters_ : bool
-        Whether there is evidence of clusters.
+        Whether any two clusters stand apart: an adjusted p of at most 0.05. Otherwise the clusters
+        shade into each other, or cut a gradient into parts.
+    search_results_ : pandas.DataFrame
+        A row per kind of start: start, n_fits, reproducibility (mean adjusted Rand index of the
+        fits of two folds) and agreement (with the clusters).
+    cluster_counts_ : pandas.DataFrame or None
+        With "auto", a row per number of clusters tried: n_clusters, n_groups (that stand apart),
+        reproducibility, groups (the group of each cluster) and chosen.
+    conclusion_ : str
+        What was found, in a sentence.
     coassociation_ : ndarray of shape (n_samples, n_samples) or None
-        Share of the resampled fits in which two samples are in the same cluster; None beyond 5,000
-        samples, and if samples were drawn.
-    sample_confidence_ : ndarray of shape (n_samples,)
-        Share of the resampled fits that put a sample into its cluster; NaN for samples that were
-        not drawn.
+        Share of the fits of folds in which two samples are together; None if samples were drawn.
+    sample_reproducibility_ : ndarray of shape (n_samples,)
+        Share of the fits of folds that put a sample into its cluster; NaN for samples that were not
+        drawn. A cluster can be reproducible and be no class.
     selection_frequency_ : ndarray of shape (n_features,)
-        Share of the resamplings with a feature that keep it, at the sparsity nearest to
-        `sparsity_`.
-    best_estimator_ : L0KMeans or L1KMeans
-        The chosen fit.
+        Share of the fits of folds that keep a feature.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
         Where X has column names.
@@ -100,8 +130,15 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
 
     Notes
     -----
-    Features are never rescaled: standardise first if they have different units. Neither this method
-    nor any other can distinguish batches from clusters.
+    X comes on its own scale; do not z-score it first. Scores and objective are those of z-scores
+    (ddof = 1), which are made inside: how much features vary on their own scale says which to look
+    at first.
+
+    The weights follow from the clusters in the end and did not find them, so that `predict` can
+    differ from `labels_` on the training data: for at most 1.1 % of the samples on labelled sets
+    that are clustered well, and up to 4.8 % on others (docs/choosing_features.md).
+
+    Neither this method nor any other can distinguish batches from clusters.
 
     Examples
     --------
@@ -113,14 +150,18 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
     >>> found = SparseKMeans(n_clusters=3, random_state=0).fit(X)
     >>> found.get_support(indices=True)
     array([0, 1, 2, 3, 4, 5, 6, 7, 8, 9])
+    >>> found.has_clusters_
+    True
     """
 
     def __init__(
         self,
-        n_clusters: int = 8,
+        n_clusters: int | str = 8,
         *,
         penalty: str = "l0",
         sparsity: float | str = "auto",
+        selection: str = "relevant",
+        screening: str = "auto",
         min_cluster_size: int = 1,
         max_samples: int | None = None,
         random_state: Seed = None,
@@ -130,6 +171,8 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
         self.n_clusters = n_clusters
         self.penalty = penalty
         self.sparsity = sparsity
+        self.selection = selection
+        self.screening = screening
         self.min_cluster_size = min_cluster_size
         self.max_samples = max_samples
         self.random_state = random_state
@@ -137,16 +180,17 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
         self.verbose = verbose
 
     def fit(self, X: Data, y: object = None, *, groups: ArrayLike | None = None) -> Self:
-        """Resample, find the consensus and fit from it.
+        """Find the clusters, and which features make them.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
+            On its own scale.
         y : None
             Ignored.
         groups : array-like of shape (n_samples,), default=None
             Samples of one group resemble each other, such as those of a donor or a block of space:
-            resamplings take or leave them as a whole.
+            they are left out as a whole, and count once.
 
         Returns
         -------
@@ -164,38 +208,39 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
         given = compute(X)
         X, features = read_varying(self, given)
         blocks = check_groups(groups, X.shape[0])
-        number = None
+        sparsity = None
         if not isinstance(self.sparsity, str):
             counts = features.n_features, features.n_constant
-            number = check_sparsity(self.penalty, self.sparsity, *counts)
-            number = min(number, X.shape[1]) if self.penalty == "l0" else number
-        sparsities = consensus_sparsities(self.penalty, X.shape[1])
-        samples = tuning_sample(X.shape[0], self.max_samples, seed, fewest_samples(estimator))
-        _, drawn, blocks = take_samples(samples, estimator, X, blocks)
-        estimator.check(drawn, searched=True)
-        resamplings = resample_all(
-            estimator,
-            drawn,
-            sparsities,
-            range(N_RESAMPLINGS),
-            seed=seed,
-            blocks=blocks,
-            progress=self._tell,
-        )
+            sparsity = check_sparsity(self.penalty, self.sparsity, *counts)
+            sparsity = min(sparsity, X.shape[1]) if self.penalty == "l0" else sparsity
+        most = MOST_SAMPLES if self.max_samples is None else self.max_samples
+        samples = tuning_sample(X.shape[0], most, seed, fewest_samples(estimator))
+        estimator.check(take_samples(samples, estimator, X)[1], searched=True)
+        data = ScaledData.standardise(X)
+        drawn = data if samples is None else data.take(samples)
+        blocks = blocks if samples is None or blocks is None else blocks[samples]
+        work = choose_clusters if self.n_clusters == "auto" else fit_consensus
         with grant_threads(self.n_jobs):
-            found = conclude(
+            found = work(
                 estimator,
                 drawn,
-                sparsities,
-                resamplings,
+                screening=self.screening,
+                sparsity=sparsity,
+                selection=self.selection,
                 seed=seed,
-                sparsity=number,
-                blocks=blocks,
+                blocks=None if blocks is None else np.unique(blocks, return_inverse=True)[1],
+                progress=self._tell,
             )
             if samples is not None:
-                found = found.extend(estimator, X, samples)
+                found = found.extend(estimator, data.X, samples)
         remember_features(self, given)
-        return self._learn(estimator, given, features, found)
+        self._learn(features, found, sparsity)
+        # Of each feature on its own scale; constant features have no weight.
+        self._scale = features.put_back(data.scale, 1.0)
+        centers = cluster_centers(X, self.labels_, self.n_clusters_)
+        self.cluster_centers_ = features.put_back(centers, features.constants)
+        self.coassociation_ = coassociation(found.partitions) if samples is None else None
+        return self
 
     def check_parameters(self) -> None:
         """Refuse parameters that `fit` would refuse with any data.
@@ -205,9 +250,14 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
         TypeError, ValueError
             If a parameter is of a wrong type or out of its range.
         """
-        check_searchable(check_count("n_clusters", self.n_clusters))
+        if isinstance(self.n_clusters, str):
+            check_choice("n_clusters", self.n_clusters, ["auto"])
+        else:
+            check_searchable(check_count("n_clusters", self.n_clusters))
         check_count("min_cluster_size", self.min_cluster_size)
         check_choice("penalty", self.penalty, ESTIMATORS)
+        check_choice("selection", self.selection, SELECTIONS)
+        check_choice("screening", self.screening, SCREENINGS)
         if self.sparsity is None or (isinstance(self.sparsity, str) and self.sparsity != "auto"):
             raise ValueError(f"sparsity={self.sparsity!r} should be 'auto' or a number.")
         if self.max_samples is not None:
@@ -221,20 +271,26 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
+            On the scale of the data that were fitted.
 
         Returns
         -------
         ndarray of shape (n_samples,), int32
         """
         check_is_fitted(self)
-        return self.best_estimator_.predict(X)
+        values = read_new(self, X)
+        # Distances between z-scores are distances on X's own scale with these weights.
+        features = WeightedFeatures.from_dense(self.feature_weights_ / self._scale**2)
+        centers = self.cluster_centers_[:, features.support]
+        shift = centers.mean(axis=0)
+        return label_samples(values, features, shift, (centers - shift).T)
 
     def make_estimator(self) -> L0KMeans | L1KMeans:
-        """Make the estimator whose fits are resampled; its random state seeds the resamplings."""
+        """Make the estimator that is fitted; its random state seeds the folds."""
         self.check_parameters()
         seed = int(seed_sequence(self.random_state).generate_state(1)[0])
         return ESTIMATORS[self.penalty](
-            int(self.n_clusters),
+            2 if self.n_clusters == "auto" else int(self.n_clusters),
             min_cluster_size=int(self.min_cluster_size),
             random_state=seed,
             n_jobs=self.n_jobs,
@@ -242,24 +298,23 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
 
     def _tell(self, done: int, total: int) -> None:
         if self.verbose:
-            print(f"SparseKMeans: {done} of {total} resamplings done", flush=True)  # noqa: T201 (asked for by `verbose`)
+            print(f"SparseKMeans: step {done} of {total}", flush=True)  # noqa: T201 (asked for by `verbose`)
 
-    def _learn(self, estimator, X, features: VaryingFeatures, found: Conclusion):
-        sparsity = found.fit.sparsities[0]
-        self.sparsity_ = int(sparsity) if self.penalty == "l0" else float(sparsity)
-        self.best_estimator_ = estimator.set_params(sparsity=self.sparsity_)
-        self.best_estimator_.adopt(X, found.fit.put_back(features), 0)
-        for name in ("labels_", "cluster_centers_", "feature_weights_", "feature_scores_"):
-            setattr(self, name, getattr(self.best_estimator_, name))
-        for name in ("objective_", "n_iter_", "search_"):
-            setattr(self, name, getattr(self.best_estimator_, name))
-        partitions = found.consensus.partitions
-        paired = partitions.shape[-1] == len(self.labels_) <= MOST_PAIRED
-        self.search_results_ = found.table
+    def _learn(self, features, found: ConsensusFit, sparsity: float | None) -> None:
+        fit = found.fit.put_back(features)
+        self.labels_ = fit.labels[0]
+        self.feature_weights_, self.feature_scores_ = fit.weights[0], fit.scores[0]
+        self.objective_, self.n_iter_ = float(fit.objectives[0]), int(fit.n_iter[0])
+        self.search_ = fit.search
+        self.n_clusters_ = int(self.labels_.max()) + 1
+        bound = fit.sparsities[0]
+        self.sparsity_ = int(bound) if self.penalty == "l0" else float(bound)
+        self.screening_ = found.screening
+        few = found.signature.features
+        self.signature_ = None if few is None else np.flatnonzero(features.varies)[few]
+        self.signature_agreement_ = found.signature.agreement
+        self.separation_, self.has_clusters_ = found.separation, found.has_clusters
+        self.search_results_, self.cluster_counts_ = found.table, found.counts
         self.conclusion_ = found.sentence()
-        self.has_clusters_ = found.clusterability.has_clusters
-        pool = partitions.reshape(-1, partitions.shape[-1])
-        self.coassociation_ = coassociation(pool) if paired else None
-        self.sample_confidence_ = found.confidence
+        self.sample_reproducibility_ = found.reproducibility
         self.selection_frequency_ = features.put_back(found.selection_frequency)
-        return self

@@ -1,24 +1,16 @@
 """What the phantom sends: the same bytes from a seed, in the servers' formats."""
 
 import io
-import zipfile
-from collections import Counter
 
-import numpy as np
 import pandas as pd
 import pytest
 
-from sparsekm.atlas.envelope import open_envelope, parse_json
-from sparsekm.atlas.grid import MissingGridError, read_energy
-from sparsekm.atlas.listing import parse_listing
-from sparsekm.atlas.phantom.geometry import TISSUE
-from sparsekm.atlas.phantom.sizes import PLANTED_SHARE, REGIONS
+from sparsekm.atlas.listing import open_envelope, parse_json, parse_listing
+from sparsekm.atlas.phantom.sizes import PLANTED_SHARE
 from sparsekm.atlas.phantom.source import PhantomSource
 from sparsekm.network import NotFoundError
-from sparsekm.tuning.feature_limit import LARGEST_SHARE
 
 AGE = "P14"
-EARLY = "E11.5"  # 40 % of the genes are markers
 
 
 @pytest.fixture(scope="module")
@@ -47,30 +39,6 @@ def test_another_seed_gives_other_energies(tiny):
     assert tiny.annotation(AGE) == other.annotation(AGE)
 
 
-def test_energies_look_like_measured_ones(default):
-    sections = [s for s in default.sections(AGE).values() if s.has_grid][:60]
-    values = np.concatenate(
-        [read_energy(default.energy(AGE, s.id)).values.ravel() for s in sections]
-    )
-    outside = len(default.canvas(AGE).geometry.index)
-    assert (values == -1).mean() > 1 - outside / np.prod(default.size.ages[AGE].dims)
-    measured = values[values != -1]
-    assert measured.min() == 0
-    assert 0.01 < (measured == 0).mean() < 0.2
-    assert 0.1 < np.median(measured) < 1
-    assert 5 < measured.max() <= 50
-
-
-def test_archives_come_in_all_shapes(default):
-    names = Counter()
-    for section in list(default.sections(AGE).values())[:24]:
-        with zipfile.ZipFile(io.BytesIO(default.energy(AGE, section.id))) as archive:
-            members = archive.namelist()
-        names["folder" if "/" in members[0] else "flat"] += 1
-        names["xml" if any(name.endswith(".xml") for name in members) else "no xml"] += 1
-    assert min(names[kind] for kind in ("folder", "flat", "xml", "no xml")) > 0
-
-
 def test_every_oddity_of_the_listing_is_there(default):
     rows = open_envelope(parse_json(default.listing(AGE), "listing"), "listing")
     items = parse_listing(rows)
@@ -92,13 +60,6 @@ def test_every_oddity_of_the_listing_is_there(default):
                and len(found) == 1)  # fmt: skip
 
 
-def test_one_delegate_has_no_grid(default):
-    gridless = [s for s in default.sections(AGE).values() if not s.has_grid]
-    assert len(gridless) == 1
-    with pytest.raises(MissingGridError):
-        read_energy(default.energy(AGE, gridless[0].id))
-
-
 @pytest.mark.parametrize(("age", "share"), PLANTED_SHARE.items())
 def test_each_age_has_its_share_of_markers(default, age, share):
     truth = pd.read_csv(io.BytesIO(default.truth(age)), keep_default_na=False)
@@ -109,63 +70,6 @@ def test_each_age_has_its_share_of_markers(default, age, share):
     if share > 0.05:
         regions = set(";".join(truth.loc[truth["relevant"], "regions"]).split(";"))
         assert regions == set(default.size.ages[age].region_voxels)
-
-
-def test_shares_are_far_from_the_limit_on_correlated_features():
-    assert {0.05, 0.15, 0.4} == set(PLANTED_SHARE.values())
-    assert all(abs(share - LARGEST_SHARE) >= 0.1 for share in PLANTED_SHARE.values())
-
-
-@pytest.fixture(scope="module")
-def marker_energies(default):
-    """Energies of the markers at an age that has many, with their genes; NaN where unknown."""
-    index = default.canvas(EARLY).geometry.index
-    sections = [s for s in default.sections(EARLY).values() if s.has_grid]
-    genes = {s.gene: s.id for s in sections if s.gene.is_relevant(EARLY, set(REGIONS))}
-    X = np.array(
-        [read_energy(default.energy(EARLY, i)).values.ravel()[index] for i in genes.values()]
-    )
-    return list(genes), np.where(X == -1, np.nan, X)
-
-
-def test_markers_are_raised_where_they_are_planted(default, marker_energies):
-    genes, X = marker_energies
-    geometry = default.canvas(EARLY).geometry
-    tissue = geometry.kind == TISSUE
-    higher = []
-    for gene, values in zip(genes, X, strict=True):
-        inside = np.isin(geometry.region, gene.regions_at(EARLY))
-        higher.append(np.nanmean(values[inside & tissue]) > np.nanmean(values[~inside & tissue]))
-    assert len(higher) > 100
-    assert np.mean(higher) > 0.95
-
-
-def test_sections_of_a_batch_are_stained_alike(default, marker_energies):
-    genes, X = marker_energies
-    geometry = default.canvas(EARLY).geometry
-    z, shape = geometry.coordinates[:, 2], (len(genes), geometry.dims[2])
-    planes = np.full(shape, np.nan)
-    for plane in np.unique(z):
-        known = ~np.isnan(X[:, z == plane]).all(axis=1)
-        planes[known, plane] = np.log(np.nanmedian(X[known][:, z == plane], axis=1) + 0.12)
-    # What all genes share comes from the shape of the brain.
-    planes = planes[:, np.unique(z)]
-    planes -= np.nanmean(planes, axis=0)
-    correlation = pd.DataFrame(planes.T).corr(min_periods=4).to_numpy()
-    batch = np.array([gene.batch for gene in genes])
-    same, other = batch[:, None] == batch, np.triu(np.ones(correlation.shape, bool), 1)
-    assert np.nanmean(correlation[same & other]) > 0.3 + np.nanmean(correlation[~same & other])
-
-
-def test_usable_genes_miss_less_and_mostly_missing_ones_more_than_three_tenths(default):
-    canvas = default.canvas(AGE)
-    index = canvas.geometry.index[canvas.geometry.kind == 0]
-    for section in default.sections(AGE).values():
-        if not section.has_grid:
-            continue
-        values = read_energy(default.energy(AGE, section.id)).values.ravel()[index]
-        mostly = section.gene.kind == "mostly_missing"
-        assert ((values == -1).mean() >= 0.3) == mostly
 
 
 def test_unknown_section_data_sets_are_not_found(tiny):

@@ -12,13 +12,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from sparsekm.atlas.allen import queries
-from sparsekm.atlas.allen.source import Client
-from sparsekm.atlas.envelope import EnvelopeError, open_envelope
+from sparsekm.atlas.allen.source import (
+    Client,
+    annotation_url,
+    energy_url,
+    ontology_url,
+    page_url,
+    products_of_the_atlas,
+    section_data_sets_of,
+)
 from sparsekm.atlas.grid import GridError, MissingGridError, read_annotation, read_energy
-from sparsekm.atlas.listing import parse_listing, select_candidates
-from sparsekm.atlas.ontology import Ontology, OntologyError, parse_ontology
-from sparsekm.atlas.regions import map_regions
+from sparsekm.atlas.listing import EnvelopeError, open_envelope, parse_listing, select_candidates
+from sparsekm.atlas.ontology import Ontology, OntologyError, map_regions, parse_ontology
 from sparsekm.atlas.vocabulary import (
     NO_DATA,
     PRODUCT,
@@ -124,14 +129,14 @@ class _Check:
     def product(self) -> None:
         fact, wanted = "product of the atlas", f"{PRODUCT_ID} {PRODUCT} {PRODUCT_NAME}"
         with self._about(fact, wanted):
-            rows, _ = self._ask(queries.products_of_the_atlas())
+            rows, _ = self._ask(products_of_the_atlas())
             told = (f"{row.get('id')} {row.get('abbreviation')} {row.get('name')}" for row in rows)
             self._equal(fact, wanted, "; ".join(told) or "none")
 
     def tree(self, bounds: tuple[int, int]) -> None:
         fact = "structures in the tree"
         with self._about(fact, _write_bounds(bounds)):
-            answer = self._client.fetch_answer(queries.ontology_url(self._url))[1]
+            answer = self._client.fetch_answer(ontology_url(self._url))[1]
             self._ontology = parse_ontology(answer)
             self._within(fact, bounds, len(self._ontology))
 
@@ -139,7 +144,7 @@ class _Check:
         """Compare the annotation of an age: its grid and, if the tree was read, its voxels."""
         fact = f"annotation of {age}: dimensions"
         with self._about(fact, grid.dims):
-            address = queries.annotation_url(self._download_url, age)
+            address = annotation_url(self._download_url, age)
             annotation = read_annotation(self._client.fetch_archive(address, read_annotation))
             self._equal(fact, grid.dims, annotation.dims)
             fact = f"annotated voxels of {age}"
@@ -155,7 +160,7 @@ class _Check:
         fact, wanted = f"reference space of {age}: id", get_age(age).reference_space_id
         ids: list[int] = []
         with self._about(fact, wanted):
-            rows, total = self._ask(queries.section_data_sets_of(age))
+            rows, total = self._ask(section_data_sets_of(age))
             listed = parse_listing(rows)
             candidates, _ = select_candidates(listed, age)
             # Some rows may lack it; the others should agree.
@@ -175,7 +180,7 @@ class _Check:
         with self._about(fact, expected.dims):
             last: Exception | None = None
             for section_data_set_id in ids[:_MAX_GRIDS]:
-                address = queries.energy_url(self._url, section_data_set_id)
+                address = energy_url(self._url, section_data_set_id)
                 try:
                     volume = read_energy(self._client.fetch_archive(address, read_energy))
                 except (MissingGridError, NotFoundError) as error:
@@ -188,7 +193,7 @@ class _Check:
             raise last or NotFoundError("no section data set to request")
 
     def _ask(self, query: tuple[str, str]) -> tuple[list[dict], int]:
-        address = queries.page_url(self._url, query, 0, _ROWS)
+        address = page_url(self._url, query, 0, _ROWS)
         envelope = self._client.fetch_answer(address)[1]
         return open_envelope(envelope, address), int(envelope.get("total_rows", -1))
 

@@ -1,5 +1,14 @@
 """The servers of the Allen Institute as a source of the atlas's files.
 
+Queries are simple and name only a product and an age. Failed experiments, other planes and other
+treatments are filtered after the download, where they are counted.
+
+A page of a listing is a range of database rows, and joins can produce more rows than there are
+objects in the answer: an object can occur twice, within a page or across a page border. Therefore
+counts alone do not distinguish a repeated or shifted page from a join. If there are as many objects
+as announced rows, the listing is complete; otherwise it is accepted once two passes with different
+page borders agree.
+
 The data belong to the Allen Institute [1]_ and are free for research with citation.
 
 References
@@ -11,11 +20,11 @@ References
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+from urllib.parse import quote
 
-from sparsekm.atlas.allen import queries
-from sparsekm.atlas.allen.paging import collect_rows
-from sparsekm.atlas.envelope import EnvelopeError, open_envelope, parse_json, write_envelope
 from sparsekm.atlas.grid import (
     DamagedArchiveError,
     GridError,
@@ -23,7 +32,167 @@ from sparsekm.atlas.grid import (
     read_annotation,
     read_energy,
 )
+from sparsekm.atlas.listing import (
+    EnvelopeError,
+    open_envelope,
+    parse_json,
+    require_id,
+    write_envelope,
+)
+from sparsekm.atlas.vocabulary import PRODUCT, STRUCTURE_GRAPH_ID, get_age
 from sparsekm.network import Downloader, TransientError, UnavailableError
+
+_SAFE = ";/?:@&=+$,"
+# The language has no way to quote these within a value.
+_FORBIDDEN = "'\"[](),$:;"
+_ANNOTATIONS = "informatics-archive/current-release/mouse_annotation"
+_INCLUDED = "genes,probes(gene),plane_of_section,reference_space,treatments,specimen(donor(age))"
+
+
+def quote_value(value: str) -> str:
+    """Quote a value of a query; the language cannot quote every character."""
+    for character in value:
+        if character in _FORBIDDEN or character.isspace():
+            raise ValueError(f"value={value!r} should not hold {character!r}.")
+    return f"'{value}'"
+
+
+def section_data_sets_of(age: str) -> tuple[str, str]:
+    """Return the query for all section data sets of an age, as stages and order."""
+    name = quote_value(get_age(age).name)
+    stages = (
+        f"model::SectionDataSet,rma::criteria,products[abbreviation$eq{quote_value(PRODUCT)}],"
+        f"specimen(donor(age[name$eq{name}])),rma::include,{_INCLUDED}"
+    )
+    return stages, "data_sets.id"
+
+
+def genes_of_the_atlas() -> tuple[str, str]:
+    """Return the query for all genes of the atlas, as stages and order."""
+    return (
+        f"model::Gene,rma::criteria,products[abbreviation$eq{quote_value(PRODUCT)}]",
+        "genes.id",
+    )
+
+
+def products_of_the_atlas() -> tuple[str, str]:
+    """Return the query for the atlas itself, as stages and order."""
+    return f"model::Product,rma::criteria,[abbreviation$eq{quote_value(PRODUCT)}]", "products.id"
+
+
+def page_url(base: str, query: tuple[str, str], start_row: int, num_rows: int) -> str:
+    """Return the address of one page of a query's rows on the server `base`.
+
+    A query consists of its stages and the column to order by, without which pages would be
+    undefined.
+    """
+    stages, order = query
+    page = f"[start_row$eq{start_row}][num_rows$eq{num_rows}]"
+    options = f"rma::options[order$eq{quote_value(order)}]{page}"
+    return f"{base}/api/v2/data/query.json?criteria={quote(f'{stages},{options}', safe=_SAFE)}"
+
+
+def ontology_url(base: str) -> str:
+    """Return the address of the structure tree."""
+    return f"{base}/api/v2/structure_graph_download/{STRUCTURE_GRAPH_ID}.json"
+
+
+def energy_url(base: str, section_data_set_id: int) -> str:
+    """Return the address of the energy grid of a section data set."""
+    return f"{base}/grid_data/download/{section_data_set_id}?include=energy"
+
+
+def annotation_url(base: str, age: str) -> str:
+    """Return the address of the grid annotation of an age."""
+    return f"{base}/{_ANNOTATIONS}/{get_age(age).annotation_file}"
+
+
+# Relative page lengths of successive passes, chosen so that their borders rarely coincide.
+_STRETCHES = (1.0, 1.37, 0.81, 1.63)
+
+
+class PagingError(EnvelopeError):
+    """Pages that do not fit together."""
+
+
+def collect_rows(
+    ask: Callable[[int, int], dict], *, num_rows: int = 1000, source: str = "listing"
+) -> list[dict]:
+    """Collect the rows of all pages, the first for each id, in ascending order of id.
+
+    ``ask(start_row, num_rows)`` returns the envelope of a page. If no two passes over the pages
+    agree, raise `UnavailableError`.
+    """
+    seen: list[Hashable] = []
+    reason = ""
+    for stretch in _STRETCHES:
+        try:
+            found = _pass_over_pages(ask, max(1, round(num_rows * stretch)), source)
+        except PagingError as error:
+            reason = str(error)
+            continue
+        if len(found.rows) == found.total or found.signature in seen:
+            return [found.rows[key] for key in sorted(found.rows)]
+        seen.append(found.signature)
+        reason = f"{source}: {len(found.rows)} different ids of total_rows={found.total}."
+    raise UnavailableError(
+        f"{source}: no two of {len(_STRETCHES)} passes over the pages agree ({reason})"
+    )
+
+
+@dataclass
+class _Pass:
+    """The result of one pass over all pages: rows by id, and how often each id occurred."""
+
+    rows: dict[int, dict] = field(default_factory=dict)
+    times: Counter = field(default_factory=Counter)
+    collapsed: bool = False
+    total: int = -1
+
+    @property
+    def signature(self) -> Hashable:
+        """What must agree between two passes with different borders.
+
+        Rows repeated by joins occur equally often wherever the borders are, unless the server
+        merges them into one object within a page; then only the ids can be compared.
+        """
+        return frozenset(self.times if self.collapsed else self.times.items())
+
+
+def _pass_over_pages(ask: Callable[[int, int], dict], num_rows: int, source: str) -> _Pass:
+    found, start = _Pass(), 0
+    while start < found.total or found.total < 0:
+        envelope = ask(start, num_rows)
+        page = open_envelope(envelope, source)
+        total = _count(envelope, "total_rows", source)
+        advance = _count(envelope, "num_rows", source)
+        if found.total not in (-1, total):
+            raise PagingError(
+                f"{source}: total_rows={total} at start_row={start} should be {found.total}, as on "
+                "the page before."
+            )
+        if start < total and not (page and advance):
+            raise PagingError(
+                f"{source}: the page at start_row={start} should have rows, total_rows={total}."
+            )
+        ids = [require_id(row.get("id"), "id", source) for row in page]
+        if start and ids and found.rows.keys() >= set(ids):
+            raise PagingError(f"{source}: the page at start_row={start} should bring new rows.")
+        for row_id, row in zip(ids, page, strict=True):
+            found.rows.setdefault(row_id, row)
+        found.times.update(ids)
+        found.collapsed |= len(page) < advance
+        found.total = total
+        start += advance
+    return found
+
+
+def _count(envelope: dict, key: str, source: str) -> int:
+    value = envelope.get(key)
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise EnvelopeError(f"{source}: {key}={value!r} should be an integer >= 0.")
+    return value
+
 
 URL = "https://api.brain-map.org"
 DOWNLOAD_URL = "https://download.alleninstitute.org"
@@ -108,11 +277,11 @@ class AllenSource:
 
     def genes(self) -> bytes:
         """Return the genes of the atlas, all pages in one."""
-        return self._collect(queries.genes_of_the_atlas(), "genes")
+        return self._collect(genes_of_the_atlas(), "genes")
 
     def listing(self, age: str) -> bytes:
         """Return the section data sets of an age, all pages in one."""
-        return self._collect(queries.section_data_sets_of(age), f"listing of {age}")
+        return self._collect(section_data_sets_of(age), f"listing of {age}")
 
     def annotation(self, age: str) -> bytes:
         """Return the zip with the grid annotation of an age."""
@@ -130,21 +299,21 @@ class AllenSource:
         """Return the address of a file; for a listing or the genes, of the first page."""
         match role:
             case "ontology":
-                return queries.ontology_url(self._url)
+                return ontology_url(self._url)
             case "genes":
-                return self._page_url(queries.genes_of_the_atlas(), 0, self._page_rows)
+                return self._page_url(genes_of_the_atlas(), 0, self._page_rows)
             case "listing":
-                return self._page_url(queries.section_data_sets_of(age), 0, self._page_rows)
+                return self._page_url(section_data_sets_of(age), 0, self._page_rows)
             case "annotation":
-                return queries.annotation_url(self._download_url, age)
+                return annotation_url(self._download_url, age)
             case _:
-                return queries.energy_url(self._url, section_data_set_id)
+                return energy_url(self._url, section_data_set_id)
 
     def truth(self, age: str) -> None:
         """Return None: nothing is planted in measured data."""
 
     def _page_url(self, query: tuple[str, str], start_row: int, num_rows: int) -> str:
-        return queries.page_url(self._url, query, start_row, num_rows)
+        return page_url(self._url, query, start_row, num_rows)
 
     def _collect(self, query: tuple[str, str], what: str) -> bytes:
         def ask(start_row: int, num_rows: int) -> dict:

@@ -5,58 +5,37 @@ Snakemake uses this module to plan jobs, possibly in an environment without NumP
 
 from __future__ import annotations
 
+import csv
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
-REGIONS = (
-    "RSP", "CSP", "p3", "p2", "p1", "m1", "m2", "is",
-    "r1", "r2", "r3", "r4", "r5", "r6", "r7", "r8", "r9", "r10", "r11", "SpC",
-)  # fmt: skip
 
+def _read(name: str) -> list[dict[str, str]]:
+    with Path(__file__).with_name(name).open(newline="", encoding="utf-8") as opened:
+        return list(csv.DictReader(opened))
+
+
+STRUCTURES = _read("structures.csv")
+"""The upper levels of the tree, with colours and ids as in the atlas, and those of the ventricles.
+
+A region has the number of its voxels at each age in the annotation of the atlas; the spinal cord
+that of the atlas at E11.5, none at P14, and plausible ones at the other ages.
+"""
+AGE_ROWS = {row["age"]: row for row in _read("ages.csv")}
+REGIONS = tuple(row["acronym"] for row in STRUCTURES if row["E11.5"])
 GRIDS = {
-    "E11.5": ((70, 75, 40), 80),
-    "E13.5": ((89, 109, 69), 100),
-    "E15.5": ((94, 132, 65), 120),
-    "E18.5": ((67, 43, 40), 140),
-    "P4": ((77, 43, 50), 160),
-    "P14": ((68, 40, 50), 200),
-    "P28": ((73, 41, 53), 200),
+    age: ((int(row["nx"]), int(row["ny"]), int(row["nz"])), int(row["spacing"]))
+    for age, row in AGE_ROWS.items()
 }
 """Dimensions (x, y, z) and spacing in micrometres of the grids of the atlas."""
-
-# Brain regions: voxels per region in the annotation of the atlas. Spinal cord (last column): the
-# count of the atlas at E11.5, none at P14, plausible values at the other ages.
-FULL_COUNTS = {
-    "E11.5": (245, 909, 191, 190, 180, 555, 32, 168, 394, 235, 144, 170, 162, 171, 190, 276, 358,
-              324, 261, 2222),
-    "E13.5": (481, 2994, 442, 501, 398, 1291, 87, 255, 707, 273, 172, 189, 224, 249, 245, 238, 235,
-              267, 262, 3700),
-    "E15.5": (421, 4782, 375, 610, 392, 1379, 116, 295, 697, 367, 177, 154, 191, 196, 217, 235, 249,
-              281, 282, 760),
-    "E18.5": (497, 5222, 438, 822, 520, 1224, 112, 288, 710, 248, 157, 148, 221, 191, 173, 165, 159,
-              144, 107, 520),
-    "P4": (578, 12158, 527, 1254, 626, 1433, 189, 370, 1502, 222, 211, 241, 312, 283, 303, 279, 295,
-           236, 166, 680),
-    "P14": (441, 14463, 510, 1244, 443, 1261, 172, 418, 2955, 331, 177, 224, 305, 267, 232, 249,
-            245, 183, 93, 0),
-    "P28": (706, 16633, 601, 1295, 495, 1285, 134, 2227, 1909, 451, 279, 297, 382, 328, 322, 331,
-            313, 310, 157, 210),
-}  # fmt: skip
-
-LUMEN_SHARE = {
-    "E11.5": 1.1, "E13.5": 0.22, "E15.5": 0.12, "E18.5": 0.05, "P4": 0.03, "P14": 0.02, "P28": 0.02,
-}  # fmt: skip
+FULL_COUNTS = {age: tuple(int(row[age]) for row in STRUCTURES if row[age]) for age in AGE_ROWS}
+LUMEN_SHARE = {age: float(row["lumen_share"]) for age, row in AGE_ROWS.items()}
 """Ventricle voxels per voxel of brain tissue."""
-
-MATURITY = {
-    "E11.5": 0.0, "E13.5": 0.62, "E15.5": 0.74, "E18.5": 0.88, "P4": 0.95, "P14": 1.0, "P28": 1.0,
-}  # fmt: skip
+MATURITY = {age: float(row["maturity"]) for age, row in AGE_ROWS.items()}
 """Position of each age between the embryonic (0) and the adult (1) shape."""
-
-PLANTED_SHARE = {
-    "E11.5": 0.4, "E13.5": 0.15, "E15.5": 0.05, "E18.5": 0.15, "P4": 0.4, "P14": 0.05, "P28": 0.15,
-}  # fmt: skip
+PLANTED_SHARE = {age: float(row["planted_share"]) for age, row in AGE_ROWS.items()}
 """Share of the usable genes in which region differences are planted at each age.
 
 They differ so that one report shows methods with few, with some and with many genes to find. All
@@ -142,12 +121,8 @@ _GENES = {
     ),
 }  # fmt: skip
 
-# Tissue voxels per age, the smallest region, and the power that reduces large regions: with the
-# real proportions, a coarse grid would have rhombomeres of one or two voxels.
-_TISSUE_VOXELS = {
-    "tiny": dict(zip(GRIDS, (180, 200, 210, 190, 220, 230, 240), strict=True)),
-    "default": dict(zip(GRIDS, (1300, 1500, 1450, 1400, 1800, 1950, 5600), strict=True)),
-}
+# The smallest region, and the power that reduces large regions: with the real proportions, a coarse
+# grid would have rhombomeres of one or two voxels.
 _EDGE_MISSING = {"tiny": 0.4, "default": 0.4, "full": 0.15}
 _SMALLEST_REGION = {"tiny": 3, "default": 14}
 _POWER = {"tiny": 0.6, "default": 0.65}
@@ -157,7 +132,7 @@ def _scale_age(size: str, age: str) -> PhantomAge:
     dims, spacing = GRIDS[age]
     counts: Sequence[int] = FULL_COUNTS[age]
     if size != "full":
-        total = _TISSUE_VOXELS[size][age]
+        total = int(AGE_ROWS[age][f"{size}_voxels"])
         factor = (total / sum(counts)) ** (1 / 3)
         dims = tuple(math.ceil(extent * factor) + 1 for extent in dims)
         spacing = round(spacing / factor)

@@ -1,19 +1,156 @@
-"""The phantom as a source of the atlas's files."""
+"""The phantom as a source of the atlas's files, in the formats of the servers."""
 
 from __future__ import annotations
 
+import zipfile
+from io import BytesIO
+
 import numpy as np
 
-from sparsekm.atlas.phantom.archives import pack_annotation, pack_energy
-from sparsekm.atlas.phantom.energies import Canvas, draw_energy, prepare_canvas
-from sparsekm.atlas.phantom.genes import plant_genes, tabulate_truth
-from sparsekm.atlas.phantom.geometry import build_geometry
-from sparsekm.atlas.phantom.listings import genes_document, listing_document
-from sparsekm.atlas.phantom.sections import PlantedSection, plant_sections
+from sparsekm.atlas.listing import write_envelope
+from sparsekm.atlas.phantom.anatomy import build_geometry, label_voxels, ontology_document
+from sparsekm.atlas.phantom.energies import (
+    Canvas,
+    PlantedSection,
+    draw_energy,
+    plant_sections,
+    prepare_canvas,
+)
+from sparsekm.atlas.phantom.genes import PlantedGene, plant_genes, tabulate_truth
 from sparsekm.atlas.phantom.sizes import get_size
-from sparsekm.atlas.phantom.structures import label_voxels, ontology_document
-from sparsekm.atlas.vocabulary import get_age
+from sparsekm.atlas.vocabulary import (
+    AGES,
+    ANNOTATION_MEMBER,
+    ENERGY_MEMBER,
+    ORGANISM_ID,
+    PLANES,
+    TREATMENT,
+    Age,
+    get_age,
+)
 from sparsekm.network import NotFoundError
+
+# Fixed, so that the same volume gives the same bytes.
+_DATE = (2012, 1, 1, 0, 0, 0)
+
+
+def pack_energy(
+    volume: np.ndarray, spacing: float, section_id: int, *, has_grid: bool = True
+) -> bytes:
+    """Pack an energy grid (nz, ny, nx), with spacing in micrometres, into a zip.
+
+    Depending on the id, members are in a folder or not, with or without data_set.xml. If `has_grid`
+    is false, header and array are left out.
+    """
+    folder = f"{section_id}/" if section_id % 3 == 0 else ""
+    members: dict[str, bytes] = {}
+    if section_id % 2 == 0 or not has_grid:
+        members["data_set.xml"] = (
+            '<?xml version="1.0" encoding="UTF-8"?>\n<section-data-set>\n'
+            f'  <id type="integer">{section_id}</id>\n</section-data-set>\n'
+        ).encode()
+    if has_grid:
+        header = _header(volume, spacing, "MET_FLOAT", ENERGY_MEMBER)
+        members[f"{ENERGY_MEMBER}.mhd"] = header
+        members[f"{ENERGY_MEMBER}.raw"] = volume.astype("<f4", copy=False).tobytes()
+    return _pack({folder + name: body for name, body in members.items()})
+
+
+def pack_annotation(labels: np.ndarray, spacing: float) -> bytes:
+    """Pack an annotation grid of uint32 ids of shape (nz, ny, nx)."""
+    header = _header(labels, spacing, "MET_UINT", ANNOTATION_MEMBER)
+    return _pack(
+        {
+            f"{ANNOTATION_MEMBER}.mhd": header,
+            f"{ANNOTATION_MEMBER}.raw": labels.astype("<u4", copy=False).tobytes(),
+        }
+    )
+
+
+def _header(volume: np.ndarray, spacing: float, element_type: str, stem: str) -> bytes:
+    nz, ny, nx = volume.shape
+    lines = [
+        "ObjectType = Image",
+        "NDims = 3",
+        "BinaryData = True",
+        "BinaryDataByteOrderMSB = False",
+        *(["CompressedData = False"] if element_type == "MET_UINT" else []),
+        "TransformMatrix = 1 0 0 0 1 0 0 0 1",
+        "Offset = 0 0 0",
+        "CenterOfRotation = 0 0 0",
+        "AnatomicalOrientation = RAI",
+        f"ElementSpacing = {spacing:g} {spacing:g} {spacing:g}",
+        f"DimSize = {nx} {ny} {nz}",
+        f"ElementType = {element_type}",
+        f"ElementDataFile = {stem}.raw",
+    ]
+    return ("\n".join(lines) + "\n").encode()
+
+
+def _pack(members: dict[str, bytes]) -> bytes:
+    stream = BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        for name, body in members.items():
+            member = zipfile.ZipInfo(name, date_time=_DATE)
+            member.compress_type = zipfile.ZIP_DEFLATED
+            member.external_attr = 0o644 << 16
+            archive.writestr(member, body)
+    return stream.getvalue()
+
+
+def listing_document(age: str, sections: list[PlantedSection]) -> bytes:
+    """Write the listing of an age in the servers' format, with one row repeated as by a join."""
+    rows = [_listing_row(AGES[age], section) for section in sections]
+    rows.append(rows[len(rows) // 2])
+    return write_envelope(rows)
+
+
+def genes_document(genes: list[PlantedGene]) -> bytes:
+    """Write the table of genes in the servers' format."""
+    return write_envelope(
+        [
+            {
+                "id": gene.id,
+                "acronym": gene.symbol,
+                "name": gene.name,
+                "entrez_id": gene.entrez_id,
+                "organism_id": ORGANISM_ID,
+                "ensembl_id": None,
+                "alias_tags": f"phantom{gene.number + 1} P{gene.number + 1}",
+            }
+            for gene in genes
+        ]
+    )
+
+
+def _listing_row(age: Age, section: PlantedSection) -> dict:
+    gene = section.gene
+    short = {"id": gene.id, "acronym": gene.symbol, "entrez_id": gene.entrez_id}
+    probe = {"id": gene.id + 1_000_000, "gene_id": gene.id, "name": f"PH_{gene.number + 1:04d}"}
+    age_row = {"id": age.reference_space_id, "name": age.name, "days": age.days}
+    return {
+        "id": section.id,
+        "name": None,
+        "failed": section.failed,
+        "delegate": section.delegate,
+        "expression": True,
+        "plane_of_section_id": PLANES[section.plane],
+        "reference_space_id": age.reference_space_id,
+        "section_thickness": 20.0,
+        "specimen_id": section.id + 1_000_000,
+        "qc_date": section.qc_date,
+        "storage_directory": f"/phantom/image_series_{section.id}/",
+        "genes": [{**short, "name": gene.name, "organism_id": ORGANISM_ID, "ensembl_id": None}],
+        "probes": [{**probe, "probe_type": "RNA", "gene": short}] if gene.has_probe else [],
+        "plane_of_section": {"id": PLANES[section.plane], "name": section.plane},
+        "reference_space": {"id": age.reference_space_id, "name": age.name},
+        "treatments": [{"id": 1, "name": TREATMENT}],
+        "specimen": {
+            "id": section.id + 1_000_000,
+            "name": "phantom",
+            "donor": {"age": {**age_row, "embryonic": age.embryonic, "organism_id": ORGANISM_ID}},
+        },
+    }
 
 
 class PhantomSource:

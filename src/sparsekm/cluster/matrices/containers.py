@@ -1,16 +1,60 @@
-"""The one edge where data enter: what NumPy, SciPy or pandas hold, and what to give instead."""
+"""The one edge where data enter: NumPy, SciPy, pandas, or blocks read from a file."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.sparse import issparse
+from numpy.typing import ArrayLike
+from scipy.sparse import csr_array, issparse, sparray, spmatrix
 
-from sparsekm.cluster.matrices.sparse_checks import check_indices
+from sparsekm.cluster.matrices.dense_parts import as_dense
+from sparsekm.cluster.matrices.matrix import CentredMatrix, FeatureMeans, subtract_means
+from sparsekm.cluster.validation import check_count
 from sparsekm.metrics.missing_values import mark_missing
+
+
+def check_indices(X: Any) -> None:
+    """Check that the indices of a CSR or CSC matrix lie within its shape; pass anything else.
+
+    It is a ValueError if some lie outside, or the rows or columns do not divide the stored values.
+    """
+    if not issparse(X) or X.format not in ("csr", "csc"):
+        return
+    by_rows = X.format == "csr"
+    n_lines, n_places = X.shape if by_rows else X.shape[::-1]
+    n_stored = min(len(X.indices), len(X.data))
+    starts = X.indptr
+    rises = len(starts) == n_lines + 1 and starts[0] == 0 and not (np.diff(starts) < 0).any()
+    if not rises or starts[-1] > n_stored:
+        raise ValueError(
+            f"X.indptr should rise from 0 to at most the number of stored values, {n_stored}, in "
+            f"{n_lines + 1} steps of the {X.format.upper()} format."
+        )
+    used = X.indices[: starts[-1]]
+    if len(used) and (used.min() < 0 or used.max() >= n_places):
+        wrong = used.min() if used.min() < 0 else used.max()
+        raise ValueError(
+            f"X.indices holds {wrong}; should be >= 0 and < "
+            f"{'n_features' if by_rows else 'n_samples'}={n_places}."
+        )
+
+
+def in_canonical_format(X: Any) -> np.ndarray | csr_array:
+    """Return checked data, a CSR or CSC matrix as a csr_array, sorted and without duplicates.
+
+    Nothing is copied that is so already, and nothing of the caller's is changed.
+    """
+    if not issparse(X):
+        return X
+    rows = X.tocsr()
+    if not rows.has_canonical_format:
+        rows = rows.copy() if rows is X else rows
+        rows.sum_duplicates()
+    return csr_array((rows.data, rows.indices, rows.indptr), rows.shape)
+
 
 _OF_A_FILE = "what the file holds, or on the command line `sparsekm run FILE`"
 
@@ -43,14 +87,8 @@ def as_readable(X: Any, name: str = "X") -> Any:
     """Return data as scikit-learn reads them: an array, a sparse matrix or a data frame.
 
     What dask holds is computed, what is masked is NaN, and indices of a sparse matrix are checked.
-    Messages call the data `name`.
-
-    Raises
-    ------
-    TypeError
-        If NumPy cannot read X, or its values are no numbers.
-    ValueError
-        If a text is no number, or indices of a sparse matrix lie outside its shape.
+    Messages call the data `name`. It is a TypeError if NumPy cannot read X or its values are no
+    numbers, a ValueError if a text is no number or indices lie outside the shape.
     """
     X = mark_missing(compute(X))
     if hasattr(X, "to_scipy_sparse"):
@@ -113,3 +151,129 @@ def _check_numbers(values: np.ndarray | pd.Series, what: str) -> None:
             values.astype(np.float64)
         except (TypeError, ValueError) as error:
             raise type(error)(f"{what}: every value should be a number; {error}.") from None
+
+
+class StreamedMatrix:
+    """Data that stay where they are: every pass reads them again, block by block.
+
+    `L0KMeans`, `L1KMeans` and `KMeans` take it in place of an array, in `fit` and `path`. Labels,
+    scores and objectives have the same bits as those of the array in memory.
+
+    Parameters
+    ----------
+    source : array-like of shape (n_samples, n_features), float32 or float64
+        Anything that has `shape` and `dtype` and gives rows for ``source[start:stop]``: a dataset
+        of h5py, a `numpy.memmap`, an array of dask, X of a backed AnnData, dense or CSR.
+    block_size : int, default=4096
+        Samples read at a time. Memory in use is a small multiple of
+        ``block_size * n_features * itemsize``, plus a few numbers for every sample.
+
+    Attributes
+    ----------
+    means : ndarray of shape (n_features,), float64
+        The feature means.
+    constant : ndarray of shape (n_features,), bool
+        Which features take one value only.
+    largest : float
+        No value is farther from the mean of its feature.
+
+    Raises
+    ------
+    ValueError
+        If the source is no matrix of floats, or holds NaN or infinity.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sparsekm import L0KMeans, StreamedMatrix
+    >>> X = np.random.default_rng(0).normal(size=(3000, 20))
+    >>> X[:1500, :4] += 3
+    >>> path = L0KMeans(2, random_state=0).path(StreamedMatrix(X, block_size=500), [4, 20])
+    >>> np.flatnonzero(path.weights[0])
+    array([0, 1, 2, 3])
+    """
+
+    def __init__(self, source: Any, block_size: int = 4096) -> None:
+        self.block_size = check_count("block_size", block_size)
+        if not hasattr(source, "dtype") or isinstance(source, StreamedMatrix):
+            raise wrong_type("source", source, INSTEAD, "a dataset of h5py or a numpy.memmap")
+        shape, dtype = tuple(source.shape), source.dtype
+        if len(shape) != 2 or 0 in shape:
+            raise ValueError(f"source of shape {shape} should be samples x features.")
+        if dtype not in (np.float32, np.float64):
+            raise ValueError(f"source of dtype {dtype} should be float32 or float64.")
+        self._source = source
+        self._features: np.ndarray | None = None
+        self.n_samples, self.n_features = shape
+        self.dtype = np.dtype(dtype)
+        self._average()
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of samples and features."""
+        return self.n_samples, self.n_features
+
+    def blocks(self) -> Iterator[tuple[int, np.ndarray]]:
+        """Yield the first sample and the centred columns of each block of samples."""
+        for start, columns in self._read():
+            subtract_means(columns, self.means)
+            yield start, columns
+
+    def select(self, features: np.ndarray) -> CentredMatrix | StreamedMatrix:
+        """Return the matrix of some features, ascending; in memory where it fits into a block."""
+        if len(features) == self.n_features:
+            return self
+        chosen = object.__new__(StreamedMatrix)
+        chosen.__dict__.update(self.__dict__)
+        chosen._features = features if self._features is None else self._features[features]
+        chosen.n_features = len(features)
+        chosen.means = self.means[features]
+        chosen.constant = self.constant[features]
+        # Both counted in numbers of a row: what a block takes is what may be kept.
+        if self.n_samples * len(features) > self.block_size * self._source.shape[1]:
+            return chosen
+        columns = np.empty((len(features), self.n_samples), self.dtype)
+        for start, block in chosen.blocks():
+            columns[:, start : start + block.shape[1]] = block
+        return CentredMatrix.from_columns(columns, chosen.means)
+
+    def take(self, samples: np.ndarray) -> CentredMatrix:
+        """Return the matrix of some samples, ascending, centred as they are."""
+        columns = np.empty((self.n_features, len(samples)), self.dtype)
+        for start, block in self.blocks():
+            first, last = np.searchsorted(samples, [start, start + block.shape[1]])
+            columns[:, first:last] = block[:, samples[first:last] - start]
+        return CentredMatrix.from_columns(columns, self.means)
+
+    def _average(self) -> None:
+        means = FeatureMeans(self.n_features)
+        largest = 0.0
+        for start, columns in self._read():
+            if not np.isfinite(columns).all():
+                j, i = np.argwhere(~np.isfinite(columns))[0]
+                raise ValueError(
+                    f"source[{start + i}, {j}]={columns[j, i]} should be finite, as all values."
+                )
+            means.add(columns)
+            largest = max(largest, float(np.abs(columns).max()))
+        self.means = means.finish()
+        self.largest = 2.0 * largest
+        self.constant = means.constant
+
+    def _read(self) -> Iterator[tuple[int, np.ndarray]]:
+        for start in range(0, self.n_samples, self.block_size):
+            block = self._source[start : start + self.block_size]
+            rows = np.asarray(as_dense(as_readable(block, "source")), dtype=self.dtype)
+            if self._features is not None:
+                rows = rows[:, self._features]
+            # A copy always: the block is centred in place.
+            yield start, np.array(rows.T, order="C")
+
+
+def in_blocks(X: np.ndarray | csr_array) -> np.ndarray | csr_array | StreamedMatrix:
+    """Return data as estimators take them: in blocks if they are an array on disk."""
+    return StreamedMatrix(X) if isinstance(X, np.memmap) else X
+
+
+Data = ArrayLike | sparray | spmatrix | StreamedMatrix
+Seed = int | np.random.RandomState | np.random.Generator | np.random.SeedSequence | None

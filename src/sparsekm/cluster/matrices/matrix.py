@@ -1,35 +1,27 @@
-"""The data matrix as the engine wants it: centred, one contiguous block per feature."""
+"""The data matrix as the engine wants it: centred, one contiguous block per feature.
+
+Where every feature counts alike only the inner products of the samples matter. A Cholesky factor of
+their matrix has a row for each sample with the same inner products and at most n_samples numbers.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 import numpy as np
+from scipy.linalg.lapack import dpstrf
 
 from sparsekm.runtime.compiled import compiled
+from sparsekm.runtime.threads import one_blas_thread
 
 
 class CentredMatrix:
     """A data matrix in memory with its feature means removed.
 
-    Between-cluster sums of squares do not change under a shift, and centring keeps them exact
-    when the means are large beside the spread.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features), float32 or float64
-        The data.
-    copy : bool, default=True
-        Whether to leave `X` as it is. Without, an array that is contiguous by columns is centred
-        in place, which saves a copy.
-
-    Attributes
-    ----------
-    columns : ndarray of shape (n_features, n_samples)
-        The centred data, feature after feature in memory, in the dtype of `X`. Choosing features
-        is then choosing rows of this array.
-    means : ndarray of shape (n_features,), float64
-        The feature means.
+    Between-cluster sums of squares do not change under a shift, and centring keeps them exact when
+    the means are large beside the spread. `columns` (n_features, n_samples) are the centred data,
+    feature after feature in memory, in the dtype of `X`: choosing features is choosing rows of this
+    array. With `copy` false, an `X` that is contiguous by columns is centred in place.
     """
 
     def __init__(self, X: np.ndarray, *, copy: bool = True) -> None:
@@ -162,3 +154,23 @@ def subtract_means(columns, means):
         mean = means[j]
         for i in range(n):
             column[i] = column[i] - mean
+
+
+# What is left of a squared norm when only rounding is left of it, as a share of the largest.
+ROUNDING = 1e-13
+
+
+def embed_samples(rows: np.ndarray) -> np.ndarray:
+    """Embed samples, rows in float64, isometrically in (n_samples, rank).
+
+    The result is the pivoted Cholesky factor of ``rows @ rows.T``: equal inner products up to
+    rounding.
+    """
+    with one_blas_thread:
+        products = rows @ rows.T
+        least = ROUNDING * products.diagonal().max()
+        factor, pivots, rank, _ = dpstrf(products, tol=least, lower=1)
+    embedded = np.empty((len(rows), rank))
+    # LAPACK counts from 1, and leaves what it was given above the diagonal and beyond the rank.
+    embedded[pivots - 1] = np.tril(factor)[:, :rank]
+    return embedded

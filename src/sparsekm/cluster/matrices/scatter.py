@@ -1,4 +1,4 @@
-r"""Cluster sums and the scores :math:`a_j`, from labels alone.
+r"""Cluster sums, cluster means and the scores :math:`a_j`, from labels alone.
 
 With :math:`S_{jk}` the sum of feature j over cluster k of a centred matrix and :math:`n_k` the size
 of the cluster, the between-cluster sum of squares of feature j is
@@ -13,10 +13,11 @@ threads or on how the rows were cut into blocks.
 from __future__ import annotations
 
 import numpy as np
+from scipy.sparse import csr_array, issparse
 
+from sparsekm.cluster.matrices.containers import StreamedMatrix
 from sparsekm.cluster.matrices.matrix import CentredMatrix
 from sparsekm.cluster.matrices.sparse_matrix import SparseBlock, SparseMatrix
-from sparsekm.cluster.matrices.streamed_matrix import StreamedMatrix
 from sparsekm.runtime.compiled import compiled
 from sparsekm.runtime.threads import run_in_slices, worth_a_thread
 
@@ -28,22 +29,9 @@ Block = np.ndarray | SparseBlock
 def cluster_sums(
     columns: Block, labels: np.ndarray, n_clusters: int, n_threads: int = 1
 ) -> np.ndarray:
-    """Sum every feature over every cluster.
+    """Sum every feature over every cluster, float64 of shape (n_features, n_clusters).
 
-    Parameters
-    ----------
-    columns : ndarray of shape (n_features, n_samples), or SparseBlock
-        Data, feature after feature.
-    labels : ndarray of shape (n_samples,), int32
-        Labels in ``range(n_clusters)``.
-    n_clusters : int
-        Number of clusters.
-    n_threads : int
-        Threads to share the features among.
-
-    Returns
-    -------
-    ndarray of shape (n_features, n_clusters), float64
+    `columns` are data of shape (n_features, n_samples), `labels` int32 in ``range(n_clusters)``.
     """
     sums = np.zeros((columns.shape[0], n_clusters))
     add_to_sums(columns, labels, sums, n_threads)
@@ -73,15 +61,7 @@ def move_between_sums(
 ) -> None:
     """Update cluster sums, in place, for the samples that changed their cluster.
 
-    Parameters
-    ----------
-    columns : ndarray of shape (n_features, n_samples), or SparseBlock
-    movers : ndarray of shape (n_movers,)
-        Samples, ascending.
-    before, after : ndarray of shape (n_samples,), int32
-        Labels.
-    sums : ndarray of shape (n_features, n_clusters), float64
-    n_threads : int
+    `movers` are these samples, ascending; `before` and `after` the labels of all samples.
     """
     if isinstance(columns, SparseBlock):
         columns.move_between_sums(movers, before, after, sums)
@@ -192,3 +172,25 @@ def _score_sums(sums, sizes, scores):
                 between += sums[j, k] * sums[j, k] / sizes[k]
             total += sums[j, k]
         scores[j] = max(between - total * total / n, 0.0)
+
+
+ROWS_AT_ONCE = 4096
+
+
+def cluster_centers(X: np.ndarray | csr_array, labels: np.ndarray, n_clusters: int) -> np.ndarray:
+    """Average the samples of every cluster, float64 of shape (n_clusters, n_features).
+
+    A cluster without samples has NaN.
+    """
+    sizes = cluster_sizes(labels, n_clusters).astype(float)
+    sizes[sizes == 0] = np.nan
+    if issparse(X):
+        sums = cluster_sums(SparseBlock(X, np.zeros(X.shape[1])), labels, n_clusters)
+    else:
+        sums = np.zeros((X.shape[1], n_clusters))
+        # An array on disk is read once, row after row.
+        height = ROWS_AT_ONCE if isinstance(X, np.memmap) else max(1, len(X))
+        for start in range(0, len(X), height):
+            rows = np.asarray(X[start : start + height])
+            add_to_sums(rows.T, labels[start : start + height], sums)
+    return (sums / sizes).T

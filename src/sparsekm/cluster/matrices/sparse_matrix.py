@@ -1,5 +1,8 @@
 """A sparse matrix, centred without being made dense.
 
+All take the arrays `data`, `indices` and `indptr`, of which `indptr` may be a part of that of a
+larger matrix; sums run over the samples in ascending order, in float64.
+
 Only stored values are read. What centring adds is the same for all samples of a cluster, so that
 sums, norms and distances are those of the stored values and a correction by the feature means.
 """
@@ -13,13 +16,76 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from sparsekm.cluster.matrices.matrix import CentredMatrix
-from sparsekm.cluster.matrices.sparse_kernels import (
-    add_distances,
-    fill_columns,
-    move_samples,
-    sum_samples,
-    summarise_columns,
-)
+from sparsekm.runtime.compiled import compiled
+
+
+@compiled
+def summarise_columns(data, indices, indptr, totals, counts, first, same):
+    """Sum and count every column's stored values, in place; return the largest absolute one.
+
+    `first` becomes the first of them and `same` whether all are alike.
+    """
+    largest = 0.0
+    for q in range(indptr[0], indptr[-1]):
+        j = indices[q]
+        x = np.float64(data[q])
+        if counts[j] == 0:
+            first[j] = x
+        elif x != first[j]:
+            same[j] = False
+        totals[j] += x
+        counts[j] += 1
+        largest = max(largest, abs(x))
+    return largest
+
+
+@compiled
+def fill_columns(data, indices, indptr, means, places, columns):
+    """Write stored values, less their means, into the columns at their places; -1 is none."""
+    for i in range(len(indptr) - 1):
+        for q in range(indptr[i], indptr[i + 1]):
+            j = indices[q]
+            if places[j] >= 0:
+                columns[places[j], i] = data[q] - means[j]
+
+
+@compiled
+def sum_samples(data, indices, indptr, labels, sums):
+    """Add every sample to the sums (n_features, n_clusters) of its cluster."""
+    for i in range(len(labels)):
+        k = labels[i]
+        for q in range(indptr[i], indptr[i + 1]):
+            sums[indices[q], k] += data[q]
+
+
+@compiled
+def move_samples(data, indices, indptr, movers, before, after, sums):
+    """Take samples out of the sums of one cluster and add them to those of another."""
+    for i in movers:
+        a = before[i]
+        b = after[i]
+        for q in range(indptr[i], indptr[i + 1]):
+            x = data[q]
+            row = sums[indices[q]]
+            row[a] -= x
+            row[b] += x
+
+
+@compiled
+def add_distances(data, indices, indptr, points, values, labels, distances):
+    """Add what stored values contribute to the weighted squared distance of each sample to a point.
+
+    `labels` tell which of the points (n_features, n_points); `distances` hold those of zeros.
+    """
+    for i in range(len(distances)):
+        k = labels[i]
+        total = distances[i]
+        for q in range(indptr[i], indptr[i + 1]):
+            j = indices[q]
+            x = np.float64(data[q])
+            total += values[j] * x * (x - 2.0 * points[j, k])
+        distances[i] = total
+
 
 # Features with at least this share of stored values are faster to read dense.
 DENSE_SHARE = 0.4
@@ -28,16 +94,10 @@ SAMPLES_AT_ONCE = 4096
 
 
 class SparseBlock:
-    """Some samples of a sparse matrix, centred implicitly.
+    """Some samples of a sparse matrix, centred implicitly by subtracting `means` from each.
 
     Where the engine takes a block it takes this as well as an array (n_features, n_samples), which
     ``numpy.asarray`` makes of it.
-
-    Parameters
-    ----------
-    rows : csr_array of shape (n_samples, n_features)
-    means : ndarray of shape (n_features,), float64
-        What is subtracted from every sample.
     """
 
     def __init__(self, rows: csr_array, means: np.ndarray) -> None:
@@ -108,24 +168,11 @@ class SparseBlock:
 
 
 class SparseMatrix:
-    """A sparse data matrix with its feature means removed implicitly.
+    """A sparse data matrix in canonical format, not changed, with its means removed implicitly.
 
-    It answers as `CentredMatrix` does. Samples, and features of which many values are stored, are
-    handed out dense and have the bits of those of the dense matrix.
-
-    Parameters
-    ----------
-    X : csr_array of shape (n_samples, n_features), float32 or float64
-        In canonical format; not changed.
-
-    Attributes
-    ----------
-    means : ndarray of shape (n_features,), float64
-        The feature means.
-    constant : ndarray of shape (n_features,), bool
-        Which features take one value only.
-    largest : float
-        No value is farther from the mean of its feature.
+    It answers as `CentredMatrix` does: `constant` tells which features take one value only, and no
+    value is farther than `largest` from the mean of its feature. Samples, and features of which
+    many values are stored, are handed out dense and have the bits of those of the dense matrix.
     """
 
     def __init__(self, X: csr_array) -> None:

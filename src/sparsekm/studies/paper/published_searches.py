@@ -12,11 +12,11 @@ import numpy as np
 
 from sparsekm.cluster.alternation import Fit, alternate, weigh_partition
 from sparsekm.cluster.estimators import KMeans, L0KMeans, L1KMeans
-from sparsekm.cluster.kmeans.seeding import nearest_seeds
+from sparsekm.cluster.kmeans.climb import nearest_seeds
 from sparsekm.cluster.partition_step import KMeansPartition
-from sparsekm.cluster.search.crossover import canonical_labels
-from sparsekm.runtime.one_blas_thread import one_blas_thread
+from sparsekm.cluster.search.pool import canonical_labels
 from sparsekm.runtime.random_state import seed_sequence
+from sparsekm.runtime.threads import one_blas_thread
 
 
 @dataclass(frozen=True)

@@ -19,11 +19,9 @@ from sparsekm.metrics.support_metrics import (
     proper_nonzero_weights,
     proper_zero_weights,
 )
+from sparsekm.pipeline.provenance import derive_seed
 from sparsekm.pipeline.registry import METHODS
-from sparsekm.pipeline.seeds import derive_seed
-from sparsekm.simulation.designs import EXPERIMENTS
-from sparsekm.simulation.gaussian_clusters import SimulatedData
-from sparsekm.simulation.replicate_seed import replicate_seed
+from sparsekm.simulation.designs import EXPERIMENTS, SimulatedData, replicate_seed
 from sparsekm.studies.paper.plan import MethodRow, Setting
 from sparsekm.tuning.gap_search import GapSearch
 from sparsekm.tuning.grid import default_sparsities

@@ -19,9 +19,15 @@ from sklearn.cluster import AgglomerativeClustering
 from sparsekm.cluster.estimators import KMeans, L0KMeans
 from sparsekm.cluster.sparse_clustering import SparseClustering
 from sparsekm.cluster.weight_step import SoftThreshold
-from sparsekm.simulation.replicate_seed import replicate_seed
-from sparsekm.studies.theory.simulations import draw_sets, partition_errors, simulate_scores
-from sparsekm.studies.theory.theorems import ecr_bound, impurity_curve, three_levels
+from sparsekm.simulation.designs import replicate_seed
+from sparsekm.studies.theory.theorems import (
+    draw_sets,
+    ecr_bound,
+    impurity_curve,
+    partition_errors,
+    simulate_scores,
+    three_levels,
+)
 
 COLUMNS = ("check", "holds", "ours", "se", "low", "high", "theirs")
 STRONG = {"mu": 8.0, "n_relevant": 10, "cluster_size": 30, "n_features": 200}

@@ -14,12 +14,12 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from sparsekm.figures.palette import BLUE, GREY, INK, MARKERS, ORANGE, VERMILION
 from sparsekm.figures.style import categorical_colors, figure_style, new_figure, write_near
-from sparsekm.studies.theory.simulations import (
+from sparsekm.studies.theory.theorems import (
     simulate_partitions,
     simulate_recovery,
     simulate_scores,
+    three_levels,
 )
-from sparsekm.studies.theory.theorems import three_levels
 
 _SHADES = LinearSegmentedColormap.from_list("recovery", ["#FFFFFF", "#9CC8E5", BLUE, "#00304F"])
 _FITS = {

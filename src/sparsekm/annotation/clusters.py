@@ -1,0 +1,272 @@
+"""What the clusters are: their overlap with known classes, and where a feature is highest.
+
+This module defines the file ``contingency.csv``: a row for each method, cluster and class that have
+samples in common, with the columns of `OVERLAP`. Samples without a known class are left out,
+including from ``n_cluster``.
+
+The effect size is Cohen's d of the group against all other samples: the difference of the two
+means in units of their pooled standard deviation. The lead is how far the group's mean exceeds
+that of the second-highest group, in the units of the data: a specific feature has a large one.
+
+The file ``clusters.h5ad`` is the AnnData of ``normalised.h5ad`` (with X as it was clustered, the
+known classes in ``obs["label"]``, the coordinates of an atlas age in ``obsm["spatial"]``), and for
+each method m
+
+* ``obs["cluster_m"]``: category of the clusters' numbers, counted from 0 as in ``tuned.h5``;
+* ``var["score_m"]`` (the between-cluster sum of squares a_j), ``var["rank_m"]``,
+  ``var["weight_m"]``, and ``var["kept_m"]`` (bool), whether the weight is not zero;
+* ``varm["centers_m"]`` (p, K): the cluster means;
+* if m resamples, ``obs["reproducibility_m"]`` and ``var["selection_frequency_m"]``: shares of the
+  resampled fits that put a sample into its cluster, and that keep a feature;
+* ``uns["sparsekm"][m]``: sparsity, objective, seed, parameters, versions and digests.
+
+``var["verdict"]`` is present if both l0 and l1 ran. Any scverse tool can open the file.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import anndata
+import numpy as np
+import pandas as pd
+
+from sparsekm.annotation.gene_table import VERDICTS, judge_features, rank_scores
+from sparsekm.io.fit_files import TunedFit
+from sparsekm.io.hdf5_format import write_anndata
+from sparsekm.io.known_classes import distinct_classes, is_known
+from sparsekm.io.matrix_file import RowSource, row_blocks
+from sparsekm.io.tables import FLAG, NUMBER, WHOLE, WORD, TableFormat, columns
+
+OVERLAP = TableFormat(
+    "match_clusters",
+    {
+        **columns(WORD, "method"),
+        **columns(WHOLE, "cluster n_cluster"),
+        **columns(WORD, "label name color"),
+        **columns(WHOLE, "n_label n_shared"),
+        **columns(NUMBER, "share_of_cluster share_of_label"),
+        **columns(FLAG, "is_best"),
+    },
+)
+
+
+@dataclass(frozen=True)
+class ClusterOverlap:
+    """Clusters (rows, by label) against regions (columns).
+
+    `counts` are the samples in both; a cluster without samples of a known region has no row.
+    `best_region` is the region with most of the cluster's samples; ties go to the first region.
+    """
+
+    counts: pd.DataFrame
+    best_region: pd.Series
+
+
+def overlap_clusters(labels: np.ndarray, regions: np.ndarray, order: list[str]) -> ClusterOverlap:
+    """Count the samples of each cluster in each region.
+
+    `order` lists the regions in the order of the columns, which decides ties.
+    """
+    known = is_known(regions)
+    counts = pd.crosstab(
+        pd.Series(np.asarray(labels)[known], name="cluster"),
+        pd.Series(np.asarray(regions)[known], name="region"),
+    ).reindex(columns=order, fill_value=0)
+    return ClusterOverlap(counts, counts.idxmax(axis=1))
+
+
+def tabulate_overlap(
+    clusters: Mapping[str, np.ndarray],
+    labels: np.ndarray | None,
+    regions: pd.DataFrame | None = None,
+) -> pd.DataFrame:
+    """Tabulate clusters against known classes, for every method, with the columns of `OVERLAP`.
+
+    `regions` has the columns acronym, name and color, and its order decides ties; other classes
+    follow in alphabetical order, without name and colour. Rows are sorted by method, cluster and
+    descending ``n_shared``; ``is_best`` marks one row of each cluster, whose ``share_of_cluster``
+    is the purity of the cluster. Without known classes there are no rows.
+    """
+    parts = (
+        []
+        if labels is None
+        else [_tabulate(m, found, labels, regions) for m, found in clusters.items()]
+    )
+    if not parts:
+        return pd.DataFrame({column: [] for column in OVERLAP.columns})
+    return pd.concat(parts, ignore_index=True)
+
+
+def _tabulate(
+    method: str, clusters: np.ndarray, labels: np.ndarray, regions: pd.DataFrame | None
+) -> pd.DataFrame:
+    names, colors = {}, {}
+    if regions is not None:
+        acronyms = regions["acronym"].astype(str)
+        names = dict(zip(acronyms, regions["name"].astype(str), strict=True))
+        colors = dict(zip(acronyms, regions["color"].astype(str), strict=True))
+    labels = np.asarray(labels).astype(str)
+    present = distinct_classes(labels)
+    order = [a for a in names if a in set(present)] + [a for a in present if a not in names]
+    overlap = overlap_clusters(clusters, labels, order)
+    rows = overlap.counts.stack().rename("n_shared").reset_index()
+    rows.columns = ["cluster", "label", "n_shared"]
+    n_cluster, n_label = overlap.counts.sum(axis=1), overlap.counts.sum(axis=0)
+    rows["method"] = method
+    rows["n_cluster"] = rows["cluster"].map(n_cluster)
+    rows["n_label"] = rows["label"].map(n_label)
+    rows["name"] = rows["label"].map(lambda label: names.get(label, ""))
+    rows["color"] = rows["label"].map(lambda label: colors.get(label, ""))
+    rows["share_of_cluster"] = rows["n_shared"] / rows["n_cluster"]
+    rows["share_of_label"] = rows["n_shared"] / rows["n_label"]
+    rows["is_best"] = rows["label"] == rows["cluster"].map(overlap.best_region)
+    rows = rows[rows["n_shared"] > 0].sort_values(
+        ["cluster", "n_shared", "is_best"], ascending=[True, False, False], kind="stable"
+    )
+    return rows[list(OVERLAP.columns)]
+
+
+class Highest(NamedTuple):
+    """Where each feature is highest: arrays of shape (p,)."""
+
+    group: np.ndarray
+    effect: np.ndarray
+    lead: np.ndarray
+
+
+def find_highest(X: RowSource, codes: np.ndarray, n_groups: int) -> Highest:
+    """Find the group in which each feature has its largest mean, its effect size and lead there.
+
+    `X`, of shape (n, p), is read twice, in blocks of samples. `codes` are groups in
+    ``range(n_groups)``, which may be empty; samples with code -1 are left out. Ties go to the
+    lowest group. The effect is Cohen's d, at least 0, or NaN if the pooled standard deviation is
+    not defined: all samples are in one group, or the feature is constant in both parts. A constant
+    feature is highest in the first group. The lead is NaN if only one group has samples.
+
+    Examples
+    --------
+    >>> found = find_highest(np.array([[0.0], [2.0], [9.0], [11.0]]), [0, 0, 1, 1], 2)
+    >>> int(found.group[0]), round(float(found.effect[0]), 3), float(found.lead[0])
+    (1, 6.364, 9.0)
+    """
+    codes = np.asarray(codes, dtype=np.intp)
+    sizes = np.bincount(codes[codes >= 0], minlength=n_groups)
+    sums, scale = np.zeros((n_groups, X.shape[1])), np.zeros(X.shape[1])
+    for groups, block in _grouped_blocks(X, codes):
+        for group in np.unique(groups):
+            sums[group] += block[groups == group].sum(axis=0)
+        np.maximum(scale, np.abs(block).max(axis=0), out=scale)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        means = np.where(sizes[:, None] > 0, sums / sizes[:, None], -np.inf)
+        best = means.argmax(axis=0)
+        inside = np.take_along_axis(means, best[None], axis=0)[0]
+        other_sums = sums.sum(axis=0) - np.take_along_axis(sums, best[None], axis=0)[0]
+        outside = other_sums / (sizes.sum() - sizes[best])
+        squares = _sum_squares(X, codes, best, inside, outside)
+        pooled = np.sqrt(squares / (sizes.sum() - 2))
+        effect = (inside - outside) / pooled
+    # For a constant feature, rounding can leave a small nonzero divisor.
+    effect[~(pooled > 1e-12 * np.maximum(scale, np.finfo(float).tiny))] = np.nan
+    np.put_along_axis(means, best[None], -np.inf, axis=0)
+    second = means.max(axis=0)
+    return Highest(best, effect, np.where(np.isfinite(second), inside - second, np.nan))
+
+
+def _sum_squares(
+    X: RowSource, codes: np.ndarray, best: np.ndarray, inside: np.ndarray, outside: np.ndarray
+) -> np.ndarray:
+    """Sum, for each feature, squared distances to the means inside and outside its best group."""
+    squares = np.zeros(len(best))
+    for groups, block in _grouped_blocks(X, codes):
+        block -= np.where(groups[:, None] == best, inside, outside)
+        squares += np.square(block, out=block).sum(axis=0)
+    return squares
+
+
+def _grouped_blocks(X: RowSource, codes: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield the groups and values of the samples that have a group, block by block."""
+    for rows, block in row_blocks(X):
+        grouped = codes[rows] >= 0
+        if grouped.all():
+            yield codes[rows], block
+        elif grouped.any():
+            yield codes[rows][grouped], block[grouped]
+
+
+def locate_features(
+    X: RowSource, clusters: np.ndarray, labels: np.ndarray | None = None
+) -> pd.DataFrame:
+    """Tabulate the cluster and the known class in which each feature is highest: effect and lead.
+
+    Clusters are numbers in ``range(K)``; samples without a known class are left out of the classes.
+    """
+    clusters = np.asarray(clusters)
+    highest, effect, lead = find_highest(X, clusters, int(clusters.max()) + 1)
+    table = pd.DataFrame(
+        {"highest_cluster": highest, "effect_cluster": effect, "lead_cluster": lead}
+    )
+    if labels is not None:
+        known = is_known(labels)
+        names, known_codes = np.unique(labels[known].astype(str), return_inverse=True)
+        codes = np.full(len(labels), -1)
+        codes[known] = known_codes
+        highest, effect, lead = find_highest(X, codes, len(names))
+        table["highest_label"] = names[highest].astype(object)
+        table["effect_label"] = effect
+        table["lead_label"] = lead
+    return table
+
+
+def add_clusters(data: anndata.AnnData, fits: Mapping[str, TunedFit]) -> None:
+    """Add the results of each method to a data set, in place."""
+    found: dict[str, Any] = {}
+    for method, fit in fits.items():
+        if (len(fit.labels), len(fit.weights)) != data.shape:
+            raise ValueError(
+                f"{method}: n_samples={len(fit.labels)} and n_features={len(fit.weights)} should "
+                f"be {data.n_obs} and {data.n_vars}, as in the data."
+            )
+        data.obs[f"cluster_{method}"] = cluster_categories(fit)
+        data.var[f"score_{method}"] = fit.scores
+        data.var[f"rank_{method}"] = rank_scores(fit.scores)
+        data.var[f"weight_{method}"] = fit.weights
+        data.var[f"kept_{method}"] = fit.weights != 0
+        data.varm[f"centers_{method}"] = np.ascontiguousarray(fit.centers.T)
+        if fit.reproducibility is not None:
+            data.obs[f"reproducibility_{method}"] = fit.reproducibility
+        if fit.selection_frequency is not None:
+            data.var[f"selection_frequency_{method}"] = fit.selection_frequency
+        found[method] = _describe(fit)
+    if "l0" in fits and "l1" in fits:
+        verdicts = judge_features(fits["l0"].weights, fits["l1"].weights)
+        data.var["verdict"] = pd.Categorical(verdicts, categories=VERDICTS)
+    data.uns["sparsekm"] = found
+
+
+def cluster_categories(fit: TunedFit) -> pd.Categorical:
+    """Return the labels of a fit as categories of strings, in numerical order."""
+    numbers = [str(k) for k in range(int(fit.attributes["n_clusters"]))]
+    return pd.Categorical.from_codes(fit.labels, categories=numbers)
+
+
+def write_clusters(file: str | Path, data: anndata.AnnData) -> None:
+    """Write a data set with its clusters atomically, compressed."""
+    write_anndata(file, data, compression="gzip", compression_opts=1)
+
+
+def _describe(fit: TunedFit) -> dict[str, Any]:
+    """Return how a fit was made; nested settings are JSON, since HDF5 has no type for them."""
+    return {
+        "sparsity": fit.sparsity,
+        "objective": fit.objective,
+        "n_features_kept": int(np.count_nonzero(fit.weights)),
+        **{
+            name: json.dumps(value, sort_keys=True) if isinstance(value, Mapping) else value
+            for name, value in fit.attributes.items()
+        },
+    }

@@ -1,0 +1,295 @@
+"""The phantom's brain: regions along a bent axis, and the tree of its structures.
+
+The brain and the spinal cord are a tube around the neuraxis, bent before birth and straighter
+later. Each region has a piece of the axis and consists of the voxels nearest to it, so that every
+count is exact; the innermost become ventricle. Lengths and cross-sections follow from the counts.
+
+Names, ids and colours down to level 3, the landmark tracts and the ventricles are those of the
+atlas. Everything below is invented, skips levels as the real tree does, and has "phantom" in its
+name. Most invented ids are above 2**24, which float32 cannot represent.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.interpolate import CubicSpline
+
+from sparsekm.atlas.listing import write_envelope
+from sparsekm.atlas.phantom.sizes import AGE_ROWS, MATURITY, STRUCTURES, PhantomAge
+from sparsekm.atlas.vocabulary import (
+    ONTOLOGY_ID,
+    ROOT_ID,
+    SPINAL_CORD_ID,
+    TRACTS_ID,
+)
+
+TISSUE, LUMEN, TRACT, UNASSIGNED = range(4)
+
+# Side view of the axis, from the front end to the spinal cord, y downwards, in any unit.
+_EMBRYONIC = ((0.00, 0.24), (0.08, 0.05), (0.25, 0.00), (0.37, 0.15), (0.41, 0.40), (0.38, 0.70))
+_ADULT = ((0.00, 0.16), (0.20, 0.10), (0.40, 0.12), (0.60, 0.18), (0.80, 0.20), (1.00, 0.22))
+# Length of the axis, for a brain of one voxel.
+_EMBRYONIC_LENGTH, _ADULT_LENGTH = 3.7, 2.3
+_N_PIECES = 30
+_LENGTH_POWER = 0.65
+"""Of two regions, the larger one is longer by the ratio of sizes to this power."""
+_SHORTEST = 0.025
+"""Least share of the axis that a region has: thin ones would fall to pieces."""
+_FLATTENING = 1.25
+"""Width of the tube, from side to side, over its height."""
+_TAPER = 0.6
+"""Radius at the ends of the tube over that of the first and the last region."""
+
+
+@dataclass(frozen=True)
+class Geometry:
+    """The labelled voxels of one age, sorted by their position in the file."""
+
+    dims: tuple[int, int, int]  # grid extent along x, y, z
+    index: np.ndarray  # (n_voxels,), int64: linear positions, x fastest
+    # (n_voxels,): acronym of the level-3 region (or ``"SpC"``) around each voxel.
+    region: np.ndarray
+    kind: np.ndarray  # (n_voxels,), int: `TISSUE`, `LUMEN`, `TRACT` or `UNASSIGNED`
+    radius: np.ndarray  # (n_voxels,): distance to the axis, about 1 at the surface
+
+    @property
+    def coordinates(self) -> np.ndarray:
+        """Grid indices x, y, z of each voxel, of shape (n_voxels, 3)."""
+        nx, ny, _ = self.dims
+        return np.column_stack([self.index % nx, self.index // nx % ny, self.index // (nx * ny)])
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A polyline in the midline's plane, with points of shape (n_points, 2)."""
+
+    points: np.ndarray
+
+    @property
+    def length(self) -> float:
+        """Length of the whole line."""
+        return float(np.sqrt((np.diff(self.points, axis=0) ** 2).sum(axis=1)).sum())
+
+    def follow(self, grid: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the place along the line nearest to each voxel, and the distance to it."""
+        nearest = np.full(len(grid), np.inf)
+        along = np.zeros(len(grid))
+        passed = 0.0
+        for start, end in itertools.pairwise(self.points):
+            step = end - start
+            length = np.sqrt(step @ step)
+            offset = grid[:, :2] - start
+            place = np.clip(offset @ step / length, 0, length)
+            squared = ((offset - place[:, None] * step / length) ** 2).sum(axis=1)
+            nearer = squared < nearest
+            nearest[nearer] = squared[nearer]
+            along[nearer] = passed + place[nearer]
+            passed += length
+        return along, np.sqrt(nearest + grid[:, 2] ** 2)
+
+
+def build_geometry(age: str, plan: PhantomAge) -> Geometry:
+    """Build one age of the phantom, with the maturity of its name and the counts of the plan."""
+    numbers = _count_kinds(plan)
+    sizes = np.array([sum(counts.values()) for counts in numbers.values()])
+    axis = _draw_axis(MATURITY[age], int(sizes.sum()))
+    along, distance = axis.follow(_place_grid(plan.dims, axis))
+    ends, radii = _shape_tube(sizes, axis.length)
+    middles = (ends[:-1] + ends[1:]) / 2
+    radius = distance / np.interp(along, np.r_[0, middles, axis.length], radii)
+    region = np.full(len(radius), "", dtype=object)
+    kind = np.zeros(len(radius), dtype=int)
+    for name, size, (start, end) in zip(numbers, sizes, itertools.pairwise(ends), strict=True):
+        within = np.flatnonzero((along > start) & (along < end))
+        if len(within) < size:
+            raise ValueError(f"dims={plan.dims} leave no room for {size} voxels of {name}.")
+        chosen = within[np.argsort(radius[within], kind="stable")[:size]]
+        region[chosen] = name
+        kind[chosen] = np.repeat(list(numbers[name]), list(numbers[name].values()))
+    index = np.flatnonzero(region != "")
+    return Geometry(plan.dims, index, region[index].astype(str), kind[index], radius[index])
+
+
+def _count_kinds(plan: PhantomAge) -> dict[str, dict[int, int]]:
+    """Return for each region its numbers of voxels by kind, in order from the axis outwards."""
+    largest = max(plan.region_voxels, key=plan.region_voxels.__getitem__)
+    others = {TRACT: plan.tract_voxels, UNASSIGNED: plan.unassigned_voxels}
+    return {
+        name: {LUMEN: plan.lumen_voxels[name], **(others if name == largest else {}), TISSUE: size}
+        for name, size in plan.region_voxels.items()
+    }
+
+
+def _shape_tube(sizes: np.ndarray, length: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return the ends of the regions along the axis, and vertical radii of the tube.
+
+    The radii are those at its front end, in the middle of each region and at its back end.
+    """
+    lengths = sizes**_LENGTH_POWER
+    lengths = np.maximum(lengths, _SHORTEST * lengths.sum())
+    lengths *= length / lengths.sum()
+    # Half of an ellipse, as there is one side of the brain only.
+    radii = np.sqrt(sizes / lengths * 2 / (np.pi * _FLATTENING))
+    ends = np.concatenate([[0], np.cumsum(lengths)])
+    return ends, np.concatenate([_TAPER * radii[:1], radii, _TAPER * radii[-1:]])
+
+
+def _draw_axis(maturity: float, n_voxels: int) -> Axis:
+    points = (1 - maturity) * np.array(_EMBRYONIC) + maturity * np.array(_ADULT)
+    shares = np.linspace(0, 1, _N_PIECES + 1)
+    axis = Axis(CubicSpline(np.linspace(0, 1, len(points)), points)(shares))
+    length = (1 - maturity) * _EMBRYONIC_LENGTH + maturity * _ADULT_LENGTH
+    return Axis(axis.points * n_voxels ** (1 / 3) * length / axis.length)
+
+
+def _place_grid(dims: tuple[int, int, int], axis: Axis) -> np.ndarray:
+    """Return the coordinates of the grid's voxels on one side, the midline at z = 0.
+
+    The drawing is in the middle of the grid. z is divided by the flattening of the tube.
+    """
+    nx, ny, nz = dims
+    z, y, x = np.meshgrid(np.arange(nz // 2 + 1), np.arange(ny), np.arange(nx), indexing="ij")
+    grid = np.stack([x, y, z], axis=-1).reshape(-1, 3).astype(float)
+    middle = (axis.points.min(axis=0) + axis.points.max(axis=0)) / 2
+    grid[:, :2] += middle - (np.array([nx, ny]) - 1) / 2
+    grid[:, 2] = (grid[:, 2] - nz // 2) / _FLATTENING
+    return grid
+
+
+UPPER = {
+    row["acronym"]: (
+        *(int(row["id"]), row["name"], row["color"]),
+        *(int(row["level"]), row["parent"] or None),
+    )
+    for row in STRUCTURES
+}
+"""The id, name, colour, level and parent of each structure by its acronym."""
+# The ventricles repeat the tree; only their ids cannot be derived.
+VENTRICLE_IDS = {row["acronym"]: int(row["ventricle_id"]) for row in STRUCTURES}
+
+# suffix: (offset of the id, level, parent's suffix)
+_PARTS = {
+    "xA": (1, 5, ""),
+    "xAn": (2, 7, "xA"),
+    "xAm": (3, 9, "xA"),
+    "xB": (4, 5, ""),
+    "xBn": (5, 7, "xB"),
+    "xBm": (6, 9, "xB"),
+    "xBmp": (7, 10, "xBm"),
+}
+_FIRST_INVENTED_ID = 990_000_001
+_SMALL_INVENTED_ID = 990_001
+INVENTED_TRACT_ID = 990_009_001
+UNKNOWN_ID = 990_009_999
+"""An id in annotations that is not in the tree."""
+
+
+def part_id(region: str, suffix: str) -> int:
+    """Id of an invented part of a region; level-7 parts stay below 2**24, the others above."""
+    offset, level, _ = _PARTS[suffix]
+    first = _SMALL_INVENTED_ID if level == 7 else _FIRST_INVENTED_ID
+    return first + 10 * list(UPPER).index(region) + offset
+
+
+def label_voxels(age: str, geometry: Geometry) -> np.ndarray:
+    """Assign the id (uint32) of a structure to every voxel of a geometry.
+
+    Tissue gets parts of its region, or partly the spinal cord itself; lumen gets the ventricle of
+    its region; unassigned voxels get the forebrain (above level 3) or an id that is not in the
+    tree.
+    """
+    labels = np.zeros(len(geometry.index), dtype=np.uint32)
+    # To these parts the inner voxels of a region belong.
+    deep_dorsal, deep_ventral = (AGE_ROWS[age][f"{side}_part"] for side in ("dorsal", "ventral"))
+    y = geometry.coordinates[:, 1]
+    deep = geometry.radius < np.median(geometry.radius)
+    for region in np.unique(geometry.region):
+        here = geometry.region == region
+        dorsal = y < np.median(y[here])
+        parts = ("xA", "xB", deep_dorsal, deep_ventral)
+        if region == "SpC":
+            labels[here & dorsal] = part_id(region, "xA")
+            labels[here & ~dorsal] = SPINAL_CORD_ID
+        else:
+            quarters = (dorsal & ~deep, ~dorsal & ~deep, dorsal & deep, ~dorsal & deep)
+            for part, quarter in zip(parts, quarters, strict=True):
+                labels[here & quarter] = part_id(region, part)
+        labels[here & (geometry.kind == LUMEN)] = VENTRICLE_IDS[region]
+    labels[geometry.kind == TRACT] = INVENTED_TRACT_ID
+    unassigned = np.flatnonzero(geometry.kind == UNASSIGNED)
+    labels[unassigned[0::2]] = UPPER["F"][0]
+    labels[unassigned[1::2]] = UNKNOWN_ID
+    return labels
+
+
+def ontology_document() -> bytes:
+    """Write the tree in the servers' format: one root in the JSON envelope."""
+    root = _add_node(None, ROOT_ID, "mouse", "Mus musculus", "FFFFFF", None)
+    _add_neural_plate(root)
+    tracts = _add_node(root, TRACTS_ID, "tracts", "landmark tracts", "CCCCCC", 0)
+    _add_node(tracts, INVENTED_TRACT_ID, "pht", "phantom tract", "BBBBBB", 12)
+    _add_ventricles(root)
+    _number(root)
+    return write_envelope([root])
+
+
+def _add_neural_plate(root: dict) -> None:
+    nodes = {None: root}
+    for acronym, (node_id, name, color, level, parent) in UPPER.items():
+        node = _add_node(nodes[parent], node_id, acronym, name, color, level)
+        nodes[acronym] = node
+        if level == 3 or acronym == "SpC":
+            _add_parts(acronym, node)
+
+
+def _add_parts(region: str, node: dict) -> None:
+    parts, color = {"": node}, node["color_hex_triplet"]
+    for suffix, (_, level, above) in _PARTS.items():
+        node_id, name = part_id(region, suffix), f"phantom part {suffix[1:]} of {node['name']}"
+        own = f"{region}{suffix}"
+        parts[suffix] = _add_node(parts[above], node_id, own, name, color, level)
+
+
+def _add_ventricles(root: dict) -> None:
+    nodes = {None: root}
+    for acronym, node_id in VENTRICLE_IDS.items():
+        _, name, color, level, parent = UPPER[acronym]
+        own = "ventricles" if parent is None else f"v_{acronym}"
+        name = f"ventricles, {name}"
+        nodes[acronym] = _add_node(nodes[parent], node_id, own, name, color, level)
+
+
+def _add_node(
+    parent: dict | None, node_id: int, acronym: str, name: str, color: str, level: int | None
+) -> dict:
+    """Make a node, and add it to the children of its parent."""
+    node = {
+        "id": node_id,
+        "atlas_id": None,
+        "ontology_id": ONTOLOGY_ID,
+        "acronym": acronym,
+        "name": name,
+        "color_hex_triplet": color,
+        "graph_order": 0,
+        "st_level": level,
+        "hemisphere_id": 3,
+        "parent_structure_id": parent["id"] if parent else None,
+        "children": [],
+    }
+    if parent:
+        parent["children"].append(node)
+    return node
+
+
+def _number(root: dict) -> None:
+    """Set the position of each node in the written tree."""
+    waiting = [root]
+    position = 0
+    while waiting:
+        node = waiting.pop()
+        node["graph_order"] = position
+        position += 1
+        waiting.extend(reversed(node["children"]))

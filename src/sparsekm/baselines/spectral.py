@@ -1,0 +1,359 @@
+r"""k-means on principal components or singular vectors: PCA-k-means, IF-PCA and SC-FS.
+
+With the centred data :math:`X = U S V^\top`, the columns of U are eigenvectors of
+:math:`X X^\top` and those of V of :math:`X^\top X`: whichever of the two is smaller is decomposed.
+
+IF-PCA and SC-FS differ in how they choose the features; both then take singular vectors.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from scipy.linalg import eigh
+
+from sparsekm.baselines.baseline_estimator import BaselineEstimator, feature_totals, standardise
+from sparsekm.cluster.estimators import KMeans
+from sparsekm.cluster.matrices.containers import Data
+from sparsekm.cluster.matrices.scatter import Block, MatrixInMemory, feature_scores
+from sparsekm.cluster.matrices.sparse_matrix import SparseBlock, centred_block
+from sparsekm.cluster.matrices.varying_features import VaryingFeatures
+from sparsekm.cluster.path_estimator import remember_features
+from sparsekm.cluster.screening import (
+    higher_criticism_threshold,
+    marginal_p_values,
+    marginal_scores,
+)
+from sparsekm.cluster.validation import check_count
+from sparsekm.runtime.threads import count_threads, one_blas_thread
+
+# Features, or samples, that are turned into float64 at once.
+BLOCK = 256
+
+
+def principal_axes(columns: Block, n_components: int) -> np.ndarray:
+    """Compute the directions of largest variance, float64 of shape (n_components, n_features).
+
+    `columns` are centred data of shape (n_features, n_samples); `n_components` is at most the
+    smaller of the two. The axes are orthonormal, by descending variance; the entry largest in
+    absolute value is positive (the first of them if several tie). An axis beyond the rank of the
+    data is zero.
+    """
+    n_features, n_samples = columns.shape
+    sparse = isinstance(columns, SparseBlock)
+    gram: Callable = _gram_stored if sparse else _gram
+    combine: Callable = _combine_stored if sparse else _combine_samples
+    with one_blas_thread:
+        if n_samples < n_features:
+            values, vectors = _leading_eigenvectors(gram(columns), n_components)
+            axes = np.array([combine(columns, vector) for vector in vectors])
+        else:
+            values, axes = _leading_eigenvectors(gram(columns, True), n_components)
+    beyond_rank = values <= max(columns.shape) * np.finfo(columns.dtype).eps * values[0]
+    axes[beyond_rank] = 0.0
+    lengths = np.sqrt((axes**2).sum(axis=1))
+    largest = axes[np.arange(n_components), np.abs(axes).argmax(axis=1)]
+    scales = np.where(largest < 0, -1.0, 1.0) / np.where(beyond_rank, 1.0, lengths)
+    return axes * scales[:, None]
+
+
+def project(columns: Block, axes: np.ndarray) -> np.ndarray:
+    """Project centred data of shape (n_features, n_samples) onto axes.
+
+    The result is float64 of shape (n_samples, n_components). Each sample is summed separately in
+    the same order, so that its bits do not depend on the other samples.
+    """
+    if isinstance(columns, SparseBlock):
+        return columns.rows @ axes.T - axes @ columns.means
+    scores = np.zeros((columns.shape[1], len(axes)))
+    for column, loadings in zip(columns, axes.T, strict=True):
+        scores += column.astype(np.float64)[:, None] * loadings
+    return scores
+
+
+def _gram(columns: np.ndarray, of_features: bool = False) -> np.ndarray:
+    """Return the inner products of samples, or of features, summed block by block."""
+    items = columns.T if of_features else columns
+    total = np.zeros((items.shape[1], items.shape[1]))
+    for start in range(0, len(items), BLOCK):
+        block = items[start : start + BLOCK].astype(np.float64)
+        total += block.T @ block
+    return total
+
+
+def _gram_stored(columns: SparseBlock, of_features: bool = False) -> np.ndarray:
+    """Return the same of a sparse block, from the products of its stored values."""
+    rows, means = columns.rows.astype(np.float64), columns.means
+    if of_features:
+        return (rows.T @ rows).toarray() - columns.shape[1] * np.outer(means, means)
+    along = rows @ means
+    return (rows @ rows.T).toarray() - along[:, None] - along + means @ means
+
+
+def _leading_eigenvectors(gram: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the largest eigenvalues, descending, and their eigenvectors as rows."""
+    size = len(gram)
+    values, vectors = eigh(gram, subset_by_index=[size - count, size - 1])
+    return values[::-1], vectors.T[::-1].copy()
+
+
+def _combine_stored(columns: SparseBlock, vector: np.ndarray) -> np.ndarray:
+    return columns.rows.T @ vector - columns.means * vector.sum()
+
+
+def _combine_samples(columns: np.ndarray, vector: np.ndarray) -> np.ndarray:
+    blocks = [
+        columns[start : start + BLOCK].astype(np.float64) @ vector
+        for start in range(0, len(columns), BLOCK)
+    ]
+    return np.concatenate(blocks)
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class PCAKMeans(BaselineEstimator):
+    """k-means on the first principal components of the centred data (Chang 1983).
+
+    Every feature loads on the components, so none is dropped. The components are exact; the
+    clustering is that of `KMeans`.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        Number of clusters K.
+    n_components : int, default=1
+        Number of components to cluster on, at most the smaller of n_samples and the number of
+        features that vary.
+    n_init, max_iter, tol, min_cluster_size, random_state, n_jobs, verbose
+        As in `KMeans`.
+
+    Attributes
+    ----------
+    labels_, cluster_centers_, feature_scores_, n_iter_, search_, n_features_in_, feature_names_in_
+        As in `KMeans`; centres and scores are those of all features.
+    components_ : ndarray of shape (n_components, n_features)
+        Orthonormal axes by descending variance; the loading largest in absolute value is positive.
+    feature_weights_ : ndarray of shape (n_features,)
+        Ones: all features weigh in through the components. Constant ones, which do not, have 0.
+    objective_ : float
+        Between-cluster sum of squares of the components, which is what was maximised.
+
+    References
+    ----------
+    .. [1] W.-C. Chang (1983). On using principal components before separating a mixture of two
+       multivariate normal distributions. Applied Statistics 32(3), 267-275.
+       https://doi.org/10.2307/2347949
+
+    Examples
+    --------
+    >>> from sparsekm import PCAKMeans
+    >>> X = [[0.0, 3.0], [1.0, 3.0], [10.0, 3.0], [11.0, 3.0]]
+    >>> PCAKMeans(2, random_state=0).fit(X).objective_
+    100.0
+    """
+
+    n_components: int = 1
+    min_cluster_size: int = 1
+
+    def _fit(self, X: Data) -> Self:
+        matrix = self._read(X)
+        features = VaryingFeatures.of_matrix(matrix)
+        varying = features.select(matrix)
+        largest = min(varying.shape)
+        count = check_count("n_components", self.n_components)
+        if count > largest:
+            raise ValueError(
+                f"n_components={count} should be <= min(n_samples, n_features)={largest}."
+            )
+        components = principal_axes(varying.block, count)
+        kmeans = self._make_kmeans().fit(project(varying.block, components))
+        remember_features(self, X)
+        self._means = matrix.means
+        self.components_ = features.put_back(components)
+        self._kmeans = kmeans
+        self.feature_weights_ = features.put_back(np.ones(varying.n_features))
+        return self._learn_partition(matrix, kmeans)
+
+    def _predict(self, values: np.ndarray) -> np.ndarray:
+        columns = centred_block(values, self._means)
+        return self._kmeans.predict(project(columns, self.components_))
+
+
+class SingularVectorClustering(BaselineEstimator):
+    """Choose features, then cluster the left singular vectors of the chosen ones.
+
+    A subclass chooses features and says how many singular vectors it clusters.
+    """
+
+    def _fit(self, X: Data) -> Self:
+        matrix = self._read(X)
+        if matrix.n_samples < 2:
+            raise ValueError("n_samples=1 should be >= 2: one sample has no standard deviation.")
+        squares = feature_totals(matrix.block, np.square)
+        deviations = np.sqrt(squares / (matrix.n_samples - 1))
+        kept, screened = self._choose_features(matrix, deviations)
+        kmeans, axes = self._cluster(standardise(matrix.select(kept).block, deviations[kept]))
+        remember_features(self, X)
+        for name, value in screened.items():
+            setattr(self, name, value)
+        self._means, self._deviations = matrix.means, deviations
+        self._kmeans, self._axes = kmeans, axes
+        self.feature_weights_ = np.zeros(matrix.n_features)
+        self.feature_weights_[kept] = 1.0
+        return self._learn_partition(matrix, kmeans)
+
+    def _predict(self, values: np.ndarray) -> np.ndarray:
+        kept = np.flatnonzero(self.feature_weights_)
+        block = centred_block(values[:, kept], self._means[kept])
+        return self._kmeans.predict(project(standardise(block, self._deviations[kept]), self._axes))
+
+    @abstractmethod
+    def _choose_features(
+        self, matrix: MatrixInMemory, deviations: np.ndarray
+    ) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+        """Return the features to keep, and the attributes that tell why.
+
+        The features are ascending, at least one, and none has a deviation of 0.
+        """
+
+    @abstractmethod
+    def _count_vectors(self) -> int:
+        """Return the number of singular vectors to cluster."""
+
+    def _cluster(self, columns: Block) -> tuple[KMeans, np.ndarray]:
+        """Cluster the singular vectors of standardised columns; return also their axes."""
+        axes = singular_axes(columns, self._count_vectors())
+        return self._make_kmeans().fit(project(columns, axes)), axes
+
+
+def singular_axes(columns: Block, count: int) -> np.ndarray:
+    """Return at most `count` axes on which data project to their left singular vectors."""
+    axes = principal_axes(columns, min(count, *columns.shape))
+    values = np.sqrt((project(columns, axes) ** 2).sum(axis=0))
+    # An axis beyond the rank of the data is zero and stays zero.
+    return axes / np.where(values > 0, values, 1.0)[:, None]
+
+
+class IFPCA(SingularVectorClustering):
+    """Influential features PCA (Jin and Wang 2016).
+
+    Features are ranked by the Kolmogorov-Smirnov distance of the standardised feature from a
+    Gaussian, with p-values from Efron's empirical null. Higher Criticism says how many are kept.
+    The samples are clustered by k-means on the K - 1 leading left singular vectors of the kept
+    standardised features. The paper truncates the entries of these vectors for its proofs; the
+    authors' programs do not, nor does this one.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        Number of clusters K.
+    n_init, max_iter, tol, random_state, n_jobs, verbose
+        As in `KMeans`.
+
+    Attributes
+    ----------
+    labels_, cluster_centers_, feature_scores_, n_iter_, search_, n_features_in_, feature_names_in_
+        As in `KMeans`; centres and scores are those of all features.
+    feature_weights_ : ndarray of shape (n_features,)
+        1 for a kept feature, 0 for a dropped one.
+    marginal_scores_ : ndarray of shape (n_features,)
+        Kolmogorov-Smirnov distances; 0 for a constant feature.
+    p_values_ : ndarray of shape (n_features,)
+        p-values of these; 1 for a constant feature, which has no part in the threshold.
+    objective_ : float
+        Between-cluster sum of squares of the singular vectors.
+
+    References
+    ----------
+    .. [1] J. Jin and W. Wang (2016). Influential features PCA for high dimensional clustering.
+       Annals of Statistics 44(6), 2323-2359. https://doi.org/10.1214/15-AOS1423
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sparsekm import IFPCA
+    >>> X = np.random.default_rng(0).standard_normal((60, 200))
+    >>> X[:30, :10] += 5.0
+    >>> IFPCA(2, random_state=0).fit(X).labels_.tolist() == [0] * 30 + [1] * 30
+    True
+    """
+
+    def _choose_features(self, matrix: MatrixInMemory, deviations: np.ndarray):
+        block = matrix.block
+        rows = block.rows if isinstance(block, SparseBlock) else block.T
+        scores = marginal_scores(rows, n_jobs=self.n_jobs)
+        p_values = marginal_p_values(scores, matrix.n_samples)
+        varying = np.flatnonzero(deviations)
+        compared = p_values[varying]
+        count = higher_criticism_threshold(compared, matrix.n_samples)
+        kept = varying[compared <= np.sort(compared)[count - 1]]
+        return kept, {"marginal_scores_": scores, "p_values_": p_values}
+
+    def _count_vectors(self) -> int:
+        return max(1, int(self.n_clusters) - 1)
+
+
+# A feature is kept if its sum of squares within the first clusters is less than this many of its
+# variances per sample, and with fewer than K such features 10 K of the largest R squared are kept:
+# the constants of the authors' program.
+LARGEST_UNEXPLAINED = 0.9
+FEWEST_PER_CLUSTER = 10
+
+
+class SCFS(SingularVectorClustering):
+    r"""Spectral clustering with feature selection (Liu, Lu, Zhu and Zhao 2023).
+
+    All standardised features are clustered by k-means on their K leading left singular vectors.
+    The features kept are those of which these labels explain enough: with :math:`R_j^2` the share
+    of the variation of feature j between the clusters, those with
+    :math:`(n - 1) (1 - R_j^2) < 0.9 \, n`, that is :math:`R_j^2` above about .1. The kept features
+    are clustered in the same way. This is SC-FS1 of the authors' program.
+
+    Parameters
+    ----------
+    n_clusters, n_init, max_iter, tol, random_state, n_jobs, verbose
+        As in `KMeans`.
+
+    Attributes
+    ----------
+    labels_, cluster_centers_, feature_scores_, n_iter_, search_, n_features_in_, feature_names_in_
+        As in `KMeans`; centres and scores are those of all features.
+    feature_weights_, objective_
+        As in `IFPCA`.
+    r_squared_ : ndarray of shape (n_features,)
+        Share of each feature's variation between the first clusters; 0 for a constant feature.
+
+    References
+    ----------
+    .. [1] T. Liu, Y. Lu, B. Zhu and H. Zhao (2023). Clustering high-dimensional data via feature
+       selection. Biometrics 79(2), 940-950. https://doi.org/10.1111/biom.13665
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sparsekm import SCFS
+    >>> X = np.random.default_rng(0).standard_normal((60, 200))
+    >>> X[:30, :10] += 3.0
+    >>> SCFS(2, random_state=0).fit(X).labels_.tolist() == [0] * 30 + [1] * 30
+    True
+    """
+
+    def _choose_features(self, matrix: MatrixInMemory, deviations: np.ndarray):
+        n_clusters, freedom = int(self.n_clusters), matrix.n_samples - 1
+        varying = np.flatnonzero(deviations)
+        first, _ = self._cluster(standardise(matrix.select(varying).block, deviations[varying]))
+        between = feature_scores(matrix, first.labels_, n_clusters, count_threads(self.n_jobs))
+        r_squared = np.zeros(matrix.n_features)
+        r_squared[varying] = between[varying] / (freedom * deviations[varying] ** 2)
+        explained = r_squared[varying]
+        kept = varying[freedom * (1 - explained) < LARGEST_UNEXPLAINED * matrix.n_samples]
+        if len(kept) < n_clusters:
+            best = np.argsort(-explained, kind="stable")[: FEWEST_PER_CLUSTER * n_clusters]
+            kept = varying[np.sort(best)]
+        return kept, {"r_squared_": r_squared}
+
+    def _count_vectors(self) -> int:
+        return int(self.n_clusters)

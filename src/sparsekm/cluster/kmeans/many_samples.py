@@ -1,0 +1,414 @@
+r"""k-means on many samples: nearest centres, and all exchange moves of a sweep at once.
+
+The weighted distance of sample i to centre k, less what all centres share, is
+:math:`\sum_j w_j c_{kj}^2 - 2 \sum_j (w_j c_{kj}) x_{ij}`: the weights go onto the centres, the
+data stay as they are, and dropped features are never read. A sample's products are summed in the
+same order in whatever block it is read and however many threads there are.
+
+Lloyd's iteration takes each sample to its nearest centre. But a sample draws the centre of its own
+cluster towards itself, and with more features than samples in a cluster that alone can hold it
+there: on data without structure Lloyd stops almost where it starts. So the moves are judged by
+what they gain (Hartigan & Wong 1979, doi:10.2307/2346830): staying in cluster a costs
+:math:`\frac{n_a}{n_a - 1} d_{ia}^2`, joining b :math:`\frac{n_b}{n_b + 1} d_{ib}^2`. Taken all at
+once these gains need not add up; a sweep that does not gain is undone and a plainer one tried.
+
+From sweep to sweep the centres drift the same way, so the distances are taken to centres carried
+on by their last step. That ends higher on data without structure than none of it, three quarters,
+or more.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from sparsekm.cluster.matrices.scatter import (
+    Block,
+    Matrix,
+    cluster_sizes,
+    matrix_sums,
+    move_between_sums,
+    scores_from_sums,
+)
+from sparsekm.cluster.matrices.sparse_matrix import SAMPLES_AT_ONCE, SparseBlock, centred_block
+from sparsekm.runtime.compiled import compiled
+from sparsekm.runtime.threads import run_in_slices, worth_a_thread
+
+ROW_BLOCK = 512
+
+
+@dataclass(frozen=True)
+class WeightedFeatures:
+    """The features that count: their indices, ascending, and positive weights."""
+
+    support: np.ndarray
+    values: np.ndarray
+
+    @classmethod
+    def from_dense(cls, weights: np.ndarray) -> WeightedFeatures:
+        """Drop the zeros of a weight vector of shape (n_features,)."""
+        support = np.flatnonzero(weights)
+        return cls(support, np.asarray(weights, dtype=np.float64)[support])
+
+
+def label_samples(
+    X: np.ndarray | csr_array,
+    features: WeightedFeatures,
+    means: np.ndarray,
+    centers: np.ndarray,
+    n_threads: int = 1,
+) -> np.ndarray:
+    """Label the samples of checked data by their nearest centre, reading a block at a time.
+
+    `X` is (n_samples, n_features); `means` (n_kept,) and `centers` (n_kept, n_clusters), which are
+    less these means, are of the kept features.
+    """
+    labels = np.zeros(X.shape[0], np.int32)
+    kept = WeightedFeatures(np.arange(len(features.support)), features.values)
+    for start in range(0, X.shape[0], SAMPLES_AT_ONCE):
+        rows = slice(start, start + SAMPLES_AT_ONCE)
+        columns = centred_block(X[rows][:, features.support], means)
+        labels[rows] = nearest_centers(columns, kept, centers, labels[rows], n_threads)
+    return labels
+
+
+def nearest_centers(
+    columns: Block,
+    features: WeightedFeatures,
+    centers: np.ndarray,
+    labels: np.ndarray,
+    n_threads: int = 1,
+) -> np.ndarray:
+    """Label every sample by its nearest centre.
+
+    `columns` is (n_features, n_samples), `centers` (n_kept, n_clusters). A sample leaves its
+    cluster in `labels` only for a strictly nearer centre; other ties go to the lowest index.
+    """
+    even = np.ones(centers.shape[1])
+    squares = np.zeros(columns.shape[1])
+    return cheapest_centers(
+        columns, features, centers, labels, squares, stay=even, join=even, n_threads=n_threads
+    )
+
+
+def cheapest_centers(
+    columns: Block,
+    features: WeightedFeatures,
+    centers: np.ndarray,
+    labels: np.ndarray,
+    squares: np.ndarray,
+    *,
+    stay: np.ndarray,
+    join: np.ndarray,
+    n_threads: int = 1,
+) -> np.ndarray:
+    """Label every sample by the centre of least cost: squared distance times a factor.
+
+    `squares` (n_samples,) are weighted squared norms; where all factors are equal they change
+    nothing. `stay` and `join` (n_clusters,) are the factors for the own cluster and for others.
+    """
+    weighted = centers * features.values[:, None]
+    offsets = (weighted * centers).sum(axis=0)
+    slopes = -2.0 * weighted
+    cheapest = np.empty(columns.shape[1], np.int32)
+    if isinstance(columns, SparseBlock):
+        # The products with the means are alike for all samples; a dropped feature adds nothing.
+        offsets -= columns.means[features.support] @ slopes
+        every_slope = np.zeros((columns.shape[0], centers.shape[1]))
+        every_slope[features.support] = slopes
+        assign = _assign_stored
+        values = (columns.data, columns.indices, columns.indptr, every_slope, offsets)
+        smallest = worth_a_thread(centers.shape[1] * columns.stored_per_sample)
+    else:
+        assign = _assign
+        values = (
+            columns,
+            features.support,
+            slopes.astype(columns.dtype),
+            offsets.astype(columns.dtype),
+        )
+        smallest = ROW_BLOCK * -(-worth_a_thread(centers.size) // ROW_BLOCK)
+    run_in_slices(
+        lambda start, stop: assign(*values, labels, squares, stay, join, start, stop, cheapest),
+        columns.shape[1],
+        n_threads,
+        smallest,
+    )
+    return cheapest
+
+
+@compiled
+def _assign(columns, support, slopes, offsets, labels, squares, stay, join, start, stop, cheapest):
+    n_clusters = slopes.shape[1]
+    block = np.empty((n_clusters, ROW_BLOCK), columns.dtype)
+    least = np.empty(ROW_BLOCK)
+    for first in range(start, stop, ROW_BLOCK):
+        size = min(ROW_BLOCK, stop - first)
+        for k in range(n_clusters):
+            block[k, :size] = offsets[k]
+        add_products(columns, support, slopes, first, size, block)
+        square = squares[first : first + size]
+        chosen = cheapest[first : first + size]
+        for i in range(size):
+            own = labels[first + i]
+            least[i] = (square[i] + block[own, i]) * stay[own]
+            chosen[i] = own
+            # Staying is the price of the own centre; it cannot also be joined.
+            block[own, i] = np.inf
+        # Centre after centre, without a branch: several samples are then compared at once.
+        for k in range(n_clusters):
+            row = block[k]
+            factor = join[k]
+            for i in range(size):
+                cost = (square[i] + row[i]) * factor
+                cheaper = cost < least[i]
+                least[i] = cost if cheaper else least[i]
+                chosen[i] = k if cheaper else chosen[i]
+
+
+@compiled
+def _assign_stored(
+    data, indices, indptr, slopes, offsets, labels, squares, stay, join, start, stop, cheapest
+):
+    n_clusters = slopes.shape[1]
+    block = np.empty(n_clusters)
+    for i in range(start, stop):
+        block[:] = offsets
+        for q in range(indptr[i], indptr[i + 1]):
+            x = np.float64(data[q])
+            row = slopes[indices[q]]
+            for k in range(n_clusters):
+                block[k] += x * row[k]
+        own = labels[i]
+        least = (squares[i] + block[own]) * stay[own]
+        cheapest[i] = own
+        for k in range(n_clusters):
+            cost = (squares[i] + block[k]) * join[k]
+            if k != own and cost < least:
+                least = cost
+                cheapest[i] = k
+
+
+@compiled
+def add_products(columns, support, slopes, first, size, block):
+    """Add sum_j slopes[j, k] * x_ij; four features at a time, so that each pass does more."""
+    n_kept = support.shape[0]
+    whole = n_kept - n_kept % 4
+    for q in range(0, whole, 4):
+        x0 = columns[support[q], first : first + size]
+        x1 = columns[support[q + 1], first : first + size]
+        x2 = columns[support[q + 2], first : first + size]
+        x3 = columns[support[q + 3], first : first + size]
+        for k in range(slopes.shape[1]):
+            s0 = slopes[q, k]
+            s1 = slopes[q + 1, k]
+            s2 = slopes[q + 2, k]
+            s3 = slopes[q + 3, k]
+            row = block[k]
+            for i in range(size):
+                row[i] += (s0 * x0[i] + s1 * x1[i]) + (s2 * x2[i] + s3 * x3[i])
+    for q in range(whole, n_kept):
+        x0 = columns[support[q], first : first + size]
+        for k in range(slopes.shape[1]):
+            s0 = slopes[q, k]
+            row = block[k]
+            for i in range(size):
+                row[i] += s0 * x0[i]
+
+
+# Centres closer than this many units of rounding, relative to the farthest, are the same.
+ROUNDING_UNITS = 16
+
+
+def warn_of_coinciding(centers: np.ndarray, dtype: np.dtype) -> None:
+    """Warn where clusters have the same centre, naming them.
+
+    `centers` (n_clusters, n_kept) are of centred data, in the features that count; the rounding of
+    their `dtype` decides what is the same.
+    """
+    groups = find_coinciding(centers, ROUNDING_UNITS * float(np.finfo(dtype).eps))
+    if groups:
+        named = "; ".join(", ".join(map(str, group)) for group in groups)
+        warnings.warn(
+            f"Clusters with the same centre in the {centers.shape[1]} kept features: {named}. "
+            "predict cannot tell them apart and may differ from labels_ on their samples. Keep "
+            "more features (sparsity), or ask for fewer clusters (n_clusters).",
+            UserWarning,
+            stacklevel=5,
+        )
+
+
+def find_coinciding(centers: np.ndarray, tolerance: float) -> list[list[int]]:
+    """Return the groups of two or more rows that are the same, ascending within and by their first.
+
+    `tolerance` is the largest difference in a feature, as a share of the largest absolute value.
+    """
+    reach = tolerance * float(np.abs(centers).max())
+    grouped = np.zeros(len(centers), dtype=bool)
+    groups = []
+    for k, center in enumerate(centers):
+        if grouped[k]:
+            continue
+        # The first feature rules out nearly all others.
+        near = k + 1 + np.flatnonzero(np.abs(centers[k + 1 :, 0] - center[0]) <= reach)
+        same = near[(np.abs(centers[near] - center) <= reach).all(axis=1)]
+        if len(same):
+            grouped[same] = True
+            groups.append([k, *same.tolist()])
+    return groups
+
+
+def exchange_in_batches(
+    matrix: Matrix,
+    features: WeightedFeatures,
+    labels: np.ndarray,
+    n_clusters: int,
+    *,
+    min_size: int = 1,
+    max_sweeps: int = 300,
+    tol: float = 0.0,
+    n_threads: int = 1,
+) -> tuple[np.ndarray, int]:
+    """Sweep from `labels` until no sweep gains more than `tol`, or `max_sweeps`.
+
+    The between-cluster sum of squares never falls. With ``tol=0`` the result is a fixed point of
+    Lloyd's iteration, unless a cluster is held at `min_size`. Few samples move in most sweeps, so
+    the cluster sums are kept and changed by those that do. Returns new labels and the number of
+    sweeps; `tol` is a share of the objective.
+    """
+    kept = matrix.select(features.support)
+    features = WeightedFeatures(np.arange(len(features.support)), features.values)
+    labels = fill_clusters(kept, features, labels, n_clusters, min_size)
+    sizes = cluster_sizes(labels, n_clusters)
+    sums = matrix_sums(kept, labels, n_clusters, n_threads)
+    origin = np.zeros((len(features.support), 1))
+    squares = _square_distances(kept, features, origin, np.zeros(kept.n_samples, np.int32))
+    objective = _between(features, sums, sizes)
+    previous = None
+    further, fair = False, True
+    sweeps = 0
+    while sweeps < max_sweeps:
+        sweeps += 1
+        centers = sums / np.maximum(sizes, 1)
+        ahead = 2 * centers - previous if further else centers
+        stay, join = exchange_factors(sizes) if fair else (np.ones(n_clusters), np.ones(n_clusters))
+        moved, changed = _sweep(kept, features, ahead, labels, squares, stay, join, sums, n_threads)
+        counts = cluster_sizes(moved, n_clusters)
+        if counts.min() < max(min_size, 1):
+            filled = fill_clusters(kept, features, moved, n_clusters, min_size, changed)
+            for start, columns in kept.blocks():
+                here = slice(start, start + columns.shape[1])
+                _follow(columns, moved[here], filled[here], changed, n_threads)
+            moved, counts = filled, cluster_sizes(filled, n_clusters)
+        gained = _between(features, changed, counts)
+        little = gained <= objective * (1.0 + tol)
+        plain = not further
+        if gained > objective:
+            previous = centers
+            labels, sums, sizes, objective = moved, changed, counts, gained
+        further = not little
+        if little and plain:
+            if not fair:
+                break
+            fair = False
+    return labels, sweeps
+
+
+def exchange_factors(sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return by what a squared distance counts for staying in a cluster and for joining it.
+
+    n / (n - 1), and 1 for a cluster of one sample, which costs nothing to keep; n / (n + 1).
+    """
+    return sizes / np.maximum(sizes - 1, 1), sizes / (sizes + 1)
+
+
+def _sweep(kept, features, centers, labels, squares, stay, join, sums, n_threads):
+    """Move every sample where it costs least; return the labels and their cluster sums."""
+    moved = np.empty_like(labels)
+    changed = sums.copy()
+    for start, columns in kept.blocks():
+        here = slice(start, start + columns.shape[1])
+        after = cheapest_centers(
+            columns,
+            features,
+            centers,
+            labels[here],
+            squares[here],
+            stay=stay,
+            join=join,
+            n_threads=n_threads,
+        )
+        _follow(columns, labels[here], after, changed, n_threads)
+        moved[here] = after
+    return moved, changed
+
+
+def _follow(columns, before, after, sums, n_threads) -> None:
+    """Update cluster sums for the samples of a block that changed their cluster."""
+    movers = np.flatnonzero(after != before)
+    move_between_sums(columns, movers, before, after, sums, n_threads)
+
+
+def _between(features, sums, sizes) -> float:
+    return float(np.sum(features.values * scores_from_sums(sums, sizes)))
+
+
+def _square_distances(kept, features, centers, labels) -> np.ndarray:
+    """Return the weighted squared distance of every sample to the centre of its label."""
+    distances = np.zeros(kept.n_samples)
+    for start, columns in kept.blocks():
+        here = slice(start, start + columns.shape[1])
+        place = features.values, centers, labels[here], distances[here]
+        if isinstance(columns, SparseBlock):
+            columns.add_distances(*place)
+        else:
+            _add_distances(columns, *place)
+    return distances
+
+
+def fill_clusters(
+    matrix: Matrix,
+    features: WeightedFeatures,
+    labels: np.ndarray,
+    n_clusters: int,
+    min_size: int,
+    sums: np.ndarray | None = None,
+) -> np.ndarray:
+    """Bring every cluster to `min_size` samples, at least one.
+
+    A short cluster is filled with the samples farthest from their own centres, one at a time, out
+    of clusters that can spare them; ties go to the lowest index. `sums` are the cluster sums, where
+    they are known. Returns `labels` itself where no cluster is short.
+    """
+    min_size = max(min_size, 1)
+    sizes = cluster_sizes(labels, n_clusters)
+    if sizes.min() >= min_size:
+        return labels
+    labels = labels.copy()
+    if sums is None:
+        sums = matrix_sums(matrix, labels, n_clusters)
+    centers = sums / np.maximum(sizes, 1)
+    distances = _square_distances(matrix, features, centers, labels)
+    order = iter(np.argsort(-distances, kind="stable"))
+    for k in np.flatnonzero(sizes < min_size):
+        while sizes[k] < min_size:
+            i = next(order)
+            if sizes[labels[i]] > min_size:
+                sizes[labels[i]] -= 1
+                sizes[k] += 1
+                labels[i] = k
+    return labels
+
+
+@compiled
+def _add_distances(columns, values, centers, labels, distances):
+    for j in range(columns.shape[0]):
+        column = columns[j]
+        own = centers[j]
+        value = values[j]
+        for i in range(column.shape[0]):
+            distance = column[i] - own[labels[i]]
+            distances[i] += value * distance * distance

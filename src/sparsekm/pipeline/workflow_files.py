@@ -1,0 +1,118 @@
+"""The files of a workflow: as its rules declare them, and as its jobs recorded them.
+
+Each job has a record of its own, named like its log, so that jobs on several machines never write
+the same file. Snakemake's metadata could not serve: they lack logs and figures, lose the files of a
+job that failed, and also list the files of other workflows that ran in the folder.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+FOLDERS = ("data", "results", "logs")
+# What jobs write besides the outputs of their rules, with the constraints on its wildcards.
+UNDECLARED = (
+    "data/raw/phantom/ontology.json",
+    "data/raw/phantom/genes.json",
+    "data/raw/phantom/{age}/listing.json",
+    "data/raw/phantom/{age}/truth.csv",
+    "data/raw/phantom/{age}/{grid}_gridAnnotation.zip",
+    "data/raw/phantom/{age}/energy/{id}.zip",
+    "results/simulation/repetitions/{experiment}/{setting}/{row}/{file}",
+)
+FIGURES = "results/figures/{dataset}_{figure}.{kind}"
+# What rules declare, but do not spell out.
+_COMPOSED = (
+    "data/raw/{source}/manifest.csv",
+    "data/raw/{source}/{age}/manifest.csv",
+    "data/raw/{source}/plan.csv",
+    "data/raw/fetched/{file}",
+    FIGURES,
+)
+_CONSTRAINTS = {
+    "id": r"\d+",
+    "source": "allen|phantom",
+    "figure": "slices|components|gap|scores|markers|expression|kept_by_age|chosen_by_age"
+    "|experiment_[1-4]_(?:overview|cer)",
+    "kind": "svg|pdf",
+}
+# The constraints for all rules.
+_OF_RULES = re.compile(r"^wildcard_constraints:\n((?:  +\w+=.*\n)+)", re.M)
+
+
+def read_patterns(rules: Iterable[Path], **constraints: str) -> re.Pattern:
+    """Compile a pattern of the files that rules declare, with these constraints on wildcards."""
+    text = "\n".join(file.read_text(encoding="utf-8") for file in rules)
+    of_rules = {
+        name: rule
+        for block in _OF_RULES.findall(text)
+        for name, rule in re.findall(r'^ +(\w+)=r?"(.+)",$', block, re.M)
+    }
+    # Braces in f-strings are not wildcards, and a path without an ending is a folder.
+    named = re.findall(rf'(?<!f)"((?:{"|".join(FOLDERS)})/[^"\n]+\.\w+)"', text)
+    return match_any({*named, *_COMPOSED}, **(of_rules | constraints))
+
+
+def match_any(paths: Iterable[str], **constraints: str) -> re.Pattern:
+    """Compile a pattern of paths with wildcards."""
+    known = _CONSTRAINTS | constraints
+
+    def one(path: str) -> str:
+        parts = re.split(r"\{+([^{}]*)\}+", path)
+        parts[::2] = map(re.escape, parts[::2])
+        parts[1::2] = (f"(?:{known.get(name, '[^/]+')})" for name in parts[1::2])
+        return "".join(parts)
+
+    return re.compile("|".join(map(one, sorted(paths))))
+
+
+def walk_folders(folder: Path) -> Iterator[str]:
+    """List everything in the folders that the workflow writes to, contents before their folder."""
+    for name in FOLDERS:
+        for place, folders, files in os.walk(folder / name, topdown=False):
+            for entry in sorted([*files, *folders]):
+                yield (Path(place) / entry).relative_to(folder).as_posix()
+
+
+_RECORDS = Path(".snakemake/sparsekm/jobs")
+
+
+def record_files(log: Path, files: Iterable[str | Path]) -> None:
+    """Record files that the job of this log is about to write, in addition to earlier ones."""
+    from sparsekm.io.atomic import write_text
+
+    names = {*_read(_RECORDS / log), *(Path(file).as_posix() for file in files)}
+    write_text("".join(f"{name}\n" for name in sorted(names)), _RECORDS / log)
+
+
+def replace_recorded(log: Path, folder: str | Path, files: Iterable[str | Path]) -> None:
+    """Remove what earlier runs of a job made in a folder but this one will not, and record `files`.
+
+    Other files of the folder stay.
+    """
+    new = {Path(file).as_posix() for file in files}
+    for old in _read(_RECORDS / log) - new:
+        if Path(old).is_relative_to(folder):
+            Path(old).unlink(missing_ok=True)
+    record_files(log, new)
+
+
+def recorded_files(folder: Path) -> set[str]:
+    """List the files that jobs recorded in the folder they ran in, with their logs and benchmarks.
+
+    Snakemake writes the benchmark ``results/benchmarks/x.tsv`` of the job with ``logs/x.log``.
+    """
+    records = folder / _RECORDS
+    found = set()
+    for record in filter(Path.is_file, records.rglob("*.log")):
+        log = record.relative_to(records)
+        benchmark = Path("results/benchmarks", *log.parts[1:]).with_suffix(".tsv")
+        found |= {log.as_posix(), benchmark.as_posix(), *_read(record)}
+    return found
+
+
+def _read(record: Path) -> set[str]:
+    return {*record.read_text(encoding="utf-8").splitlines()} if record.is_file() else set()

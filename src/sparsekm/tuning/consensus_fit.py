@@ -1,0 +1,410 @@
+"""The answer of `SparseKMeans` for a number of clusters, and for a number that it chooses.
+
+The fits of folds give a consensus, Algorithm 1 from there the clusters. The same folds show which
+clusters stand apart, how reproducible each sample is, and how few features tell them apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.base import clone
+
+from sparsekm.cluster.matrices.containers import StreamedMatrix, in_blocks
+from sparsekm.cluster.matrices.scatter import feature_scores
+from sparsekm.cluster.matrices.sparse_matrix import as_matrix
+from sparsekm.cluster.sparsity_path import SparsityPath
+from sparsekm.cluster.weight_step import PENALTIES
+from sparsekm.tuning.consensus import agreement, consensus_partition, sample_reproducibility
+from sparsekm.tuning.feature_ranking import ScaledData, choose_screening
+from sparsekm.tuning.fold_fits import N_REPEATS, FoldFit, fit_folds, kept_features
+from sparsekm.tuning.noise_correlation import noise_correlation
+from sparsekm.tuning.resampling import label_everyone
+from sparsekm.tuning.separation import (
+    LEVEL,
+    MatchedFold,
+    are_apart,
+    join_touching,
+    match_folds,
+    separation,
+)
+from sparsekm.tuning.signature import Signature, count_differing, find_signature
+
+# The most clusters tried, and the fewest samples for each.
+MOST_CLUSTERS = 12
+SAMPLES_PER_CLUSTER = 7
+
+
+@dataclass(frozen=True)
+class ConsensusFit:
+    """Clusters of a data set, and what is known about them."""
+
+    fit: SparsityPath  # one fit: labels, weights and scores of all features
+    screening: str  # how features were ranked, see `sparsekm.tuning.feature_ranking`
+    folds: list[FoldFit]
+    table: pd.DataFrame  # a row per kind of start, see `_tabulate`
+    separation: pd.DataFrame  # a row per pair of neighbours
+    reproducibility: np.ndarray  # (n_samples,)
+    selection_frequency: np.ndarray  # (n_features,): share of the fits of folds that keep it
+    signature: Signature
+    is_joined: bool  # clusters of the fit were joined into these
+    is_weighed: bool  # the weights follow from the clusters, whose fit kept other features
+    counts: pd.DataFrame | None = None  # a row per number of clusters tried, if it was chosen
+
+    @property
+    def labels(self) -> np.ndarray:
+        """The clusters, (n_samples,), int32."""
+        return self.fit.labels[0]
+
+    @property
+    def has_clusters(self) -> bool:
+        """Whether any two clusters stand apart."""
+        return are_apart(self.separation)
+
+    @property
+    def partitions(self) -> np.ndarray:
+        """The partitions of all folds, (m, n_samples)."""
+        return np.concatenate([fold.labels for fold in self.folds])
+
+    def extend(self, estimator: Any, X: Any, samples: np.ndarray) -> ConsensusFit:
+        """Return the answer for all samples, given that from some.
+
+        All samples are labelled by the nearest centre. Algorithm 1 fits all from there, unless the
+        clusters are joined ones.
+
+        Parameters
+        ----------
+        estimator : L0KMeans or L1KMeans
+        X : ndarray or csr_array of shape (n_all_samples, n_features)
+        samples : ndarray of shape (n_samples,)
+            Those of this answer, ascending.
+        """
+        labels = label_everyone(X, X[samples], self.labels, self.fit.weights[0])
+        n_clusters, fit = int(self.labels.max()) + 1, self.fit
+        if not self.is_joined:
+            estimator = clone(estimator).set_params(n_clusters=n_clusters)
+            bound = _sparsity(estimator.penalty, kept_features(n_clusters, X.shape[1]))
+            if not self.is_weighed:
+                bound = float(fit.sparsities[0])
+            fit = fit_from(estimator, in_blocks(X), labels, bound)
+            labels = fit.labels[0]
+        if self.is_weighed:
+            fit = _weigh(estimator, X, fit, labels, float(self.fit.sparsities[0]))
+        reproducibility = np.full(X.shape[0], np.nan)
+        reproducibility[samples] = self.reproducibility
+        return replace(self, fit=fit, reproducibility=reproducibility)
+
+    def sentence(self) -> str:
+        """Say what was found, and how sure it is."""
+        n_clusters, kept = int(self.labels.max()) + 1, int(self.fit.n_selected[0])
+        table, text = self.separation, []
+        if self.counts is not None:
+            text.append(describe_counts(self.counts))
+        apart = int((table["p_adjusted"] <= LEVEL).sum())
+        if not self.has_clusters:
+            text.append(
+                f"None of the {n_clusters} clusters stands apart from its neighbours: they are "
+                "groups that shade into each other, or a gradient cut into parts"
+            )
+        elif apart == len(table):
+            text.append(f"All {n_clusters} clusters stand apart from their neighbours")
+        else:
+            text.append(
+                f"{apart} of {len(table)} pairs of neighbouring clusters stand apart; the others "
+                "touch"
+            )
+        few = self.signature.features
+        agrees = f"(adjusted Rand index {self.signature.agreement:.2f})"
+        if few is None:
+            text.append(f"no small set of features tells the clusters apart {agrees}")
+        else:
+            text.append(
+                f"{len(few):,} features put left-out samples into the same clusters {agrees}"
+            )
+        text.append(
+            f"{kept:,} of {self.fit.weights.shape[1]:,} features have weight; a sample is in its "
+            f"cluster in {np.nanmean(self.reproducibility):.0%} of the fits to nine tenths of the "
+            "samples on average"
+        )
+        return "; ".join(text) + "."
+
+
+def describe_counts(counts: pd.DataFrame) -> str:
+    """Say how a number of clusters was chosen."""
+    chosen = counts[counts["chosen"]].iloc[0]
+    tried = f"{counts['n_clusters'].min()} to {counts['n_clusters'].max()} clusters were tried"
+    if counts["n_groups"].max() == 1:
+        return (
+            f"{tried}: no groups stand apart, and {chosen['n_clusters']} clusters are the most "
+            "reproducible"
+        )
+    groups = int(chosen["n_groups"])
+    return f"{tried}: at most {groups} groups stand apart, the same from at least two numbers"
+
+
+def fit_consensus(
+    estimator: Any,
+    data: ScaledData,
+    *,
+    screening: str = "auto",
+    sparsity: float | None = None,
+    selection: str = "relevant",
+    join: bool = False,
+    seed: int,
+    blocks: np.ndarray | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> ConsensusFit:
+    """Cluster data by the consensus of fits of folds.
+
+    Parameters
+    ----------
+    estimator : L0KMeans or L1KMeans
+        Its number of clusters, its guard, its penalty and its threads are used.
+    data : ScaledData
+    screening : str
+        An entry of `sparsekm.tuning.feature_ranking.SCREENINGS`.
+    sparsity : float, default=None
+        That of Algorithm 1, whose features are kept. None fits with few features, see
+        `kept_features`, and `selection` says which are kept.
+    selection : {"relevant", "signature"}, default="relevant"
+        The features that differ between the clusters, or the smallest set that tells them apart
+        (the relevant ones where there is none).
+    join : bool, default=False
+        Whether neighbours without a valley between them become one, if more than one remains.
+    seed : int
+    blocks : ndarray of shape (n_samples,), default=None
+        Samples of one block are left out together.
+    progress : callable, default=None
+        ``progress(done, total)`` is called after each fold.
+    """
+    if screening == "auto":
+        screening = choose_screening(data)
+    fit, folds = _find_partition(estimator, data, screening, sparsity, seed, blocks, progress)
+    group = _Trial.of(estimator, data, fit, folds, blocks).groups if join else None
+    asked = screening, sparsity, selection, blocks
+    return _describe(estimator, data, fit, folds, *asked, group)
+
+
+def _find_partition(estimator, data, screening, sparsity, seed, blocks, progress=None):
+    """Return the fit from the consensus, and the fits of the folds."""
+    n_clusters = int(estimator.n_clusters)
+    shared: dict[str, Any] = {
+        "screening": screening,
+        "min_cluster_size": int(estimator.min_cluster_size),
+        "seed": seed,
+        "n_jobs": estimator.n_jobs,
+        "blocks": blocks,
+        "progress": progress,
+    }
+    folds = fit_folds(data, n_clusters, **shared)
+    fit = _fit_from(estimator, data.X, folds, sparsity, seed)
+    noise = noise_correlation(data.X, fit.labels[0], fit.weights[0])
+    if not noise.is_beyond_chance:
+        others = fit_folds(data, n_clusters, optimum=True, **shared)
+        folds = [_join(*pair) for pair in zip(folds, others, strict=True)]
+        fit = _fit_from(estimator, data.X, folds, sparsity, seed)
+    return fit, folds
+
+
+def choose_clusters(
+    estimator: Any,
+    data: ScaledData,
+    *,
+    screening: str = "auto",
+    sparsity: float | None = None,
+    selection: str = "relevant",
+    seed: int,
+    blocks: np.ndarray | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> ConsensusFit:
+    """Choose the number of clusters as well: how many groups stand apart.
+
+    Neighbouring clusters without a valley between them are joined. The number of groups that remain
+    stops growing at the number of clusters; it is the largest that two numbers tried reach. Where
+    no groups stand apart, the most reproducible number is shown. The arguments are those of
+    `fit_consensus`; `progress` counts the numbers of clusters.
+    """
+    if screening == "auto":
+        screening = choose_screening(data)
+    counts = range(2, most_clusters(data.X.shape[0], int(estimator.min_cluster_size)) + 1)
+    tried = []
+    for n_clusters in counts:
+        own = clone(estimator).set_params(n_clusters=n_clusters)
+        fit, folds = _find_partition(own, data, screening, sparsity, seed, blocks)
+        tried.append(_Trial.of(own, data, fit, folds, blocks))
+        if progress is not None:
+            progress(len(tried), len(counts))
+    chosen = _choose_trial(tried)
+    one = tried[chosen]
+    asked = screening, sparsity, selection, blocks
+    found = _describe(one.estimator, data, one.fit, one.folds, *asked, one.groups)
+    table = pd.DataFrame(
+        {
+            "n_clusters": [trial.n_clusters for trial in tried],
+            "n_groups": [trial.n_groups for trial in tried],
+            "reproducibility": [trial.reproducibility for trial in tried],
+            "groups": ["-".join(map(str, trial.group)) for trial in tried],
+            "chosen": np.arange(len(tried)) == chosen,
+        }
+    )
+    return replace(found, counts=table)
+
+
+def most_clusters(n_samples: int, min_cluster_size: int = 1) -> int:
+    """Return the most clusters that are tried for so many samples, at least 2."""
+    room = min(n_samples // (2 * min_cluster_size), n_samples // SAMPLES_PER_CLUSTER)
+    return max(2, min(MOST_CLUSTERS, room))
+
+
+@dataclass(frozen=True)
+class _Trial:
+    """The fit of one number of clusters, and the groups that its clusters join into."""
+
+    estimator: Any
+    fit: SparsityPath
+    folds: list[FoldFit]
+    group: np.ndarray  # (n_clusters,)
+    matched: list[MatchedFold]
+
+    @classmethod
+    def of(cls, estimator, data, fit, folds, blocks) -> _Trial:
+        matched = match_folds(fit.labels[0], folds)
+        kept = np.flatnonzero(fit.weights[0])
+        table = separation(data.X, fit.labels[0], kept, matched, blocks)
+        group = join_touching(table, int(fit.labels[0].max()) + 1)
+        return cls(estimator, fit, folds, group, matched)
+
+    @property
+    def groups(self) -> np.ndarray:
+        """The group of each cluster; where there is only one, each is its own."""
+        return np.arange(self.n_clusters) if self.n_groups == 1 else self.group
+
+    @property
+    def n_clusters(self) -> int:
+        return len(self.group)
+
+    @property
+    def n_groups(self) -> int:
+        return int(self.group.max()) + 1
+
+    @property
+    def reproducibility(self) -> float:
+        """Mean adjusted Rand index of the groups, or the clusters of one group, with the folds."""
+        joined = np.array([fold.join(self.groups).labels + 1 for fold in self.matched])
+        return float(agreement(self.groups[self.fit.labels[0]], joined).mean())
+
+
+def _choose_trial(tried: Sequence[_Trial]) -> int:
+    """Return which number of clusters gives the answer."""
+    n_groups = [trial.n_groups for trial in tried]
+    # The largest that two reach.
+    target = sorted(n_groups)[-2:][0]
+    if target == 1:
+        return int(np.argmax([trial.reproducibility for trial in tried]))
+    direct = target - 2
+    if n_groups[direct] == target:
+        return direct
+    able = [number for number, groups in enumerate(n_groups) if groups == target]
+    return max(able, key=lambda number: tried[number].reproducibility)
+
+
+def _describe(
+    estimator, data, fit, folds, screening, sparsity, selection, blocks, group=None
+) -> ConsensusFit:
+    """Test the clusters, choose their features, and measure how reproducible they are.
+
+    `group` (n_clusters,) joins clusters of the fit; by default each stays as it is.
+    """
+    X, own = data.X, fit.labels[0]
+    group = np.arange(int(own.max()) + 1) if group is None else group
+    labels = group[own].astype(np.int32)
+    matched = [fold.join(group) for fold in match_folds(own, folds)]
+    apart = separation(X, labels, np.flatnonzero(fit.weights[0]), matched, blocks)
+    signature = find_signature(X, labels, matched, N_REPEATS)
+    if sparsity is None:
+        few = selection == "signature" and signature.features is not None
+        count = len(signature.features) if few else count_differing(X, labels)
+        fit = _weigh(estimator, X, fit, labels, _sparsity(estimator.penalty, count))
+    partitions = np.concatenate([fold.labels for fold in folds])
+    joined = len(group) > group.max() + 1
+    everyone = np.array([fold.labels for fold in matched]) if joined else partitions
+    starts = [start for fold in folds for start in fold.starts]
+    kept = np.concatenate([features for fold in folds for features in fold.kept])
+    return ConsensusFit(
+        fit,
+        screening,
+        folds,
+        _tabulate(partitions, starts, labels),
+        apart,
+        sample_reproducibility(labels, everyone),
+        np.bincount(kept, minlength=X.shape[1]) / len(partitions),
+        signature,
+        is_joined=joined,
+        is_weighed=sparsity is None,
+    )
+
+
+def _join(fold: FoldFit, other: FoldFit) -> FoldFit:
+    labels = np.concatenate([fold.labels, other.labels])
+    return replace(
+        fold, labels=labels, kept=fold.kept + other.kept, starts=fold.starts + other.starts
+    )
+
+
+def _tabulate(partitions: np.ndarray, starts: Sequence[str], labels: np.ndarray) -> pd.DataFrame:
+    """Tabulate the fits of folds by their start.
+
+    There is a row per kind of start: start, n_fits, reproducibility (mean adjusted Rand index of
+    the fits of one fold and the next) and agreement (with the clusters).
+    """
+    rows = []
+    for start in dict.fromkeys(starts):
+        own = partitions[[name == start for name in starts]]
+        pairs = zip(own, np.roll(own, -1, axis=0), strict=True)
+        again = np.mean([agreement(one, other[None])[0] for one, other in pairs])
+        rows.append((start, len(own), float(again), float(agreement(labels, own).mean())))
+    return pd.DataFrame(rows, columns=["start", "n_fits", "reproducibility", "agreement"])
+
+
+def _fit_from(estimator, X, folds, sparsity, seed) -> SparsityPath:
+    """Run Algorithm 1 on all features from the consensus of the folds."""
+    n_clusters = int(estimator.n_clusters)
+    partitions = np.concatenate([fold.labels for fold in folds])
+    start = consensus_partition(
+        partitions, n_clusters, seed=seed, min_cluster_size=int(estimator.min_cluster_size)
+    )
+    if sparsity is None:
+        sparsity = _sparsity(estimator.penalty, kept_features(n_clusters, X.shape[1]))
+    return fit_from(estimator, X, start, sparsity)
+
+
+def fit_from(
+    estimator: Any, X: np.ndarray | StreamedMatrix, labels: np.ndarray, sparsity: float
+) -> SparsityPath:
+    """Run Algorithm 1 from a partition at one sparsity."""
+    estimator = clone(estimator).set_params(init=labels, search="alternate", n_init=1)
+    return estimator.path(X, [sparsity])
+
+
+def _weigh(estimator, X, fit, labels, sparsity) -> SparsityPath:
+    """Return a fit with these labels, whose weights are the penalty's best at this sparsity."""
+    scores = feature_scores(as_matrix(X), labels, int(labels.max()) + 1)
+    weights = PENALTIES[estimator.penalty](sparsity).weigh(scores)
+    return replace(
+        fit,
+        sparsities=np.array([float(sparsity)]),
+        objectives=np.array([weights @ scores]),
+        first_objectives=np.array([weights @ scores]),
+        labels=labels[None],
+        weights=weights[None],
+        scores=scores[None],
+    )
+
+
+def _sparsity(penalty: str, count: int) -> float:
+    """Return the bound that so many features of equal weight meet."""
+    return float(count) if penalty == "l0" else float(np.sqrt(count))

@@ -1,0 +1,146 @@
+"""Which features to cluster first: a ranking made before any clustering.
+
+Where all features share a unit, as genes of one assay do, those that mark classes vary more than
+others of the same mean: the highly variable ones. Where they do not, or where their variances were
+made equal, scale says nothing, and a feature counts by how far its distribution is from a Gaussian.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from sparsekm.cluster.matrices.dense_parts import feature_means, feature_variances
+from sparsekm.cluster.screening import marginal_scores
+
+SCREENINGS = ["auto", "trend", "variance", "marginal", "all"]
+# Screens hold so many of the features that rank first. With no more features than the smallest
+# there is nothing to choose.
+SCREENS = (100, 200, 500)
+# The running mean is over this share of the features.
+WINDOW = 0.1
+# Variances within 1 % of each other, or means within a thousandth of a standard deviation, were
+# made equal. A tenth of the features may differ: a few were changed, or are nearly constant.
+EQUAL_VARIANCES = 1.01
+EQUAL_MEANS = 1e-3
+TAILS = (0.05, 0.95)
+# The spread (median absolute deviation, scaled as for a Gaussian) of log variances beyond the trend
+# is below 1 where features share a unit. Units that differ by factors of ten make it 3 and more.
+LARGEST_SPREAD = 1.5
+GAUSSIAN_MAD = 1.4826
+
+
+@dataclass(frozen=True)
+class ScaledData:
+    """Features brought to one scale, and the scale that they came on.
+
+    The values as they came are ``X * scale + location``: those in `X` are z-scores or, sparse, are
+    divided by the standard deviations but not centred.
+    """
+
+    X: np.ndarray | csr_array  # (n_samples, n_features)
+    location: np.ndarray  # (n_features,)
+    scale: np.ndarray  # (n_features,)
+
+    @classmethod
+    def standardise(cls, X: np.ndarray | csr_array) -> ScaledData:
+        """Bring features that vary to unit variance (ddof = 1); the dtype stays."""
+        n_samples = X.shape[0]
+        scale = np.sqrt(feature_variances(X) * (n_samples / max(1, n_samples - 1)))
+        # What varies by so little that its variance vanishes stays as it is.
+        scale[scale == 0] = 1.0
+        if isinstance(X, csr_array):
+            scaled = X.copy()
+            scaled.data /= scale.astype(X.dtype)[X.indices]
+            return cls(scaled, np.zeros(X.shape[1]), scale)
+        means = feature_means(X)
+        scaled = X - means.astype(X.dtype)
+        scaled /= scale.astype(X.dtype)
+        return cls(scaled, means, scale)
+
+    def take(self, samples: np.ndarray) -> ScaledData:
+        """Return some of the samples, on the same scale."""
+        return ScaledData(self.X[samples], self.location, self.scale)
+
+    def select(self, features: np.ndarray) -> ScaledData:
+        """Return some of the features, given by a mask."""
+        return ScaledData(self.X[:, features], self.location[features], self.scale[features])
+
+    def moments(self, samples: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """Return means and variances (ddof = 0) of the values as they came."""
+        part = self.X if samples is None else self.X[samples]
+        return (
+            feature_means(part) * self.scale + self.location,
+            feature_variances(part) * self.scale**2,
+        )
+
+
+def choose_screening(data: ScaledData) -> str:
+    """Tell how the features of data are ranked: an entry of `SCREENINGS`, never "auto".
+
+    "all" with at most as many features as the smallest screen; "marginal" if their variances are
+    equal or their units differ; "variance" if all means are equal; else "trend".
+    """
+    means, variances = data.moments()
+    if len(means) <= SCREENS[0]:
+        return "all"
+    low, high = np.quantile(variances, TAILS)
+    if high <= EQUAL_VARIANCES * low:
+        return "marginal"
+    beyond = variance_beyond_trend(means, variances)
+    beyond = beyond[np.isfinite(beyond)]
+    spread = GAUSSIAN_MAD * np.median(np.abs(beyond - np.median(beyond)))
+    if spread > LARGEST_SPREAD:
+        return "marginal"
+    low, high = np.quantile(means, TAILS)
+    return "variance" if high - low <= EQUAL_MEANS * np.sqrt(np.median(variances)) else "trend"
+
+
+def rank_features(
+    data: ScaledData, screening: str, samples: np.ndarray | None = None
+) -> np.ndarray:
+    """Order features by the first to be looked at, from some of the samples; ties by position."""
+    if screening == "all":
+        return np.arange(data.X.shape[1])
+    if screening == "marginal":
+        part: Any = data.X if samples is None else data.X[samples]
+        scores = marginal_scores(part, n_jobs=1)
+    else:
+        means, variances = data.moments(samples)
+        scores = log_variances(variances)
+        if screening == "trend":
+            scores = variance_beyond_trend(means, variances)
+    return np.argsort(-scores, kind="stable")
+
+
+def log_variances(variances: np.ndarray) -> np.ndarray:
+    """Return the logarithms of variances, -inf for constant features."""
+    with np.errstate(divide="ignore"):
+        return np.log(variances)
+
+
+def variance_beyond_trend(means: np.ndarray, variances: np.ndarray) -> np.ndarray:
+    """Return log variances minus their running mean over the features ordered by mean.
+
+    The window holds a tenth of the features and is shortened at the ends. Constant features are
+    left out and get -inf.
+
+    Examples
+    --------
+    >>> variance_beyond_trend(np.arange(5.0), np.array([1.0, 1.0, np.exp(3), 1.0, 0.0]))
+    array([ 0. , -1. ,  2. , -1.5, -inf])
+    """
+    logs = log_variances(variances)
+    varies = np.flatnonzero(variances > 0)
+    order = varies[np.argsort(means[varies], kind="stable")]
+    half = max(1, int(WINDOW * len(order)) // 2)
+    sums = np.concatenate([[0.0], np.cumsum(logs[order])])
+    positions = np.arange(len(order))
+    first = np.maximum(positions - half, 0)
+    last = np.minimum(positions + half + 1, len(order))
+    beyond = np.full(len(logs), -np.inf)
+    beyond[order] = logs[order] - (sums[last] - sums[first]) / (last - first)
+    return beyond

@@ -1,0 +1,166 @@
+"""The whole fit repeated on folds: every sample is left out once in each repeat.
+
+In each fold the features are ranked by the samples that were drawn, k-means is run on the screens
+that rank first, and Algorithm 1 from there picks few of their features. Where features are
+independent within clusters, the optimum of all features is searched as well: it then is the better
+start, while correlated features lead it astray. All samples are labelled by their nearest centre.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from sparsekm.cluster.estimators import KMeans, L0KMeans
+from sparsekm.cluster.matrices.dense_parts import as_dense
+from sparsekm.cluster.matrices.matrix import CentredMatrix
+from sparsekm.cluster.matrices.varying_features import count_distinct
+from sparsekm.runtime.threads import run_side_by_side
+from sparsekm.tuning.feature_ranking import SCREENS, ScaledData, rank_features
+from sparsekm.tuning.resampling import label_everyone
+
+N_REPEATS = 5
+N_FOLDS = 10
+# Enough restarts for one of many fits that are averaged.
+N_INIT = 3
+N_INIT_OPTIMUM = 1
+# Features kept for each cluster but the first; the same number for two clusters as for three.
+FEATURES_PER_CLUSTER = 25
+# A single start is from so many features.
+START_SCREEN = 200
+# The optimum is searched among so many features at most.
+MOST_FEATURES = 2000
+# With heavy tails the optimum splits off single outliers: it has no cluster of fewer samples, or of
+# fewer than a quarter of the mean size.
+SMALLEST_CLUSTER = 5
+
+
+@dataclass(frozen=True)
+class FoldFit:
+    """The fits of one fold: c partitions of all n samples."""
+
+    drawn: np.ndarray  # (n_drawn,): samples that were fitted, ascending
+    left_out: np.ndarray  # (n - n_drawn,)
+    labels: np.ndarray  # (c, n), int16
+    kept: list[np.ndarray]  # c times (n_kept,): features of non-zero weight
+    starts: list[str]  # c times, such as "200 features"
+
+
+def kept_features(n_clusters: int, n_features: int) -> int:
+    """Return how many features fits keep: 25 for each cluster but the first, at least 50."""
+    return min(n_features, FEATURES_PER_CLUSTER * max(2, n_clusters - 1))
+
+
+def draw_folds(n_samples: int, *, seed: int, blocks: np.ndarray | None = None) -> list[np.ndarray]:
+    """Draw the samples that are left out in each fold, ascending; repeat after repeat.
+
+    Samples with the same number in `blocks` (n_samples,) are left out together.
+    """
+    blocks = np.arange(n_samples) if blocks is None else blocks
+    n_blocks = int(blocks.max()) + 1
+    n_folds = min(N_FOLDS, n_blocks)
+    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(0, 6)))
+    folds = []
+    for _ in range(N_REPEATS):
+        fold = (rng.permutation(n_blocks) % n_folds)[blocks]
+        folds += [np.flatnonzero(fold == number) for number in range(n_folds)]
+    return folds
+
+
+def fit_folds(
+    data: ScaledData,
+    n_clusters: int,
+    *,
+    screening: str,
+    optimum: bool = False,
+    min_cluster_size: int = 1,
+    seed: int,
+    n_jobs: int | None = None,
+    blocks: np.ndarray | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> list[FoldFit]:
+    """Fit every fold, side by side in threads; the results do not depend on their number.
+
+    `screening` is an entry of `SCREENINGS` other than "auto", and `blocks` as in `draw_folds`. With
+    `optimum` the search for the optimum takes the place of the screens. ``progress(done, total)``
+    is called after each fold.
+    """
+    folds = draw_folds(data.X.shape[0], seed=seed, blocks=blocks)
+    fit = _fit_optimum if optimum else _fit_screens
+    work = partial(_fit_fold, data, n_clusters, screening, min_cluster_size, seed, folds, fit)
+    found: list[FoldFit] = []
+    most = MOST_FEATURES if optimum else SCREENS[-1]
+    size = data.X.shape[0] * min(most, data.X.shape[1]) * 8
+    for one in run_side_by_side(work, range(len(folds)), n_jobs, size):
+        found.append(one)
+        if progress is not None:
+            progress(len(found), len(folds))
+    return found
+
+
+def screened_start(data: ScaledData, n_clusters: int, screening: str, seed: int) -> np.ndarray:
+    """Label samples by k-means on the features that rank first: (n_samples,), int32."""
+    top = rank_features(data, screening)[:START_SCREEN]
+    part = as_dense(data.X[:, top])
+    if not _can_cluster(part, n_clusters):
+        part = as_dense(data.X)
+    return KMeans(n_clusters, n_init=N_INIT, random_state=seed).fit(part).labels_
+
+
+def _fit_fold(data, n_clusters, screening, min_cluster_size, seed, folds, fit, index) -> FoldFit:
+    n_samples, n_features = data.X.shape
+    everyone = np.arange(n_samples)
+    drawn = np.setdiff1d(everyone, folds[index])
+    most = MOST_FEATURES if fit is _fit_optimum else SCREENS[-1]
+    # All samples, or at last all features, where those drawn could not be clustered.
+    for samples, limit in ((drawn, most), (everyone, most), (everyone, n_features)):
+        top = rank_features(data, screening, samples)[:limit]
+        values = as_dense(data.X[:, top])
+        part = values[samples]
+        if _can_cluster(part, n_clusters):
+            break
+    seeds = np.random.SeedSequence(seed, spawn_key=(index, 7)).generate_state(1)
+    share = len(samples) / n_samples
+    guard = max(1, int(min_cluster_size * share))
+    labels, kept, starts = [], [], []
+    for name, found, weights in fit(part, n_clusters, guard, int(seeds[0])):
+        labels.append(label_everyone(values, part, found, weights))
+        kept.append(top[np.flatnonzero(weights)])
+        starts.append(name)
+    left_out = np.setdiff1d(everyone, samples)
+    return FoldFit(samples, left_out, np.array(labels, np.int16), kept, starts)
+
+
+def _fit_screens(part, n_clusters, guard, seed):
+    """Yield name, labels and weights: Algorithm 1 from k-means on every screen."""
+    shared = {"min_cluster_size": guard, "random_state": seed, "n_jobs": 1}
+    sparsity = kept_features(n_clusters, part.shape[1])
+    sizes = [size for size in SCREENS if size < part.shape[1]] + [part.shape[1]]
+    for size in [size for size in sizes if size <= SCREENS[-1]] or sizes:
+        screen = np.ascontiguousarray(part[:, :size])
+        if not _can_cluster(screen, n_clusters):
+            continue
+        start = KMeans(n_clusters, n_init=N_INIT, **shared).fit(screen).labels_
+        fit = L0KMeans(
+            n_clusters, sparsity=sparsity, init=start, search="alternate", n_init=1, **shared
+        ).fit(part)
+        yield f"{size} features", fit.labels_, fit.feature_weights_
+
+
+def _fit_optimum(part, n_clusters, guard, seed):
+    """Yield the optimum at half, once and twice the number of features that fits keep."""
+    sparsity = kept_features(n_clusters, part.shape[1])
+    grid = np.unique(np.clip([sparsity // 2, sparsity, 2 * sparsity], 1, part.shape[1]))
+    guard = max(guard, min(SMALLEST_CLUSTER, len(part) // (4 * n_clusters)))
+    path = L0KMeans(
+        n_clusters, n_init=N_INIT_OPTIMUM, min_cluster_size=guard, random_state=seed, n_jobs=1
+    ).path(part, grid)
+    for kept, labels, weights in zip(path.n_selected, path.labels, path.weights, strict=True):
+        yield f"optimum of {kept} features", labels, weights
+
+
+def _can_cluster(part: np.ndarray, n_clusters: int) -> bool:
+    return count_distinct(CentredMatrix(part), n_clusters) >= n_clusters

@@ -1,0 +1,209 @@
+"""The tables of genes: of a data set, and of all ages."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from sparsekm.annotation.gene_table import (
+    CHANGES,
+    GENE_TABLE,
+    gene_table,
+    judge_features,
+    primary_method,
+    rank_scores,
+    read_ages,
+    tabulate_ages,
+    tabulate_changes,
+)
+from sparsekm.io.atomic import write_table
+
+
+def fit(scores, weights):
+    return SimpleNamespace(scores=np.array(scores, float), weights=np.array(weights, float))
+
+
+@pytest.fixture
+def fits():
+    return {
+        "kmeans": fit([4, 3, 2, 1], [1, 1, 1, 1]),
+        "l1": fit([4, 3, 1, 2], [0.8, 0.6, 0, 0]),
+        "l0": fit([3, 1, 5, 2], [1, 0, 1, 0]),
+    }
+
+
+@pytest.fixture
+def var():
+    return pd.DataFrame(
+        {
+            "name": ["first", "second", "third", "fourth"],
+            "entrez_id": [11.0, np.nan, 33.0, 44.0],
+            "relevant": [True, True, False, False],
+            "section_data_set_ids": ["1", "2", "3", "4"],
+        },
+        index=["A", "B", "C", "D"],
+    )
+
+
+def test_verdict_names_who_keeps_a_feature():
+    verdicts = judge_features([1, 1, 0, 0], [0.5, 0, 0.5, 0])
+    assert list(verdicts) == ["kept by both", "only l0", "only l1", "neither"]
+
+
+def test_tied_scores_rank_by_lowest_index():
+    assert list(rank_scores([1.0, 3.0, 3.0, 0.0, 1.0])) == [3, 1, 2, 5, 4]
+
+
+def test_table_has_one_row_per_feature_in_order_of_l0_rank(var, fits):
+    table = gene_table(var, fits)
+    assert list(table["symbol"]) == ["C", "A", "D", "B"]
+    assert list(table["rank_l0"]) == [1, 2, 3, 4]
+    assert list(table["verdict"]) == ["only l0", "kept by both", "neither", "only l1"]
+    assert list(table["rank_kmeans"]) == [3, 1, 4, 2]
+    assert list(table["weight_l1"]) == [0, 0.8, 0, 0.6]
+    assert list(table["relevant"]) == [False, True, False, True]
+
+
+def test_one_sparse_method_alone_gives_no_verdict(var, fits):
+    table = gene_table(var, {"kmeans": fits["kmeans"], "l1": fits["l1"]})
+    assert "verdict" not in table
+    assert list(table["symbol"]) == ["A", "B", "D", "C"]
+
+
+def test_entrez_ids_stay_whole_numbers_beside_missing_ones(tmp_path, var, fits):
+    GENE_TABLE.write(tmp_path / "genes.csv", gene_table(var, fits))
+    text = (tmp_path / "genes.csv").read_text()
+    assert "33.0" not in text
+    ids = GENE_TABLE.read(tmp_path / "genes.csv")["entrez_id"]
+    assert ids.iloc[0] == 33
+    assert pd.isna(ids.iloc[3])
+
+
+@pytest.mark.parametrize("symbol", ["NA", "007", "", 'say "x", "y"'])
+def test_symbols_stay_the_strings_they_are(tmp_path, symbol):
+    var = pd.DataFrame(index=[symbol, "other"])
+    table = gene_table(var, {"l0": fit([2, 1], [1, 0])})
+    GENE_TABLE.write(tmp_path / "genes.csv", table)
+    assert list(GENE_TABLE.read(tmp_path / "genes.csv")["symbol"]) == [symbol, "other"]
+
+
+def test_file_without_symbols_is_refused(tmp_path):
+    (tmp_path / "genes.csv").write_text("gene,score_l0\nA,1\n")
+    with pytest.raises(ValueError, match=r"should include \['symbol'\]"):
+        GENE_TABLE.read(tmp_path / "genes.csv")
+
+
+def test_stability_and_further_columns_stand_beside_their_features(tmp_path, var, fits):
+    further = pd.DataFrame(
+        {
+            "highest_cluster": [0, 1, 2, 3],
+            "effect_label": [0.5, np.nan, 1.5, 2.5],
+            "highest_label": ["NA", "r1", "r2", "r3"],
+            "terms": ["", "nan", "a; b", "c"],
+        }
+    )
+    stability = {"l0": np.array([0.1, 0.2, 0.3, 0.4])}
+    table = gene_table(var, fits, stability=stability, further=further)
+    GENE_TABLE.write(tmp_path / "genes.csv", table)
+    read = GENE_TABLE.read(tmp_path / "genes.csv").set_index("symbol")
+    assert list(read.loc[["A", "B", "C", "D"], "stability_l0"]) == [0.1, 0.2, 0.3, 0.4]
+    assert "stability_l1" not in read
+    assert list(read.loc[["A", "B", "C", "D"], "highest_cluster"]) == [0, 1, 2, 3]
+    assert list(read.loc[["A", "B"], "highest_label"]) == ["NA", "r1"]
+    assert list(read.loc[["A", "B"], "terms"]) == ["", "nan"]
+    assert np.isnan(read.loc["B", "effect_label"])
+    assert read.loc["D", "effect_label"] == 2.5
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"stability": {"l0": np.zeros(3)}}, {"further": pd.DataFrame({"terms": ["a"] * 5})}]
+)
+def test_columns_of_another_length_are_refused(var, fits, wrong):
+    with pytest.raises(ValueError, match=r"shape=\(\d,\) should be \(4,\)"):
+        gene_table(var, fits, **wrong)
+
+
+def test_l0_speaks_for_a_data_set_where_it_ran():
+    assert primary_method(["kmeans", "l1", "l0"]) == "l0"
+    assert primary_method(["kmeans", "l1"]) == "l1"
+    assert primary_method(["kmeans", "sparse", "l1"]) == "l1"
+    assert primary_method(["kmeans", "sparse"]) == "sparse"
+    assert primary_method(["pgmm"]) == "pgmm"
+    with pytest.raises(ValueError, match="at least one method"):
+        primary_method([])
+
+
+def genes(**verdicts):
+    return pd.DataFrame({"symbol": list(verdicts), "verdict": list(verdicts.values())})
+
+
+@pytest.fixture
+def ages_table():
+    return tabulate_ages(
+        {
+            "E11.5": genes(a="kept by both", b="only l0", c="only l1", d="neither", nan="only l1"),
+            "E13.5": genes(a="kept by both", b="only l1", c="only l0", d="neither"),
+            "P4": genes(a="only l0", c="kept by both", e="kept by both"),
+        }
+    )
+
+
+def test_a_gene_is_kept_where_l0_keeps_it_and_counted_where_it_was_analysed(ages_table):
+    rows = ages_table.set_index("symbol")
+    assert rows["n_kept"].to_dict() == {"a": 3, "c": 2, "b": 1, "e": 1, "d": 0, "nan": 0}
+    assert rows["n_analysed"].to_dict() == {"a": 3, "c": 3, "b": 2, "e": 1, "d": 2, "nan": 1}
+    assert rows.loc["c", ["first", "last"]].tolist() == ["E13.5", "P4"]
+    assert rows.loc["d", ["first", "last"]].tolist() == ["", ""]
+    assert rows.loc["e", "E11.5"] == ""
+
+
+def test_genes_kept_at_most_ages_and_earliest_come_first(ages_table):
+    assert ages_table["symbol"].tolist() == ["a", "c", "b", "e", "d", "nan"]
+
+
+def test_only_genes_analysed_at_both_ages_enter_leave_or_stay(ages_table):
+    changes = tabulate_changes(ages_table, ["E11.5", "E13.5", "P4"])
+    first, second = changes.to_dict("records")
+    assert (first["enter"], first["leave"], first["stay"]) == ("c", "b", "a")
+    # b and d were not analysed at P4, e not before.
+    assert (second["enter"], second["leave"], second["stay"]) == ("", "", "a;c")
+    assert [second[f"n_{kind}"] for kind in ("enter", "leave", "stay")] == [0, 0, 2]
+
+
+def test_one_sparse_method_alone_speaks_by_its_weights():
+    for method in ("l1", "sparse"):
+        weights = {"symbol": ["a", "b"], f"weight_{method}": [0.5, 0]}
+        ages_table = tabulate_ages({"P4": pd.DataFrame(weights)})
+        assert ages_table.set_index("symbol")["P4"].to_dict() == {"a": "kept", "b": "dropped"}
+    with pytest.raises(ValueError, match="a weight of one of"):
+        tabulate_ages({"P4": pd.DataFrame({"symbol": ["a"]})})
+
+
+def test_of_two_features_of_a_gene_the_higher_ranked_speaks():
+    twice = pd.DataFrame({"symbol": ["a", "a"], "verdict": ["kept by both", "neither"]})
+    assert tabulate_ages({"P4": twice})["P4"].tolist() == ["kept by both"]
+
+
+def test_tables_survive_their_files(tmp_path, ages_table):
+    write_table(ages_table, tmp_path / "kept_by_age.csv")
+    read, ages = read_ages(tmp_path / "kept_by_age.csv")
+    assert ages == ["E11.5", "E13.5", "P4"]
+    pd.testing.assert_frame_equal(read, ages_table, check_dtype=False)
+    changes = tabulate_changes(ages_table, ages)
+    CHANGES.write(tmp_path / "changes.csv", changes)
+    pd.testing.assert_frame_equal(CHANGES.read(tmp_path / "changes.csv"), changes)
+    (tmp_path / "changes.csv").write_text("x\n")
+    for reader in (read_ages, CHANGES.read):
+        with pytest.raises(ValueError, match="written by rule compare_ages"):
+            reader(tmp_path / "changes.csv")
+
+
+def test_fit_of_another_length_is_refused(var):
+    with pytest.raises(ValueError, match=r"l0 scores: shape=\(3,\) should be \(4,\)"):
+        gene_table(var, {"l0": fit([1, 2, 3], [1, 0, 0])})
+
+
+def test_no_fit_is_refused(var):
+    with pytest.raises(ValueError, match=r"fits=\{\} should hold"):
+        gene_table(var, {})

@@ -1,0 +1,208 @@
+"""Where features are high, which clusters are which regions, and what any smooth map keeps."""
+
+import tracemalloc
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.ndimage import gaussian_filter
+
+from sparsekm.annotation.clusters import find_highest, locate_features, tabulate_overlap
+from sparsekm.annotation.enrichment import find_enriched, keep_by_chance, random_map
+from sparsekm.annotation.gene_matching import match_features
+from sparsekm.annotation.gene_sets import build_gene_sets
+from sparsekm.cluster.matrices.matrix import CentredMatrix
+from sparsekm.cluster.matrices.scatter import feature_scores
+from sparsekm.cluster.weight_step import TopFeatures
+from sparsekm.io import matrix_file
+from sparsekm.io.matrix_file import MatrixFile
+from sparsekm.io.normalised_file import write_normalised
+
+
+def test_effect_is_cohens_d_by_its_definition(seed):
+    X = np.random.default_rng(seed).normal(size=(30, 5))
+    codes = np.repeat([0, 1, 2], [5, 10, 15])
+    groups, effects, leads = find_highest(X, codes, 3)
+    for j in range(5):
+        means = [X[codes == k, j].mean() for k in range(3)]
+        assert groups[j] == np.argmax(means)
+        inside, outside = X[codes == groups[j], j], X[codes != groups[j], j]
+        spread = sum((part - part.mean()) @ (part - part.mean()) for part in (inside, outside))
+        expected = (inside.mean() - outside.mean()) / np.sqrt(spread / 28)
+        assert effects[j] == pytest.approx(expected)
+        assert leads[j] == pytest.approx(sorted(means)[-1] - sorted(means)[-2])
+
+
+def test_memory_is_that_of_a_few_blocks_for_any_number_of_samples_and_groups():
+    X = np.zeros((300_000, 64), dtype=np.float32)
+    codes = np.arange(len(X)) % 100
+    tracemalloc.start()
+    find_highest(X, codes, 100)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 4 * matrix_file.NUMBERS_AT_ONCE * 8
+
+
+def test_samples_of_no_group_are_left_out_of_every_block(seed, monkeypatch):
+    X = np.random.default_rng(seed).normal(size=(40, 11))
+    codes = np.arange(40) % 4 - 1
+    codes[:10] = -1
+    expected = find_highest(X[codes >= 0], codes[codes >= 0], 3)
+    monkeypatch.setattr(matrix_file, "NUMBERS_AT_ONCE", 50)
+    found = find_highest(X, codes, 3)
+    np.testing.assert_array_equal(found[0], expected[0])
+    np.testing.assert_allclose(found[1], expected[1], rtol=1e-12)
+
+
+def test_a_file_gives_what_its_matrix_gives_though_samples_have_no_class(tmp_path, seed):
+    X = np.random.default_rng(seed).normal(size=(12, 4)).astype(np.float32)
+    labels = np.array(["", "a", "b"] * 4, dtype=object)
+    obs = pd.DataFrame({"label": labels}, index=[f"s{i}" for i in range(12)])
+    var = pd.DataFrame(index=list("wxyz"))
+    write_normalised(tmp_path / "normalised.h5ad", X, obs, var, {})
+    clusters = np.arange(12) % 2
+    table = locate_features(MatrixFile(tmp_path / "normalised.h5ad"), clusters, labels)
+    pd.testing.assert_frame_equal(table, locate_features(X, clusters, labels))
+
+
+def test_no_spread_is_no_effect():
+    constant = np.full((6, 1), 0.1)
+    for codes in (np.array([0, 0, 0, 1, 1, 1]), np.zeros(6, int)):
+        groups, effects, _ = find_highest(constant, codes, 2)
+        assert groups[0] == 0
+        assert np.isnan(effects[0])
+    _, effects, _ = find_highest(np.array([[1.0], [1.0], [2.0], [2.0]]), [0, 0, 1, 1], 2)
+    assert np.isnan(effects[0])
+
+
+def test_lead_is_the_distance_to_the_next_group_that_has_samples():
+    # Means of groups 0, 1 and 3: 1, 7 and 4; group 2 is empty, and -1 is no group.
+    X = np.array([[0.0], [2.0], [7.0], [4.0], [99.0]])
+    assert find_highest(X, [0, 0, 1, 3, -1], 4).lead.tolist() == [3]
+    # Two groups share the highest mean: the feature leads in neither.
+    assert find_highest(X[[0, 2, 2]], [0, 1, 2], 3).lead.tolist() == [0]
+    assert np.isnan(find_highest(X, [1, 1, 1, 1, 1], 3).lead[0])
+
+
+def test_table_names_classes_and_leaves_them_out_where_there_are_none():
+    X = np.array([[0.0], [0.1], [5.0], [5.2]])
+    table = locate_features(X, np.array([1, 1, 0, 0]), np.array(["b", "b", "a", "a"]))
+    assert table.loc[0, "highest_cluster"] == 0
+    assert table.loc[0, "highest_label"] == "a"
+    assert table.loc[0, "effect_label"] == table.loc[0, "effect_cluster"] > 10
+    partly = locate_features(X, np.array([1, 1, 0, 0]), np.array(["", "b", "a", "a"]))
+    assert partly.loc[0, "highest_label"] == "a"
+    assert partly.loc[0, "effect_label"] == pytest.approx(5 / (0.02**0.5))
+    assert table.loc[0, "lead_label"] == table.loc[0, "lead_cluster"] == pytest.approx(5.05)
+    columns = ["highest_cluster", "effect_cluster", "lead_cluster"]
+    assert list(locate_features(X, np.array([1, 1, 0, 0]))) == columns
+
+
+CLUSTERS = {"l0": np.array([0, 0, 0, 1, 1, 2, 2, 2, 2]), "kmeans": np.zeros(9, int)}
+LABELS = np.array(list("AABAACCCB"), dtype=object)
+REGIONS = pd.DataFrame(
+    {"acronym": ["C", "B", "gone"], "name": ["see", "bee", "gone"], "color": ["cc0000", "b0", "0"]}
+)
+
+
+@pytest.fixture
+def table():
+    return tabulate_overlap(CLUSTERS, LABELS, REGIONS)
+
+
+def test_every_sample_is_counted_once_for_each_method(table):
+    assert table.groupby("method")["n_shared"].sum().to_dict() == {"l0": 9, "kmeans": 9}
+    assert (table["n_shared"] > 0).all()
+
+
+def test_purity_is_the_share_of_the_best_region(table):
+    best = table[table["is_best"] & (table["method"] == "l0")].set_index("cluster")
+    assert best["label"].to_dict() == {0: "A", 1: "A", 2: "C"}
+    assert best["share_of_cluster"].tolist() == [2 / 3, 1, 0.75]
+    assert best["share_of_label"].tolist() == [0.5, 0.5, 1]
+
+
+def test_each_cluster_has_one_best_region_even_when_tied():
+    table = tabulate_overlap({"l0": np.zeros(2, int)}, np.array(["A", "B"]), REGIONS)
+    # The order of the atlas decides: A is none of its regions.
+    assert table[table["is_best"]]["label"].tolist() == ["B"]
+    assert table["label"].tolist() == ["B", "A"]
+
+
+def test_names_and_colours_are_the_atlas_own(table):
+    rows = table.drop_duplicates("label").set_index("label")
+    assert rows["name"].to_dict() == {"A": "", "B": "bee", "C": "see"}
+    assert rows.loc["C", "color"] == "cc0000"
+
+
+def test_samples_without_a_known_class_are_left_out():
+    labels = np.where(np.arange(9) % 2, LABELS, "")
+    known = np.arange(9) % 2 == 1
+    table = tabulate_overlap(CLUSTERS, labels, REGIONS)
+    expected = tabulate_overlap({m: c[known] for m, c in CLUSTERS.items()}, labels[known], REGIONS)
+    pd.testing.assert_frame_equal(table, expected)
+    assert "" not in set(table["label"])
+
+
+SIDE, SMOOTH, ROUGH = 20, 20, 60
+POSITIONS = np.argwhere(np.ones((SIDE, SIDE))).astype(float)
+
+
+def test_clusters_of_a_random_map_are_compact_and_never_empty():
+    labels = random_map(POSITIONS, 6, np.random.default_rng(0))
+    assert set(labels) == set(range(6))
+    # Most neighbours belong together.
+    assert np.mean(np.diff(labels.reshape(SIDE, SIDE), axis=1) == 0) > 0.7
+    one_place = random_map(np.zeros((5, 3)), 5, np.random.default_rng(0))
+    assert sorted(one_place) == list(range(5))
+
+
+def test_smooth_features_are_kept_by_any_map():
+    rng = np.random.default_rng(1)
+    smooth = [gaussian_filter(rng.standard_normal((SIDE, SIDE)), 3).ravel() for _ in range(3)]
+    X = np.column_stack([*smooth, *rng.standard_normal((9, SIDE**2))])
+    X /= X.std(axis=0)
+    kept = keep_by_chance(X, POSITIONS, 4, 3, seed=0, n_maps=20)
+    assert kept.shape == (20, 12)
+    assert (kept.sum(axis=1) == 3).all()
+    assert kept[:, :3].mean() > 0.9
+    np.testing.assert_array_equal(kept[:5], keep_by_chance(X, POSITIONS, 4, 3, seed=0, n_maps=5))
+
+
+def test_a_term_of_smooth_genes_is_enriched_for_any_map_and_one_of_the_clusters_is_not():
+    rng = np.random.default_rng(2)
+    smooth = [gaussian_filter(rng.standard_normal((SIDE, SIDE)), 3).ravel() for _ in range(SMOOTH)]
+    scattered = rng.integers(0, 4, SIDE**2).astype(np.int32)
+    marks = 2.0 * (scattered[:, None] == np.arange(8) % 4) + rng.standard_normal((SIDE**2, 8))
+    X = np.column_stack([marks, *smooth, rng.standard_normal((SIDE**2, ROUGH))])
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    genes = [f"g{j}" for j in range(X.shape[1])]
+    terms = {
+        "T:marks": genes[:8],
+        "T:smooth": genes[8 : 8 + SMOOTH],
+        "T:rough": genes[8 + SMOOTH :],
+    }
+    sets = build_gene_sets("symbol", terms, {})
+    matched = match_features(pd.DataFrame(index=genes), sets)
+    maps = keep_by_chance(X, POSITIONS, 4, 8, seed=0, n_maps=99)
+
+    def test_terms(labels, **nulls):
+        kept = TopFeatures(8.0).weigh(feature_scores(CentredMatrix(X), labels, 4)) > 0
+        groups = {"kept": kept, "dropped": ~kept}
+        table = find_enriched(sets, matched, groups, term_size=(5, 100), **nulls)
+        return table.set_index(["group", "term"])
+
+    # Regions of the tissue that mean nothing: the usual test is sure of them.
+    regions = test_terms(random_map(POSITIONS, 4, rng), by_chance=maps)
+    assert regions.loc[("kept", "T:smooth"), "q_value"] < 1e-3
+    assert regions.loc[("kept", "T:smooth"), "p_spatial"] > 0.5
+    assert regions.loc[("dropped", "T:rough"), "p_spatial"] > 0.5
+    # Clusters that no map of regions has.
+    clusters = test_terms(scattered, by_chance=maps)
+    assert clusters.loc[("kept", "T:marks"), "q_value"] < 1e-3
+    assert clusters.loc[("kept", "T:marks"), "p_spatial"] == 0.01
+    assert test_terms(scattered)["p_spatial"].isna().all()
+
+
+def test_without_known_classes_there_are_no_rows():
+    assert len(tabulate_overlap(CLUSTERS, None)) == 0

@@ -1,0 +1,189 @@
+"""How often genes are kept in halves, and the AnnData of what was found."""
+
+from dataclasses import replace
+
+import anndata
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.sparse import csr_array
+
+from sparsekm.annotation.clusters import add_clusters, write_clusters
+from sparsekm.annotation.stability import count_kept, draw_half, read_stability, write_stability
+from sparsekm.cluster.estimators import L0KMeans, L1KMeans
+from sparsekm.io.fit_files import Fit
+from sparsekm.io.normalised_file import read_anndata, write_normalised
+
+
+@pytest.fixture
+def blobs(seed):
+    """Three far clusters in 4 of 12 features."""
+    rng = np.random.default_rng(seed)
+    labels = np.repeat(np.arange(3), 20)
+    X = rng.normal(size=(60, 12))
+    X[:, :4] += 4 * rng.permuted(np.array([[-1.0], [0], [1]]) * np.ones((3, 4)), axis=0)[labels]
+    return X
+
+
+def test_halves_differ_but_come_back_with_their_number_and_seed():
+    np.testing.assert_array_equal(draw_half(100, 3, seed=5), draw_half(100, 3, seed=5))
+    assert not np.array_equal(draw_half(100, 3, seed=5), draw_half(100, 4, seed=5))
+    assert not np.array_equal(draw_half(100, 3, seed=5), draw_half(100, 3, seed=6))
+
+
+@pytest.mark.parametrize(("estimator", "sparsity"), [(L0KMeans(3), 4), (L1KMeans(3), 1.9)])
+def test_features_that_make_the_clusters_are_kept_in_every_half(blobs, estimator, sparsity):
+    counts = count_kept(blobs, estimator, sparsity, 6, seed=1)
+    assert (counts[:4] == 6).all()
+    assert counts[4:].max() < 6
+
+
+def test_without_clusters_the_kept_features_are_rarely_kept_in_halves():
+    shares = []
+    for seed in range(3):
+        X = np.random.default_rng(seed).normal(size=(120, 60))
+        kept = L0KMeans(3, sparsity=12, n_init=2, random_state=seed).fit(X).get_support()
+        shares.append(count_kept(X, L0KMeans(3), 12, 10, seed)[kept].mean() / 10)
+    # By chance .2, and somewhat more since a half is a part of the whole. From the labels of the
+    # whole it is above .8.
+    assert np.mean(shares) < 0.45
+
+
+@pytest.mark.parametrize("container", [np.asarray, csr_array])
+def test_halves_start_as_the_resamplings_of_the_consensus_do(container):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(240, 30))
+    X[:, :4] += 6 * np.repeat([0, 1], 120)[:, None]
+    # Features that share a factor hold more of the variance than the two groups.
+    X[:, 4:8] = 6 * (rng.normal(size=(240, 1)) + 0.2 * X[:, 4:8])
+    optimum, screened = (
+        count_kept(container(X), L0KMeans(2), 4, 4, seed=1, family=family)
+        for family in ("optimum", "kolmogorov-smirnov")
+    )
+    assert (optimum[4:8] == 4).all()
+    assert (screened[:4] == 4).all()
+
+
+def test_more_subsamples_leave_the_first_as_they_are(blobs):
+    counts = [count_kept(blobs, L0KMeans(3), 5, n, seed=1) for n in (3, 4)]
+    step = counts[1] - counts[0]
+    assert set(step) == {0, 1}
+    assert step.sum() == 5
+
+
+def test_a_half_with_too_few_distinct_samples_has_fewer_clusters():
+    X = np.repeat(np.eye(4), [9, 9, 9, 1], axis=0)
+    assert not all(27 in draw_half(28, index, seed=1) for index in range(4))
+    counts = count_kept(X, L0KMeans(4), 3, 4, seed=1)
+    assert counts.tolist()[:3] == [4, 4, 4]
+
+
+def test_shares_survive_their_file_and_another_data_sets_file_is_refused(tmp_path):
+    file = tmp_path / "stability.csv"
+    write_stability(file, ["NA", "1", "x"], np.array([0, 5, 20]), 20)
+    assert list(read_stability(file, ["NA", "1", "x"])) == [0, 0.25, 1]
+    with pytest.raises(ValueError, match="written by rule gene_stability"):
+        read_stability(file, ["NA", "x", "1"])
+    write_stability(file, ["NA"], np.array([3]), 2)
+    with pytest.raises(ValueError, match="between 0 and subsamples"):
+        read_stability(file, ["NA"])
+
+
+N, P, K = 6, 4, 3
+
+
+def make_fit(method, weights, seed):
+    rng = np.random.default_rng(seed)
+    labels = np.array([0, 0, 1, 1, 1, 0], dtype=np.int32)
+    about = {
+        "method": method,
+        "n_clusters": K,
+        "seed": 1,
+        "parameters": {"n_init": 2, "init": None},
+        "versions": {"numpy": "2.0"},
+        "rule": "max",
+    }
+    return Fit(2.0, 7.5, labels, rng.random(P), np.array(weights), rng.random((K, P)), about)
+
+
+@pytest.fixture
+def fits(seed):
+    return {
+        "l0": make_fit("l0", [0.0, 1.0, 1.0, 0.0], seed),
+        "l1": make_fit("l1", [0.0, 0.6, 0.0, 0.8], seed + 1),
+    }
+
+
+@pytest.fixture
+def normalised(tmp_path, X):
+    write_normalised(
+        tmp_path / "normalised.h5ad",
+        X,
+        pd.DataFrame({"label": list("bababa")}, index=[f"cell{i}" for i in range(N)]),
+        pd.DataFrame({"name": ["one", "two", "three", "four"]}, index=list("efgh")),
+        {"dataset": "toy", "simulated": False, "versions": {"numpy": "2.0"}},
+        obsm={"spatial": np.arange(3.0 * N).reshape(N, 3)},
+        uns={"regions": pd.DataFrame({"acronym": ["a", "b"], "id": [2**40, 7]})},
+    )
+    return tmp_path / "normalised.h5ad"
+
+
+def test_the_file_holds_data_clusters_weights_and_settings(normalised, fits, X):
+    data = read_anndata(normalised)
+    add_clusters(data, fits)
+    file = normalised.with_name("clusters.h5ad")
+    write_clusters(file, data)
+    read = anndata.read_h5ad(file)
+    np.testing.assert_array_equal(read.X, X)
+    assert read.X.dtype == np.float32
+    for method, fit in fits.items():
+        clusters = read.obs[f"cluster_{method}"]
+        assert clusters.astype(int).tolist() == fit.labels.tolist()
+        # A cluster without samples is a category all the same.
+        assert clusters.cat.categories.tolist() == ["0", "1", "2"]
+        np.testing.assert_array_equal(read.var[f"weight_{method}"], fit.weights)
+        np.testing.assert_array_equal(read.var[f"score_{method}"], fit.scores)
+        assert (read.var[f"rank_{method}"] == 1).argmax() == fit.scores.argmax()
+        np.testing.assert_array_equal(read.varm[f"centers_{method}"], fit.centers.T)
+        about = read.uns["sparsekm"][method]
+        assert (about["sparsity"], about["objective"], about["rule"]) == (2.0, 7.5, "max")
+        assert about["n_features_kept"] == 2
+        assert about["parameters"] == '{"init": null, "n_init": 2}'
+    assert read.var["kept_l0"].tolist() == [False, True, True, False]
+    assert read.var["verdict"].tolist() == ["neither", "kept by both", "only l0", "only l1"]
+    assert read.obs["label"].tolist() == list("bababa")
+    assert read.obsm["spatial"][5].tolist() == [15, 16, 17]
+    assert read.uns["regions"]["id"].tolist() == [2**40, 7]
+    assert read.uns["provenance"]["dataset"] == "toy"
+
+
+def test_shares_of_resamplings_stand_beside_samples_and_features(normalised, fits):
+    shares = {"confidence": np.arange(N) / N, "selection_frequency": np.arange(P) / P}
+    data = read_anndata(normalised)
+    add_clusters(data, {"sparse": replace(fits["l0"], **shares), "l0": fits["l0"]})
+    np.testing.assert_array_equal(data.obs["confidence_sparse"], shares["confidence"])
+    frequency = data.var["selection_frequency_sparse"]
+    np.testing.assert_array_equal(frequency, shares["selection_frequency"])
+    assert "confidence_l0" not in data.obs
+    assert "selection_frequency_l0" not in data.var
+
+
+def test_equal_results_give_equal_bytes(normalised, fits):
+    contents = []
+    for name in ("a.h5ad", "b.h5ad"):
+        data = read_anndata(normalised)
+        add_clusters(data, fits)
+        write_clusters(normalised.with_name(name), data)
+        contents.append(normalised.with_name(name).read_bytes())
+    assert contents[0] == contents[1]
+
+
+def test_a_fit_of_other_data_is_refused(normalised, fits):
+    data = read_anndata(normalised)[:5].copy()
+    with pytest.raises(ValueError, match="l0: n_samples=6 and n_features=4 should be 5 and 4"):
+        add_clusters(data, fits)
+
+
+def test_wrong_numbers_are_refused(blobs):
+    with pytest.raises(ValueError, match=r"n_subsamples=0 should be >= 1"):
+        count_kept(blobs, L0KMeans(3), 4, 0, seed=1)

@@ -1,0 +1,158 @@
+"""Clusterings of components and singular vectors, by hand, and their published error rates."""
+
+import numpy as np
+import pytest
+from scipy.optimize import linear_sum_assignment
+from sklearn.cluster import KMeans as SklearnKMeans
+from sklearn.decomposition import PCA
+from sklearn.metrics import confusion_matrix
+
+from sparsekm import IFPCA, SCFS, PCAKMeans, classification_error_rate
+from sparsekm.baselines.spectral import principal_axes, project
+from sparsekm.cluster.screening import (
+    higher_criticism_threshold,
+    marginal_p_values,
+    marginal_scores,
+)
+
+SHAPES = pytest.mark.parametrize("shape", [(12, 40), (40, 12)])
+
+
+def test_the_axis_of_points_on_a_line_is_the_line():
+    # Points t (3, 4) with t = -10, -9, 9, 10: the axis is (0.6, 0.8), the components are 5 t.
+    X = np.array([7.0, -2.0]) + np.outer([-10.0, -9.0, 9.0, 10.0], [3.0, 4.0])
+    fit = PCAKMeans(2, random_state=0).fit(X)
+    np.testing.assert_allclose(fit.components_, [[0.6, 0.8]], atol=1e-12)
+    assert fit.labels_.tolist() == [0, 0, 1, 1]
+    # Cluster means 5 (-9.5) and 5 (9.5), two samples each: 4 (47.5)^2.
+    np.testing.assert_allclose(fit.objective_, 4 * 47.5**2)
+    np.testing.assert_allclose(fit.feature_scores_, [4 * 28.5**2, 4 * 38**2])
+    np.testing.assert_allclose(fit.cluster_centers_, [[-21.5, -40.0], [35.5, 36.0]])
+
+
+@SHAPES
+@pytest.mark.parametrize("n_components", [1, 3])
+def test_axes_agree_with_scikit_learn(shape, n_components, seed):
+    X = np.random.default_rng(seed).standard_normal(shape) * np.linspace(1, 3, shape[1])
+    pca = PCA(n_components, svd_solver="full").fit(X)
+    centred = (X - X.mean(axis=0)).T
+    axes = principal_axes(np.ascontiguousarray(centred), n_components)
+    np.testing.assert_allclose(axes, pca.components_, atol=1e-8)
+    np.testing.assert_allclose(project(centred, axes), pca.transform(X), atol=1e-7)
+
+
+@SHAPES
+def test_an_axis_beyond_the_rank_is_zero(shape):
+    X = np.outer(np.arange(shape[0]) - (shape[0] - 1) / 2, np.ones(shape[1]))
+    axes = principal_axes(np.ascontiguousarray(X.T), 3)
+    np.testing.assert_allclose(axes[0], 1 / np.sqrt(shape[1]))
+    np.testing.assert_array_equal(axes[1:], 0)
+
+
+def test_labels_agree_with_scikit_learns_pca_and_kmeans(easy_data):
+    components = PCA(2).fit_transform(easy_data.X)
+    labels = SklearnKMeans(3, n_init=10, random_state=0).fit_predict(components)
+    fit = PCAKMeans(3, n_components=2, random_state=0).fit(easy_data.X)
+    assert classification_error_rate(labels, fit.labels_) == 0
+
+
+def test_more_components_than_there_can_be_are_refused(easy_data):
+    with pytest.raises(ValueError, match="n_components=31 should be <= min.*=30"):
+        PCAKMeans(3, n_components=31).fit(easy_data.X)
+
+
+BOTH = pytest.mark.parametrize("Estimator", [IFPCA, SCFS])
+
+
+@pytest.fixture(scope="module")
+def microarray(test_data):
+    """Give the function that reads a public microarray set: X and the known classes."""
+
+    def read(name):
+        with np.load(test_data / "microarray" / f"{name}.npz", allow_pickle=True) as file:
+            return file["X"], np.unique(file["y"], return_inverse=True)[1]
+
+    return read
+
+
+def _count_misplaced(classes, labels):
+    table = confusion_matrix(classes, labels)
+    return len(classes) - table[linear_sum_assignment(-table)].sum()
+
+
+def _left_singular_vectors(X, count):
+    Z = (X - X.mean(axis=0)) / X.std(axis=0, ddof=1)
+    return np.linalg.svd(Z, full_matrices=False)[0][:, :count]
+
+
+@pytest.mark.parametrize(
+    ("name", "published", "n_kept"),
+    [("brain_42x5597", 0.262, 429), ("leukemia_72x3571", 0.069, 213), ("colon_62x2000", 0.403, 25)],
+)
+def test_if_pca_has_its_published_error_rates(microarray, name, published, n_kept):
+    # The rates are those of the paper. The numbers kept are those of its procedure with 100 p
+    # simulated null features, whatever their seed (Brain: 429 or 453, two peaks of equal height).
+    X, classes = microarray(name)
+    fit = IFPCA(len(np.unique(classes)), random_state=0).fit(X)
+    misplaced = _count_misplaced(classes, fit.labels_)
+    assert abs(misplaced - published * len(classes)) <= 2
+    assert fit.get_support().sum() == n_kept
+
+
+def test_sc_fs_finds_the_two_leukemias(microarray):
+    X, classes = microarray("leukemia_72x3571")
+    assert _count_misplaced(classes, SCFS(2, random_state=0).fit(X).labels_) <= 5
+
+
+def test_if_pca_keeps_what_higher_criticism_says(triangle_data):
+    X = triangle_data.X
+    fit = IFPCA(3, random_state=0).fit(X)
+    scores = marginal_scores(X)
+    p_values = marginal_p_values(scores, 60)
+    np.testing.assert_allclose(fit.marginal_scores_, scores, rtol=1e-10)
+    np.testing.assert_allclose(fit.p_values_, p_values, atol=2e-5)
+    count = higher_criticism_threshold(p_values, 60)
+    assert set(fit.get_support(indices=True)) == set(np.argsort(-scores)[:count])
+    assert fit.get_support()[triangle_data.relevant].all()
+
+
+def test_sc_fs_keeps_what_the_first_clusters_explain(triangle_data):
+    X = triangle_data.X
+    fit = SCFS(3, random_state=0).fit(X)
+    first = SklearnKMeans(3, n_init=50, random_state=0).fit_predict(_left_singular_vectors(X, 3))
+    within = sum(((X[first == k] - X[first == k].mean(axis=0)) ** 2).sum(axis=0) for k in range(3))
+    np.testing.assert_allclose(fit.r_squared_, 1 - within / (59 * X.var(axis=0, ddof=1)))
+    np.testing.assert_array_equal(fit.get_support(), within / X.var(axis=0, ddof=1) < 0.9 * 60)
+    assert fit.get_support()[triangle_data.relevant].all()
+
+
+@BOTH
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_left_singular_vectors_of_the_kept_features_are_clustered(
+    Estimator, dtype, triangle_data
+):
+    X = triangle_data.X.astype(dtype)
+    fit = Estimator(3, random_state=0).fit(X)
+    count = {IFPCA: 2, SCFS: 3}[Estimator]
+    vectors = _left_singular_vectors(fit.transform(X), count)
+    reference = SklearnKMeans(3, n_init=50, random_state=0).fit(vectors)
+    assert classification_error_rate(reference.labels_, fit.labels_) == 0
+    # The vectors have unit length and sum to zero: their total sum of squares is their number.
+    np.testing.assert_allclose(fit.objective_, count - reference.inertia_, rtol=1e-4)
+
+
+@BOTH
+def test_units_of_the_features_do_not_matter(Estimator, triangle_data):
+    X = triangle_data.X
+    fit = Estimator(3, random_state=0).fit(X)
+    other = Estimator(3, random_state=0).fit(X * np.geomspace(1e-3, 1e3, 200) + 5)
+    np.testing.assert_array_equal(fit.labels_, other.labels_)
+    np.testing.assert_array_equal(fit.feature_weights_, other.feature_weights_)
+
+
+def test_sc_fs_keeps_ten_features_a_cluster_where_too_little_is_explained(seed):
+    X = np.random.default_rng(seed).standard_normal((1500, 300))
+    fit = SCFS(2, random_state=0).fit(X)
+    assert fit.r_squared_.max() < 0.1
+    assert fit.get_support().sum() == 20
+    assert fit.r_squared_[fit.get_support()].min() > fit.r_squared_[~fit.get_support()].max()

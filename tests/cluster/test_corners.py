@@ -1,0 +1,196 @@
+"""Constant features, repeated samples, empty clusters, rounds that run out."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+
+from sparsekm import GapSearch, L1KMeans, PCAKMeans, PenalizedGaussianMixture
+from sparsekm.cluster import alternation
+from sparsekm.cluster.alternation import Fit, refine_until_fixed_point
+from sparsekm.cluster.estimators import KMeans, L0KMeans
+from sparsekm.cluster.matrices.matrix import CentredMatrix
+from sparsekm.cluster.weight_step import TopFeatures
+
+SEARCHES = ["alternate", "global"]
+
+
+@pytest.fixture
+def with_constant_features(faint_data):
+    """The faint data with three constants in front, of which no sum of 0.1 is exact."""
+    constants = np.tile([0.1, -1e9, 0.0], (len(faint_data.X), 1))
+    return np.hstack([constants, faint_data.X])
+
+
+def test_a_constant_feature_scores_exactly_zero(make_estimator, with_constant_features):
+    for X in (with_constant_features, with_constant_features.astype(np.float32)):
+        fit = make_estimator(random_state=0).fit(X)
+        assert fit.feature_scores_[:3].tolist() == [0, 0, 0]
+        assert (fit.feature_scores_[3:] > 0).all()
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+def test_constant_features_are_chosen_last_and_the_first_of_them_first(
+    with_constant_features, search
+):
+    X = with_constant_features
+    p = X.shape[1]
+    path = L0KMeans(3, search=search, n_init=2, random_state=0).path(X, [1, p - 4, p - 3, p - 2, p])
+    assert [(w[:3] > 0).tolist() for w in path.weights] == [
+        [False] * 3,
+        [False] * 3,
+        [False] * 3,
+        [True, False, False],
+        [True] * 3,
+    ]
+
+
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("n_copies", [10, 300])
+def test_distinct_samples_that_repeat_are_each_a_cluster(make_estimator, seed, n_copies):
+    # Five points, many copies: k-means++ or a random start easily leaves a cluster empty.
+    points = np.random.default_rng(0).standard_normal((5, 6))
+    X = np.repeat(points, n_copies, axis=0)
+    fit = make_estimator(5, n_init=10, random_state=seed).fit(X)
+    groups = fit.labels_.reshape(5, n_copies)
+    assert (groups == groups[:, :1]).all()
+    assert len(set(groups[:, 0])) == 5
+
+
+# With so few distinct samples, clusters coincide in the kept features: that is no concern here.
+@pytest.mark.filterwarnings("ignore:Clusters with the same centre:UserWarning")
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("n_copies", [4, 300])
+def test_no_cluster_is_ever_empty(make_estimator, seed, n_copies):
+    rng = np.random.default_rng(seed)
+    X = np.repeat(rng.integers(0, 2, size=(6, 5)).astype(float), n_copies, axis=0)
+    X[0, 0] = 50.0
+    n_distinct = len(np.unique(X, axis=0))
+    assert n_distinct >= 3
+    for n_clusters in (2, 3, n_distinct):
+        fit = make_estimator(n_clusters, n_init=1, random_state=seed).fit(X)
+        assert sorted(set(fit.labels_.tolist())) == list(range(n_clusters))
+        assert np.isfinite(fit.cluster_centers_).all()
+
+
+@pytest.mark.parametrize(("n", "started"), [(60, 2), (1200, 2), (1500, 3)])
+def test_a_start_that_lacks_a_cluster_or_has_far_outliers_is_repaired(
+    make_sparse_estimator, n, started
+):
+    X = np.random.default_rng(1).standard_normal((n, 8))
+    X[0] = 1e4
+    start = np.arange(n) % started
+    fit = make_sparse_estimator(init=start, n_init=1, random_state=0).fit(X)
+    assert sorted(set(fit.labels_.tolist())) == [0, 1, 2]
+
+
+def test_as_many_clusters_as_samples_explain_everything(make_estimator):
+    X = np.random.default_rng(2).standard_normal((6, 5))
+    fit = make_estimator(6, random_state=0).fit(X)
+    assert sorted(fit.labels_) == list(range(6))
+    np.testing.assert_allclose(fit.feature_scores_, ((X - X.mean(axis=0)) ** 2).sum(axis=0))
+
+
+def test_a_large_mean_does_not_drown_the_scores(make_estimator, clear_data):
+    fit = make_estimator(random_state=0).fit(clear_data.X)
+    shifted = make_estimator(random_state=0).fit(clear_data.X + 1e8)
+    np.testing.assert_array_equal(shifted.labels_, fit.labels_)
+    # A hundredth of the rounding of the squares.
+    np.testing.assert_allclose(
+        shifted.feature_scores_, fit.feature_scores_, rtol=1e-6, atol=1.00001
+    )
+
+
+def noise(n_samples):
+    """Draw data on which k-means has far to go."""
+    return np.random.default_rng(0).normal(size=(n_samples, 12))
+
+
+@pytest.mark.parametrize(
+    ("Estimator", "n_samples"), [(KMeans, 100), (KMeans, 2500), (PCAKMeans, 800)]
+)
+def test_k_means_that_runs_out_of_rounds_warns_and_is_worse(Estimator, n_samples):
+    X, extra = noise(n_samples), {"n_components": 6} if Estimator is PCAKMeans else {}
+    estimators = [Estimator(6, n_init=1, random_state=seed, **extra) for seed in range(5)]
+    full = [estimator.fit(X).objective_ for estimator in estimators]
+    with pytest.warns(ConvergenceWarning, match="max_iter=1 rounds"):
+        cut = [estimator.set_params(max_iter=1).fit(X) for estimator in estimators]
+    assert {fit.n_iter_ for fit in cut} == {1}
+    assert np.sum([fit.objective_ for fit in cut]) < np.sum(full)
+
+
+@pytest.mark.parametrize("n_samples", [100, 4500])
+def test_a_tolerance_ends_k_means_sooner_and_is_no_failure(n_samples):
+    X = noise(n_samples)
+    full = [KMeans(6, n_init=1, random_state=seed).fit(X) for seed in range(5)]
+    soon = [KMeans(6, n_init=1, random_state=seed, tol=0.05).fit(X) for seed in range(5)]
+    assert sum(fit.objective_ for fit in soon) < sum(fit.objective_ for fit in full)
+    assert all(one.n_iter_ <= other.n_iter_ for one, other in zip(soon, full, strict=True))
+
+
+@pytest.mark.parametrize("Estimator", [L0KMeans, L1KMeans])
+@pytest.mark.parametrize("n_samples", [100, 400])
+def test_an_alternation_that_runs_out_of_rounds_warns(Estimator, n_samples):
+    X = noise(n_samples)
+    labels = np.random.default_rng(1).integers(6, size=n_samples)
+    estimator = Estimator(6, sparsity=2, init=labels, random_state=0)
+    with pytest.warns(ConvergenceWarning, match="max_iter=1 rounds"):
+        estimator.set_params(max_iter=1).fit(X)
+    estimator.set_params(max_iter=500).fit(X)
+
+
+def test_a_global_search_that_still_gains_at_its_end_warns():
+    X = np.random.default_rng(2).normal(size=(250, 40))
+    estimator = L0KMeans(6, sparsity=4, search="global", n_init=1, max_iter=1)
+    with pytest.warns(ConvergenceWarning, match="max_iter=1 rounds"):
+        _ = [clone(estimator).set_params(random_state=seed).fit(X) for seed in range(8)]
+
+
+def test_a_mixture_that_runs_out_of_iterations_warns():
+    X = noise(100)
+    with pytest.warns(ConvergenceWarning, match="max_iter=2 rounds"):
+        fit = PenalizedGaussianMixture(3, penalty=1.0, max_iter=2, random_state=0).fit(X)
+    assert not fit.converged_
+
+
+def test_a_path_tells_which_fits_converged_and_does_not_warn():
+    X = noise(100)
+    labels = np.random.default_rng(1).integers(6, size=100)
+    estimator = L0KMeans(6, init=labels, max_iter=1, random_state=0)
+    path = estimator.path(X, [2, 5])
+    assert path.converged.dtype == bool
+    assert not path.converged.all()
+    place = int(np.argmin(path.converged))
+    with pytest.warns(ConvergenceWarning):
+        estimator.adopt(X, path, place)
+    assert L0KMeans(6, init=labels, max_iter=500).path(X, [2, 5]).converged.all()
+
+
+@pytest.mark.parametrize(("Estimator", "n_samples"), [(L0KMeans, 500), (L1KMeans, 60)])
+def test_default_fits_and_searches_do_not_warn(Estimator, n_samples):
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(n_samples, 20))
+    X[:, :4] += 3 * rng.normal(size=(3, 4))[rng.integers(3, size=n_samples)]
+    KMeans(3, random_state=0).fit(X)
+    Estimator(3, sparsity=4, random_state=0).fit(X)
+    search = GapSearch(Estimator(3, n_init=2), sparsities=[2, 4], n_references=2, random_state=0)
+    search.fit(X)
+
+
+class NeverSettled:
+    """A clustering whose every refinement gains and moves."""
+
+    def refine(self, X, weights, labels):
+        return labels + 1
+
+    def scores(self, X, labels):
+        return np.array([float(labels[0]) + 1.0, 0.0])
+
+
+def test_settling_is_bounded_and_tells_so(monkeypatch):
+    monkeypatch.setattr(alternation, "SETTLING_ROUNDS", 7)
+    start = Fit(np.zeros(4, np.int32), np.array([1.0, 0.0]), np.array([1.0, 0.0]), 1.0)
+    X = CentredMatrix(np.arange(8.0).reshape(4, 2))
+    end = refine_until_fixed_point(X, NeverSettled(), TopFeatures(1), start)
+    assert end.labels[0] == 7
+    assert not end.converged

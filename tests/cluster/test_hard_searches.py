@@ -1,0 +1,225 @@
+"""Clusters that a search misses easily: in a sample, among many features, on tiny data."""
+
+import numpy as np
+import pytest
+import sparsekm.cluster.correlation_scores as module
+from scipy.optimize import minimize
+from sparsekm.cluster.correlation_scores import correlation_scores
+
+from sparsekm import L0KMeans, classification_error_rate
+from sparsekm.cluster.estimators import KMeans, L1KMeans
+from sparsekm.cluster.matrices.matrix import CentredMatrix
+from sparsekm.cluster.search.starts import make_start
+from sparsekm.runtime.random_state import seed_sequence
+from sparsekm.simulation.designs import gaussian_clusters
+
+
+def columns_of(X):
+    return CentredMatrix(X).columns
+
+
+def test_squared_correlations_beyond_chance_are_added_up(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(40, 30))
+    X[:, :6] += 1.5 * rng.normal(size=(40, 1))
+    X[:, 9] = 4
+    with np.errstate(invalid="ignore", divide="ignore"):
+        squares = np.nan_to_num(np.corrcoef(X.T)) ** 2
+    np.fill_diagonal(squares, 0)
+    expected = np.where(squares >= 4 * np.log(30) / 40, squares, 0).sum(axis=0)
+    assert np.count_nonzero(expected) >= 6
+    assert expected[9] == 0
+    np.testing.assert_allclose(correlation_scores(columns_of(X)), expected, rtol=1e-4)
+
+
+def test_neither_scale_nor_sign_nor_order_counts(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(50, 20)) + 2 * rng.normal(size=(50, 1)) * (np.arange(20) < 8)
+    scores = correlation_scores(columns_of(X))
+    changed = X * rng.choice([-3.0, 0.5], size=20) + 7
+    np.testing.assert_allclose(correlation_scores(columns_of(changed)), scores, rtol=1e-4)
+    order = rng.permutation(20)
+    np.testing.assert_allclose(
+        correlation_scores(columns_of(X[:, order])), scores[order], rtol=1e-4
+    )
+
+
+def test_blocks_and_threads_change_nothing(seed, monkeypatch):
+    rng = np.random.default_rng(seed)
+    columns = columns_of(rng.normal(size=(60, 50)) + rng.normal(size=(60, 1)))
+    whole = correlation_scores(columns)
+    monkeypatch.setattr(module, "BLOCK", 7)
+    parts = correlation_scores(columns)
+    np.testing.assert_allclose(parts, whole, rtol=1e-5)
+    for n_threads in (2, 5):
+        np.testing.assert_array_equal(correlation_scores(columns, n_threads), parts)
+
+
+def test_clusters_that_a_search_from_all_features_misses_are_found(seed):
+    # Twenty clusters, each two standard deviations from the others in five of 12,000 features.
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(20, size=1200)
+    X = rng.normal(size=(1200, 12_000)).astype(np.float32)
+    X[:, :100] += 2.0 * (labels[:, None] == np.arange(100) % 20)
+    rates = {}
+    for init in (None, "correlated"):
+        settings = {"init": init, "search": "global", "n_init": 1, "random_state": seed}
+        fit = L0KMeans(20, sparsity=100, **settings).fit(X)
+        rates[init] = classification_error_rate(labels, fit.labels_)
+    # Labels at random are wrong in .095 of the pairs.
+    assert rates["correlated"] < 0.02
+    assert rates[None] > 0.05
+    assert np.count_nonzero(fit.feature_weights_[:100]) >= 90
+
+
+def test_where_nothing_correlates_there_is_no_such_start(seed):
+    X = np.random.default_rng(seed).normal(size=(12, 40))
+    assert make_start("correlated", CentredMatrix(X), 3, seed_sequence(0)) is None
+    settings = {"sparsity": 5, "search": "global", "n_init": 2, "random_state": 0}
+    without, found = (L0KMeans(2, init=init, **settings).fit(X) for init in (None, "correlated"))
+    assert found.objective_ == pytest.approx(without.objective_)
+    assert L0KMeans(2, sparsity=5, init="correlated", random_state=0).fit(X).search_ == "alternate"
+
+
+def noise(n, p, seed):
+    return np.random.default_rng(seed).standard_normal((n, p))
+
+
+def planted(n, p, seed):
+    sizes = [n - 2 * (n // 3), n // 3, n // 3]
+    return gaussian_clusters([[1.5, 1.5], [-1.5, 0.0], [0.0, -1.5]], sizes, p, random_state=seed).X
+
+
+def whole_numbers(n, p, seed):
+    return np.random.default_rng(seed).integers(0, 4, size=(n, p)).astype(float)
+
+
+def heavy_tails(n, p, seed):
+    return np.random.default_rng(seed).standard_t(2, size=(n, p))
+
+
+KINDS = [noise, planted, whole_numbers, heavy_tails]
+ESTIMATORS = {"l0": L0KMeans, "l1": L1KMeans}
+# The bound of l1 is met to 1e-6, so the value may fall short by about as much.
+TOLERANCES = {"l0": 1e-9, "l1": 3e-6}
+
+
+def assert_finds(estimator, X, optimum, tolerance):
+    fit = estimator.fit(X)
+    assert fit.objective_ <= optimum * (1 + tolerance), "an objective above the optimum is no score"
+    assert fit.objective_ >= optimum * (1 - tolerance)
+    assert len(np.unique(fit.labels_)) == estimator.n_clusters
+
+
+def assert_searches_find(method, X, n_clusters, sparsities, seed, try_every_partition):
+    for sparsity in sparsities:
+        optimum = try_every_partition(X, n_clusters, method, sparsity)
+        estimator = ESTIMATORS[method](
+            n_clusters, sparsity=sparsity, search="global", random_state=seed
+        )
+        assert_finds(estimator, X, optimum, TOLERANCES[method])
+
+
+@pytest.mark.parametrize(("seed", "n_clusters"), [(0, 2), (1, 3)])
+@pytest.mark.parametrize("make", KINDS)
+@pytest.mark.parametrize("method", ["l0", "l1"])
+def test_it_finds_the_best_of_all_partitions_of_8(
+    method, make, n_clusters, seed, try_every_partition
+):
+    X = make(8, 6, seed)
+    if method == "l1" and make is whole_numbers:
+        X = X + noise(8, 6, seed) * 1e-3  # ties at the top have their own documented answer
+    grid = {"l0": (1, 2, 3, 5, 6), "l1": (1.0, 1.25, 1.6, 2.2, 3.0)}[method]
+    assert_searches_find(method, X, n_clusters, grid, seed, try_every_partition)
+
+
+@pytest.mark.parametrize(
+    ("n", "n_clusters", "make"), [(11, 3, noise), (12, 2, planted), (10, 4, noise)]
+)
+def test_the_optimum_is_found_on_somewhat_more_samples(make, n, n_clusters, try_every_partition):
+    X = make(n, 7, 0)
+    for method, grid in (("l0", (1, 2, 4, 7)), ("l1", (1.7,))):
+        assert_searches_find(method, X, n_clusters, grid, 0, try_every_partition)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_the_optimum_is_found_with_more_features_than_samples(seed, try_every_partition):
+    assert_searches_find("l0", noise(8, 60, seed), 3, (1, 3, 10, 40), 0, try_every_partition)
+
+
+@pytest.mark.parametrize(("seed", "n_clusters"), [(0, 2), (1, 3)])
+def test_keeping_all_features_is_kmeans(n_clusters, seed, try_every_partition):
+    X = noise(9, 4, seed)
+    optimum = try_every_partition(X, n_clusters, "l0", 4)
+    for estimator in (
+        L0KMeans(n_clusters, sparsity=4, search="global", random_state=seed),
+        L0KMeans(n_clusters, sparsity=4, search="alternate", n_init=50, random_state=seed),
+        KMeans(n_clusters, n_init=50, random_state=seed),
+    ):
+        assert_finds(estimator, X, optimum, 1e-9)
+        assert estimator.feature_weights_.tolist() == [1, 1, 1, 1]
+
+
+@pytest.mark.parametrize("make", [noise, heavy_tails])
+def test_the_path_finds_every_optimum_of_tiny_data(make, try_every_partition):
+    X = make(8, 6, 0)
+    for method, grid in (("l0", [1, 2, 3, 4, 5, 6]), ("l1", [1.0, 1.4, 1.9, 2.5])):
+        path = ESTIMATORS[method](3, search="global", random_state=0).path(X, grid)
+        optima = [try_every_partition(X, 3, method, sparsity) for sparsity in grid]
+        np.testing.assert_allclose(path.objectives, optima, rtol=TOLERANCES[method])
+
+
+# Three clusters of at least three of nine samples leave none to move: only swaps are left.
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("size", [2, 3])
+def test_with_a_guard_the_best_guarded_partition_is_found(size, seed, try_every_partition):
+    X = heavy_tails(9, 5, seed)
+    for sparsity in (1, 2, 5):
+        optimum = try_every_partition(X, 3, "l0", sparsity, min_cluster_size=size)
+        estimator = L0KMeans(
+            3, sparsity=sparsity, search="global", min_cluster_size=size, random_state=seed
+        )
+        assert_finds(estimator, X, optimum, 1e-9)
+        assert np.bincount(estimator.labels_).min() >= size
+
+
+def test_the_guard_changes_the_optimum_of_the_guarded_cases(try_every_partition):
+    changed = [
+        try_every_partition(heavy_tails(9, 5, seed), 3, "l0", s, min_cluster_size=size)
+        < 0.999 * try_every_partition(heavy_tails(9, 5, seed), 3, "l0", s)
+        for seed in range(3)
+        for size in (2, 3)
+        for s in (1, 2, 5)
+    ]
+    assert sum(changed) >= len(changed) // 2
+
+
+@pytest.mark.parametrize(("n", "k", "stirling"), [(8, 3, 966), (10, 4, 34105)])
+def test_the_partitions_tried_are_all_there_are(all_partitions, n, k, stirling):
+    partitions = all_partitions(n, k)
+    assert len(partitions) == stirling
+    assert len(np.unique(partitions, axis=0)) == stirling
+    assert all(len(np.unique(row)) == k for row in partitions[:: max(1, stirling // 50)])
+
+
+def test_scores_by_pairs_of_a_hand_worked_feature(score_by_pairs):
+    # Means 1 and 5 about 3, two samples each: 2 * 4 + 2 * 4.
+    assert score_by_pairs([[0.0], [2.0], [4.0], [6.0]], [0, 0, 1, 1])[0] == pytest.approx(16)
+
+
+@pytest.mark.parametrize("sparsity", [1.0, 1.7, 3.0])
+def test_the_dual_value_is_that_of_a_general_purpose_solver(best_value, sparsity):
+    scores = np.random.default_rng(0).exponential(size=5)
+    solution = minimize(
+        lambda w: -w @ scores,
+        np.full(5, 0.2),
+        jac=lambda w: -scores,
+        bounds=[(0, 1)] * 5,
+        constraints=[
+            {"type": "ineq", "fun": lambda w: 1 - w @ w, "jac": lambda w: -2 * w},
+            {"type": "ineq", "fun": lambda w: sparsity - w.sum(), "jac": lambda w: -np.ones(5)},
+        ],
+        method="SLSQP",
+        options={"ftol": 1e-13, "maxiter": 500},
+    )
+    assert best_value(scores, "l1", sparsity)[0] == pytest.approx(-solution.fun, rel=1e-7)

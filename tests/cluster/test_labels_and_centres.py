@@ -1,0 +1,191 @@
+"""Prediction, guards on cluster sizes, and clusters that coincide."""
+
+import warnings
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from sparsekm.cluster.estimators import KMeans, L0KMeans, L1KMeans
+from sparsekm.cluster.kmeans.exchange import exchange_until_stable
+from sparsekm.cluster.kmeans.many_samples import find_coinciding
+
+ESTIMATORS = [
+    lambda **kw: KMeans(4, **kw),
+    lambda **kw: L0KMeans(4, sparsity=6, **kw),
+    lambda **kw: L1KMeans(4, sparsity=2.0, **kw),
+]
+METHODS = pytest.mark.parametrize("make", ESTIMATORS, ids=["kmeans", "l0", "l1"])
+# k-means that runs out of rounds ends anywhere and warns; sparse k-means settles in any case.
+ROUNDS = [(ESTIMATORS[0], 300), *((make, r) for make in ESTIMATORS[1:] for r in (1, 300))]
+METHODS_AND_ROUNDS = pytest.mark.parametrize(
+    ("make", "max_iter"),
+    ROUNDS,
+    ids=["kmeans-300", *(f"{name}-{r}" for name in ("l0", "l1") for r in (1, 300))],
+)
+RUNS_OUT = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+
+def overlapping(n, p, seed, dtype=np.float64):
+    """Four clusters with many samples near the borders, in 6 features."""
+    rng = np.random.default_rng(seed)
+    centers = np.zeros((4, p))
+    centers[:, :6] = rng.normal(scale=1.2, size=(4, 6))
+    X = centers[rng.integers(0, 4, size=n)] + rng.standard_normal((n, p))
+    return X.astype(dtype)
+
+
+@RUNS_OUT
+@METHODS_AND_ROUNDS
+@pytest.mark.parametrize(("n", "dtype"), [(80, np.float64), (2000, np.float64), (2000, np.float32)])
+def test_prediction_on_the_training_data_is_the_labels(make, n, dtype, max_iter):
+    X = overlapping(n, 30, 5, dtype)
+    fit = make(max_iter=max_iter, n_init=1, random_state=0).fit(X)
+    np.testing.assert_array_equal(fit.predict(X), fit.labels_)
+
+
+@pytest.mark.parametrize("search", ["alternate", "global"])
+@pytest.mark.parametrize("n", [9, 40, 1500])
+def test_prediction_is_the_labels_for_either_search(make_sparse_estimator, search, n):
+    X = overlapping(n, 12, 8)
+    fit = make_sparse_estimator(search=search, n_init=2, random_state=0).fit(X)
+    np.testing.assert_array_equal(fit.predict(X), fit.labels_)
+
+
+def test_the_borders_of_the_data_are_contested():
+    # Else the tests above would hold for any centres near enough.
+    X = overlapping(2000, 30, 5)
+    fit = KMeans(4, n_init=1, random_state=0).fit(X)
+    moved = fit.cluster_centers_ + np.random.default_rng(0).normal(scale=0.05, size=(4, 30))
+    nearest = ((X[:, None, :] - moved) ** 2).sum(axis=2).argmin(axis=1)
+    assert np.count_nonzero(nearest != fit.labels_) > 10
+
+
+@METHODS
+def test_new_samples_go_to_the_nearest_centre_in_weighted_features(make):
+    fit = make(random_state=0).fit(overlapping(150, 20, 1))
+    new = overlapping(200, 20, 2)
+    squares = (new[:, None, :] - fit.cluster_centers_) ** 2
+    distances = squares @ fit.feature_weights_
+    np.testing.assert_array_equal(fit.predict(new), distances.argmin(axis=1))
+
+
+def test_dropped_features_do_not_sway_a_prediction():
+    X = overlapping(100, 20, 3)
+    fit = L0KMeans(4, sparsity=6, random_state=0).fit(X)
+    changed = X.copy()
+    changed[:, ~fit.get_support()] = 1e6
+    np.testing.assert_array_equal(fit.predict(changed), fit.labels_)
+
+
+@METHODS
+@pytest.mark.parametrize(
+    ("n", "search"), [(60, "alternate"), (60, "global"), (400, "global"), (1500, "alternate")]
+)
+def test_no_cluster_is_smaller_than_the_guard(make, n, search):
+    X = overlapping(n, 12, 4)
+    # Three outliers that would each like a cluster of their own, however many the samples.
+    X[:3] += n * np.eye(12)[:3]
+    parameters = {"n_init": 3, "random_state": 0}
+    if "search" in make().get_params():
+        parameters["search"] = search
+    unguarded = make(**parameters).fit(X)
+    assert np.bincount(unguarded.labels_).min() <= 3
+    for size in (5, n // 4):
+        fit = make(min_cluster_size=size, **parameters).fit(X)
+        assert np.bincount(fit.labels_, minlength=4).min() >= size
+
+
+def sizes(labels, n_clusters):
+    return np.bincount(labels, minlength=n_clusters)
+
+
+@pytest.fixture(scope="module", name="many")
+def many_samples():
+    return np.random.default_rng(0).normal(size=(6000, 5))
+
+
+def test_a_guard_holds_where_searches_start_from_a_sample_too_small_for_it(many):
+    estimator = L0KMeans(10, sparsity=3, min_cluster_size=500, n_init=1, random_state=0)
+    assert sizes(estimator.fit(many).labels_, 10).min() >= 500
+    for labels in estimator.path(many, [2, 5]).labels:
+        assert sizes(labels, 10).min() >= 500
+
+
+def test_more_clusters_than_the_sample_that_searches_start_from(many):
+    fit = KMeans(2049, n_init=1, random_state=0).fit(many[:4500, :2])
+    assert sizes(fit.labels_, 2049).min() >= 1
+
+
+@pytest.mark.parametrize(
+    ("n_samples", "search"),
+    [(60, "alternate"), (60, "global"), (400, "alternate"), (3000, "alternate")],
+)
+def test_a_guard_holds_where_the_labels_to_start_from_break_it(
+    make_sparse_estimator, n_samples, search
+):
+    X = np.random.default_rng(0).normal(size=(n_samples, 6))
+    X[-1] = 100.0
+    start = np.zeros(n_samples, dtype=int)
+    start[-1] = 1
+    estimator = make_sparse_estimator(2, init=start, search=search, min_cluster_size=5, n_init=1)
+    assert sizes(estimator.fit(X).labels_, 2).min() >= 5
+    for labels in estimator.path(X, [1, 2]).labels:
+        assert sizes(labels, 2).min() >= 5
+
+
+def test_clusters_that_may_not_shrink_swap_samples_until_no_swap_gains():
+    rng = np.random.default_rng(4)
+    packed = rng.standard_normal((12, 3))
+    packed -= packed.mean(axis=0)
+    labels = np.repeat(np.arange(3, dtype=np.int32), 4)
+    exchange_until_stable(packed, labels, 3, 4, 100, 0.0)
+    assert sizes(labels, 3).tolist() == [4, 4, 4]
+
+    def within(found):
+        return sum(
+            ((packed[found == k] - packed[found == k].mean(axis=0)) ** 2).sum() for k in (0, 1, 2)
+        )
+
+    for i, j in combinations(range(12), 2):
+        swapped = labels.copy()
+        swapped[[i, j]] = labels[[j, i]]
+        assert within(swapped) >= within(labels) * (1 - 1e-9)
+
+
+SQUARE = np.array([[0.0, 0.0], [0.0, 1.0], [5.0, 0.0], [5.0, 1.0]])
+
+
+@pytest.mark.parametrize("search", ["alternate", "global"])
+@pytest.mark.parametrize("Estimator", [L0KMeans, L1KMeans])
+def test_clusters_with_the_same_centre_are_named(Estimator, search):
+    X = np.repeat(SQUARE, 3, axis=0) + 0.1
+    with pytest.warns(UserWarning, match="same centre in the 1 kept features: ") as caught:
+        fit = Estimator(3, sparsity=1, search=search, random_state=0).fit(X)
+    message = str(caught[0].message)
+    first, second = (int(k) for k in message.split("features: ")[1].split(". ")[0].split(", "))
+    kept = fit.cluster_centers_[:, fit.get_support()]
+    np.testing.assert_allclose(kept[first], kept[second])
+    assert caught[0].filename == __file__
+
+
+def test_all_clusters_that_coincide_are_named_together():
+    centers = np.array([[1.0, 2.0], [3.0, 4.0], [1.0, 2.0], [3.0, 5.0], [1.0, 2.0], [3.0, 5.0]])
+    assert find_coinciding(centers, 1e-15) == [[0, 2, 4], [3, 5]]
+    assert find_coinciding(centers[[0, 1, 3]], 1e-15) == []
+
+
+@pytest.mark.parametrize("n_samples", [40, 1500])
+def test_counts_with_many_zeros_are_predicted_as_labelled_or_warned_of(n_samples):
+    rng = np.random.default_rng(0)
+    warned = 0
+    for seed in range(8):
+        counts = rng.poisson(0.3, size=(n_samples, 6)).astype(float)
+        for estimator in (L0KMeans(4, sparsity=1 + seed % 2), KMeans(4)):
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                fit = estimator.set_params(n_init=2, random_state=seed).fit(counts)
+            warned += len(caught)
+            if not caught:
+                np.testing.assert_array_equal(fit.predict(counts), fit.labels_)
+    assert warned < 16

@@ -1,0 +1,154 @@
+"""What must not matter to a fit: order, shift, scale, layout, threads and jobs."""
+
+import numpy as np
+import pytest
+from bits import assert_same_bits, assert_threads_change_no_bit
+
+from sparsekm.cluster.estimators import KMeans, L0KMeans, L1KMeans
+from sparsekm.metrics import classification_error_rate
+
+SEARCHES = ["alternate", "global"]
+
+
+def fit_on(make, X, search, **parameters):
+    return make(search=search, random_state=5, **parameters).fit(X)
+
+
+def assert_same_fit(fit, other, *, samples=None, features=None):
+    """`other` was fitted to rows `samples` and columns `features` of the data of `fit`."""
+    samples = slice(None) if samples is None else samples
+    features = slice(None) if features is None else features
+    assert classification_error_rate(fit.labels_[samples], other.labels_) == 0
+    np.testing.assert_allclose(
+        other.feature_weights_, fit.feature_weights_[features], rtol=1e-8, atol=1e-10
+    )
+    np.testing.assert_allclose(
+        other.feature_scores_, fit.feature_scores_[features], rtol=1e-8, atol=1e-8
+    )
+    assert other.objective_ == pytest.approx(fit.objective_, rel=1e-10)
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+def test_the_order_of_samples_does_not_matter(make_sparse_estimator, clear_data, search):
+    X = clear_data.X
+    samples = np.random.default_rng(0).permutation(len(X))
+    fit, other = (fit_on(make_sparse_estimator, Z, search) for Z in (X, X[samples]))
+    assert_same_fit(fit, other, samples=samples)
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+def test_the_order_of_features_does_not_matter(make_sparse_estimator, clear_data, search):
+    X = clear_data.X
+    features = np.random.default_rng(1).permutation(X.shape[1])
+    fit, other = (fit_on(make_sparse_estimator, Z, search) for Z in (X, X[:, features]))
+    assert_same_fit(fit, other, features=features)
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+def test_a_shift_does_not_matter(make_sparse_estimator, clear_data, search):
+    X = clear_data.X
+    shift = np.linspace(-1e4, 1e4, X.shape[1])
+    fit, other = (fit_on(make_sparse_estimator, Z, search) for Z in (X, X + shift))
+    assert_same_fit(fit, other)
+    np.testing.assert_allclose(other.cluster_centers_, fit.cluster_centers_ + shift, rtol=1e-9)
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+@pytest.mark.parametrize("scale", [1e-6, 1e6])
+def test_scaling_the_data_scales_scores_by_the_square_and_changes_no_label(
+    make_sparse_estimator, clear_data, search, scale
+):
+    fit, other = (
+        fit_on(make_sparse_estimator, X, search) for X in (clear_data.X, scale * clear_data.X)
+    )
+    np.testing.assert_array_equal(other.labels_, fit.labels_)
+    np.testing.assert_allclose(other.feature_scores_, scale**2 * fit.feature_scores_, rtol=1e-9)
+    np.testing.assert_allclose(other.feature_weights_, fit.feature_weights_, rtol=1e-8, atol=1e-12)
+    assert other.objective_ == pytest.approx(scale**2 * fit.objective_, rel=1e-9)
+
+
+def test_names_of_the_labels_to_start_from_do_not_matter(make_sparse_estimator, faint_data):
+    start = np.random.default_rng(2).integers(0, 3, size=len(faint_data.X))
+    parameters = {"search": "alternate", "n_init": 1, "random_state": 0}
+    fit = make_sparse_estimator(init=start, **parameters).fit(faint_data.X)
+    assert classification_error_rate(start, fit.labels_) > 0, "the start should not be the end"
+    rng = np.random.default_rng(3)
+    for _ in range(3):
+        renamed = rng.permutation(3)[start]
+        other = make_sparse_estimator(init=renamed, **parameters)
+        assert_same_fit(fit, other.fit(faint_data.X))
+
+
+def test_memory_layout_does_not_matter(make_estimator, faint_data):
+    X = faint_data.X
+    wide = np.zeros((X.shape[0], 2 * X.shape[1]))
+    wide[:, ::2] = X
+    fit = make_estimator(random_state=0).fit(X)
+    for other_X in (np.asfortranarray(X), wide[:, ::2], X.tolist()):
+        other = make_estimator(random_state=0).fit(other_X)
+        np.testing.assert_array_equal(other.labels_, fit.labels_)
+        np.testing.assert_array_equal(other.feature_scores_, fit.feature_scores_)
+
+
+def test_the_same_seed_gives_the_same_bits_and_the_global_generator_is_not_used(
+    make_estimator, faint_data
+):
+    def state():
+        return str(np.random.get_state())  # noqa: NPY002 - the generator nobody may touch
+
+    before = state()
+    fits = [make_estimator(random_state=9).fit(faint_data.X) for _ in range(2)]
+    assert state() == before
+    assert fits[0].labels_.tobytes() == fits[1].labels_.tobytes()
+    assert fits[0].feature_weights_.tobytes() == fits[1].feature_weights_.tobytes()
+    assert fits[0].objective_ == fits[1].objective_
+
+
+FITTED = ["labels_", "feature_weights_", "feature_scores_", "cluster_centers_", "objective_"]
+
+
+def draw(n, p, dtype):
+    rng = np.random.default_rng(n)
+    centers = np.zeros((4, p))
+    centers[:, :8] = rng.normal(scale=1.0, size=(4, 8))
+    return (centers[rng.integers(0, 4, size=n)] + rng.standard_normal((n, p))).astype(dtype)
+
+
+@pytest.mark.parametrize(
+    ("n", "search", "dtype"),
+    [
+        (10, "global", np.float64),
+        (60, "global", np.float32),
+        (60, "alternate", np.float64),
+        (2000, "alternate", np.float32),
+        (2000, "auto", np.float64),
+    ],
+)
+@pytest.mark.parametrize(("Estimator", "sparsity"), [(L0KMeans, 8), (L1KMeans, 2.2)])
+def test_one_and_two_jobs_give_the_same_bits(Estimator, sparsity, n, search, dtype):
+    X = draw(n, 30, dtype)
+    options = {"sparsity": sparsity, "n_init": 3, "random_state": 1, "search": search}
+    one, two = (Estimator(4, n_jobs=n_jobs, **options).fit(X) for n_jobs in (1, 2))
+    assert_same_bits(one, two, FITTED)
+
+
+@pytest.mark.parametrize("n", [60, 2000])
+def test_kmeans_gives_the_same_bits_for_one_and_two_jobs(n):
+    X = draw(n, 30, np.float32)
+    one, two = (KMeans(4, n_init=3, random_state=1, n_jobs=n_jobs).fit(X) for n_jobs in (1, 2))
+    assert_same_bits(one, two, FITTED)
+
+
+@pytest.mark.parametrize("n", [50, 1500])
+def test_paths_give_the_same_bits_for_one_and_two_jobs(n):
+    X = draw(n, 30, np.float32)
+    one, two = (
+        L0KMeans(4, n_init=3, random_state=1, n_jobs=n_jobs).path(X, [2, 8, 20])
+        for n_jobs in (1, 2)
+    )
+    assert_same_bits(one, two, ("objectives", "labels", "weights", "scores", "n_iter"))
+
+
+def test_threads_of_the_libraries_do_not_change_a_bit():
+    estimators = "KMeans(3), L0KMeans(3, sparsity=9), L1KMeans(3, sparsity=2.5)"
+    assert_threads_change_no_bit(estimators, [(40, 30, "float64"), (1800, 60, "float32")])

@@ -1,0 +1,235 @@
+"""Answers that can be worked out on paper; ties go to the lowest index."""
+
+import numpy as np
+import pytest
+from sklearn.cluster import KMeans as ReferenceKMeans
+
+from sparsekm.cluster.estimators import KMeans, L0KMeans, L1KMeans
+
+# Feature 0 splits the samples into pairs (scores 16), feature 1 does so half as far (4), feature 2
+# cuts across them (0), feature 3 is constant (0).
+X = np.array(
+    [
+        [0.0, 0.0, 1.0, 9.0],
+        [0.0, 0.0, -1.0, 9.0],
+        [4.0, 2.0, 1.0, 9.0],
+        [4.0, 2.0, -1.0, 9.0],
+    ]
+)
+SCORES = [16.0, 4.0, 0.0, 0.0]
+
+
+def assert_splits_into_pairs(fit):
+    assert fit.labels_[0] == fit.labels_[1] != fit.labels_[2] == fit.labels_[3]
+    np.testing.assert_allclose(fit.feature_scores_, SCORES, atol=1e-12)
+    order = [fit.labels_[0], fit.labels_[2]]
+    np.testing.assert_allclose(
+        fit.cluster_centers_[order], [[0, 0, 0, 9], [4, 2, 0, 9]], atol=1e-12
+    )
+
+
+def test_kmeans_weighs_every_feature_one():
+    fit = KMeans(2, random_state=0).fit(X)
+    assert_splits_into_pairs(fit)
+    # The last feature is constant.
+    assert fit.feature_weights_.tolist() == [1, 1, 1, 0]
+    assert fit.objective_ == pytest.approx(20)
+
+
+@pytest.mark.parametrize("search", ["alternate", "global", "auto"])
+@pytest.mark.parametrize(
+    ("sparsity", "weights", "objective"),
+    [
+        (1, [1, 0, 0, 0], 16),
+        (2, [1, 1, 0, 0], 20),
+        (2.9, [1, 1, 0, 0], 20),
+        (0.5, [1, 1, 0, 0], 20),
+        (np.int64(1), [1, 0, 0, 0], 16),
+        (4, [1, 1, 1, 1], 20),
+        (None, [1, 1, 1, 0], 20),
+    ],
+)
+def test_l0_keeps_the_features_of_largest_score(search, sparsity, weights, objective):
+    fit = L0KMeans(2, sparsity=sparsity, search=search, random_state=0).fit(X)
+    assert_splits_into_pairs(fit)
+    assert fit.feature_weights_.tolist() == weights
+    assert fit.objective_ == pytest.approx(objective)
+
+
+@pytest.mark.parametrize("search", ["alternate", "global", "auto"])
+@pytest.mark.parametrize(
+    ("sparsity", "weights"),
+    [
+        (1, [1, 0, 0, 0]),
+        # w_0 + w_1 = 1.2 and w_0^2 + w_1^2 = 1: w = 0.6 +- sqrt(0.14).
+        (1.2, [0.6 + np.sqrt(0.14), 0.6 - np.sqrt(0.14), 0, 0]),
+        # ||a||_1 / ||a||_2 = 20 / sqrt(272) = 1.2127: from here on the bound does not bind.
+        (1.3, np.array([4, 1, 0, 0]) / np.sqrt(17)),
+        (2, np.array([4, 1, 0, 0]) / np.sqrt(17)),
+        (None, np.array([4, 1, 0, 0]) / np.sqrt(17)),
+    ],
+)
+def test_l1_softly_thresholds_the_scores(search, sparsity, weights):
+    fit = L1KMeans(2, sparsity=sparsity, search=search, random_state=0).fit(X)
+    assert_splits_into_pairs(fit)
+    np.testing.assert_allclose(fit.feature_weights_, weights, atol=1e-9)
+    assert fit.objective_ == pytest.approx(np.dot(weights, SCORES))
+
+
+def test_the_feature_that_clusters_explain_best_wins_over_the_most_variable():
+    # Two clusters explain all of feature 0 (a_0 = 8 * 6.5^2 = 338, its variance about 42); of
+    # feature 1, the more variable (45), at best 8 * 6^2 = 288.
+    X = np.array([[0.0, -9], [0, -3], [0, 3], [0, 9], [13, -9], [13, -3], [13, 3], [13, 9]])
+    fit = L0KMeans(2, sparsity=1, search="global", random_state=0).fit(X)
+    assert fit.feature_weights_.tolist() == [1, 0]
+    assert fit.objective_ == pytest.approx(338)
+    assert fit.feature_scores_ == pytest.approx([338, 0])
+
+
+@pytest.mark.parametrize("fit_parameters", [{"search": "global"}, {"search": "alternate"}])
+def test_learned_attributes_belong_together(fit_parameters, faint_data, score_by_pairs):
+    for estimator in (
+        L0KMeans(3, sparsity=6, random_state=1, **fit_parameters),
+        L1KMeans(3, sparsity=2.2, random_state=1, **fit_parameters),
+    ):
+        fit = estimator.fit(faint_data.X)
+        scores = score_by_pairs(faint_data.X, fit.labels_)
+        np.testing.assert_allclose(fit.feature_scores_, scores, rtol=1e-9, atol=1e-9)
+        assert fit.objective_ == pytest.approx(
+            fit.feature_weights_ @ fit.feature_scores_, rel=1e-12
+        )
+        for k in range(3):
+            members = faint_data.X[fit.labels_ == k]
+            np.testing.assert_allclose(fit.cluster_centers_[k], members.mean(axis=0), atol=1e-12)
+        assert fit.search_ == fit_parameters["search"]
+        assert fit.n_features_in_ == 25
+        assert fit.n_iter_ >= 1
+        kept = np.flatnonzero(fit.feature_weights_)
+        assert np.flatnonzero(fit.get_support()).tolist() == kept.tolist()
+        np.testing.assert_array_equal(fit.transform(faint_data.X), faint_data.X[:, kept])
+
+
+SEARCHES = ["alternate", "global"]
+
+
+def copies_then_noise(n_copies, n_noise=4):
+    """`n_copies` of one feature that makes two clusters, among columns that do not."""
+    rng = np.random.default_rng(0)
+    feature = np.repeat([-3.0, 3.0], 8) + rng.normal(scale=0.1, size=16)
+    noise = rng.normal(scale=0.5, size=(16, n_noise))
+    return np.column_stack([noise[:, :2], *[feature] * n_copies, noise[:, 2:]])
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+@pytest.mark.parametrize("n_copies", [2, 13])
+def test_of_equal_features_l0_keeps_those_of_lowest_index(search, n_copies):
+    X = copies_then_noise(n_copies)
+    for sparsity in range(1, n_copies + 1):
+        fit = L0KMeans(2, sparsity=sparsity, search=search, random_state=0).fit(X)
+        kept = np.flatnonzero(fit.get_support()).tolist()
+        assert kept == list(range(2, 2 + sparsity))
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+def test_equal_features_get_equal_bits(search):
+    X = copies_then_noise(6)
+    for estimator in (L0KMeans(2, sparsity=3), L1KMeans(2, sparsity=2.6)):
+        fit = estimator.set_params(search=search, random_state=0).fit(X)
+        assert len(set(fit.feature_scores_[2:8])) == 1
+    assert len(set(fit.feature_weights_[2:8])) == 1
+    assert fit.feature_weights_[2] > 0
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+@pytest.mark.parametrize(
+    ("n_tied", "sparsity", "n_kept"),
+    # n_kept is floor(s^2): below sqrt(m) the soft threshold has no root.
+    [(4, 1.5, 2), (4, 1.99, 3), (9, 2.0, 4), (9, 2.4, 5), (2, 1.2, 1)],
+)
+def test_l1_shares_among_the_first_floor_s_squared_of_tied_features(
+    search, n_tied, sparsity, n_kept
+):
+    assert n_kept == int(sparsity**2) < n_tied
+    fit = L1KMeans(2, sparsity=sparsity, search=search, random_state=0).fit(
+        copies_then_noise(n_tied)
+    )
+    expected = np.zeros(n_tied + 4)
+    expected[2 : 2 + n_kept] = 1 / np.sqrt(n_kept)
+    np.testing.assert_allclose(fit.feature_weights_, expected, atol=1e-12)
+    assert np.linalg.norm(fit.feature_weights_) == pytest.approx(1, abs=1e-12)
+    assert fit.feature_weights_.sum() <= sparsity * (1 + 1e-6)
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+def test_l1_with_ties_at_exactly_sqrt_m_keeps_all_m(search):
+    fit = L1KMeans(2, sparsity=2.0, search=search, random_state=0).fit(copies_then_noise(4))
+    expected = np.array([0, 0, 0.5, 0.5, 0.5, 0.5, 0, 0])
+    np.testing.assert_allclose(fit.feature_weights_, expected, atol=1e-6)
+    assert fit.feature_weights_.sum() <= 2 * (1 + 1e-6)
+
+
+@pytest.mark.parametrize("n_tied", [3, 7])
+def test_the_square_root_of_m_means_m_although_it_is_rounded(n_tied):
+    fit = L1KMeans(2, sparsity=np.sqrt(n_tied), random_state=0).fit(copies_then_noise(n_tied))
+    assert np.count_nonzero(fit.feature_weights_ > 1e-3) == n_tied
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+def test_above_sqrt_m_tied_features_keep_equal_weights_and_others_join(search):
+    # The noise scores little: unbound weights have the l1 norm 2.003.
+    fit = L1KMeans(2, sparsity=2.001, search=search, random_state=0).fit(copies_then_noise(4))
+    tied = fit.feature_weights_[2:6]
+    np.testing.assert_allclose(tied, tied[0], rtol=1e-12)
+    assert np.count_nonzero(fit.feature_weights_) > 4
+    assert fit.feature_weights_.sum() == pytest.approx(2.001, rel=1e-6)
+
+
+def test_all_features_alike_is_no_obstacle():
+    X = np.repeat(np.repeat([0.0, 1.0], 5)[:, None], 6, axis=1)
+    fit = L0KMeans(2, sparsity=2, random_state=0).fit(X)
+    assert fit.get_support().tolist() == [True, True] + [False] * 4
+    fit = L1KMeans(2, sparsity=1.8, random_state=0).fit(X)
+    np.testing.assert_allclose(fit.feature_weights_, np.array([1, 1, 1, 0, 0, 0]) / np.sqrt(3))
+    fit = L1KMeans(2, random_state=0).fit(X)
+    np.testing.assert_allclose(fit.feature_weights_, 1 / np.sqrt(6))
+
+
+@pytest.mark.parametrize(("n_clusters", "search"), [(2, "alternate"), (5, "global")])
+def test_noise_features_score_k_minus_one_on_average(n_clusters, search):
+    n, n_noise = 60, 3000
+    rng = np.random.default_rng(n_clusters)
+    # Three features decide the partition alone, so it is fixed as far as the noise can tell.
+    truth = np.repeat(np.arange(n_clusters), n // n_clusters)
+    signal = 100.0 * truth[:, None] * np.array([1.0, -1.0, 2.0])
+    X = np.hstack([signal + rng.standard_normal((n, 3)), rng.standard_normal((n, n_noise))])
+    fit = L0KMeans(n_clusters, sparsity=3, search=search, random_state=0).fit(X)
+    assert len({(a, b) for a, b in zip(truth, fit.labels_, strict=True)}) == n_clusters
+    noise_scores = fit.feature_scores_[3:]
+    # Chi-squared with K - 1 degrees of freedom.
+    error = np.sqrt(2 * (n_clusters - 1) / n_noise)
+    assert abs(noise_scores.mean() - (n_clusters - 1)) < 4 * error < 0.25
+
+
+def test_the_objective_and_the_inertia_share_out_the_total(clear_data):
+    X = clear_data.X
+    fit = KMeans(3, random_state=0).fit(X)
+    reference = ReferenceKMeans(3, n_init=20, random_state=0).fit(X)
+    total = ((X - X.mean(axis=0)) ** 2).sum()
+    assert fit.objective_ == pytest.approx(total - reference.inertia_, rel=1e-10)
+    assert fit.objective_ == pytest.approx(fit.feature_scores_.sum(), rel=1e-12)
+
+
+@pytest.mark.parametrize(("sparsity", "search"), [(np.sqrt(20), "alternate"), (20.0, "global")])
+def test_a_bound_beyond_sqrt_p_gives_weights_proportional_to_the_scores(
+    clear_data, search, sparsity
+):
+    fit = L1KMeans(3, sparsity=sparsity, search=search, random_state=0).fit(clear_data.X)
+    expected = fit.feature_scores_ / np.linalg.norm(fit.feature_scores_)
+    np.testing.assert_allclose(fit.feature_weights_, expected, rtol=1e-9)
+    assert fit.objective_ == pytest.approx(np.linalg.norm(fit.feature_scores_), rel=1e-12)
+
+
+def test_planted_features_are_found(make_sparse_estimator, clear_data):
+    fit = make_sparse_estimator(random_state=0).fit(clear_data.X)
+    assert fit.get_support().tolist() == clear_data.relevant.tolist()
+    assert len(set(zip(clear_data.labels, fit.labels_, strict=True))) == 3

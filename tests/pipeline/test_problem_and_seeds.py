@@ -1,0 +1,178 @@
+"""The clustering problem of a data set, on disk and in memory, and its fits from other seeds."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.sparse import csr_array
+from sklearn.cluster import AgglomerativeClustering
+from sparsekm.tuning.conclusion import conclude
+from sparsekm.tuning.resampled_paths import resample_all
+
+from sparsekm.cluster.matrices.containers import StreamedMatrix, in_blocks
+from sparsekm.io.fit_files import Fit, pick_fit
+from sparsekm.io.normalised_file import write_normalised
+from sparsekm.pipeline.problem import cluster_means, order_fits, pose_problem, refit
+
+N_SAMPLES = 3000
+
+
+@pytest.fixture(scope="module", name="X")
+def planted():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((N_SAMPLES, 20)) * (rng.random((N_SAMPLES, 20)) < 0.3)
+    X[: N_SAMPLES // 2, :5] += 2 * (rng.random((N_SAMPLES // 2, 5)) < 0.8)
+    return X.astype(np.float32)
+
+
+@pytest.fixture(name="posed")
+def problem_of_a_file(tmp_path, X):
+    def pose(kind, method, *, positions=None, groups=None, **settings):
+        var = pd.DataFrame(index=[f"g{j}" for j in range(20)])
+        if kind == "sparse":
+            var["center"] = np.zeros(20)
+        obs = pd.DataFrame(index=[f"s{i}" for i in range(N_SAMPLES)])
+        if groups is not None:
+            obs["group"] = groups
+        values = csr_array(X) if kind == "sparse" else X
+        write_normalised(
+            tmp_path / "normalised.h5ad",
+            values,
+            obs,
+            var,
+            {},
+            obsm={} if positions is None else {"spatial": positions},
+        )
+        grid = {"sparsities": [5, 20]} if method == "l0" else {}
+        return pose_problem(
+            tmp_path / "normalised.h5ad",
+            "toy",
+            method,
+            seed=1,
+            n_clusters=2,
+            search={"n_init": 1},
+            grid=grid,
+            code_digest="0",
+            **settings,
+        )
+
+    return pose
+
+
+@pytest.mark.parametrize(
+    ("kind", "method"), [("dense", "kmeans"), ("dense", "l0"), ("sparse", "l0")]
+)
+def test_a_matrix_on_disk_gives_the_fits_of_one_in_memory(posed, kind, method):
+    paths = []
+    for most_bytes in (None, 0):
+        problem = posed(kind, method, most_bytes=most_bytes)
+        data = in_blocks(problem.tuning_data)
+        assert isinstance(data, StreamedMatrix) == (kind == "dense" and most_bytes == 0)
+        paths.append(problem.estimator.path(data, problem.sparsities))
+    for name in ("labels", "objectives", "weights", "scores"):
+        np.testing.assert_array_equal(getattr(paths[1], name), getattr(paths[0], name))
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+def test_all_samples_are_fitted_from_disk_as_from_memory(posed, kind):
+    fits, means = [], []
+    for most_bytes in (None, 0):
+        problem = posed(kind, "l0", max_samples=500, most_bytes=most_bytes)
+        assert problem.tuning_data.shape == (500, 20)
+        assert problem.attributes["n_tuned"] == 500
+        path = problem.estimator.path(problem.tuning_data, problem.sparsities)
+        fits.append(problem.fit_everyone([path], path.sparsities[0]))
+        means.append(cluster_means(problem.data, fits[-1].labels[0], 2))
+    assert fits[0].labels.shape == (1, N_SAMPLES)
+    np.testing.assert_array_equal(fits[1].labels, fits[0].labels)
+    np.testing.assert_array_equal(fits[1].weights, fits[0].weights)
+    np.testing.assert_array_equal(means[1], means[0])
+
+
+def test_blocks_are_the_users_groups_or_else_of_space(posed, X):
+    assert posed("dense", "l0").tuning_blocks is None
+    positions = np.arange(float(N_SAMPLES))[:, None]
+    blocks = posed("dense", "l0", positions=positions).tuning_blocks
+    np.testing.assert_array_equal(blocks, np.repeat(np.arange(8), N_SAMPLES // 8))
+    groups = [f"donor{i % 5}" for i in range(N_SAMPLES)]
+    problem = posed("dense", "l0", positions=positions, groups=groups, max_samples=500)
+    assert problem.tuning_blocks.tolist() == (problem.samples % 5).tolist()
+
+
+def test_a_method_for_arrays_gets_an_array(posed):
+    problem = posed("sparse", "ifpca")
+    assert isinstance(problem.tuning_data, csr_array)
+    assert isinstance(replace(problem, estimator=AgglomerativeClustering()).tuning_data, np.ndarray)
+
+
+def test_clusters_of_a_sample_are_extended_from_disk_as_from_memory(posed):
+    found = []
+    for most_bytes in (None, 0):
+        problem = posed("dense", "sparse", max_samples=200, most_bytes=most_bytes)
+        X, estimator, grid = problem.tuning_data, problem.estimator, problem.sparsities
+        seed = estimator.random_state
+        paths = resample_all(estimator, X, grid, range(4), seed=seed)
+        conclusion = conclude(estimator, X, grid, paths, seed=seed)
+        found.append(conclusion.extend(estimator, problem.data.X, problem.samples))
+    np.testing.assert_array_equal(found[1].fit.labels, found[0].fit.labels)
+    np.testing.assert_array_equal(found[1].confidence, found[0].confidence)
+    assert np.isfinite(found[0].confidence).sum() == 200
+
+
+@pytest.fixture(scope="module", name="file")
+def matrix_of_noise(tmp_path_factory):
+    file = tmp_path_factory.mktemp("noise") / "normalised.h5ad"
+    X = np.random.default_rng(0).standard_normal((60, 30)).astype(np.float32)
+    obs = pd.DataFrame(index=[f"s{i}" for i in range(60)])
+    write_normalised(file, X, obs, pd.DataFrame(index=[f"g{j}" for j in range(30)]), {})
+    return file
+
+
+def pose(file, method):
+    search = {"n_init": 1, "search": "alternate"}
+    settings = {"seed": 1, "n_clusters": 5, "search": search, "grid": {}, "code_digest": "0"}
+    return pose_problem(file, "toy", method, **settings)
+
+
+def resample(problem):
+    estimator = problem.estimator
+    grid, seed = problem.sparsities, estimator.random_state
+    return resample_all(estimator, problem.data.X, grid, range(6), seed=seed)
+
+
+@pytest.mark.parametrize("method", ["kmeans", "l0", "sparse"])
+def test_a_fit_depends_on_the_number_of_its_seed_and_on_nothing_else(file, method):
+    problem = pose(file, method)
+    resamplings = resample(problem) if method == "sparse" else None
+    path = problem.estimator.path(problem.data.X, problem.sparsities)
+    attributes = {"family": "optimum"}
+    fit = pick_fit(path, 0, np.zeros((5, 30)), attributes)
+    before = problem.estimator.get_params()
+    found = [refit(problem, fit, number, resamplings) for number in (1, 2, 1)]
+    assert problem.estimator.get_params() == before
+    assert [other.sparsity for other in found] == [fit.sparsity] * 3
+    assert all(other.attributes == attributes for other in found)
+    np.testing.assert_array_equal(found[2].labels, found[0].labels)
+    # In noise every start ends elsewhere.
+    assert (found[1].labels != found[0].labels).any()
+    alone = replace(problem, estimator=problem.estimator.set_params(n_jobs=1))
+    for n_jobs in (1, 2):
+        alone.estimator.set_params(n_jobs=n_jobs)
+        other = refit(alone, fit, 1, resamplings)
+        np.testing.assert_array_equal(other.labels, found[0].labels)
+        np.testing.assert_array_equal(other.weights, found[0].weights)
+
+
+@pytest.mark.parametrize(
+    ("objectives", "maximises", "order"),
+    [
+        ([2.0, 3.0, 1.0], True, [1, 0, 2]),
+        ([2.0, 2.0, 1.0], True, [0, 1, 2]),
+        ([2.0, 3.0, 1.0], False, [0, 1, 2]),
+    ],
+)
+def test_the_best_is_first_for_a_method_that_maximises(objectives, maximises, order):
+    nothing = np.zeros(0)
+    fits = [Fit(1.0, value, nothing, nothing, nothing, nothing) for value in objectives]
+    assert order_fits(fits, maximises) == order

@@ -1,0 +1,217 @@
+"""The paper's settings and rows, and repetitions that are kept."""
+
+import zipfile
+from dataclasses import asdict
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from sparsekm.metrics.partition_metrics import classification_error_rate
+from sparsekm.pipeline.registry import METHODS
+from sparsekm.simulation.designs import draw_replicate
+from sparsekm.studies.paper import repetition
+from sparsekm.studies.paper.plan import METHOD_ROWS, PAPER_SETTINGS, get_setting, select_settings
+from sparsekm.studies.paper.repetition import (
+    Effort,
+    RepetitionStore,
+    draw_data,
+    make_estimator,
+    run_repetition,
+)
+from sparsekm.studies.paper.verdicts import read_paper_values
+from sparsekm.tuning.gap_search import GapSearch
+
+SMALL = get_setting("experiment_3", "p25")
+QUICK = Effort(n_init=2, n_sparsities=3, n_references=2)
+
+
+@pytest.fixture(scope="module")
+def paper(project_root):
+    return read_paper_values(project_root / "data" / "paper" / "simulations.csv")
+
+
+def shape(setting):
+    data = draw_data(setting, root=0, replicate=0, standardise=True)
+    return len(data.relevant), int(data.relevant.sum())
+
+
+def test_experiments_and_single_settings_are_selected_in_the_papers_order():
+    chosen = select_settings(["experiment_4/rho0.3", "experiment_2", "experiment_2/mu0.6_p200"])
+    assert [s.name for s in chosen] == [
+        "mu0.6_p200", "mu0.6_p500", "mu0.6_p1000", "mu0.7_p200", "mu0.7_p500", "mu0.7_p1000",
+        "rho0.3",
+    ]  # fmt: skip
+    with pytest.raises(ValueError, match="'experiment_5' should be one of"):
+        select_settings(["experiment_5"])
+
+
+def test_every_setting_draws_the_size_that_its_name_says():
+    sizes = {f"{s.experiment}/{s.name}": shape(s) for s in PAPER_SETTINGS}
+    assert sizes == {
+        "experiment_1/p2000": (2000, 200),
+        **{f"experiment_2/mu{m}_p{p}": (p, 50) for m in (0.6, 0.7) for p in (200, 500, 1000)},
+        "experiment_3/p25": (25, 5),
+        "experiment_3/p500": (500, 50),
+        "experiment_4/rho0.1": (2000, 200),
+        "experiment_4/rho0.3": (2000, 200),
+    }
+
+
+def test_all_rows_see_the_data_of_draw_replicate():
+    expected = draw_replicate(SMALL.experiment, SMALL.arguments, root=5, replicate=2)
+    data = draw_data(SMALL, root=5, replicate=2, standardise=True)
+    np.testing.assert_array_equal(data.X, expected.X)
+    raw = draw_data(SMALL, root=5, replicate=2, standardise=False)
+    scaled = (raw.X - raw.X.mean(axis=0)) / raw.X.std(axis=0, ddof=1)
+    np.testing.assert_allclose(scaled, data.X, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", METHOD_ROWS)
+def test_every_row_runs_and_keeps_the_identities_of_its_counts(name):
+    found = run_repetition(SMALL, METHOD_ROWS[name], QUICK, root=1, replicate=0)
+    metrics = found.metrics
+    assert 0 <= metrics["cer"] <= 1
+    assert metrics["nw"] == np.count_nonzero(found.weights)
+    # Noise features kept are those kept that are not relevant, and 20 - PZW.
+    assert metrics["nw"] - metrics["pnw"] == 20 - metrics["pzw"]
+    assert (len(found.gap) > 0) == (METHODS[METHOD_ROWS[name].method].tuning == "gap")
+    if len(found.gap):
+        assert found.gap[:, 4].sum() == 1
+        assert metrics["sparsity"] == found.gap[found.gap[:, 4] == 1, 0][0]
+
+
+def test_a_repetition_is_what_a_direct_call_gives():
+    row, data = METHOD_ROWS["l0_alternate"], draw_data(SMALL, root=1, replicate=3, standardise=True)
+    found = run_repetition(SMALL, row, QUICK, root=1, replicate=3)
+    seed = make_estimator(row, QUICK, data, 0).get_params()
+    assert seed["estimator__search"] == "alternate"
+    assert seed["estimator__n_init"] == 2
+    assert (seed["n_references"], seed["rule"], seed["reference"]) == (2, "max", "permutation")
+    from sparsekm.pipeline.provenance import derive_seed
+
+    number = derive_seed(1, "simulation", "experiment_3", "p25", 3)
+    search = GapSearch(
+        row.estimator(3, search="alternate", n_init=2, random_state=number),
+        sparsities=found.gap[:, 0],
+        n_references=2,
+        random_state=number,
+    ).fit(data.X)
+    np.testing.assert_array_equal(search.feature_weights_, found.weights)
+    assert found.metrics["cer"] == classification_error_rate(data.labels, search.labels_)
+    np.testing.assert_array_equal(search.results_["gap"], found.gap[:, 2])
+
+
+def test_the_papers_counts_lie_within_the_design(paper):
+    sizes = {(s.experiment, s.name): shape(s) for s in PAPER_SETTINGS}
+    for line in paper.itertuples():
+        n_features, n_relevant = sizes[line.experiment, line.setting]
+        highest = {"pnw": n_relevant, "pzw": n_features - n_relevant, "cer": 1}[line.metric]
+        assert 0 <= line.value <= highest, line
+    # k-means and PCA-k-means keep everything.
+    plain = paper[paper["method"].isin(["kmeans", "pca"]) & (paper["metric"] != "cer")]
+    kept = {(line.experiment, line.setting): line.value for line in plain.itertuples()
+            if line.metric == "pnw"}  # fmt: skip
+    assert kept == {key: sizes[key][1] for key in kept}
+    assert (plain.loc[plain["metric"] == "pzw", "value"] == 0).all()
+
+
+def test_the_papers_tables_are_complete(paper):
+    counts = paper.groupby(["table", "metric"]).size().to_dict()
+    assert counts == {
+        (1, "pzw"): 18, (1, "pnw"): 18,
+        (2, "cer"): 10, (2, "pzw"): 10, (2, "pnw"): 10,
+        (3, "pzw"): 6, (3, "pnw"): 6,
+    }  # fmt: skip
+
+
+def test_the_atlas_tables_agree_with_each_other(project_root):
+    folder = project_root / "data" / "paper"
+    sizes = pd.read_csv(folder / "atlas_statistics.csv").pivot(
+        index="age", columns="statistic", values="value"
+    )
+    scores = pd.read_csv(folder / "atlas_scores.csv")
+    assert sizes.shape == (7, 3)
+    assert sizes["n_regions"].to_dict() == {age: 19 if age == "P14" else 20 for age in sizes.index}
+    assert scores.groupby(["metric", "method"]).size().tolist() == [7] * 6
+    kept = scores[scores["metric"] == "nw"]
+    assert (kept["value"].to_numpy() <= sizes.loc[kept["age"], "n_genes"].to_numpy()).all()
+    assert scores.loc[scores["metric"] == "cer", "value"].between(0, 1).all()
+    assert scores["value"].notna().all()
+
+
+SETTING, ROW = get_setting("experiment_3", "p25"), METHOD_ROWS["l0_carried"]
+EFFORT = Effort(n_init=1, n_sparsities=3, n_references=2)
+
+
+def run(store, replicates=3, progress=lambda done, total: None):
+    found = repetition.run_repetitions(
+        SETTING, ROW, EFFORT, root=1, replicates=replicates, store=store, progress=progress
+    )
+    data = draw_data(SETTING, root=1, replicate=0, standardise=True)
+    return [
+        repetition.repetition_table(SETTING, ROW, found).to_csv(index=False),
+        repetition.gap_table(SETTING, ROW, found).to_csv(index=False),
+        repetition.weight_table(SETTING, ROW, data, found).to_csv(index=False),
+    ]
+
+
+@pytest.fixture
+def counted(monkeypatch):
+    computed = []
+
+    def count(setting, row, effort, *, root, replicate):
+        computed.append(replicate)
+        return run_repetition(setting, row, effort, root=root, replicate=replicate)
+
+    monkeypatch.setattr(repetition, "run_repetition", count)
+    return computed
+
+
+def test_a_run_cut_short_goes_on_and_ends_in_the_same_bits(tmp_path, counted):
+    whole = run(RepetitionStore(tmp_path / "whole", "d"))
+
+    def cut(done, total):
+        if done == 1:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run(RepetitionStore(tmp_path / "cut", "d"), progress=cut)
+    counted.clear()
+    assert run(RepetitionStore(tmp_path / "cut", "d")) == whole
+    assert counted == [1, 2]
+
+
+def test_more_repetitions_extend_fewer(tmp_path, counted):
+    few = run(RepetitionStore(tmp_path, "d"), replicates=1)[0]
+    counted.clear()
+    more = run(RepetitionStore(tmp_path, "d"))[0]
+    assert counted == [1, 2]
+    assert more.startswith(few)
+
+
+def test_a_damaged_file_counts_as_absent(tmp_path, counted):
+    whole = run(RepetitionStore(tmp_path, "d"), replicates=2)
+    (tmp_path / "0.npz").write_bytes((tmp_path / "0.npz").read_bytes()[:200])
+    (tmp_path / "1.npz").write_bytes(b"")
+    counted.clear()
+    assert run(RepetitionStore(tmp_path, "d"), replicates=2) == whole
+    assert counted == [0, 1]
+    with zipfile.ZipFile(tmp_path / "0.npz", "w") as archive:
+        for name in ("metrics", "weights", "gap"):
+            archive.writestr(f"{name}.npy", b"no array")
+        with archive.open("digest.npy", "w") as member:
+            np.lib.format.write_array(member, np.array("d"))
+    assert RepetitionStore(tmp_path, "d").load(0) is None
+
+
+def test_the_digest_changes_with_every_parameter():
+    base = {"seed": 1, "row": asdict(ROW), "effort": {"n_init": 1}}
+    others = [
+        {**base, "seed": 2},
+        {**base, "row": asdict(METHOD_ROWS["l0_lloyd"])},
+        {**base, "effort": {"n_init": 2}},
+    ]
+    digests = {RepetitionStore("s", parameters).digest for parameters in [base, *others]}
+    assert len(digests) == 4
+    assert RepetitionStore("s", dict(reversed(base.items()))).digest in digests

@@ -1,0 +1,259 @@
+"""What the theorems promise, by hand and by brute force, their checks and pictures."""
+
+from itertools import combinations, product
+
+import numpy as np
+import pytest
+from scipy.optimize import brentq
+
+from sparsekm.cluster.matrices.matrix import CentredMatrix
+from sparsekm.cluster.matrices.scatter import feature_scores
+from sparsekm.cluster.weight_step import TopFeatures
+from sparsekm.studies.paper.verdicts import read_paper_claims
+from sparsekm.studies.theory.checks import COLUMNS, run_checks
+from sparsekm.studies.theory.pictures import PICTURES
+from sparsekm.studies.theory.theorems import (
+    DISTRIBUTIONS,
+    FITS,
+    LevelModel,
+    best_impure_value,
+    ecr_bound,
+    expected_score,
+    impurity_curve,
+    mislabel,
+    simulate_partitions,
+    simulate_recovery,
+    simulate_scores,
+    three_levels,
+)
+
+
+@pytest.fixture(scope="module")
+def curve():
+    return impurity_curve(three_levels(1.0), 13)
+
+
+def test_kappa_is_as_worked_by_hand_and_lacks_ln_k_as_stated():
+    # mu = 3: sum pi mu^2 = 6, mean 0, so 128 (3 + 6) / 36 = 32.
+    assert three_levels(3.0).stated_kappa == pytest.approx(32)
+    assert three_levels(3.0).kappa == pytest.approx(32 * np.log(3))
+    # mu = 0.6: sum pi mu^2 = 0.24, so 128 (3.24) / 0.0576 = 7200, as the remark of the claim says.
+    assert three_levels(0.6).stated_kappa == pytest.approx(7200)
+    assert three_levels(0.6).kappa == pytest.approx(7910, abs=1)
+    # Levels 0 and 2: second moment 2, mean 1, between 1.
+    model = LevelModel((0.0, 2.0), (0.5, 0.5))
+    assert model.between_variance == pytest.approx(1)
+    assert model.stated_kappa == pytest.approx(128 * 4)
+    assert model.rho == pytest.approx(2 / 258)
+
+
+def test_the_papers_double_sum_is_twice_the_lemmas_score(seed):
+    rng = np.random.default_rng(seed)
+    x, labels = rng.normal(size=12), np.repeat([0, 1, 2], 4).astype(np.int32)
+    squares = (x[:, None] - x) ** 2
+    within = sum(squares[np.ix_(labels == k, labels == k)].sum() / 4 for k in range(3))
+    score = feature_scores(CentredMatrix(x[:, None]), labels, 3)[0]
+    assert squares.sum() / 12 - within == pytest.approx(2 * score)
+
+
+def test_the_expectation_is_half_the_double_sum_of_levels_plus_k_minus_one(seed):
+    levels, labels = np.random.default_rng(seed).normal(size=12), np.array([0, 1, 2] * 4)
+    squares = (levels[:, None] - levels) ** 2
+    within = sum(squares[np.ix_(labels == k, labels == k)].sum() / 4 for k in range(3))
+    between = (squares.sum() / 12 - within) / 2
+    assert expected_score(levels, labels, 3) == pytest.approx(between + 2)
+    assert expected_score(np.full(12, 1.7), labels, 3) == pytest.approx(2)
+
+
+def test_no_partition_of_six_samples_expects_more_than_the_natural_one():
+    levels = np.repeat([1.0, -1.0, 0.0], 2)
+    values = {
+        labels: expected_score(levels, np.array(labels), 3)
+        for labels in product(range(3), repeat=6)
+        if set(labels) == {0, 1, 2}
+    }
+    best = [labels for labels, value in values.items() if np.isclose(value, max(values.values()))]
+    assert len(best) == 6
+    assert all(labels[::2] == labels[1::2] for labels in best)
+
+
+def test_l2_and_l0_constraints_have_a_closed_form_that_keeps_the_same_features():
+    scores = np.array([3.0, 0.5, 2.0, 2.5, 0.1])
+    norms = {kept: np.linalg.norm(scores[list(kept)]) for kept in combinations(range(5), 2)}
+    best = max(norms, key=norms.get)
+    top = np.sort(scores)[-2:]
+    assert top @ top / np.linalg.norm(top) == pytest.approx(norms[best])
+    assert tuple(np.flatnonzero(TopFeatures(2).weigh(scores))) == best
+
+
+def test_theorem_4_goes_through_from_the_least_features_that_its_claim_names():
+    model = three_levels(8.0)
+
+    def excess(error):
+        spent = -error * np.log(error) - (1 - error) * np.log1p(-error) + error * np.log(2)
+        return spent - model.second_moment * (1 / 257 - 1 / 258)
+
+    # To first order f(0) - f(error) is the error times the least squared distance of levels.
+    lost = brentq(excess, 1e-12, 0.5) * 64
+    least = 128 * np.log(3) * (model.second_moment + 3) / lost**2
+    assert f"{least:.0e}" == "5e+08"
+
+
+def test_mislabelling_moves_exactly_the_number_asked_for_and_empties_no_cluster(seed):
+    rng, truth = np.random.default_rng(seed), np.repeat([0, 1, 2], 2)
+    for n_moved in range(7):
+        moved = mislabel(truth, n_moved, rng)
+        assert (moved != truth).sum() == n_moved
+        assert np.unique(moved).tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize("error", [0.0, 0.2, 1 / 3])
+def test_up_to_one_third_f_moves_one_cluster_into_its_neighbour(error):
+    # Moving a share e from level mu to level 0 costs mu^2 e / (1 + 3 e).
+    value = best_impure_value(three_levels(1.0), error)
+    assert value == pytest.approx(2 / 3 - error / (1 + 3 * error), abs=1e-9)
+
+
+def test_no_random_bad_partition_beats_f(seed):
+    rng = np.random.default_rng(seed)
+    model = LevelModel((1.0, -0.4, 0.2), (0.5, 0.3, 0.2))
+    errors = np.linspace(0, 0.5, 6)
+    best = np.array([best_impure_value(model, error) for error in errors])
+    joint = rng.dirichlet(np.full(3, 0.4), size=(4000, 3)) * np.array(model.shares)[:, None]
+    error = 1 - joint.max(axis=1).sum(axis=1)
+    sums = np.einsum("k,mkl->ml", model.levels, joint)
+    value = (sums**2 / joint.sum(axis=1)).sum(axis=1)
+    # f at the grid's next smaller error allows at least as much.
+    allowed = best[np.searchsorted(errors, error, side="right") - 1]
+    assert (value <= allowed + 1e-9).all()
+    assert len(np.unique(allowed)) >= 3
+
+
+def test_f_falls_from_the_second_moment_to_the_squared_mean_and_is_quadratic(curve):
+    errors, values = curve
+    assert values[0] == pytest.approx(2 / 3)
+    assert values[-1] == pytest.approx(0, abs=1e-9)
+    assert (np.diff(values) < 0).all()
+    assert errors[-1] == pytest.approx(2 / 3)
+    assert 9 * values[2] == pytest.approx(best_impure_value(three_levels(3.0), errors[2]))
+
+
+def test_the_bound_inverts_the_proofs_function_from_chance_at_kappa_towards_zero(curve):
+    model, (errors, values) = three_levels(3.0), curve
+    nine = errors, 9 * values
+    for place in (2, 9):
+        n_relevant = 128 * np.log(3) * (6 + 3) / (9 * (values[0] - values[place])) ** 2
+        assert ecr_bound(model, n_relevant, nine) == pytest.approx(errors[place])
+    bounds = [ecr_bound(model, model.kappa * factor, nine) for factor in (1, 2, 10, 1e3, 1e8)]
+    assert bounds[0] == pytest.approx(2 / 3)
+    assert (np.diff(bounds) < 0).all()
+    assert bounds[-1] < 0.001
+    assert np.isnan(ecr_bound(model, model.kappa - 1, nine))
+
+
+@pytest.fixture(scope="module")
+def checks():
+    return run_checks(root=5)
+
+
+def test_every_statement_of_theory_has_an_argument_or_one_check_and_no_check_is_idle(
+    checks, project_root
+):
+    assert list(checks.columns) == list(COLUMNS)
+    claims = read_paper_claims(project_root / "data" / "paper" / "claims.csv")
+    theory = [claim for claim in claims if claim.kind == "theory"]
+    assert sorted(c.metric for c in theory if c.metric) == sorted(checks["check"])
+    argued = [claim for claim in theory if not claim.metric]
+    assert all(claim.relation in ("holds", "fails") and claim.remark for claim in argued)
+
+
+def test_of_the_checks_only_the_selection_of_l1_fails(checks):
+    assert checks.loc[~checks["holds"], "check"].tolist() == ["l1_selection"]
+
+
+# What the tests look at is made once in each process.
+pytestmark = pytest.mark.xdist_group("theory pictures")
+SMALL = {
+    "samples_features": {
+        **{"n_samples": (12, 30), "n_features": (20, 40)},
+        **{"n_relevant": (5,), "mu": (1.0,)},
+    },
+    "relevant_mu": {
+        **{"n_relevant": (5, 50), "mu": (0.01, 3.0)},
+        **{"n_samples": (30,), "n_features": (60,)},
+    },
+}
+
+
+@pytest.fixture(scope="module")
+def tables():
+    return {
+        "expected_scores": simulate_scores(1, [0.0, 0.3], n_features=20, repetitions=60),
+        "partition_bound": simulate_partitions(
+            1, [0.6, 3.0], [5, 40], cluster_size=8, repetitions=3
+        ),
+        "support_recovery": simulate_recovery(1, SMALL, n_init=3, repetitions=4),
+    }
+
+
+@pytest.fixture(scope="module")
+def drawn(tables):
+    return {name: draw(tables[name]) for name, (_, draw) in PICTURES.items()}
+
+
+@pytest.mark.parametrize("name", sorted(DISTRIBUTIONS))
+def test_noise_has_mean_zero_and_variance_one(name, seed):
+    values = DISTRIBUTIONS[name](np.random.default_rng(seed), 200_000)
+    assert abs(values.mean()) < 0.015
+    assert values.var() == pytest.approx(1, abs=0.04)
+
+
+def test_simulated_scores_agree_with_the_closed_form(tables):
+    scores = tables["expected_scores"]
+    assert len(scores) == 2 * 2 * 2
+    distance = (scores["score"] - scores["expected"]).abs() / scores["standard_error"]
+    assert (distance < 5).all()
+    assert (scores.loc[scores["feature"] == "noise", "expected"] == 2).all()
+    relevant = scores[scores["feature"] == "relevant"].set_index("mislabelled")["score"]
+    assert relevant[0.0].min() > relevant[0.3].max()
+
+
+def test_errors_of_kmeans_fall_and_keep_to_the_bound_where_there_is_one(tables):
+    table = tables["partition_bound"]
+    seen = table.dropna(subset="ecr").set_index(["mu", "n_relevant"])["ecr"]
+    assert seen[0.6, 40] < seen[0.6, 5]
+    bounds = table[table["mu"] == 3.0].dropna(subset="bound")
+    bound = np.interp(40, bounds["n_relevant"], bounds["bound"])
+    assert seen[3.0, 40] <= bound
+    # Each bound begins at kappa, far beyond the 50 of Experiment 2 at mu = 0.6.
+    assert table[table["mu"] == 0.6].dropna(subset="bound")["n_relevant"].iloc[0] > 7900
+
+
+def test_strong_signals_are_recovered_by_every_fit_and_none_by_none(tables):
+    table = tables["support_recovery"]
+    plane = table[(table["plane"] == "relevant_mu") & (table["n_relevant"] == 5)]
+    shares = plane.pivot(index="mu", columns="fit", values="recovered")
+    assert set(shares.columns) == set(FITS)
+    assert (shares.loc[3.0] == 1).all()
+    assert (shares.loc[0.01] == 0).all()
+
+
+def test_the_bounds_caption_says_where_the_theorem_is_vacuous(drawn):
+    caption = drawn["partition_bound"][1]
+    assert "7,200 and 7,910 at μ = 0.6; 32 and 35 at μ = 3" in caption
+    assert "vacuous: at μ = 0.6 it needs p* ≥ 7,910" in caption
+
+
+def test_the_panels_show_the_shares_of_the_table_and_the_condition_that_crosses_them(drawn, tables):
+    figure = drawn["support_recovery"][0]
+    panels = figure.axes[:8]
+    assert panels[0].get_title(loc="left").startswith("true labels")
+    table = tables["support_recovery"]
+    for panel, fit in zip(panels[4:], FITS, strict=True):
+        cells = table[(table["plane"] == "relevant_mu") & (table["fit"] == fit)]
+        shares = cells.pivot(index="mu", columns="n_relevant", values="recovered")
+        np.testing.assert_array_equal(panel.collections[0].get_array(), shares)
+        (line,) = panel.lines
+        assert len(line.get_xydata()) > 1
+        for x, y in line.get_xydata()[::40]:
+            assert x == pytest.approx(three_levels(y).kappa)

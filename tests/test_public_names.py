@@ -1,0 +1,139 @@
+"""The public names: typed, and what is imported is declared."""
+
+import ast
+import inspect
+import re
+import sys
+import tomllib
+from dataclasses import is_dataclass
+from importlib.metadata import packages_distributions
+from pathlib import Path
+
+import pytest
+import yaml
+
+import sparsekm
+from sparsekm.pipeline.provenance import source_files
+
+PUBLIC = [name for name in sparsekm.__all__ if name != "__version__"]
+
+
+def signatures(name):
+    """Give what may be called of a public name: itself, or its own constructor and methods."""
+    thing = getattr(sparsekm, name)
+    if not inspect.isclass(thing):
+        return {name: inspect.signature(thing)}
+    return {
+        f"{name}.{method}": inspect.signature(function)
+        for home in thing.__mro__
+        if home.__module__.startswith("sparsekm")
+        for method, function in vars(home).items()
+        if inspect.isfunction(function)
+        # The constructor that `dataclass` writes takes its types from the fields.
+        and ((method == "__init__" and not is_dataclass(home)) or not method.startswith("_"))
+    }
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_every_argument_and_result_has_a_type_of(name):
+    untyped = [
+        f"{place}: {argument.name}"
+        for place, signature in signatures(name).items()
+        for argument in signature.parameters.values()
+        if argument.name != "self" and argument.annotation is argument.empty
+    ]
+    untyped += [
+        f"{place}: result"
+        for place, signature in signatures(name).items()
+        if signature.return_annotation is signature.empty
+    ]
+    assert untyped == []
+
+
+def test_type_checkers_see_every_public_name(project_root):
+    package = project_root / "src" / "sparsekm"
+    assert (package / "py.typed").is_file()
+    stub = ast.parse((package / "__init__.pyi").read_text())
+    seen = {
+        alias.asname: node.module
+        for node in stub.body
+        if isinstance(node, ast.ImportFrom) and node.module != "sparsekm"
+        for alias in node.names
+    }
+    assert seen == sparsekm._HOMES
+
+
+ROOT = Path(__file__).resolve().parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+DISTRIBUTIONS = packages_distributions()
+
+
+def split(requirements):
+    """Give each distribution's name and the bounds of its version."""
+    pairs = (re.fullmatch(r"([\w.-]+) ?(.*)", requirement) for requirement in requirements)
+    return {match[1].lower(): match[2] for match in pairs}
+
+
+CORE = split(PROJECT["dependencies"])
+EXTRAS = PROJECT["optional-dependencies"]
+READ = ("workflow", "excel", "parquet", "zarr")
+WORKFLOW = CORE | split(part for extra in READ for part in EXTRAS[extra])
+
+
+def imported(file):
+    """Give the top-level names that a file imports, anywhere in it."""
+    if file.suffix != ".py":
+        return set(re.findall(r"^(?:from|import) (\w+)", file.read_text(), re.M))
+    names = set()
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.Import):
+            names.update(alias.name.split(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            names.add(node.module.split(".")[0])
+    return names
+
+
+def undeclared(files, declared):
+    """Give each third-party import that no declared distribution holds, with its files."""
+    # Scripts import what stands beside them.
+    own = {"sparsekm", "benchmarks", *(file.stem for file in (ROOT / "scripts").glob("*.py"))}
+    own |= {file.stem for file in (ROOT / "workflow").glob("*.py")}
+    return {
+        (name, file.relative_to(ROOT).as_posix())
+        for file in files
+        for name in imported(file) - sys.stdlib_module_names - own
+        if not {found.lower() for found in DISTRIBUTIONS.get(name, [])} & declared.keys()
+    }
+
+
+@pytest.mark.parametrize("folder", ["src", "scripts", "workflow", "benchmarks"])
+def test_every_import_is_declared_in_pyproject(folder):
+    files = [file for suffix in ("py", "smk") for file in (ROOT / folder).rglob(f"*.{suffix}")]
+    assert files
+    assert undeclared(files, WORKFLOW) == set()
+
+
+def test_public_names_need_core_dependencies_only():
+    public = [home for name, home in sparsekm._HOMES.items() if name in sparsekm.__all__]
+    files = source_files(sparsekm.__file__, modules=public)
+    assert undeclared([file for file in files if file.suffix == ".py"], CORE) == set()
+
+
+def test_the_conda_environment_holds_what_the_package_imports_in_the_versions_of_the_lock():
+    environment = yaml.safe_load((ROOT / "envs" / "sparsekm.yaml").read_text())
+    conda = split(environment["dependencies"])
+    conda["matplotlib"] = conda.pop("matplotlib-base")
+    assert undeclared(list((ROOT / "src" / "sparsekm").rglob("*.py")), conda) == set()
+    assert conda.pop("python") == "=3.11"
+    lock = (ROOT / "requirements.lock").read_text()
+    # Where versions differ by that of Python, the first is that for the oldest.
+    pinned = dict(reversed(re.findall(r"^([\w.-]+)==(\d+\.\d+)", lock, re.M)))
+    assert conda == {name: f"={pinned[name]}" for name in conda}
+    assert conda.keys() <= WORKFLOW.keys()
+
+
+def test_the_lock_pins_every_dependency_with_hashes_and_no_address():
+    lock = (ROOT / "requirements.lock").read_text()
+    pinned = set(re.findall(r"^([\w.-]+)==.* \\\n    --hash=sha256:", lock, re.M))
+    assert {name.lower() for name in WORKFLOW} <= pinned
+    assert not re.search(r"://|--(extra-)?index|--find-links", lock)

@@ -1,0 +1,131 @@
+"""The schema, config.yaml, its profiles and the documentation say the same."""
+
+import re
+import shutil
+from pathlib import Path
+
+import jsonschema
+import pytest
+import yaml
+
+from sparsekm.io.readers.reader import SUFFIXES
+
+ROOT = Path(__file__).resolve().parents[2]
+SCHEMA = yaml.safe_load((ROOT / "workflow" / "schemas" / "config.schema.yaml").read_text())
+CONFIG = yaml.safe_load((ROOT / "config.yaml").read_text())
+
+# A section that is null is left out of the run, so by default these are empty; config.yaml fills
+# them in.
+LEFT_OUT_BY_DEFAULT = {
+    "atlas.ages",
+    "simulation.experiments",
+    "simulation.variants",
+    "simulation.repeated_variants",
+}
+
+
+def list_defaults(schema, name=""):
+    """Give the default of every setting, by its dotted name."""
+    for key, part in schema.get("properties", {}).items():
+        place = f"{name}.{key}".lstrip(".")
+        if "properties" in part:
+            yield from list_defaults(part, place)
+        elif "default" in part:
+            yield place, part["default"]
+        else:
+            yield place, KeyError(place)
+
+
+DEFAULTS = dict(list_defaults(SCHEMA))
+
+
+def configured(place):
+    value = CONFIG
+    for key in place.split("."):
+        value = value[key]
+    return value
+
+
+def test_every_setting_has_a_default():
+    assert [place for place, value in DEFAULTS.items() if isinstance(value, KeyError)] == []
+
+
+@pytest.mark.parametrize("place", DEFAULTS)
+def test_config_yaml_holds_the_default_of(place):
+    if place in LEFT_OUT_BY_DEFAULT:
+        assert not DEFAULTS[place]
+        assert configured(place)
+    else:
+        assert configured(place) == DEFAULTS[place]
+
+
+def test_a_section_is_filled_in_from_its_parts():
+    sections = [part for part in SCHEMA["properties"].values() if "properties" in part]
+    assert all(section["default"] == {} for section in sections)
+
+
+SAID = [
+    ("docs/performance.md", "the workflow's default of {min_cluster_size}."),
+    ("docs/own_data.md", "`min_cluster_size` ({min_cluster_size} in the workflow"),
+    ("docs/choosing_features.md", "`{rule}`, the default of the workflow"),
+    ("docs/choosing_features.md", "| `{reference}`, `{rule}` (the default) |"),
+    ("docs/choosing_features.md", "one per reference ({paths_of_gap} by default"),
+]
+VALUES = {place.rpartition(".")[2]: value for place, value in DEFAULTS.items() if "." not in place}
+VALUES |= {name: DEFAULTS[f"tuning.{name}"] for name in ("rule", "reference")}
+VALUES["paths_of_gap"] = 1 + DEFAULTS["tuning.references"]
+
+
+@pytest.mark.parametrize(("page", "words"), SAID)
+def test_a_page_says_the_default(page, words):
+    text = " ".join((ROOT / page).read_text().split())
+    assert words.format(**VALUES) in text
+
+
+def test_no_page_gives_a_default_in_numbers_that_is_not_compared_here():
+    stated = re.compile(r"(?:default of [\d.]*\d|[\d.]+ (?:in the workflow|by default))")
+    pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
+    found = sorted(
+        (page.relative_to(ROOT).as_posix(), words)
+        for page in pages
+        for words in stated.findall(" ".join(page.read_text().split()))
+    )
+    compared = sorted(
+        (page, words) for page, said in SAID for words in stated.findall(said.format(**VALUES))
+    )
+    assert found == compared
+
+
+def passes(config):
+    return jsonschema.Draft202012Validator(SCHEMA).is_valid(config)
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.parametrize("case", [str.lower, str.upper])
+def test_every_ending_that_is_read_passes(suffix, case):
+    assert passes({"matrices": {"own": {"path": f"m{case(suffix)}"}}})
+    assert not passes({"matrices": {"own": {"path": f"m{case(suffix)}x"}}})
+
+
+PROFILE = yaml.safe_load((ROOT / "config" / "paper-procedure.yaml").read_text())
+
+
+def test_the_profile_asks_for_what_the_paper_did():
+    assert PROFILE["atlas"]["source"] == "allen"
+    assert PROFILE["atlas"]["genes"] == "common"
+    assert PROFILE["n_clusters"] == "regions"
+    assert (PROFILE["search"], PROFILE["min_cluster_size"]) == ("alternate", 1)
+    assert PROFILE["tuning"] == {"reference": "permutation", "rule": "max"}
+
+
+def test_every_age_is_planned_and_nothing_else(tmp_path, new_project):
+    project = new_project(tmp_path, ROOT)
+    shutil.copy(ROOT / "config.yaml", project.root)
+    profile = ROOT / "config" / "paper-procedure.yaml"
+    done = project.snakemake("--dry-run", "--cores", "1", "--configfile", str(profile))
+    assert done.returncode == 0, done.stdout
+    for age in PROFILE["atlas"]["ages"]:
+        for method in ("kmeans", "l1", "l0"):
+            assert f"results/{age}/{method}/path.h5" in done.stdout
+    assert "simulate:" not in done.stdout
+    assert "results/E11.5/sparse/" not in done.stdout
