@@ -10,19 +10,16 @@ def main(snakemake, progress):
     import numpy as np
     import pandas as pd
 
+    from sparsekm.command.table_settings import split_settings
     from sparsekm.io.normalised_file import write_normalised
-    from sparsekm.io.readers.reader import read_matrix
-    from sparsekm.pipeline.normalisation import normalise
+    from sparsekm.pipeline.normalisation import read_normalised_table
     from sparsekm.pipeline.provenance import input_digest, package_versions
-    from sparsekm.pipeline.raw_counts import remark_on_counts
 
     params, source = snakemake.params, snakemake.input.matrix
-    raw = read_matrix(source, **params.parts)
-    remarks = raw.remarks + remark_on_counts(raw, params.normalise)
-    for remark in remarks:
+    raw, matrix = read_normalised_table(source, *split_settings(params.settings))
+    for remark in raw.remarks:
         logging.warning("%s: %s", source, remark)
     n_samples, n_read = raw.X.shape
-    matrix = normalise(raw, params.normalise, params.n_top_features)
     names = raw.samples or [f"sample{i + 1}" for i in range(n_samples)]
     known = {"label": raw.labels, "group": raw.groups}
     obs = pd.DataFrame({key: v for key, v in known.items() if v is not None}, index=names)
@@ -38,11 +35,11 @@ def main(snakemake, progress):
         "simulated": params.simulated,
         "file": str(source),
         "file_digest": input_digest(source),
-        "normalisation": params.normalise,
+        "normalisation": params.settings.get("normalise", "zscore"),
         "n_samples": n_samples,
         "n_features_read": n_read,
         "n_features": len(features),
-        "remarks": np.array(remarks, dtype=str),
+        "remarks": np.array(raw.remarks, dtype=str),
         "dropped_constant": np.array(matrix.dropped, dtype=str),
         "versions": package_versions(),
     }

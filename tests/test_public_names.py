@@ -76,7 +76,8 @@ def split(requirements):
 
 CORE = split(PROJECT["dependencies"])
 EXTRAS = PROJECT["optional-dependencies"]
-WORKFLOW = CORE | split([*EXTRAS["workflow"], *EXTRAS["excel"], *EXTRAS["zarr"]])
+READ = ("workflow", "excel", "parquet", "zarr")
+WORKFLOW = CORE | split(part for extra in READ for part in EXTRAS[extra])
 
 
 def imported(file):

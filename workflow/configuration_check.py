@@ -19,6 +19,7 @@ import yaml
 
 from sparsekm.annotation.gene_sets import address_name, is_address
 from sparsekm.command.configuration_reader import path_rule
+from sparsekm.command.table_settings import READER_SETTINGS, schema_properties
 from sparsekm.io.input_error import is_storable
 from sparsekm.io.shown_text import shorten
 from sparsekm.pipeline.registry import METHODS
@@ -100,9 +101,12 @@ def structure_errors(config: Mapping[str, Any]) -> list[str]:
 
 @cache
 def read_schema() -> dict[str, Any]:
-    """Return the schema of the configuration."""
+    """Return the schema of the configuration, with the settings of tables."""
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    return yaml.load(SCHEMA_FILE.read_text(encoding="utf-8"), loader)
+    schema = yaml.load(SCHEMA_FILE.read_text(encoding="utf-8"), loader)
+    matrix = schema["properties"]["matrices"]["additionalProperties"]
+    matrix["properties"].update(schema_properties())
+    return schema
 
 
 def schema_errors(config: dict[str, Any]) -> list[str]:
@@ -242,7 +246,7 @@ def _draw_errors(name: str, entry: Mapping[str, Any]) -> list[str]:
     """List unknown settings of an experiment, and settings that apply only to files."""
     errors = [
         f"matrices.{name}.{key}={entry[key]!r} should be left out for a simulated matrix."
-        for key in ("labels", "layer", "groups", "samples", "ignore", "transpose", "decimal")
+        for key in READER_SETTINGS
         if entry.get(key) is not None
     ]
     known = EXPERIMENT_ARGUMENTS[entry["draw"]["experiment"]]

@@ -10,6 +10,7 @@ import yaml
 
 from sparsekm.command.configuration import compose, dataset_name, is_edited, table_path
 from sparsekm.command.configuration_reader import read_configuration
+from sparsekm.command.table_settings import schema_properties
 
 ENTRY = {
     "path": "../a: 'b' #1.csv",
@@ -18,6 +19,15 @@ ENTRY = {
     "transpose": False,
     "n_clusters": "auto",
 }
+
+
+def read_schema(project_root):
+    """Return the schema with the settings of tables, as the workflow does."""
+    file = project_root / "workflow" / "schemas" / "config.schema.yaml"
+    schema = yaml.safe_load(file.read_text())
+    matrix = schema["properties"]["matrices"]["additionalProperties"]
+    matrix["properties"].update(schema_properties())
+    return schema
 
 
 @pytest.fixture
@@ -32,8 +42,7 @@ def test_what_was_asked_for_is_read_back_and_passes_the_schema(text, project_roo
         "methods": ["kmeans"],
         "min_cluster_size": 5,
     }
-    schema = project_root / "workflow" / "schemas" / "config.schema.yaml"
-    jsonschema.validate(read, yaml.safe_load(schema.read_text()))
+    jsonschema.validate(read, read_schema(project_root))
 
 
 # What YAML refuses as it is, or takes for a line break, for a byte order mark or for nothing.
@@ -56,7 +65,7 @@ def test_a_name_of_any_characters_is_read_back_as_it_was(tmp_path, name):
 
 def test_every_setting_of_a_matrix_is_there_or_shown_as_a_comment(project_root):
     text = compose("a", {"path": "a.csv"}, "sparsekm run a/config.yaml")
-    schema = yaml.safe_load((project_root / "workflow/schemas/config.schema.yaml").read_text())
+    schema = read_schema(project_root)
     known = set(schema["properties"]["matrices"]["additionalProperties"]["properties"])
     shown = text.replace("    # ", "    ")
     entry = yaml.safe_load(shown)["matrices"]["a"]

@@ -1,5 +1,6 @@
 """What `sparsekm run` says and writes before anything runs."""
 
+import shlex
 from pathlib import Path
 
 import numpy as np
@@ -51,7 +52,8 @@ def test_a_table_is_described_and_its_settings_are_written(table, capsys):
 
 def test_every_option_about_the_table_becomes_a_setting(table):
     options = ["--ignore", "kind", "u", "--no-transpose", "--decimal", ".", "--normalise", "none"]
-    options += ["--n-top-features", "7", "--groups", "y"]
+    options += ["--groups", "y", "--keep", "v", "--missing-values", "-999", "?"]
+    options += ["--impute", "median", "--max-missing", "0.4", "--duplicates", "max"]
     assert run(table, *options, "--clusters", "3", "--output", "out") == 0
     assert written("out")["matrices"]["tumours"] == {
         "path": "../tumours.csv",
@@ -60,7 +62,11 @@ def test_every_option_about_the_table_becomes_a_setting(table):
         "transpose": False,
         "decimal": ".",
         "normalise": "none",
-        "n_top_features": 7,
+        "keep": ["v"],
+        "missing_values": ["-999", "?"],
+        "impute": "median",
+        "max_missing": 0.4,
+        "duplicates": "max",
         "n_clusters": 3,
     }
 
@@ -82,7 +88,10 @@ def test_guesses_are_said_aloud_and_quiet_says_nothing(here, capsys):
     frame.columns = [f"s{i}" for i in range(6)]
     frame.to_csv("t.csv")
     assert run("t.csv", "--clusters", "2") == 0
-    assert "NOTE: the line names, such as 'gene0', look like" in capsys.readouterr().out
+    assert (
+        "NOTE: lines are read as features and columns as samples, because of line"
+        in capsys.readouterr().out
+    )
     assert run("t.csv", "--clusters", "2", "--quiet") == 0
     assert capsys.readouterr() == ("", "")
 
@@ -92,9 +101,8 @@ def test_guesses_are_said_aloud_and_quiet_says_nothing(here, capsys):
     [
         (["nowhere.csv"], "nowhere.csv: no such file", None),
         (["nowhere.yaml"], "nowhere.yaml: no such file", None),
-        (["tumours.csv"], "1 samples have no name", "--labels COLUMN, --ignore COLUMN"),
-        (["tumours.csv", "--ignore", "u"], "1 samples have no name", "--labels COLUMN, --ignore"),
-        (["tumours.csv", "--labels", "Kind"], "Do you mean labels: kind?", "--labels COLUMN"),
+        (["tumours.csv", "--labels", "Kind"], "Do you mean labels: kind?", "--labels kind"),
+        (["tumours.csv", "--ignore", "U"], "Do you mean ignore: [u]?", "--ignore u"),
         (["tumours.csv", "--labels", "kind", "--clusters", "12"], "n_clusters=12", "--clusters K"),
     ],
 )
@@ -123,14 +131,14 @@ def test_a_path_that_snakemake_would_misread_is_refused(table, here, capsys):
 
 
 def test_names_of_any_length_and_characters_are_short_lines_on_the_terminal(here, capsys):
-    names = ["gene" * 2500, "a\nb\x1b[2J", *"uvw"]
+    names = ["gene" * 2500, "a\tb\x1b[2J", *"uvw"]
     frame = pd.DataFrame(np.random.default_rng(0).normal(size=(12, 5)), columns=names)
-    kinds = ["class" * 1000] * 6 + ["two\nlines"] * 6
+    kinds = ["class" * 1000] * 6 + ["two\x1b[2J\tlines"] * 6
     frame.assign(kind=kinds).to_csv(here / "t.csv", index=False)
     assert run("t.csv", "--labels", "kind") == 0
     told = capsys.readouterr().out
     assert max(map(len, told.splitlines())) < 520
-    assert "two\\nlines 6" in told
+    assert "two\\x1b[2J\\tlines 6" in told
     assert written("sparsekm-t")["matrices"]["t"]["labels"] == "kind"
 
 
@@ -180,3 +188,38 @@ def test_without_the_extra_one_line_says_how_to_install_it(table, capsys, monkey
     assert run(table) == 2
     told = capsys.readouterr().err.splitlines()
     assert told == ['sparsekm: the workflow is not installed: pip install "sparsekm[workflow]"']
+
+
+def test_a_dry_run_prints_what_the_run_prints_first_and_writes_nothing(table, here, capsys):
+    assert run(table, "--labels", "kind", "--dry-run") == 0
+    told = capsys.readouterr().out
+    assert told.startswith("tumours.csv: 12 samples x 5 features\n  samples: without names\n")
+    assert "  features: 'u' ... 'y'\n  lines hold samples (--transpose reads them" in told
+    assert [file.name for file in here.iterdir()] == [table]
+    assert run(table, "--labels", "kind") == 0
+    assert capsys.readouterr().out.startswith(told)
+    assert run("sparsekm-tumours/config.yaml", "--dry-run") == 0
+    assert capsys.readouterr().out.startswith("tumours: 12 samples x 5 features\n")
+
+
+def test_what_a_message_advises_can_be_pasted(here, capsys):
+    lines = ["sample,a,b b", *(f"s{i},{i}.5,{'trace' if i == 3 else i}" for i in range(9))]
+    (here / "t.csv").write_text("\n".join(lines))
+    assert run("t.csv", "--dry-run") == 2
+    options = capsys.readouterr().err.splitlines()[-1].partition(": ")[2].split(", or ")
+    assert options == ["--missing-values trace", "--ignore 'b b'"]
+    for option, shape in zip(options, ("9 samples x 2", "9 samples x 1"), strict=True):
+        assert run("t.csv", "--dry-run", *shlex.split(option)) == 0
+        assert f"t.csv: {shape} features" in capsys.readouterr().out
+
+
+def test_a_long_list_in_a_message_is_whole(here, capsys):
+    ranks = [f"rank_of_the_gene_{'x' * i}" for i in range(60)]
+    header = ["gene", *ranks, *(f"GSM{i}" for i in range(70))]
+    rows = [[f"TP{i}", *range(60), *(f"{j / 7 + i:.2f}" for j in range(70))] for i in range(9)]
+    (here / "t.csv").write_text("\n".join(",".join(map(str, row)) for row in [header, *rows]))
+    assert run("t.csv", "--dry-run") == 2
+    option = capsys.readouterr().err.splitlines()[-1].partition(": ")[2].split(", or ")[0]
+    assert shlex.split(option) == ["--ignore", *ranks]
+    assert run("t.csv", "--dry-run", *shlex.split(option)) == 0
+    assert "70 samples x 9 features" in capsys.readouterr().out

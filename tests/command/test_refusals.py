@@ -169,7 +169,7 @@ def applicable():
     run = command._parser()._subparsers._group_actions[0].choices["run"]
     for action in run._actions:
         for name in action.option_strings:
-            if name not in ("-h", "--help", "--cores", "--quiet", "--force"):
+            if name not in ("-h", "--help", "--cores", "--quiet", "--force", "--dry-run"):
                 value = [*(action.choices or ["1"])][:1] if action.nargs != 0 else []
                 yield [name, *value]
 

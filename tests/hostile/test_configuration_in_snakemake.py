@@ -162,16 +162,19 @@ def free_texts(schema, place=()):
 
 def test_braces_in_any_text_are_text(project):
     matrix = dict.fromkeys(("labels", "layer", "groups", "samples"), FORMATTED)
+    lists = {key: [FORMATTED] for key in ("ignore", "keep", "missing_values")}
     settings = {
-        "matrices": {"tumours": {"path": "tumours.csv", "ignore": [FORMATTED], **matrix}},
+        "matrices": {"tumours": {"path": "tumours.csv", **lists, **matrix}},
         "annotation": {"genes_of_interest": [FORMATTED]},
         "report": {"title": FORMATTED},
     }
     # Names that are checked against a list are no free text.
     checked = {"methods.*", "yardstick.methods.*", "yardstick.folder", "matrices.*.draw.*"}
+    checked.add("matrices.*.path")
     checked |= {f"simulation.{key}.*" for key in ("experiments", "methods", "variants")}
     checked.add("simulation.repeated_variants.*")
-    tried = {f"matrices.*.{key}" for key in matrix} | {"matrices.*.ignore.*", "report.title"}
+    tried = {f"matrices.*.{key}" for key in matrix} | {"report.title"}
+    tried |= {f"matrices.*.{key}.*" for key in lists}
     tried.add("annotation.genes_of_interest.*")
     assert set(free_texts(configuration_check.read_schema())) == tried | checked
     (project.root / "config.yaml").write_text(yaml.safe_dump(settings))

@@ -63,6 +63,13 @@ def test_a_matrix_without_any_variation_is_refused(how):
         normalise(raw(np.ones((4, 2))), how)
 
 
+def test_an_unknown_normalisation_is_refused():
+    with pytest.raises(
+        ValueError, match=r"normalise='l2' should be one of \['zscore', 'counts', 'log2', 'none'\]"
+    ):
+        normalise(raw(np.eye(3)), "l2")
+
+
 @pytest.fixture
 def file(tmp_path, X):
     obs = pd.DataFrame({"label": [3, 1, 2, 3, 1, 2]}, index=range(6))

@@ -1,15 +1,10 @@
 """The inputs of the rules for atlas, matrices, genes and report, according to the configuration."""
 
-# Settings of a matrix that are passed to its reader.
-READER_SETTINGS = (
-    "labels",
-    "layer",
-    "groups",
-    "samples",
-    "ignore",
-    "transpose",
-    "decimal",
-)
+
+def table_settings(dataset):
+    """Return the settings of a matrix on which its reading and normalisation depend."""
+    others = ("path", "draw", "n_clusters")
+    return {k: v for k, v in MATRICES[dataset].items() if k not in others and v is not None}
 
 
 def source_module():

@@ -49,17 +49,7 @@ rule normalise_matrix:
         disk_mb=lambda wildcards: int(4 * expected_megabytes(wildcards.dataset)) + 1000,
         runtime=minutes(20, 0.02),
     params:
-        parts=lambda wildcards: {
-            name: value
-            for name, value in MATRICES[wildcards.dataset].items()
-            if name in READER_SETTINGS
-        },
-        normalise=lambda wildcards: MATRICES[wildcards.dataset].get(
-            "normalise", "zscore"
-        ),
-        n_top_features=lambda wildcards: MATRICES[wildcards.dataset].get(
-            "n_top_features"
-        ),
+        settings=lambda wildcards: table_settings(wildcards.dataset),
         content=lambda wildcards: content(MATRICES[wildcards.dataset].get("path")),
         simulated=lambda wildcards: "draw" in MATRICES[wildcards.dataset],
         code=lambda wildcards: code("normalise_matrix"),

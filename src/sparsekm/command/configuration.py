@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from sparsekm.command.table_settings import TABLE_SETTINGS
 from sparsekm.io.readers.reader import SUFFIXES
 from sparsekm.io.shown_text import escape_unprintable
 from sparsekm.pipeline.registry import METHODS
@@ -21,25 +22,6 @@ USUAL_CLUSTER_SIZE = 5
 _MARK = "# Checksum, to tell whether this file was edited: "
 # Names of files and folders are made from it, and may have 255 bytes.
 _LONGEST_NAME = 90
-# For each key an example, and the comment after it; a key that is not set is itself commented out.
-_SETTINGS = {
-    "labels": ("kind", "known classes: used to score the result and, without n_clusters, to set K"),
-    "n_clusters": (3, "K; auto: compare several numbers and use the one that the data suggest"),
-    "groups": (
-        "donor",
-        "samples that resemble each other, such as a donor's: resampled as a whole",
-    ),
-    "samples": ("patient", "the sample names"),
-    "ignore": (["age", "sex"], "columns that are not features, classes or names"),
-    "transpose": (
-        True,
-        "true: lines hold features (genes), columns samples; auto: decide by the names",
-    ),
-    "decimal": (",", 'the decimal separator, "." or ","'),
-    "layer": ("logcounts", "AnnData layer, or sheet of a workbook"),
-    "normalise": ("counts", "zscore; counts (log-transform raw counts first); or none"),
-    "n_top_features": (2000, "use only this many features of raw counts, the most variable"),
-}
 
 
 def compose(
@@ -63,9 +45,10 @@ def compose(
         f"  {json.dumps(name)}:",
         f"    path: {_value(entry['path'])}",
     ]
-    for key, (example, note) in _SETTINGS.items():
-        mark = "" if key in entry else "# "
-        lines.append(f"    {mark}{key}: {_value(entry.get(key, example))}  # {note}")
+    for setting in TABLE_SETTINGS:
+        mark = "" if setting.name in entry else "# "
+        value = _value(entry.get(setting.name, setting.example))
+        lines.append(f"    {mark}{setting.name}: {value}  # {setting.meaning}")
     others = ", ".join(name for name in METHODS if name not in methods)
     lines.append(f"methods: {_value(list(methods))}" + (f"  # also {others}" if others else ""))
     lines.append(f"min_cluster_size: {min_cluster_size}  # the smallest cluster allowed")

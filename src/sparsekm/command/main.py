@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import re
 import sys
 from collections.abc import Sequence
 from importlib.util import find_spec
@@ -11,22 +10,10 @@ from pathlib import Path
 
 import sparsekm
 from sparsekm.command.signals import Stopped, stoppable
+from sparsekm.command.table_settings import add_options, options_in
 from sparsekm.command.workflow_place import CommandError
 from sparsekm.pipeline.registry import METHODS
 
-# The command line options for settings of the configuration.
-_OPTIONS = {
-    "labels": "--labels COLUMN",
-    "groups": "--groups COLUMN",
-    "samples": "--samples COLUMN",
-    "ignore": "--ignore COLUMN ...",
-    "transpose": "--transpose or --no-transpose",
-    "decimal": "--decimal",
-    "layer": "--layer NAME",
-    "normalise": "--normalise",
-    "n_top_features": "--n-top-features N",
-    "n_clusters": "--clusters K",
-}
 # Packages of the extra `workflow` without which a run cannot start.
 _NEEDED = ("anndata", "h5py", "jinja2", "jsonschema", "matplotlib", "psutil", "snakemake", "yaml")
 
@@ -58,13 +45,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _name_options(message: str) -> str:
-    """List the command line options for the settings named in a message."""
-    named = [
-        option
-        for key, option in _OPTIONS.items()
-        if re.search(rf"\b{key}: |\b[Ss]et {key}\b", message)
-    ]
-    return f"\n  Command line options for this: {', '.join(named)}" if named else ""
+    """List the command line options for the settings named in a message, to be pasted."""
+    named = options_in(message)
+    return f"\n  Command line options for this: {', or '.join(named)}" if named else ""
 
 
 def _cores(text: str) -> str:
@@ -72,12 +55,6 @@ def _cores(text: str) -> str:
     if text != "all" and not (text.isdecimal() and int(text) >= 1):
         raise argparse.ArgumentTypeError(f"{text!r} should be a whole number >= 1, or all")
     return text
-
-
-def _count(text: str) -> int:
-    if not (text.isdecimal() and int(text) >= 1):
-        raise argparse.ArgumentTypeError(f"{text!r} should be a whole number >= 1")
-    return int(text)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -94,40 +71,12 @@ def _parser() -> argparse.ArgumentParser:
         "table",
         type=Path,
         metavar="TABLE",
-        help=".csv, .tsv, .txt (also .gz), .xlsx, .h5ad, .zarr, .npz or .h5; or the config.yaml of "
-        "an earlier run",
-    )
-    run.add_argument("--labels", metavar="COLUMN", help="known classes, used to score the result")
-    run.add_argument(
-        "--clusters", type=int, metavar="K", help="number of clusters (default: number of classes)"
+        help="text (.csv, .tsv, .txt, GEO series, .gct, also .gz), .xlsx, .parquet, .h5ad, .zarr, "
+        ".npz, .h5, a folder of 10x; or the config.yaml of an earlier run",
     )
     run.add_argument("--output", type=Path, metavar="DIR", help="default: sparsekm-TABLE")
     table = run.add_argument_group("the table")
-    table.add_argument("--samples", metavar="COLUMN", help="the sample names")
-    table.add_argument(
-        "--groups",
-        metavar="COLUMN",
-        help="groups of similar samples, such as donors, which resampling takes or leaves whole",
-    )
-    table.add_argument("--ignore", metavar="COLUMN", nargs="+", help="columns to leave out")
-    table.add_argument(
-        "--transpose",
-        action=argparse.BooleanOptionalAction,
-        help="lines hold features such as genes (default: detected from the names)",
-    )
-    table.add_argument("--decimal", choices=[".", ","], help="the decimal separator")
-    table.add_argument("--layer", metavar="NAME", help="AnnData layer, or sheet of a workbook")
-    table.add_argument(
-        "--normalise",
-        choices=["zscore", "counts", "none"],
-        help="counts: log-transform raw counts, then z-scores (default: zscore)",
-    )
-    table.add_argument(
-        "--n-top-features",
-        type=_count,
-        metavar="N",
-        help="use only so many features of raw counts, the most variable",
-    )
+    add_options(table)
     how = run.add_argument_group("the run")
     how.add_argument(
         "--methods",
@@ -139,6 +88,9 @@ def _parser() -> argparse.ArgumentParser:
     how.add_argument("--cores", type=_cores, metavar="N", default="all", help="default: all")
     how.add_argument(
         "--force", action="store_true", help="replace results that other settings made"
+    )
+    how.add_argument(
+        "--dry-run", action="store_true", help="read the table, print what it holds, and end"
     )
     how.add_argument("--quiet", action="store_true", help="print errors only")
     return parser

@@ -12,13 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from sparsekm.command.configuration import is_edited
+from sparsekm.command.table_settings import TABLE_SETTINGS
 from sparsekm.command.workflow_place import CommandError
 from sparsekm.io.atomic import lock_file, write_text
 from sparsekm.pipeline.workflow_files import read_patterns, recorded_files, walk_folders
 
 _OWN_FOLDER = Path(".snakemake/sparsekm")
 # The options that also apply to a configuration file.
-_ALWAYS_APPLY = ("table", "cores", "force", "quiet")
+_ALWAYS_APPLY = ("table", "cores", "force", "quiet", "dry_run")
 # The rules that no report needs unless it shows the paper's experiments.
 _STUDIES = ("simulation", "studies", "theory", "yardstick")
 _MOST_NAMED = 3
@@ -26,8 +27,9 @@ _MOST_NAMED = 3
 
 def refuse_options(options: Namespace) -> None:
     """Refuse the options that only apply to a table, given with a configuration file."""
+    flags = {setting.name: setting.flag for setting in TABLE_SETTINGS}
     given = [
-        f"--{'no-' if value is False else ''}{key.replace('_', '-')}"
+        f"--no-{key}" if value is False else flags.get(key, f"--{key}")
         for key, value in vars(options).items()
         if key not in _ALWAYS_APPLY and value is not None
     ]

@@ -30,12 +30,12 @@ from sparsekm.command.refusals import (
 )
 from sparsekm.command.results import describe_results
 from sparsekm.command.signals import run_group
+from sparsekm.command.table_settings import TABLE_SETTINGS
 from sparsekm.command.table_summary import TableSummary, summarise_table
 from sparsekm.command.workflow_place import CommandError, find_workflow
 from sparsekm.io.atomic import write_text
 from sparsekm.pipeline.cluster_count import count_clusters
 
-_READER_OPTIONS = ("labels", "groups", "layer", "samples", "ignore", "transpose", "decimal")
 _THREAD_LIMITS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
@@ -46,9 +46,13 @@ def run_table(options: Namespace) -> int:
     is_table = options.table.suffix not in (".yaml", ".yml")
     if is_table:
         file, text = _prepare(options, place, tell)
+        if options.dry_run:
+            return 0
     else:
         file = options.table
         refuse_options(options)
+        if options.dry_run:
+            return _look_again(file, tell)
     folder = file.resolve().parent
     settings = yaml.safe_load(text) if is_table else read_configuration(file)
     refuse_to_write(file, settings, place, is_table=is_table, force=options.force)
@@ -73,21 +77,18 @@ def _prepare(options: Namespace, place: Path, tell: Any) -> tuple[Path, str]:
     """Summarise the table, and return the path and the text of a configuration for it."""
     table = options.table
     entry: dict[str, Any] = {
-        key: getattr(options, key)
-        for key in (*_READER_OPTIONS, "normalise", "n_top_features")
-        if getattr(options, key) is not None
+        setting.name: getattr(options, setting.name)
+        for setting in TABLE_SETTINGS
+        if getattr(options, setting.name) is not None
     }
     if not table.exists():
         raise CommandError(f"{table}: no such file.")
     for path in (table.resolve(), (options.output or Path()).resolve()):
         if rule := path_rule(str(path)):
             raise CommandError(f"{path}: the path should {rule}. Rename it.")
-    reading = {key: value for key, value in entry.items() if key in _READER_OPTIONS}
-    found = summarise_table(table, reading, options.normalise or "zscore")
+    found = summarise_table(table, entry)
     tell(f"{table}: " + "\n".join(found.lines()))
-    if options.clusters is not None:
-        entry["n_clusters"] = options.clusters
-    elif found.classes is None:
+    if options.n_clusters is None and found.classes is None:
         entry["n_clusters"] = "auto"
         tell("  No known classes and no --clusters: the run will suggest a number of clusters.")
     name = dataset_name(table, _taken_names(place))
@@ -109,6 +110,18 @@ def _prepare(options: Namespace, place: Path, tell: Any) -> tuple[Path, str]:
         methods=options.methods or USUAL_METHODS,
         min_cluster_size=smallest,
     )
+
+
+def _look_again(file: Path, tell: Any) -> int:
+    """Summarise the tables of a configuration."""
+    matrices = read_configuration(file).get("matrices") or {}
+    tables = {name: entry for name, entry in matrices.items() if entry and entry.get("path")}
+    if not tables:
+        raise CommandError(f"{file}: matrices={list(matrices)} should name a file for --dry-run.")
+    for name, entry in tables.items():
+        found = summarise_table(file.resolve().parent / entry["path"], entry)
+        tell(f"{name}: " + "\n".join(found.lines()))
+    return 0
 
 
 def _smallest_cluster(name: str, entry: dict[str, Any], found: TableSummary) -> int:

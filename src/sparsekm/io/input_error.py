@@ -7,18 +7,21 @@ from sparsekm.io.shown_text import escape_unprintable, shorten
 MOST_CHARACTERS = 1000
 """Maximum length of a message, since it may quote a value of any length."""
 
+MOST_OF_ADVICE = 10_000
+"""Maximum length of its advice, which begins with "Set": it is whole, to be pasted."""
+
 
 class InputError(ValueError):
     """A file that cannot be used; the message names the file, the problem and the rule.
 
     Whatever the message quotes from the file, it is one line of at most `MOST_CHARACTERS` printable
-    characters, since it goes to terminals and logs.
+    characters, and of `MOST_OF_ADVICE` from "Set" on, since it goes to terminals and logs.
     """
 
     def __init__(self, message: str) -> None:
-        super().__init__(
-            escape_unprintable(shorten(message, MOST_CHARACTERS))[: 2 * MOST_CHARACTERS]
-        )
+        what, mark, advice = message.partition(" Set ")
+        what = escape_unprintable(shorten(what, MOST_CHARACTERS))[: 2 * MOST_CHARACTERS]
+        super().__init__(what + mark + escape_unprintable(advice)[:MOST_OF_ADVICE])
 
 
 def reason_of(error: BaseException) -> str:

@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from sparsekm.cluster.matrices.dense_parts import as_dense
-from sparsekm.io.readers.raw_matrix import MatrixError, RawMatrix
+from sparsekm.io.readers.raw_matrix import MatrixError, RawMatrix, shown
+from sparsekm.io.readers.reader import read_matrix
 from sparsekm.io.row_stream import RowStream
-from sparsekm.pipeline.raw_counts import file_values, log_counts, most_variable_counts
+from sparsekm.pipeline.missing_values import settle_missing
+from sparsekm.pipeline.raw_counts import (
+    file_values,
+    log_counts,
+    log_values,
+    most_variable_counts,
+    remark_on_scale,
+)
 from sparsekm.pipeline.zscore import measure_moments
 
-NORMALISATIONS = ("zscore", "counts", "none")
+NORMALISATIONS = ("zscore", "counts", "log2", "none")
 
 
 @dataclass(frozen=True)
@@ -33,11 +44,43 @@ class Normalised:
     moments: np.ndarray | None = None
 
 
+def read_normalised_table(
+    file: str | Path,
+    reading: Mapping[str, Any],
+    normalise_by: str = "zscore",
+    n_top_features: int | None = None,
+    impute: str | None = None,
+    max_missing: float | None = None,
+    *,
+    quick: bool = False,
+) -> tuple[RawMatrix, Normalised]:
+    """Read a user's matrix with the settings `reading`, fill what is missing, and normalise it.
+
+    Remarks of the matrix say all that was guessed, left out or changed. `quick` is for a summary:
+    everything is as in the run except for the values that nearest neighbours fill in.
+    """
+    raw = read_matrix(file, **reading)
+    raw.remarks += remark_on_scale(raw, normalise_by)
+    try:
+        raw = settle_missing(raw, impute, max_missing, quick=quick)
+        found = normalise(raw, normalise_by, n_top_features)
+    except MatrixError as error:
+        raise MatrixError(f"{file}: {error}") from error
+    if found.dropped:
+        raw.remarks.append(
+            f"{len(found.dropped)} features are constant, which separates nothing, and are "
+            "dropped: "
+            f"{shown(found.dropped)}."
+        )
+    return raw, found
+
+
 def normalise(raw: RawMatrix, how: str = "zscore", n_top_features: int | None = None) -> Normalised:
     """Normalise a matrix.
 
     Constant features are dropped. "zscore" gives each other feature mean 0 and standard deviation 1
-    (ddof = 1); "counts" does the same after `log_counts`; "none" leaves the values as they are.
+    (ddof = 1); "counts" does the same after `log_counts`, "log2" after `log_values`; "none" leaves
+    the values as they are.
     With `n_top_features`, that many of the features of raw counts are kept, the `most_variable`
     ones; totals are of all features.
     """
@@ -50,6 +93,8 @@ def normalise(raw: RawMatrix, how: str = "zscore", n_top_features: int | None = 
     X, offset = raw.X, raw.offset
     if how == "counts":
         X, offset = log_counts(raw), np.zeros(n_features)
+    elif how == "log2":
+        X, offset = log_values(raw), np.zeros(n_features)
     elif how == "none":
         X = file_values(raw)
     if len(chosen) < n_features:

@@ -7,7 +7,8 @@ from itertools import islice, pairwise
 
 import numpy as np
 
-from sparsekm.io.readers.raw_matrix import MatrixError, RawMatrix
+from sparsekm.cluster.matrices.dense_parts import as_dense
+from sparsekm.io.readers.raw_matrix import MatrixError, RawMatrix, quoted
 from sparsekm.io.row_stream import Block, RowStream
 from sparsekm.pipeline.variable_features import most_variable
 
@@ -15,10 +16,14 @@ _LARGEST_SCORE = 30
 """Larger values suggest counts: genotypes, scores and small ranks are whole numbers too."""
 _LARGEST_GENOTYPE = 2
 """The same of a sparse matrix: scores and ranks are seldom stored as one."""
+_LARGEST_LOG = 100
+_LOOKED_AT = 2000
+_FEWEST = 6
+_FAR = 10
 
 
-def remark_on_counts(raw: RawMatrix, normalise: str) -> list[str]:
-    """Return a remark if raw counts would not be normalised as counts, or other values would."""
+def remark_on_scale(raw: RawMatrix, normalise: str) -> list[str]:
+    """Return remarks on the scale of the values, with the option that suits it."""
     if normalise == "counts":
         # Values on a log scale are in every block.
         if _largest_count(islice(_stored(raw), 1)) >= 0:
@@ -29,8 +34,65 @@ def remark_on_counts(raw: RawMatrix, normalise: str) -> list[str]:
             "counts."
         ]
     remark = describe_counts(_stored(raw), is_sparse=raw.X.is_sparse)
-    cure = "Set normalise: counts to divide each sample by its total and take logarithms first."
-    return [f"{remark} {cure}"] if remark else []
+    if remark:
+        cure = "Set normalise: counts to divide each sample by its total and take logarithms first."
+        return [f"{remark} {cure}"]
+    _, block = next(raw.X.blocks())
+    values = as_dense(block)[:_LOOKED_AT, :_LOOKED_AT].astype(np.float64)
+    values = np.ma.masked_invalid(values + raw.offset[:_LOOKED_AT])
+    return [*_remark_on_levels(values, normalise), *_remark_on_outlier(values, raw)]
+
+
+def _remark_on_levels(values: np.ma.MaskedArray, normalise: str) -> list[str]:
+    """Say whether values look like intensities, z-scores or centred samples."""
+    n, p = values.shape
+    if min(n, p) < _FEWEST or normalise == "log2":
+        return []
+    mean, deviation = values.mean(axis=0), values.std(axis=0, ddof=1)
+    if np.ma.median(abs(mean)) < 1e-2 and (abs(deviation - 1) < 0.1).mean() > 0.9:
+        return [
+            "features have mean 0 and deviation 1: they are z-scores already, which stay as they "
+            "are. Set normalise: none to leave out the z-scores."
+        ]
+    if values.min() >= 0:
+        low, middle, high = np.percentile(values.compressed(), [5, 50, 99.5])
+        if high > _LARGEST_LOG and high > 20 * max(middle, 1e-9) and p >= 2 * _FEWEST:
+            return [
+                f"values range from {low:.3g} to {high:.3g}, over orders of magnitude: they look "
+                "like "
+                "intensities that were never logged. Set normalise: log2 to take logarithms first."
+            ]
+    elif (abs(values.mean(axis=1)) < 1e-2 * values.std()).all() and np.ma.median(
+        abs(mean)
+    ) > 1e-1 * values.std():
+        return [
+            "each sample has mean 0: its values were centred before. Features are still made "
+            "z-scores; set normalise: none if they should not."
+        ]
+    return []
+
+
+def _remark_on_outlier(values: np.ma.MaskedArray, raw: RawMatrix) -> list[str]:
+    """Name a sample that is far from all others."""
+    if len(values) < _FEWEST:
+        return []
+    centre = np.ma.median(values, axis=0)
+    scale = np.ma.median(abs(values - centre), axis=0)
+    away = (abs(values - centre) / np.ma.maximum(scale, 1e-9)).filled(0)[:, np.asarray(scale > 0)]
+    if not away.shape[1]:
+        return []
+    distance = np.median(away, axis=1)
+    at = int(distance.argmax())
+    if distance[at] < _FAR * np.sort(distance)[-2] or distance[at] < _FAR:
+        return []
+    name = raw.samples[at] if raw.samples else f"sample {at + 1}"
+    cure = "Delete it if it is no sample."
+    if raw.samples and raw.lines:
+        cure = f"Set ignore: [{quoted(name)}] to leave it out."
+    return [
+        f"sample {quoted(name)} is far from all others ({distance[at]:.0f} deviations in the "
+        f"median feature; the next {np.sort(distance)[-2]:.0f}). {cure}"
+    ]
 
 
 def describe_counts(parts: Iterable[np.ndarray], *, is_sparse: bool) -> str | None:
@@ -89,6 +151,26 @@ def log_counts(raw: RawMatrix) -> RowStream:
     return counts.change(change)
 
 
+def log_values(raw: RawMatrix) -> RowStream:
+    """Transform values to ``log2(1 + value)``; negative ones are refused."""
+    values = file_values(raw)
+    smallest = min(block.min() for _, block in values.blocks())
+    if smallest < 0:
+        raise MatrixError(
+            f"normalise: log2 requires values >= 0; the smallest is {smallest}. Set normalise: "
+            "zscore: they seem to be logarithms already."
+        )
+
+    def change(block: Block, rows: slice) -> Block:
+        if isinstance(block, np.ndarray):
+            return np.log2(1 + block)
+        changed = block.copy()
+        np.log2(1 + changed.data, out=changed.data)
+        return changed
+
+    return values.change(change)
+
+
 def _totals(block: Block) -> np.ndarray:
     if isinstance(block, np.ndarray):
         return block.sum(axis=1, dtype=np.float64)
@@ -118,7 +200,13 @@ def _largest_count(parts: Iterable[np.ndarray]) -> float:
     """Return the largest value, or -1 if some value is negative or not a whole number."""
     largest = 0.0
     for values in parts:
+        values = values[~np.isnan(values)] if np.isnan(values).any() else values
         if (values < 0).any() or (values != np.rint(values)).any():
             return -1.0
         largest = max(largest, float(values.max(initial=0)))
     return largest
+
+
+def are_counts(X: np.ndarray, offset: np.ndarray) -> bool:
+    """Tell whether all values of an array that are not missing are whole numbers >= 0."""
+    return all(_largest_count([X[at : at + 100] + offset]) >= 0 for at in range(0, len(X), 100))

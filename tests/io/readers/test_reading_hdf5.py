@@ -5,7 +5,6 @@ import hdf5plugin
 import numpy as np
 import pytest
 from reading import refused
-from scipy import sparse
 
 from sparsekm.io.readers.reader import read_matrix
 
@@ -75,9 +74,9 @@ def test_chunks_of_any_shape_give_the_same_matrix(tmp_path, seed, monkeypatch, c
     np.testing.assert_allclose(raw.X.collect() + raw.offset, X, atol=1e-6)
 
 
-def test_missing_values_are_counted_and_the_first_is_named(h5, X):
+def test_missing_values_stay_missing(h5, X):
     X[3, 1] = X[4, 0] = np.nan
-    refused(h5(X=X), "2 missing values, the first at sample 4, feature 'Pax6'")
+    assert np.isnan(read_matrix(h5(X=X)).X.collect()).sum() == 2
 
 
 def test_wrong_shapes_types_and_names_are_refused(h5, X):
@@ -85,13 +84,11 @@ def test_wrong_shapes_types_and_names_are_refused(h5, X):
     refused(h5(X=X.astype("S3")), "X has dtype=.* should be numeric")
     refused(h5(X=X.astype(complex)), "X has dtype=complex.* should be numeric")
     refused(h5(X=np.full((6, 4), "a", dtype=object)), "X has dtype=object; it should be numeric")
-    refused(h5(X=None), r"arrays=\['genes'\] should include 'X' \(samples x features\).$")
+    refused(h5(X=None), r"arrays=\[genes\] should include 'X' \(samples x features\).$")
     refused(h5(), r"should include 'raw'", layer="raw")
     refused(h5(X=X[:2]), "n_samples=2 should be >= 3")
     refused(h5(genes=["a"]), r"genes has shape=\(1,\); it should be \(4,\)")
-    refused(h5(genes=list("aabb")), r"2 feature names are not unique \(a, b\)")
-    refused(h5(samples=list("aabcde")), r"1 sample names are not unique \(a\)")
-    refused(h5(), r"labels='kind' should be one of its arrays \['X', 'genes'\]", labels="kind")
+    refused(h5(), r"labels='kind' should be one of its arrays \[X, genes\]", labels="kind")
     refused(h5(y=["a", "", "", "", "NA", ""]), "labels 'y' are known for 1 of 6 samples")
 
 
@@ -106,12 +103,13 @@ def test_values_other_than_numbers_and_strings_are_refused(h5, X):
         refused(file, f"{name} has dtype=.*plain numbers or strings", labels=name)
 
 
-def test_files_of_other_layouts_are_recognised(h5, X):
-    file = h5(X=sparse.csr_array(X).data, obs=[1], var=[2])
-    refused(file, "X has shape")
-    refused(h5(X=None, obs=[1], var=[2]), "looks like an AnnData file: rename it to end in .h5ad")
+def test_files_of_other_layouts_are_recognised(h5, h5ad, tmp_path, X):
+    raw = read_matrix(h5ad().rename(tmp_path / "renamed.h5"), labels="kind")
+    assert raw.features == GENES
+    assert raw.labels.tolist() == LABELS
+    refused(h5(X=None, obs=[1], var=[2]), r"arrays=\[genes, obs, var\] should include 'X'")
     arrays = {"X": None, "genes": None, "matrix/indptr": [0], "matrix/data": [1]}
-    refused(h5(**arrays), "looks like 10x Genomics counts: normalise them first")
+    refused(h5(**arrays), r"arrays=\[matrix/data, matrix/indptr\] should include 'X'")
 
 
 def test_nothing_outside_the_file_is_read(h5, h5ad, tmp_path, X):

@@ -54,17 +54,21 @@ def test_text_is_read_with_and_without_sample_names(tmp_path, frame, X, names, s
     assert raw.samples == (list(frame.index) if names else None)
 
 
-@pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.parametrize("suffix", [suffix for suffix in SUFFIXES if suffix not in (".mtx", ".gz")])
 def test_an_ending_in_capitals_is_the_same_ending(suffix, tmp_path, npz, h5ad, frame, X):
     small, capitals = tmp_path / f"m{suffix}", tmp_path / f"capitals{suffix.upper()}"
     if suffix in (".npz", ".h5ad"):
         {".npz": npz, ".h5ad": h5ad}[suffix]()
-    elif suffix == ".xlsx":
-        frame.to_excel(small)
+    elif suffix in (".xlsx", ".xlsm"):
+        frame.to_excel(tmp_path / "m.xlsx")
+        (tmp_path / "m.xlsx").rename(small)
+    elif suffix == ".parquet":
+        pytest.importorskip("pyarrow")
+        frame.to_parquet(small)
     elif suffix == ".zarr":
         with warnings.catch_warnings(action="ignore", category=UserWarning):
             anndata.AnnData(frame).write_zarr(small)
-    elif suffix == ".h5":
+    elif suffix in (".h5", ".hdf5"):
         with h5py.File(small, "w") as file:
             file["X"], file["genes"] = X, GENES
     else:
@@ -125,7 +129,9 @@ def test_a_matrix_that_is_mostly_zero_stays_sparse(h5ad, X, kind):
 def test_missing_values_in_a_sparse_matrix_are_named(h5ad, X):
     X = X * (np.arange(X.size).reshape(X.shape) % 3 == 0)
     X[3, 0] = np.nan
-    with pytest.raises(MatrixError, match="1 missing values, the first at sample 4"):
+    with pytest.raises(
+        MatrixError, match="1 missing or infinite values in a sparse matrix, the first at sample 4"
+    ):
         read_matrix(h5ad(sparse.csr_matrix(X)))
 
 
@@ -167,7 +173,7 @@ def test_the_real_matrices_are_as_described(test_data):
 
 
 def test_an_unknown_ending_and_a_needless_layer_are_refused(npz):
-    with pytest.raises(MatrixError, match=r"path='m.xls' should end in one of .npz, .csv"):
+    with pytest.raises(MatrixError, match=r"m.xls: .xls is not read. Convert it: soffice"):
         read_matrix("m.xls")
     with pytest.raises(MatrixError, match=r"layer='a' should be left out"):
         read_matrix(npz(), layer="a")

@@ -43,35 +43,53 @@ def test_what_changes_no_value_is_read(read, content, remark):
     assert raw.remarks == ([] if remark is None else [remark])
 
 
-def test_a_line_of_totals_is_read_with_a_remark(read):
+def test_a_line_of_totals_is_left_out_with_a_remark(read):
     raw = read(TABLE + "Mean,," + ",".join(map(str, X.mean(axis=0))) + "\n")
-    assert raw.X.shape == (13, 4)
+    assert raw.X.shape == (12, 4)
     (remark,) = raw.remarks
-    assert remark.startswith("samples [Mean] seem to summarise the others.")
+    assert remark.startswith("lines [Mean] summarise the others and are left out.")
+
+
+@pytest.mark.parametrize(
+    ("content", "remark"),
+    [
+        ("Table S3\n" + TABLE, "1 line is above the names and left out ('Table S3')."),
+        ("# by X\n# in 2020\n" + TABLE, None),
+        (
+            TABLE.replace(LINES[0], ",,log2,log2,log2,log2\n" + LINES[0]),
+            "1 lines of text are left out",
+        ),
+        (TABLE.replace(f",{X[3, 1]}", ",n.d."), None),
+        (TABLE.replace(f",{X[3, 3]}\n", "\n"), "1 lines end early: their last cells are missing"),
+        (TABLE.replace("\ns5", "\ns4"), "1 sample names occur more than once, such as [s4]"),
+        (TABLE.encode("utf-16"), None),
+        (TABLE.replace("s3", "sän").encode("latin-1"), "its letters are read as Windows-1252"),
+    ],
+    ids=["title", "comments", "units", "n.d.", "short line", "twice", "UTF-16", "Latin 1"],
+)
+def test_what_is_no_part_of_the_table_is_left_out_aloud(read, content, remark):
+    raw = read(content)
+    assert raw.X.shape == (12, 4)
+    assert raw.features == ["GA", "GB", "GC", "GD"]
+    if remark is None:
+        assert raw.remarks == []
+    else:
+        assert remark in raw.remarks[0]
+
+
+def test_features_of_one_name_are_merged_aloud(read):
+    raw = read(TABLE.replace("GC", "GB"))
+    assert raw.features == ["GA", "GB", "GD"]
+    np.testing.assert_allclose(
+        (raw.X.collect() + raw.offset)[:, 1], X[:, 1:3].mean(axis=1), atol=1e-6
+    )
+    assert "merged by mean. Set duplicates: sum or max or first" in raw.remarks[0]
 
 
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (
-            "Table S3\n" + TABLE,
-            "the header has 1 cells, but most lines below it have 6.* above the names, remove",
-        ),
-        ("# by X\n# in 2020\n" + TABLE, "the header has 3 cells, .* above the names, remove"),
-        (
-            TABLE.replace(LINES[0], ",,log2,log2,log2,log2\n" + LINES[0]),
-            "first such value is 'log2' in column 'GA', sample 1. Remove entry 1",
-        ),
-        (
-            TABLE.replace(f",{X[3, 1]}", ",n.d."),
-            r"value is 'n.d.' in column 'GB', sample 4. Replace these .* set ignore: \[GB\]",
-        ),
-        (TABLE.replace(f",{X[3, 3]}\n", "\n"), r"1 missing values, .* 4, feature 'GD'.*\[GD\]"),
-        (TABLE.replace("\ns5", "\ns4"), "1 sample names are not unique"),
-        (TABLE.replace("GC", "GB"), r"names are not unique \(GB\).*ignore: \[GB\]"),
         (TABLE.replace("kind", "Kind"), "Do you mean labels: Kind"),
-        (TABLE.replace("kind", "K\xe4nd").encode("latin-1"), "Save it as UTF-8"),
-        (TABLE.encode("utf-16"), "Save it as UTF-8"),
         # Without the time, so that the test has one name in all processes.
         (
             gzip.compress(TABLE.encode(), mtime=0),
@@ -81,6 +99,10 @@ def test_a_line_of_totals_is_read_with_a_remark(read):
         (b"\xd0\xcf\x11\xe0\xa1", "an old Excel workbook. Save it as .xlsx"),
         (b"\x89HDF\r\n", "not text, but HDF5. Rename it to end in .h5ad"),
         (HEADER + "\n", "lines=1; there should be a header and samples"),
+        (
+            TABLE.replace(f",{X[3, 1]}", ",trace"),
+            r"value is 'trace' in column 'GB', line 5. Set missing_values: \[trace\] if",
+        ),
     ],
 )
 def test_what_cannot_be_read_says_in_one_line_what_to_do(read, content, message):

@@ -15,20 +15,18 @@ from anndata.io import read_elem
 from scipy.sparse import csr_array
 
 from sparsekm.io.readers.contained_hdf5 import open_contained
+from sparsekm.io.readers.left_out import is_row_numbers
+from sparsekm.io.readers.named import Stored, assemble, is_turned
+from sparsekm.io.readers.names import names_features
 from sparsekm.io.readers.raw_matrix import (
     MatrixError,
     RawMatrix,
-    check_features,
-    check_groups,
-    check_labels,
-    check_relevant,
-    check_samples,
     check_size,
     explain_damage,
+    suggest,
 )
-from sparsekm.io.readers.value_blocks import check_rows
+from sparsekm.io.readers.sparse_rows import SparseRows, check_type
 
-_RENAMING = "adata.{}_names_make_unique() renames them"
 _METADATA = (".zarray", ".zgroup", ".zattrs", ".zmetadata", "zarr.json")
 # Codecs that only move and compress bytes. Others, such as pickle, can run code from the file.
 _CODECS = frozenset(
@@ -55,13 +53,18 @@ def _open_store(file: Path) -> Iterator[Any]:
 
 
 def read_anndata(
-    file: Path, labels: str | None = None, layer: str | None = None, groups: str | None = None
+    file: Path,
+    labels: str | None = None,
+    layer: str | None = None,
+    groups: str | None = None,
+    transpose: bool | str = "auto",
+    missing_values: tuple[object, ...] = (),
 ) -> RawMatrix:
     """Read and check a matrix; see `reader.read_matrix` for parameters and errors.
 
     A sparse matrix stays so if it takes less memory that way.
     """
-    is_zarr = file.suffix.lower() == ".zarr"
+    is_zarr = file.is_dir()
     store = partial(_open_store, file) if is_zarr else partial(open_contained, file, "anndata")
     name = "X" if layer is None else f"layers/{layer}"
     with store() as opened:
@@ -78,17 +81,31 @@ def read_anndata(
                 "lengths of obs and var."
                 + (" X looks transposed." if shape == (len(var), len(obs)) else "")
             )
-        check_size(file, *shape, n_stored=count_stored(node), in_blocks=is_read_in_blocks(node))
+        turn = transpose is True
+        rows, columns = [*map(str, obs.index)], [*map(str, var.index)]
+        remarks: list[str] = []
+        named = next((one for one in var if names_features(str(one)) and var[one].is_unique), None)
+        if named is not None and is_row_numbers("", columns):
+            columns = [*map(str, var[named])]
+            remarks.append(f"features are named by the column {named!r} of var, which is numbered.")
+        if transpose == "auto" and not {labels, groups} & {*obs.columns}:
+            turn = is_turned(rows, columns)
+            if turn:
+                remarks.append(
+                    f"obs holds features, such as {rows[0]!r}, and var samples, such as "
+                    f"{columns[0]!r}: X is read transposed. Set transpose: false if obs holds "
+                    "samples."
+                )
+        in_blocks = is_read_in_blocks(node) and not turn
+        n, p = shape[::-1] if turn else shape
+        check_size(file, n, p, n_stored=count_stored(node), in_blocks=in_blocks)
         # Columns cannot be read row by row.
         held = None if is_read_in_blocks(node) else _read_columns(file, node)
-        positions, remarks = _read_positions(opened, len(obs))
-    for key, column in (("labels", labels), ("groups", groups)):
-        if column is not None and column not in obs:
-            raise MatrixError(
-                f"{file}: {key}={column!r} should be one of the columns of obs: "
-                f"{list(obs.columns)}."
-                + (" It is a column of var: X looks transposed." if column in var else "")
-            )
+        samples, others = (var, obs) if turn else (obs, var)
+        positions = None
+        if not turn:
+            positions, said = _read_positions(opened, len(obs))
+            remarks += said
 
     @contextmanager
     def matrix() -> Iterator[Any]:
@@ -97,27 +114,41 @@ def read_anndata(
             return
         with store() as opened:
             node = opened[name]
-            yield _check_type(file, node) if hasattr(node, "dtype") else _SparseRows(file, node)
+            is_array = hasattr(node, "dtype")
+            yield check_type(file, node) if is_array else SparseRows(file, node, shape)
 
-    features = check_features(file, var.index, advice=_RENAMING.format("var"))
-    samples = check_samples(file, obs.index, advice=_RENAMING.format("obs"))
-    X, offset = check_rows(file, matrix, features)
-    return RawMatrix(
-        X=X,
-        offset=offset,
-        features=features,
-        samples=samples,
-        labels=None if labels is None else check_labels(file, labels, _values(obs[labels])),
-        relevant=check_relevant(file, var["relevant"].to_numpy()) if "relevant" in var else None,
-        groups=None if groups is None else check_groups(file, groups, _values(obs[groups])),
-        positions=positions,
-        remarks=remarks,
-    )
+    stored = Stored(file, matrix, rows, columns, positions=positions, remarks=remarks)
+    for key, column in (("labels", labels), ("groups", groups)):
+        if column is None:
+            continue
+        if column not in samples:
+            part = "var" if turn else "obs"
+            raise MatrixError(
+                f"{file}: {key}={column!r} should be one of the columns of {part}: "
+                f"{list(samples.columns)}.{suggest(key, column, map(str, samples.columns))}"
+                + (
+                    " It is a column of var: X looks transposed. Set transpose: true."
+                    if column in others and not turn
+                    else ""
+                )
+            )
+        setattr(stored, key, (column, _values(samples[column])))
+    if "relevant" in others:
+        stored.relevant = check_relevant(file, others["relevant"].to_numpy())
+    return assemble(stored, turn, missing_values)
+
+
+def check_relevant(file: object, values: np.ndarray) -> np.ndarray:
+    """Check a planted truth, bool or 0 and 1, and return it as bool."""
+    if values.dtype.kind not in "biuf" or not np.isin(values, (0, 1)).all():
+        raise MatrixError(f"{file}: relevant should be True or False, or 1 or 0, for each feature.")
+    return values.astype(bool)
 
 
 def _read_positions(opened: Any, n_samples: int) -> tuple[np.ndarray | None, list[str]]:
     """Read where the samples are, or say in a remark why this is left out."""
-    if "obsm" not in opened or "spatial" not in opened["obsm"]:
+    # Before AnnData 0.7 it was an array of records.
+    if not hasattr(opened.get("obsm"), "keys") or "spatial" not in opened["obsm"]:
         return None, []
     node = opened["obsm"]["spatial"]
     # A data frame is a group.
@@ -140,45 +171,18 @@ def is_read_in_blocks(node: Any) -> bool:
     return hasattr(node, "dtype") or node.attrs.get("encoding-type") == "csr_matrix"
 
 
-class _SparseRows:
-    """A ``csr_matrix`` in an open file, of which consecutive rows are read."""
-
-    def __init__(self, file: Path, node: Any) -> None:
-        self._file, self._node = file, node
-        self.shape = tuple(int(length) for length in node.attrs["shape"])
-        self.nnz = int(_check_type(file, node["data"]).shape[0])
-        self.indptr = node["indptr"][:]
-        if self.indptr.dtype.kind not in "iu" or node["indices"].dtype.kind not in "iu":
-            raise self._damaged("indices and indptr should be integers")
-        self.indptr = self.indptr.astype(np.int64)
-        n_indices = int(node["indices"].shape[0])
-        if len(self.indptr) != self.shape[0] + 1 or self.indptr[0] != 0:
-            raise self._damaged(f"indptr should begin with 0 and have {self.shape[0] + 1} values")
-        if (np.diff(self.indptr) < 0).any() or not self.indptr[-1] == self.nnz == n_indices:
-            raise self._damaged("indptr should ascend to the number of values and indices")
-
-    def __getitem__(self, rows: slice) -> csr_array:
-        starts = self.indptr[rows.start : rows.stop + 1]
-        stored = slice(int(starts[0]), int(starts[-1]))
-        indices = self._node["indices"][stored]
-        # Conversions trust the indices; if out of bounds, they would write anywhere in memory.
-        wrong = (indices < 0) | (indices >= self.shape[1])
-        if wrong.any():
-            at = int(np.argmax(wrong))
-            row = rows.start + int(np.searchsorted(starts, starts[0] + at, side="right"))
-            raise self._damaged(
-                f"sample {row} has the column index {indices[at]}; it should be in "
-                f"[0, {self.shape[1]})"
-            )
-        shape = (rows.stop - rows.start, self.shape[1])
-        return csr_array((self._node["data"][stored], indices, starts - starts[0]), shape=shape)
-
-    def _damaged(self, problem: str) -> MatrixError:
-        return MatrixError(f"{self._file}: {self._node.name} is no sparse matrix: {problem}.")
-
-
 def _read_frame(file: Path, opened: Any, name: str) -> pd.DataFrame:
     frame = read_elem(opened[name])
+    if isinstance(frame, np.ndarray) and frame.dtype.names:
+        # AnnData before 0.7 wrote a table of records.
+        fields = {one: frame[one] for one in frame.dtype.names}
+        frame = pd.DataFrame(
+            {
+                one: np.char.decode(v, "utf-8") if v.dtype.kind == "S" else v
+                for one, v in fields.items()
+            }
+        )
+        frame = frame.set_index("index" if "index" in frame else frame.columns[0])
     if not isinstance(frame, pd.DataFrame):
         raise MatrixError(f"{file}: {name} is a {type(frame).__name__}; it should be a data frame.")
     return frame
@@ -193,16 +197,10 @@ def _values(column: pd.Series) -> np.ndarray:
 def _read_columns(file: Path, node: Any) -> csr_array:
     """Read a whole sparse matrix by columns, and turn it into one by rows."""
     stored = read_elem(node)
-    # As in `_SparseRows`.
+    # As in `SparseRows`.
     stored.check_format(full_check=True)
-    _check_type(file, node["data"])
+    check_type(file, node["data"])
     return csr_array(stored)
-
-
-def _check_type(file: Path, values: Any) -> Any:
-    if values.dtype.kind not in "fiub":
-        raise MatrixError(f"{file}: {values.name} has dtype={values.dtype}; it should be numeric.")
-    return values
 
 
 def _check_store(file: Path) -> None:

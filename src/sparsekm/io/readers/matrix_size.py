@@ -15,6 +15,8 @@ import numpy as np
 from sparsekm.io.readers.anndata_reader import count_stored, is_read_in_blocks
 from sparsekm.io.readers.contained_hdf5 import open_contained
 from sparsekm.io.readers.raw_matrix import check_size, held_bytes
+from sparsekm.io.readers.spreadsheet import parquet_metadata
+from sparsekm.io.readers.tenx_reader import find_mtx, tenx_group
 
 COPIES = 3
 """Float32 matrices in memory at the same time while reading and normalising one as a whole."""
@@ -30,7 +32,10 @@ TEXT_BYTES = 16
 """Memory per byte of a text table, for the shortest cells and the sample names."""
 MOST_INFLATION = 1032
 """Largest compression ratio of gzip."""
+CELL_BYTES = 12
+"""Text of a cell of a Parquet file."""
 MOST_BYTES = 2**36
+_DECLARING = (".h5ad", ".h5", ".hdf5", ".npz", ".zarr")
 
 
 class ReadingSize(NamedTuple):
@@ -59,12 +64,17 @@ def measure_matrix(file: str | Path, layer: str | None = None) -> ReadingSize:
     file = Path(file)
     name = file.name.lower()
     try:
-        if name.endswith(".xlsx"):
+        if name.endswith((".xlsx", ".xlsm")):
             with zipfile.ZipFile(file) as archive:
                 n_bytes = sum(member.file_size for member in archive.infolist())
             return _of_text(n_bytes)
-        if not name.endswith((".h5ad", ".h5", ".npz", ".zarr")):
-            return _of_text((MOST_INFLATION if name.endswith(".gz") else 1) * file.stat().st_size)
+        if name.endswith((".parquet", ".pq")):
+            about = parquet_metadata(file)
+            return _of_text(CELL_BYTES * about.num_rows * about.num_columns)
+        text = find_mtx(file) or file
+        if text != file or not (file.is_dir() or name.endswith(_DECLARING)):
+            n_bytes = text.stat().st_size
+            return _of_text((MOST_INFLATION if text.suffix.lower() == ".gz" else 1) * n_bytes)
         found = _declared(file, layer)
     except Exception:
         return ReadingSize(0)
@@ -95,10 +105,20 @@ def _declared(file: Path, layer: str | None) -> _Declared:
     name = file.name.lower()
     if name.endswith(".npz"):
         return _declared_by_npz(file)
-    is_anndata = not name.endswith(".h5")
-    matrix = (f"layers/{layer}" if is_anndata else layer) if layer else "X"
     with _open(file) as opened:
-        node = opened[matrix]
+        is_anndata = "obs" in opened and "var" in opened
+        group = (
+            None if is_anndata or not name.endswith((".h5", ".hdf5")) else tenx_group(opened, layer)
+        )
+        if group is not None:
+            node = opened[group]
+            p, n = (int(length) for length in node["shape"][()])
+            others = [
+                part for key, part in node.items() if key not in ("data", "indices", "indptr")
+            ]
+            n_stored = int(node["data"].shape[0])
+            return _Declared((n, p), _nbytes(node), sum(map(_nbytes, others)), n_stored, True)
+        node = opened[(f"layers/{layer}" if is_anndata else layer) if layer else "X"]
         n, p = (int(length) for length in node.attrs.get("shape", getattr(node, "shape", ())))
         if is_anndata:
             others = [opened["obs"], opened["var"]]
@@ -115,7 +135,7 @@ def _declared(file: Path, layer: str | None) -> _Declared:
 
 
 def _open(file: Path) -> AbstractContextManager[Any]:
-    if file.name.lower().endswith(".zarr"):
+    if file.is_dir():
         import zarr
 
         return nullcontext(zarr.open_group(file, mode="r", use_consolidated=False))

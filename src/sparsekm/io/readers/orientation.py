@@ -1,111 +1,145 @@
-"""Detecting the orientation of a table: whether its lines hold samples or features.
+"""Do the lines of a table hold samples or features? Decided from what stands on both axes.
 
 Most published expression tables have one gene per line. If such a table were clustered as it is,
-genes would be treated as samples without any sign of it in the result. The orientation is therefore
-detected from the names: names of genes, probes, proteins and the like are recognised by their form,
-or as a few very common symbols.
+genes would be treated as samples without any sign of it in the result.
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy.stats import rankdata
+
+from sparsekm.io.readers.names import (
+    NUMBERING,
+    is_known,
+    names_features,
+    names_samples,
+    weigh_names,
+)
 
 TALL = 10
-"""Ratio of lines to columns from which the user has to decide, if the names tell nothing."""
-
-# Headings of a column of gene names, and stems of numbered gene names.
-_FEATURE_WORD = (
-    r"(gene|feature|probe|probeset|protein|transcript|marker|entrez|ensembl|symbol|refseq|hugo|hgnc"
-    r"|uniprot|peptide|metabolite|cpg|snp|otu|taxon|mirna|ncbi)s?"
-)
-_FEATURE_HEADING = re.compile(
-    rf"(id_ref|({_FEATURE_WORD}[ _.-]?)+(ids?|names?|sets?|symbols?|accessions?)?)", re.IGNORECASE
-)
-_FEATURE_NAME = re.compile(
-    r"ENS[A-Z]*[GTP]\d{6,}(\.\d+)?|\d+(_[a-z]+)?_at|AFFX-.+|ILMN_\d+|A_\d+_P\d+|[NX][MRP]_\d+(\.\d+)?"
-    r"|[a-z]{3}-(mir|let|miR)-.+|cg\d{8}|rs\d+|LOC\d+|FBgn\d+|WBGene\d+|AT[1-5MC]G\d{5}|Y[A-P][LR]\d{3}[WC]"
-    rf"|(?i:{_FEATURE_WORD})[ _.-]?\d+"
-)
-_SAMPLE_NAME = re.compile(
-    r"GS[ME]\d+.*|TCGA[-.].+|[SED]RR\d+|[ACGT]{8,}([-_.].*)?|.*[-_][ACGT]{12,}(-\d+)?"
-    r"|(?i:(sample|cell|patient|subject|donor|tumou?r|case|control|mouse|rat|well|individual"
-    r"|replicate|array|normal|id|pt|participant|plate|spot)s?[ _.-]?[A-Z]?\d+.*)"
-)
-# Genes on nearly every platform, with the same symbol in human and mouse except for case.
-_SYMBOL = re.compile(
-    "ACTB|ALB|B2M|BCL2|BRAF|BRCA1|BRCA2|CCNB1|CCND1|CCR7|CD14|CD19|CD3D|CD3E|CD4|CD44|CD68|CD79A"
-    "|CD8A|CD8B|CDH1|CDK1|CDKN1A|CDKN2A|COL1A1|COL3A1|CXCL8|EEF1A1|EGFR|EPCAM|ERBB2|ESR1|FN1|FOXA1"
-    "|FOXP3|FTH1|FTL|GAD1|GAPDH|GATA3|GFAP|GNLY|GZMB|HBB|HIF1A|IFNG|IL2|IL6|IL7R|INS|ITGAM|KIT"
-    "|KRAS|KRT14|KRT18|KRT19|KRT5|KRT8|LYZ|MALAT1|MKI67|MS4A1|MYC|NANOG|NKG7|NOTCH1|NRAS|OLIG2"
-    "|PAX6|PCNA|PECAM1|PGR|POU5F1|PPBP|PTEN|PTPRC|RB1|RPL10|RPL13A|RPLP0|RPS27|S100A8|S100A9|SHH"
-    "|SOX2|STAT1|STAT3|TGFB1|TNF|TOP2A|TP53|TUBB3|VEGFA|VIM"
-)
-_FEWEST_SYMBOLS = 3
+"""Ratio of lines to columns from which numbered lines may as well be features."""
+_WIDE = 5
+_LOCUS = re.compile(r"[A-Za-z]{1,8}[_.]?\d{4,}[a-z]?(\.\d)?")
+_LEVELS, _NO_LEVELS = 0.6, 0.1
 
 
-def names_features(heading: str) -> bool:
-    """Tell whether a column with this heading holds feature names.
+@dataclass
+class Axes:
+    """What is known about the two axes of a table before it is decided which are the samples."""
 
-    Examples
-    --------
-    >>> names_features("Gene_ID"), names_features("Hugo_Symbol"), names_features("sample")
-    (True, True, False)
+    heading: str  # of the names of the lines; may be empty
+    lines: Sequence[str] | None  # names, perhaps only the first ones; None if there are none
+    columns: Sequence[str]  # names of the columns with numbers
+    n_lines: int
+    # Headings of columns, and names of lines, that hold text.
+    text_columns: Sequence[str] = ()
+    text_lines: Sequence[str] = ()
+    has_header: bool = True
+    values: np.ndarray | None = None  # some of the numbers, (lines, columns)
+    class_columns: Sequence[str] = ()  # headings of columns of text with few values
+    signs: list[str] = field(default_factory=list)  # what speaks for the decision
+
+
+def find_orientation(axes: Axes) -> bool | None:
+    """Decide whether lines hold features; None if both readings are equally good.
+
+    Evidence is weighed: the form of the names, known words, headings of columns and lines that
+    describe samples or features, and, if there is little else, the shape of the table.
     """
-    return _FEATURE_HEADING.fullmatch(heading.strip()) is not None
+    plain = [
+        name for name in axes.columns if not is_known(name, "feature_annotations")
+    ] or axes.columns
+    lines, columns = weigh_names(axes.lines or ()), weigh_names(plain)
+    if not axes.has_header:
+        columns = columns._replace(score=0.0, default=True)
+    weights = {
+        f"line names such as {_example(axes.lines)}": lines.score,
+        f"column names such as {_example(plain)}": -columns.score,
+    }
+    if names_features(axes.heading) and not (columns.score > 0 >= lines.score):
+        weights[f"the heading {axes.heading!r}"] = 2.0
+    elif names_samples(axes.heading) and not (lines.score > 0 >= columns.score):
+        weights[f"the heading {axes.heading!r}"] = -2.0
+    elif names_samples(axes.heading):
+        weights["the heading"] = 0.0
+    headings = [*axes.text_columns, *axes.columns]
+    # One letter may be anything, as the B of limma.
+    headings = [name for name in headings if len(name) > 1]
+    about_features = [name for name in headings if is_known(name, "feature_annotations")]
+    about_samples = [name for name in headings if is_known(name, "sample_annotations")]
+    about_features = [name for name in about_features if name not in about_samples]
+    described = [name for name in axes.lines or () if is_known(name, "sample_annotations")]
+    annotated = min(2, len(about_features)) - min(2, len(about_samples))
+    if len(about_features) < len(axes.columns) or lines.score > 0:
+        weights[f"columns such as {_example(about_features or about_samples)}"] = float(annotated)
+    weights[f"lines such as {_example([*axes.text_lines, *described])}"] = 1.5 * bool(
+        axes.text_lines or described
+    )
+    classes = [name for name in axes.class_columns if name not in about_features]
+    classes = [name for name in classes if name not in about_samples]
+    if classes:
+        weights[f"classes such as those of {_example(classes)}"] = -1.0 if axes.has_header else -2.5
+    if axes.lines is None:
+        weights["lines without names"] = -2.0
+    levels = 0.0 if axes.values is None else _weigh_levels(axes.values)
+    weights["measurements, which differ in level between lines or columns"] = levels
+    n_columns = len(axes.columns)
+    tall = axes.n_lines >= TALL * n_columns
+    is_wide = n_columns >= _WIDE * axes.n_lines
+    if lines.score == columns.score == 0 and axes.lines is not None:
+        if columns.numbered and not columns.default and not lines.numbered:
+            weights["numbered columns"] = 1.0
+        elif lines.numbered and all(map(_LOCUS.fullmatch, axes.lines)) and columns.numbered:
+            weights["lines numbered like loci"] = 1.0 * (not columns.default)
+        elif lines.numbered and not lines.default and not columns.numbered and not tall:
+            weights["numbered lines"] = -1.0
+    numbers = axes.lines is not None and all(name.isdecimal() for name in axes.lines)
+    if numbers and NUMBERING.fullmatch(axes.heading) and axes.heading and not tall:
+        weights["numbers of samples"] = -1.0
+    if is_wide:
+        weights["the shape of the table"] = -1.0
+    says_nothing = axes.lines is None and columns.default and columns.score == levels == 0
+    # Numbers alone, which no shape but a wide one explains.
+    if says_nothing and (tall or not axes.has_header) and not (is_wide or axes.text_columns):
+        return None
+    total = sum(weights.values())
+    if abs(total) < 1:
+        return None
+    sign = 1 if total > 0 else -1
+    axes.signs = [what for what, weight in weights.items() if weight * sign > 0]
+    return total > 0
 
 
-def look_like_features(names: Sequence[str]) -> bool:
-    """Tell whether most names look like feature names, or some are well-known genes.
-
-    Examples
-    --------
-    >>> look_like_features(["ENSG00000141510", "ENSG00000012048", "other"])
-    True
-    >>> look_like_features(["Gapdh", "Trp53", "Actb", "Myc"])
-    True
-    >>> look_like_features(["s1", "s2", "s3"])
-    False
-    """
-    n_known = len(set(filter(_SYMBOL.fullmatch, map(str.upper, names))))
-    return _most(names, _FEATURE_NAME) or n_known >= _FEWEST_SYMBOLS
-
-
-def look_like_samples(names: Sequence[str]) -> bool:
-    """Tell whether most names look like sample names, or have one stem and different numbers.
-
-    Examples
-    --------
-    >>> look_like_samples(["GSM101", "GSM102"]), look_like_samples(["P01", "P02", "P03"])
-    (True, True)
-    >>> look_like_samples(["gene1", "gene2", "gene3"])
-    False
-    """
-    if look_like_features(names):
-        return False
-    stems = Counter(re.sub(r"\d+$", "", name) for name in names if re.search(r"\d$", name))
-    return _most(names, _SAMPLE_NAME) or max(stems.values(), default=0) > len(names) / 2
+def _weigh_levels(values: np.ndarray) -> float:
+    """Tell by the numbers which axis the features are: they differ in level, samples hardly do."""
+    if min(values.shape) < 3:
+        return 0.0
+    ranks = rankdata(np.where(np.isfinite(values), values, np.nan), nan_policy="omit")
+    ranks = ranks.reshape(values.shape) - np.nanmean(ranks)
+    total = np.nanmean(ranks**2)
+    if not total > 0:
+        return 0.0
+    shares = []
+    for axis in (1, 0):
+        length = values.shape[axis]
+        with np.errstate(invalid="ignore"):
+            means = [
+                row[np.isfinite(row)].mean() if np.isfinite(row).any() else 0
+                for row in (ranks if axis else ranks.T)
+            ]
+        # Less what chance gives to means of so few.
+        share = np.var(means) / total
+        shares.append((share - 1 / length) / (1 - 1 / length))
+    lines, columns = shares
+    if lines > _LEVELS and columns < _NO_LEVELS:
+        return 1.0
+    return -1.0 if columns > _LEVELS and lines < _NO_LEVELS else 0.0
 
 
-def find_orientation(
-    heading: str, columns: Sequence[str], lines: Sequence[str], n_lines: int
-) -> tuple[bool, str] | None:
-    """Decide from the names whether lines hold features, and say by which sign.
-
-    `heading` is the heading of the column of line names and may be empty; `lines` may be only the
-    first names. The sign is empty if lines hold samples. The result is None if the names tell
-    nothing and the table is so tall that it may be transposed.
-    """
-    above, below = look_like_features(columns), look_like_features(lines)
-    if names_features(heading) and not above:
-        return True, f"the first column is called {heading!r}"
-    if below and not above:
-        return True, f"the line names, such as {lines[0]!r}, look like feature names"
-    if above or look_like_samples(lines) or n_lines < TALL * len(columns):
-        return False, ""
-    return None
-
-
-def _most(names: Sequence[str], pattern: re.Pattern) -> bool:
-    return 2 * sum(pattern.fullmatch(name.strip()) is not None for name in names) > len(names)
+def _example(names: Sequence[str] | None) -> str:
+    return repr(names[0][:40]) if names else "none"

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 
 import numpy as np
 import pandas as pd
@@ -25,17 +28,11 @@ MIN_SAMPLES = 3
 MIN_LABELS = 2
 """Smallest number of samples with a known class: the comparison needs a pair."""
 
-MISSING = ("", "NA", "NaN", "nan", "N/A", "n/a", "#N/A", "NULL", "null")
-"""Text that means a missing value or class, as do None and NaN."""
+MOST_SHOWN = 10
+"""Largest number of names in a message that only describes."""
 
-MOST_LISTED = 10
-"""Largest number of names listed in a message."""
-
-FEATURE_ARRAYS = ("genes", "features")
-"""Names of arrays that may hold the feature names."""
-
-LABEL_ARRAYS = ("y", "labels")
-"""Names of arrays that hold the known classes by default."""
+_BARE = re.compile(r"[A-Za-z0-9_][\w .+/()%-]*(?<! )")
+_NOT_TEXT = re.compile(r"(?i:true|false|yes|no|on|off|null|y|n|0[\dxo].*|\d.*[.e_:].*)")
 
 
 class MatrixError(InputError):
@@ -60,7 +57,7 @@ def explain_damage(file: object, kind: str, cure: str) -> Iterator[None]:
 
 @dataclass
 class RawMatrix:
-    """A checked matrix of n samples and p features."""
+    """A checked matrix of n samples and p features; NaN in X is a missing value."""
 
     X: RowStream  # the values minus `offset`; sparse if it came so and takes less memory that way
     # (p,), float64: subtracted before rounding to float32, so that a feature such as 1e9 + noise
@@ -73,20 +70,56 @@ class RawMatrix:
     # (n,), object array of str: samples of one group, such as a donor's, resemble each other.
     groups: np.ndarray | None = None
     positions: np.ndarray | None = None  # (n, d), float64: where the samples are in space
-    # For the user, on what was guessed or looks odd, with the setting that overrides it.
+    lines: str | None = None  # what the lines of a table hold: "samples" or "features"
+    # For the user, on what was guessed, changed or left out, with the setting that overrides it.
     remarks: list[str] = field(default_factory=list)
 
+    def take(
+        self, X: np.ndarray, offset: np.ndarray, rows: np.ndarray, columns: np.ndarray
+    ) -> None:
+        """Replace the values, and keep only some samples and features, all by their index."""
+        self.X, self.offset = RowStream.of(X), offset
+        self.features = [self.features[at] for at in columns]
+        self.relevant = None if self.relevant is None else self.relevant[columns]
+        if self.samples is not None:
+            self.samples = [self.samples[at] for at in rows]
+        for name in ("labels", "groups", "positions"):
+            if getattr(self, name) is not None:
+                setattr(self, name, getattr(self, name)[rows])
 
-def listed(names: Iterable[str]) -> str:
-    """Write names as a list in a setting, at most the first `MOST_LISTED`.
+
+def quoted(name: object) -> str:
+    """Write a name as YAML reads it back in a list: in quotation marks where it needs them."""
+    text = str(name)
+    if isinstance(name, str) and (_NOT_TEXT.fullmatch(text) or not _BARE.fullmatch(text)):
+        return json.dumps(text, ensure_ascii=False)
+    return text
+
+
+def listed(names: Iterable[object]) -> str:
+    """Write names as a list that can be pasted into a setting.
 
     Examples
     --------
-    >>> listed(["age", "sex"])
-    '[age, sex]'
+    >>> listed(["age", "a, b"])
+    '[age, "a, b"]'
     """
-    names = list(names)
-    return f"[{', '.join(names[:MOST_LISTED])}{', ...' if len(names) > MOST_LISTED else ''}]"
+    return f"[{', '.join(map(quoted, names))}]"
+
+
+def shown(names: Sequence[object], most: int = MOST_SHOWN) -> str:
+    """Write the first names of a list that is only described."""
+    return f"[{', '.join(map(str, names[:most]))}{', ...' if len(names) > most else ''}]"
+
+
+def suggest(key: str, name: str, names: Iterable[str]) -> str:
+    """Return a question for the end of a message if a name resembles one that there is."""
+    lower = {other.lower(): other for other in names}
+    close = get_close_matches(name.lower(), list(lower), n=1)
+    if not close:
+        return ""
+    found = quoted(lower[close[0]])
+    return f" Do you mean {key}: {f'[{found}]' if key in ('ignore', 'keep') else found}?"
 
 
 def held_bytes(n_samples: int, n_features: int, n_stored: int | None = None) -> int:
@@ -118,31 +151,8 @@ def check_size(
         )
 
 
-def check_features(
-    file: object,
-    features: Iterable[object],
-    *,
-    advice: str = "rename them or merge their values",
-    can_ignore: bool = False,
-) -> list[str]:
-    """Check that feature names are present and unique, and return them as strings."""
-    return _check_names(file, features, "feature", advice, can_ignore)
-
-
-def check_samples(
-    file: object, samples: Iterable[object], source: str = "", *, advice: str = "rename them"
-) -> list[str]:
-    """Check that sample names, from column `source`, are unique, and return them as strings."""
-    if source:
-        advice += (
-            f". Or, if {source!r} is something else, set labels: {source} or ignore: [{source}]"
-        )
-    return _check_names(file, samples, "sample", advice)
-
-
-def _check_names(
-    file: object, values: Iterable[object], kind: str, advice: str, can_ignore: bool = False
-) -> list[str]:
+def check_names(file: object, values: Iterable[object], kind: str, advice: str) -> list[str]:
+    """Check that names of samples or features are present and unique, and return them as text."""
     names = [str(value) for value in values]
     unnamed = sum(not name.strip() for name in names)
     if unnamed:
@@ -152,37 +162,29 @@ def _check_names(
         raise MatrixError(
             f"{file}: {kind} name {odd!r} should be text without NUL or unpaired surrogates."
         )
-    seen: set[str] = set()
-    repeated = sorted({name for name in names if name in seen or seen.add(name)})
+    repeated = repeated_names(names)
     if repeated:
-        shown = ", ".join(repeated[:5]) + (", ..." if len(repeated) > 5 else "")
-        if can_ignore:
-            advice += f". Or set ignore: {listed(repeated)} to leave them out"
         raise MatrixError(
-            f"{file}: {len(repeated)} {kind} names are not unique ({shown}); each should occur "
-            f"once: {advice}."
+            f"{file}: {len(repeated)} {kind} names are not unique ({shown(repeated, 5)[1:-1]}); "
+            f"each should occur once: {advice}."
         )
     return names
 
 
-def hint_at_transposition(
-    what: str, shape: tuple[int, ...] | None, length: int, other: int | None
-) -> str:
-    """Return a sentence for a message if `what` fits the other axis of the matrix, else ""."""
-    if shape != (other,) or other == length:
-        return ""
-    return (
-        f" X looks transposed, since {what} fits its other axis: rows should be samples and "
-        "columns features."
-    )
+def repeated_names(names: Sequence[str]) -> list[str]:
+    """List the names that occur more than once, in alphabetical order."""
+    seen: set[str] = set()
+    return sorted({name for name in names if name in seen or seen.add(name)})
 
 
-def check_labels(file: object, name: str, values: np.ndarray) -> np.ndarray:
+def check_labels(
+    file: object, name: str, values: Sequence[object], is_missing: Callable[[object], bool]
+) -> np.ndarray:
     """Check known classes and return them as strings, `UNKNOWN` for a sample without a class.
 
     Integers that were read as floats become integers again: the label 3.0 is "3". -1 is a class.
     """
-    labels = _strings(file, "label", name, values)
+    labels = _strings(file, "label", name, values, is_missing)
     n_known = len(labels) - labels.count(UNKNOWN)
     if n_known < MIN_LABELS:
         raise MatrixError(
@@ -192,9 +194,11 @@ def check_labels(file: object, name: str, values: np.ndarray) -> np.ndarray:
     return np.array(labels, dtype=object)
 
 
-def check_groups(file: object, name: str, values: np.ndarray) -> np.ndarray:
+def check_groups(
+    file: object, name: str, values: Sequence[object], is_missing: Callable[[object], bool]
+) -> np.ndarray:
     """Check groups of samples and return them as strings, written like classes."""
-    groups = _strings(file, "group", name, values)
+    groups = _strings(file, "group", name, values, is_missing)
     n_missing = groups.count(UNKNOWN)
     if n_missing:
         raise MatrixError(
@@ -209,16 +213,13 @@ def check_groups(file: object, name: str, values: np.ndarray) -> np.ndarray:
     return np.array(groups, dtype=object)
 
 
-def check_relevant(file: object, values: np.ndarray) -> np.ndarray:
-    """Check a planted truth, bool or 0 and 1, and return it as bool."""
-    if values.dtype.kind not in "biuf" or not np.isin(values, (0, 1)).all():
-        raise MatrixError(f"{file}: relevant should be True or False, or 1 or 0, for each feature.")
-    return values.astype(bool)
-
-
-def _strings(file: object, kind: str, name: str, values: np.ndarray) -> list[str]:
+def _strings(
+    file: object, kind: str, name: str, values: Sequence[object], is_missing: Callable
+) -> list[str]:
     """Write the classes or groups of a column as strings, `UNKNOWN` where they are missing."""
-    values = [None if _is_missing(value) else value for value in values.tolist()]
+    values = [
+        None if (is_missing(v.strip()) if isinstance(v, str) else pd.isna(v)) else v for v in values
+    ]
     numbers = [value for value in values if isinstance(value, float | np.floating)]
     whole = all(float(number).is_integer() for number in numbers)
     names = [UNKNOWN if value is None else _name(value, whole) for value in values]
@@ -228,12 +229,6 @@ def _strings(file: object, kind: str, name: str, values: np.ndarray) -> list[str
             f"{file}: {kind} {odd!r} of {name!r} should be text without NUL or unpaired surrogates."
         )
     return names
-
-
-def _is_missing(value: object) -> bool:
-    if isinstance(value, str):
-        return value.strip() in MISSING
-    return bool(pd.isna(value))
 
 
 def _name(value: object, whole: bool) -> str:

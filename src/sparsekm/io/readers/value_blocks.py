@@ -1,10 +1,9 @@
-"""Reading values in blocks, as float32, and recording missing ones."""
+"""Reading values in blocks, as float32; what is missing or infinite becomes NaN."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
@@ -12,103 +11,17 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from sparsekm.cluster.matrices.dense_parts import as_dense
-from sparsekm.io.readers.raw_matrix import MOST_LISTED, MatrixError, held_bytes, listed
+from sparsekm.io.readers.raw_matrix import MatrixError, check_size, held_bytes
 from sparsekm.io.row_stream import RowStream
 
 _CELLS_AT_ONCE = 2**21
 _STORED_AT_ONCE = 2**22
 _LARGEST_CHUNKS_CELLS = 2**25
 
-
-class BlockCollector:
-    """Converts blocks of rows to float32 and records missing values.
-
-    Blocks keep the peak memory close to one float32 matrix, whatever the type in the file.
-    """
-
-    def __init__(self, file: object, features: Sequence[str]) -> None:
-        self.file = file
-        self.features = features
-        self.offset: np.ndarray | None = None
-        self.n_rows = 0
-        self._gaps = Gaps(file)
-
-    def convert(self, block: np.ndarray) -> np.ndarray:
-        """Convert a block of rows to float32, minus the first row unless already float32."""
-        if self.offset is None:
-            self.offset = np.zeros(block.shape[1])
-            if block.dtype != np.float32 and len(block):
-                self.offset = np.nan_to_num(block[0].astype(np.float64), posinf=0, neginf=0)
-        block = _to_single(block, self.offset)
-        self._gaps.count(block, self.n_rows)
-        self.n_rows += len(block)
-        return block
-
-    def finish(self, *, can_ignore: bool = False) -> np.ndarray:
-        """Check that all values were finite and return the offset, shape (p,).
-
-        `can_ignore` tells whether the setting `ignore` can leave out columns.
-        """
-        self._gaps.check(self.features, can_ignore=can_ignore)
-        return np.zeros(len(self.features)) if self.offset is None else self.offset
+Opened = Callable[[], AbstractContextManager[Any]]
 
 
-def _to_single(block: np.ndarray, offset: np.ndarray) -> np.ndarray:
-    if block.dtype == np.float32:
-        return block
-    with np.errstate(over="ignore", invalid="ignore"):
-        return (block.astype(np.float64) - offset).astype(np.float32)
-
-
-class Gaps:
-    """Counts missing and infinite values block by block, and records where they are."""
-
-    def __init__(self, file: object) -> None:
-        self.file = file
-        self._found = {"missing": _Found(), "infinite": _Found()}
-
-    def count(self, block: np.ndarray, first_sample: int = 0, first_feature: int = 0) -> None:
-        """Examine a block, shape (samples, features), at this position in the matrix."""
-        if np.isfinite(block).all():
-            return
-        for kind, bad in (("missing", np.isnan(block)), ("infinite", np.isinf(block))):
-            if bad.any():
-                found = self._found[kind]
-                found.n_values += int(bad.sum())
-                row, column = (int(at[0]) for at in np.nonzero(bad))
-                found.first = found.first or (first_sample + row, first_feature + column)
-                found.features.update((first_feature + np.flatnonzero(bad.any(axis=0))).tolist())
-
-    def check(self, features: Sequence[str], *, can_ignore: bool = False) -> None:
-        """Refuse a matrix with missing values; the message gives the first one and a remedy."""
-        for kind, found in self._found.items():
-            if found.first is None:
-                continue
-            row, column = found.first
-            cure = "Impute them first"
-            if can_ignore and len(found.features) <= min(MOST_LISTED, len(features) - 1):
-                cure += (
-                    ", or leave their features out: "
-                    f"ignore: {listed(features[at] for at in sorted(found.features))}"
-                )
-            raise MatrixError(
-                f"{self.file}: {found.n_values} {kind} values, the first at sample {row + 1}, "
-                f"feature {features[column]!r}, in {len(found.features)} of {len(features)} "
-                "features. Every value should be finite (in the range of float32). "
-                f"{cure}."
-            )
-
-
-@dataclass
-class _Found:
-    n_values: int = 0
-    first: tuple[int, int] | None = None
-    features: set[int] = field(default_factory=set)
-
-
-def check_rows(
-    file: object, opened: Callable[[], AbstractContextManager[Any]], features: Sequence[str]
-) -> tuple[RowStream, np.ndarray]:
+def check_rows(file: object, opened: Opened, remarks: list[str]) -> tuple[RowStream, np.ndarray]:
     """Read a matrix once, check it, and return it as a stream of float32, with what it lacks.
 
     `opened` opens the matrix, (n, p): an array, a data set of HDF5 or Zarr, or sparse rows. Sparse
@@ -118,22 +31,58 @@ def check_rows(
         shape = source.shape
         n_stored = source.nnz if hasattr(source, "nnz") else None
     if held_bytes(*shape, n_stored) < held_bytes(*shape):
-        return _check_stored(file, opened, features), np.zeros(shape[1])
-    collector = BlockCollector(file, features)
+        return _check_stored(file, opened, shape[1]), np.zeros(shape[1])
+    offset, n_infinite = None, 0
     for part in _parts(opened):
-        collector.convert(as_dense(part))
-    offset = collector.finish()
+        block = as_dense(part)
+        if offset is None:
+            offset = np.zeros(shape[1])
+            if block.dtype != np.float32 and len(block):
+                offset = np.nan_to_num(block[0].astype(np.float64), posinf=0, neginf=0)
+        n_infinite += int(np.isinf(block).sum())
+        large = np.isinf(_to_single(block, offset)) & np.isfinite(block)
+        if large.any():
+            raise MatrixError(
+                f"{file}: {block[large][0]} is beyond the range of single precision; every value "
+                "should be within it."
+            )
+    if n_infinite:
+        remarks.append(
+            f"{n_infinite} infinite values, such as the logarithm of zero, count as missing."
+        )
+    offset = np.zeros(shape[1]) if offset is None else offset
 
     def read() -> Iterator[np.ndarray]:
         for part in _parts(opened):
-            yield _to_single(as_dense(part), offset)
+            block = _to_single(as_dense(part), offset)
+            yield np.where(np.isinf(block), np.float32(np.nan), block) if n_infinite else block
 
     return RowStream(shape, read), offset
 
 
-def _check_stored(
-    file: object, opened: Callable[[], AbstractContextManager[Any]], features: Sequence[str]
-) -> RowStream:
+def transposed(file: object, X: RowStream, offset: np.ndarray) -> tuple[RowStream, np.ndarray]:
+    """Return a matrix of (features, samples) the other way around, in memory."""
+    p, n = X.shape
+    check_size(file, n, p, None if X.n_stored is None else int(X.n_stored.sum()))
+    held = X.collect()
+    if X.is_sparse:
+        return RowStream.of(csr_array(held.T)), np.zeros(p)
+    if not offset.any():
+        return RowStream.of(np.ascontiguousarray(held.T)), np.zeros(p)
+    shift = np.nan_to_num(held[:, 0].astype(np.float64) + offset[0])
+    for at in range(p):
+        held[at] = held[at].astype(np.float64) + offset - shift[at]
+    return RowStream.of(np.ascontiguousarray(held.T)), shift
+
+
+def _to_single(block: np.ndarray, offset: np.ndarray) -> np.ndarray:
+    if block.dtype == np.float32:
+        return block
+    with np.errstate(over="ignore", invalid="ignore"):
+        return (block.astype(np.float64) - offset).astype(np.float32)
+
+
+def _check_stored(file: object, opened: Opened, n_features: int) -> RowStream:
     """Check a sparse matrix, which is streamed in canonical format."""
 
     def read() -> Iterator[csr_array]:
@@ -143,20 +92,25 @@ def _check_stored(
             rows.sum_duplicates()
             yield rows
 
-    gaps, start = Gaps(file), 0
-    height = max(1, _CELLS_AT_ONCE // len(features))
-    n_stored = np.zeros(len(features), dtype=np.int64)
+    start = 0
+    n_stored = np.zeros(n_features, dtype=np.int64)
     for rows in read():
-        n_stored += np.bincount(rows.indices, minlength=len(features))
-        if not np.isfinite(rows.data).all():
-            for above in range(0, rows.shape[0], height):
-                gaps.count(rows[above : above + height].toarray(), start + above)
+        n_stored += np.bincount(rows.indices, minlength=n_features)
+        bad = np.flatnonzero(~np.isfinite(rows.data))
+        if len(bad):
+            sample = start + int(np.searchsorted(rows.indptr, bad[0], side="right"))
+            raise MatrixError(
+                f"{file}: {len(bad)} missing or infinite values in a sparse matrix, the first at "
+                f"sample {sample}, feature {rows.indices[bad[0]] + 1}. Every value should be "
+                "finite "
+                "(in the range of float32): store the matrix as an array (adata.X = "
+                "adata.X.toarray()), or write 0 for them."
+            )
         start += rows.shape[0]
-    gaps.check(features)
-    return RowStream((start, len(features)), read, n_stored)
+    return RowStream((start, n_features), read, n_stored)
 
 
-def _parts(opened: Callable[[], AbstractContextManager[Any]]) -> Iterator[Any]:
+def _parts(opened: Opened) -> Iterator[Any]:
     """Read consecutive rows in parts of a size that suits the matrix."""
     with opened() as source:
         if hasattr(source, "indptr"):

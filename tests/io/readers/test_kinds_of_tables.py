@@ -1,0 +1,517 @@
+"""Tables of many kinds, of invented values: read as they are meant, or cured by the advice."""
+
+import gzip
+
+import numpy as np
+import pytest
+import yaml
+from reading import refusal
+
+from sparsekm.command.table_settings import TABLE_SETTINGS
+from sparsekm.io.readers.raw_matrix import MatrixError
+from sparsekm.io.readers.reader import read_matrix
+
+GSM = [f"GSM{1000 + i}" for i in range(8)]
+SYMBOLS = ["TP53", "BRCA1", "MYC", "EGFR", "ABC1", "XYZ2", "KLM3", "QRS4"]
+CYTOKINES = ["IL-6", "IL-10", "TNF-a", "IFN-g", "MCP-1", "GM-CSF", "VEGF", "IL-1b"]
+WORDS = ["zork", "blim", "quax", "fnord", "grault", "waldo", "plugh", "xyzzy"]
+PATIENTS = [f"patient{i}" for i in range(8)]
+KINDS = {
+    "lipids": ["PC 34:1", "PE 38:4", "SM 42:1", "TG 52:2", "Cer d18:1/16:0", "LPC 18:0"],
+    "genes of E. coli": [f"b{i:04d}" for i in range(1, 9)],
+    "KEGG": [f"K{i:05d}" for i in range(1, 9)],
+    "HMDB": [f"HMDB{i:07d}" for i in range(1, 9)],
+    "Plasmodium": [f"PF3D7_01{i:05d}" for i in range(100, 108)],
+    "StringTie": [f"MSTRG.{i}" for i in range(1, 9)],
+    "amplicons": [f"ASV_{i}" for i in range(1, 9)],
+    "rice": [f"Os01g01{i:05d}" for i in range(8)],
+    "UniProt": ["P12345", "Q9Y6K9", "O00141", "A0A024R161", "P04637"],
+    "cytokines": CYTOKINES,
+    "mouse": ["Slc17a7", "Gad2", "Pvalb", "Sst", "Vip", "Rorb", "Cux2", "Foxp2"],
+    "metabolites": ["alanine", "glucose", "lactate", "pyruvate", "citrate"],
+    "words": WORDS,
+}
+SAMPLES = {
+    "GEO": GSM,
+    "TCGA": [f"TCGA-A1-A0S{letter}-01" for letter in "BDEFGH"],
+    "numbered": [f"sample{i}" for i in range(1, 9)],
+    "patients": PATIENTS,
+    "cases": ["P01_case", "P02_case", "P03_ctrl", "P04_ctrl"],
+    "conditions": ["ctrl_1", "ctrl_2", "ctrl_3", "trt_1", "trt_2", "trt_3"],
+    "wells": ["A01", "A02", "B01", "B02", "C01", "C02"],
+    "barcodes": [f"AAACCTGAGAAACC{pair}-1" for pair in ("AT", "GC", "TA", "CG")],
+}
+
+
+def values(n_lines, n_columns):
+    rng = np.random.default_rng(n_lines * n_columns)
+    return rng.gamma(9, 1, size=(n_lines, n_columns)).round(3).astype(object)
+
+
+def write(header, names, cells=None, separator=",", before=()):
+    """Write a table: `before` are further columns after the names, one list of cells a line."""
+    cells = (
+        values(len(names), len(header) - 1 - len(before and before[0])) if cells is None else cells
+    )
+    before = before or [[]] * len(names)
+    lines = [[name, *more, *row] for name, more, row in zip(names, before, cells, strict=True)]
+    return "".join(separator.join(map(str, line)) + "\n" for line in [header, *lines])
+
+
+@pytest.fixture
+def save(tmp_path):
+    def save(content, name="m.csv"):
+        content = content.encode() if isinstance(content, str) else content
+        (tmp_path / name).write_bytes(content)
+        return tmp_path / name
+
+    return save
+
+
+def follow(message):
+    """Return the settings that a message advises, each as a setting alone."""
+    names = [setting.name for setting in TABLE_SETTINGS]
+    for name in names:
+        for part in message.split(f"{name}: ")[1:]:
+            value = part[: part.index("]") + 1] if part[0] == "[" else part.split()[0].rstrip(".,;")
+            yield {name: yaml.safe_load(value)}
+
+
+@pytest.mark.parametrize("features", KINDS)
+@pytest.mark.parametrize("samples", SAMPLES)
+def test_both_axes_tell_which_one_holds_the_samples(save, features, samples):
+    features, samples = KINDS[features], SAMPLES[samples]
+    for separator, name in ((",", "m.csv"), ("\t", "m.txt")):
+        for lines, columns in ((features, samples), (samples, features)):
+            raw = read_matrix(save(write(["", *columns], lines, separator=separator), name))
+            assert (raw.samples, raw.features) == (samples, features)
+
+
+READ = {
+    "Entrez ids after the symbols": (
+        write(["Hugo_Symbol", "Entrez_Gene_Id", "T1", "T2", "N1"], SYMBOLS, before=[[7157]] * 8),
+        ["T1", "T2", "N1"],
+        SYMBOLS,
+    ),
+    "featureCounts": (
+        '# Program:featureCounts v2; Command:"featureCounts"\n'
+        + write(
+            ["Geneid", "Chr", "Start", "End", "Strand", "Length", "a.bam", "b.bam", "c.bam"],
+            SYMBOLS,
+            values(8, 3) * 100 // 1,
+            "\t",
+            [["1;1", f"{i}00;900", f"{i}50;990", "+;+", 500 + i] for i in range(8)],
+        ),
+        ["a.bam", "b.bam", "c.bam"],
+        SYMBOLS,
+    ),
+    "starts and ends of genes": (
+        write(
+            ["gene", "gene_start", "gene_end", "WT_1", "WT_2", "KO_1", "KO_2"],
+            SYMBOLS,
+            before=[[10_000 + i, 10_500 + i] for i in range(8)],
+        ),
+        ["WT_1", "WT_2", "KO_1", "KO_2"],
+        SYMBOLS,
+    ),
+    "scores and weights of MaxQuant": (
+        write(
+            [
+                "Protein IDs",
+                "Gene names",
+                "Score",
+                "Mol. weight [kDa]",
+                "LFQ intensity A",
+                "LFQ intensity B",
+                "LFQ intensity C",
+            ],
+            ["P12345;Q11111", "Q9Y6K9", "O00141"],
+            separator="\t",
+            before=[["ABC", 12.5, 30.2]] * 3,
+        ),
+        ["LFQ intensity A", "LFQ intensity B", "LFQ intensity C"],
+        ["P12345;Q11111", "Q9Y6K9", "O00141"],
+    ),
+    "age and sex of patients": (
+        write(["patient", "age", "sex", *CYTOKINES], PATIENTS, before=[[40, 1]] * 8),
+        PATIENTS,
+        CYTOKINES,
+    ),
+    "numbers of probes": (
+        write(["Transcript Cluster ID", *GSM], [7_892_501 + 3 * i for i in range(400)]),
+        GSM,
+        [str(7_892_501 + 3 * i) for i in range(400)],
+    ),
+    "a class in the last column, without a header": (
+        "".join(f"{5 + i / 10},3.5,{1 + i % 3}.4,{'ab'[i % 2]}\n" for i in range(9)),
+        None,
+        ["column1", "column2", "column3"],
+    ),
+    "whole numbers without a header": (
+        "".join(f"s{i},{i % 5 + 1},{i * 7 % 5 + 2},{i * 3 % 4}\n" for i in range(12)),
+        [f"s{i}" for i in range(12)],
+        ["column2", "column3", "column4"],
+    ),
+    "blanks in columns": (
+        "name   s1  s2   s3\n" + "".join(f"TP{i}  1.5   {i}.25  3\n" for i in range(8)),
+        ["s1", "s2", "s3"],
+        [f"TP{i}" for i in range(8)],
+    ),
+    "blanks between quoted names, by R": (
+        '"sample1" "sample2" "sample3"\n' + "".join(f'"gene {i}" 1.5 {i}.2 3\n' for i in range(5)),
+        ["sample1", "sample2", "sample3"],
+        [f"gene {i}" for i in range(5)],
+    ),
+    "ends of lines that are missing": (
+        "gene\ts1\ts2\ts3\nTP53\t1.5\t2.5\t3.5\nMYC\t2.2\t3.5\nEGFR\t2.5\t1.5\t2\n",
+        ["s1", "s2", "s3"],
+        ["TP53", "MYC", "EGFR"],
+    ),
+    "tabs at the ends of lines": (
+        "gene\ts1\ts2\ts3\n" + "".join(f"{name}\t1.5\t2.5\t3\t\t\n" for name in SYMBOLS),
+        ["s1", "s2", "s3"],
+        SYMBOLS,
+    ),
+    "a title and an empty line": (
+        "Table S3. Expression in cells\n\n" + write(["gene", *GSM], SYMBOLS),
+        GSM,
+        SYMBOLS,
+    ),
+    "a title in a sheet": (
+        "Table S3" + "," * 8 + "\n" + "," * 8 + "\n" + write(["gene", *GSM], SYMBOLS),
+        GSM,
+        SYMBOLS,
+    ),
+    "comments above and below": (
+        "# by X\n# in 2020\n" + write(["gene", *GSM], SYMBOLS) + "# end\nSource: somewhere\n",
+        GSM,
+        SYMBOLS,
+    ),
+    "names behind a hash": (
+        "# Constructed from biom file\n"
+        + write(["#OTU ID", "S1", "S2", "S3"], ["OTU_1", "OTU_2", "OTU_3"], separator="\t"),
+        ["S1", "S2", "S3"],
+        ["OTU_1", "OTU_2", "OTU_3"],
+    ),
+    "line ends of old Macs": (
+        write(["gene", *GSM], SYMBOLS).replace("\n", "\r"),
+        GSM,
+        SYMBOLS,
+    ),
+    "UTF-16 of Excel": (
+        write(["gene", *GSM], SYMBOLS, separator="\t").encode("utf-16"),
+        GSM,
+        SYMBOLS,
+    ),
+    "Windows-1252": (
+        write(["Gen für Gen", *GSM], SYMBOLS).encode("cp1252"),
+        GSM,
+        SYMBOLS,
+    ),
+    "GCT 1.2": (
+        "#1.2\n8\t8\n" + write(["Name", "Description", *GSM], SYMBOLS, None, "\t", [["na"]] * 8),
+        GSM,
+        SYMBOLS,
+    ),
+    "GCT 1.3": (
+        "#1.3\n8\t8\t2\t1\n"
+        + write(["id", "name", "number", *GSM], ["dose"], [[1, 2] * 4], "\t", [["na", "na"]])
+        + write(["", "", "", *GSM], SYMBOLS, None, "\t", [["x", 1]] * 8).partition("\n")[2],
+        GSM,
+        SYMBOLS,
+    ),
+    "a line of classes below the names": (
+        write(["gene", *GSM], ["group", *SYMBOLS], [["A", "B"] * 4, *values(8, 8)]),
+        GSM,
+        SYMBOLS,
+    ),
+    "a line of units": (
+        write(["sample", *CYTOKINES], ["unit", *PATIENTS], [["pg/ml"] * 8, *values(8, 8)]),
+        PATIENTS,
+        CYTOKINES,
+    ),
+    "a line of means": (
+        write(["sample", *CYTOKINES], [*PATIENTS, "Mean"]),
+        PATIENTS,
+        CYTOKINES,
+    ),
+    "lines that count what no gene has": (
+        write(["gene_id", *GSM], [*SYMBOLS, "__no_feature", "__ambiguous"], separator="\t"),
+        GSM,
+        SYMBOLS,
+    ),
+    "numbers that name nothing": (
+        write(["", "sepal_length", "petal_length"], range(1, 20)),
+        [str(i) for i in range(1, 20)],
+        ["sepal_length", "petal_length"],
+    ),
+    "wavelengths": (
+        write(["sample", *range(400, 440, 2)], ["leaf1", "leaf2", "leaf3"]),
+        ["leaf1", "leaf2", "leaf3"],
+        [str(i) for i in range(400, 440, 2)],
+    ),
+    "a text for each feature": (
+        write(["SYMBOL", "Description", *GSM], SYMBOLS, before=[["protein"]] * 8),
+        GSM,
+        SYMBOLS,
+    ),
+    "probes without a gene": (
+        write(["Gene Symbol", *GSM], ["TP53", "", "MYC", "---"]),
+        GSM,
+        ["TP53", "MYC"],
+    ),
+    "names with the separator": (
+        write(["metabolite", *GSM], ['"glucose, blood"', '"lactate, 2h"', '"serine ""L"""']),
+        GSM,
+        ["glucose, blood", "lactate, 2h", 'serine "L"'],
+    ),
+    "a quotation mark on its own": (
+        write(
+            ["metabolite", "note", *GSM],
+            ["A1", "B1", "C1", "D1"],
+            before=[["x"], ['"5-prime'], ["y"], ['"3-prime']],
+        ),
+        GSM,
+        ["A1", "B1", "C1", "D1"],
+    ),
+    "a class first": (
+        write(["species", "bill_length", "bill_depth"], ["Adelie", "Gentoo"] * 6),
+        None,
+        ["bill_length", "bill_depth"],
+    ),
+    "pixels with a digit": (
+        write(["label", *(f"pixel{i}" for i in range(9))], [i % 10 for i in range(40)]),
+        None,
+        [f"pixel{i}" for i in range(9)],
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", READ)
+def test_a_table_is_read_as_it_is_meant(save, kind):
+    content, samples, features = READ[kind]
+    for name in ("m.csv", "m.data", "m.tab", "m"):
+        raw = read_matrix(save(content, name))
+        assert (raw.samples, raw.features) == (samples, features)
+        assert raw.X.shape[1] == len(features)
+
+
+@pytest.mark.parametrize(
+    ("write_number", "number"),
+    [
+        ("{:.1f}%".format, 12.5),
+        (lambda x: f"{x * 1000:,.2f}".translate(str.maketrans(",.", ".,")), 12_500),
+        (lambda x: f"{-x:.2f}".replace("-", "−"), -12.5),
+        (lambda x: f"{x * 1000:,.1f}".replace(",", "'"), 12_500),
+        (lambda x: f"{x * 1000:,.1f}".replace(",", "\u202f"), 12_500),
+        (lambda x: f" {x} ", 12.5),
+        (lambda x: f"{x:.3e}", 12.5),
+    ],
+)
+def test_numbers_are_read_however_they_are_written(save, write_number, number):
+    cells = [[write_number(x) for x in (12.5, 3.25, 7.75)]] * 4
+    cells[1] = [write_number(x) for x in (1.5, 2.25, 9.75)]
+    raw = read_matrix(save(write(["sample", *"abc"], ["d1", "d2", "d3", "d4"], cells, ";")))
+    assert (raw.X.collect() + raw.offset)[0, 0] == pytest.approx(number)
+
+
+@pytest.mark.parametrize(
+    "word",
+    [
+        "NA",
+        "NaN",
+        "na",
+        "None",
+        "<NA>",
+        "?",
+        "ND",
+        "n.d.",
+        "<LOD",
+        "-",
+        ".",
+        "#DIV/0!",
+        " NA ",
+        "<0.05",
+        "-Inf",
+        "",
+    ],
+)
+def test_what_stands_for_a_missing_value_is_one(save, word):
+    cells = values(9, 8)
+    cells[2][3] = cells[5][1] = word
+    raw = read_matrix(save(write(["sample", *CYTOKINES], [f"d{i}" for i in range(9)], cells)))
+    assert np.argwhere(np.isnan(raw.X.collect())).tolist() == [[2, 3], [5, 1]]
+
+
+GEO = (
+    '!Series_title\t"A title"\n\n!Sample_geo_accession\t'
+    + "\t".join(f'"{name}"' for name in GSM)
+    + "\n!Sample_characteristics_ch1\t"
+    + "\t".join(f'"tissue: {name}"' for name in ["lung", "liver"] * 4)
+    + "\n!series_matrix_table_begin\n"
+    + write(
+        ['"ID_REF"', *(f'"{name}"' for name in GSM)], [f'"{i}_at"' for i in range(9)], None, "\t"
+    )
+    + "!series_matrix_table_end\n"
+)
+
+
+@pytest.mark.parametrize("labels", [None, "tissue", "!Sample_characteristics_ch1"])
+def test_a_series_of_geo_is_read_with_its_characteristics(save, labels):
+    for content, name in ((GEO, "m.txt"), (gzip.compress(GEO.encode(), mtime=0), "m.txt.gz")):
+        raw = read_matrix(save(content, name), labels)
+        assert (raw.samples, raw.features[0]) == (GSM, "0_at")
+        assert labels is None or raw.labels.tolist() == ["lung", "liver"] * 4
+
+
+CURED = {
+    "a word that is no number": (
+        write(
+            ["sample", *CYTOKINES],
+            PATIENTS,
+            [["trace", *row[1:]] if row[0] < 9 else row for row in values(8, 8)],
+        ),
+        (8, 8),
+    ),
+    "numbers of both kinds": (
+        "a;b;c\n" + "".join(f"{1 + i}.234;12.345;{3 + i}.111\n" for i in range(8)),
+        (8, 3),
+    ),
+    "two numbered axes": (
+        write(["", *(f"b{i}" for i in range(8))], [f"a{i}" for i in range(12)]),
+        (12, 8),
+    ),
+    "unknown words": (write(["", "foo", "bar", "baz"], WORDS), (8, 3)),
+    "a number about each gene": (
+        write(
+            ["gene", "exon_no", "WT_1", "WT_2", "KO_1", "KO_2"],
+            [f"G{i}" for i in range(40)],
+            before=[[1 + i % 7] for i in range(40)],
+        ),
+        (4, 40),
+    ),
+    "more columns than ten to leave out": (
+        write(
+            ["gene", *(f"rank_{letter}" for letter in "abcdefghijkl"), *GSM],
+            SYMBOLS,
+            before=[[*range(12)]] * 8,
+        ),
+        (8, 8),
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", CURED)
+def test_the_advice_of_a_refusal_gives_the_right_reading(save, kind):
+    content, shape = CURED[kind]
+    file = save(content)
+    message = refusal(file)
+    shapes = []
+    for settings in follow(message):
+        try:
+            shapes.append(read_matrix(file, **settings).X.shape)
+        except MatrixError:
+            shapes.append(None)
+    assert shape in shapes, message
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (
+            write(["", "baseMean", "log2FoldChange", "lfcSE", "stat", "pvalue", "padj"], SYMBOLS),
+            "describe features, such as the results of a test",
+        ),
+        (
+            write(["target_id", "length", "eff_length", "est_counts", "tpm"], SYMBOLS),
+            "describe features, such as the results of a test",
+        ),
+        (
+            "sample,gene,value\n"
+            + "".join(f"s{i},g{j},{i * j / 7:.3f}\n" for i in range(4) for j in range(5)),
+            r"pivot_table\(index='sample', columns='gene', values='value'\)",
+        ),
+        ('gene,s1,s2\nTP53,1,"2\n3"\nMYC,1,2\n', "line 2: a cell in quotation marks does not end"),
+        ("a,b\n1,2\n3,4\n5,6,7\n", "line 4 has 3 cells; it should have 2"),
+    ],
+)
+def test_what_is_no_table_of_samples_is_refused_in_a_line(save, content, message):
+    with pytest.raises(MatrixError, match=message):
+        read_matrix(save(content))
+
+
+@pytest.mark.parametrize(
+    ("name", "command"),
+    [
+        ("x.rds", "readRDS"),
+        ("x.gctx", "gctx2gct"),
+        ("x.xls", "soffice"),
+        ("x.loom", "read_loom"),
+        ("x.zip", "unzip"),
+        ("x.tar.gz", "tar -xf"),
+    ],
+)
+def test_a_format_that_is_not_read_gets_the_command_that_converts_it(save, name, command):
+    assert command in refusal(save(b"anything", name))
+
+
+class TestRepeatedNames:
+    def test_features_are_merged_aloud_as_the_setting_says(self, save):
+        file = save("gene,s1,s2,s3\nTP53,1.5,2,3\nTP53,2.5,4,8\nMYC,1,2,1.5\n")
+        expected = {None: 2, "mean": 2, "sum": 4, "max": 2.5, "first": 1.5}
+        for how, value in expected.items():
+            raw = read_matrix(file, duplicates=how, transpose=True)
+            assert raw.features == ["TP53", "MYC"]
+            assert (raw.X.collect() + raw.offset)[0, 0] == pytest.approx(value)
+            assert f"merged by {how or 'mean'}" in " ".join(raw.remarks)
+
+    def test_counts_are_added(self, save):
+        raw = read_matrix(save("gene,s1,s2,s3\nTP53,10,2,3\nTP53,20,400,8\nMYC,1,2,15\n"))
+        assert (raw.X.collect() + raw.offset)[:, 0].tolist() == [30, 402, 11]
+
+    def test_samples_are_numbered(self, save):
+        raw = read_matrix(save("who,TP53,MYC,EGFR\nann,1,2,3\nbob,2,1,3\nann,3,2,2\n"))
+        assert raw.samples == ["ann", "bob", "ann_2"]
+
+
+class TestWhatIsSaid:
+    def test_numbers_that_stand_for_missing_values(self, save):
+        cells = values(9, 8)
+        cells[2][3] = cells[5][1] = -999
+        file = save(write(["sample", *CYTOKINES], [f"d{i}" for i in range(9)], cells))
+        [remark] = read_matrix(file).remarks
+        [settings] = follow(remark)
+        assert settings == {"missing_values": [-999]}
+        raw = read_matrix(file, **settings)
+        assert np.isnan(raw.X.collect()).sum() == 2
+        assert raw.remarks == []
+
+    def test_classes_that_may_be_none_and_those_that_differ_in_case(self, save):
+        kinds = ["Tumor", "tumor", "null", "?", "unknown", "Tumor", "null", "-", "None"]
+        file = save(
+            write(
+                ["sample", "kind", *CYTOKINES],
+                [f"d{i}" for i in range(9)],
+                before=[[kind] for kind in kinds],
+            )
+        )
+        raw = read_matrix(file, "kind")
+        assert raw.labels.tolist() == kinds
+        unknown, case = raw.remarks
+        assert "[Tumor, tumor] of 'kind' differ in case" in case
+        [settings] = follow(unknown)
+        assert set(settings["missing_values"]) == {"?", "unknown", "-", "None", "null"}
+        labels = read_matrix(file, "kind", missing_values=["?", "unknown", "-", "None"]).labels
+        assert labels.tolist() == ["Tumor", "tumor", "null", "", "", "Tumor", "null", "", ""]
+
+    def test_samples_that_are_the_same(self, save):
+        cells = values(6, 8)
+        cells[4] = cells[1]
+        raw = read_matrix(save(write(["sample", *CYTOKINES], [f"d{i}" for i in range(6)], cells)))
+        assert "(d1 = d4)" in raw.remarks[0]
+
+    def test_what_is_left_out_and_the_setting_that_keeps_it(self, save):
+        file = save(write(["patient", "age", "sex", *CYTOKINES], PATIENTS, before=[[40, 1]] * 8))
+        [remark] = [remark for remark in read_matrix(file).remarks if "age" in remark]
+        [settings] = follow(remark)
+        assert read_matrix(file, **settings).features == ["age", "sex", *CYTOKINES]
