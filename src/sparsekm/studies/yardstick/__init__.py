@@ -7,4 +7,4 @@ RIVALS = {
     "ward": "Ward's tree",
     "spectral": "spectral",
 }
-"""Titles of the plain methods that run in the yardstick alone; see `runner.run_rival`."""
+"""Titles of the plain methods that run in the yardstick alone; see `runner.fit_method`."""

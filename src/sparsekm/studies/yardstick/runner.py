@@ -17,9 +17,8 @@ from sklearn.metrics import adjusted_rand_score
 from sparsekm.cluster.estimators import KMeans
 from sparsekm.io.input_error import InputError, reason_of
 from sparsekm.metrics import classification_error_rate, matching_error_rate
-from sparsekm.pipeline.registry import Method, get_method
+from sparsekm.pipeline.registry import get_method
 from sparsekm.simulation.designs import replicate_seed
-from sparsekm.studies.yardstick import RIVALS
 from sparsekm.tuning.consensus import match_clusters
 from sparsekm.tuning.feature_ranking import ScaledData, rank_features
 from sparsekm.tuning.gap_search import GapSearch
@@ -77,7 +76,7 @@ def run_seeds(
     effort: Mapping[str, int],
     progress: Callable[[int, int], None] | None = None,
 ) -> pd.DataFrame:
-    """Run a method, one of the registry or of `RIVALS`, with every seed as `random_state`.
+    """Run a method, see `fit_method`, with every seed as `random_state`.
 
     The file is an ``.npz`` with arrays X (samples x features) and y (classes); its stem is the name
     of the data set. If there are more than `max_samples`, each seed draws its own subsample.
@@ -115,19 +114,12 @@ def score_method(
     """Cluster a labelled data set, and compare the clusters with the classes.
 
     Returns error (share of samples outside their class under the best matching of clusters to
-    classes), cer, ari, n_kept (features with nonzero weight), seconds (wall time), reproducible
-    (share of samples in their cluster in nine tenths of the refits) and right (share of these in
-    their class); the last two are NaN for a method without refits.
+    classes), cer, ari, n_kept (features with nonzero weight), seconds (wall time), and of a method
+    that is refitted reproducible (share of samples in their cluster in nine tenths of the refits)
+    and right (share of these in their class).
     """
     start = time.perf_counter()
-    if method in RIVALS:
-        found, n_kept = run_rival(data, method, seed)
-    else:
-        known = get_method(method)
-        found = set_up(known, data, effort, seed)
-        # SparseKMeans takes data as they come.
-        found.fit(data.X if known.tuning == "resampling" else ScaledData.standardise(data.X).X)
-        n_kept = int(np.count_nonzero(found.feature_weights_))
+    found, n_kept = fit_method(data, method, effort, seed)
     seconds, labels = time.perf_counter() - start, found.labels_
     again = getattr(found, "sample_reproducibility_", np.full(len(labels), np.nan))
     sure = again >= REPRODUCIBLE
@@ -143,39 +135,37 @@ def score_method(
     }
 
 
-def run_rival(data: LabelledSet, name: str, seed: int) -> tuple[Any, int]:
-    """Fit a plain method; return it and the number of features that it saw.
+def fit_method(
+    data: LabelledSet, method: str, effort: Mapping[str, int], seed: int
+) -> tuple[Any, int]:
+    """Fit a method; return it and the number of features that it uses.
 
-    k-means sees the centred data, or z-scores of the 500 features of largest variance or of the 200
-    highly variable ones (variance beyond that of features of the same mean). Ward's tree and
-    spectral clustering of the graph of ten nearest neighbours see all z-scores.
+    `SparseKMeans` sees X as it comes, all others but "centred" z-scores. Highly variable features
+    have the largest variances for their mean. Spectral clustering is of ten nearest neighbours.
     """
     scaled, n_clusters = ScaledData.standardise(data.X), data.n_clusters
-    X = data.X - data.X.mean(axis=0) if name == "centred" else scaled.X
-    for rival, screening, size in (("variance500", "variance", 500), ("variable200", "trend", 200)):
-        if name == rival:
-            X = X[:, rank_features(scaled, screening)[:size]]
-    others = {
-        "ward": AgglomerativeClustering(n_clusters),
-        "spectral": SpectralClustering(n_clusters, affinity="nearest_neighbors", random_state=seed),
-    }
-    found = others.get(name) or KMeans(n_clusters, random_state=seed)
+    X, found = scaled.X, KMeans(n_clusters, random_state=seed)
+    match method:
+        case "centred":
+            X = data.X - data.X.mean(axis=0)
+        case "variance500":
+            X = X[:, rank_features(scaled, "variance")[:500]]
+        case "variable200":
+            X = X[:, rank_features(scaled, "trend")[:200]]
+        case "ward":
+            found = AgglomerativeClustering(n_clusters)
+        case "spectral":
+            found = SpectralClustering(n_clusters, affinity="nearest_neighbors", random_state=seed)
+        case _:
+            known = get_method(method)
+            X = data.X if known.tuning == "resampling" else X
+            found = known.estimator(n_clusters, random_state=seed)
+            if known.tuning == "gap":
+                grid = default_sparsities(str(known.penalty), X.shape[1], effort["n_sparsities"])
+                shared: Any = {"n_references": effort["n_references"], "random_state": seed}
+                found = GapSearch(found, sparsities=grid, rule="auto", **shared)
     with warnings.catch_warnings():
         # Classes far apart have no edge between them.
         warnings.filterwarnings("ignore", "Graph is not fully connected", UserWarning)
-        return found.fit(X), X.shape[1]
-
-
-def set_up(method: Method, data: LabelledSet, effort: Mapping[str, int], seed: int) -> Any:
-    """Make the estimator, inside a `GapSearch` if its sparsity is tuned by the gap."""
-    estimator = method.estimator(data.n_clusters, random_state=seed)
-    if method.tuning != "gap":
-        return estimator
-    grid = default_sparsities(str(method.penalty), data.X.shape[1], effort["n_sparsities"])
-    return GapSearch(
-        estimator,
-        sparsities=grid,
-        n_references=effort["n_references"],
-        rule="auto",
-        random_state=seed,
-    )
+        found.fit(X)
+    return found, int(np.count_nonzero(getattr(found, "feature_weights_", np.ones(X.shape[1]))))

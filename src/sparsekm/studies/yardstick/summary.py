@@ -14,20 +14,11 @@ from sparsekm.figures.palette import GREY, MARKERS, MethodLook, method_look
 from sparsekm.figures.style import figure_style, new_figure
 from sparsekm.studies.yardstick import RIVALS
 
-COLUMNS = (
-    "source",
-    "data_set",
-    "n_samples",
-    "n_features",
-    "n_clusters",
-    "method",
-    "error",
-    "status",
-    "recomputed",
-)
+_KEY = ["data_set", "method"]
+_SHAPE = ["n_samples", "n_features", "n_clusters"]
+COLUMNS = ("source", *_KEY, *_SHAPE, "error", "status", "recomputed")
 STATUSES = ("recomputed", "printed", "unchecked")
 """Recomputed by this project; verified in the authors' publication; or neither."""
-_KEY = ["data_set", "method"]
 _SIZE = ["n_available", "n_features", "n_clusters"]
 
 
@@ -203,7 +194,7 @@ def _draw_method(
 
 
 def _label(left: Axes, right: Axes, names: list[str], summary: pd.DataFrame) -> None:
-    sizes = summary.groupby("data_set")[["n_samples", "n_features", "n_clusters"]].first()
+    sizes = summary.groupby("data_set")[_SHAPE].first()
     labels = [
         f"{name}\n{sizes.n_samples[name]:,} × {sizes.n_features[name]:,}, "
         f"K = {sizes.n_clusters[name]}"
