@@ -25,7 +25,7 @@ REFERENCES = ["permutation", "spatial"]
 
 
 def benchmark() -> pd.DataFrame:
-    """Tune by either reference, and resample single samples and blocks of space."""
+    """Tune by either reference, and leave out single samples or blocks of space."""
     grid = [2, 4, 8, 16, 28, 40]
     rows = []
     for width, effect in FIELDS:
@@ -42,8 +42,8 @@ def benchmark() -> pd.DataFrame:
             rows += [_tuned(age, *data, n_clusters, None, kind, seed) for kind in REFERENCES]
             name = f"{age}, section means subtracted"
             rows += [_tuned(name, *centred, n_clusters, None, kind, seed) for kind in REFERENCES]
-            rows.append(_resampled(name, *centred, n_clusters, True, seed))
-            rows += [_resampled(age, *data, n_clusters, blocks, seed) for blocks in (False, True)]
+            rows.append(_left_out(name, *centred, n_clusters, True, seed))
+            rows += [_left_out(age, *data, n_clusters, blocks, seed) for blocks in (False, True)]
     return pd.DataFrame(rows)
 
 
@@ -80,12 +80,12 @@ def _tuned(name, X, positions, labels, planted, n_clusters, grid, reference, see
     return {**described, "gap": best["gap"], "se": best["se"]}
 
 
-def _resampled(name, X, positions, labels, planted, n_clusters, in_blocks, seed) -> dict:
+def _left_out(name, X, positions, labels, planted, n_clusters, in_blocks, seed) -> dict:
     blocks = space_blocks(positions, BLOCKS_PER_CLUSTER * n_clusters) if in_blocks else None
     found = SparseKMeans(n_clusters, min_cluster_size=5, random_state=seed).fit(X, groups=blocks)
     kind = f"SparseKMeans, {'blocks' if in_blocks else 'samples'}"
     described = _describe(name, seed, kind, found, labels, planted)
-    return {**described, "confidence": np.nanmean(found.sample_confidence_)}
+    return {**described, "reproducibility": np.nanmean(found.sample_reproducibility_)}
 
 
 def _describe(name, seed, method, found, labels, planted) -> dict:

@@ -14,10 +14,9 @@ import numpy as np
 import pandas as pd
 from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
-from sparsekm.tuning.evidence import MOST_SAMPLES, half_stability, weigh_evidence
 
 from benchmarks.space import centre_sections
-from sparsekm import L0KMeans
+from sparsekm import L0KMeans, SparseKMeans
 from sparsekm.annotation.enrichment import find_enriched, keep_by_chance
 from sparsekm.annotation.gene_matching import match_features
 from sparsekm.annotation.gene_sets import build_gene_sets
@@ -30,8 +29,7 @@ from sparsekm.atlas.vocabulary import NO_DATA
 from sparsekm.cluster.matrices.matrix import CentredMatrix
 from sparsekm.cluster.matrices.scatter import feature_scores
 from sparsekm.cluster.weight_step import TopFeatures
-from sparsekm.tuning.feature_limit import feature_limit, share_of
-from sparsekm.tuning.noise_correlation import fair_reference
+from sparsekm.tuning.feature_limit import share_of
 from sparsekm.tuning.sample_blocks import BLOCKS_PER_CLUSTER, space_blocks
 
 AGES = ["E11.5", "E13.5", "P14"]
@@ -46,8 +44,7 @@ SIZE = get_size("default")
 KINDS = ("marker", "gradient", "module", "housekeeping", "noise")
 # Settings of the workflow, except for the search (there: auto, 10 restarts, 10 sparsities).
 SEARCH = {"search": "alternate", "n_init": 2, "min_cluster_size": 5}
-SHARES = (0.06, 0.25, 1.0)  # sparsities of the test for clusters
-N_HALVES, N_REFERENCES, N_BRAINS, LEVEL = 20, 5, 2, 0.05
+N_HALVES, N_BRAINS, LEVEL = 20, 2, 0.05
 N_RANDOM, RANDOM_SIZE, LARGEST_SET = 20, 12, 150
 
 
@@ -73,7 +70,7 @@ class Atlas:
 
 
 def benchmark() -> pd.DataFrame:
-    """Measure stability, evidence and enrichment by voxels and with regard to space."""
+    """Measure stability, separation and enrichment by voxels and with regard to space."""
     rows = []
     for seed in SEEDS:
         for age in AGES:
@@ -119,10 +116,9 @@ def draw_atlas(age: str, seed: int, brain: int, planted: bool, centred: bool) ->
 def _measure(atlas: Atlas, *others: Atlas, seed: int) -> Iterator[tuple[str, float]]:
     n_features = atlas.X.shape[1]
     estimator = L0KMeans(atlas.n_clusters, random_state=seed, **SEARCH)
-    grid = np.floor(np.array(SHARES) * n_features)
-    path = estimator.path(atlas.X, grid)
     quarter = share_of(n_features)
-    kept = path.weights[np.flatnonzero(path.sparsities == quarter)[0]] > 0
+    path = estimator.path(atlas.X, [quarter])
+    kept = path.weights[0] > 0
 
     def stability(X, n_halves, blocks=None):
         counts = count_kept(X, estimator, quarter, n_halves, seed, blocks=blocks)
@@ -131,7 +127,9 @@ def _measure(atlas: Atlas, *others: Atlas, seed: int) -> Iterator[tuple[str, flo
     for name, blocks in (("voxels", None), ("blocks", atlas.blocks)):
         yield f"stability_{name}", stability(atlas.X, N_HALVES, blocks)
     yield "stability_brains", np.mean([stability(o.X, N_HALVES // 4) for o in others])
-    again = [clone(estimator).set_params(random_state=seed + 1).path(o.X, grid) for o in others]
+    again = [
+        clone(estimator).set_params(random_state=seed + 1).path(o.X, [quarter]) for o in others
+    ]
     yield (
         "brains_agree",
         np.mean(
@@ -142,24 +140,12 @@ def _measure(atlas: Atlas, *others: Atlas, seed: int) -> Iterator[tuple[str, flo
             ]
         ),
     )
-    yield from _weigh(atlas, estimator, path, seed)
+    for name, blocks in (("voxels", None), ("blocks", atlas.blocks)):
+        found = SparseKMeans(atlas.n_clusters, min_cluster_size=5, random_state=seed)
+        found.fit(atlas.X, groups=blocks)
+        yield f"apart_{name}", found.has_clusters_
+        yield f"pairs_apart_{name}", (found.separation_["p_adjusted"] <= LEVEL).mean()
     yield from _enrich(atlas, kept, seed)
-
-
-def _weigh(atlas: Atlas, estimator, path, seed: int) -> Iterator[tuple[str, float]]:
-    reference = fair_reference(feature_limit(atlas.X, path).correlation)
-    rows = np.sort(np.random.default_rng(seed).permutation(len(atlas.X))[:MOST_SAMPLES])
-    X = atlas.X[rows]
-    naive = weigh_evidence(
-        estimator, X, path.sparsities, reference=reference, n_references=N_REFERENCES, seed=seed
-    )
-    in_blocks = half_stability(estimator, X, path.sparsities, seed=seed, blocks=atlas.blocks[rows])
-    yield "reference", reference
-    yield "references_agree", naive.reference_stabilities.mean()
-    for name, found in (("voxels", naive), ("blocks", replace(naive, stability=in_blocks))):
-        yield f"halves_agree_{name}", found.stability
-        yield f"strength_{name}", found.strength
-        yield f"evidence_{name}", found.has_clusters
 
 
 def _enrich(atlas: Atlas, kept: np.ndarray, seed: int) -> Iterator[tuple[str, float]]:

@@ -9,18 +9,8 @@ from functools import partial
 
 import numpy as np
 import pandas as pd
-from sklearn.base import clone
-from sparsekm.tuning.conclusion import conclude
-from sparsekm.tuning.evidence import weigh_evidence
-from sparsekm.tuning.number_of_clusters import (
-    COUNT_RULES,
-    compare_cluster_counts,
-    select_cluster_count,
-)
-from sparsekm.tuning.resampled_paths import FAMILIES, consensus_sparsities, resample_paths
 
-import sparsekm
-from sparsekm import GapSearch, L0KMeans, SparsityPath, classification_error_rate
+from sparsekm import GapSearch, KMeans, L0KMeans, SparseKMeans, classification_error_rate
 from sparsekm.runtime.threads import one_blas_thread
 from sparsekm.simulation.designs import (
     EXPERIMENTS,
@@ -29,17 +19,15 @@ from sparsekm.simulation.designs import (
     SimulatedData,
     replicate_seed,
 )
-from sparsekm.tuning.consensus import agreement
 from sparsekm.tuning.feature_limit import feature_limit, share_of
+from sparsekm.tuning.feature_ranking import ScaledData, choose_screening, rank_features
 from sparsekm.tuning.grid import default_sparsities
-from sparsekm.tuning.noise_correlation import fair_reference
 from sparsekm.tuning.selection import RULES, select_sparsity
-from sparsekm.tuning.sparse_kmeans import N_RESAMPLINGS
 
 SEED, REPLICATES = 20180101, 3
 SEARCH = {"n_init": 3, "min_cluster_size": 3}
 REFERENCES, N_REFERENCES, N_SPARSITIES = ("permutation", "gaussian", "shrunk"), 5, 10
-COUNTS, COUNT_EFFORT, N_COUNT_SPARSITIES = range(2, 7), {"n_references": 3, "n_splits": 4}, 5
+FIRST = 200
 
 
 def blocks(*, rho: float, mu: float, random_state) -> SimulatedData:
@@ -123,7 +111,11 @@ def draw(design: str, settings: dict, replicate: int) -> SimulatedData:
 
 
 def fit_rules(data: SimulatedData, seed: int) -> pd.DataFrame:
-    """Apply every rule to a data set; a row for each: rule, CER, share of the features kept."""
+    """Apply every rule to a data set.
+
+    There is a row for each: rule, cer, share of the features kept, and of `SparseKMeans` apart
+    (whether any clusters stand apart) and known (whether the number of clusters is the known one).
+    """
     X, labels, n_features = data.X, data.labels, data.X.shape[1]
     estimator = L0KMeans(data.n_clusters, random_state=seed, **SEARCH)
     grid = default_sparsities("l0", n_features, N_SPARSITIES)
@@ -138,37 +130,30 @@ def fit_rules(data: SimulatedData, seed: int) -> pd.DataFrame:
         for kind, search in searches.items()
         for rule in RULES
     }
-    # The first is the fit that agrees most with its own path, the last know the labels.
-    chosen["self-agreement"] = np.argmax([agreement(f, path.labels).mean() for f in path.labels])
+    # The last two know the labels.
     chosen |= {"k-means": len(grid) - 1, "best on path": errors.argmin()}
     chosen["best of few"] = errors[few].argmin() if few.any() else 0
-    fits = {rule: path.take([row]) for rule, row in chosen.items()}
-    counts = consensus_sparsities("l0", n_features)
-    resamplings = [
-        resample_paths(estimator, X, counts, index=i, seed=seed) for i in range(N_RESAMPLINGS)
+    rows = [
+        {"rule": rule, "cer": errors[row], "share": path.n_selected[row] / n_features}
+        for rule, row in chosen.items()
     ]
-    for rule, family in {"consensus": None, **{f"consensus, {f}": f for f in FAMILIES}}.items():
-        fits[rule] = conclude(estimator, X, counts, resamplings, seed=seed, family=family).fit
-    p_values = sparsekm.marginal_p_values(sparsekm.marginal_scores(X), len(X))
-    count = sparsekm.higher_criticism_threshold(p_values, len(X))
-    screened = clone(estimator).set_params(init="screened")
-    fits["screened, higher criticism"] = screened.path(X, [count])
-    everyone = SparsityPath.join(list(fits.values()))
-    asked = {"reference": fair_reference(limit.correlation), "n_references": N_REFERENCES}
-    evidence = weigh_evidence(estimator, X, grid, n_selected=path.n_selected, seed=seed, **asked)
-    cer = [classification_error_rate(labels, found) for found in everyone.labels]
-    columns = {"rule": list(fits), "cer": cer, "share": everyone.n_selected / n_features}
-    return pd.DataFrame(columns).assign(evidence=float(evidence.has_clusters))
-
-
-def choose_counts(data: SimulatedData, seed: int) -> pd.DataFrame:
-    """Apply every rule for K to a data set; a row for each: rule, whether K is the known one."""
-    grid = default_sparsities("l0", data.X.shape[1], N_COUNT_SPARSITIES)
-    shared = {"sparsities": grid, "random_state": seed, **COUNT_EFFORT}
-    table = compare_cluster_counts(L0KMeans(**SEARCH), data.X, COUNTS, **shared)
-    known = [select_cluster_count(table, rule) == data.n_clusters for rule in COUNT_RULES]
-    names = [f"K by {rule}" for rule in COUNT_RULES]
-    return pd.DataFrame({"rule": names, "known": np.array(known, float)})
+    scaled = ScaledData.standardise(X)
+    first = rank_features(scaled, choose_screening(scaled))[:FIRST]
+    found = KMeans(data.n_clusters, random_state=seed).fit(X[:, first])
+    error = classification_error_rate(labels, found.labels_)
+    rows.append({"rule": "k-means, first", "cer": error, "share": len(first) / n_features})
+    for rule, n_clusters in (("SparseKMeans", data.n_clusters), ("SparseKMeans, auto", "auto")):
+        found = SparseKMeans(n_clusters, min_cluster_size=3, random_state=seed).fit(X)
+        rows.append(
+            {
+                "rule": rule,
+                "cer": classification_error_rate(labels, found.labels_),
+                "share": found.get_support().mean(),
+                "apart": float(found.has_clusters_),
+                "known": float(found.n_clusters_ == data.n_clusters),
+            }
+        )
+    return pd.DataFrame(rows)
 
 
 def summarise(table: pd.DataFrame) -> pd.DataFrame:
@@ -195,10 +180,8 @@ def benchmark() -> pd.DataFrame:
         for replicate in range(REPLICATES):
             data = draw(*design, replicate)
             rules = fit_rules(data, replicate)
-            if data.relevant.any():
-                rules = pd.concat([rules, choose_counts(data, replicate)])
-            else:
-                rules["cer"] = np.nan
+            if not data.relevant.any():
+                rules[["cer", "known"]] = np.nan
             tables.append(rules.assign(kind=kind, design=name))
         print(f"{name} done", flush=True)
     return summarise(pd.concat(tables))

@@ -6,13 +6,12 @@ from workflow_job import job
 @job(snakemake)
 def main(snakemake, progress):
     from sparsekm.io.atomic import write_table
-    from sparsekm.pipeline.registry import get_method
     from sparsekm.studies.yardstick.runner import run_seeds
 
     draws, effort = snakemake.params.draws, snakemake.params.effort
     table = run_seeds(
         snakemake.input.labelled,
-        get_method(snakemake.wildcards.method),
+        snakemake.wildcards.method,
         range(draws["seed"], draws["seed"] + draws["seeds"]),
         max_samples=draws["max_samples"],
         effort=effort,

@@ -31,7 +31,7 @@ def draw(kind=np.asarray):
 
 
 def cluster(adata, **parameters):
-    return sparsekm.tl.sparse_kmeans(adata, 3, sparsity=9, random_state=0, **parameters)
+    return sparsekm.tl.sparse_kmeans(adata, 3, sparsity=9, **parameters)
 
 
 @pytest.fixture(scope="module")
@@ -46,13 +46,18 @@ def test_what_is_written_is_what_sparse_kmeans_finds(kind):
     adata, labels = draw(kind)
     given = adata.X
     assert cluster(adata) is None
-    expected = SparseKMeans(3, sparsity=9, random_state=0).fit(draw()[0].X)
+    expected = SparseKMeans(3, sparsity=9, random_state=0).fit(given)
     np.testing.assert_array_equal(adata.obs[KEY].cat.codes, expected.labels_)
     np.testing.assert_array_equal(expected.labels_, labels)
     assert adata.obs[KEY].cat.categories.tolist() == ["0", "1", "2"]
     np.testing.assert_array_equal(adata.var[f"{KEY}_weight"], expected.feature_weights_)
     np.testing.assert_allclose(adata.var[f"{KEY}_score"], expected.feature_scores_)
     assert np.flatnonzero(adata.var[f"{KEY}_selected"]).tolist() == list(range(9))
+    for table, name, attribute in (
+        (adata.obs, "reproducibility", "sample_reproducibility_"),
+        (adata.var, "selection_frequency", "selection_frequency_"),
+    ):
+        np.testing.assert_allclose(table[f"{KEY}_{name}"], getattr(expected, attribute))
     assert adata.uns[KEY]["conclusion"] == expected.conclusion_
     assert adata.uns[KEY]["params"]["n_clusters"] == 3
     assert adata.X is given
@@ -70,6 +75,55 @@ def test_a_layer_a_key_and_a_copy_are_those_asked_for():
         cluster(adata, layer="other")
     with pytest.raises(ValueError, match="X is None: name the layer"):
         cluster(adata)
+
+
+def test_without_a_number_sparse_kmeans_counts_the_clusters():
+    adata, _ = draw()
+    sparsekm.tl.sparse_kmeans(adata)
+    expected = SparseKMeans("auto", random_state=0).fit(adata.X)
+    np.testing.assert_array_equal(adata.obs[KEY].cat.codes, expected.labels_)
+    names = [str(label) for label in range(expected.n_clusters_)]
+    assert adata.obs[KEY].cat.categories.tolist() == names
+    assert adata.uns[KEY]["params"]["n_clusters"] == "auto"
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_matrix])
+def test_a_mask_clusters_its_genes_and_no_others(kind):
+    adata, _ = draw(kind)
+    mask = np.arange(30) % 3 != 1
+    expected = SparseKMeans(3, sparsity=5, random_state=0).fit(adata.X[:, mask])
+    adata.var["clustered"] = mask
+    for given, known in (("clustered", "clustered"), (mask, None), (adata.var["clustered"], None)):
+        sparsekm.tl.sparse_kmeans(adata, 3, sparsity=5, mask_var=given)
+        np.testing.assert_array_equal(adata.obs[KEY].cat.codes, expected.labels_)
+        for name, values in (
+            ("weight", expected.feature_weights_),
+            ("score", expected.feature_scores_),
+            ("selection_frequency", expected.selection_frequency_),
+            ("selected", expected.get_support()),
+        ):
+            column = adata.var[f"{KEY}_{name}"].to_numpy()
+            np.testing.assert_allclose(column[mask], values)
+            assert not column[~mask].any()
+        assert adata.uns[KEY]["params"].get("mask_var") == known
+
+
+@pytest.mark.parametrize(
+    ("mask", "message"),
+    [
+        ("other", r"mask_var='other' should be a column of var: \['name'\]"),
+        ("name", "mask_var should be 30 booleans, .* got object of shape"),
+        (np.ones(29, bool), r"mask_var should be 30 booleans, .* got bool of shape \(29,\)"),
+        (np.zeros(30, bool), "mask_var should mark at least one gene, marks none"),
+        (pd.Series(np.ones(30, bool)), "mask_var: the index should be adata.var_names"),
+    ],
+)
+def test_a_mask_that_is_none_of_the_genes_is_refused(mask, message):
+    adata, _ = draw()
+    adata.var["name"] = adata.var_names.astype(object)
+    with pytest.raises(ValueError, match=message):
+        cluster(adata, mask_var=mask)
+    assert KEY not in adata.obs
 
 
 def test_groups_are_a_column_of_obs_or_its_name():
@@ -201,7 +255,11 @@ def test_a_backed_anndata_stays_backed_and_its_results_can_be_written(tmp_path, 
     backed.file.close()
     again = read_h5ad(tmp_path / "cells.h5ad")
     assert again.uns[KEY]["conclusion"] == backed.uns[KEY]["conclusion"]
-    assert again.uns[KEY]["search_results"]["chosen"].sum() == 1
+    for name in ("search_results", "separation"):
+        written = again.uns[KEY][name].reset_index(drop=True)
+        pd.testing.assert_frame_equal(
+            written, backed.uns[KEY][name].reset_index(drop=True), check_dtype=False
+        )
     assert sparse.issparse(again.X) == (kind is sparse.csr_matrix)
 
 

@@ -24,6 +24,7 @@ from sparsekm.io.input_error import is_storable
 from sparsekm.io.shown_text import shorten
 from sparsekm.pipeline.registry import METHODS
 from sparsekm.studies.paper.plan import EXPERIMENT_ARGUMENTS, METHOD_ROWS, select_settings
+from sparsekm.studies.yardstick import RIVALS
 
 SCHEMA_FILE = Path(__file__).parent / "schemas" / "config.schema.yaml"
 MOST_VALUES = 100_000
@@ -175,7 +176,8 @@ def _explain_value(error: jsonschema.ValidationError) -> str:
 def meaning_errors(config: Mapping[str, Any]) -> list[str]:
     """List unknown names and contradictions in a configuration with its defaults."""
     errors = _unknown("methods", config["methods"], sorted(METHODS))
-    errors += _unknown("yardstick.methods", config["yardstick"]["methods"], sorted(METHODS))
+    known = sorted([*METHODS, *RIVALS])
+    errors += _unknown("yardstick.methods", config["yardstick"]["methods"], known)
     matrices = {name: entry for name, entry in config["matrices"].items() if entry is not None}
     for name, entry in matrices.items():
         errors += _matrix_errors(name, entry)

@@ -3,8 +3,8 @@ First steps
 ===========
 
 Sixty samples form three groups that differ in only 30 of 500 features.
-:class:`~sparsekm.SparseKMeans` finds the groups and the features, and reports how certain the
-result is.
+:class:`~sparsekm.SparseKMeans` finds the groups and the features, and reports which groups stand
+apart.
 """
 
 # %%
@@ -21,7 +21,6 @@ group = np.repeat([0, 1, 2], 20)
 X = rng.normal(size=(60, 500))
 X[group == 0, :15] += 1.5
 X[group == 1, 15:30] += 1.5
-X = (X - X.mean(axis=0)) / X.std(axis=0, ddof=1)
 
 # %%
 # Plain k-means uses every feature. The classification error rate (CER) is the share of sample pairs
@@ -33,16 +32,19 @@ print("k-means:        CER", round(classification_error_rate(group, plain.labels
 print("sparse k-means: CER", round(classification_error_rate(group, found.labels_), 3))
 
 # %%
-# ``conclusion_`` summarises how the fit was chosen and how certain it is.
+# ``conclusion_`` says which clusters stand apart, and how reproducible they are.
 
 print(found.conclusion_)
 
 # %%
 # The groups overlap in the principal plane of all features, but not in that of the selected
-# features. The panel on the right shows how often each feature was selected in the resampled fits.
+# features. The panel on the right shows how often each feature is kept when samples are left out.
 
 figure, axes = plt.subplots(1, 3, figsize=(11, 3.4), layout="constrained")
-planes = {"all 500 features": X, f"the {found.sparsity_} kept features": found.transform(X)}
+planes = {
+    "all 500 features": X,
+    f"the {found.get_support().sum()} kept features": found.transform(X),
+}
 for ax, (title, columns) in zip(axes, planes.items(), strict=False):
     plane = PCA(2).fit_transform(columns)
     for cluster, marker in enumerate("os^"):
@@ -54,6 +56,6 @@ planted = np.arange(500) < 30
 frequency = found.selection_frequency_
 axes[2].plot(np.flatnonzero(~planted), frequency[~planted], ".", color="0.6", label="noise")
 axes[2].plot(np.flatnonzero(planted), frequency[planted], ".", color="C3", label="informative")
-axes[2].set(title="how often a feature is kept", xlabel="feature", ylabel="share of resamplings")
+axes[2].set(title="how often a feature is kept", xlabel="feature", ylabel="share of fits")
 axes[2].legend(frameon=False)
 plt.show()

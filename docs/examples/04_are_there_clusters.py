@@ -2,8 +2,8 @@
 Are there clusters at all?
 ==========================
 
-Clustering methods return clusters even if the data have none. The attributes ``has_clusters_`` and
-``conclusion_`` of :class:`~sparsekm.SparseKMeans` report whether there is evidence for clusters.
+Clustering methods return clusters even if the data have none. :class:`~sparsekm.SparseKMeans` tests
+whether there is a valley between clusters: ``has_clusters_``, ``separation_`` and ``conclusion_``.
 """
 
 # %%
@@ -18,8 +18,8 @@ from sparsekm import SparseKMeans
 rng = np.random.default_rng(2)
 noise = rng.normal(size=(60, 200))
 groups = noise.copy()
-groups[:20, :15] += 2
-groups[20:40, 15:30] += 2
+groups[:20, :15] += 3
+groups[20:40, 15:30] += 3
 gradient = noise.copy()
 gradient[:, :40] += np.linspace(-3, 3, 60)[:, np.newaxis]
 
@@ -28,23 +28,29 @@ gradient[:, :40] += np.linspace(-3, 3, 60)[:, np.newaxis]
 
 results = {}
 for name, X in {"groups": groups, "noise": noise, "gradient": gradient}.items():
-    X = (X - X.mean(axis=0)) / X.std(axis=0, ddof=1)
     results[name] = SparseKMeans(3, random_state=0).fit(X)
     print(f"{name}: {results[name].conclusion_}\n")
 
 # %%
-# The matrices show how often two samples fall into the same cluster over all resamplings. Groups
-# appear as blocks; noise shows none.
-#
-# The test also finds evidence in the gradient: its features order the samples in the same way, so
-# clusters found from one half of the features are confirmed by the other half. The test
-# distinguishes structure from noise, but not groups from a gradient. The matrix does: a gradient
-# appears as a band, because its clusters have no clear borders.
+# The test looks at samples that were left out, on the axis between two neighbouring clusters.
+# Groups that stand apart have few of them in the middle (``n_middle``) and many at either end.
+
+print(results["groups"].separation_)
+
+# %%
+# A gradient cut in three is as full in the middle as at the ends.
+
+print(results["gradient"].separation_)
+
+# %%
+# The matrices show how often two samples fall into the same cluster when others are left out.
+# Groups appear as blocks. A gradient is reproducible too, but appears as a band: its clusters have
+# no clear borders.
 
 figure, axes = plt.subplots(1, 3, figsize=(11, 3.6), layout="constrained")
 for ax, (name, found) in zip(axes, results.items(), strict=True):
     image = ax.imshow(found.coassociation_, vmin=0, vmax=1, cmap="viridis")
-    evidence = "evidence of clusters" if found.has_clusters_ else "no evidence of clusters"
-    ax.set(title=f"{name}: {evidence}", xlabel="sample", ylabel="sample")
+    verdict = "clusters stand apart" if found.has_clusters_ else "clusters touch"
+    ax.set(title=f"{name}: {verdict}", xlabel="sample", ylabel="sample")
 figure.colorbar(image, ax=axes, label="share of fits that join two samples")
 plt.show()

@@ -36,7 +36,7 @@ adata.obs["type"] = cell_type.astype(str)
 # The clusters are stored in ``obs``, the weights and scores of the genes in ``var``, and the
 # conclusion in ``uns``.
 
-sparsekm.tl.sparse_kmeans(adata, 4, random_state=0)
+sparsekm.tl.sparse_kmeans(adata, 4)
 print(adata.uns["sparse_kmeans"]["conclusion"])
 
 # %%

@@ -8,8 +8,10 @@ scanpy clusters a graph of neighbouring cells (Leiden) and looks for marker gene
 """
 
 # %%
-# The data are scaled and have 765 genes, with a published cell type for each cell. The Leiden
-# clusters are those of scanpy's own steps; ``sparse_kmeans`` needs a number of clusters.
+# The data have 765 genes and a published cell type for each cell. The Leiden clusters are those of
+# scanpy's own steps. ``X`` is scaled; ``sparse_kmeans`` takes the logarithms of normalised counts
+# instead, because the genes that vary most for their mean are looked at first. We ask for as many
+# clusters as Leiden finds.
 
 import matplotlib.pyplot as plt
 import pandas as pd
@@ -21,7 +23,8 @@ import sparsekm
 adata = sc.datasets.pbmc68k_reduced()
 sc.pp.neighbors(adata, random_state=0)
 sc.tl.leiden(adata, flavor="igraph", n_iterations=2, random_state=0)
-sparsekm.tl.sparse_kmeans(adata, n_clusters=adata.obs["leiden"].nunique(), random_state=0)
+adata.layers["log"] = adata.raw[:, adata.var_names].X
+sparsekm.tl.sparse_kmeans(adata, n_clusters=adata.obs["leiden"].nunique(), layer="log")
 
 # %%
 # How far do the partitions agree with the cell types, and with each other? An adjusted Rand index
@@ -54,7 +57,7 @@ pd.concat(
 pd.crosstab(adata.obs["leiden"], adata.obs["sparse_kmeans"])
 
 # %%
-# Which genes are kept, and what decided:
+# Which genes are kept, and which clusters stand apart:
 
 selected = adata.var["sparse_kmeans_selected"]
 print(f"{selected.sum()} of {adata.n_vars} genes are kept.")

@@ -11,7 +11,13 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy.sparse import csr_array, issparse
 
-from sparsekm.cluster.matrices.containers import as_readable, type_name, type_names, wrong_type
+from sparsekm.cluster.matrices.containers import (
+    Seed,
+    as_readable,
+    type_name,
+    type_names,
+    wrong_type,
+)
 from sparsekm.cluster.path_estimator import read_data
 from sparsekm.io.row_stream import CELLS_AT_ONCE
 from sparsekm.pipeline.raw_counts import describe_counts
@@ -31,38 +37,46 @@ INSTEAD = {
 
 def sparse_kmeans(
     adata: AnnData,
-    n_clusters: int,
+    n_clusters: int | None = None,
     *,
     layer: str | None = None,
+    mask_var: str | ArrayLike | None = None,
     groups: str | ArrayLike | None = None,
+    random_state: Seed = 0,
     key_added: str = "sparse_kmeans",
     copy: bool = False,
     **parameters: Any,
 ) -> AnnData | None:
     """Cluster the cells of an AnnData, and keep the few genes that make the clusters.
 
-    `SparseKMeans` is fitted to the values as they are: normalise and scale first where genes
-    differ in depth or unit. What looks like raw counts is clustered with a warning. Sparse values
-    stay sparse, and a backed AnnData stays backed; of its file only the values that are clustered
-    are read into memory.
+    Give normalised, logarithmic values and do not scale them (no ``scanpy.pp.scale``):
+    `SparseKMeans` looks first at the genes that vary more than others of the same mean, and makes
+    z-scores itself. What looks like raw counts is clustered with a warning. Sparse values stay
+    sparse, and a backed AnnData stays backed; of its file only the values that are clustered are
+    read into memory.
 
     Parameters
     ----------
     adata : AnnData
         Cells (observations) × genes (variables).
-    n_clusters : int
-        Number of clusters K.
+    n_clusters : int, optional
+        Number of clusters K; None is the number of groups that stand apart.
     layer : str, optional
         The layer to cluster; None is X.
+    mask_var : str or array-like of shape (n_vars,), optional
+        A boolean column of ``var``, such as "highly_variable", or what it would hold: the genes to
+        cluster. The others get weight, score and selection frequency 0. None is all genes.
     groups : str or array-like of shape (n_obs,), optional
-        A column of ``obs``, such as the donor, or what it would hold: resamplings take or leave
-        its groups as a whole.
+        A column of ``obs``, such as the donor, or what it would hold: its groups are left out as a
+        whole, and count once.
+    random_state : None, int, RandomState or Generator, default=0
+        Controls the randomness.
     key_added : str, default="sparse_kmeans"
         What the names of everything that is written begin with.
     copy : bool, default=False
         Whether to return a copy with the results, and leave `adata` as it is.
     **parameters
-        Of `SparseKMeans`: penalty, sparsity, min_cluster_size, random_state, n_jobs, verbose.
+        Of `SparseKMeans`: selection, screening, sparsity, min_cluster_size, n_jobs and so on.
 
     Returns
     -------
@@ -71,21 +85,27 @@ def sparse_kmeans(
 
         ``obs[key_added]``
             The cluster of every cell, categorical: "0", "1", ...
+        ``obs[key_added + "_reproducibility"]``
+            In which share of the fits that leave out some of the cells the cell is in this cluster;
+            NaN for cells that were not drawn.
         ``var[key_added + "_weight"]``, ``var[key_added + "_score"]``
             The weight of every gene, 0 where it is dropped, and its between-cluster sum of squares.
         ``var[key_added + "_selected"]``
             Whether a gene is kept.
+        ``var[key_added + "_selection_frequency"]``
+            In which share of these fits the gene is kept.
         ``uns[key_added]``
-            ``params``; ``conclusion``, a sentence on what decided; ``search_results``, a row per
-            number of genes that was tried.
+            ``params``; ``conclusion``, what was found in a sentence; ``search_results``, a row per
+            kind of start; ``separation``, a row per pair of neighbouring clusters.
 
     Raises
     ------
     TypeError
         If `adata` is no AnnData.
     ValueError
-        If there is no such layer or column, if groups have another index than `adata`, if `adata`
-        is backed by a file that is closed, or is a view of a backed AnnData; as `SparseKMeans.fit`.
+        If there is no such layer or column, if `groups` or `mask_var` have another index than
+        `adata`, if `mask_var` is not boolean or marks no gene, if `adata` is backed by a file that
+        is closed, or is a view of a backed AnnData; as `SparseKMeans.fit`.
 
     See Also
     --------
@@ -100,7 +120,7 @@ def sparse_kmeans(
     >>> X[:20, :10] += 3
     >>> X[20:40, :10] -= 3
     >>> adata = AnnData(X)
-    >>> sparsekm.tl.sparse_kmeans(adata, 3, random_state=0)
+    >>> sparsekm.tl.sparse_kmeans(adata, 3)
     >>> int(adata.var["sparse_kmeans_selected"].sum())
     10
     """
@@ -108,25 +128,35 @@ def sparse_kmeans(
     _check_backing(adata, copy)
     if not isinstance(key_added, str):
         raise TypeError(f"key_added={key_added!r} should be a string.")
-    estimator = SparseKMeans(n_clusters, **parameters)
+    asked: Any = "auto" if n_clusters is None else n_clusters
+    estimator = SparseKMeans(asked, random_state=random_state, **parameters)
     # Before values are read, which of a backed AnnData can take long.
     estimator.check_parameters()
-    of_cells = _read_groups(adata, groups)
-    values = read_values(adata, layer)
+    of_cells = _read_column(groups, "groups", adata.obs, "obs")
+    genes = _read_mask(adata, mask_var)
+    values = read_values(adata, layer, genes)
     _warn_of_counts(values, "X" if layer is None else f"layer {layer!r}")
     estimator.fit(values, groups=of_cells)
     adata = adata.copy() if copy else adata
-    labels = [str(label) for label in range(int(n_clusters))]
+    labels = [str(label) for label in range(estimator.n_clusters_)]
     adata.obs[key_added] = pd.Categorical.from_codes(estimator.labels_, labels)
-    adata.var[f"{key_added}_weight"] = estimator.feature_weights_
-    adata.var[f"{key_added}_score"] = estimator.feature_scores_
-    adata.var[f"{key_added}_selected"] = estimator.get_support()
+    adata.obs[f"{key_added}_reproducibility"] = estimator.sample_reproducibility_
+    of_genes = {
+        "weight": estimator.feature_weights_,
+        "score": estimator.feature_scores_,
+        "selected": estimator.get_support(),
+        "selection_frequency": estimator.selection_frequency_,
+    }
+    for name, column in of_genes.items():
+        of_all = np.zeros(adata.n_vars, column.dtype)
+        of_all[slice(None) if genes is None else genes] = column
+        adata.var[f"{key_added}_{name}"] = of_all
+    given = {"layer": layer, "mask_var": mask_var, "groups": groups}
     adata.uns[key_added] = {
-        "params": _storable(estimator.get_params() | {"layer": layer, "groups": groups}),
+        "params": _storable(estimator.get_params() | given),
         "conclusion": estimator.conclusion_,
-        "search_results": estimator.search_results_.set_axis(
-            [str(row) for row in range(len(estimator.search_results_))]
-        ),
+        "search_results": _named_rows(estimator.search_results_),
+        "separation": _named_rows(estimator.separation_),
     }
     return adata if copy else None
 
@@ -184,17 +214,38 @@ def check_name(argument: str, value: object, known: Container[str], rule: str) -
         raise ValueError(f"{argument}={value!r} should be {rule}.")
 
 
-def _read_groups(adata: AnnData, groups: Any) -> Any:
-    """Return the groups of the cells: a column of obs, or as they are given."""
-    if isinstance(groups, str):
-        check_name("groups", groups, adata.obs, f"a column of obs: {list(adata.obs)}")
-        return adata.obs[groups]
-    if isinstance(groups, pd.Series) and not groups.index.equals(adata.obs_names):
+def _read_column(given: Any, argument: str, table: pd.DataFrame, where: str) -> Any:
+    """Return a column of obs or var by its name, or what is given in its place."""
+    if isinstance(given, str):
+        check_name(argument, given, table, f"a column of {where}: {list(table)}")
+        return table[given]
+    if isinstance(given, pd.Series) and not given.index.equals(table.index):
+        names = f"adata.{where}_names"
         raise ValueError(
-            "groups: the index should be adata.obs_names; give groups.to_numpy() if they are in "
-            "the order of adata, or groups.reindex(adata.obs_names)."
+            f"{argument}: the index should be {names}; give {argument}.to_numpy() if they are in "
+            f"the order of adata, or {argument}.reindex({names})."
         )
-    return groups
+    return given
+
+
+def _read_mask(adata: AnnData, mask_var: Any) -> np.ndarray | None:
+    """Return which genes are clustered, ascending; None is all."""
+    if mask_var is None:
+        return None
+    mask = np.asarray(_read_column(mask_var, "mask_var", adata.var, "var"))
+    if mask.dtype != bool or mask.shape != (adata.n_vars,):
+        raise ValueError(
+            f"mask_var should be {adata.n_vars} booleans, one for each gene, or the name of such a "
+            f"column of var; got {mask.dtype} of shape {mask.shape}."
+        )
+    if not mask.any():
+        raise ValueError("mask_var should mark at least one gene, marks none.")
+    return np.flatnonzero(mask)
+
+
+def _named_rows(table: pd.DataFrame) -> pd.DataFrame:
+    """Name rows as an .h5ad file needs it."""
+    return table.set_axis([str(row) for row in range(len(table))])
 
 
 def _warn_of_counts(values: Any, name: str) -> None:

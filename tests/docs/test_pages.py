@@ -33,7 +33,7 @@ def test_the_five_lines_of_python_run_and_find_what_was_planted(tmp_path, monkey
     assert set(range(16)) <= kept
     # A tenth of what is kept may be noise.
     assert len(kept) <= 18
-    assert "vidence of clusters" in capsys.readouterr().out
+    assert "All 3 clusters stand apart" in capsys.readouterr().out
 
 
 def test_the_site_begins_with_the_same_lines():

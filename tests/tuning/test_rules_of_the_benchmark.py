@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from benchmarks import tuning_rules
-from benchmarks.tuning_rules import DESIGNS, choose_counts, draw, fit_rules, nuisance, summarise
+from benchmarks.tuning_rules import DESIGNS, draw, fit_rules, nuisance, summarise
 
 from sparsekm.simulation.designs import experiment_2
 
@@ -27,25 +27,19 @@ def test_the_largest_variation_has_nothing_to_do_with_the_classes(kind):
     assert max(marker) > 0.7
 
 
-def test_every_rule_has_one_row_and_the_consensus_finds_clear_clusters(monkeypatch):
-    for name, value in (("N_REFERENCES", 2), ("N_SPARSITIES", 3), ("N_RESAMPLINGS", 4)):
+def test_every_rule_has_one_row_and_clear_clusters_are_found_apart_and_counted(monkeypatch):
+    for name, value in (("N_REFERENCES", 2), ("N_SPARSITIES", 3), ("FIRST", 20)):
         monkeypatch.setattr(tuning_rules, name, value)
-    data = experiment_2(mu=2.5, n_features=30, n_relevant=8, random_state=0)
+    data = experiment_2(mu=4, n_features=30, n_relevant=8, random_state=0)
     table = fit_rules(data, 0)
-    assert len(table) == table["rule"].nunique() == 18
+    assert len(table) == table["rule"].nunique() == 15
     found = table.set_index("rule")
-    assert found.loc["consensus", "cer"] == found.loc["best on path", "cer"] == 0
-    assert found.loc["consensus", "share"] < 0.5
+    assert found.loc["best on path", "cer"] == 0
+    for rule in ("SparseKMeans", "SparseKMeans, auto"):
+        assert found.loc[rule, ["cer", "apart", "known"]].tolist() == [0, 1, 1]
+        assert found.loc[rule, "share"] < 0.5
     assert found.loc["k-means", "share"] == 1
-
-
-@pytest.mark.parametrize(("counts", "known"), [([2], 0), ([3], 1)])
-def test_it_counts_whether_a_rule_chooses_the_known_number(monkeypatch, counts, known):
-    monkeypatch.setattr(tuning_rules, "COUNTS", counts)
-    monkeypatch.setattr(tuning_rules, "COUNT_EFFORT", {"n_references": 2, "n_splits": 1})
-    data = experiment_2(mu=2.5, n_features=30, n_relevant=8, random_state=0)
-    found = choose_counts(data, 0).set_index("rule")["known"].to_dict()
-    assert found == dict.fromkeys(["K by gap", "K by stability", "K by excess"], known)
+    assert found.loc["k-means, first", "share"] == 20 / 30
 
 
 def test_what_a_rule_passes_worked_by_hand():

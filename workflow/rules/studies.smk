@@ -146,4 +146,5 @@ def yardstick_tables(wildcards):
 
 def yardstick_effort(wildcards):
     """Return the effort of a method that is tuned by the gap; empty for other methods."""
-    return YARDSTICK["gap"] if METHODS[wildcards.method].tuning == "gap" else {}
+    method = METHODS.get(wildcards.method)
+    return YARDSTICK["gap"] if method and method.tuning == "gap" else {}

@@ -61,7 +61,7 @@ TABLE_SETTINGS = (
     ),
     TableSetting(
         "n_clusters",
-        "K; auto, the default without classes, compares several numbers and takes the best",
+        "K; auto, the default without classes, counts the groups that stand apart",
         {"$ref": "#/$defs/n_clusters"},
         3,
         "K",
@@ -71,7 +71,7 @@ TABLE_SETTINGS = (
     ),
     TableSetting(
         "groups",
-        "a column of groups of samples, such as donors, which resampling takes or leaves whole",
+        "a column of groups of samples, such as donors, which are left out as a whole",
         _TEXT,
         "donor",
         "COLUMN",

@@ -143,7 +143,7 @@ def describe_counts(counts: pd.DataFrame) -> str:
             "reproducible"
         )
     groups = int(chosen["n_groups"])
-    return f"{tried}: at most {groups} groups stand apart, the same from at least two numbers"
+    return f"{tried}: {groups} groups stand apart"
 
 
 def fit_consensus(
@@ -224,8 +224,9 @@ def choose_clusters(
     """Choose the number of clusters as well: how many groups stand apart.
 
     Neighbouring clusters without a valley between them are joined. The number of groups that remain
-    stops growing at the number of clusters; it is the largest that two numbers tried reach. Where
-    no groups stand apart, the most reproducible number is shown. The arguments are those of
+    stops growing at the number of clusters; it is the largest that two numbers tried reach, or one
+    reaches with every cluster apart beyond doubt (adjusted for the numbers tried). Where no groups
+    stand apart, the most reproducible number is shown. The arguments are those of
     `fit_consensus`; `progress` counts the numbers of clusters.
     """
     if screening == "auto":
@@ -269,6 +270,7 @@ class _Trial:
     folds: list[FoldFit]
     group: np.ndarray  # (n_clusters,)
     matched: list[MatchedFold]
+    worst_p: float  # the largest adjusted p over the pairs of neighbours
 
     @classmethod
     def of(cls, estimator, data, fit, folds, blocks) -> _Trial:
@@ -276,7 +278,8 @@ class _Trial:
         kept = np.flatnonzero(fit.weights[0])
         table = separation(data.X, fit.labels[0], kept, matched, blocks)
         group = join_touching(table, int(fit.labels[0].max()) + 1)
-        return cls(estimator, fit, folds, group, matched)
+        worst = float(table["p_adjusted"].max()) if len(table) else 1.0
+        return cls(estimator, fit, folds, group, matched, worst)
 
     @property
     def groups(self) -> np.ndarray:
@@ -301,8 +304,9 @@ class _Trial:
 def _choose_trial(tried: Sequence[_Trial]) -> int:
     """Return which number of clusters gives the answer."""
     n_groups = [trial.n_groups for trial in tried]
-    # The largest that two reach.
-    target = sorted(n_groups)[-2:][0]
+    # The largest that two reach, or one all of whose clusters stand apart beyond doubt.
+    alone = [t.n_clusters for t in tried if t.worst_p * len(tried) <= LEVEL]
+    target = max([sorted(n_groups)[-2:][0], *alone])
     if target == 1:
         return int(np.argmax([trial.reproducibility for trial in tried]))
     direct = target - 2

@@ -82,7 +82,7 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
     ----------
     labels_, n_iter_, search_
         As in `L0KMeans`.
-    cluster_centers_ : ndarray of shape (n_clusters_, n_features)
+    cluster_centers_ : ndarray of shape (n_clusters, n_features)
         Means of the clusters, on the scale of X.
     feature_weights_, feature_scores_ : ndarray of shape (n_features,)
         Weights, and between-cluster sums of squares a_j of the z-scores.

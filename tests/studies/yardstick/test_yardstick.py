@@ -6,10 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from sparsekm import KMeans, SparseKMeans
 from sparsekm.figures.palette import METHOD_LOOKS
 from sparsekm.figures.style import figure_png, figure_svg
 from sparsekm.io.input_error import InputError
-from sparsekm.pipeline.registry import METHODS
+from sparsekm.studies.yardstick import RIVALS
 from sparsekm.studies.yardstick.runner import read_labelled_set, run_seeds
 from sparsekm.studies.yardstick.summary import (
     STATUSES,
@@ -29,13 +30,16 @@ def run(file, method, seeds=(1, 2), max_samples=100):
 
 SIZES = {"apart": (24, 11, 2), "three": (30, 12, 3)}
 # On so few features the rule auto of l1 and l0 keeps too few of them to tell three classes apart.
-FOUND = [*[("apart", name) for name in ("kmeans", "l1", "l0")], ("three", "scfs")]
+FOUND = [
+    *[("apart", name) for name in ("kmeans", "l1", "l0", "ward")],
+    *[("three", name) for name in ("scfs", "sparse", *RIVALS)],
+]
 
 
 @pytest.mark.parametrize(("data_set", "name"), FOUND)
 def test_classes_far_apart_are_found_by_every_kind_of_method(labelled_folder, data_set, name):
     n_samples, n_features, n_clusters = SIZES[data_set]
-    table = run(labelled_folder / f"{data_set}.npz", METHODS[name])
+    table = run(labelled_folder / f"{data_set}.npz", name)
     assert table["seed"].tolist() == [1, 2]
     for row in table.itertuples():
         assert (row.data_set, row.method) == (data_set, name)
@@ -45,6 +49,43 @@ def test_classes_far_apart_are_found_by_every_kind_of_method(labelled_folder, da
         assert (row.error, row.cer, row.ari) == (0, 0, 1)
         assert 1 <= row.n_kept <= n_features
         assert row.seconds > 0
+
+
+@pytest.mark.parametrize(
+    ("name", "n_kept"), [("centred", 800), ("variance500", 500), ("variable200", 200)]
+)
+def test_plain_rivals_see_the_features_that_they_are_named_after(tmp_path, seed, name, n_kept):
+    # Classes differ in 20 features whose variance is large for their small mean. The 500 features
+    # of largest variance are noise of large mean.
+    rng = np.random.default_rng(seed)
+    labels = np.arange(40) % 2
+    scale = np.repeat([0.1, 0.1, 1.0], [20, 280, 500])
+    X = scale * rng.normal(size=(40, 800)) + 10 * scale
+    X[:, :20] += 0.6 * (labels[:, None] - 0.5)
+    np.savez(tmp_path / "set.npz", X=X, y=labels)
+    line = run(tmp_path / "set.npz", name, seeds=[1]).iloc[0]
+    assert line["n_kept"] == n_kept
+    assert (line["error"] == 0) == (name == "variable200")
+
+
+def test_sparse_k_means_sees_data_as_they_come_and_k_means_z_scores(labelled_folder, monkeypatch):
+    seen = {}
+    for home in (KMeans, SparseKMeans):
+        fit = home.fit
+
+        def remember(self, X, *given, fit=fit, name=home.__name__, **asked):
+            seen.setdefault(name, X)
+            return fit(self, X, *given, **asked)
+
+        monkeypatch.setattr(home, "fit", remember)
+    file = labelled_folder / "three.npz"
+    X = np.load(file)["X"]
+    run(file, "kmeans", seeds=[1])
+    np.testing.assert_allclose(seen["KMeans"], (X - X.mean(axis=0)) / X.std(axis=0, ddof=1))
+    table = run(file, "sparse", seeds=[1])
+    np.testing.assert_array_equal(seen["SparseKMeans"], X)
+    assert table.loc[0, "right"] == 1
+    assert 0.5 <= table.loc[0, "reproducible"] <= 1
 
 
 def test_of_a_large_set_every_seed_sees_other_samples_and_every_method_the_same(
@@ -58,7 +99,7 @@ def test_of_a_large_set_every_seed_sees_other_samples_and_every_method_the_same(
 
     monkeypatch.setattr("sparsekm.studies.yardstick.runner.score_method", remember)
     for name in ("kmeans", "l0"):
-        table = run(labelled_folder / "three.npz", METHODS[name], max_samples=15)
+        table = run(labelled_folder / "three.npz", name, max_samples=15)
         assert (table["n_available"] == 30).all()
         assert (table["n_samples"] == 15).all()
     np.testing.assert_array_equal(seen[0], seen[2])
@@ -70,7 +111,7 @@ def test_a_set_of_one_class_is_refused(tmp_path, seed):
     X = np.random.default_rng(seed).normal(size=(5, 3))
     np.savez(tmp_path / "one.npz", X=X, y=np.zeros(5))
     with pytest.raises(InputError, match=r"one.npz: classes=1 among 5 samples should be >= 2"):
-        run(tmp_path / "one.npz", METHODS["kmeans"])
+        run(tmp_path / "one.npz", "kmeans")
 
 
 def rows(data_set, method, errors, n_kept=(4, 4), seconds=(9.0, 1.0), n_samples=20):
@@ -88,6 +129,8 @@ def rows(data_set, method, errors, n_kept=(4, 4), seconds=(9.0, 1.0), n_samples=
             "ari": [1 - error for error in errors],
             "n_kept": n_kept,
             "seconds": seconds,
+            "reproducible": 0.5,
+            "right": [1 - 2 * error for error in errors],
         }
     )
 
@@ -141,6 +184,18 @@ def test_losses_are_counted_like_wins_and_less_than_half_a_sample_is_neither():
     assert overview.loc["kmeans", counts].tolist() == [0, 2, 0]
     assert overview.loc["scfs", "error"] == pytest.approx(0.25)
     assert overview.loc["l0", "share"] == pytest.approx((3 / 8 + 4 / 8) / 2)
+
+
+def test_regret_and_calibration_are_of_solved_sets_worked_by_hand():
+    ward = [rows("first", "ward", [0.05, 0.05]), rows("second", "ward", [0.3, 0.3])]
+    overview = count_wins(summarise(pd.concat([TABLE, *ward]))).set_index("method")
+    # The best plain errors are .05 and .2; Ward's tree does not solve the second set.
+    assert overview.loc["scfs", "regret"] == pytest.approx((0.05 + 0.2) / 2)
+    assert overview.loc["ward", "regret"] == pytest.approx((0 + 0.1) / 2)
+    assert overview.loc["ward", "right"] == pytest.approx(0.9)
+    hard = pd.concat([rows("hard", "kmeans", [0.4, 0.4]), rows("hard", "l0", [0.5, 0.5])])
+    alone = count_wins(summarise(hard)).set_index("method")
+    assert alone[["regret", "right"]].isna().all(axis=None)
 
 
 def test_a_published_error_stands_beside_the_same_method_on_the_same_set_alone():

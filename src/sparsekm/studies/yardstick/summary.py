@@ -10,23 +10,15 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from sparsekm.figures.palette import GREY, method_look
+from sparsekm.figures.palette import GREY, MARKERS, MethodLook, method_look
 from sparsekm.figures.style import figure_style, new_figure
+from sparsekm.studies.yardstick import RIVALS
 
-COLUMNS = (
-    "source",
-    "data_set",
-    "n_samples",
-    "n_features",
-    "n_clusters",
-    "method",
-    "error",
-    "status",
-    "recomputed",
-)
+_KEY = ["data_set", "method"]
+_SHAPE = ["n_samples", "n_features", "n_clusters"]
+COLUMNS = ("source", *_KEY, *_SHAPE, "error", "status", "recomputed")
 STATUSES = ("recomputed", "printed", "unchecked")
 """Recomputed by this project; verified in the authors' publication; or neither."""
-_KEY = ["data_set", "method"]
 _SIZE = ["n_available", "n_features", "n_clusters"]
 
 
@@ -78,10 +70,12 @@ def add_published(summary: pd.DataFrame, published: pd.DataFrame) -> pd.DataFram
     )
 
 
-_MEASURES = ["error", "cer", "ari", "n_kept"]
+_MEASURES = ["error", "cer", "ari", "n_kept", "reproducible", "right"]
 _SIZES = ["n_available", "n_samples", "n_features", "n_clusters"]
 # The method with which all others are compared.
 BASELINE = "kmeans"
+# A set is solved by a method whose error is at most this.
+SOLVED = 0.25
 
 
 def summarise(table: pd.DataFrame) -> pd.DataFrame:
@@ -89,8 +83,8 @@ def summarise(table: pd.DataFrame) -> pd.DataFrame:
 
     The columns are data_set, method, seeds; n_available, n_samples, n_features and n_clusters (the
     maximum over seeds: they differ only if samples are drawn); mean and standard deviation
-    (ddof = 1, NaN for a single seed) of error, cer, ari and n_kept; and the median of seconds,
-    since the first fit of a job also loads or compiles code.
+    (ddof = 1, NaN for a single seed) of error, cer, ari, n_kept, reproducible and right; and the
+    median of seconds, since the first fit of a job also loads or compiles code.
     """
     groups = table.groupby(["data_set", "method"], sort=False)
     summary = groups[_SIZES].max()
@@ -107,20 +101,26 @@ def count_wins(summary: pd.DataFrame) -> pd.DataFrame:
 
     The columns are method, sets; means of error, cer, ari, and share (of features kept); better,
     same and worse: on how many data sets the mean error is lower than that of k-means by at least
-    half a sample, within half a sample, or higher. Without k-means these are empty.
+    half a sample, within half a sample, or higher. Without k-means these are empty. On sets with an
+    error of at most .25, right is the mean share of reproducible samples in their class; where the
+    best plain method (k-means or one of `RIVALS`) has such an error, regret is the mean excess.
     """
     baseline = summary[summary["method"] == BASELINE].set_index("data_set")["error"]
+    plain = summary[summary["method"].isin([BASELINE, *RIVALS])]
+    best = plain.groupby("data_set")["error"].min()
     half = 0.5 / summary["n_samples"]
     # The tolerance below allows for rounding.
     margin = summary["error"] - summary["data_set"].map(baseline)
     judged = summary.assign(
         share=summary["n_kept"] / summary["n_features"],
+        right=summary["right"].where(summary["error"] <= SOLVED),
+        regret=summary["error"] - summary["data_set"].map(best[best <= SOLVED]),
         better=margin <= -half + 1e-12,
         same=margin.abs() < half - 1e-12,
         worse=margin >= half - 1e-12,
     )
     groups = judged.groupby("method", sort=False)
-    overview = groups[["error", "cer", "ari", "share"]].mean()
+    overview = groups[["error", "cer", "ari", "share", "regret", "right"]].mean()
     overview.insert(0, "sets", groups.size())
     counts = groups[["better", "same", "worse"]].sum()
     if baseline.empty:
@@ -129,6 +129,11 @@ def count_wins(summary: pd.DataFrame) -> pd.DataFrame:
 
 
 _BAND = "#F3F3F3"
+# As grey as k-means, whose marker is left out.
+_RIVAL_LOOKS = {
+    name: MethodLook(RIVALS[name], GREY, marker, "-")
+    for name, marker in zip(RIVALS, MARKERS[:2] + MARKERS[3:6], strict=True)
+}
 
 
 def yardstick_figure(table: pd.DataFrame, summary: pd.DataFrame) -> Figure:
@@ -153,7 +158,8 @@ def yardstick_figure(table: pd.DataFrame, summary: pd.DataFrame) -> Figure:
             left.plot(own["published_error"], places, **_marks(method, is_ring=True))
         _label(left, right, names, summary)
         handles = [
-            Line2D([], [], label=method_look(method).title, **_marks(method)) for method in methods
+            Line2D([], [], label=RIVALS.get(method) or method_look(method).title, **_marks(method))
+            for method in methods
         ]
         if summary["published_error"].notna().any():
             handles.append(Line2D([], [], label="ring: published", **_marks("", is_ring=True)))
@@ -162,7 +168,7 @@ def yardstick_figure(table: pd.DataFrame, summary: pd.DataFrame) -> Figure:
 
 
 def _marks(method: str, *, is_ring: bool = False) -> dict:
-    look = method_look(method)
+    look = _RIVAL_LOOKS.get(method) or method_look(method)
     return {
         "color": look.color,
         # A published value is a ring, which remains visible around an equal value of ours.
@@ -182,13 +188,13 @@ def _draw_method(
     """Draw the mean of a method on every data set, and a line over all seeds."""
     groups = rows.groupby("data_set")[column].agg(["min", "mean", "max"])
     places = np.array([names.index(name) for name in groups.index]) + height
-    color = method_look(method).color
+    color = _marks(method)["color"]
     axes.hlines(places, groups["min"], groups["max"], color=color, linewidth=1.1, zorder=2.8)
     axes.plot(groups["mean"], places, **_marks(method))
 
 
 def _label(left: Axes, right: Axes, names: list[str], summary: pd.DataFrame) -> None:
-    sizes = summary.groupby("data_set")[["n_samples", "n_features", "n_clusters"]].first()
+    sizes = summary.groupby("data_set")[_SHAPE].first()
     labels = [
         f"{name}\n{sizes.n_samples[name]:,} × {sizes.n_features[name]:,}, "
         f"K = {sizes.n_clusters[name]}"
