@@ -116,7 +116,7 @@ def sparse_kmeans(
     _warn_of_counts(values, "X" if layer is None else f"layer {layer!r}")
     estimator.fit(values, groups=of_cells)
     adata = adata.copy() if copy else adata
-    labels = [str(label) for label in range(int(n_clusters))]
+    labels = [str(label) for label in range(estimator.n_clusters_)]
     adata.obs[key_added] = pd.Categorical.from_codes(estimator.labels_, labels)
     adata.var[f"{key_added}_weight"] = estimator.feature_weights_
     adata.var[f"{key_added}_score"] = estimator.feature_scores_
