@@ -75,8 +75,8 @@ def test_a_layer_a_key_and_a_copy_are_those_asked_for():
 
 def test_as_many_clusters_as_stand_apart_are_categories():
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(90, 130))
-    X[:, :9] += 6 * np.eye(3)[np.arange(90) % 3][:, np.arange(9) % 3]
+    X = rng.normal(size=(45, 130))
+    X[:, :9] += 6 * np.eye(3)[np.arange(45) % 3][:, np.arange(9) % 3]
     adata = AnnData(X)
     sparsekm.tl.sparse_kmeans(adata, "auto", random_state=0)
     assert adata.obs[KEY].cat.categories.tolist() == ["0", "1", "2"]

@@ -174,7 +174,22 @@ def test_a_path_of_some_samples_says_which(tmp_path, path_file, path, attributes
 
 
 def test_the_reproducibility_of_a_sample_that_was_not_drawn_is_unknown(tmp_path, path, attributes):
-    reproducibility = np.array([0.5, np.nan, 1.0, np.nan])
-    fit = dataclasses.replace(pick_fit(path, 2, np.ones((2, 5)), attributes), reproducibility=reproducibility)
-    write_fit(tmp_path / "tuned.h5", fit)
-    np.testing.assert_array_equal(read_fit(tmp_path / "tuned.h5").reproducibility, reproducibility)
+    shares, fit = (
+        np.array([0.5, np.nan, 1.0, np.nan]),
+        pick_fit(path, 2, np.ones((2, 5)), attributes),
+    )
+    write_fit(tmp_path / "tuned.h5", dataclasses.replace(fit, reproducibility=shares))
+    np.testing.assert_array_equal(read_fit(tmp_path / "tuned.h5").reproducibility, shares)
+
+
+def test_a_signature_is_read_back_or_is_none(tmp_path, path, attributes):
+    fit = pick_fit(path, 2, np.ones((2, 5)), attributes)
+    for signature in (None, np.array([1, 4]), np.array([3])):
+        write_fit(tmp_path / "tuned.h5", dataclasses.replace(fit, signature=signature))
+        np.testing.assert_array_equal(read_fit(tmp_path / "tuned.h5").signature, signature)
+    for wrong, rule in ((np.array([0.5]), "integer"), (np.array([[1, 2]]), "signature: shape")):
+        write_fit(tmp_path / "tuned.h5", dataclasses.replace(fit, signature=np.array([1])))
+        with h5py.File(tmp_path / "tuned.h5", "r+") as opened:
+            replace("signature", wrong)(opened)
+        with pytest.raises(DamagedFileError, match=rule):
+            read_fit(tmp_path / "tuned.h5")
