@@ -110,6 +110,22 @@ def test_a_method_for_arrays_gets_an_array(posed):
     assert isinstance(replace(problem, estimator=AgglomerativeClustering()).tuning_data, np.ndarray)
 
 
+@pytest.mark.parametrize("kind", [np.asarray, csr_array])
+def test_features_are_ranked_on_the_scale_that_they_came_on(tmp_path, X, kind):
+    raw = X[:300] * np.linspace(1, 9, 20, dtype=np.float32)
+    means, deviations = raw.mean(axis=0, dtype=float), raw.std(axis=0, ddof=1, dtype=float)
+    values = (raw - (means if kind is np.asarray else 0)) / deviations
+    var = pd.DataFrame({"mean": means, "deviation": deviations}, [f"g{j}" for j in range(20)])
+    if kind is csr_array:
+        var["center"] = means / deviations
+    file, obs = tmp_path / "normalised.h5ad", pd.DataFrame(index=[f"s{i}" for i in range(300)])
+    write_normalised(file, kind(values.astype(np.float32)), obs, var, {})
+    problem = pose(file, "sparse")
+    found = problem.tuning_scaled.moments()
+    np.testing.assert_allclose(found[0], means, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(found[1], raw.var(axis=0), rtol=1e-4)
+
+
 def test_clusters_of_a_sample_are_extended_from_disk_as_from_memory(posed):
     found = []
     for most_bytes in (None, 0):
