@@ -7,7 +7,6 @@ from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.cluster import AgglomerativeClustering
 from small_estimators import ESTIMATORS, WITH_PATHS
-from sparsekm.tuning.number_of_clusters import compare_cluster_counts
 
 from sparsekm import GapSearch, L0KMeans, L1KMeans, SparseClustering, SparseKMeans, StreamedMatrix
 
@@ -39,7 +38,9 @@ FOUND = [
     "penalties_",
     "bics_",
     "weights_",
-    "sample_confidence_",
+    "sample_reproducibility_",
+    "has_clusters_",
+    "screening_",
 ]
 OF_FEATURES = {
     "feature_weights_": 0,
@@ -135,15 +136,6 @@ def test_of_many_samples_too_in_blocks_and_sparse(source, places):
     np.testing.assert_array_equal(fit.labels_, expected.labels_)
     assert fit.objective_ == expected.objective_
     assert np.flatnonzero(fit.get_support()).tolist() == places[:5].tolist()
-
-
-def test_numbers_of_clusters_compare_alike(X, wider):
-    options = {"n_splits": 2, "n_references": 2, "random_state": 0}
-    expected, table = (
-        compare_cluster_counts(L0KMeans(n_init=1), values, [2, 3], **options)
-        for values in (X, wider)
-    )
-    pd.testing.assert_frame_equal(table, expected)
 
 
 def test_a_count_above_the_features_that_vary_takes_constant_ones_last(X, wider, places):

@@ -12,7 +12,6 @@ from small_estimators import ESTIMATORS
 
 import sparsekm
 from sparsekm import GapSearch, L0KMeans, SparseClustering, SparseKMeans, StreamedMatrix
-from sparsekm.tuning.number_of_clusters import compare_cluster_counts
 
 FITTED = {**ESTIMATORS, "framework": SparseClustering(AgglomerativeClustering(3), n_init=1)}
 PLACE = (4, 2)
@@ -96,7 +95,6 @@ GIVEN = {
     ),
     "groups": lambda X: SparseKMeans(3).fit(X, groups=mask(LABELS)),
     "groups of names": lambda X: SparseKMeans(3).fit(X, groups=mask([f"d{n}" for n in LABELS])),
-    "comparison": lambda X: compare_cluster_counts(L0KMeans(), mask(X), [2]),
     "layer": lambda X: sparsekm.tl.sparse_kmeans(AnnData(X, layers={"z": mask(X)}), 3, layer="z"),
 }
 # It takes no array but those that a fit has made.

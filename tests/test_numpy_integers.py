@@ -3,11 +3,9 @@
 import inspect
 
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator
 from sklearn.cluster import AgglomerativeClustering
-from sparsekm.tuning.number_of_clusters import compare_cluster_counts
 
 import sparsekm
 from sparsekm import (
@@ -111,16 +109,3 @@ def test_clusters_of_many_samples_are_counted_in_full():
     }
     fit = L0KMeans(**parameters, sparsity=SMALLEST(2), random_state=0).fit(X)
     assert np.bincount(fit.labels_).min() >= 16
-
-
-def test_comparing_numbers_of_clusters_takes_them(X):
-    def compare(convert):
-        estimator = L0KMeans(n_init=convert(1), min_cluster_size=convert(2))
-        counts = [convert(2), convert(5)]
-        counted = {"n_splits": convert(2), "n_references": convert(2), "n_jobs": convert(1)}
-        seed = convert(1)
-        return compare_cluster_counts(
-            estimator, X, counts, sparsities=GRID, random_state=seed, **counted
-        )
-
-    pd.testing.assert_frame_equal(compare(SMALLEST), compare(int))

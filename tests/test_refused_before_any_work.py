@@ -8,7 +8,6 @@ from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.cluster import AgglomerativeClustering
 from small_estimators import ESTIMATORS
-from sparsekm.tuning.number_of_clusters import compare_cluster_counts
 
 import sparsekm
 from sparsekm import GapSearch, L0KMeans, L1KMeans, SparseClustering, SparseKMeans
@@ -21,18 +20,15 @@ FITTED = {
 }
 WORK = [
     "cluster.estimators.run_kmeans",
-    "cluster.estimator_base.fit_path",
-    "cluster.estimator_base.make_start",
+    "cluster.estimators.fit_path",
+    "cluster.estimators.make_start",
     "cluster.sparse_clustering.restart_everywhere",
-    "baselines.pca_kmeans.principal_axes",
-    "baselines.singular_vector_clustering.principal_axes",
-    "baselines.if_pca.marginal_scores",
+    "baselines.spectral.principal_axes",
+    "baselines.spectral.marginal_scores",
     "baselines.penalised_gaussian_mixture.KMeansPartition.start",
     "baselines.penalised_gaussian_mixture.fit_penalties",
-    "tuning.resampled_paths.resample_paths",
+    "tuning.consensus_fit.fit_folds",
     "tuning.gap_search.reference_objectives",
-    "tuning.number_of_clusters.permuted_reference",
-    "tuning.evidence.resample",
 ]
 
 
@@ -124,6 +120,8 @@ OUT_OF_RANGE = [
     ("init", "best"),
     ("init", [0, 1]),
     ("penalty", "l3"),
+    ("selection", "few"),
+    ("screening", "most"),
     ("n_references", 1),
     ("reference", "noise"),
     ("rule", "least"),
@@ -170,32 +168,14 @@ def test_clusters_that_the_samples_drawn_cannot_have_are_refused_first(idle):
 
 
 @pytest.mark.parametrize(
-    ("counts", "message"),
-    [
-        ([2, 1], "n_clusters=1 should be >= 2"),
-        ([2, 21], "n_clusters=21 should be <= 20"),
-        ([2, 5], "n_clusters=5 should be <= the number of distinct samples, 4"),
-    ],
-)
-def test_a_comparison_refuses_impossible_numbers_first(counts, message, X, idle):
-    X = np.repeat(X[[0, 6, 12, 18]], 6, axis=0) if 5 in counts else X
-    with pytest.raises(ValueError, match=message):
-        compare_cluster_counts(L0KMeans(), X, counts)
-
-
-@pytest.mark.parametrize("faults", [{"n_init": 0}, {"init": "best"}, {"min_cluster_size": 0}])
-def test_a_comparison_refuses_parameters_of_its_estimator_first(faults, X, idle):
-    with pytest.raises(ValueError, match=next(iter(faults))):
-        compare_cluster_counts(L0KMeans(**faults), X, [2, 3])
-
-
-@pytest.mark.parametrize(
     "faults",
     [
         {"n_clusters": 1},
         {"n_clusters": 2.5},
         {"penalty": "l3"},
         {"sparsity": None},
+        {"selection": "few"},
+        {"screening": "most"},
         {"max_samples": 0},
         {"random_state": "seven"},
         {"groups": "donor"},

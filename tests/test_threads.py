@@ -9,14 +9,13 @@ from bits import print_with_threads
 from joblib import parallel_config
 from sklearn.base import clone
 from small_estimators import ESTIMATORS, GRID
-from sparsekm.tuning.number_of_clusters import compare_cluster_counts
 from threadpoolctl import threadpool_limits
 
 from sparsekm import GapSearch, L0KMeans
 from sparsekm.baselines.spectral import principal_axes
 from sparsekm.runtime.threads import count_threads
 from sparsekm.tuning.gaussian_mixing import mix_rows
-from sparsekm.tuning.separation import margin_ratio
+from sparsekm.tuning.separation import MatchedFold, separation
 
 # Estimators whose only shared work is on slices of the data.
 BY_SLICES = {"k-means", "principal components", "IF-PCA", "SC-FS"}
@@ -69,15 +68,6 @@ def test_by_default_cores_are_used(name, X, started, monkeypatch):
     data = np.tile(X, (50, 1)) if name in BY_SLICES else X
     clone(ESTIMATORS[name]).set_params(random_state=0).fit(data)
     assert started
-
-
-def test_numbers_of_clusters_are_compared_on_the_threads_given(X, started):
-    compare = {"sparsities": [4, 12], "n_splits": 2, "n_references": 2, "random_state": 0}
-    one = compare_cluster_counts(L0KMeans(n_init=2), X, [2, 3], n_jobs=1, **compare)
-    assert started == []
-    two = compare_cluster_counts(L0KMeans(n_init=2), X, [2, 3], n_jobs=2, **compare)
-    assert started
-    assert one.equals(two)
 
 
 class _Watched(L0KMeans):
@@ -134,7 +124,7 @@ for n, estimators in ((520, large), (90, {"sparse": SparseKMeans(4)})):
         learned = ("labels_", "feature_weights_", "objective_", "components_", "_axes")
         for attribute in (*learned, "coassociation_"):
             digest.update(np.ascontiguousarray(getattr(fit, attribute, 0)).tobytes())
-        for table in ("results_", "search_results_"):
+        for table in ("results_", "search_results_", "separation_"):
             if hasattr(fit, table):
                 digest.update(getattr(fit, table).to_csv().encode())
         found[name] = [digest.hexdigest(), getattr(fit, "conclusion_", None)]
@@ -156,14 +146,17 @@ def test_threads_of_the_linear_algebra_library_change_no_result(name, answers):
     assert one[name] == two[name]
 
 
-def separation(rng):
+def valleys(rng):
     labels = np.arange(333, dtype=np.int32) % 6
-    X = rng.standard_normal((333, 777))
-    return np.float64(margin_ratio(X, X, labels, np.ones(777)))
+    X, kept = rng.standard_normal((333, 777)), np.arange(400)
+    everyone = np.arange(333)
+    folds = [MatchedFold(everyone[5:], everyone[:5], labels, kept)]
+    folds += [MatchedFold(everyone[:-9], everyone[-9:], labels, kept)]
+    return separation(X, labels, kept, folds).to_numpy()
 
 
 CALLS = {
-    "separation": separation,
+    "separation": valleys,
     "draws from a Gaussian": lambda rng: mix_rows(rng.standard_normal((333, 777)), rng),
     "principal axes of features": lambda rng: principal_axes(rng.standard_normal((333, 777)), 3),
     "principal axes of samples": lambda rng: principal_axes(rng.standard_normal((777, 333)), 3),

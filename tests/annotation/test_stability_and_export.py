@@ -11,8 +11,9 @@ from scipy.sparse import csr_array
 from sparsekm.annotation.clusters import add_clusters, write_clusters
 from sparsekm.annotation.stability import count_kept, draw_half, read_stability, write_stability
 from sparsekm.cluster.estimators import L0KMeans, L1KMeans
-from sparsekm.io.fit_files import Fit
+from sparsekm.io.fit_files import TunedFit
 from sparsekm.io.normalised_file import read_anndata, write_normalised
+from sparsekm.tuning.feature_ranking import ScaledData
 
 
 @pytest.fixture
@@ -33,7 +34,7 @@ def test_halves_differ_but_come_back_with_their_number_and_seed():
 
 @pytest.mark.parametrize(("estimator", "sparsity"), [(L0KMeans(3), 4), (L1KMeans(3), 1.9)])
 def test_features_that_make_the_clusters_are_kept_in_every_half(blobs, estimator, sparsity):
-    counts = count_kept(blobs, estimator, sparsity, 6, seed=1)
+    counts = count_kept(ScaledData.standardise(blobs), estimator, sparsity, 6, seed=1)
     assert (counts[:4] == 6).all()
     assert counts[4:].max() < 6
 
@@ -43,29 +44,32 @@ def test_without_clusters_the_kept_features_are_rarely_kept_in_halves():
     for seed in range(3):
         X = np.random.default_rng(seed).normal(size=(120, 60))
         kept = L0KMeans(3, sparsity=12, n_init=2, random_state=seed).fit(X).get_support()
-        shares.append(count_kept(X, L0KMeans(3), 12, 10, seed)[kept].mean() / 10)
+        counts = count_kept(ScaledData.standardise(X), L0KMeans(3), 12, 10, seed)
+        shares.append(counts[kept].mean() / 10)
     # By chance .2, and somewhat more since a half is a part of the whole. From the labels of the
     # whole it is above .8.
     assert np.mean(shares) < 0.45
 
 
 @pytest.mark.parametrize("container", [np.asarray, csr_array])
-def test_halves_start_as_the_resamplings_of_the_consensus_do(container):
+def test_halves_start_from_the_features_that_rank_first_as_the_folds_of_the_consensus_do(container):
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(240, 30))
-    X[:, :4] += 6 * np.repeat([0, 1], 120)[:, None]
-    # Features that share a factor hold more of the variance than the two groups.
-    X[:, 4:8] = 6 * (rng.normal(size=(240, 1)) + 0.2 * X[:, 4:8])
+    X = rng.normal(size=(240, 400))
+    X[:, :20] += 2 * np.repeat([0, 1], 120)[:, None]
+    # Features of little variance share a factor: of their z-scores, halves of it hold more.
+    X[:, 220:] = 0.1 * (rng.normal(size=(240, 1)) + 0.2 * X[:, 220:])
+    data = ScaledData.standardise(container(X))
     optimum, screened = (
-        count_kept(container(X), L0KMeans(2), 4, 4, seed=1, family=family)
-        for family in ("optimum", "kolmogorov-smirnov")
+        count_kept(data, L0KMeans(2), 20, 4, seed=1, screening=screening)
+        for screening in (None, "variance")
     )
-    assert (optimum[4:8] == 4).all()
-    assert (screened[:4] == 4).all()
+    assert optimum[:20].max() == 0
+    assert screened[:20].min() >= 3
+    assert screened[20:].max() < 3
 
 
 def test_more_subsamples_leave_the_first_as_they_are(blobs):
-    counts = [count_kept(blobs, L0KMeans(3), 5, n, seed=1) for n in (3, 4)]
+    counts = [count_kept(ScaledData.standardise(blobs), L0KMeans(3), 5, n, seed=1) for n in (3, 4)]
     step = counts[1] - counts[0]
     assert set(step) == {0, 1}
     assert step.sum() == 5
@@ -74,7 +78,7 @@ def test_more_subsamples_leave_the_first_as_they_are(blobs):
 def test_a_half_with_too_few_distinct_samples_has_fewer_clusters():
     X = np.repeat(np.eye(4), [9, 9, 9, 1], axis=0)
     assert not all(27 in draw_half(28, index, seed=1) for index in range(4))
-    counts = count_kept(X, L0KMeans(4), 3, 4, seed=1)
+    counts = count_kept(ScaledData(X, np.zeros(4), np.ones(4)), L0KMeans(4), 3, 4, seed=1)
     assert counts.tolist()[:3] == [4, 4, 4]
 
 
@@ -103,7 +107,7 @@ def make_fit(method, weights, seed):
         "versions": {"numpy": "2.0"},
         "rule": "max",
     }
-    return Fit(2.0, 7.5, labels, rng.random(P), np.array(weights), rng.random((K, P)), about)
+    return TunedFit(2.0, 7.5, labels, rng.random(P), np.array(weights), rng.random((K, P)), about)
 
 
 @pytest.fixture
@@ -157,14 +161,14 @@ def test_the_file_holds_data_clusters_weights_and_settings(normalised, fits, X):
     assert read.uns["provenance"]["dataset"] == "toy"
 
 
-def test_shares_of_resamplings_stand_beside_samples_and_features(normalised, fits):
-    shares = {"confidence": np.arange(N) / N, "selection_frequency": np.arange(P) / P}
+def test_shares_of_the_fits_of_folds_stand_beside_samples_and_features(normalised, fits):
+    shares = {"reproducibility": np.arange(N) / N, "selection_frequency": np.arange(P) / P}
     data = read_anndata(normalised)
     add_clusters(data, {"sparse": replace(fits["l0"], **shares), "l0": fits["l0"]})
-    np.testing.assert_array_equal(data.obs["confidence_sparse"], shares["confidence"])
+    np.testing.assert_array_equal(data.obs["reproducibility_sparse"], shares["reproducibility"])
     frequency = data.var["selection_frequency_sparse"]
     np.testing.assert_array_equal(frequency, shares["selection_frequency"])
-    assert "confidence_l0" not in data.obs
+    assert "reproducibility_l0" not in data.obs
     assert "selection_frequency_l0" not in data.var
 
 
@@ -186,4 +190,4 @@ def test_a_fit_of_other_data_is_refused(normalised, fits):
 
 def test_wrong_numbers_are_refused(blobs):
     with pytest.raises(ValueError, match=r"n_subsamples=0 should be >= 1"):
-        count_kept(blobs, L0KMeans(3), 4, 0, seed=1)
+        count_kept(ScaledData.standardise(blobs), L0KMeans(3), 4, 0, seed=1)

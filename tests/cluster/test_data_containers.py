@@ -10,7 +10,6 @@ import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.cluster import AgglomerativeClustering
-from sparsekm.tuning.number_of_clusters import compare_cluster_counts
 
 from sparsekm import GapSearch, KMeans, L0KMeans, PCAKMeans, SparseClustering, SparseKMeans
 from sparsekm.cluster.matrices.containers import StreamedMatrix
@@ -35,7 +34,6 @@ DOORS = {
     "PCAKMeans.fit": PCAKMeans(2).fit,
     "GapSearch.fit": GapSearch(L0KMeans(2)).fit,
     "SparseKMeans.fit": SparseKMeans(2).fit,
-    "compare_cluster_counts": lambda X: compare_cluster_counts(L0KMeans(2), X, [2]),
     "marginal_scores": marginal_scores,
     "predict": FITTED.predict,
     "transform": FITTED.transform,

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from sparsekm.tuning.number_of_clusters import compare_cluster_counts
 
 from sparsekm import GapSearch, L0KMeans, L1KMeans
 from sparsekm.cluster.validation import check_l0_sparsity
@@ -66,10 +65,6 @@ def test_the_best_sparsity_of_an_l0_search_is_a_whole_number_that_fits_again(X, 
     assert type(search.best_estimator_.sparsity) is int
     again = L0KMeans(2, sparsity=best, random_state=0).fit(X)
     assert again.get_support().sum() == best
-    table = compare_cluster_counts(
-        L0KMeans(n_init=1), X, [2], sparsities=[1, 5], n_splits=1, n_references=2, random_state=0
-    )
-    assert table["best_sparsity"].dtype.kind == "i"
 
 
 def test_the_best_sparsity_of_an_l1_search_is_a_float(X):

@@ -16,7 +16,7 @@ from sparsekm.runtime.random_state import seed_sequence
 GRIDS = {L0KMeans: [3, 8, 20], L1KMeans: [1.3, 2.2, 4.0]}
 METHODS = pytest.mark.parametrize("Estimator", GRIDS)
 SAMPLES = pytest.mark.parametrize("n_samples", [60, 1500])
-NAMES = pytest.mark.parametrize("name", ["random", "screened", "correlated"])
+NAMES = pytest.mark.parametrize("name", ["random", "screened"])
 
 
 def draw(n_samples, shift=2.0):
@@ -99,7 +99,7 @@ def test_a_name_is_the_same_as_giving_the_labels_that_it_proposes(Estimator, nam
         named = Estimator(4, sparsity=sparsity, init=name, n_init=3, random_state=5)
         step = named._weight_step(sparsity, 20)
         proposed = proposals(X, name, step, n_init=3, seed=5)
-        assert len(proposed) == {"random": 3, "screened": 1, "correlated": 1}[name]
+        assert len(proposed) == {"random": 3, "screened": 1}[name]
         given = [Estimator(4, sparsity=sparsity, init=labels).fit(X) for labels in proposed]
         best = max(given, key=lambda fit: fit.objective_)
         assert named.fit(X).objective_ == best.objective_
@@ -148,8 +148,8 @@ def test_an_unknown_name_is_refused_with_the_choices(use):
     arguments = [[2]] if use == "path" else []
     with pytest.raises(
         ValueError,
-        match=r"init='sreened' should be None, one of \['random', 'screened', "
-        r"'correlated'\] or labels of shape \(60,\)",
+        match=r"init='sreened' should be None, one of \['random', 'screened'\] or labels of shape "
+        r"\(60,\)",
     ):
         getattr(estimator, use)(draw(60), *arguments)
 

@@ -117,6 +117,7 @@ def _write_results(folder: Path) -> None:
     X = rng.normal(size=(n, p)).astype(np.float32)
     obs = pd.DataFrame({"label": KINDS_OF_SAMPLES, "region": KINDS_OF_SAMPLES}, [*"ABCDEFGH"])
     var = pd.DataFrame({"relevant": [True, False] * 2 + [True], "name": GENES}, GENES)
+    var = var.assign(mean=rng.random(p), deviation=1 + rng.random(p))
     regions = pd.DataFrame(
         {"acronym": ["a", "b"], "name": ["A", "B"], "id": [1, 2], "color": ["#00ff00", "#0000ff"]}
     )

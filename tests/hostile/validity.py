@@ -108,7 +108,8 @@ def check_normalised(data) -> None:
     n, p = data.X.shape
     assert data.X.dtype == np.float32
     assert is_finite(data.X)
-    assert data.center is None or data.center.shape == (p,)
+    for of_features in (data.center, data.means, data.deviations):
+        assert of_features is None or (of_features.shape == (p,) and np.isfinite(of_features).all())
     assert len(data.features) == p
     assert isinstance(data.provenance, dict)
     labels = data.labels

@@ -8,8 +8,8 @@ import pytest
 from sparsekm.io.fit_files import CLUSTERS, tabulate_clusters
 
 
-def fit(labels, confidence=None):
-    return SimpleNamespace(labels=np.array(labels, dtype=np.int32), confidence=confidence)
+def fit(labels, reproducibility=None):
+    return SimpleNamespace(labels=np.array(labels, dtype=np.int32), reproducibility=reproducibility)
 
 
 def test_names_and_classes_stay_strings_and_clusters_numbers(tmp_path):
@@ -28,12 +28,12 @@ def test_without_known_classes_their_column_is_empty(tmp_path):
     assert (tmp_path / "c.csv").read_text() == "sample,label,cluster_l0\na,,0\nb,,1\n"
 
 
-def test_confidence_stands_beside_the_clusters_of_a_method_that_resamples(tmp_path):
+def test_reproducibility_stands_beside_the_clusters_of_a_method_that_has_it(tmp_path):
     fits = {"sparse": fit([0, 1], np.array([0.75, 1.0])), "l0": fit([0, 1])}
     CLUSTERS.write(tmp_path / "c.csv", tabulate_clusters(["a", "b"], None, fits))
     table = CLUSTERS.read(tmp_path / "c.csv")
-    assert table.columns.tolist()[2:] == ["cluster_sparse", "confidence_sparse", "cluster_l0"]
-    assert table["confidence_sparse"].tolist() == [0.75, 1.0]
+    assert table.columns.tolist()[2:] == ["cluster_sparse", "reproducibility_sparse", "cluster_l0"]
+    assert table["reproducibility_sparse"].tolist() == [0.75, 1.0]
 
 
 def test_another_table_is_refused(tmp_path):

@@ -58,15 +58,15 @@ def test_a_fit_is_read_back_as_it_was(tmp_path, path, attributes):
         np.testing.assert_array_equal(getattr(read, name), getattr(fit, name))
 
 
-def test_shares_of_resamplings_are_read_back_and_lie_between_none_and_all(
+def test_shares_of_the_fits_of_folds_are_read_back_and_lie_between_none_and_all(
     tmp_path, path, attributes
 ):
     file = tmp_path / "tuned.h5"
     fit = pick_fit(path, 2, np.ones((2, 5)), attributes)
     write_fit(file, fit)
-    assert read_fit(file).confidence is None
+    assert read_fit(file).reproducibility is None
     assert read_fit(file).selection_frequency is None
-    shares = {"confidence": np.full(4, 0.25), "selection_frequency": np.arange(5) / 4}
+    shares = {"reproducibility": np.full(4, 0.25), "selection_frequency": np.arange(5) / 4}
     for name, values in shares.items():
         write_fit(file, dataclasses.replace(fit, **shares))
         np.testing.assert_array_equal(getattr(read_fit(file), name), values)
@@ -173,8 +173,23 @@ def test_a_path_of_some_samples_says_which(tmp_path, path_file, path, attributes
     np.testing.assert_array_equal(read.labels, path.labels)
 
 
-def test_the_confidence_of_a_sample_that_was_not_drawn_is_unknown(tmp_path, path, attributes):
-    confidence = np.array([0.5, np.nan, 1.0, np.nan])
-    fit = dataclasses.replace(pick_fit(path, 2, np.ones((2, 5)), attributes), confidence=confidence)
-    write_fit(tmp_path / "tuned.h5", fit)
-    np.testing.assert_array_equal(read_fit(tmp_path / "tuned.h5").confidence, confidence)
+def test_the_reproducibility_of_a_sample_that_was_not_drawn_is_unknown(tmp_path, path, attributes):
+    shares, fit = (
+        np.array([0.5, np.nan, 1.0, np.nan]),
+        pick_fit(path, 2, np.ones((2, 5)), attributes),
+    )
+    write_fit(tmp_path / "tuned.h5", dataclasses.replace(fit, reproducibility=shares))
+    np.testing.assert_array_equal(read_fit(tmp_path / "tuned.h5").reproducibility, shares)
+
+
+def test_a_signature_is_read_back_or_is_none(tmp_path, path, attributes):
+    fit = pick_fit(path, 2, np.ones((2, 5)), attributes)
+    for signature in (None, np.array([1, 4]), np.array([3])):
+        write_fit(tmp_path / "tuned.h5", dataclasses.replace(fit, signature=signature))
+        np.testing.assert_array_equal(read_fit(tmp_path / "tuned.h5").signature, signature)
+    for wrong, rule in ((np.array([0.5]), "integer"), (np.array([[1, 2]]), "signature: shape")):
+        write_fit(tmp_path / "tuned.h5", dataclasses.replace(fit, signature=np.array([1])))
+        with h5py.File(tmp_path / "tuned.h5", "r+") as opened:
+            replace("signature", wrong)(opened)
+        with pytest.raises(DamagedFileError, match=rule):
+            read_fit(tmp_path / "tuned.h5")

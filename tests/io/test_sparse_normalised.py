@@ -106,3 +106,19 @@ def test_a_mapped_matrix_is_exported_as_one_in_memory(tmp_path, X, kind):
     write_normalised(file, kind(X.toarray()), obs, var, {})
     read_anndata(file, 0).write_h5ad(copy, compression="gzip")
     np.testing.assert_array_equal(as_dense(anndata.read_h5ad(copy).X), X.toarray())
+
+
+def test_means_and_deviations_of_features_are_read_back_and_must_be_numbers(tmp_path, X):
+    obs, var = (pd.DataFrame(index=[f"{i}" for i in range(length)]) for length in X.shape)
+    file, moments = tmp_path / "normalised.h5ad", {"mean": CENTER, "deviation": CENTER + 2}
+    write_normalised(file, X, obs, var, {})
+    assert read_normalised(file).means is read_normalised(file).deviations is None
+    write_normalised(file, X, obs, var.assign(**moments), {})
+    found = read_normalised(file)
+    np.testing.assert_array_equal(found.means, moments["mean"])
+    np.testing.assert_array_equal(found.deviations, moments["deviation"])
+    for name in moments:
+        for wrong in (np.where(CENTER < 0, np.nan, CENTER), np.arange(5)):
+            write_normalised(file, X, obs, var.assign(**{**moments, name: wrong}), {})
+            with pytest.raises(DamagedFileError, match=f"var: {name} should be finite numbers"):
+                read_normalised(file)

@@ -1,10 +1,10 @@
-"""The tables gap.csv, consensus.csv and scores.csv."""
+"""The tables of scores, of a gap curve, and of a consensus and its clusters."""
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from sparsekm.io.tables import CONSENSUS, GAP, SCORES
+from sparsekm.io.tables import COUNTS, GAP, SCORES, SEPARATION, STARTS
 
 ROW = dict.fromkeys(SCORES.columns) | {"dataset": "NA", "method": "l0", "cer": 0.25}
 
@@ -40,17 +40,72 @@ def test_exactly_one_row_of_a_gap_curve_is_chosen(tmp_path):
         GAP.read(tmp_path / "gap.csv")
 
 
-def test_exactly_one_admissible_fit_is_chosen_from_a_consensus(tmp_path):
-    file = tmp_path / "consensus.csv"
-    table = pd.DataFrame({name: [1.0, 2.0] for name in CONSENSUS.columns})
-    table = table.assign(n_selected=[1, 2], admissible=[True, False], chosen=[True, False])
-    CONSENSUS.write(file, table)
-    pd.testing.assert_frame_equal(CONSENSUS.read(file), table)
-    for chosen, message in (
-        ([True, True], "there should be one chosen row"),
-        ([False, False], "there should be one chosen row"),
-        ([False, True], "the chosen row should be admissible"),
-    ):
-        CONSENSUS.write(file, table.assign(chosen=chosen))
-        with pytest.raises(ValueError, match=message):
-            CONSENSUS.read(file)
+FORMATS = {"separation": SEPARATION, "starts": STARTS, "counts": COUNTS}
+OF_A_CONSENSUS = {
+    "separation": pd.DataFrame(
+        {
+            "cluster_a": [0, 1],
+            "cluster_b": [2, 2],
+            "p": [1e-9, 0.5],
+            "p_adjusted": [2e-9, 0.5],
+            "n_middle": [0, 4],
+            "n_a": [30, 5],
+            "n_b": [31, 9],
+        }
+    ),
+    "starts": pd.DataFrame(
+        {
+            "start": ["100 features", "optimum of 50 features"],
+            "n_fits": [30, 30],
+            "reproducibility": [0.9, 1.0],
+            "agreement": [0.95, -0.01],
+        }
+    ),
+    "counts": pd.DataFrame(
+        {
+            "n_clusters": [2, 3, 4],
+            "n_groups": [2, 3, 3],
+            "reproducibility": [0.8, 1.0, 0.9],
+            "groups": ["0-1", "0-1-2", "0-1-2-2"],
+            "chosen": [False, True, False],
+        }
+    ),
+}
+EACH = pytest.mark.parametrize("kind", FORMATS)
+
+
+@EACH
+def test_tables_of_a_consensus_are_read_back_as_they_were(tmp_path, kind):
+    FORMATS[kind].write(tmp_path / "t.csv", OF_A_CONSENSUS[kind])
+    pd.testing.assert_frame_equal(FORMATS[kind].read(tmp_path / "t.csv"), OF_A_CONSENSUS[kind])
+
+
+def test_without_neighbours_there_is_an_empty_table(tmp_path):
+    SEPARATION.write(tmp_path / "t.csv", OF_A_CONSENSUS["separation"][:0])
+    assert len(SEPARATION.read(tmp_path / "t.csv")) == 0
+
+
+@pytest.mark.parametrize(
+    ("kind", "column", "cell", "rule"),
+    [
+        ("separation", "p", "", "p='' should be a finite number"),
+        ("separation", "cluster_a", "0.5", "cluster_a='0.5' should be a whole number"),
+        ("starts", "agreement", "nan", "agreement='nan' should be a finite number"),
+        ("counts", "n_groups", "two", "n_groups='two' should be a whole number"),
+        ("counts", "chosen", "False", "there should be one chosen row"),
+        ("counts", "chosen", "True", "there should be one chosen row"),
+    ],
+)
+def test_cells_that_no_writer_leaves_are_refused(tmp_path, kind, column, cell, rule):
+    table = OF_A_CONSENSUS[kind].astype({column: object})
+    table[column] = cell
+    table.to_csv(tmp_path / "t.csv", index=False)
+    with pytest.raises(ValueError, match=f"{rule}.* written by rule {FORMATS[kind].rule}"):
+        FORMATS[kind].read(tmp_path / "t.csv")
+
+
+@EACH
+def test_a_table_that_lacks_a_column_is_refused(tmp_path, kind):
+    OF_A_CONSENSUS[kind].iloc[:, 1:].to_csv(tmp_path / "t.csv", index=False)
+    with pytest.raises(ValueError, match=rf"columns=.* should be \[.*rule {FORMATS[kind].rule}"):
+        FORMATS[kind].read(tmp_path / "t.csv")

@@ -7,13 +7,17 @@ import pandas as pd
 import pytest
 from scipy.sparse import csr_array
 from sklearn.cluster import AgglomerativeClustering
-from sparsekm.tuning.conclusion import conclude
-from sparsekm.tuning.resampled_paths import resample_all
 
 from sparsekm.cluster.matrices.containers import StreamedMatrix, in_blocks
-from sparsekm.io.fit_files import Fit, pick_fit
+from sparsekm.io.fit_files import TunedFit, pick_fit
 from sparsekm.io.normalised_file import write_normalised
-from sparsekm.pipeline.problem import cluster_means, order_fits, pose_problem, refit
+from sparsekm.pipeline.problem import (
+    cluster_means,
+    find_clusters,
+    order_fits,
+    pose_problem,
+    refit,
+)
 
 N_SAMPLES = 3000
 
@@ -106,18 +110,33 @@ def test_a_method_for_arrays_gets_an_array(posed):
     assert isinstance(replace(problem, estimator=AgglomerativeClustering()).tuning_data, np.ndarray)
 
 
+@pytest.mark.parametrize("kind", [np.asarray, csr_array])
+def test_features_are_ranked_on_the_scale_that_they_came_on(tmp_path, X, kind):
+    raw = X[:300] * np.linspace(1, 9, 20, dtype=np.float32)
+    means, deviations = raw.mean(axis=0, dtype=float), raw.std(axis=0, ddof=1, dtype=float)
+    values = (raw - (means if kind is np.asarray else 0)) / deviations
+    var = pd.DataFrame({"mean": means, "deviation": deviations}, [f"g{j}" for j in range(20)])
+    if kind is csr_array:
+        var["center"] = means / deviations
+    file, obs = tmp_path / "normalised.h5ad", pd.DataFrame(index=[f"s{i}" for i in range(300)])
+    write_normalised(file, kind(values.astype(np.float32)), obs, var, {})
+    problem = pose(file, "sparse")
+    found = problem.tuning_scaled.moments()
+    np.testing.assert_allclose(found[0], means, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(found[1], raw.var(axis=0), rtol=1e-4)
+
+
 def test_clusters_of_a_sample_are_extended_from_disk_as_from_memory(posed):
     found = []
     for most_bytes in (None, 0):
         problem = posed("dense", "sparse", max_samples=200, most_bytes=most_bytes)
-        X, estimator, grid = problem.tuning_data, problem.estimator, problem.sparsities
-        seed = estimator.random_state
-        paths = resample_all(estimator, X, grid, range(4), seed=seed)
-        conclusion = conclude(estimator, X, grid, paths, seed=seed)
-        found.append(conclusion.extend(estimator, problem.data.X, problem.samples))
+        found.append(find_clusters(problem))
+    assert found[0].labels.shape == (N_SAMPLES,)
     np.testing.assert_array_equal(found[1].fit.labels, found[0].fit.labels)
-    np.testing.assert_array_equal(found[1].confidence, found[0].confidence)
-    assert np.isfinite(found[0].confidence).sum() == 200
+    np.testing.assert_array_equal(found[1].fit.weights, found[0].fit.weights)
+    np.testing.assert_array_equal(found[1].reproducibility, found[0].reproducibility)
+    known = np.flatnonzero(np.isfinite(found[0].reproducibility))
+    np.testing.assert_array_equal(known, problem.samples)
 
 
 @pytest.fixture(scope="module", name="file")
@@ -135,23 +154,18 @@ def pose(file, method):
     return pose_problem(file, "toy", method, **settings)
 
 
-def resample(problem):
-    estimator = problem.estimator
-    grid, seed = problem.sparsities, estimator.random_state
-    return resample_all(estimator, problem.data.X, grid, range(6), seed=seed)
-
-
 @pytest.mark.parametrize("method", ["kmeans", "l0", "sparse"])
 def test_a_fit_depends_on_the_number_of_its_seed_and_on_nothing_else(file, method):
     problem = pose(file, method)
-    resamplings = resample(problem) if method == "sparse" else None
-    path = problem.estimator.path(problem.data.X, problem.sparsities)
-    attributes = {"family": "optimum"}
+    grid = [12] if method == "sparse" else problem.sparsities
+    path = problem.estimator.path(problem.data.X, grid)
+    attributes = {"method": method}
     fit = pick_fit(path, 0, np.zeros((5, 30)), attributes)
     before = problem.estimator.get_params()
-    found = [refit(problem, fit, number, resamplings) for number in (1, 2, 1)]
+    found = [refit(problem, fit, number) for number in (1, 2, 1)]
     assert problem.estimator.get_params() == before
-    assert [other.sparsity for other in found] == [fit.sparsity] * 3
+    if method != "sparse":
+        assert [other.sparsity for other in found] == [fit.sparsity] * 3
     assert all(other.attributes == attributes for other in found)
     np.testing.assert_array_equal(found[2].labels, found[0].labels)
     # In noise every start ends elsewhere.
@@ -159,7 +173,7 @@ def test_a_fit_depends_on_the_number_of_its_seed_and_on_nothing_else(file, metho
     alone = replace(problem, estimator=problem.estimator.set_params(n_jobs=1))
     for n_jobs in (1, 2):
         alone.estimator.set_params(n_jobs=n_jobs)
-        other = refit(alone, fit, 1, resamplings)
+        other = refit(alone, fit, 1)
         np.testing.assert_array_equal(other.labels, found[0].labels)
         np.testing.assert_array_equal(other.weights, found[0].weights)
 
@@ -174,5 +188,5 @@ def test_a_fit_depends_on_the_number_of_its_seed_and_on_nothing_else(file, metho
 )
 def test_the_best_is_first_for_a_method_that_maximises(objectives, maximises, order):
     nothing = np.zeros(0)
-    fits = [Fit(1.0, value, nothing, nothing, nothing, nothing) for value in objectives]
+    fits = [TunedFit(1.0, value, nothing, nothing, nothing, nothing) for value in objectives]
     assert order_fits(fits, maximises) == order

@@ -1,5 +1,7 @@
 """The partition that many partitions stand for, and how well others agree with it."""
 
+from itertools import permutations
+
 import numpy as np
 import pytest
 from sklearn.metrics import adjusted_rand_score
@@ -9,12 +11,10 @@ from sparsekm.tuning.consensus import (
     agreement,
     coassociation,
     consensus_partition,
-    medoid_partition,
-    sample_confidence,
-    voted_partition,
+    match_clusters,
+    sample_reproducibility,
 )
 
-# So few clusters in all that the singular vectors are computed densely, and so many that not.
 COPIES = pytest.mark.parametrize("n_copies", [2, 40])
 
 
@@ -87,16 +87,6 @@ def test_names_order_and_repetition_of_partitions_do_not_matter(seed):
     assert classification_error_rate(found[rows], consensus_partition(labels[:, rows], 3)) == 0
 
 
-def test_the_sparse_route_finds_what_the_dense_one_finds(seed):
-    # Two partitions have six clusters: dense. Each of them twelve times has 72: sparse.
-    rng = np.random.default_rng(seed)
-    truth = np.repeat([0, 1, 2], [10, 20, 30])
-    for _ in range(20):
-        labels = noisy_copies(truth, 2, 0.2, rng)
-        dense, sparse = (consensus_partition(np.tile(labels, (times, 1)), 3) for times in (1, 12))
-        assert classification_error_rate(dense, sparse) == 0
-
-
 @pytest.mark.parametrize("sizes", [[20, 20, 20], [6, 18, 36]])
 def test_a_consensus_recovers_a_planted_partition_better_than_its_noisy_copies(sizes, seed):
     rng = np.random.default_rng(seed)
@@ -141,84 +131,52 @@ def test_agreement_does_not_overflow():
     np.testing.assert_allclose(found, [1.0, adjusted_rand_score(one, np.roll(one, 60_000))])
 
 
-def test_confidences_worked_by_hand():
+def test_shares_worked_by_hand():
     labels = np.array([0, 0, 1, 1])
     # The first only has other names; the second puts the third sample elsewhere.
     others = np.array([[1, 1, 0, 0], [0, 0, 0, 1]])
-    assert sample_confidence(labels, others).tolist() == [1.0, 1.0, 0.5, 1.0]
+    assert sample_reproducibility(labels, others).tolist() == [1.0, 1.0, 0.5, 1.0]
 
 
-def test_clusters_without_a_partner_give_no_confidence():
+def test_clusters_without_a_partner_give_no_share():
     labels = np.array([0, 0, 0, 1, 1])
-    assert sample_confidence(labels, np.array([[0, 0, 2, 1, 1]])).tolist() == [1, 1, 0, 1, 1]
-    assert sample_confidence(labels, np.zeros((1, 5), int)).tolist() == [1, 1, 1, 0, 0]
+    assert sample_reproducibility(labels, np.array([[0, 0, 2, 1, 1]])).tolist() == [1, 1, 0, 1, 1]
+    assert sample_reproducibility(labels, np.zeros((1, 5), int)).tolist() == [1, 1, 1, 0, 0]
 
 
-def test_names_and_order_do_not_matter_to_confidences(seed):
+def test_names_and_order_do_not_matter_to_shares(seed):
     rng = np.random.default_rng(seed)
     labels = np.arange(30) % 3
     others = noisy_copies(labels, 12, 0.3, rng)
-    confidence = sample_confidence(labels, others)
-    assert 0.5 < confidence.mean() < 0.95
+    share = sample_reproducibility(labels, others)
+    assert 0.5 < share.mean() < 0.95
     rows = rng.permutation(30)
-    np.testing.assert_allclose(sample_confidence(labels, others[::-1]), confidence)
+    np.testing.assert_allclose(sample_reproducibility(labels, others[::-1]), share)
     np.testing.assert_allclose(
-        sample_confidence(rng.permutation(3)[labels], others), confidence, rtol=1e-12
+        sample_reproducibility(rng.permutation(3)[labels], others), share, rtol=1e-12
     )
-    np.testing.assert_allclose(sample_confidence(labels[rows], others[:, rows]), confidence[rows])
+    np.testing.assert_allclose(sample_reproducibility(labels[rows], others[:, rows]), share[rows])
 
 
-def test_the_medoid_is_the_partition_nearest_to_the_weighted_others():
-    labels = np.array([[0, 0, 0, 1, 1, 1], [0, 0, 1, 1, 1, 1], [0, 1, 1, 1, 1, 1]])
-    assert medoid_partition(labels).tolist() == labels[1].tolist()
-    weights = np.array([9.0, 1, 1])
-    assert medoid_partition(labels, weights=weights).tolist() == labels[0].tolist()
-
-
-def test_a_vote_worked_by_hand():
-    # Named after the start, the partitions say 0011, 0111 and 0111: the second sample is outvoted.
-    labels = np.array([[1, 1, 0, 0], [0, 1, 1, 1], [2, 0, 0, 0]])
-    start = np.array([0, 0, 1, 1])
-    assert voted_partition(labels, start).tolist() == [0, 1, 1, 1]
-    assert voted_partition(labels, start, weights=np.array([3, 1, 1])).tolist() == [0, 0, 1, 1]
-    # A tie changes nothing.
-    assert voted_partition(labels[:2], start).tolist() == [0, 0, 1, 1]
-
-
-def test_no_vote_agrees_less_with_the_voters_than_its_start(seed):
+@pytest.mark.parametrize(("n_own", "n_theirs"), [(3, 3), (2, 4), (4, 2)])
+def test_clusters_are_matched_as_the_best_of_all_ways_does(n_own, n_theirs, seed):
     rng = np.random.default_rng(seed)
-    labels, weights = rng.integers(4, size=(9, 30)), rng.random(9)
-    start = rng.integers(4, size=30)
-
-    def agreeing(partition):
-        return sum(
-            weight * sample_confidence(partition, other[None]).sum()
-            for other, weight in zip(labels, weights, strict=True)
-        )
-
-    voted = voted_partition(labels, start, weights=weights)
-    assert agreeing(voted) > agreeing(start)
-    again = voted_partition(labels, voted, weights=weights)
-    np.testing.assert_array_equal(again, voted)
-
-
-def test_voters_with_more_clusters_than_the_start_add_none():
-    labels = np.array([[0, 0, 1, 1, 2, 2]] * 3)
-    voted = voted_partition(labels, np.array([0, 0, 0, 1, 1, 1]))
-    assert voted.max() == 1
+    for _ in range(20):
+        labels, other = rng.permutation(np.arange(12) % n_own), rng.integers(n_theirs, size=12)
+        other[0] = n_theirs - 1
+        samples = np.sort(rng.choice(12, 8, replace=False))
+        # -1 stands for none, so that each way names every cluster of the other partition.
+        names = [*range(n_own), *[-1] * n_theirs]
+        ways = np.array(list(set(permutations(names, n_theirs))))
+        best = (ways[:, other[samples]] == labels[samples]).sum(axis=1).max()
+        found = match_clusters(labels, other, samples)
+        assert (found[samples] == labels[samples]).sum() == best
+        renamed = {(old, new) for old, new in zip(other, found, strict=True) if new >= 0}
+        assert len({old for old, _ in renamed}) == len({new for _, new in renamed}) == len(renamed)
 
 
-def test_a_vote_keeps_small_clusters_that_the_leading_axes_lose(seed):
-    # Most partitions halve the large cluster, in one of two ways, and merge two small ones.
+def test_a_consensus_keeps_the_smallest_size_of_a_cluster(seed):
     rng = np.random.default_rng(seed)
-    truth = np.repeat(np.arange(12), [600, *[25] * 11])
-    labels = np.tile(truth, (40, 1))
-    halves = rng.random((2, len(truth))) < 0.5
-    for partition in labels[:28]:
-        kept, gone = rng.choice(np.arange(1, 12), 2, replace=False)
-        partition[truth == gone] = kept
-        partition[(truth == 0) & halves[rng.integers(2)]] = gone
-    associated = consensus_partition(labels, 12)
-    assert classification_error_rate(truth, associated) > 0.05
-    voted = voted_partition(labels, medoid_partition(labels))
-    assert classification_error_rate(truth, voted) == 0
+    labels = noisy_copies(np.repeat([0, 1, 2], [3, 20, 27]), 30, 0.1, rng)
+    found = consensus_partition(labels, 3, min_cluster_size=9)
+    assert np.bincount(found).min() >= 9

@@ -6,10 +6,7 @@ from scipy.ndimage import gaussian_filter
 
 from sparsekm import L0KMeans, SparseKMeans
 from sparsekm.annotation.stability import count_kept, draw_half
-from sparsekm.tuning import resampled_paths
-from sparsekm.tuning.evidence import weigh_evidence
-from sparsekm.tuning.resampled_paths import draw_part
-from sparsekm.tuning.resampling import split_rows
+from sparsekm.tuning.feature_ranking import ScaledData
 from sparsekm.tuning.sample_blocks import (
     BLOCKS_PER_CLUSTER,
     check_groups,
@@ -40,13 +37,9 @@ def test_space_is_cut_across_its_longest_side_into_equal_blocks():
     assert sorted(space_blocks(positions[:2], 16)) == [0, 1]
 
 
-def test_blocks_stay_whole_in_halves_and_subsamples():
+def test_blocks_stay_whole_in_halves():
     blocks = np.repeat(np.arange(7), [3, 1, 5, 2, 2, 4, 3])
-    rng = np.random.default_rng(0)
-    left, right = split_rows(20, "halves", rng, blocks)
-    assert sorted([*left, *right]) == list(range(20))
-    (subsample,) = split_rows(20, "subsample", rng, blocks)
-    for part in (left, right, subsample, draw_half(20, 0, 1, blocks)):
+    for part in (draw_half(20, number, 1, blocks) for number in range(4)):
         assert 0 < len(part) < 20
         inside = np.isin(blocks, blocks[part])
         assert inside.sum() == len(part)
@@ -55,62 +48,21 @@ def test_blocks_stay_whole_in_halves_and_subsamples():
     at = cut_point(10, order, blocks)
     ends = np.cumsum([np.sum(blocks == b) for b in dict.fromkeys(blocks[order].tolist())])
     assert abs(at - 10) == np.abs(ends - 10).min()
-
-
-def test_samples_of_their_own_are_drawn_as_without_blocks_and_one_block_is_cut():
     assert cut_point(10, np.arange(20)) == 10
-    halves = split_rows(21, "halves", np.random.default_rng(0))
-    assert [len(half) for half in halves] == [10, 10]
-    same = split_rows(20, "halves", np.random.default_rng(0), np.zeros(20, dtype=int))
-    assert [len(half) for half in same] == [10, 10]
 
 
 def test_single_voxels_overstate_how_stable_the_features_of_a_field_are(field):
     X, positions = field
+    data = ScaledData.standardise(X)
     estimator = L0KMeans(K, sparsity=KEPT, n_init=3, search="alternate", random_state=0).fit(X)
     kept = estimator.feature_weights_ > 0
     naive, blocked = (
-        count_kept(X, estimator, KEPT, 20, seed=1, blocks=blocks)[kept].mean() / 20
+        count_kept(data, estimator, KEPT, 20, seed=1, blocks=blocks)[kept].mean() / 20
         for blocks in (None, space_blocks(positions, BLOCKS_PER_CLUSTER * K))
     )
     # On another field each would be kept by chance, one in five times.
     assert naive > 0.4
     assert blocked < 0.35
-
-
-def test_single_voxels_are_taken_for_evidence_of_clusters_and_blocks_are_not(field):
-    X, positions = field
-    estimator = L0KMeans(K, n_init=2, search="alternate", random_state=0)
-    naive, blocked = (
-        weigh_evidence(
-            estimator,
-            X,
-            np.array([5, 10, 20, 40]),
-            reference="gaussian",
-            n_references=5,
-            seed=3,
-            blocks=blocks,
-        )
-        for blocks in (None, space_blocks(positions, BLOCKS_PER_CLUSTER * K))
-    )
-    assert naive.has_clusters
-    assert not blocked.has_clusters
-    assert naive.n_blocks == 0
-    assert "each of whole blocks (16 in all)" in blocked.sentence()
-
-
-def test_resampled_paths_draw_and_leave_out_whole_blocks(field, monkeypatch):
-    X, positions = field
-    blocks = space_blocks(positions, BLOCKS_PER_CLUSTER * K)
-    for most in (resampled_paths.MOST_SAMPLES, 100):
-        monkeypatch.setattr(resampled_paths, "MOST_SAMPLES", most)
-        rows, features = draw_part(X, 0, np.random.default_rng(0), K, blocks)
-        assert len(features) == N_FEATURES
-        assert len(rows) == min(most, 13 * SIDE**2 // 16)
-        assert len(np.unique(blocks[rows])) == 13
-        # With half of the features every block is drawn.
-        rows, features = draw_part(X, 1, np.random.default_rng(0), K, blocks)
-        assert len(np.unique(blocks[rows])) == 16
 
 
 def test_sparse_k_means_takes_groups_whatever_their_names():
@@ -124,7 +76,7 @@ def test_sparse_k_means_takes_groups_whatever_their_names():
     for one, other, same in ((found, renamed, True), (found, without, False)):
         agree = [
             np.array_equal(getattr(one, name), getattr(other, name), equal_nan=True)
-            for name in ("sample_confidence_", "selection_frequency_")
+            for name in ("sample_reproducibility_", "selection_frequency_")
         ]
         assert (all(agree) and one.search_results_.equals(other.search_results_)) == same
 

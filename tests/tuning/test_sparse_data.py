@@ -7,11 +7,9 @@ import pytest
 from scipy import sparse
 
 from sparsekm import GapSearch, L0KMeans, SparseKMeans
-from sparsekm.tuning.consensus_choice import count_discoveries
-from sparsekm.tuning.evidence import weigh_evidence
 from sparsekm.tuning.noise_correlation import noise_correlation
 from sparsekm.tuning.references import gaussian_reference, permuted_reference, shrunk_reference
-from sparsekm.tuning.resampling import resample
+from sparsekm.tuning.signature import count_differing
 
 
 def draw(n=90, p=24):
@@ -71,17 +69,7 @@ def test_what_is_measured_of_features_is_as_with_dense_data():
     expected, found = (noise_correlation(data, labels, weights) for data in (X, given))
     assert found.mean == pytest.approx(expected.mean, rel=1e-9)
     assert found.n_pairs == expected.n_pairs
-    assert count_discoveries(given, labels) == count_discoveries(X, labels)
-
-
-def test_a_resampling_is_that_of_the_dense_data():
-    X, labels = draw(4800)
-    settings = {"scheme": "subsample", "index": 0, "seed": 1, "labels": np.array([labels])}
-    estimator = L0KMeans(2, n_init=1)
-    dense, stored = (
-        resample(estimator, data, np.array([6]), **settings) for data in (X, sparse.csr_array(X))
-    )
-    np.testing.assert_array_equal(stored, dense)
+    assert count_differing(given, labels) == count_differing(X, labels)
 
 
 @pytest.mark.parametrize("draw_reference", [gaussian_reference, shrunk_reference])
@@ -101,14 +89,3 @@ def test_a_gaussian_reference_takes_the_memory_of_one_dense_matrix_and_of_blocks
     tracemalloc.stop()
     # Beside the reference, a block of 512 samples and its mixture, and a few features in float64.
     assert peak < 4 * 4000 * 1500 + 2.5 * 8 * 512 * 1500 + 8 * 4000 * 1024
-
-
-def test_the_test_for_clusters_of_correlated_features_is_that_on_the_dense_data():
-    X, _ = draw(600)
-    settings = {"reference": "gaussian", "n_references": 2, "seed": 1}
-    dense, stored = (
-        weigh_evidence(L0KMeans(2, n_init=1), data, np.array([6, 12]), **settings)
-        for data in (X, sparse.csr_array(X))
-    )
-    assert stored.stability == pytest.approx(dense.stability, abs=1e-9)
-    np.testing.assert_allclose(stored.reference_stabilities, dense.reference_stabilities, atol=0.02)

@@ -13,9 +13,6 @@ from sparsekm import (
     SparseKMeans,
     classification_error_rate,
 )
-from sparsekm.tuning.evidence import weigh_evidence
-from sparsekm.tuning.number_of_clusters import compare_cluster_counts
-from sparsekm.tuning.resampling import resample
 from sparsekm.tuning.tuning_sample import take_samples, tuning_sample
 
 TRUTH = np.repeat([0, 1, 2], 40)
@@ -79,17 +76,19 @@ def test_the_gap_is_that_of_the_samples_drawn_and_the_fit_that_of_all(X, convert
 
 
 @pytest.mark.parametrize("convert", [np.asarray, csr_array])
-def test_clusters_of_resampled_samples_become_clusters_of_all(X, convert):
+def test_clusters_of_the_samples_drawn_become_clusters_of_all(X, convert):
+    # Eight features for each cluster: with few of few features more are lost than by a sample.
+    X = np.hstack([X + 3 * (TRUTH[:, None] == np.arange(30) // 8), X[:, 8:]])
     found = SparseKMeans(3, max_samples=60, random_state=5).fit(convert(X))
     assert classification_error_rate(TRUTH, found.labels_) < 0.05
-    assert found.get_support()[:8].all()
-    assert found.get_support().sum() <= 10
+    assert found.get_support()[:24].all()
+    assert found.get_support()[24:].mean() < 0.2
     seed = int(np.random.SeedSequence(5).generate_state(1)[0])
-    known = np.flatnonzero(np.isfinite(found.sample_confidence_))
+    known = np.flatnonzero(np.isfinite(found.sample_reproducibility_))
     np.testing.assert_array_equal(known, tuning_sample(120, 60, seed))
-    assert found.sample_confidence_[known].min() >= 0
+    assert found.sample_reproducibility_[known].min() >= 0
     assert found.coassociation_ is None
-    np.testing.assert_array_equal(found.predict(convert(X)), found.labels_)
+    assert classification_error_rate(found.predict(convert(X)), found.labels_) < 0.05
 
 
 # The last cluster has three samples, of which a part may hold none.
@@ -147,34 +146,12 @@ def test_a_connectivity_is_cut_with_the_samples_of_a_gap(X):
     assert search.path_.labels.shape == (1, 30)
 
 
-def test_parts_of_the_samples_without_a_cluster_of_the_start_are_clustered_all_the_same(X):
-    estimator = L0KMeans(3, init=START)
-    grid = np.array(GRID)
-    for scheme in ("halves", "subsample"):
-        labels = estimator.path(X, grid).labels
-        found = [
-            resample(estimator, X, grid, scheme=scheme, index=index, seed=0, labels=labels)
-            for index in range(4)
-        ]
-        assert np.isfinite(found).all()
-    evidence = weigh_evidence(
-        estimator, X, grid, reference="permutation", n_references=2, seed=0, max_samples=60
-    )
-    assert evidence.sampled == (60, 120)
-    assert np.isfinite(evidence.strength)
-    table = compare_cluster_counts(
-        estimator, X, [3, 4], sparsities=GRID, n_splits=2, n_references=2, random_state=0
-    )
-    assert table["n_clusters"].tolist() == [3, 4]
-    assert np.isfinite(table["excess"]).all()
-
-
 def test_labels_to_start_from_that_are_missing_for_a_sample_are_refused(X):
     init = pd.Series(START, dtype=object).where(np.arange(120) != 7)
     with pytest.raises(ValueError, match=r"init .*no missing value, got 1 .*position 7"):
         L0KMeans(3, init=init).fit(X)
     with pytest.raises(ValueError, match=r"init has 3 distinct labels; should be <= n_clusters=2"):
-        compare_cluster_counts(L0KMeans(2, init=START), X, [2, 3])
+        L0KMeans(2, init=START).fit(X)
 
 
 def test_labels_of_the_wrong_length_are_compared_with_all_samples_and_not_with_those_drawn(X):

@@ -30,8 +30,6 @@ CONFIGURATION = {
         "sparsities": {"l0": [0.25, 6, 12], "l1": [1.2, 2, 3]},
         "references": 2,
         "references_per_job": 2,
-        "resamplings": 4,
-        "evidence_references": 2,
     },
 }
 # What others are writing there now.

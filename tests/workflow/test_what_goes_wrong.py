@@ -40,7 +40,6 @@ def test_every_mistake_against_the_schema_is_told_in_one_line(fresh):
         configuration["matrices"]["P28"] = {"path": "a.csv"}
         configuration["tuning"]["refrences"] = 3
         configuration["tuning"]["references"] = 1
-        configuration["tuning"]["resamplings"] = 3
         configuration["atlas"]["allen"] = {"url": "ftp://x", "contact": "two\nlines"}
         configuration["tuning"]["sparsities"]["l1"] = [0.5]
 
@@ -60,7 +59,6 @@ def test_every_mistake_against_the_schema_is_told_in_one_line(fresh):
         "matrices: 'raw' should match ^[A-Za-z0-9_.-]{1,100}$ and not be the name of an age or ",
         "matrices: 'P28' should match ^[A-Za-z0-9_.-]{1,100}$ and not be the name of an age or ",
         "tuning.references=1: 1 is less than the minimum of 2.",
-        "tuning.resamplings=3: 3 is less than the minimum of 4.",
         r"atlas.allen.url='ftp://x' should match ^https?://[^ ]+$.",
         r"atlas.allen.contact='two\nlines' should match ^[ -~]*$.",
         "tuning.sparsities.l1=[0.5] should be auto; or array (0.5 is less than the minimum of 1).",
@@ -71,6 +69,7 @@ def test_every_mistake_against_the_schema_is_told_in_one_line(fresh):
 def test_settings_that_were_removed_are_refused_with_what_replaces_them():
     def change(configuration):
         configuration["tuning"] |= {"criterion": "stability", "splits": 10, "refrences": 3}
+        configuration["tuning"] |= {"resamplings": 50, "evidence_samples": 100}
         configuration["tuning"]["stability_rule"] = "same"
         configuration["simulation"] = {"preview": {"replicates": 2}}
         configuration["tuning_study"] = {"replicates": 3}
@@ -81,7 +80,9 @@ def test_settings_that_were_removed_are_refused_with_what_replaces_them():
         "simulation.preview was removed: `snakemake paper` runs the experiments, ",
         "theory was removed: the settings of `snakemake theory` are constants ",
         "tuning.criterion was removed: the gap chooses the sparsity of l0 and l1, ",
-        "tuning.splits was removed: tuning.resamplings is ",
+        "tuning.splits was removed: the method sparse fits three repeats of ten folds",
+        "tuning.resamplings was removed: the method sparse fits three repeats of ten folds",
+        "tuning.evidence_samples was removed: separation.csv of the method sparse is ",
         "tuning.stability_rule was removed: tuning.rule is ",
         "tuning_study was removed: in a checkout, `python -m benchmarks tuning_rules` ",
         "tuning: unknown keys ['refrences']; known ones are ",

@@ -29,7 +29,6 @@ class Row:
     matrix: str | None = None
     method: str | None = None
     batches: tuple = (0,)
-    resampled: tuple = (0, 1)
 
 
 def put(**values):
@@ -113,9 +112,6 @@ ROWS = {
     "`tuning.n_sparsities`, while no grid is automatic": Row(setting(tuning__n_sparsities=7)),
     "`tuning.references`: more": Row(setting(tuning__references=4), batches=(1,)),
     "`tuning.n_refined`: a second stage": Row(setting(tuning__n_refined=3)),
-    "`tuning.resamplings`: more": Row(setting(tuning__resamplings=6), resampled=(2,)),
-    "`tuning.evidence_references`": Row(setting(tuning__evidence_references=3)),
-    "`tuning.evidence_samples`": Row(setting(tuning__evidence_samples=100)),
     "`tuning.max_samples`": Row(setting(tuning__max_samples=20)),
     "`n_seeds`": Row(setting(n_seeds=3)),
     "`n_seeds`: 1": Row(setting(n_seeds=1)),
@@ -202,15 +198,12 @@ def expand(rule, datasets, methods, row):
         "refine_path": TUNED,
         "refine_references": TUNED,
         "tune_sparsity": TUNED,
-        "test_clusterability": ("l0",),
-        "resample_path": RESAMPLED,
         "find_consensus": RESAMPLED,
         "select_fit": UNTUNED,
         "gene_stability": TUNED + RESAMPLED,
     }
     methods = [method for method in methods if method in of_rule.get(rule, methods)]
-    of_references = dict.fromkeys(("reference_path", "refine_references"), row.batches)
-    batches = {**of_references, "resample_path": row.resampled}.get(rule)
+    batches = dict.fromkeys(("reference_path", "refine_references"), row.batches).get(rule)
     ends = [""] if batches is None else [f" {batch}" for batch in batches]
     return {
         f"{rule} {dataset} {method}{end}"

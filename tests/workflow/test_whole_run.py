@@ -8,7 +8,6 @@ import pytest
 from benchmarks.workflow_jobs import benchmark
 from sklearn.metrics import adjusted_mutual_info_score, adjusted_rand_score
 from small_project import CONFIGURATION
-from sparsekm.io.resampling_file import Resamplings
 
 from sparsekm.annotation.clusters import OVERLAP
 from sparsekm.annotation.enrichment import ENRICHMENT
@@ -23,13 +22,13 @@ pytestmark = pytest.mark.xdist_group("workflow")
 
 
 def test_progress_counts_the_jobs(finished):
-    assert "of 90 steps (100%) done" in finished.run.stdout
+    assert "of 81 steps (100%) done" in finished.run.stdout
 
 
 def test_every_job_tells_what_it_took(finished):
     costs = benchmark(finished.root / "logs").set_index("rule")
     # All steps but the last, which only asks for the others.
-    assert costs["jobs"].sum() == 89
+    assert costs["jobs"].sum() == 80
     assert costs.loc["cluster_path", "jobs"] == 9
     # Of megabytes there are more than the interpreter's own, and fewer than any job asks for.
     assert costs["peak_mb"].between(20, 700).all()
@@ -51,12 +50,12 @@ def test_every_artifact_is_there_and_nothing_is_half_written(finished):
             for m in ("kmeans", "l0", "l1")
             for f in ("path.h5", "chosen.h5", "tuned.h5", "scores.csv", "seeds.csv")
         }
-        own = ("resamplings/0.h5", "resamplings/1.h5", "consensus.csv", "stability.csv")
-        resampled = {
+        own = ("consensus.csv", "separation.csv", "stability.csv")
+        of_folds = {
             f"sparse/{f}" for f in ("chosen.h5", "tuned.h5", "scores.csv", "seeds.csv", *own)
         }
         tables = {"genes.csv", "clusters.csv", "clusters.h5ad", "enrichment.csv", "contingency.csv"}
-        assert names == tuned | each | resampled | tables | {"l0/evidence.csv"}
+        assert names == tuned | each | of_folds | tables
     assert not list(finished.root.glob("**/*partial*"))
 
 
@@ -137,10 +136,9 @@ def test_the_second_of_them_is_scored_as_scikit_learn_does(finished, method):
         seed=CONFIGURATION["seed"],
         n_clusters=shown.attributes["n_clusters"],
         search={name: CONFIGURATION[name] for name in ("min_cluster_size", "search", "n_init")},
-        grid={"sparsities": [shown.sparsity]},
+        grid={} if method == "sparse" else {"sparsities": [shown.sparsity]},
         code_digest="",
     )
-    batches = sorted(folder.glob(f"{method}/resamplings/*.h5"))
     chosen, row = (
         read_fit(folder / method / "chosen.h5"),
         SEEDS.read(folder / method / "seeds.csv").iloc[1],
@@ -148,7 +146,7 @@ def test_the_second_of_them_is_scored_as_scikit_learn_does(finished, method):
     assert chosen.sparsity == shown.sparsity
     fit = chosen
     if row["seed"]:
-        fit = refit(problem, chosen, 1, Resamplings.read(batches).paths if batches else None)
+        fit = refit(problem, chosen, 1)
     labels, classes = fit.labels, anndata.read_h5ad(file / "normalised.h5ad").obs["label"]
     assert row["agreement"] == pytest.approx(adjusted_rand_score(shown.labels, labels))
     assert row["ari"] == pytest.approx(adjusted_rand_score(classes, labels))

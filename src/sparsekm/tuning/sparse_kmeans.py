@@ -237,7 +237,7 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
         self._learn(features, found, sparsity)
         # Of each feature on its own scale; constant features have no weight.
         self._scale = features.put_back(data.scale, 1.0)
-        centers = cluster_centers(X, self.labels_, self.n_clusters_)
+        centers = cluster_centers(X, self.labels_, self.n_clusters_).astype(X.dtype)
         self.cluster_centers_ = features.put_back(centers, features.constants)
         self.coassociation_ = coassociation(found.partitions) if samples is None else None
         return self

@@ -1,0 +1,115 @@
+"""The fits of folds: which samples are left out, and what a fit may not know of them."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+from sparsekm import classification_error_rate
+from sparsekm.tuning.feature_ranking import ScaledData
+from sparsekm.tuning.fold_fits import (
+    N_FOLDS,
+    N_REPEATS,
+    draw_folds,
+    fit_folds,
+    kept_features,
+    screened_start,
+)
+
+TRUTH = np.repeat([0, 1, 2], 15)
+
+
+@pytest.fixture(scope="module", name="X")
+def three_clusters():
+    X = np.random.default_rng(0).standard_normal((45, 130))
+    X[:, :24] += 4 * (TRUTH[:, None] == np.arange(24) % 3)
+    return X
+
+
+@pytest.mark.parametrize("n_samples", [10, 47])
+def test_each_sample_is_left_out_once_in_each_repeat(n_samples):
+    folds = draw_folds(n_samples, seed=3)
+    assert len(folds) == N_REPEATS * N_FOLDS
+    for repeat in range(N_REPEATS):
+        own = folds[repeat * N_FOLDS : (repeat + 1) * N_FOLDS]
+        assert sorted(np.concatenate(own)) == list(range(n_samples))
+        sizes = [len(fold) for fold in own]
+        assert max(sizes) - min(sizes) <= 1
+    assert any((folds[0].tolist() != other.tolist()) for other in folds[N_FOLDS:])
+
+
+@pytest.mark.parametrize("n_blocks", [4, 13])
+def test_blocks_are_left_out_as_a_whole(n_blocks):
+    blocks = np.random.default_rng(0).permutation(np.arange(60) % n_blocks)
+    folds = draw_folds(60, seed=3, blocks=blocks)
+    assert len(folds) == N_REPEATS * min(N_FOLDS, n_blocks)
+    assert sorted(np.concatenate(folds)) == sorted(np.tile(np.arange(60), N_REPEATS))
+    for fold in folds:
+        assert not set(blocks[fold]) & set(np.delete(blocks, fold))
+
+
+def test_folds_are_those_of_their_seed():
+    one, again, other = (draw_folds(30, seed=seed) for seed in (1, 1, 2))
+    assert all(np.array_equal(*pair) for pair in zip(one, again, strict=True))
+    assert not all(np.array_equal(*pair) for pair in zip(one, other, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("n_clusters", "n_features", "kept"),
+    [(2, 1000, 50), (3, 1000, 50), (4, 1000, 75), (11, 1000, 250), (11, 90, 90)],
+)
+def test_fits_keep_25_features_for_each_cluster_but_the_first(n_clusters, n_features, kept):
+    assert kept_features(n_clusters, n_features) == kept
+
+
+@pytest.mark.parametrize("optimum", [False, True])
+@pytest.mark.parametrize("container", [np.asarray, csr_array])
+def test_fits_do_not_depend_on_jobs_and_find_clear_clusters(X, optimum, container):
+    data = ScaledData.standardise(container(X))
+    done = []
+    one, two = (
+        fit_folds(
+            data,
+            3,
+            screening="variance",
+            optimum=optimum,
+            seed=1,
+            n_jobs=n_jobs,
+            progress=lambda *counts: done.append(counts),
+        )
+        for n_jobs in (1, 2)
+    )
+    assert done == 2 * [(number + 1, 30) for number in range(30)]
+    for first, second in zip(one, two, strict=True):
+        np.testing.assert_array_equal(first.labels, second.labels)
+        assert first.starts == second.starts
+        assert all(np.array_equal(*pair) for pair in zip(first.kept, second.kept, strict=True))
+        assert sorted([*first.drawn, *first.left_out]) == list(range(45))
+        assert first.labels.shape == (len(first.starts), 45)
+        assert all(set(range(24)) <= set(kept) for kept in first.kept if len(kept) >= 50)
+        assert classification_error_rate(TRUTH, first.labels[0]) == 0
+
+
+def test_samples_that_are_left_out_have_no_part_in_a_fit(X):
+    # The other half of a fit, its z-scores, is that of all samples.
+    changed = ScaledData.standardise(X)
+    settings = {"screening": "variance", "seed": 1, "n_jobs": 1}
+    before = fit_folds(changed, 3, **settings)
+    left_out = before[0].left_out
+    changed.X[left_out] = np.random.default_rng(1).normal(scale=9, size=(len(left_out), 130))
+    after = fit_folds(changed, 3, **settings)
+    drawn = before[0].drawn
+    np.testing.assert_array_equal(after[0].labels[:, drawn], before[0].labels[:, drawn])
+    assert all(np.array_equal(*pair) for pair in zip(after[0].kept, before[0].kept, strict=True))
+
+
+def test_a_start_looks_at_the_features_that_rank_first(X):
+    rng = np.random.default_rng(0)
+    # Features of little variance share a factor, which k-means on all z-scores would follow.
+    factor = 0.1 * (rng.normal(size=(45, 1)) + 0.2 * rng.normal(size=(45, 250)))
+    data = ScaledData.standardise(np.hstack([factor, 3 * X, 3 * rng.normal(size=(45, 90))]))
+    rates = {
+        screening: classification_error_rate(TRUTH, screened_start(data, 3, screening, 0))
+        for screening in ("variance", "all")
+    }
+    assert rates["variance"] == 0
+    assert rates["all"] > 0.2

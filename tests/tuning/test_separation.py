@@ -1,0 +1,155 @@
+"""Which clusters stand apart: counts worked by hand, and what they may not depend on."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import binomtest
+
+from sparsekm import L0KMeans
+from sparsekm.tuning.consensus_fit import fit_consensus
+from sparsekm.tuning.feature_ranking import ScaledData
+from sparsekm.tuning.separation import (
+    LEVEL,
+    MatchedFold,
+    are_apart,
+    join_touching,
+    match_folds,
+    separation,
+)
+
+# Samples that a fold fits have their centres at 0 and 1.
+FITTED = np.array([-0.1, 0.1, 0.9, 1.1])
+# Medians of the sides are 0 and 1: four samples about either, and two in the middle third.
+LEFT_OUT = np.array([-0.1, 0.0, 0.0, 0.1, 0.45, 0.5, 0.95, 1.0, 1.0, 1.1])
+
+
+def table_of(left_out, blocks=None, move=lambda x: x):
+    values = np.concatenate([FITTED, left_out])
+    labels, everyone = (values >= 0.5).astype(int), np.arange(len(values))
+    fold = MatchedFold(everyone[:4], everyone[4:], labels, np.array([0]))
+    blocks = None if blocks is None else np.concatenate([-1 - np.arange(4), blocks]) + 4
+    return separation(move(values)[:, None], labels, np.array([0]), [fold], blocks)
+
+
+def test_counts_and_a_p_value_worked_by_hand():
+    (row,) = table_of(LEFT_OUT).to_dict("records")
+    assert (row["cluster_a"], row["cluster_b"]) == (0, 1)
+    assert (row["n_middle"], row["n_a"], row["n_b"]) == (2, 4, 4)
+    # At most two of six: 1 + 6 + 15 of 64 ways.
+    assert row["p"] == row["p_adjusted"] == pytest.approx(22 / 64)
+
+
+def test_the_emptier_end_decides():
+    (row,) = table_of(LEFT_OUT[:8]).to_dict("records")
+    assert row["n_a"] == 4 > row["n_b"]
+    n_tried = row["n_middle"] + row["n_b"]
+    expected = binomtest(row["n_middle"], n_tried, alternative="less").pvalue
+    assert row["p"] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("move", [lambda x: 7 - 30 * x, lambda x: 0.001 * x + 2])
+def test_location_and_scale_of_the_axis_do_not_matter(move):
+    pd.testing.assert_frame_equal(table_of(LEFT_OUT, move=move), table_of(LEFT_OUT))
+
+
+def test_medians_of_the_sides_and_not_the_centres_fitted_are_the_ends():
+    # Samples left out are nearer to each other than those that a fit has put apart.
+    pd.testing.assert_frame_equal(table_of(0.5 + 0.6 * (LEFT_OUT - 0.5)), table_of(LEFT_OUT))
+
+
+def test_a_block_counts_once_on_a_side():
+    repeated = np.repeat(LEFT_OUT, 3)
+    blocks = np.repeat(np.arange(10), 3)
+    pd.testing.assert_frame_equal(table_of(repeated, blocks), table_of(LEFT_OUT))
+    assert table_of(repeated)["n_middle"].tolist() == [6]
+
+
+def clouds(centers, scale, seed=0):
+    """Draw 30 samples about each centre, and folds that leave out a fifth each."""
+    centers = np.asarray(centers, float)
+    labels = np.arange(30 * len(centers)) % len(centers)
+    X = centers[labels] + scale * np.random.default_rng(seed).normal(size=(len(labels), 2))
+    left_out = [np.flatnonzero(np.arange(len(X)) // 6 % 5 == number) for number in range(5)]
+    everyone, kept = np.arange(len(X)), np.arange(2)
+    folds = [MatchedFold(np.setdiff1d(everyone, out), out, labels, kept) for out in left_out]
+    return X, labels, kept, folds
+
+
+def pairs_of(table):
+    return set(zip(table["cluster_a"], table["cluster_b"], strict=True))
+
+
+def test_of_three_centres_on_a_line_the_outer_two_are_no_neighbours():
+    on_a_line = separation(*clouds([[0, 0], [9, 0], [4, 0.5]], 0.1))
+    assert pairs_of(on_a_line) == {(0, 2), (1, 2)}
+    triangle = separation(*clouds([[0, 0], [9, 0], [4, 8]], 0.1))
+    assert pairs_of(triangle) == {(0, 1), (0, 2), (1, 2)}
+
+
+def test_far_clusters_are_apart_and_p_values_are_adjusted_as_by_holm():
+    table = separation(*clouds([[0, 0], [3.2, 0], [1.6, 9]], 1.0))
+    p = table["p"].to_numpy()
+    assert p[1:].max() < 1e-6 < p[0]
+    adjusted, largest = {}, 0.0
+    for tested, index in enumerate(np.argsort(p, kind="stable")):
+        largest = max(largest, (len(p) - tested) * p[index])
+        adjusted[index] = min(1.0, largest)
+    assert table["p_adjusted"].tolist() == [adjusted[index] for index in range(len(p))]
+    assert are_apart(table)
+
+
+def test_names_of_clusters_do_not_matter():
+    X, labels, kept, folds = clouds([[0, 0], [5, 0], [2, 6], [7, 7]], 1.3)
+    names = np.array([2, 0, 3, 1])
+    renamed = [MatchedFold(f.drawn, f.left_out, names[f.labels], f.kept) for f in folds]
+    table = separation(X, labels, kept, folds)
+    other = separation(X, names[labels], kept, renamed)
+    found = {frozenset(pair): p for *pair, p in other.iloc[:, :3].to_numpy()}
+    for a, b, p in table.iloc[:, :3].to_numpy():
+        assert found[frozenset(names[[int(a), int(b)]].astype(float))] == pytest.approx(p)
+    assert len(found) == len(table)
+
+
+def test_clusters_that_match_none_and_single_ones_are_not_counted():
+    X, labels, kept, folds = clouds([[0, 0], [5, 0]], 1.0)
+    unmatched = [MatchedFold(f.drawn, f.left_out, np.where(labels, -1, 0), f.kept) for f in folds]
+    assert separation(X, labels, kept, unmatched)[["n_middle", "n_a", "n_b"]].max(axis=None) == 0
+    alone = separation(X, np.zeros_like(labels), kept, folds)
+    assert len(alone) == 0
+    assert not are_apart(alone)
+
+
+def test_neighbours_that_touch_are_joined_and_what_these_touch():
+    table = pd.DataFrame({"cluster_a": [0, 1, 2, 3], "cluster_b": [1, 2, 3, 4]})
+    table["p"] = [0.5, 2 * LEVEL, LEVEL / 2, 0.9]
+    assert join_touching(table, 6).tolist() == [0, 0, 0, 1, 1, 2]
+    everyone = np.arange(6)
+    fold = MatchedFold(everyone, everyone[:0], np.array([5, -1, 0, 2, 3, 4]), everyone)
+    assert fold.join(join_touching(table, 6)).labels.tolist() == [2, -1, 0, 0, 1, 1]
+
+
+def consensus_of(X, n_clusters):
+    return fit_consensus(L0KMeans(n_clusters), ScaledData.standardise(X), seed=0)
+
+
+@pytest.mark.parametrize("seed_of_data", range(3))
+def test_one_gaussian_that_is_cut_has_no_clusters_and_two_have(seed_of_data):
+    X = np.random.default_rng(seed_of_data).normal(size=(60, 20)) * np.repeat([3, 1], [1, 19])
+    cut = consensus_of(X, 2)
+    assert not cut.has_clusters
+    X[:30, :8] += 3
+    assert consensus_of(X, 2).has_clusters
+
+
+def test_the_partition_of_a_fold_that_agrees_most_is_taken():
+    X = np.random.default_rng(0).normal(size=(60, 20))
+    X[:30, :8] += 3
+    found = consensus_of(X, 2)
+    labels = found.labels
+    for fold, matched in zip(found.folds, match_folds(labels, found.folds), strict=True):
+        shares = [
+            max(np.mean(labels[fold.drawn] == c), np.mean(labels[fold.drawn] != c))
+            for c in fold.labels[:, fold.drawn]
+        ]
+        best = np.mean(labels[fold.drawn] == matched.labels[fold.drawn])
+        assert best == pytest.approx(max(shares))

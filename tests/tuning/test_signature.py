@@ -1,0 +1,101 @@
+"""The smallest set of features that tells clusters apart on samples that did not choose it."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+from sparsekm.tuning.consensus import agreement
+from sparsekm.tuning.feature_ranking import ScaledData
+from sparsekm.tuning.fold_fits import N_REPEATS, draw_folds
+from sparsekm.tuning.signature import LEAST_AGREEMENT, count_differing, find_signature
+
+TRUTH = np.repeat([0, 1, 2], 20)
+
+
+def draw(shift, n_planted=30, n_features=200, seed=0):
+    X = np.random.default_rng(seed).standard_normal((60, n_features))
+    X[:, :n_planted] += shift * (TRUTH[:, None] == np.arange(n_planted) % 3)
+    return ScaledData.standardise(X).X
+
+
+def signature_of(X, labels):
+    return find_signature(X, labels, draw_folds(len(labels), seed=0), N_REPEATS)
+
+
+def place(X, labels, fitted, others, features):
+    """Put samples to the nearest centroid of others in some features."""
+    X, own = X[:, features], labels[fitted]
+    centers = np.array([X[fitted][own == k].mean(axis=0) for k in range(labels.max() + 1)])
+    return ((X[others][:, None] - centers) ** 2).sum(axis=2).argmin(axis=1)
+
+
+@pytest.mark.parametrize(("shift", "most"), [(2.0, 30), (6.0, 8)])
+def test_planted_features_are_the_signature_and_clearer_ones_are_fewer(shift, most):
+    found = signature_of(draw(shift), TRUTH)
+    assert set(found.features) <= set(range(30))
+    assert 2 <= len(found.features) <= most
+    assert (np.diff(found.features) > 0).all()
+    assert 0.9 < found.agreement <= 1
+
+
+def test_its_agreement_is_that_of_samples_left_out_by_nearest_centroids():
+    X = draw(1.5)
+    found = signature_of(X, TRUTH)
+    folds = draw_folds(60, seed=0)
+    placed = np.zeros((N_REPEATS, 60), int)
+    for number, others in enumerate(folds):
+        fitted = np.setdiff1d(np.arange(60), others)
+        sizes = np.bincount(TRUTH[fitted])
+        means = np.array([X[fitted][TRUTH[fitted] == k].mean(axis=0) for k in range(3)])
+        scores = (sizes[:, None] * (means - X[fitted].mean(axis=0)) ** 2).sum(axis=0)
+        top = np.argsort(-scores)[: len(found.features)]
+        placed[number * N_REPEATS // len(folds), others] = place(X, TRUTH, fitted, others, top)
+    assert found.agreement == pytest.approx(agreement(TRUTH, placed).mean())
+
+
+def test_random_labels_of_noise_have_no_signature(seed):
+    X = draw(0, n_features=500, seed=seed)
+    found = signature_of(X, np.random.default_rng(seed).permutation(TRUTH))
+    assert found.features is None
+    assert found.agreement < LEAST_AGREEMENT
+
+
+def test_samples_left_out_do_not_choose_the_features_that_place_them(seed):
+    # Chosen by all samples, 50 of 5,000 features of noise tell random labels of any apart.
+    X = draw(0, n_features=5000, seed=seed)
+    labels = np.random.default_rng(seed).permutation(TRUTH)
+    means = np.array([X[labels == k].mean(axis=0) for k in range(3)])
+    top = np.argsort(-(means**2).sum(axis=0))[:50]
+    folds = draw_folds(60, seed=0)[:10]
+    placed = np.zeros(60, int)
+    for others in folds:
+        placed[others] = place(X, labels, np.setdiff1d(np.arange(60), others), others, top)
+    assert agreement(labels, placed[None])[0] > 0.8
+    assert find_signature(X, labels, folds, 1).agreement < 0.25
+
+
+def test_sparse_features_have_the_signature_of_dense_ones():
+    X = np.where(np.random.default_rng(0).random((60, 200)) < 0.5, 0, draw(0))
+    X[:, :30] += 3 * (TRUTH[:, None] == np.arange(30) % 3)
+    dense, stored = (signature_of(data, TRUTH) for data in (X, csr_array(X)))
+    np.testing.assert_array_equal(stored.features, dense.features)
+    assert stored.agreement == pytest.approx(dense.agreement)
+    assert count_differing(csr_array(X), TRUTH) == count_differing(X, TRUTH)
+
+
+def test_features_that_differ_are_counted_by_their_effect_whatever_their_scale(seed):
+    X = draw(2.0, seed=seed)
+    found = count_differing(X, TRUTH)
+    assert 25 <= found <= 36
+    scales = 10.0 ** np.random.default_rng(seed).uniform(-3, 3, 200)
+    assert count_differing(X * scales + 5, TRUTH) == found
+    constant = np.column_stack([X, np.full((60, 50), 0.1)])
+    assert count_differing(constant, TRUTH) <= found
+    noise = [count_differing(draw(0, seed=number), TRUTH) for number in range(5)]
+    assert max(noise) <= 3
+    # Of many samples small effects are beyond chance, and are not counted.
+    many = np.random.default_rng(seed).standard_normal((6000, 40))
+    labels = np.arange(6000) % 3
+    many += 0.2 * (labels == 0)[:, None] * (np.arange(40) < 20)
+    many[:, :5] += (labels == 0)[:, None]
+    assert count_differing(many, labels) == 5
