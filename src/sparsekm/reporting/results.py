@@ -173,8 +173,8 @@ class DatasetResult:
 
     @property
     def primary(self) -> MethodResult:
-        """The method whose clusters and features are described."""
-        return self.methods[primary_method(self.methods)]
+        """The method whose clusters and features are the answer."""
+        return self.methods[primary_method(self.methods, is_atlas=self.is_atlas)]
 
     @property
     def overlap(self) -> pd.DataFrame | None:
@@ -264,7 +264,9 @@ def load_dataset_result(
         var=var,
         provenance=uns.get("provenance", {}),
         methods=methods,
-        genes=gene_table(var, methods) if genes is None else GENE_TABLE.read(genes),
+        genes=gene_table(var, methods, is_atlas=regions is not None)
+        if genes is None
+        else GENE_TABLE.read(genes),
         regions=None if regions is None else pd.DataFrame(regions),
         enrichment=None if enrichment is None else ENRICHMENT.read(enrichment),
         contingency=None if contingency is None else OVERLAP.read(contingency),
