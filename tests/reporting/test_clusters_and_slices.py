@@ -12,9 +12,9 @@ from sparsekm.reporting.brain_slices import (
     richest_slice,
     scale_bar_length,
 )
-from sparsekm.reporting.cluster_colors import color_clusters
+from sparsekm.reporting.cluster_colors import color_clusters, region_colors
 from sparsekm.reporting.principal_plane import first_components
-from sparsekm.reporting.slice_figure import region_colors, slice_figure
+from sparsekm.reporting.slice_figure import slice_figure
 
 
 @pytest.fixture

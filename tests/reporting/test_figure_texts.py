@@ -5,6 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 from matplotlib.text import Text
+from sparsekm.reporting.component_figure import component_figure
 
 from sparsekm.figures.style import (
     MOST_LETTERS,
@@ -13,7 +14,6 @@ from sparsekm.figures.style import (
     new_figure,
     short_name,
 )
-from sparsekm.reporting.component_figure import component_figure
 
 LONG = "name" * 2500
 

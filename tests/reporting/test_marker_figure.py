@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from sparsekm.reporting.marker_figure import marker_figure
 
 from sparsekm.figures.style import MOST_FEATURES, choose_markers
 from sparsekm.reporting.figures import draw_figures
-from sparsekm.reporting.marker_figure import marker_figure
 
 CENTERS = np.array(
     [

@@ -5,12 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from sparsekm.reporting.component_figure import component_figure
 
 from sparsekm.annotation.clusters import tabulate_overlap
 from sparsekm.figures.palette import DROPPED
 from sparsekm.metrics.partition_metrics import classification_error_rate
 from sparsekm.reporting.anatomy_view import view_anatomy
-from sparsekm.reporting.component_figure import component_figure
 from sparsekm.reporting.figures import draw_figures
 from sparsekm.reporting.tables import statistics_table
 

@@ -5,13 +5,13 @@ from dataclasses import replace
 
 import pandas as pd
 import pytest
+from sparsekm.reporting.summary import summarise_dataset, summarise_run
 
 from sparsekm.io.tables import SEEDS
 from sparsekm.reporting.literature import Citations
 from sparsekm.reporting.methods_text import write_methods
 from sparsekm.reporting.report import write_report
 from sparsekm.reporting.run_facts import describe_errors
-from sparsekm.reporting.summary import summarise_dataset, summarise_run
 from sparsekm.reporting.table_view import format_count, format_rate
 from sparsekm.reporting.tables import spread_table
 

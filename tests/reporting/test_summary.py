@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import pandas as pd
 import pytest
-
 from sparsekm.reporting.summary import summarise_dataset, summarise_run
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+from sparsekm.reporting.cluster_colors import region_colors
 from sparsekm.reporting.results import DatasetResult
-from sparsekm.reporting.slice_figure import region_colors
 from sparsekm.reporting.table_view import Cell, Column, TableView
 from sparsekm.reporting.tables import Nouns, nouns
 
@@ -74,8 +74,7 @@ def _view_clusters(
         )
     caption = (
         f"Each cluster with its majority {_SINGULAR[words.labels]}, the share of the cluster that "
-        "belongs to it (purity) and the share of it that the cluster covers (covered). Shares are "
-        "of this one partition and have no standard error"
+        "belongs to it (purity) and the share of it that the cluster covers (covered)"
     )
     columns = [Column("cluster"), Column(words.samples)]
     columns += [Column("majority", kind="text"), Column("name", kind="text")]
@@ -101,8 +100,7 @@ def _view_contingency(
         rows.append([Cell(str(cluster)), *cells])
     caption = (
         f"{words.samples.capitalize()} of each cluster (row) in each {_SINGULAR[words.labels]} "
-        "(column); darker cells are larger shares of the cluster. Counts are of this one "
-        "partition and have no standard error"
+        "(column); darker cells are larger shares of the cluster"
     )
     heads = [Column(label, color=colors.get(label, ""), hover=names[label]) for label in order]
     return TableView(
@@ -121,7 +119,7 @@ def _summarise(table: pd.DataFrame, order: list[str], samples: str, labels: str)
         f"{len(matched)} of {len(order)} {labels} are the majority {label} of at least one cluster"
     )
     text += f" (not {', '.join(unmatched)})" if unmatched else ""
-    return f"{text}. These numbers are of one partition and have no standard error."
+    return f"{text}."
 
 
 def _tell_unlabelled(number: int, samples: str) -> str:

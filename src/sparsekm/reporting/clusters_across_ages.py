@@ -7,8 +7,8 @@ from itertools import chain
 
 import pandas as pd
 
+from sparsekm.reporting.cluster_colors import region_colors
 from sparsekm.reporting.results import DatasetResult
-from sparsekm.reporting.slice_figure import region_colors
 from sparsekm.reporting.table_view import MISSING, Cell, Column, TableView
 
 

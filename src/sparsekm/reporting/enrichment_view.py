@@ -52,8 +52,7 @@ def view_enrichment(result: DatasetResult, file: str) -> EnrichmentView | None:
         ]
     caption = (
         f"Terms with q ≤ {LEVEL:g} (one-sided hypergeometric test, Benjamini and Hochberg over the "
-        "terms tested in the group). Fold: number in the group over that expected; it is of one "
-        "set of genes and has no standard error"
+        "terms tested in the group). Fold: number in the group over that expected"
     )
     if in_space:
         sentences += _warn(table, words.features)

@@ -14,6 +14,7 @@ from sparsekm.reporting.table_view import Cell, Column, TableView
 from sparsekm.reporting.tables import nouns
 
 TOP_GENES = 25
+MOST_SAMPLES = 20_000
 LONGEST_TEXT = 72
 """Characters of a name, or of terms, shown in a cell; the search and the file use all of them."""
 LINKS = "links"
@@ -78,15 +79,15 @@ def view_genes(result: DatasetResult, chosen: Sequence[int], file: str) -> GeneV
         noun=noun,
         top=view(
             top,
-            f"The {len(top)} highest-ranked {noun}. Score: between-cluster sum of squares; "
-            "stability: share of half-samples in which it is kept; effect: Cohen’s d; lead: "
-            "distance to the mean in the next cluster. Scores, weights, frequencies, effects and "
-            "leads are of one run and have no standard error; the halves overlap, so a stability "
-            f"of 1 is not certainty. {file} has all columns; the table below has all rows.",
+            f"The {len(top)} highest-ranked {noun} of {result.primary.title}. Score: between-cluster "
+            "sum of squares; stability: share of half-samples in which it is kept; selection "
+            "frequency: share of resampled fits that keep it; effect: Cohen’s d; lead: distance to "
+            "the mean in the next cluster. Effects and leads are optimistic, since the clusters "
+            f"were found in the same data. {file} has all columns",
         ),
         chosen=view(
             [rows[at] for at in chosen],
-            f"The chosen {noun}; columns and errors are explained at the {noun} of highest rank",
+            f"The chosen {noun}; columns as in the table of the highest ranks below",
         ),
         data={
             "columns": [_title(name, result) for name in names],
@@ -104,6 +105,35 @@ def view_genes(result: DatasetResult, chosen: Sequence[int], file: str) -> GeneV
     )
 
 
+@dataclass(frozen=True)
+class SampleView:
+    """The table of samples, for the script of the page."""
+
+    data: dict[str, Any]
+    file: str
+
+
+def view_samples(result: DatasetResult, file: str) -> SampleView | None:
+    """Prepare the table of samples; `file` has the clusters of all methods.
+
+    Voxels have no names, and of very many samples the file alone has the clusters.
+    """
+    if result.is_atlas or result.n_samples > MOST_SAMPLES:
+        return None
+    method = result.primary
+    columns: dict[str, Any] = {
+        "sample": result.obs.index.astype(str),
+        "cluster": method.labels,
+        "reproducibility": method.reproducibility,
+        "class": result.labels,
+    }
+    columns = {name: values for name, values in columns.items() if values is not None}
+    rows = [[_plain(value) for value in row] for row in zip(*columns.values(), strict=True)]
+    names = list(columns)
+    data = {"columns": names, "fields": names, "rows": rows, "shown": [*range(len(names))]}
+    return SampleView(data | {"longest": LONGEST_TEXT, "wide": [], "links": []}, file)
+
+
 def _pages(result: DatasetResult) -> dict[str, tuple[str, str]]:
     """List the web pages about these genes; invented genes have none."""
     if result.is_simulated:
@@ -119,15 +149,12 @@ def _shown(result: DatasetResult) -> list[str]:
     genes = result.genes
     primary = result.primary.name
     wanted = ["symbol", "name", "verdict", f"rank_{primary}", f"score_{primary}"]
-    wanted += [f"weight_{method}" for method in ("l0", "l1")]
-    wanted += [f"stability_{method}" for method in ("l0", "l1")]
-    wanted += ["selection_frequency_sparse"]
+    wanted += [f"weight_{method}" for method in dict.fromkeys((primary, "l0", "l1"))]
+    wanted += [f"stability_{primary}", f"selection_frequency_{primary}"]
     wanted += ["highest_cluster", "effect_cluster", "lead_cluster"]
     wanted += ["highest_label", "effect_label", "terms"]
     # The kind says more than a flag.
     wanted.append("planted_kind" if "planted_kind" in genes else "relevant")
-    if "weight_l0" not in genes and "weight_l1" not in genes:
-        wanted.insert(5, f"weight_{primary}")
     return [
         name for name in wanted if name in genes and not (name in _WIDE and not genes[name].any())
     ]

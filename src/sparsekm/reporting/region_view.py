@@ -36,8 +36,7 @@ def view_regions(result: DatasetResult, colors: Mapping[str, str]) -> TableView:
         columns += [Column("best cluster"), Column("covered"), Column("purity")]
         caption += (
             f". Best cluster: that of {method.title} with most voxels of the region; covered: its "
-            "share of the region; purity: the region’s share of the cluster. These two describe "
-            "this one partition and have no standard error"
+            "share of the region; purity: the region’s share of the cluster"
         )
         best = _best_clusters(overlap)
         for acronym, row in rows.items():

@@ -185,6 +185,14 @@ class DatasetResult:
         return table[table["method"] == self.primary.name]
 
     @property
+    def majorities(self) -> dict[int, str]:
+        """The class that most samples of each cluster have; empty without known classes."""
+        if self.overlap is None:
+            return {}
+        best = self.overlap[self.overlap["is_best"]]
+        return {int(row.cluster): str(row.label) for row in best.itertuples()}
+
+    @property
     def planted(self) -> np.ndarray | None:
         """Which features were planted as relevant, bool of shape (p,), or None."""
         if "relevant" not in self.var:

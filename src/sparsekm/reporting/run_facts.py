@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 from sparsekm.pipeline.registry import get_method
@@ -57,27 +58,6 @@ def joined(values: Iterable[Any]) -> str:
     return " and ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
 
 
-def describe_errors(results: Sequence[DatasetResult]) -> str:
-    """Say what the numbers in a table of scores have in place of a standard error."""
-    numbers = _seed_counts(results)
-    if not numbers:
-        return "each is of one fit and has no standard error"
-    text = f"below each is its range over {numbers} seeds, which is no standard error"
-    single = [r.name for r in results if any(m.seeds is None for m in r.methods.values())]
-    return f"{text}; those of {joined(single)} are of one fit" if single else text
-
-
-def describe_errors_of_text(results: Sequence[DatasetResult]) -> str:
-    """Say the same of numbers in sentences, which have no range beside them."""
-    text = "each is of the fit shown and has no standard error"
-    numbers = _seed_counts(results)
-    return f"{text}; the tables under Results give ranges over {numbers} seeds" if numbers else text
-
-
-def _seed_counts(results: Sequence[DatasetResult]) -> str:
-    return joined(distinct(len(m.seeds) for m in fits(results) if m.seeds is not None))
-
-
 def package_versions(results: Sequence[DatasetResult]) -> dict[str, str]:
     """Return the versions of the packages that made the fits, all if there are several."""
     found: dict[str, list[str]] = {}
@@ -89,7 +69,8 @@ def package_versions(results: Sequence[DatasetResult]) -> dict[str, str]:
 
 def data_source(result: DatasetResult) -> str:
     """Describe where a data set comes from."""
-    own = "simulated matrix" if result.is_simulated else "matrix given by the user"
+    file = Path(str(result.provenance.get("file", ""))).name
+    own = "simulated matrix" if result.is_simulated else f"your file {file}".rstrip()
     return ATLASES.get(str(result.provenance.get("source")), own)
 
 

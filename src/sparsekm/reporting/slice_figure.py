@@ -7,16 +7,16 @@ from dataclasses import dataclass
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.colors import to_hex, to_rgba
+from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from scipy.ndimage import distance_transform_edt
 
 from sparsekm.annotation.clusters import overlap_clusters
 from sparsekm.figures.palette import INK
-from sparsekm.figures.style import categorical_colors, figure_style, name_legend, text_color_on
+from sparsekm.figures.style import figure_style, name_legend, text_color_on
 from sparsekm.reporting.brain_slices import PLANES, Slice, richest_slice
-from sparsekm.reporting.cluster_colors import color_clusters
+from sparsekm.reporting.cluster_colors import color_clusters, region_colors
 from sparsekm.reporting.results import DatasetResult
 from sparsekm.reporting.slice_panels import lay_out_panels, show_slice
 
@@ -35,23 +35,6 @@ class _Partition:
     codes: np.ndarray
     colors: Sequence[str]
     names: Sequence[str]
-
-
-def region_colors(result: DatasetResult) -> dict[str, str]:
-    """Return the colours of the occurring regions by acronym, in the order of the atlas.
-
-    Regions without a colour in the table get another colour.
-    """
-    present = set(result.obs["region"].astype(str))
-    table = result.regions
-    listed = {
-        # The ontology omits the # before a colour.
-        str(acronym): to_hex("#" + str(color).removeprefix("#"))
-        for acronym, color in zip(table["acronym"], table["color"], strict=True)
-        if str(acronym) in present
-    }
-    missing = sorted(present - set(listed))
-    return listed | dict(zip(missing, categorical_colors(len(missing)), strict=True))
 
 
 def slice_figure(result: DatasetResult) -> Figure:

@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from sparsekm.annotation.gene_table import VERDICTS
 from sparsekm.figures.palette import method_look
 from sparsekm.io.known_classes import distinct_classes
-from sparsekm.reporting.results import DatasetResult, MethodResult
+from sparsekm.reporting.results import DatasetResult
 
 _DROPPED = {
     "n_voxels_dropped": "voxels dropped: missing values",
@@ -58,26 +57,6 @@ def score_table(results: Sequence[DatasetResult], score: str) -> pd.DataFrame:
     return pd.DataFrame(columns, index=[method_look(method).title for method in methods])
 
 
-def spread_table(
-    results: Sequence[DatasetResult], score: str, write: Callable[[Any], str]
-) -> pd.DataFrame:
-    """Describe the range of a score over seeds, in the shape of `score_table`; "" where unknown."""
-    column = {"n_kept": "n_nonzero_weights"}.get(score, score)
-    methods = list_methods(results)
-    columns = {
-        result.name: [_spread(result.methods.get(name), column, write) for name in methods]
-        for result in results
-    }
-    return pd.DataFrame(columns, index=[method_look(method).title for method in methods])
-
-
-def _spread(method: MethodResult | None, column: str, write: Callable[[Any], str]) -> str:
-    if method is None or method.seeds is None or method.seeds[column].isna().any():
-        return ""
-    written = write_range(method.seeds[column], write)
-    return written if " to " in written else f"all {len(method.seeds)} seeds"
-
-
 def write_range(values: pd.Series, write: Callable[[Any], str]) -> str:
     """Write the least and the largest value, or one if they are the same as written."""
     least, most = write(values.min()), write(values.max())
@@ -114,32 +93,6 @@ def statistics_table(results: Sequence[DatasetResult]) -> pd.DataFrame:
         dtype=object,
     )
     return table.astype("Int64")
-
-
-def verdict_table(result: DatasetResult) -> pd.DataFrame | None:
-    """Count the features by verdict and, if known, by planted truth; requires both l0 and l1.
-
-    Rows are the verdicts; the columns are "planted as relevant" and the kinds of the others, if
-    planted truth is known, and "all".
-    """
-    genes = result.genes
-    if "verdict" not in genes:
-        return None
-    table = pd.DataFrame(index=list(VERDICTS))
-    if "relevant" in genes:
-        planted = genes["relevant"].astype(bool)
-        table["planted as relevant"] = _counts(genes.loc[planted, "verdict"])
-        others = genes.get("planted_kind", pd.Series("noise", genes.index))
-        for kind in dict.fromkeys(others[~planted]):
-            table[f"others: {str(kind).replace('_', ' ')}"] = _counts(
-                genes.loc[~planted & (others == kind), "verdict"]
-            )
-    table["all"] = _counts(genes["verdict"])
-    return table
-
-
-def _counts(verdicts: pd.Series) -> pd.Series:
-    return verdicts.value_counts().reindex(list(VERDICTS), fill_value=0).astype(int)
 
 
 def excluded_counts(provenance: Mapping[str, Any]) -> dict[str, int]:
