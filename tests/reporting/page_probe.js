@@ -16,7 +16,7 @@ function useBrowser(browser) {
   const some = search(browser, first());
   const none = search(browser, "no gene has such a name");
   search(browser, "");
-  const button = browser.querySelectorAll("th button")[titles.indexOf("symbol")];
+  const button = browser.querySelectorAll("th button")[Math.max(titles.indexOf("symbol"), titles.indexOf("sample"))];
   button.click();
   const lowest = first();
   button.click();

@@ -129,8 +129,13 @@ def _draw_answer(result: DatasetResult, origin: str) -> CaptionedFigure | None:
     if result.n_samples > MOST_COLUMNS:
         text += f"; columns are means of several {words.samples}"
     text += "."
+    if result.primary.reproducibility is not None:
+        text += " Darker is more reproducible."
     if not result.is_atlas:
-        text += f" Right: {words.samples} on the first two principal components of the {words.features} kept"
+        text += (
+            f" Right: {words.samples} on the first two principal components of the "
+            f"{words.features} kept"
+        )
         if result.n_samples > MOST_POINTS:
             text += f", {MOST_POINTS:,} drawn at random"
         text += "."

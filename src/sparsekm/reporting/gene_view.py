@@ -79,11 +79,11 @@ def view_genes(result: DatasetResult, chosen: Sequence[int], file: str) -> GeneV
         noun=noun,
         top=view(
             top,
-            f"The {len(top)} highest-ranked {noun} of {result.primary.title}. Score: between-cluster "
-            "sum of squares; stability: share of half-samples in which it is kept; selection "
-            "frequency: share of resampled fits that keep it; effect: Cohen’s d; lead: distance to "
-            "the mean in the next cluster. Effects and leads are optimistic, since the clusters "
-            f"were found in the same data. {file} has all columns",
+            f"The {len(top)} highest-ranked {noun} of {result.primary.title}. Score: "
+            "between-cluster sum of squares; stability: share of half-samples that keep it; "
+            "selection frequency: share of resampled fits that keep it; effect: Cohen’s d; lead: "
+            "distance to the mean in the next cluster. Effects and leads are optimistic, since the "
+            f"clusters were found in the same data. {file} has all columns",
         ),
         chosen=view(
             [rows[at] for at in chosen],

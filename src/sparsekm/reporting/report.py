@@ -16,6 +16,7 @@ from sparsekm.reporting.anatomy_view import AnatomyView, view_anatomy
 from sparsekm.reporting.answer import AnswerView, agreements, view_answer
 from sparsekm.reporting.atlas_versus_paper import PaperTables, compare_with_paper
 from sparsekm.reporting.chosen_across_ages import describe_needed, view_chosen
+from sparsekm.reporting.cluster_colors import region_colors
 from sparsekm.reporting.cluster_markers import view_markers
 from sparsekm.reporting.clusters_across_ages import view_corresponding
 from sparsekm.reporting.enrichment_view import EnrichmentView, view_enrichment
