@@ -133,9 +133,8 @@ def _tell_separation(method: MethodResult) -> str:
         n_clusters = len(_sizes(method))
         which = "Both clusters" if n_clusters == 2 else f"All {n_clusters} clusters"
         largest = table["p_adjusted"].max()
-        return (
-            f"{which} stand apart: samples left out leave a gap between them (p ≤ {largest:.1g})."
-        )
+        level = "p < 0.001" if largest < 0.001 else f"p ≤ {largest:.2g}"
+        return f"{which} stand apart: samples left out leave a gap between them ({level})."
     return (
         f"Apart: {_name_pairs(table[is_apart])}. Touching: {_name_pairs(table[~is_apart])}; "
         f"{touching}."
