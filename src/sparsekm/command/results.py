@@ -58,7 +58,7 @@ def _scores(folder: Path, name: str) -> list[str]:
         file = folder / method / "scores.csv"
         if file.is_file():
             with file.open(encoding="utf-8", newline="") as opened:
-                rows |= {method: row for row in csv.DictReader(opened)}
+                rows[method] = next(csv.DictReader(opened))
     if rows:
         answer = primary_method(rows)
         rows = {answer: rows[answer], **rows}
