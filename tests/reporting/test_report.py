@@ -13,8 +13,8 @@ from sparsekm.io.tables import SEPARATION
 from sparsekm.pipeline.normalisation import NORMALISATIONS
 from sparsekm.pipeline.workflow_files import FIGURES, match_any
 from sparsekm.reporting import methods_text
+from sparsekm.reporting.curve_figures import gap_figure
 from sparsekm.reporting.figures import draw_figures
-from sparsekm.reporting.gap_figure import gap_figure
 from sparsekm.reporting.literature import Citations
 from sparsekm.reporting.methods_text import write_methods
 from sparsekm.reporting.report import write_report

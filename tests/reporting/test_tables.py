@@ -3,11 +3,11 @@ import dataclasses
 import pandas as pd
 import pytest
 
-from sparsekm.reporting.table_view import view_table
-from sparsekm.reporting.tables import (
+from sparsekm.reporting.page_tables import (
     excluded_counts,
     score_table,
     statistics_table,
+    view_table,
 )
 
 

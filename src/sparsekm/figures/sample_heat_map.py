@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -103,7 +104,7 @@ def draw_bar(
     field: OrderedField,
     name: str,
     of_samples: np.ndarray,
-    colors: Mapping[object, str] | None = None,
+    colors: Mapping[Any, str] | None = None,
 ) -> None:
     """Draw a bar above the heat map: colours of categories, or shares from 0 to 1 in grey.
 

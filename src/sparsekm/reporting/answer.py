@@ -14,10 +14,9 @@ from sklearn.metrics import adjusted_rand_score
 from sparsekm.io.known_classes import distinct_classes
 from sparsekm.pipeline.registry import get_method
 from sparsekm.reporting.cluster_colors import cluster_colors
+from sparsekm.reporting.page_tables import Cell, name_some, nouns, write_range
 from sparsekm.reporting.results import DatasetResult, MethodResult
 from sparsekm.reporting.run_facts import joined
-from sparsekm.reporting.table_view import Cell, name_some
-from sparsekm.reporting.tables import nouns, write_range
 from sparsekm.tuning.separation import LEVEL
 
 # Adjusted Rand index below which another fit found other clusters.
@@ -173,8 +172,10 @@ def _tell_signature(result: DatasetResult) -> str:
     names = name_some([str(result.var.index[feature]) for feature in ranked], _NAMED_FEATURES)
     count = len(ranked)
     what = words.features if count > 1 else words.features.removesuffix("s")
+    # More than differ at all are no small set.
+    need = f"{count:,} {what} suffice" if count <= method.n_kept else f"It takes {count:,} {what}"
     return (
-        f"{count:,} {what} suffice: {names}. They put left-out {words.samples} into the clusters "
+        f"{need}: {names}. They put left-out {words.samples} into the clusters "
         f"with agreement {agreement:.2f} ({_SCALE})."
     )
 

@@ -12,13 +12,11 @@ from matplotlib.figure import Figure
 from sparsekm.figures.sample_heat_map import MOST_COLUMNS
 from sparsekm.figures.style import figure_pdf, figure_svg
 from sparsekm.reporting.answer_figure import MOST_POINTS, answer_figure, shown_features
-from sparsekm.reporting.expression_figure import expression_figure
-from sparsekm.reporting.gap_figure import gap_figure
-from sparsekm.reporting.genes_of_interest import top_kept
+from sparsekm.reporting.brain_figures import expression_figure, slice_figure
+from sparsekm.reporting.curve_figures import gap_figure, score_figure
+from sparsekm.reporting.gene_tables import top_kept
+from sparsekm.reporting.page_tables import nouns
 from sparsekm.reporting.results import DatasetResult
-from sparsekm.reporting.score_figure import score_figure
-from sparsekm.reporting.slice_figure import slice_figure
-from sparsekm.reporting.tables import nouns
 
 _GENES_DRAWN = 6
 

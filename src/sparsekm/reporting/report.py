@@ -11,41 +11,46 @@ import yaml
 
 from sparsekm.annotation.gene_sets import GeneSets
 from sparsekm.io.atomic import write_bytes, write_text
-from sparsekm.reporting.ages_view import AgesView
-from sparsekm.reporting.anatomy_view import AnatomyView, view_anatomy
+from sparsekm.reporting.ages_section import (
+    AgesView,
+    describe_needed,
+    view_chosen,
+    view_corresponding,
+)
 from sparsekm.reporting.answer import AnswerView, agreements, view_answer
 from sparsekm.reporting.atlas_versus_paper import PaperTables, compare_with_paper
-from sparsekm.reporting.chosen_across_ages import describe_needed, view_chosen
 from sparsekm.reporting.cluster_colors import region_colors
-from sparsekm.reporting.cluster_markers import view_markers
-from sparsekm.reporting.clusters_across_ages import view_corresponding
-from sparsekm.reporting.enrichment_view import EnrichmentView, view_enrichment
+from sparsekm.reporting.cluster_tables import AnatomyView, view_anatomy, view_markers, view_regions
 from sparsekm.reporting.figures import CaptionedFigure, draw_figures
-from sparsekm.reporting.gene_view import GeneView, SampleView, view_genes, view_samples
-from sparsekm.reporting.genes_of_interest import choose_genes
-from sparsekm.reporting.html import render_page
+from sparsekm.reporting.gene_tables import (
+    EnrichmentView,
+    GeneView,
+    SampleView,
+    choose_genes,
+    view_enrichment,
+    view_genes,
+    view_samples,
+)
 from sparsekm.reporting.literature import Citations
 from sparsekm.reporting.methods_text import write_methods
-from sparsekm.reporting.region_view import view_regions
-from sparsekm.reporting.results import DatasetResult, load_dataset_result
-from sparsekm.reporting.run_facts import run_table
-from sparsekm.reporting.table_view import (
+from sparsekm.reporting.page_tables import (
+    ATLAS_NOUNS,
+    MATRIX_NOUNS,
     MISSING,
     Cell,
     Column,
     TableView,
     format_count,
     format_rate,
-    view_table,
-)
-from sparsekm.reporting.tables import (
-    ATLAS_NOUNS,
-    MATRIX_NOUNS,
     nouns,
+    render_page,
     score_table,
     statistics_table,
+    view_table,
     write_range,
 )
+from sparsekm.reporting.results import DatasetResult, load_dataset_result
+from sparsekm.reporting.run_facts import run_table
 
 __all__ = ["load_dataset_result", "write_report"]
 

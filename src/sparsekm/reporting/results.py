@@ -98,13 +98,6 @@ class MethodResult:
         """Adjusted mutual information with the labels, or None if it is not known."""
         return self._metric("ami")
 
-    def over_seeds(self, score: str) -> tuple[float, float]:
-        """Return the least and the largest value of a column of `seeds`, or of this fit alone."""
-        if self.seeds is None:
-            value = self.n_kept if score == "n_nonzero_weights" else getattr(self, score)
-            return value, value
-        return self.seeds[score].min(), self.seeds[score].max()
-
     def _metric(self, name: str) -> float | None:
         value = self.metrics.get(name)
         return None if value is None or pd.isna(value) else float(value)
