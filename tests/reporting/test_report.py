@@ -18,7 +18,6 @@ from sparsekm.reporting.figures import draw_figures
 from sparsekm.reporting.literature import Citations
 from sparsekm.reporting.methods_text import write_methods
 from sparsekm.reporting.report import write_report
-from sparsekm.reporting.run_facts import run_table
 
 # What the tests look at is made once in each process.
 pytestmark = pytest.mark.xdist_group("report")
@@ -232,7 +231,6 @@ def test_only_sparse_methods_are_said_to_run_the_papers_algorithm(matrix_result)
     for methods, is_said in ((plain, False), (matrix_result.methods, True)):
         result = dataclasses.replace(matrix_result, methods=methods)
         assert ("Algorithm 1" in " ".join(write_methods([result], Citations()))) == is_said
-        assert ("search" in dict(run_table([result]))) == is_said
 
 
 def test_every_normalisation_of_the_configuration_is_described(project_root):

@@ -274,7 +274,14 @@ def _next_steps(
     words = nouns(result)
     opened = Step(f"Take along the cluster of all {words.samples}", f"{result.name}/clusters.csv")
     if result.is_atlas or not settings.get("path"):
-        return [opened, Step(f"All {words.features} with their scores", f"{result.name}/genes.csv")]
+        steps = [
+            opened,
+            Step(f"All {words.features} with their scores", f"{result.name}/genes.csv"),
+        ]
+        if result.majorities:
+            text = f"The clusters of all methods against the {words.labels}"
+            steps.append(Step(text, f"{result.name}/contingency.csv"))
+        return steps
     other = Step(
         "Try another number of clusters",
         command=_command(

@@ -158,9 +158,8 @@ def _gap_caption(result: DatasetResult) -> str:
 def _score_caption(result: DatasetResult) -> str:
     features = nouns(result).features
     text = (
-        f"All {features} sorted by score aⱼ, the between-cluster sum of squares for each method's "
-        "own clusters. Coloured: kept. Dotted: K − 1, the expected score of noise under a fixed "
-        "partition."
+        f"All {features} sorted by score aⱼ, their between-cluster sum of squares. Coloured: kept. "
+        "Dotted: K − 1, the expected score of noise under a fixed partition."
     )
     if result.planted is not None:
         text += (

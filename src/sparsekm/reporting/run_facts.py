@@ -77,7 +77,6 @@ def data_source(result: DatasetResult) -> str:
 def run_table(results: Sequence[DatasetResult]) -> list[tuple[str, str]]:
     """List the settings of the run as pairs of name and value."""
     every = fits(results)
-    tuned = [method for method in every if method.gap is not None]
     by_source = {
         source: [result.name for result in results if data_source(result) == source]
         for source in distinct(data_source(result) for result in results)
@@ -91,12 +90,6 @@ def run_table(results: Sequence[DatasetResult]) -> list[tuple[str, str]]:
                 f"{result.name}: {joined(attribute(result.methods.values(), 'n_clusters'))}"
                 for result in results
             ),
-        ),
-        ("search", _describe_searches(every)),
-        ("choice of sparsity", joined(RULES.get(r, r) for r in attribute(tuned, "rule"))),
-        (
-            "reference data",
-            joined(REFERENCES.get(r, r) for r in attribute(tuned, "reference")),
         ),
         ("seeds", ", ".join(str(seed) for seed in attribute(every, "seed"))),
         (
@@ -118,11 +111,3 @@ def searches(methods: Iterable[MethodResult]) -> dict[str, list[str]]:
             if name != "alternate" or get_method(method.name).penalty is not None:
                 titles.setdefault(SEARCHES.get(name, name), []).append(method.title)
     return titles
-
-
-def _describe_searches(methods: Iterable[MethodResult]) -> str:
-    """Name the searches that ran, with their methods if there are several."""
-    titles = searches(methods)
-    if len(titles) == 1:
-        return next(iter(titles))
-    return "; ".join(f"{search} ({joined(distinct(who))})" for search, who in titles.items())
