@@ -10,14 +10,6 @@ from functools import partial
 import numpy as np
 import pandas as pd
 from sklearn.base import clone
-from sparsekm.tuning.conclusion import conclude
-from sparsekm.tuning.evidence import weigh_evidence
-from sparsekm.tuning.number_of_clusters import (
-    COUNT_RULES,
-    compare_cluster_counts,
-    select_cluster_count,
-)
-from sparsekm.tuning.resampled_paths import FAMILIES, consensus_sparsities, resample_paths
 
 import sparsekm
 from sparsekm import GapSearch, L0KMeans, SparsityPath, classification_error_rate
@@ -29,10 +21,18 @@ from sparsekm.simulation.designs import (
     SimulatedData,
     replicate_seed,
 )
+from sparsekm.tuning.conclusion import conclude
 from sparsekm.tuning.consensus import agreement
+from sparsekm.tuning.evidence import weigh_evidence
 from sparsekm.tuning.feature_limit import feature_limit, share_of
 from sparsekm.tuning.grid import default_sparsities
 from sparsekm.tuning.noise_correlation import fair_reference
+from sparsekm.tuning.number_of_clusters import (
+    COUNT_RULES,
+    compare_cluster_counts,
+    select_cluster_count,
+)
+from sparsekm.tuning.resampled_paths import FAMILIES, consensus_sparsities, resample_paths
 from sparsekm.tuning.selection import RULES, select_sparsity
 from sparsekm.tuning.sparse_kmeans import N_RESAMPLINGS
 

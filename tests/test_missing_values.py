@@ -9,10 +9,10 @@ from anndata import AnnData
 from scipy.sparse import csr_array
 from sklearn.cluster import AgglomerativeClustering
 from small_estimators import ESTIMATORS
-from sparsekm.tuning.number_of_clusters import compare_cluster_counts
 
 import sparsekm
 from sparsekm import GapSearch, L0KMeans, SparseClustering, SparseKMeans, StreamedMatrix
+from sparsekm.tuning.number_of_clusters import compare_cluster_counts
 
 FITTED = {**ESTIMATORS, "framework": SparseClustering(AgglomerativeClustering(3), n_init=1)}
 PLACE = (4, 2)

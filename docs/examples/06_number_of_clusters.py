@@ -12,9 +12,9 @@ without clusters.
 
 import matplotlib.pyplot as plt
 import numpy as np
-from sparsekm.tuning.number_of_clusters import compare_cluster_counts, select_cluster_count
 
 from sparsekm import L0KMeans
+from sparsekm.tuning.number_of_clusters import compare_cluster_counts, select_cluster_count
 
 rng = np.random.default_rng(1)
 group = np.repeat([0, 1, 2], 20)

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 from scipy.ndimage import gaussian_filter
-from sparsekm.tuning.evidence import weigh_evidence
-from sparsekm.tuning.resampled_paths import draw_part
 
 from sparsekm import L0KMeans, SparseKMeans
 from sparsekm.annotation.stability import count_kept, draw_half
 from sparsekm.tuning import resampled_paths
+from sparsekm.tuning.evidence import weigh_evidence
+from sparsekm.tuning.resampled_paths import draw_part
 from sparsekm.tuning.resampling import split_rows
 from sparsekm.tuning.sample_blocks import (
     BLOCKS_PER_CLUSTER,

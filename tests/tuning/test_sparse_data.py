@@ -5,10 +5,10 @@ import tracemalloc
 import numpy as np
 import pytest
 from scipy import sparse
-from sparsekm.tuning.consensus_choice import count_discoveries
-from sparsekm.tuning.evidence import weigh_evidence
 
 from sparsekm import GapSearch, L0KMeans, SparseKMeans
+from sparsekm.tuning.consensus_choice import count_discoveries
+from sparsekm.tuning.evidence import weigh_evidence
 from sparsekm.tuning.noise_correlation import noise_correlation
 from sparsekm.tuning.references import gaussian_reference, permuted_reference, shrunk_reference
 from sparsekm.tuning.resampling import resample

@@ -5,8 +5,6 @@ import pandas as pd
 import pytest
 from scipy.sparse import csr_array
 from sklearn.cluster import AgglomerativeClustering
-from sparsekm.tuning.evidence import weigh_evidence
-from sparsekm.tuning.number_of_clusters import compare_cluster_counts
 
 from sparsekm import (
     GapSearch,
@@ -15,6 +13,8 @@ from sparsekm import (
     SparseKMeans,
     classification_error_rate,
 )
+from sparsekm.tuning.evidence import weigh_evidence
+from sparsekm.tuning.number_of_clusters import compare_cluster_counts
 from sparsekm.tuning.resampling import resample
 from sparsekm.tuning.tuning_sample import take_samples, tuning_sample
 
