@@ -16,15 +16,17 @@ def main(snakemake, progress):
 
     params, files = snakemake.params, snakemake.input
     fits = read_fits(params.methods, files.fits)
-    matrix, (labels, _) = MatrixFile(files.normalised), read_classes(files.normalised)
+    matrix, (labels, regions) = MatrixFile(files.normalised), read_classes(files.normalised)
     var = read_features(files.normalised)
     stability = {
         method: read_stability(file, list(var.index))
         for method, file in zip(params.selecting, files.stability, strict=True)
     }
-    further = locate_features(matrix, fits[primary_method(fits)].labels, labels)
+    is_atlas = regions is not None
+    answer = fits[primary_method(fits, is_atlas=is_atlas)]
+    further = locate_features(matrix, answer.labels, labels)
     if files.gene_sets:
         sets = read_gene_sets(files.gene_sets, params.identifier)
         further["terms"] = list_terms(sets, match_features(var, sets), **params.terms)
-    table = gene_table(var, fits, stability=stability, further=further)
+    table = gene_table(var, fits, stability=stability, further=further, is_atlas=is_atlas)
     GENE_TABLE.write(snakemake.output.genes, table)

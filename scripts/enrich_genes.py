@@ -14,12 +14,19 @@ def main(snakemake, progress):
     from sparsekm.annotation.gene_matching import match_features
     from sparsekm.annotation.gene_sets import read_gene_sets
     from sparsekm.io.fit_files import read_fits
-    from sparsekm.io.normalised_file import read_features, read_normalised, read_positions
+    from sparsekm.io.normalised_file import (
+        read_classes,
+        read_features,
+        read_normalised,
+        read_positions,
+    )
 
     params, files = snakemake.params, snakemake.input
     sets = read_gene_sets(files.gene_sets, params.identifier)
     fits = read_fits(params.selecting, files.fits)
-    groups = group_features({method: fit.weights for method, fit in fits.items()})
+    weights = {method: fit.weights for method, fit in fits.items()}
+    _, regions = read_classes(files.normalised)
+    groups = group_features(weights, is_atlas=regions is not None)
     positions, by_chance = read_positions(files.normalised), None
     if positions is not None:
         n_clusters = max(fit.attributes["n_clusters"] for fit in fits.values())

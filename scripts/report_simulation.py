@@ -8,8 +8,11 @@ def main(snakemake, progress):
     from pathlib import Path
 
     from sparsekm.io.atomic import write_bytes, write_text
-    from sparsekm.reporting.simulation_results import load_simulation_result
-    from sparsekm.reporting.simulation_section import render_simulation_page, view_simulation
+    from sparsekm.reporting.simulation_page import (
+        load_simulation_result,
+        render_simulation_page,
+        view_simulation,
+    )
 
     files = snakemake.input
     result = load_simulation_result(

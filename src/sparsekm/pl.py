@@ -14,11 +14,12 @@ from matplotlib.axes import Axes
 from sklearn.utils.validation import check_is_fitted
 
 from sparsekm.cluster.matrices.containers import wrong_type
-from sparsekm.cluster.matrices.dense_parts import feature_means, feature_variances
+from sparsekm.cluster.matrices.dense_parts import as_dense, feature_means, feature_variances
 from sparsekm.cluster.matrices.scatter import cluster_centers
 from sparsekm.cluster.validation import check_count
 from sparsekm.figures.palette import BLUE, DROPPED, INK
-from sparsekm.figures.style import figure_style, short_name
+from sparsekm.figures.sample_heat_map import draw_bar, draw_field, order_field
+from sparsekm.figures.style import categorical_colors, figure_style, short_name
 from sparsekm.tl import check_anndata, check_name, read_values
 from sparsekm.tuning.gap_search import GapSearch
 
@@ -108,19 +109,23 @@ def heatmap(
     adata: AnnData,
     key: str = "sparse_kmeans",
     *,
+    groupby: str | None = None,
     n_features: int = 30,
     layer: str | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw the means of the kept genes in every cluster, in standard deviations from their mean.
+    """Draw the kept genes in every cluster, or every cell, in standard deviations from their mean.
 
-    Genes are ordered by the cluster in which they are highest. Cells without a cluster are left
-    out. Of a backed AnnData all values are read into memory.
+    Genes are ordered by the cluster in which they are highest, or mark most. Cells without a
+    cluster are left out. Of a backed AnnData all values are read into memory.
 
     Parameters
     ----------
     adata, key
         As in `scores`.
+    groupby : str, optional
+        Column of obs: the cells are drawn, grouped by it, each in a column; above 600 cells a
+        column is a mean of several. None draws the means of the clusters.
     n_features : int, default=30
         How many of the kept genes are drawn: those of largest score.
     layer : str, optional
@@ -136,9 +141,15 @@ def heatmap(
     ranked = _ranked(score)
     kept = np.sort(ranked[selected[ranked]][: check_count("n_features", n_features)])
     # Texts, once saved by another program or joined with other cells; some may be missing.
-    clusters = pd.Categorical(adata.obs[key]).remove_unused_categories()
+    if groupby is not None:
+        check_name("groupby", groupby, adata.obs.columns, "a column of adata.obs")
+    by = key if groupby is None else groupby
+    clusters = pd.Categorical(adata.obs[by]).remove_unused_categories()
     labelled = clusters.codes >= 0
     values = read_values(adata, layer, kept)[labelled]
+    if groupby is not None:
+        names = [str(name) for name in adata.var_names[kept]]
+        return _draw_cells(as_dense(values), clusters[labelled], names, groupby, ax)
     centers = cluster_centers(values, clusters.codes[labelled], len(clusters.categories))
     spreads = np.sqrt(feature_variances(values))
     means = (centers - feature_means(values)) / np.where(spreads > 0, spreads, 1.0)
@@ -156,6 +167,24 @@ def heatmap(
         ax.spines[:].set_visible(False)
         label = "mean\n(standard deviations)"
         ax.figure.colorbar(drawn, ax=ax, extend="both", label=label, ticks=[-2, -1, 0, 1, 2])
+    return ax
+
+
+def _draw_cells(
+    values: np.ndarray, groups: pd.Categorical, names: list[str], title: str, ax: Axes | None
+) -> Axes:
+    field = order_field(values, groups.codes)
+    colors = dict(enumerate(categorical_colors(len(groups.categories))))
+    with figure_style():
+        ax = _axes(ax, 7.2, 1.2 + 0.12 * len(names))
+        draw_field(ax, field, names)
+        bar = ax.inset_axes((0, 1.01, 1, 0.35 / (1 + 0.12 * len(names))))
+        draw_bar(bar, field, short_name(title, 18), groups.codes, colors)
+        for number, group in enumerate(groups.categories):
+            middle = np.flatnonzero(field.clusters == number).mean()
+            bar.text(
+                middle, -0.7, short_name(group, 18), ha="center", va="bottom", parse_math=False
+            )
     return ax
 
 

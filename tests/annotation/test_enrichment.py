@@ -102,7 +102,10 @@ def test_groups_follow_the_verdicts():
         "kept": [False, True],
         "dropped": [True, False],
     }
-    assert list(group_features({"l1": [0.5, 0], "sparse": [0, 1]})["kept"]) == [True, False]
+    both = {"l1": [0.5, 0], "l0": [1, 0], "sparse": [0, 1]}
+    assert list(group_features(both)["kept"]) == [False, True]
+    assert "only l1" not in group_features(both)
+    assert list(group_features(both, is_atlas=True)["kept"]) == [True, False]
 
 
 def test_genes_without_a_term_are_no_background(sets):

@@ -124,10 +124,12 @@ def test_columns_of_another_length_are_refused(var, fits, wrong):
         gene_table(var, fits, **wrong)
 
 
-def test_l0_speaks_for_a_data_set_where_it_ran():
+def test_sparse_is_the_answer_where_it_ran_but_l0_on_the_atlas():
+    assert primary_method(["kmeans", "l1", "l0", "sparse"]) == "sparse"
+    assert primary_method(["kmeans", "l1", "l0", "sparse"], is_atlas=True) == "l0"
     assert primary_method(["kmeans", "l1", "l0"]) == "l0"
     assert primary_method(["kmeans", "l1"]) == "l1"
-    assert primary_method(["kmeans", "sparse", "l1"]) == "l1"
+    assert primary_method(["kmeans", "sparse", "l1"], is_atlas=True) == "l1"
     assert primary_method(["kmeans", "sparse"]) == "sparse"
     assert primary_method(["pgmm"]) == "pgmm"
     with pytest.raises(ValueError, match="at least one method"):

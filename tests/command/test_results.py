@@ -2,9 +2,11 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from sparsekm.command.results import describe_results
+from sparsekm.io.fit_files import TunedFit, write_fit
 from sparsekm.io.tables import SCORES
 
 RATES = {"cer": 0.125, "cer_chance": 0.5, "ari": 0.75, "ami": -0.0625}
@@ -24,3 +26,31 @@ def test_rates_are_shown_with_that_of_chance_where_classes_are_known(tmp_path, r
     assert any("chance:" in line for line in lines) == known
     # The columns of numbers end where their names end.
     assert len(lines[1]) == len(lines[2])
+
+
+def test_the_answer_comes_first_with_its_conclusion_and_tables(tmp_path):
+    place = tmp_path / "results" / "own"
+    for method in ("l0", "sparse"):
+        row = {"dataset": "own", "method": method, "n_clusters": 2, "n_nonzero_weights": 2}
+        SCORES.write_row(place / method / "scores.csv", {**dict.fromkeys(SCORES.columns), **row})
+    fit = TunedFit(
+        sparsity=2.0,
+        objective=1.0,
+        labels=np.array([0, 1], dtype=np.int32),
+        scores=np.ones(2),
+        weights=np.ones(2),
+        centers=np.zeros((2, 2)),
+        attributes={
+            **dict.fromkeys(("method", "dataset", "search", "input_digest", "code_digest"), "a"),
+            **{"n_clusters": 2, "seed": 0, "parameters": {}, "versions": {}},
+            "conclusion": "The answer, " + "in many words " * 20,
+        },
+    )
+    write_fit(place / "sparse" / "tuned.h5", fit)
+    (place / "clusters.csv").write_text("")
+    lines = describe_results(tmp_path, {"matrices": {"own": {}}}, lambda path: path.name)
+    assert [line.split()[0] for line in lines[2:4]] == ["Sparse", "ℓ₀-k-means"]
+    assert lines[4].startswith("  The answer, in many words")
+    assert max(map(len, lines)) <= 100
+    assert "  Clusters: clusters.csv" in lines
+    assert not any("Features:" in line for line in lines)

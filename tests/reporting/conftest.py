@@ -11,7 +11,7 @@ from sparsekm.annotation.gene_table import GENE_TABLE, gene_table
 from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.io.fit_files import TunedFit, read_fit, write_fit, write_path
 from sparsekm.io.normalised_file import write_normalised
-from sparsekm.io.tables import EVIDENCE, GAP, SCORES
+from sparsekm.io.tables import GAP, SCORES
 from sparsekm.reporting.report import load_dataset_result, write_report
 
 SCRIPT = "<script>alert(1)</script>"
@@ -153,14 +153,7 @@ def matrix_files(tmp_path_factory):
     )
     fits = {method: read_fit(file) for method, file in files["fits"].items()}
     GENE_TABLE.write(folder / "genes.csv", gene_table(var, fits))
-    evidence = dict.fromkeys(EVIDENCE.columns, 1) | {
-        "dataset": "toy",
-        "method": "l0",
-        "reference": "gaussian",
-        "conclusion": "No evidence of <i>clusters</i> in this test.",
-    }
-    EVIDENCE.write_row(folder / "evidence.csv", evidence)
-    files |= {name: folder / f"{name}.csv" for name in ("genes", "evidence")}
+    files["genes"] = folder / "genes.csv"
     return {"normalised": folder / "normalised.h5ad", **files}
 
 

@@ -16,7 +16,7 @@ function useBrowser(browser) {
   const some = search(browser, first());
   const none = search(browser, "no gene has such a name");
   search(browser, "");
-  const button = browser.querySelectorAll("th button")[titles.indexOf("symbol")];
+  const button = browser.querySelectorAll("th button")[Math.max(titles.indexOf("symbol"), titles.indexOf("sample"))];
   button.click();
   const lowest = first();
   button.click();
@@ -47,7 +47,17 @@ function useFigure(image) {
   return { opened: view !== null, fitted, zoomed };
 }
 
+// What stands above a height of the page, as far as the next steps of the first data set.
+function readAnswer() {
+  const section = document.querySelector("section.dataset");
+  const parts = [".lead", ".chips", ".warning", "dl", ".steps"]
+    .flatMap((name) => [...section.querySelectorAll(name)]);
+  const bottom = Math.max(...parts.map((part) => part.getBoundingClientRect().bottom));
+  return { bottom, text: parts.map((part) => part.innerText).join("\n") };
+}
+
 async function examine() {
+  found.answer = readAnswer();
   found.sections = [...document.querySelectorAll("section")].map((section) =>
     [section.id, section.getBoundingClientRect().height, section.innerText.trim().length]);
   found.links = [...document.querySelectorAll("a[href^='#']")].map((link) => link.hash)

@@ -2,15 +2,15 @@
 
 import dataclasses
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from sparsekm.annotation.clusters import tabulate_overlap
 from sparsekm.annotation.gene_table import GENE_TABLE
-from sparsekm.reporting.cluster_markers import view_markers
-from sparsekm.reporting.clusters_across_ages import view_corresponding
-from sparsekm.reporting.region_view import planted_recall, view_regions
-from sparsekm.reporting.slice_figure import region_colors
+from sparsekm.reporting.ages_section import view_corresponding
+from sparsekm.reporting.cluster_colors import region_colors
+from sparsekm.reporting.cluster_tables import planted_recall, view_markers, view_regions
 
 # Clusters 0 to 3 hold 40, 40, 24 and 16 of 120 voxels; the last two divide the region r1.
 
@@ -35,24 +35,32 @@ def texts(row):
     return [cell.text for cell in row]
 
 
-def test_markers_are_the_kept_genes_by_lead_in_the_cluster_where_they_are_highest(brain):
-    view = view_markers(brain, "genes.csv")
-    symbols = brain.genes["symbol"]
-    assert [column.text for column in view.columns[:5]] == [
-        "cluster", "voxels", "majority", "markers", "1."
-    ]  # fmt: skip
-    assert texts(view.rows[0]) == ["0", "40", "RSP", "3", *symbols[[2, 3, 0]], ""]
-    assert [cell.note for cell in view.rows[0][4:7]] == ["0.75", "0.50; d = 0.5", "0.25; d = 1.5"]
-    # The genes that are highest in cluster 1 are all dropped.
-    assert texts(view.rows[1]) == ["1", "40", "CSP", "0", "", "", "", ""]
-    assert texts(view.rows[3])[3:5] == ["1", symbols[1]]
+def test_markers_are_the_kept_genes_by_lead_up_and_down(brain):
+    l0 = brain.methods["l0"]
+    centers = np.zeros((4, brain.n_features))
+    kept = np.flatnonzero(l0.weights)
+    centers[0, kept[:2]], centers[1, kept[2]] = (0.25, 0.75), -1.5
+    # A dropped gene marks nothing.
+    centers[2, np.flatnonzero(l0.weights == 0)[0]] = 9
+    view = _markers_of(brain, centers)
+    names = brain.var.index[kept]
+    assert [column.text for column in view.columns[:3]] == ["cluster", "voxels", "majority"]
+    up = f"{names[1]} +0.8, {names[0]} +0.2"
+    assert texts(view.rows[0]) == ["0", "40", "RSP", up, "none"]
+    assert texts(view.rows[1]) == ["1", "40", "CSP", "none", f"{names[2]} −1.5"]
+    assert texts(view.rows[2])[3:] == ["none", "none"]
 
 
-def test_markers_of_unlabelled_samples_have_no_majority_and_without_leads_no_table(brain):
-    view = view_markers(dataclasses.replace(brain, contingency=None), "genes.csv")
-    assert texts(view.rows[0])[:3] == ["0", "40", "3"]
-    without = brain.genes.drop(columns="lead_cluster")
-    assert view_markers(dataclasses.replace(brain, genes=without), "genes.csv") is None
+def _markers_of(result, centers):
+    l0 = dataclasses.replace(result.methods["l0"], centers=centers)
+    return view_markers(dataclasses.replace(result, methods={"l0": l0}), "genes.csv")
+
+
+def test_markers_of_unlabelled_samples_have_no_majority_and_without_centres_no_table(brain):
+    unlabelled = dataclasses.replace(brain, contingency=None)
+    view = _markers_of(unlabelled, np.zeros((4, brain.n_features)))
+    assert texts(view.rows[0]) == ["0", "40", "none", "none"]
+    assert _markers_of(brain, None) is None
 
 
 def test_recall_counts_planted_genes_in_each_of_their_regions(brain):

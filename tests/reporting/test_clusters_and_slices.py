@@ -5,16 +5,16 @@ from matplotlib.colors import to_rgb
 
 from sparsekm.annotation.clusters import overlap_clusters
 from sparsekm.figures.style import shades
-from sparsekm.reporting.brain_slices import (
+from sparsekm.reporting.answer_figure import first_components
+from sparsekm.reporting.brain_figures import (
     PLANES,
     boundary_lines,
     grid_spacing,
     richest_slice,
     scale_bar_length,
+    slice_figure,
 )
-from sparsekm.reporting.cluster_colors import color_clusters
-from sparsekm.reporting.principal_plane import first_components
-from sparsekm.reporting.slice_figure import region_colors, slice_figure
+from sparsekm.reporting.cluster_colors import color_clusters, region_colors
 
 
 @pytest.fixture

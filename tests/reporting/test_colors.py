@@ -9,7 +9,7 @@ from sparsekm.atlas.phantom.anatomy import UPPER
 from sparsekm.atlas.phantom.sizes import REGIONS
 from sparsekm.figures.palette import METHOD_LOOKS, VISIONS, color_distances, place_colors
 from sparsekm.figures.style import categorical_colors, shades
-from sparsekm.reporting.ages_view import LOOKS
+from sparsekm.reporting.ages_section import LOOKS
 from sparsekm.reporting.cluster_colors import color_clusters
 from sparsekm.reporting.simulation_figures import row_look
 from sparsekm.studies.paper.plan import METHOD_ROWS

@@ -2,18 +2,17 @@
 
 import dataclasses
 
-import numpy as np
 import pytest
 from matplotlib.text import Text
 
+from sparsekm.annotation.clusters import tabulate_overlap
 from sparsekm.figures.style import (
     MOST_LETTERS,
-    feature_heat_map,
     figure_svg,
     new_figure,
     short_name,
 )
-from sparsekm.reporting.component_figure import component_figure
+from sparsekm.reporting.answer_figure import answer_figure
 
 LONG = "name" * 2500
 
@@ -47,16 +46,15 @@ def test_every_text_of_a_figure_is_cut_wherever_it_stands():
     assert "\x01" not in svg
 
 
-def test_a_heat_map_does_not_grow_with_the_longest_name():
-    figure = feature_heat_map(np.eye(2), [LONG, "b"], [LONG, "d"], [0, 1])
-    assert max(figure.get_size_inches()) < 10
-
-
-def test_the_legend_has_every_class_whatever_its_name(matrix_result):
+def test_the_legend_has_every_cluster_whatever_its_majority_class(matrix_result):
     names = {"class 0": "_x", "class 1": "$\\frac$", "class 2": LONG}
     obs = matrix_result.obs.assign(label=[names[label] for label in matrix_result.labels])
-    figure = component_figure(dataclasses.replace(matrix_result, obs=obs))
+    clusters = {"l0": matrix_result.methods["l0"].labels}
+    result = dataclasses.replace(matrix_result, obs=obs)
+    overlap = tabulate_overlap(clusters, result.labels)
+    figure = answer_figure(dataclasses.replace(result, contingency=overlap))
     (legend,) = figure.legends
     shown = {text.get_text() for text in legend.get_texts()}
-    assert shown == {"_x", "$\\frac$", short_name(LONG)}
+    assert shown == {"cluster 0: _x", "cluster 1: $\\frac$", short_name(f"cluster 2: {LONG}")}
     figure_svg(figure)
+    assert max(figure.get_size_inches()) < 10

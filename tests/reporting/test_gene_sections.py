@@ -14,14 +14,25 @@ from sparsekm.annotation.gene_sets import build_gene_sets
 from sparsekm.annotation.gene_table import tabulate_ages, tabulate_changes
 from sparsekm.atlas.phantom.genes import NEEDED_EVERYWHERE
 from sparsekm.pipeline.workflow_files import FIGURES, match_any
-from sparsekm.reporting import enrichment_view
-from sparsekm.reporting.ages_view import age_figure, view_ages
-from sparsekm.reporting.anatomy_view import view_anatomy
-from sparsekm.reporting.chosen_across_ages import chosen_figure, describe_needed, view_chosen
-from sparsekm.reporting.enrichment_view import MOST_TERMS, view_enrichment
-from sparsekm.reporting.expression_figure import expression_figure
-from sparsekm.reporting.gene_view import LINKS, LONGEST_TEXT, view_genes
-from sparsekm.reporting.genes_of_interest import choose_genes, top_kept
+from sparsekm.reporting import gene_tables
+from sparsekm.reporting.ages_section import (
+    age_figure,
+    chosen_figure,
+    describe_needed,
+    view_ages,
+    view_chosen,
+)
+from sparsekm.reporting.brain_figures import expression_figure
+from sparsekm.reporting.cluster_tables import view_anatomy
+from sparsekm.reporting.gene_tables import (
+    LINKS,
+    LONGEST_TEXT,
+    MOST_TERMS,
+    choose_genes,
+    top_kept,
+    view_enrichment,
+    view_genes,
+)
 from sparsekm.reporting.report import write_report
 
 # What the tests look at is made once in each process.
@@ -159,7 +170,7 @@ def test_long_texts_are_cut_where_shown_and_whole_in_the_data(brain):
 
 
 def test_the_page_tells_the_level_that_terms_were_found_at(brain, monkeypatch, tmp_path):
-    monkeypatch.setattr(enrichment_view, "LEVEL", 0.031)
+    monkeypatch.setattr(gene_tables, "LEVEL", 0.031)
     write_report([brain], tmp_path / "report.html")
     text = (tmp_path / "report.html").read_text()
     assert "Terms with q ≤ 0.031" in text

@@ -12,7 +12,7 @@ from sparsekm.annotation.enrichment import ENRICHMENT
 from sparsekm.annotation.gene_table import VERDICTS
 from sparsekm.atlas.phantom.anatomy import TISSUE, UPPER, build_geometry
 from sparsekm.atlas.phantom.sizes import FULL_COUNTS, get_size
-from sparsekm.reporting.ages_view import view_ages
+from sparsekm.reporting.ages_section import view_ages
 from sparsekm.reporting.report import write_report
 from sparsekm.reporting.results import MethodPath
 

@@ -8,7 +8,7 @@ import pytest
 
 from sparsekm.io.matrix_file import NUMBERS_AT_ONCE, MatrixFile
 from sparsekm.io.normalised_file import write_normalised
-from sparsekm.reporting.principal_plane import first_components
+from sparsekm.reporting.answer_figure import first_components
 
 
 def decompose(X, weights):

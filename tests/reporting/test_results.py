@@ -6,7 +6,7 @@ import pytest
 from sparsekm.annotation.gene_table import gene_table
 from sparsekm.figures.palette import METHOD_LOOKS
 from sparsekm.pipeline.registry import METHODS
-from sparsekm.reporting import component_figure, figures
+from sparsekm.reporting import answer_figure, figures
 from sparsekm.reporting.literature import Citations
 from sparsekm.reporting.methods_text import write_methods
 from sparsekm.reporting.report import load_dataset_result
@@ -74,13 +74,13 @@ def test_the_report_says_what_the_rival_methods_do_and_cites_them(matrix_result)
 
 
 def test_of_many_samples_some_are_shown_and_the_caption_says_so(matrix_result, monkeypatch):
-    for module in (component_figure, figures):
+    for module in (answer_figure, figures):
         monkeypatch.setattr(module, "MOST_POINTS", 5)
-    figure = component_figure.component_figure(matrix_result)
-    for axes in figure.axes:
-        assert sum(len(line.get_xdata()) for line in axes.get_lines()) == 5
-    captions = [drawn.caption for drawn in figures.draw_figures(matrix_result)]
-    assert "Shown are 5 of the 12 samples, drawn at random." in captions[0]
+    figure = answer_figure.answer_figure(matrix_result)
+    scatter = figure.axes[-1]
+    assert sum(len(line.get_xdata()) for line in scatter.get_lines()) == 5
+    captions = {drawn.name: drawn.caption for drawn in figures.draw_figures(matrix_result)}
+    assert "of the features kept, 5 drawn at random." in captions["answer"]
 
 
 def test_the_methods_name_data_that_were_tuned_on_a_sample(matrix_result):

@@ -8,11 +8,12 @@ import pytest
 
 from sparsekm.annotation.clusters import tabulate_overlap
 from sparsekm.figures.palette import DROPPED
+from sparsekm.io.known_classes import UNKNOWN
 from sparsekm.metrics.partition_metrics import classification_error_rate
-from sparsekm.reporting.anatomy_view import view_anatomy
-from sparsekm.reporting.component_figure import component_figure
-from sparsekm.reporting.figures import draw_figures
-from sparsekm.reporting.tables import statistics_table
+from sparsekm.reporting.answer import view_answer
+from sparsekm.reporting.cluster_colors import class_colors, cluster_colors
+from sparsekm.reporting.cluster_tables import view_anatomy
+from sparsekm.reporting.page_tables import statistics_table
 
 
 @pytest.fixture
@@ -44,16 +45,9 @@ def test_rates_are_of_the_samples_with_a_class(partly):
     assert partly.error_rate(found) == expected
 
 
-def test_their_points_are_grey_and_so_is_a_cluster_of_nothing_else(partly):
-    caption = next(f.caption for f in draw_figures(partly) if f.name == "components")
-    assert "Grey: no known label." in caption
-    figure = component_figure(partly)
-    above, below = figure.axes[0], figure.axes[len(partly.methods)]
-    grey = [line.get_xdata().size for line in above.lines if line.get_color() == DROPPED]
-    assert grey == [5]
-    assert sum(line.get_xdata().size for line in above.lines) == 12
-    grey = [line.get_xdata().size for line in below.lines if line.get_color() == DROPPED]
-    assert grey == [4]
-    assert [text.get_text() for text in figure.legends[0].get_texts()] == [
-        "no known label", "class 0", "class 1",
-    ]  # fmt: skip
+def test_they_are_grey_and_so_is_a_cluster_of_nothing_else(partly):
+    assert class_colors(partly)[UNKNOWN] == DROPPED
+    grey = [cluster for cluster, color in cluster_colors(partly).items() if color == DROPPED]
+    assert grey == [2]
+    facts = dict(view_answer(partly).facts)
+    assert "5 samples have none" in facts["Known classes"]

@@ -6,9 +6,12 @@ import pytest
 
 from sparsekm.figures.palette import METHOD_LOOKS
 from sparsekm.reporting.simulation_figures import row_look, shared_sparsities
-from sparsekm.reporting.simulation_results import SimulationResult
-from sparsekm.reporting.simulation_section import render_simulation_page, view_simulation
-from sparsekm.reporting.simulation_text import write_value
+from sparsekm.reporting.simulation_page import (
+    SimulationResult,
+    render_simulation_page,
+    view_simulation,
+    write_value,
+)
 from sparsekm.studies.paper.plan import select_settings
 from sparsekm.studies.paper.repetition import METRICS
 from sparsekm.studies.paper.verdicts import PaperClaim, compare_rows, judge_claims, summarise

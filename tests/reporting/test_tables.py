@@ -3,12 +3,11 @@ import dataclasses
 import pandas as pd
 import pytest
 
-from sparsekm.reporting.table_view import view_table
-from sparsekm.reporting.tables import (
+from sparsekm.reporting.page_tables import (
     excluded_counts,
     score_table,
     statistics_table,
-    verdict_table,
+    view_table,
 )
 
 
@@ -47,15 +46,6 @@ def test_lists_of_dropped_features_are_counted(matrix_result):
     assert excluded_counts(matrix_result.provenance) == {"features dropped: constant": 3}
 
 
-def test_verdicts_are_counted_by_planted_truth(matrix_result):
-    table = verdict_table(matrix_result)
-    assert table.loc["kept by both", "all"] == 3
-    assert table.loc["only l1", "all"] == 2
-    assert table.loc["neither", "all"] == 1
-    assert table["planted as relevant"].sum() == 2
-    assert (table["planted as relevant"] + table["others: noise"] == table["all"]).all()
-
-
 @pytest.mark.parametrize(
     ("origins", "columns", "whole"),
     [
@@ -68,19 +58,3 @@ def test_simulated_numbers_are_marked_once(origins, columns, whole):
     view = view_table(pd.DataFrame({"a": [1], "b": [2]}), "", write=str, simulated=origins)
     assert [column.simulated for column in view.columns[1:]] == columns
     assert view.simulated is whole
-
-
-def test_verdicts_tell_the_kinds_of_planted_genes_apart(matrix_result):
-    kinds = {"g1": "marker", "g2": "marker", "g3": "gradient"}
-    genes = matrix_result.genes.assign(
-        planted_kind=[kinds.get(symbol, "noise") for symbol in matrix_result.genes["symbol"]]
-    )
-    table = verdict_table(dataclasses.replace(matrix_result, genes=genes))
-    assert set(table.columns) == {
-        "planted as relevant",
-        "others: gradient",
-        "others: noise",
-        "all",
-    }
-    assert table["others: gradient"].sum() == 1
-    assert (table.drop(columns="all").sum(axis=1) == table["all"]).all()

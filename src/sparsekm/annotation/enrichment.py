@@ -35,6 +35,7 @@ from scipy.stats import false_discovery_control, hypergeom
 
 from sparsekm.annotation.gene_matching import MatchedFeatures
 from sparsekm.annotation.gene_sets import GeneSets
+from sparsekm.annotation.gene_table import primary_method
 from sparsekm.cluster.matrices.scatter import feature_scores
 from sparsekm.cluster.matrices.sparse_matrix import as_matrix
 from sparsekm.cluster.weight_step import TopFeatures
@@ -86,11 +87,13 @@ GROUPS = ("kept", "dropped", "only l1")
 """Groups of features, in the order of tables."""
 
 
-def group_features(weights: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+def group_features(
+    weights: Mapping[str, np.ndarray], *, is_atlas: bool = False
+) -> dict[str, np.ndarray]:
     """Group features, as masks of shape (p,), by the weights that the sparse methods give them.
 
-    ``"kept"`` and ``"dropped"`` refer to l0, or to l1 if l0 did not run, or to sparse if neither
-    did; ``"only l1"`` exists if l0 and l1 ran. Without any of these methods there are no groups.
+    ``"kept"`` and ``"dropped"`` refer to the method of `primary_method`; ``"only l1"``, kept by l1
+    and not by l0, exists if that is l0. Without any sparse method there are no groups.
     """
     kept = {
         method: np.asarray(weights[method]) != 0
@@ -99,9 +102,9 @@ def group_features(weights: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     }
     if not kept:
         return {}
-    kept_by_main = next(iter(kept.values()))
-    groups = {"kept": kept_by_main, "dropped": ~kept_by_main}
-    if "l0" in kept and "l1" in kept:
+    primary = primary_method(kept, is_atlas=is_atlas)
+    groups = {"kept": kept[primary], "dropped": ~kept[primary]}
+    if primary == "l0" and "l1" in kept:
         groups["only l1"] = kept["l1"] & ~kept["l0"]
     return groups
 

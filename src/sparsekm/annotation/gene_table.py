@@ -33,7 +33,9 @@ from sparsekm.io.tables import (
 VERDICTS = ("kept by both", "only l0", "only l1", "neither")
 """Which of l0 and l1 keep a feature, in the order of tables."""
 
-_PREFERRED_ORDER = ("l0", "l1", "sparse", "kmeans")
+# Which method's clusters and features are the answer; on the atlas the paper's method.
+_PREFERRED_ORDER = ("sparse", "l0", "l1", "kmeans")
+_ATLAS_ORDER = ("l0", "l1", "sparse", "kmeans")
 _IDENTIFIERS = ("entrez_id", "gene_id")
 _DESCRIPTIVE_COLUMNS = ("name", *_IDENTIFIERS, "relevant", "planted_kind", "planted_regions")
 GENE_TABLE = TableFormat(
@@ -88,6 +90,7 @@ def gene_table(
     *,
     stability: Mapping[str, np.ndarray] | None = None,
     further: pd.DataFrame | None = None,
+    is_atlas: bool = False,
 ) -> pd.DataFrame:
     """Tabulate every feature of a data set under every method, p rows.
 
@@ -97,8 +100,8 @@ def gene_table(
     ``selection_frequency``. `stability` has, for some methods, the share of subsamples that keep
     each feature; `further` has additional columns, in the order of `var`.
 
-    The table is sorted by rank under l0 (or else l1, sparse, k-means, the first method). It has the
-    column ``verdict``, one of ``VERDICTS``, if both l0 and l1 are present.
+    The table is sorted by rank under the method of `primary_method`. It has the column ``verdict``,
+    one of ``VERDICTS``, if both l0 and l1 are present.
 
     Examples
     --------
@@ -117,7 +120,7 @@ def gene_table(
     for column in _DESCRIPTIVE_COLUMNS:
         if column in var.columns:
             table[column] = _as_identifiers(var[column]).array
-    methods = _order_methods(fits)
+    methods = _order_methods(fits, is_atlas)
     for method in methods:
         _check_length(fits[method].scores, len(var), f"{method} scores")
         _check_length(fits[method].weights, len(var), f"{method} weights")
@@ -148,17 +151,28 @@ def _as_identifiers(column: pd.Series) -> pd.Series:
     return column
 
 
-def primary_method(methods: Iterable[str]) -> str:
-    """Return the method whose clusters and features a table describes: l0 if it ran."""
+def primary_method(methods: Iterable[str], *, is_atlas: bool = False) -> str:
+    """Return the method whose clusters and features are the answer.
+
+    It is sparse if it ran; for an atlas, l0.
+
+    Examples
+    --------
+    >>> primary_method(["kmeans", "l0", "sparse"])
+    'sparse'
+    >>> primary_method(["kmeans", "l0", "sparse"], is_atlas=True)
+    'l0'
+    """
     methods = list(methods)
     if not methods:
         raise ValueError(f"methods={methods} should hold at least one method.")
-    return next((method for method in _PREFERRED_ORDER if method in methods), methods[0])
+    return _order_methods(methods, is_atlas)[0]
 
 
-def _order_methods(fits: Mapping[str, TunedFit]) -> list[str]:
-    known = [method for method in _PREFERRED_ORDER if method in fits]
-    return known + [method for method in fits if method not in _PREFERRED_ORDER]
+def _order_methods(methods: Iterable[str], is_atlas: bool) -> list[str]:
+    order = _ATLAS_ORDER if is_atlas else _PREFERRED_ORDER
+    known = [method for method in order if method in methods]
+    return known + [method for method in methods if method not in order]
 
 
 def _check_length(values: np.ndarray, n_features: int, what: str) -> None:

@@ -14,10 +14,16 @@ import numpy as np
 import pandas as pd
 
 from sparsekm.figures.palette import method_look
+from sparsekm.reporting.page_tables import (
+    TableView,
+    excluded_counts,
+    format_count,
+    format_rate,
+    list_methods,
+    view_table,
+)
 from sparsekm.reporting.results import DatasetResult
 from sparsekm.reporting.run_facts import attribute, joined
-from sparsekm.reporting.table_view import TableView, format_count, format_rate, view_table
-from sparsekm.reporting.tables import excluded_counts, list_methods
 
 STATISTICS = {"n_genes": "genes", "n_voxels": "voxels", "n_regions": "regions"}
 PAPER_LEVEL = 3

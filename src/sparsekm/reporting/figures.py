@@ -9,16 +9,14 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
+from sparsekm.figures.sample_heat_map import MOST_COLUMNS
 from sparsekm.figures.style import figure_pdf, figure_svg
-from sparsekm.reporting.component_figure import MOST_POINTS, component_figure
-from sparsekm.reporting.expression_figure import expression_figure
-from sparsekm.reporting.gap_figure import gap_figure
-from sparsekm.reporting.genes_of_interest import top_kept
-from sparsekm.reporting.marker_figure import marker_figure
+from sparsekm.reporting.answer_figure import MOST_POINTS, answer_figure, shown_features
+from sparsekm.reporting.brain_figures import expression_figure, slice_figure
+from sparsekm.reporting.curve_figures import gap_figure, score_figure
+from sparsekm.reporting.gene_tables import top_kept
+from sparsekm.reporting.page_tables import nouns
 from sparsekm.reporting.results import DatasetResult
-from sparsekm.reporting.score_figure import score_figure
-from sparsekm.reporting.slice_figure import slice_figure
-from sparsekm.reporting.tables import nouns
 
 _GENES_DRAWN = 6
 
@@ -32,6 +30,11 @@ class CaptionedFigure:
     caption: str
     svg: str
     pdf: bytes
+
+    @property
+    def is_answer(self) -> bool:
+        """Whether the figure shows the answer itself, and is not folded away."""
+        return self.name in ("answer", "slices")
 
     @property
     def data_uri(self) -> str:
@@ -55,26 +58,21 @@ def caption_figure(name: str, title: str, caption: str, figure: Figure) -> Capti
 def draw_figures(result: DatasetResult, chosen: Sequence[int] = ()) -> list[CaptionedFigure]:
     """Draw every figure of a data set; `chosen` are the rows of ``result.genes`` of interest.
 
-    These are slices for an atlas age or principal components for a matrix; gap curves of tuned
-    methods and agreement curves of resampling methods; sorted scores; and, for an atlas age, the
+    The clusters first: a heat map of samples and features beside a scatter, and for an atlas age
+    also slices. Then gap curves of tuned methods, sorted scores, and for an atlas age the
     expression of single genes.
     """
     origin, features = "Simulated data. " if result.is_simulated else "", nouns(result).features
-    scores = (f"Scores of the {features}", _score_caption(result))
     curves = {
-        "gap": (f"How many {features} to keep", _gap_caption(result), gap_figure(result)),
-        "scores": (*scores, score_figure(result)),
-        "markers": (
-            f"{features.capitalize()} that mark the clusters",
-            _marker_caption(result),
-            marker_figure(result),
-        ),
+        "gap": (f"How many {features} the gap statistic keeps", _gap_caption, gap_figure(result)),
+        "scores": (f"Scores of all {features}", _score_caption, score_figure(result)),
     }
     figures = [
-        _draw_clusters(result, origin),
+        _draw_slices(result, origin) if result.is_atlas else None,
+        _draw_answer(result, origin),
         *(
-            caption_figure(name, title, origin + caption, figure)
-            for name, (title, caption, figure) in curves.items()
+            caption_figure(name, title, origin + write(result), figure)
+            for name, (title, write, figure) in curves.items()
             if figure is not None
         ),
         _draw_expression(result, chosen, origin),
@@ -105,81 +103,67 @@ def _draw_expression(
     )
 
 
-def _draw_clusters(result: DatasetResult, origin: str) -> CaptionedFigure:
-    if result.is_atlas:
-        return caption_figure(
-            "slices",
-            "Clusters in the brain",
-            f"{origin}Slices coloured by region (left) and by the clusters of each method. Each "
-            "row shows the slice with the most regions in one direction, all at the same scale. A "
-            "cluster has the colour and, where there is room, the name of the region it overlaps "
-            "most; clusters that share a region have different shades of its colour. Thin lines "
-            "are the borders of the atlas regions. Where colours or names differ from the left "
-            "panel, cluster and region differ.",
-            slice_figure(result),
-        )
-    labelled = (
-        "by their known labels (top) and by the clusters found (bottom). A cluster has the colour "
-        "and marker of the label it overlaps most; clusters that share a label have different "
-        "shades of its colour."
-        if result.labels is not None
-        else "by the clusters found."
-    )
-    grey = " Grey: no known label." if result.n_unlabelled else ""
-    if result.n_samples > MOST_POINTS:
-        grey += f" Shown are {MOST_POINTS:,} of the {result.n_samples:,} samples, drawn at random."
+def _draw_slices(result: DatasetResult, origin: str) -> CaptionedFigure:
     return caption_figure(
-        "components",
-        "Clusters in the kept features",
-        f"{origin}Samples on the first two principal components of the features that each method "
-        f"keeps (scaled by the square root of their weights), coloured {labelled}{grey}",
-        component_figure(result),
+        "slices",
+        "Clusters in the brain",
+        f"{origin}Slices coloured by region (left) and by the clusters of each method, at the same "
+        "scale. A cluster has the colour and, where there is room, the name of the region it "
+        "overlaps most; clusters that share a region have shades of its colour. Lines are the "
+        "borders of the regions.",
+        slice_figure(result),
     )
+
+
+def _draw_answer(result: DatasetResult, origin: str) -> CaptionedFigure | None:
+    if result.normalised is None:
+        return None
+    words, n_shown, n_kept = nouns(result), len(shown_features(result)), result.primary.n_kept
+    which = f"the {n_kept}" if n_shown == n_kept else f"{n_shown} of the {n_kept:,}"
+    text = (
+        f"{origin}{words.samples.capitalize()} (columns, by cluster) and {which} {words.features} "
+        f"kept (rows, by the cluster that they mark)"
+    )
+    if result.n_samples > MOST_COLUMNS:
+        text += f"; columns are means of several {words.samples}"
+    text += "."
+    if result.primary.reproducibility is not None:
+        text += " Darker is more reproducible."
+    if not result.is_atlas:
+        text += (
+            f" Right: {words.samples} on the first two principal components of the "
+            f"{words.features} kept"
+        )
+        if result.n_samples > MOST_POINTS:
+            text += f", {MOST_POINTS:,} drawn at random"
+        text += "."
+    return caption_figure("answer", "The clusters", text, answer_figure(result))
 
 
 def _gap_caption(result: DatasetResult) -> str:
     features = nouns(result).features
     text = (
         "The gap at each sparsity s is the log objective minus its mean over reference data "
-        f"without clusters; the top axis shows the number of {features} kept. The filled marker "
-        "and the dashed line mark the chosen sparsity; the band is ± one standard error."
+        f"without clusters (band: ± one standard error); the top axis shows the number of "
+        f"{features} kept. Filled marker: the chosen sparsity."
     )
     if result.labels is not None and any(m.path is not None for m in result.methods.values()):
         text += (
-            " Bottom: the classification error rate at each sparsity (lower is better); the dotted "
-            "line is that of k-means. Each is of one fit and has no standard error. The labels are "
-            "not used to choose the sparsity."
+            " Bottom: the classification error rate at each sparsity, which is not used to choose "
+            "it; dotted: k-means."
         )
-    return text
-
-
-def _marker_caption(result: DatasetResult) -> str:
-    words = nouns(result)
-    title = result.primary.title
-    text = (
-        f"Means of {words.features} in each cluster of {title}, as differences from their means "
-        f"over all {words.samples}, in units of the normalised data. Shown are the kept "
-        f"{words.features} that mark each cluster best: their mean there exceeds that in every "
-        "other cluster by the most. Clusters were found in the same data, so these differences are "
-        "too large on average; they have no standard error."
-    )
-    if result.labels is not None:
-        text += f" Beside each cluster: the one of the {words.labels} that it overlaps most."
     return text
 
 
 def _score_caption(result: DatasetResult) -> str:
     features = nouns(result).features
     text = (
-        f"All {features} sorted by score aⱼ, the between-cluster sum of squares for each method's "
-        "own clusters. Coloured: kept; grey: dropped. The dashed line separates kept from dropped; "
-        "the dotted line is K − 1, the expected score of noise under a fixed partition. "
-        f"{features.capitalize()} with far lower scores are drawn at the bottom. Scores are of one "
-        "fit and have no standard error."
+        f"All {features} sorted by score aⱼ, their between-cluster sum of squares. Coloured: kept. "
+        "Dotted: K − 1, the expected score of noise under a fixed partition."
     )
     if result.planted is not None:
         text += (
-            f" The strip shows the ranks of the planted {features}: long coloured ticks are kept, "
-            "short dark ticks dropped."
+            f" The strip shows the planted {features}: long coloured ticks are kept, short dark "
+            "ticks dropped."
         )
     return text

@@ -11,37 +11,51 @@ import yaml
 
 from sparsekm.annotation.gene_sets import GeneSets
 from sparsekm.io.atomic import write_bytes, write_text
-from sparsekm.reporting.ages_view import AgesView
-from sparsekm.reporting.anatomy_view import AnatomyView, view_anatomy
+from sparsekm.reporting.ages_section import (
+    AgesView,
+    describe_needed,
+    view_chosen,
+    view_corresponding,
+)
+from sparsekm.reporting.answer import AnswerView, agreements, view_answer
 from sparsekm.reporting.atlas_versus_paper import PaperTables, compare_with_paper
-from sparsekm.reporting.chosen_across_ages import describe_needed, view_chosen
-from sparsekm.reporting.cluster_markers import view_markers
-from sparsekm.reporting.clusters_across_ages import view_corresponding
-from sparsekm.reporting.enrichment_view import EnrichmentView, view_enrichment
+from sparsekm.reporting.cluster_colors import region_colors
+from sparsekm.reporting.cluster_tables import AnatomyView, view_anatomy, view_markers, view_regions
 from sparsekm.reporting.figures import CaptionedFigure, draw_figures
-from sparsekm.reporting.gene_view import GeneView, view_genes
-from sparsekm.reporting.genes_of_interest import choose_genes
-from sparsekm.reporting.html import render_page
+from sparsekm.reporting.gene_tables import (
+    EnrichmentView,
+    GeneView,
+    SampleView,
+    choose_genes,
+    view_enrichment,
+    view_genes,
+    view_samples,
+)
 from sparsekm.reporting.literature import Citations
 from sparsekm.reporting.methods_text import write_methods
-from sparsekm.reporting.region_view import view_regions
-from sparsekm.reporting.results import DatasetResult, load_dataset_result
-from sparsekm.reporting.run_facts import data_source, describe_errors, run_table
-from sparsekm.reporting.slice_figure import region_colors
-from sparsekm.reporting.summary import summarise_dataset, summarise_run
-from sparsekm.reporting.table_view import TableView, format_count, format_rate, view_table
-from sparsekm.reporting.tables import (
+from sparsekm.reporting.page_tables import (
     ATLAS_NOUNS,
     MATRIX_NOUNS,
+    MISSING,
+    Cell,
+    Column,
+    TableView,
+    format_count,
+    format_rate,
     nouns,
+    render_page,
     score_table,
-    spread_table,
     statistics_table,
-    verdict_table,
+    view_table,
+    write_range,
 )
+from sparsekm.reporting.results import DatasetResult, load_dataset_result
+from sparsekm.reporting.run_facts import run_table
 
 __all__ = ["load_dataset_result", "write_report"]
 
+_CER = "share of pairs of samples that are together in one and apart in the other; lower is better"
+_ARI = "1: identical, 0: chance"
 DEFAULT_TITLE = "Sparse k-means: clusters and the features that make them"
 
 
@@ -76,7 +90,8 @@ def write_report(
     for done, result in enumerate(results, start=1):
         chosen = of_interest[result.name] = choose_genes(result, genes_of_interest)
         drawn[result.name] = draw_figures(result, chosen)
-        views.append(view_dataset(result, drawn[result.name], chosen))
+        settings = ((configuration or {}).get("matrices") or {}).get(result.name)
+        views.append(view_dataset(result, drawn[result.name], chosen, settings))
         if progress is not None:
             progress(done, len(results))
     if ages is not None:
@@ -101,9 +116,7 @@ def write_report(
     html = render_page(
         {
             "title": title,
-            "simulated": [result.name for result in results if result.is_simulated],
             "all_simulated": all(result.is_simulated for result in results),
-            "summary": summarise_run(results),
             "run": run_table(results),
             "configuration": _as_yaml(configuration),
             "statistics": _statistics(results),
@@ -140,46 +153,22 @@ def _statistics(results: Sequence[DatasetResult]) -> list[TableView]:
     ):
         group = [result for result in results if result.is_atlas == is_atlas]
         if group:
-            caption = (
-                f"Statistics of the {what}: {words.features}, {words.samples}, {words.labels}. "
-                "These are counts and have no error"
-            )
+            caption = f"Sizes of the {what}: {words.features}, {words.samples}, {words.labels}"
             table = statistics_table(group)
             views.append(view_table(table, caption, write=format_count, simulated=_origins(group)))
     return views
 
 
 def _scores(results: Sequence[DatasetResult]) -> list[TableView]:
-    origins, errors = _origins(results), describe_errors(results)
+    """Compare methods over data sets, if there are several."""
+    if len(results) < 2:
+        return []
     return [
-        view_table(
-            table,
-            f"{caption}; {errors}",
-            write=write,
-            corner="method",
-            simulated=origins,
-            notes=spread_table(results, score, write),
-        )
+        view_table(table, caption, write=write, corner="method", simulated=_origins(results))
         for score, caption, write in (
-            (
-                "cer",
-                "CER: classification error rate against the known labels, lower is better",
-                format_rate,
-            ),
-            ("cer_chance", "CER of chance: that of random clusters of the same sizes", format_rate),
-            (
-                "ari",
-                "ARI: adjusted Rand index, the CER corrected for chance: 1 for the known labels "
-                "themselves, 0 on average for random clusters of the same sizes",
-                format_rate,
-            ),
-            (
-                "ami",
-                "AMI: adjusted mutual information, on the same scale; small classes weigh more "
-                "than in the ARI",
-                format_rate,
-            ),
-            ("n_kept", "NW: number of features kept (weights other than 0)", format_count),
+            ("cer", f"Classification error rate: {_CER}", format_rate),
+            ("ari", f"Adjusted Rand index with the known classes: {_ARI}", format_rate),
+            ("n_kept", "Features kept", format_count),
         )
         if (table := score_table(results, score)).notna().any(axis=None)
     ]
@@ -196,43 +185,92 @@ class DatasetView:
     name: str
     anchor: str
     simulated: bool
-    source: str
-    sentences: list[str]
+    answer: AnswerView
     figures: list[CaptionedFigure]
-    verdicts: TableView | None
-    regions: TableView | None
     markers: TableView | None
+    samples: SampleView | None
+    comparison: TableView
+    counts: TableView | None
+    regions: TableView | None
     anatomy: AnatomyView | None
     genes: GeneView
     enrichment: EnrichmentView | None
 
 
 def view_dataset(
-    result: DatasetResult, figures: Sequence[CaptionedFigure], chosen: Sequence[int] = ()
+    result: DatasetResult,
+    figures: Sequence[CaptionedFigure],
+    chosen: Sequence[int] = (),
+    settings: Mapping[str, Any] | None = None,
 ) -> DatasetView:
-    """Prepare the section of one data set; `chosen` are the rows of the genes of interest."""
-    verdicts = verdict_table(result)
-    words = nouns(result)
+    """Prepare the section of one data set.
+
+    `chosen` are the rows of the genes of interest, and `settings` those of a matrix.
+    """
     return DatasetView(
         name=result.name,
         anchor=f"dataset-{result.name}",
         simulated=result.is_simulated,
-        source=data_source(result),
-        sentences=summarise_dataset(result),
+        answer=view_answer(result, settings),
         figures=list(figures),
-        verdicts=None
-        if verdicts is None
-        else view_table(
-            verdicts,
-            f"How many {words.features} each sparse method keeps; counts are of one fit and have "
-            "no standard error",
-            write=format_count,
-            corner="verdict",
-            simulated=dict.fromkeys(verdicts.columns, result.is_simulated),
-        ),
-        regions=view_regions(result, region_colors(result)) if result.is_atlas else None,
         markers=view_markers(result, f"{result.name}/genes.csv"),
+        samples=view_samples(result, f"{result.name}/clusters.csv"),
+        comparison=_compare_methods(result),
+        counts=_view_counts(result),
+        regions=view_regions(result, region_colors(result)) if result.is_atlas else None,
         anatomy=view_anatomy(result, f"{result.name}/contingency.csv"),
         genes=view_genes(result, chosen, f"{result.name}/genes.csv"),
         enrichment=view_enrichment(result, f"{result.name}/enrichment.csv"),
     )
+
+
+def _compare_methods(result: DatasetResult) -> TableView:
+    """Make a row for each method, the answer first."""
+    answer, others = result.primary, agreements(result)
+    rates = {"CER": "cer", "chance": "cer_chance", "ARI": "ari", "AMI": "ami"}
+    known = {title: name for title, name in rates.items() if answer.metrics.get(name) is not None}
+    known = {t: n for t, n in known.items() if getattr(answer, n) is not None}
+    rows = []
+    for name in (answer.name, *others):
+        method = result.methods[name]
+        agreement = "the answer" if name == answer.name else f"{others[name]:.2f}"
+        seeds = MISSING
+        if method.seeds is not None:
+            seeds = write_range(method.seeds["agreement"].iloc[1:], "{:.2f}".format)
+        numbers = [format_rate(getattr(method, score)) for score in known.values()]
+        cells = [method.title, agreement, seeds, format_count(method.n_kept), *numbers]
+        rows.append([Cell(text) for text in cells])
+    heads = ("method", "agreement with the answer", "agreement over seeds", "kept", *known)
+    caption = (
+        f"Agreement: adjusted Rand index (1: identical, 0: chance). Kept: {nouns(result).features}"
+    )
+    if known:
+        caption += (
+            f". With the {nouns(result).labels}: CER, the share of pairs of "
+            f"{nouns(result).samples} that are together in one and apart in the other; chance, the "
+            "CER of random clusters of these sizes; ARI and AMI, agreement and mutual information "
+            "corrected for chance"
+        )
+    return TableView(caption, [Column(head) for head in heads], rows, result.is_simulated)
+
+
+def _view_counts(result: DatasetResult) -> TableView | None:
+    """Show, for every number of clusters tried, how many groups stand apart and which."""
+    if result.counts is None:
+        return None
+    rows = []
+    for row in result.counts.itertuples():
+        joined_to: dict[str, list[str]] = {}
+        for cluster, group in enumerate(str(row.groups).split("-")):
+            joined_to.setdefault(group, []).append(str(cluster))
+        tree = " | ".join(" + ".join(members) for members in joined_to.values())
+        cells = [f"{row.n_clusters}" + (" (chosen)" if row.chosen else "")]
+        cells += [str(row.n_groups), f"{row.reproducibility:.2f}", tree]
+        rows.append([Cell(text) for text in cells])
+    caption = (
+        "Clusters tried, groups of them that stand apart, agreement of fits to nine tenths of the "
+        f"{nouns(result).samples} (1: identical, 0: chance), and which clusters touch (+)"
+    )
+    columns = [Column("clusters"), Column("groups"), Column("reproducibility")]
+    columns.append(Column("joined", kind="text"))
+    return TableView(caption, columns, rows, result.is_simulated)

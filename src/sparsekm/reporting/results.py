@@ -98,13 +98,6 @@ class MethodResult:
         """Adjusted mutual information with the labels, or None if it is not known."""
         return self._metric("ami")
 
-    def over_seeds(self, score: str) -> tuple[float, float]:
-        """Return the least and the largest value of a column of `seeds`, or of this fit alone."""
-        if self.seeds is None:
-            value = self.n_kept if score == "n_nonzero_weights" else getattr(self, score)
-            return value, value
-        return self.seeds[score].min(), self.seeds[score].max()
-
     def _metric(self, name: str) -> float | None:
         value = self.metrics.get(name)
         return None if value is None or pd.isna(value) else float(value)
@@ -173,8 +166,8 @@ class DatasetResult:
 
     @property
     def primary(self) -> MethodResult:
-        """The method whose clusters and features are described."""
-        return self.methods[primary_method(self.methods)]
+        """The method whose clusters and features are the answer."""
+        return self.methods[primary_method(self.methods, is_atlas=self.is_atlas)]
 
     @property
     def overlap(self) -> pd.DataFrame | None:
@@ -183,6 +176,14 @@ class DatasetResult:
         if table is None or table.empty:
             return None
         return table[table["method"] == self.primary.name]
+
+    @property
+    def majorities(self) -> dict[int, str]:
+        """The class that most samples of each cluster have; empty without known classes."""
+        if self.overlap is None:
+            return {}
+        best = self.overlap[self.overlap["is_best"]]
+        return {int(row.cluster): str(row.label) for row in best.itertuples()}
 
     @property
     def planted(self) -> np.ndarray | None:
@@ -264,7 +265,9 @@ def load_dataset_result(
         var=var,
         provenance=uns.get("provenance", {}),
         methods=methods,
-        genes=gene_table(var, methods) if genes is None else GENE_TABLE.read(genes),
+        genes=gene_table(var, methods, is_atlas=regions is not None)
+        if genes is None
+        else GENE_TABLE.read(genes),
         regions=None if regions is None else pd.DataFrame(regions),
         enrichment=None if enrichment is None else ENRICHMENT.read(enrichment),
         contingency=None if contingency is None else OVERLAP.read(contingency),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 from sparsekm.pipeline.registry import get_method
@@ -57,27 +58,6 @@ def joined(values: Iterable[Any]) -> str:
     return " and ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
 
 
-def describe_errors(results: Sequence[DatasetResult]) -> str:
-    """Say what the numbers in a table of scores have in place of a standard error."""
-    numbers = _seed_counts(results)
-    if not numbers:
-        return "each is of one fit and has no standard error"
-    text = f"below each is its range over {numbers} seeds, which is no standard error"
-    single = [r.name for r in results if any(m.seeds is None for m in r.methods.values())]
-    return f"{text}; those of {joined(single)} are of one fit" if single else text
-
-
-def describe_errors_of_text(results: Sequence[DatasetResult]) -> str:
-    """Say the same of numbers in sentences, which have no range beside them."""
-    text = "each is of the fit shown and has no standard error"
-    numbers = _seed_counts(results)
-    return f"{text}; the tables under Results give ranges over {numbers} seeds" if numbers else text
-
-
-def _seed_counts(results: Sequence[DatasetResult]) -> str:
-    return joined(distinct(len(m.seeds) for m in fits(results) if m.seeds is not None))
-
-
 def package_versions(results: Sequence[DatasetResult]) -> dict[str, str]:
     """Return the versions of the packages that made the fits, all if there are several."""
     found: dict[str, list[str]] = {}
@@ -89,14 +69,14 @@ def package_versions(results: Sequence[DatasetResult]) -> dict[str, str]:
 
 def data_source(result: DatasetResult) -> str:
     """Describe where a data set comes from."""
-    own = "simulated matrix" if result.is_simulated else "matrix given by the user"
+    file = Path(str(result.provenance.get("file", ""))).name
+    own = "simulated matrix" if result.is_simulated else f"your file {file}".rstrip()
     return ATLASES.get(str(result.provenance.get("source")), own)
 
 
 def run_table(results: Sequence[DatasetResult]) -> list[tuple[str, str]]:
     """List the settings of the run as pairs of name and value."""
     every = fits(results)
-    tuned = [method for method in every if method.gap is not None]
     by_source = {
         source: [result.name for result in results if data_source(result) == source]
         for source in distinct(data_source(result) for result in results)
@@ -110,12 +90,6 @@ def run_table(results: Sequence[DatasetResult]) -> list[tuple[str, str]]:
                 f"{result.name}: {joined(attribute(result.methods.values(), 'n_clusters'))}"
                 for result in results
             ),
-        ),
-        ("search", _describe_searches(every)),
-        ("choice of sparsity", joined(RULES.get(r, r) for r in attribute(tuned, "rule"))),
-        (
-            "reference data",
-            joined(REFERENCES.get(r, r) for r in attribute(tuned, "reference")),
         ),
         ("seeds", ", ".join(str(seed) for seed in attribute(every, "seed"))),
         (
@@ -137,11 +111,3 @@ def searches(methods: Iterable[MethodResult]) -> dict[str, list[str]]:
             if name != "alternate" or get_method(method.name).penalty is not None:
                 titles.setdefault(SEARCHES.get(name, name), []).append(method.title)
     return titles
-
-
-def _describe_searches(methods: Iterable[MethodResult]) -> str:
-    """Name the searches that ran, with their methods if there are several."""
-    titles = searches(methods)
-    if len(titles) == 1:
-        return next(iter(titles))
-    return "; ".join(f"{search} ({joined(distinct(who))})" for search, who in titles.items())

@@ -21,7 +21,7 @@ from sparsekm.figures.palette import (
     method_look,
 )
 from sparsekm.figures.style import figure_style, new_figure, shift_lightness, write_near
-from sparsekm.reporting.gap_figure import CHOICE_LINE, curve_marks
+from sparsekm.reporting.curve_figures import CHOICE_LINE, curve_marks
 from sparsekm.studies.paper.plan import METHOD_ROWS, PAPER_SETTINGS
 
 _LOOKS = {

@@ -34,6 +34,10 @@ function openFigure(image) {
 
   button("+", "Larger", () => zoom(1.5));
   button("−", "Smaller", () => zoom(1 / 1.5));
+  button("Save", "Save as SVG", () => {
+    const name = image.alt.replace(/[^\p{L}\p{N}]+/gu, "_");
+    Object.assign(document.createElement("a"), { href: image.src, download: `${name}.svg` }).click();
+  });
   button("Close", "Close (Escape)", () => view.close());
   stage.addEventListener("wheel", (event) => {
     event.preventDefault();

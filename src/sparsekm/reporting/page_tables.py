@@ -1,18 +1,121 @@
-"""The tables of the report, methods by data sets as in the paper."""
+"""The common form of all tables on the page, and those of methods by data sets."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from sparsekm.annotation.gene_table import VERDICTS
 from sparsekm.figures.palette import method_look
 from sparsekm.io.known_classes import distinct_classes
-from sparsekm.reporting.results import DatasetResult, MethodResult
+from sparsekm.reporting.results import DatasetResult
+
+
+def render_page(content: Mapping[str, Any], template: str = "report.html") -> str:
+    """Fill in a template, a file in ``templates``.
+
+    Everything that comes from data is escaped; a name that the content lacks is an error.
+    """
+    environment = Environment(
+        loader=PackageLoader("sparsekm.reporting"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    # Tables of genes are most of the page, so their values are not separated by blanks.
+    environment.policies["json.dumps_kwargs"] = {"separators": (",", ":")}
+    return environment.get_template(template).render(content)
+
+
+MISSING = "–"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A text and its markup.
+
+    `url` is a link, `color` that of a swatch before the text, `hover` a tooltip, `note` a small
+    text on a line below, and `shade` the background in hundredths.
+    """
+
+    text: str
+    url: str = ""
+    color: str = ""
+    hover: str = ""
+    note: str = ""
+    note_bold: bool = False
+    shade: int = 0
+
+
+@dataclass(frozen=True)
+class Column(Cell):
+    """The heading of a column.
+
+    `kind` is "" for numbers, "text", or "wide" for long text; `simulated` marks the column as
+    simulated.
+    """
+
+    kind: str = ""
+    simulated: bool = False
+
+
+@dataclass(frozen=True)
+class TableView:
+    """A table on the page.
+
+    Each entry of a row is a `Cell`, or a list of cells in one place; the first is the name of the
+    row. `simulated` marks the whole table, and `kind` are CSS classes.
+    """
+
+    caption: str
+    columns: list[Column]
+    rows: list[list[Cell | list[Cell]]] = field(default_factory=list)
+    simulated: bool = False
+    kind: str = "numbers"
+
+
+def view_table(
+    table: pd.DataFrame,
+    caption: str,
+    *,
+    write: Callable[[Any], str],
+    corner: str = "",
+    simulated: Mapping[str, bool] | None = None,
+) -> TableView:
+    """Format a table of numbers with `write`; `corner` is the heading of the row names."""
+    simulated = simulated or {}
+    throughout = all(simulated.get(column, False) for column in table.columns)
+    rows = [
+        [Cell(str(name)), *(Cell(write(row[column])) for column in table.columns)]
+        for name, row in table.iterrows()
+    ]
+    columns = [
+        Column(str(column), simulated=bool(simulated.get(column, False)) and not throughout)
+        for column in table.columns
+    ]
+    return TableView(caption, [Column(corner), *columns], rows, simulated=throughout)
+
+
+def format_count(value: Any) -> str:
+    """Format a count with separators."""
+    return MISSING if pd.isna(value) else f"{int(value):,}"
+
+
+def format_rate(value: Any) -> str:
+    """Format a rate with four decimals, as in the paper."""
+    return MISSING if pd.isna(value) else f"{value:.4f}"
+
+
+def name_some(names: list[str], most: int) -> str:
+    """List the first `most` names, and the number of further ones."""
+    more = len(names) - most
+    return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")
+
 
 _DROPPED = {
     "n_voxels_dropped": "voxels dropped: missing values",
@@ -58,26 +161,6 @@ def score_table(results: Sequence[DatasetResult], score: str) -> pd.DataFrame:
     return pd.DataFrame(columns, index=[method_look(method).title for method in methods])
 
 
-def spread_table(
-    results: Sequence[DatasetResult], score: str, write: Callable[[Any], str]
-) -> pd.DataFrame:
-    """Describe the range of a score over seeds, in the shape of `score_table`; "" where unknown."""
-    column = {"n_kept": "n_nonzero_weights"}.get(score, score)
-    methods = list_methods(results)
-    columns = {
-        result.name: [_spread(result.methods.get(name), column, write) for name in methods]
-        for result in results
-    }
-    return pd.DataFrame(columns, index=[method_look(method).title for method in methods])
-
-
-def _spread(method: MethodResult | None, column: str, write: Callable[[Any], str]) -> str:
-    if method is None or method.seeds is None or method.seeds[column].isna().any():
-        return ""
-    written = write_range(method.seeds[column], write)
-    return written if " to " in written else f"all {len(method.seeds)} seeds"
-
-
 def write_range(values: pd.Series, write: Callable[[Any], str]) -> str:
     """Write the least and the largest value, or one if they are the same as written."""
     least, most = write(values.min()), write(values.max())
@@ -114,32 +197,6 @@ def statistics_table(results: Sequence[DatasetResult]) -> pd.DataFrame:
         dtype=object,
     )
     return table.astype("Int64")
-
-
-def verdict_table(result: DatasetResult) -> pd.DataFrame | None:
-    """Count the features by verdict and, if known, by planted truth; requires both l0 and l1.
-
-    Rows are the verdicts; the columns are "planted as relevant" and the kinds of the others, if
-    planted truth is known, and "all".
-    """
-    genes = result.genes
-    if "verdict" not in genes:
-        return None
-    table = pd.DataFrame(index=list(VERDICTS))
-    if "relevant" in genes:
-        planted = genes["relevant"].astype(bool)
-        table["planted as relevant"] = _counts(genes.loc[planted, "verdict"])
-        others = genes.get("planted_kind", pd.Series("noise", genes.index))
-        for kind in dict.fromkeys(others[~planted]):
-            table[f"others: {str(kind).replace('_', ' ')}"] = _counts(
-                genes.loc[~planted & (others == kind), "verdict"]
-            )
-    table["all"] = _counts(genes["verdict"])
-    return table
-
-
-def _counts(verdicts: pd.Series) -> pd.Series:
-    return verdicts.value_counts().reindex(list(VERDICTS), fill_value=0).astype(int)
 
 
 def excluded_counts(provenance: Mapping[str, Any]) -> dict[str, int]:

@@ -1,4 +1,4 @@
-"""Gap curves, which show how the number of kept features was chosen."""
+"""Curves: how many features the gap statistic keeps, and the sorted scores of all features."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator, NullFormatter, NullLocator
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter, NullLocator
 
-from sparsekm.figures.palette import INK, MethodLook, method_look
+from sparsekm.annotation.gene_table import rank_scores
+from sparsekm.figures.palette import DROPPED, INK, VERMILION, MethodLook, method_look
 from sparsekm.figures.style import figure_style, new_figure, write_near
 from sparsekm.pipeline.registry import METHODS
+from sparsekm.reporting.page_tables import nouns
 from sparsekm.reporting.results import DatasetResult, MethodResult
-from sparsekm.reporting.tables import nouns
 
 _MAX_TICKS = 10
 PANEL_WIDTH = 4.4
@@ -174,3 +175,73 @@ def _name_plain_rate(axes: Axes, result: DatasetResult) -> None:
     if rate is not None:
         look = {"xycoords": ("axes fraction", "data"), "va": "center"}
         write_near(axes, "k-means,\nall kept", (1, rate), (4, 0), **look)
+
+
+_FOOT = 0.05  # of K - 1
+_MANY_FEATURES = 400  # more points than this are drawn as an image: the file stays small
+
+
+def score_figure(result: DatasetResult) -> Figure:
+    """Draw the sorted feature scores of the answer on logarithmic axes.
+
+    Kept features are coloured, dropped ones grey; a line marks the cut-off. If planted truth is
+    known, a strip of ticks under the curve shows the ranks of the planted features.
+    """
+    method, planted = result.primary, result.planted
+    with figure_style():
+        figure = new_figure(5.6, 3.3)
+        ratios = [1] if planted is None else [6, 1]
+        grid = figure.subplots(len(ratios), 1, squeeze=False, sharex=True, height_ratios=ratios)
+        _draw_scores(grid[0, 0], method)
+        if planted is not None:
+            _draw_planted(grid[1, 0], method, planted)
+        feature = nouns(result).features.removesuffix("s")
+        grid[-1, 0].set_xlabel(f"rank of the {feature} (log scale)")
+        grid[0, 0].set_ylabel("score aⱼ: between-cluster\nsum of squares (log scale)")
+    return figure
+
+
+def _draw_scores(axes: Axes, method: MethodResult) -> None:
+    look = method_look(method.name)
+    ranks, kept = rank_scores(method.scores), method.weights != 0
+    # The expected score of a noise feature under any fixed partition. Scores far below it, and 0,
+    # which has no logarithm, are drawn at the foot.
+    noise = max(np.unique(method.labels).size - 1, 1)
+    scores = np.maximum(method.scores, _FOOT * noise)
+    top = 1.8 * method.scores.max()
+    axes.set(xscale="log", yscale="log", ylim=(0.7 * _FOOT * noise, top))
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
+    for name, those, marker, size, color in (
+        ("dropped", ~kept, "o", 2.4, DROPPED),
+        ("kept", kept, look.marker, 3.4, look.color),
+    ):
+        axes.plot(
+            ranks[those],
+            scores[those],
+            linestyle="none",
+            marker=marker,
+            markersize=size,
+            color=color,
+            markeredgewidth=0,
+            rasterized=ranks.size > _MANY_FEATURES,
+            label=f"{name}: {np.count_nonzero(those):,}",
+        )
+    if not kept.all():
+        cut = ranks[kept].max() + 0.5
+        axes.axvline(cut, **CHOICE_LINE)
+    axes.axhline(noise, color=INK, linewidth=0.8, linestyle=":")
+    near = {"xycoords": ("axes fraction", "data"), "va": "bottom"}
+    write_near(axes, "K - 1: expected for noise", (0, noise), (3, 2), **near)
+    handles, labels = axes.get_legend_handles_labels()
+    axes.legend(handles[::-1], labels[::-1], loc="lower left", handletextpad=0.2, markerscale=1.6)
+    axes.set_title(method.title, loc="left")
+
+
+def _draw_planted(axes: Axes, method: MethodResult, planted: np.ndarray) -> None:
+    ranks, kept = rank_scores(method.scores), method.weights != 0
+    axes.vlines(ranks[planted & kept], 0, 1, color=VERMILION, linewidth=0.8)
+    axes.vlines(ranks[planted & ~kept], 0, 0.45, color=INK, linewidth=0.8)
+    axes.set(yticks=[], ylim=(0, 1))
+    axes.spines["left"].set_visible(False)
+    axes.set_ylabel("planted", rotation=0, ha="right", va="center")

@@ -1,0 +1,128 @@
+"""The picture of the field: a heat map of samples by features, with bars for what is known of them.
+
+Samples are in columns, ordered by cluster and within it along the direction in which they differ
+most; features are in rows, ordered by the cluster that they mark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
+
+from sparsekm.figures.style import short_name
+
+# More samples are shown as means of this many bins.
+MOST_COLUMNS = 600
+# Standard deviations at which the colours end.
+FARTHEST = 2.5
+
+
+@dataclass(frozen=True)
+class OrderedField:
+    """Values in the order in which they are drawn.
+
+    `columns` are the samples of each column of `values` (n_features, n_columns), `clusters` their
+    cluster, and `features` the rows as positions in the matrix that was given.
+    """
+
+    values: np.ndarray
+    columns: list[np.ndarray]
+    clusters: np.ndarray
+    features: np.ndarray
+
+
+def order_field(X: np.ndarray, labels: np.ndarray, most: int = MOST_COLUMNS) -> OrderedField:
+    """Order samples and features, in standard deviations from the means of the features.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+    labels : ndarray of shape (n_samples,)
+        Clusters; -1 leaves a sample out.
+    most : int
+        More samples than this are averaged in about so many bins of one cluster each.
+
+    Returns
+    -------
+    OrderedField
+    """
+    deviation = X.std(axis=0)
+    Z = (X - X.mean(axis=0)) / np.where(deviation > 0, deviation, 1.0)
+    found = [int(cluster) for cluster in np.unique(labels) if cluster >= 0]
+    columns, clusters = [], []
+    n_shown = int((np.asarray(labels) >= 0).sum())
+    for cluster in found:
+        members = np.flatnonzero(labels == cluster)
+        members = members[_along_first_axis(Z[members])]
+        n_bins = len(members)
+        if n_shown > most:
+            n_bins = max(1, round(most * len(members) / n_shown))
+        columns += np.array_split(members, n_bins)
+        clusters += [cluster] * n_bins
+    centers = np.array([Z[labels == cluster].mean(axis=0) for cluster in found])
+    marked = np.abs(centers).argmax(axis=0)
+    extreme = np.take_along_axis(centers, marked[None], axis=0)[0]
+    features = np.lexsort([-np.abs(extreme), extreme < 0, marked])
+    values = np.array([Z[those].mean(axis=0) for those in columns])[:, features].T
+    return OrderedField(values, columns, np.array(clusters), features)
+
+
+def _along_first_axis(Z: np.ndarray) -> np.ndarray:
+    """Order samples along their first principal component, whose largest loading is positive."""
+    centred = Z - Z.mean(axis=0)
+    axis = np.linalg.eigh(centred.T @ centred)[1][:, -1]
+    axis = axis * np.sign(axis[np.abs(axis).argmax()])
+    # Rounded, so that equal samples keep their order with any linear algebra library.
+    return np.argsort((centred @ axis).round(6), kind="stable")
+
+
+def draw_field(axes: Axes, field: OrderedField, names: Sequence[str]) -> None:
+    """Draw the heat map; `names` are those of all features, in the order of the matrix."""
+    limits = {"vmin": -FARTHEST, "vmax": FARTHEST}
+    image = axes.imshow(field.values, cmap="RdBu_r", aspect="auto", interpolation="none", **limits)
+    shown = [short_name(names[feature], 18) for feature in field.features]
+    axes.set_yticks(range(len(shown)), shown, fontsize=6.5, parse_math=False)
+    axes.set_xticks([])
+    axes.tick_params(length=0)
+    axes.spines[:].set_visible(False)
+    for border in np.flatnonzero(np.diff(field.clusters)) + 0.5:
+        axes.axvline(border, color="white", linewidth=1.2)
+    bar = axes.figure.colorbar(
+        image, ax=axes, extend="both", pad=0.01, fraction=0.02, ticks=[-2, 0, 2]
+    )
+    bar.set_label("standard deviations", fontsize=6.5)
+    bar.outline.set_linewidth(0.4)
+
+
+def draw_bar(
+    axes: Axes,
+    field: OrderedField,
+    name: str,
+    of_samples: np.ndarray,
+    colors: Mapping[Any, str] | None = None,
+) -> None:
+    """Draw a bar above the heat map: colours of categories, or shares from 0 to 1 in grey.
+
+    A column of several samples has the colour of most of them, or their mean.
+    """
+    if colors is None:
+        means = [float(np.nanmean(of_samples[those])) for those in field.columns]
+        pixels = np.array([[(1 - mean,) * 3 for mean in np.clip(means, 0, 1)]])
+    else:
+        most = [_most_frequent(of_samples[those]) for those in field.columns]
+        pixels = np.array([[to_rgb(colors[value]) for value in most]])
+    axes.imshow(pixels, aspect="auto", interpolation="none")
+    axes.set_xticks([])
+    axes.set_yticks([0], [name], fontsize=6.5)
+    axes.tick_params(length=0)
+    axes.spines[:].set_visible(False)
+
+
+def _most_frequent(values: np.ndarray) -> object:
+    found, counts = np.unique(values, return_counts=True)
+    return found[counts.argmax()]

@@ -1,0 +1,179 @@
+"""The first screen of a data set says what the files of its run say, in plain words."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from html_page import Page
+
+from sparsekm.annotation.gene_table import gene_table
+from sparsekm.reporting.answer import view_answer
+from sparsekm.reporting.report import write_report
+
+TOUCH = "they shade into each other, or cut a gradient into parts"
+
+
+def separation(*pairs):
+    """A table of pairs of clusters, with their adjusted p."""
+    rows = [(a, b, p, p, 1, 9, 9) for a, b, p in pairs]
+    columns = ["cluster_a", "cluster_b", "p", "p_adjusted", "n_middle", "n_a", "n_b"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def with_sparse(result, *pairs, **changes):
+    """Add the recommended method, whose clusters are those of the others but for the changes."""
+    table = separation(*pairs)
+    attributes = {"signature_agreement": 0.97, "has_clusters": (table["p_adjusted"] <= 0.05).any()}
+    given = {
+        "name": "sparse",
+        "gap": None,
+        "separation": table,
+        "consensus": pd.DataFrame({"start": ["100 features"]}),
+        "reproducibility": np.linspace(0.8, 1, result.n_samples),
+        "signature": np.array([0, 5]),
+        "attributes": attributes,
+        **changes,
+    }
+    sparse = replace(result.methods["l0"], **given)
+    methods = {**result.methods, "sparse": sparse}
+    return replace(result, methods=methods, genes=gene_table(result.var, methods))
+
+
+@pytest.fixture
+def answered(matrix_result):
+    return with_sparse(matrix_result, (0, 1, 1e-6), (1, 2, 0.4))
+
+
+def facts(result, settings=None):
+    return dict(view_answer(result, settings).facts)
+
+
+def test_the_recommended_method_leads(answered):
+    assert "found by Sparse k-means in 6 features" in view_answer(answered).lead
+    clusters = [cell.text for cell in view_answer(answered).clusters]
+    assert clusters == ["cluster 0: 4", "cluster 1: 4", "cluster 2: 4"]
+
+
+def test_which_clusters_stand_apart_and_which_touch_is_told(answered, matrix_result):
+    assert facts(answered)["Apart?"] == f"Apart: 0 and 1. Touching: 1 and 2; {TOUCH}."
+    every = facts(with_sparse(matrix_result, (0, 1, 1e-6), (1, 2, 0.04)))["Apart?"]
+    assert every.startswith("All 3 clusters stand apart: samples left out leave a gap")
+    assert "(p ≤ 0.04)" in every
+    assert "Apart?" not in facts(matrix_result)
+
+
+def test_where_nothing_stands_apart_the_first_sentence_says_so(matrix_result):
+    none = with_sparse(matrix_result, (0, 1, 0.2), (1, 2, 0.4), signature=None)
+    lead = view_answer(none).lead
+    assert "None of them stands apart from the others." in lead
+    assert "No small set of features tells them apart." in lead
+    assert facts(none)["Apart?"] == f"No clusters stand apart: {TOUCH}."
+    assert facts(none)["Told apart by"].startswith("No small set of features tells the clusters")
+
+
+def test_the_signature_is_named_and_what_differs_is_called_optimistic(answered):
+    told = facts(answered)
+    names = sorted(["g1", answered.var.index[5]], key=list(answered.genes["symbol"]).index)
+    assert told["Told apart by"].startswith(f"2 features suffice: {', '.join(names)}. They put")
+    assert "agreement 0.97" in told["Told apart by"]
+    assert told["Differ at all"] == (
+        "3 of 6 features. Optimistic: these were chosen because they differ."
+    )
+
+
+def test_reproducibility_is_a_mean_with_the_samples_below_it(answered):
+    text = facts(answered)["Reproducible?"]
+    assert "the same cluster in 90% of the fits; 6 samples in fewer than 90%." in text
+    unknown = np.r_[np.full(6, np.nan), np.ones(6)]
+    sparse = replace(answered.methods["sparse"], reproducibility=unknown)
+    text = facts(replace(answered, methods={"sparse": sparse}))["Reproducible?"]
+    assert text.endswith("in 100% of the fits.")
+
+
+@pytest.mark.parametrize(
+    ("settings", "groups", "told"),
+    [
+        ({}, None, "K = 3, the number of known classes; it was not estimated."),
+        ({"n_clusters": 3}, None, "You set K = 3; it was not estimated."),
+        ({}, [2, 3], "K = 3, estimated: the groups that stand apart if 2 to 3 are tried."),
+        ({}, [1, 1], "K = 3, the most reproducible of 2 to 3: no groups stand apart, whichever"),
+    ],
+)
+def test_how_the_number_of_clusters_was_decided_is_told(answered, settings, groups, told):
+    counts = None
+    if groups:
+        counts = pd.DataFrame({"n_clusters": [2, 3], "n_groups": groups})
+    assert facts(replace(answered, counts=counts), settings)["How many"].startswith(told)
+
+
+def test_methods_that_disagree_are_named_with_their_agreement(answered):
+    assert not any("disagree" in warning for warning in view_answer(answered).warnings)
+    other = replace(answered.methods["l0"], labels=np.tile([0, 1, 2], 4).astype(np.int32))
+    told = view_answer(replace(answered, methods={**answered.methods, "l0": other})).warnings
+    assert "The methods disagree. Other groups, with their agreement" in told[0]
+    assert "ℓ₀-k-means (-0." in told[0]
+    assert "ℓ₁" not in told[0]
+
+
+def test_the_next_steps_are_a_file_and_two_commands_with_the_settings_of_the_run(answered):
+    settings = {"path": "my data.csv", "labels": "kind", "transpose": False, "ignore": ["a", "b"]}
+    opened, other, batches = view_answer(answered, settings).steps
+    assert opened.link == "toy/clusters.csv"
+    common = "sparsekm run 'my data.csv' --labels kind --no-transpose --ignore a b"
+    assert other.command == f"{common} --clusters 4 --output toy-4"
+    assert "--labels COLUMN" in batches.command
+    assert "--clusters 3" in batches.command
+
+
+def test_the_page_begins_with_the_answer_and_folds_the_rest(answered, tmp_path):
+    few = "<b>g1</b>"
+    var = answered.var.rename(index={"g1": few})
+    genes = answered.genes.replace({"symbol": {"g1": few}})
+    write_report([replace(answered, var=var, genes=genes)], tmp_path / "report.html")
+    html = (tmp_path / "report.html").read_text(encoding="utf-8")
+    page = Page(html)
+    places = [
+        page.text.index(words)
+        for words in ("3 clusters of 12", "Apart: 0 and 1", few, "The clusters", "What marks")
+    ]
+    assert places == sorted(places)
+    assert few not in html
+    # Outside of folded parts there are few words, however much there is inside.
+    assert len(words_outside_details(html).split()) < 600
+    assert html.count("standard error") <= 2
+
+
+@pytest.mark.parametrize(("width", "height"), [(1200, 900), (500, 1600)])
+@pytest.mark.parametrize("kind", ["clear", "no groups", "methods disagree"])
+def test_the_first_screen_holds_the_answer(
+    answered, matrix_result, examine_page, tmp_path, kind, width, height
+):
+    """A narrow one may be scrolled once."""
+    result, apart = answered, "Apart: 0 and 1."
+    if kind == "no groups":
+        result = with_sparse(matrix_result, (0, 1, 0.2), (1, 2, 0.4), signature=None)
+        apart = "No clusters stand apart"
+    elif kind == "methods disagree":
+        other = replace(answered.methods["l0"], labels=np.tile([0, 1, 2], 4).astype(np.int32))
+        result = replace(answered, methods={**answered.methods, "l0": other})
+    configuration = {"matrices": {"toy": {"path": "/a/folder/of/mine/expression.csv"}}}
+    write_report([result], tmp_path / "report.html", configuration=configuration)
+    found = examine_page(tmp_path / "report.html", width)
+    assert found["errors"] == []
+    assert found["width"] <= width
+    assert found["answer"]["bottom"] <= height
+    signature = result.methods["sparse"].signature
+    names = [] if signature is None else [str(name) for name in result.var.index[signature]]
+    text = found["answer"]["text"]
+    for words in ("3 clusters", "cluster 2: 4", "K = 3", apart, "--clusters 4", *names):
+        assert words in text, words
+    assert ("The methods disagree." in text) == (kind == "methods disagree")
+
+
+def words_outside_details(html):
+    text, depth = "", 0
+    for part in html.replace("<details", "\0+<details").replace("</details>", "\0-").split("\0"):
+        depth += {"+": 1, "-": -1}.get(part[:1], 0)
+        text += part if depth == 0 else ""
+    return Page(f"<main>{text.partition('<main>')[2]}").text
