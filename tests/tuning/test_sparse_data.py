@@ -7,9 +7,9 @@ import pytest
 from scipy import sparse
 
 from sparsekm import GapSearch, L0KMeans, SparseKMeans
+from sparsekm.tuning.differing_features import count_differing
 from sparsekm.tuning.noise_correlation import noise_correlation
 from sparsekm.tuning.references import gaussian_reference, permuted_reference, shrunk_reference
-from sparsekm.tuning.signature import count_differing
 
 
 def draw(n=90, p=24):

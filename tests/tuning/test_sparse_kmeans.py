@@ -90,21 +90,11 @@ def test_clear_clusters_and_their_features_are_found_exactly(fits, clear, penalt
     np.testing.assert_array_equal(fit.predict(clear), fit.labels_)
 
 
-@pytest.mark.parametrize(
-    "penalty",
-    [
-        "l0",
-        pytest.param(
-            "l1",
-            marks=pytest.mark.xfail(strict=True, reason="the bound of l1 keeps nine of the others"),
-        ),
-    ],
-)
+@PENALTIES
 def test_features_that_do_not_differ_have_no_weight(fits, penalty):
     assert fits[penalty].get_support()[12:].sum() <= 3
 
 
-@pytest.mark.xfail(strict=True, reason="of so few features, folds keep all: k-means on z-scores")
 @PENALTIES
 def test_clusters_that_few_of_few_features_show_are_found_exactly(penalty):
     X = np.random.default_rng(1).standard_normal((50, 40))
@@ -143,7 +133,7 @@ def test_tables_hold_what_is_documented(fits, penalty):
     starts, pairs = fits[penalty].search_results_, fits[penalty].separation_
     assert starts.columns.tolist() == ["start", "n_fits", "reproducibility", "agreement"]
     assert starts["start"].is_unique
-    assert (starts["n_fits"] == 30).all()
+    assert (starts["n_fits"] == 50).all()
     assert starts[["reproducibility", "agreement"]].max(axis=None) == 1
     names = ["cluster_a", "cluster_b", "p", "p_adjusted", "n_middle", "n_a", "n_b"]
     assert pairs.columns.tolist() == names
@@ -276,7 +266,6 @@ def test_noise_has_no_clusters_whatever_is_asked_for(noise):
     assert "no groups stand apart" in noise[-1].conclusion_
 
 
-@pytest.mark.xfail(strict=True, reason="the features that made clusters of noise tell them apart")
 def test_noise_has_no_signature(noise):
     for fit in noise:
         assert fit.signature_ is None

@@ -14,14 +14,22 @@ import numpy as np
 import pandas as pd
 from sklearn.base import clone
 
-from sparsekm.cluster.matrices.containers import StreamedMatrix, in_blocks
+from sparsekm.cluster.matrices.containers import in_blocks
 from sparsekm.cluster.matrices.scatter import feature_scores
 from sparsekm.cluster.matrices.sparse_matrix import as_matrix
 from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.cluster.weight_step import PENALTIES
 from sparsekm.tuning.consensus import agreement, consensus_partition, sample_reproducibility
+from sparsekm.tuning.differing_features import count_differing
 from sparsekm.tuning.feature_ranking import ScaledData, choose_screening
-from sparsekm.tuning.fold_fits import N_REPEATS, FoldFit, fit_folds, kept_features
+from sparsekm.tuning.fold_fits import (
+    N_REPEATS,
+    FoldFit,
+    bound_of,
+    fit_few,
+    fit_folds,
+    kept_features,
+)
 from sparsekm.tuning.noise_correlation import noise_correlation
 from sparsekm.tuning.resampling import label_everyone
 from sparsekm.tuning.separation import (
@@ -32,7 +40,7 @@ from sparsekm.tuning.separation import (
     match_folds,
     separation,
 )
-from sparsekm.tuning.signature import Signature, count_differing, find_signature
+from sparsekm.tuning.signature import Signature, find_signature
 
 # The most clusters tried, and the fewest samples for each.
 MOST_CLUSTERS = 12
@@ -53,6 +61,7 @@ class ConsensusFit:
     signature: Signature
     is_joined: bool  # clusters of the fit were joined into these
     is_weighed: bool  # the weights follow from the clusters, whose fit kept other features
+    fitted_sparsity: float  # that of Algorithm 1
     counts: pd.DataFrame | None = None  # a row per number of clusters tried, if it was chosen
 
     @property
@@ -87,13 +96,11 @@ class ConsensusFit:
         n_clusters, fit = int(self.labels.max()) + 1, self.fit
         if not self.is_joined:
             estimator = clone(estimator).set_params(n_clusters=n_clusters)
-            bound = _sparsity(estimator.penalty, kept_features(n_clusters, X.shape[1]))
-            if not self.is_weighed:
-                bound = float(fit.sparsities[0])
+            bound = self.fitted_sparsity
             fit = fit_from(estimator, in_blocks(X), labels, bound)
             labels = fit.labels[0]
         if self.is_weighed:
-            fit = _weigh(estimator, X, fit, labels, float(self.fit.sparsities[0]))
+            fit = _weigh(estimator, X, fit, labels, int(self.fit.n_selected[0]))
         reproducibility = np.full(X.shape[0], np.nan)
         reproducibility[samples] = self.reproducibility
         return replace(self, fit=fit, reproducibility=reproducibility)
@@ -323,7 +330,7 @@ def _describe(
 
     `group` (n_clusters,) joins clusters of the fit; by default each stays as it is.
     """
-    X, own = data.X, fit.labels[0]
+    X, own, bound = data.X, fit.labels[0], float(fit.sparsities[0])
     group = np.arange(int(own.max()) + 1) if group is None else group
     labels = group[own].astype(np.int32)
     matched = [fold.join(group) for fold in match_folds(own, folds)]
@@ -332,7 +339,7 @@ def _describe(
     if sparsity is None:
         few = selection == "signature" and signature.features is not None
         count = len(signature.features) if few else count_differing(X, labels)
-        fit = _weigh(estimator, X, fit, labels, _sparsity(estimator.penalty, count))
+        fit = _weigh(estimator, X, fit, labels, count)
     partitions = np.concatenate([fold.labels for fold in folds])
     joined = len(group) > group.max() + 1
     everyone = np.array([fold.labels for fold in matched]) if joined else partitions
@@ -349,6 +356,7 @@ def _describe(
         signature,
         is_joined=joined,
         is_weighed=sparsity is None,
+        fitted_sparsity=bound,
     )
 
 
@@ -381,22 +389,28 @@ def _fit_from(estimator, X, folds, sparsity, seed) -> SparsityPath:
     start = consensus_partition(
         partitions, n_clusters, seed=seed, min_cluster_size=int(estimator.min_cluster_size)
     )
-    if sparsity is None:
-        sparsity = _sparsity(estimator.penalty, kept_features(n_clusters, X.shape[1]))
-    return fit_from(estimator, X, start, sparsity)
+    if sparsity is not None:
+        return fit_from(estimator, X, start, sparsity)
+    few = bound_of(estimator.penalty, kept_features(n_clusters, X.shape[1]))
+    return fit_few(estimator, X, start, few)
 
 
-def fit_from(
-    estimator: Any, X: np.ndarray | StreamedMatrix, labels: np.ndarray, sparsity: float
-) -> SparsityPath:
+def fit_from(estimator: Any, X: Any, labels: np.ndarray, sparsity: float) -> SparsityPath:
     """Run Algorithm 1 from a partition at one sparsity."""
     estimator = clone(estimator).set_params(init=labels, search="alternate", n_init=1)
     return estimator.path(X, [sparsity])
 
 
-def _weigh(estimator, X, fit, labels, sparsity) -> SparsityPath:
-    """Return a fit with these labels, whose weights are the penalty's best at this sparsity."""
+def _weigh(estimator, X, fit, labels, count) -> SparsityPath:
+    """Return a fit with these labels, whose `count` features have the penalty's best weights."""
     scores = feature_scores(as_matrix(X), labels, int(labels.max()) + 1)
+    sparsity = float(count)
+    if estimator.penalty == "l1":
+        # The bound whose threshold is the first score dropped.
+        ordered = np.sort(scores)[::-1]
+        excess = ordered[:count] - (ordered[count] if count < len(ordered) else 0.0)
+        norm = np.linalg.norm(excess)
+        sparsity = float(excess.sum() / norm) if norm > 0 else np.sqrt(count)
     weights = PENALTIES[estimator.penalty](sparsity).weigh(scores)
     return replace(
         fit,
@@ -407,8 +421,3 @@ def _weigh(estimator, X, fit, labels, sparsity) -> SparsityPath:
         weights=weights[None],
         scores=scores[None],
     )
-
-
-def _sparsity(penalty: str, count: int) -> float:
-    """Return the bound that so many features of equal weight meet."""
-    return float(count) if penalty == "l0" else float(np.sqrt(count))

@@ -11,14 +11,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
 from sparsekm.cluster.estimators import KMeans, L0KMeans
 from sparsekm.cluster.matrices.dense_parts import as_dense
 from sparsekm.cluster.matrices.matrix import CentredMatrix
 from sparsekm.cluster.matrices.varying_features import count_distinct
+from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.runtime.threads import run_side_by_side
+from sparsekm.tuning.differing_features import count_differing
 from sparsekm.tuning.feature_ranking import SCREENS, ScaledData, rank_features
 from sparsekm.tuning.resampling import label_everyone
 
@@ -50,8 +54,11 @@ class FoldFit:
 
 
 def kept_features(n_clusters: int, n_features: int) -> int:
-    """Return how many features fits keep: 25 for each cluster but the first, at least 50."""
-    return min(n_features, FEATURES_PER_CLUSTER * max(2, n_clusters - 1))
+    """Return how many features fits keep: 25 for each cluster but the first, at least 50.
+
+    They keep no more than half of the features: one that keeps all selects nothing.
+    """
+    return min(-(-n_features // 2), FEATURES_PER_CLUSTER * max(2, n_clusters - 1))
 
 
 def draw_folds(n_samples: int, *, seed: int, blocks: np.ndarray | None = None) -> list[np.ndarray]:
@@ -144,10 +151,24 @@ def _fit_screens(part, n_clusters, guard, seed):
         if not _can_cluster(screen, n_clusters):
             continue
         start = KMeans(n_clusters, n_init=N_INIT, **shared).fit(screen).labels_
-        fit = L0KMeans(
-            n_clusters, sparsity=sparsity, init=start, search="alternate", n_init=1, **shared
-        ).fit(part)
-        yield f"{size} features", fit.labels_, fit.feature_weights_
+        estimator = L0KMeans(n_clusters, search="alternate", n_init=1, **shared)
+        path = fit_few(estimator, part, start, sparsity)
+        yield f"{size} features", path.labels[0], path.weights[0]
+
+
+def fit_few(estimator: Any, X: Any, labels: np.ndarray, sparsity: float) -> SparsityPath:
+    """Run Algorithm 1 from a partition; again with fewer features where fewer differ."""
+    estimator = clone(estimator).set_params(init=labels, search="alternate", n_init=1)
+    path = estimator.path(X, [sparsity])
+    differing = bound_of(estimator.penalty, count_differing(X, path.labels[0]))
+    if differing < sparsity:
+        path = estimator.set_params(init=path.labels[0]).path(X, [differing])
+    return path
+
+
+def bound_of(penalty: str, count: int) -> float:
+    """Return the sparsity that so many features of equal weight meet."""
+    return float(count) if penalty == "l0" else float(np.sqrt(count))
 
 
 def _fit_optimum(part, n_clusters, guard, seed):

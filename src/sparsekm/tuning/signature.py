@@ -1,4 +1,4 @@
-"""Which features differ between clusters, and how few of them tell the clusters apart."""
+"""The signature: how few features tell clusters apart, on samples that did not choose them."""
 
 from __future__ import annotations
 
@@ -7,24 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.sparse import csr_array
-from scipy.stats import f as fisher
-from scipy.stats import false_discovery_control
 
 from sparsekm.cluster.matrices.dense_parts import (
     as_dense,
-    feature_means,
-    feature_variances,
-    varying_features,
 )
 from sparsekm.cluster.matrices.scatter import cluster_centers
 from sparsekm.tuning.consensus import agreement
+from sparsekm.tuning.differing_features import between_scores
 from sparsekm.tuning.separation import MatchedFold
 
-# Share of features without any difference between the clusters among those that are counted.
-FALSE_DISCOVERIES = 0.1
-# Of many samples every difference is beyond chance: one that counts explains at least this share of
-# a feature's variance, a medium effect by the convention of Cohen (1988), f = .25.
-MEDIUM_EFFECT = 0.25**2 / (1 + 0.25**2)
 # The smallest set that does nearly as well as the best is taken: within this difference.
 AS_GOOD = 0.05
 # Sets that agree less with the clusters are no signature of them.
@@ -42,32 +33,6 @@ class Signature:
     # Mean adjusted Rand index of left-out samples by their nearest centroid in this set, or in the
     # best where there is no signature.
     agreement: float
-
-
-def count_differing(X: np.ndarray | csr_array, labels: np.ndarray) -> int:
-    """Count the features, at least 1, whose means differ clearly between clusters.
-
-    This describes the clusters and tests nothing: the data that made them are used again. A one-way
-    analysis of variance of each feature at a false discovery rate of 10 % gives the threshold
-    (Benjamini & Hochberg 1995, doi:10.1111/j.2517-6161.1995.tb02031.x). The clusters must also
-    explain at least 5.9 % of the feature's variance.
-    """
-    n_samples, n_clusters = X.shape[0], int(labels.max()) + 1
-    if n_clusters < 2 or n_samples <= n_clusters:
-        return X.shape[1]
-    between = _between(X, labels, n_clusters)
-    total = feature_variances(X) * n_samples
-    # A constant feature's sums of squares are rounding, and their ratio can be anything.
-    between[~varying_features(X)] = 0.0
-    within = np.maximum(total - between, 0.0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = (between / (n_clusters - 1)) / (within / (n_samples - n_clusters))
-    p_values = fisher.sf(
-        np.nan_to_num(ratio, nan=0.0, posinf=np.inf), n_clusters - 1, n_samples - n_clusters
-    )
-    found = false_discovery_control(p_values) <= FALSE_DISCOVERIES
-    found &= between >= MEDIUM_EFFECT * total
-    return max(1, int(np.count_nonzero(found)))
 
 
 def find_signature(
@@ -116,16 +81,8 @@ def _sizes(n_features: int) -> np.ndarray:
     return np.unique(np.append(np.rint(steps), most)).astype(int)
 
 
-def _between(X, labels, n_clusters) -> np.ndarray:
-    """Return the between-cluster sums of squares of all features."""
-    centers = cluster_centers(X, labels, n_clusters)
-    sizes = np.bincount(labels, minlength=n_clusters)
-    centers = np.where(sizes[:, None] > 0, centers - feature_means(X), 0.0)
-    return (sizes[:, None] * centers**2).sum(axis=0)
-
-
 def _rank(X, labels, n_clusters) -> np.ndarray:
-    return np.argsort(-_between(X, labels, n_clusters), kind="stable")
+    return np.argsort(-between_scores(X, labels, n_clusters), kind="stable")
 
 
 def _place(X, own, others, left_out, sizes, n_clusters) -> np.ndarray:

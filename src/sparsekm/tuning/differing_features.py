@@ -1,0 +1,55 @@
+"""The features whose means differ between clusters."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.sparse import csr_array
+from scipy.stats import f as fisher
+from scipy.stats import false_discovery_control
+
+from sparsekm.cluster.matrices.dense_parts import (
+    feature_means,
+    feature_variances,
+    varying_features,
+)
+from sparsekm.cluster.matrices.scatter import cluster_centers
+
+# Share of features without any difference between the clusters among those that are counted.
+FALSE_DISCOVERIES = 0.1
+# Of many samples every difference is beyond chance: one that counts explains at least this share of
+# a feature's variance, a medium effect by the convention of Cohen (1988), f = .25.
+MEDIUM_EFFECT = 0.25**2 / (1 + 0.25**2)
+
+
+def count_differing(X: np.ndarray | csr_array, labels: np.ndarray) -> int:
+    """Count the features, at least 1, whose means differ clearly between clusters.
+
+    This describes the clusters and tests nothing: the data that made them are used again. A one-way
+    analysis of variance of each feature at a false discovery rate of 10 % gives the threshold
+    (Benjamini & Hochberg 1995, doi:10.1111/j.2517-6161.1995.tb02031.x). The clusters must also
+    explain at least 5.9 % of the feature's variance.
+    """
+    n_samples, n_clusters = X.shape[0], int(labels.max()) + 1
+    if n_clusters < 2 or n_samples <= n_clusters:
+        return X.shape[1]
+    between = between_scores(X, labels, n_clusters)
+    total = feature_variances(X) * n_samples
+    # A constant feature's sums of squares are rounding, and their ratio can be anything.
+    between[~varying_features(X)] = 0.0
+    within = np.maximum(total - between, 0.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = (between / (n_clusters - 1)) / (within / (n_samples - n_clusters))
+    p_values = fisher.sf(
+        np.nan_to_num(ratio, nan=0.0, posinf=np.inf), n_clusters - 1, n_samples - n_clusters
+    )
+    found = false_discovery_control(p_values) <= FALSE_DISCOVERIES
+    found &= between >= MEDIUM_EFFECT * total
+    return max(1, int(np.count_nonzero(found)))
+
+
+def between_scores(X, labels, n_clusters) -> np.ndarray:
+    """Return the between-cluster sums of squares of all features."""
+    centers = cluster_centers(X, labels, n_clusters)
+    sizes = np.bincount(labels, minlength=n_clusters)
+    centers = np.where(sizes[:, None] > 0, centers - feature_means(X), 0.0)
+    return (sizes[:, None] * centers**2).sum(axis=0)
