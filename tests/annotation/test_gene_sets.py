@@ -7,9 +7,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import numpy as np
 import pytest
 
+from sparsekm.annotation.addresses import address_name
 from sparsekm.annotation.gene_sets import (
     GeneSetError,
-    address_name,
     fetch_gene_sets,
     read_gene_sets,
 )

@@ -12,7 +12,8 @@ from stand_in_server import StandInServer
 from sparsekm.atlas.assembly import assemble_age
 from sparsekm.atlas.ontology import parse_ontology
 from sparsekm.atlas.retrieval import retrieve_age, retrieve_tables
-from sparsekm.atlas.vocabulary import AGES, open_source
+from sparsekm.atlas.sources import open_source
+from sparsekm.atlas.vocabulary import AGES
 
 HEADER = {
     "ObjectType": "Image",

@@ -20,7 +20,8 @@ from sparsekm.atlas.retrieval import (
     retrieve_age,
     retrieve_tables,
 )
-from sparsekm.atlas.vocabulary import AGES, TISSUES, open_source
+from sparsekm.atlas.sources import open_source
+from sparsekm.atlas.vocabulary import AGES, TISSUES
 from sparsekm.io.atomic import write_table
 
 AGE = "E11.5"

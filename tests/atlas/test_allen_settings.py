@@ -9,7 +9,7 @@ import yaml
 from sparsekm.atlas.assembly import assemble_age
 from sparsekm.atlas.ontology import read_ontology
 from sparsekm.atlas.retrieval import STATUSES
-from sparsekm.atlas.vocabulary import open_source
+from sparsekm.atlas.sources import open_source
 
 AGE = "E11.5"
 

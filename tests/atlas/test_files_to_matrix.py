@@ -17,7 +17,7 @@ from sparsekm.atlas.normalisation import normalise_age
 from sparsekm.atlas.ontology import read_ontology
 from sparsekm.atlas.phantom.energies import draw_energy
 from sparsekm.atlas.retrieval import read_manifest, retrieve_age
-from sparsekm.atlas.vocabulary import open_source
+from sparsekm.atlas.sources import open_source
 from sparsekm.io.hdf5_format import write_anndata
 from sparsekm.network import NotFoundError
 

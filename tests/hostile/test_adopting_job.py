@@ -7,7 +7,6 @@ import sys
 from types import SimpleNamespace
 
 import h5py
-import numpy as np
 import pytest
 
 from sparsekm.io.normalised_file import read_normalised
@@ -36,7 +35,7 @@ if __name__ == "__main__":
         # Nine seconds of processor time.
         resources=SimpleNamespace(mem_mb=100, runtime=0.05),
         params=SimpleNamespace(
-            parts={"labels": "kind"}, normalise=normalise, n_top_features=None, simulated=False
+            settings={"labels": "kind", "normalise": normalise}, simulated=False
         ),
     )
     runpy.run_path(script, init_globals={"snakemake": snakemake})
@@ -64,7 +63,6 @@ def test_a_sound_file_is_adopted(adopt, sound, tmp_path):
     ("part", "value", "normalise", "message"),
     [
         ("indices", 10**6, "zscore", "column index 1000000; it should be in [0, 5)"),
-        ("data", np.nan, "zscore", "1 missing values, the first at sample 1, feature "),
         ("data", -3, "counts", "normalise: counts requires values >= 0; the smallest is -3.0"),
     ],
 )

@@ -10,7 +10,7 @@ from stand_in_server import StandInServer
 from sparsekm.atlas.assembly import assemble_age, describe_expression, read_expression, read_tables
 from sparsekm.atlas.normalisation import find_common_genes, normalise_age
 from sparsekm.atlas.retrieval import read_manifest, retrieve_age, retrieve_tables
-from sparsekm.atlas.vocabulary import open_source
+from sparsekm.atlas.sources import open_source
 from sparsekm.io.hdf5_format import write_anndata
 
 # The run is made once in each process.
@@ -101,7 +101,7 @@ def test_matrices_from_the_servers_are_those_of_the_phantoms_files(from_server, 
 
 def test_the_report_of_measured_data_stands_beside_the_paper(from_server):
     page = (from_server.root / "results" / "report.html").read_text(encoding="utf-8")
-    assert "Data: Allen Developing Mouse Brain Atlas." in page
+    assert "data: Allen Developing Mouse Brain Atlas" in page
     assert "Compared with the paper" in page
     assert "compared with 7,122 in the paper" in page
 

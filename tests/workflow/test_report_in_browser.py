@@ -15,7 +15,7 @@ def test_nothing_fails_and_every_section_is_rendered(found):
     assert found["errors"] == []
     assert found["console"] == []
     names = [name for name, *_ in found["sections"]]
-    assert {"summary", "run", "data", "results", "methods", "references"} < set(names)
+    assert {"run", "results", "methods", "references"} < set(names)
     assert {"dataset-E11.5", "dataset-tumours", "dataset-cells"} < set(names)
     assert all(height > 40 and letters > 20 for _, height, letters in found["sections"])
     assert all(natural > 100 and shown > 100 for _, natural, shown in found["images"])

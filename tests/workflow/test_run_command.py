@@ -38,13 +38,11 @@ def test_a_table_becomes_a_report_in_one_folder_and_nowhere_else(table, project_
     counts = pd.read_csv(folder / "results" / "tumours" / "cluster_counts.csv")
     assert counts["n_clusters"][counts["chosen"]].tolist() == [2]
     report = (folder / "results" / "report.html").read_text()
-    assert "2 clusters are suggested" in report
+    assert "K = 2, estimated" in report
     assert "lines are read as features and columns as samples" in report
     lines = told.out.splitlines()
-    assert lines[-2:] == [
-        "Report: sparsekm-tumours/results/report.html",
-        "Logs:   sparsekm-tumours/logs",
-    ]
+    assert "Report: sparsekm-tumours/results/report.html" in lines
+    assert "Logs:   sparsekm-tumours/logs" in lines
     assert "  k-means                   2              8" in lines
     assert "compare cluster counts: done" in told.err
     assert "Building DAG" not in told.err

@@ -10,9 +10,9 @@ from pathlib import Path
 from snakemake.exceptions import WorkflowError
 
 from configuration_check import check_configuration
-from sparsekm.annotation.gene_sets import address_name, is_address
+from sparsekm.annotation.addresses import address_name, is_address
 from sparsekm.atlas.phantom.sizes import get_size
-from sparsekm.atlas.vocabulary import SOURCES
+from sparsekm.atlas.sources import SOURCES
 from sparsekm.io.atomic import SUPPORTED, is_supported
 from sparsekm.pipeline.bounded_process import run_bounded
 from sparsekm.pipeline.provenance import input_digest

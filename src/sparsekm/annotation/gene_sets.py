@@ -10,9 +10,8 @@ import gzip
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import unquote, urlsplit
 
 import numpy as np
 
@@ -21,25 +20,6 @@ from sparsekm.io.input_error import InputError
 
 if TYPE_CHECKING:
     from sparsekm.network import Downloader
-
-
-def address_name(url: str) -> str:
-    """Return the file name at the end of an address.
-
-    Examples
-    --------
-    >>> address_name("https://example.org/ontology/go-basic.obo?release=1")
-    'go-basic.obo'
-    """
-    name = PurePosixPath(unquote(urlsplit(url).path)).name
-    if not name or "/" in name or name in (".", ".."):
-        raise ValueError(f"url={url!r} should end in the name of a file.")
-    return name
-
-
-def is_address(path: str) -> bool:
-    """Tell whether a path is a network address."""
-    return path.startswith(("http://", "https://"))
 
 
 IDENTIFIERS = ("symbol", "entrez_id")

@@ -35,7 +35,8 @@ import pandas as pd
 from sparsekm.atlas.grid import GridError, MissingGridError, Volume, read_annotation, read_energy
 from sparsekm.atlas.listing import EnvelopeError, Gene, read_genes, read_listing, select_candidates
 from sparsekm.atlas.ontology import read_ontology
-from sparsekm.atlas.vocabulary import ENERGY_DTYPE, NO_DATA, AtlasSource, get_age
+from sparsekm.atlas.sources import AtlasSource
+from sparsekm.atlas.vocabulary import ENERGY_DTYPE, NO_DATA, get_age
 from sparsekm.io.atomic import remove_unfinished, write_bytes
 from sparsekm.io.hdf5_format import DamagedFileError
 from sparsekm.io.tables import (

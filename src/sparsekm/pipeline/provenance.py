@@ -23,8 +23,6 @@ from importlib import metadata
 from pathlib import Path
 from types import CodeType
 
-import numpy as np
-
 from sparsekm.io.atomic import write_bytes
 
 
@@ -45,6 +43,9 @@ def derive_seed(root: int, *names: str | int) -> int:
         # hash() differs from process to process; this does not. The type keeps 1 and "1" apart.
         digest = hashlib.sha256(f"{type(name).__name__}:{name}".encode()).digest()
         words.extend(int.from_bytes(digest[at : at + 4], "little") for at in range(0, 16, 4))
+    # Snakemake reads this module wherever it runs, without NumPy.
+    import numpy as np
+
     return int(np.random.SeedSequence(words).generate_state(1, np.uint32)[0] >> 1)
 
 

@@ -110,6 +110,8 @@ NORMALISATIONS = {
     "counts": "counts divided by the total of their sample over all features and multiplied by the "
     "median total; the logarithm of 1 plus the result; then every feature has mean 0 and standard "
     "deviation 1 (ddof = 1), constant features are dropped",
+    "log2": "the base-2 logarithm of 1 plus the values; then every feature has mean 0 and standard "
+    "deviation 1 (ddof = 1), constant features are dropped",
     "none": "none, values as given, constant features are dropped",
 }
 

@@ -24,14 +24,7 @@ from sparsekm.atlas.allen.source import (
 from sparsekm.atlas.grid import GridError, MissingGridError, read_annotation, read_energy
 from sparsekm.atlas.listing import EnvelopeError, open_envelope, parse_listing, select_candidates
 from sparsekm.atlas.ontology import Ontology, OntologyError, map_regions, parse_ontology
-from sparsekm.atlas.vocabulary import (
-    NO_DATA,
-    PRODUCT,
-    PRODUCT_ID,
-    PRODUCT_NAME,
-    TISSUES,
-    get_age,
-)
+from sparsekm.atlas.vocabulary import NO_DATA, PRODUCT, PRODUCT_ID, PRODUCT_NAME, TISSUES, get_age
 from sparsekm.network import NotFoundError, RefusedError, UnavailableError
 
 _ROWS = 10

@@ -19,12 +19,7 @@ from scipy.interpolate import CubicSpline
 
 from sparsekm.atlas.listing import write_envelope
 from sparsekm.atlas.phantom.sizes import AGE_ROWS, MATURITY, STRUCTURES, PhantomAge
-from sparsekm.atlas.vocabulary import (
-    ONTOLOGY_ID,
-    ROOT_ID,
-    SPINAL_CORD_ID,
-    TRACTS_ID,
-)
+from sparsekm.atlas.vocabulary import ONTOLOGY_ID, ROOT_ID, SPINAL_CORD_ID, TRACTS_ID
 
 TISSUE, LUMEN, TRACT, UNASSIGNED = range(4)
 
