@@ -17,6 +17,7 @@ NAMES = [
     "million",
     "million_workflow",
     "report_memory",
+    "separation",
     "smallest_cluster",
     "space",
     "space_atlas",

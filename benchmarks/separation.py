@@ -1,0 +1,154 @@
+"""Which clusters stand apart, and how many there are, on simulated designs with and without them.
+
+A row per design: how often any two clusters stand apart, how often there is a signature, and the
+mean classification error rate; then how often ``n_clusters="auto"`` finds the known number. The
+draws are the same in every run. See docs/choosing_features.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import product
+
+import numpy as np
+import pandas as pd
+
+from sparsekm import SparseKMeans, classification_error_rate
+from sparsekm.runtime.threads import one_blas_thread
+from sparsekm.simulation.designs import experiment_2
+
+DRAWS, COUNT_DRAWS = 25, 3
+N, P = 60, 200
+COUNTS = (2, 3, 4, 5, 8)
+
+
+def _noise(rng: np.random.Generator) -> np.ndarray:
+    return rng.standard_normal((N, P))
+
+
+def _modules(rng: np.random.Generator, size: int, number: int = 1) -> np.ndarray:
+    """Draw modules of features that share a factor, which explains seven tenths of them."""
+    X = _noise(rng)
+    for first in range(0, size * number, size):
+        own = X[:, first : first + size]
+        own *= np.sqrt(0.3)
+        own += np.sqrt(0.7) * rng.standard_normal((N, 1))
+    return X
+
+
+def _autoregressive(rng: np.random.Generator) -> np.ndarray:
+    X = _noise(rng)
+    for feature in range(1, P):
+        X[:, feature] = 0.8 * X[:, feature - 1] + 0.6 * X[:, feature]
+    return X
+
+
+def _gradient(rng: np.random.Generator) -> np.ndarray:
+    X = _noise(rng)
+    X[:, :40] += 3 * rng.uniform(size=(N, 1))
+    return X
+
+
+def _outlier(rng: np.random.Generator) -> np.ndarray:
+    X = _noise(rng)
+    X[0] *= 5
+    return X
+
+
+def _skewed(rng: np.random.Generator) -> np.ndarray:
+    X = _noise(rng)
+    X[:, :60] += rng.gamma(1, 1, size=(N, 1)) * rng.uniform(0.3, 1, 60)
+    return X
+
+
+@one_blas_thread
+def _factors(rng: np.random.Generator) -> np.ndarray:
+    return _noise(rng) + rng.standard_normal((N, 3)) @ (0.6 * rng.standard_normal((3, P)))
+
+
+def _compositional(rng: np.random.Generator) -> np.ndarray:
+    amounts = np.exp(_noise(rng) + rng.standard_normal(P))
+    return np.log(amounts / amounts.sum(axis=1, keepdims=True))
+
+
+WITHOUT: dict[str, Callable[[np.random.Generator], np.ndarray]] = {
+    "independent": _noise,
+    "module of 20": lambda rng: _modules(rng, 20),
+    "module of 8": lambda rng: _modules(rng, 8),
+    "three modules": lambda rng: _modules(rng, 20, 3),
+    "five modules": lambda rng: _modules(rng, 20, 5),
+    "t4": lambda rng: rng.standard_t(4, size=(N, P)),
+    "outlier": _outlier,
+    "skewed factor": _skewed,
+    "autoregressive": _autoregressive,
+    "binary": lambda rng: (rng.uniform(size=(N, P)) < rng.uniform(0.1, 0.9, P)).astype(float),
+    "counts": lambda rng: rng.poisson(rng.gamma(2, 2, P), size=(N, P)).astype(float),
+    "gradient": _gradient,
+    "factors": _factors,
+    "compositional": _compositional,
+    "20 samples": lambda rng: rng.standard_normal((20, P)),
+}
+
+
+def _correlated(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    labels, means = np.repeat([0, 1, 2], 20), np.zeros((3, P))
+    means[:, :50] = 2 * rng.choice([-1, 0, 1], size=(3, 50))
+    return _autoregressive(rng) + means[labels], labels
+
+
+def _unequal(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    labels, X = np.repeat([0, 1], [48, 12]), _noise(rng)
+    X[labels == 1, :40] += 1.5
+    return X, labels
+
+
+def _experiment_2(mu: float) -> Callable[[np.random.Generator], tuple[np.ndarray, np.ndarray]]:
+    def draw(rng):
+        data = experiment_2(mu=mu, n_features=P, random_state=rng, standardise=False)
+        return data.X, data.labels
+
+    return draw
+
+
+WITH = {
+    "correlated clusters": _correlated,
+    "Experiment 2, mu = 0.7": _experiment_2(0.7),
+    "Experiment 2, mu = 0.6": _experiment_2(0.6),
+    "48 and 12 samples": _unequal,
+}
+
+
+def _count_design(rng, n_clusters: int, modules: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Draw clusters in 100 of 500 features; five modules of 40 others share a factor each."""
+    labels, X = np.arange(120) % n_clusters, rng.standard_normal((120, 500))
+    for first in range(200, 400, 40) if modules else ():
+        X[:, first : first + 40] += 1.2 * rng.standard_normal((120, 1))
+    X[:, :100] += rng.standard_normal((n_clusters, 100))[labels]
+    return X, labels
+
+
+def benchmark() -> pd.DataFrame:
+    """Draw every design, and tabulate what was found."""
+    rows = []
+    for number, (name, draw) in enumerate((WITHOUT | WITH).items()):
+        found = []
+        for index in range(DRAWS):
+            drawn = draw(np.random.default_rng([number, index]))
+            X, labels = drawn if name in WITH else (drawn, None)
+            n_clusters = 3 if labels is None else len(np.unique(labels))
+            fit = SparseKMeans(n_clusters, random_state=index).fit(X)
+            cer = np.nan if labels is None else classification_error_rate(labels, fit.labels_)
+            found.append((fit.has_clusters_, fit.signature_ is not None, cer))
+        apart, signature, cer = np.mean(np.array(found, float), axis=0)
+        rows.append({"design": name, "apart": apart, "signature": signature, "cer": cer})
+        print(f"{name} done", flush=True)
+    for n_clusters, modules in product(COUNTS, (False, True)):
+        right = []
+        for index in range(COUNT_DRAWS):
+            X, _ = _count_design(np.random.default_rng([n_clusters, index]), n_clusters, modules)
+            fit = SparseKMeans("auto", random_state=index).fit(X)
+            right.append(fit.n_clusters_ == n_clusters)
+        name = f"{n_clusters} clusters{' beside five modules' if modules else ''}"
+        rows.append({"design": name, "right_count": np.mean(right)})
+        print(f"{name} done", flush=True)
+    return pd.DataFrame(rows).assign(draws=DRAWS)
