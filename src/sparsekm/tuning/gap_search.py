@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClusterMixin, MetaEstimatorMixin, clone
 from sklearn.utils import check_array, get_tags
@@ -14,16 +15,24 @@ from sklearn.utils.validation import check_is_fitted
 from sparsekm.cluster.matrices.containers import Data, Seed, as_readable, compute
 from sparsekm.cluster.matrices.dense_parts import stored_bytes
 from sparsekm.cluster.matrices.varying_features import VaryingFeatures
-from sparsekm.cluster.path_estimator import FeatureSelector, read_varying, remember_features
+from sparsekm.cluster.path_estimator import (
+    FeatureSelector,
+    read_new,
+    read_varying,
+    remember_features,
+)
 from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.cluster.validation import check_choice, check_count
 from sparsekm.runtime.random_state import seed_sequence
 from sparsekm.runtime.threads import grant_threads, run_side_by_side
 from sparsekm.tuning.feature_limit import feature_limit
+from sparsekm.tuning.fold_fits import draw_folds
 from sparsekm.tuning.gap import gap_curve
 from sparsekm.tuning.grid import refined_sparsities, search_grid
 from sparsekm.tuning.references import REFERENCES, SPATIAL, check_reference, reference_objectives
+from sparsekm.tuning.sample_blocks import check_groups
 from sparsekm.tuning.selection import RULES, select_sparsity
+from sparsekm.tuning.separation import refit_folds, separation
 from sparsekm.tuning.tuning_sample import fewest_samples, take_samples, tuning_sample
 
 
@@ -215,6 +224,35 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
         check_is_fitted(self)
         with grant_threads(self.n_jobs):
             return self.best_estimator_.predict(X)
+
+    def separation(self, X: Data, *, groups: ArrayLike | None = None) -> pd.DataFrame:
+        """Test which clusters of the best estimator stand apart, as `SparseKMeans` does.
+
+        It is fitted again without each tenth of the samples, five times over, at its sparsity.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The data that were fitted.
+        groups : array-like of shape (n_samples,), default=None
+            As in `SparseKMeans.fit`.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row per pair of neighbouring clusters, as `SparseKMeans.separation_`.
+        """
+        check_is_fitted(self)
+        X, best = read_new(self, X), self.best_estimator_
+        if X.shape[0] != len(best.labels_):
+            raise ValueError(f"n_samples={X.shape[0]} should be {len(best.labels_)}, as in `fit`.")
+        blocks = check_groups(groups, X.shape[0])
+        seed = int(seed_sequence(self.random_state).generate_state(1)[0])
+        estimator = clone(best).set_params(random_state=seed)
+        with grant_threads(self.n_jobs):
+            drawn = draw_folds(X.shape[0], seed=seed, blocks=blocks)
+            folds = refit_folds(estimator, X, best.labels_, drawn)
+        return separation(X, best.labels_, best.get_support(indices=True), folds, blocks)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

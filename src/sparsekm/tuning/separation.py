@@ -12,11 +12,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy.sparse.csgraph import connected_components
 from scipy.stats import binom
+from sklearn.base import clone
 from sklearn.covariance import ledoit_wolf
 
 from sparsekm.cluster.matrices.dense_parts import as_dense
@@ -55,6 +57,22 @@ def match_folds(labels: np.ndarray, folds: Sequence[FoldFit]) -> list[MatchedFol
         best = int(agreement(labels[drawn], fold.labels[:, drawn]).argmax())
         own = match_clusters(labels, fold.labels[best], drawn)
         matched.append(MatchedFold(drawn, fold.left_out, own, fold.kept[best]))
+    return matched
+
+
+def refit_folds(
+    estimator: Any, X: np.ndarray, labels: np.ndarray, folds: Sequence[np.ndarray]
+) -> list[MatchedFold]:
+    """Fit an estimator again without the samples of each fold, and match its clusters.
+
+    The estimator has `predict` and `get_support`, and a seed if it is to give the same twice.
+    """
+    matched = []
+    for left_out in folds:
+        drawn = np.setdiff1d(np.arange(X.shape[0]), left_out)
+        fitted = clone(estimator).fit(X[drawn])
+        own = match_clusters(labels, fitted.predict(X), drawn)
+        matched.append(MatchedFold(drawn, left_out, own, fitted.get_support(indices=True)))
     return matched
 
 
