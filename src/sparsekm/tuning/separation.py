@@ -159,7 +159,7 @@ def _project(X, pairs, n_clusters, folds) -> list[np.ndarray]:
         centers = cluster_centers(part, own, n_clusters)
         covariance, _ = ledoit_wolf(part - centers[own], assume_centered=True)
         differences = np.nan_to_num([centers[b] - centers[a] for a, b in pairs])
-        axes = np.linalg.lstsq(covariance, differences.T)[0].T
+        axes = np.linalg.lstsq(covariance, differences.T, rcond=None)[0].T
         for row, (a, b) in enumerate(pairs):
             near = fold.left_out[np.isin(fold.labels[fold.left_out], (a, b))]
             length = differences[row] @ axes[row]
