@@ -4,11 +4,8 @@ import re
 import shutil
 from pathlib import Path
 
-import jsonschema
 import pytest
 import yaml
-
-from sparsekm.io.readers.reader import SUFFIXES
 
 ROOT = Path(__file__).resolve().parents[2]
 SCHEMA = yaml.safe_load((ROOT / "workflow" / "schemas" / "config.schema.yaml").read_text())
@@ -94,17 +91,6 @@ def test_no_page_gives_a_default_in_numbers_that_is_not_compared_here():
         (page, words) for page, said in SAID for words in stated.findall(said.format(**VALUES))
     )
     assert found == compared
-
-
-def passes(config):
-    return jsonschema.Draft202012Validator(SCHEMA).is_valid(config)
-
-
-@pytest.mark.parametrize("suffix", SUFFIXES)
-@pytest.mark.parametrize("case", [str.lower, str.upper])
-def test_every_ending_that_is_read_passes(suffix, case):
-    assert passes({"matrices": {"own": {"path": f"m{case(suffix)}"}}})
-    assert not passes({"matrices": {"own": {"path": f"m{case(suffix)}x"}}})
 
 
 PROFILE = yaml.safe_load((ROOT / "config" / "paper-procedure.yaml").read_text())
