@@ -144,7 +144,8 @@ def describe_counts(counts: pd.DataFrame) -> str:
     """Say how a number of clusters was chosen."""
     chosen = counts[counts["chosen"]].iloc[0]
     tried = f"{counts['n_clusters'].min()} to {counts['n_clusters'].max()} clusters were tried"
-    if counts["n_groups"].max() == 1:
+    # One number alone can have had two groups.
+    if chosen["n_groups"] == 1:
         return (
             f"{tried}: no groups stand apart, and {chosen['n_clusters']} clusters are the most "
             "reproducible"
