@@ -126,7 +126,7 @@ def test_a_download_killed_half_way_resumes_to_identical_hashes(
     server.fail("/grid_data/", stall_mid_body, skip=n_energies // 2)
     code = (
         "from sparsekm.atlas.retrieval import retrieve_age\n"
-        "from sparsekm.atlas.vocabulary import open_source\n"
+        "from sparsekm.atlas.sources import open_source\n"
         f"source = open_source('allen', url={server.url!r}, download_url={server.url!r})\n"
         f"retrieve_age(source, {AGE!r}, {str(tmp_path / AGE)!r})\n"
     )

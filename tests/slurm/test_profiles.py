@@ -75,7 +75,7 @@ def planned(tmp_path_factory, project_root):
 
 def test_what_jobs_ask_for_grows_with_the_age(planned):
     asked = planned("--workflow-profile", "none")
-    fits = ("cluster_path", "reference_path", "resample_path", "find_consensus")
+    fits = ("cluster_path", "reference_path", "find_consensus")
     for rule in ("assemble_expression", "normalise_expression", *fits):
         small, large = asked[rule, "E11.5"], asked[rule, "P28"]
         assert small["mem_mb"] < large["mem_mb"] < 2048

@@ -5,7 +5,7 @@ from artifact_content import contents
 
 pytestmark = [pytest.mark.survival, pytest.mark.xdist_group("survival")]
 
-FITS = ("cluster_path", "reference_path", "resample_path", "find_consensus", "gene_stability")
+FITS = ("cluster_path", "reference_path", "find_consensus", "gene_stability")
 
 
 @pytest.mark.parametrize(("cores", "threads"), [(1, 1), (16, 4)])

@@ -12,8 +12,8 @@ def name_job(rule: str, wildcards: Mapping[str, str]) -> str:
     --------
     >>> name_job("cluster_path", {"dataset": "tumours", "method": "l1"})
     'tumours, l1: cluster path'
-    >>> name_job("resample_path", {"dataset": "tumours", "method": "sparse", "batch": "0"})
-    'tumours, sparse: resample path 1'
+    >>> name_job("reference_path", {"dataset": "tumours", "method": "l1", "batch": "0"})
+    'tumours, l1: reference path 1'
     """
     names = ", ".join(str(value) for key, value in wildcards.items() if key != "batch")
     batch = f" {int(wildcards['batch']) + 1}" if "batch" in wildcards else ""
