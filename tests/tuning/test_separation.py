@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import binomtest
+from scipy.stats import binomtest, multinomial
 
 from sparsekm import L0KMeans
 from sparsekm.tuning.consensus_fit import fit_consensus
@@ -14,6 +14,7 @@ from sparsekm.tuning.separation import (
     are_apart,
     join_touching,
     match_folds,
+    one_mode_p,
     separation,
 )
 
@@ -31,20 +32,42 @@ def table_of(left_out, blocks=None, move=lambda x: x):
     return separation(move(values)[:, None], labels, np.array([0]), [fold], blocks)
 
 
-def test_counts_and_a_p_value_worked_by_hand():
+def test_counts_worked_by_hand():
     (row,) = table_of(LEFT_OUT).to_dict("records")
     assert (row["cluster_a"], row["cluster_b"]) == (0, 1)
     assert (row["n_middle"], row["n_a"], row["n_b"]) == (2, 4, 4)
-    # At most two of six: 1 + 6 + 15 of 64 ways.
-    assert row["p"] == row["p_adjusted"] == pytest.approx(22 / 64)
+    # With every width, there are two in the middle and four about either median.
+    assert row["p"] == row["p_adjusted"] == pytest.approx(one_mode_p(2, 4, 4))
 
 
-def test_the_emptier_end_decides():
-    (row,) = table_of(LEFT_OUT[:8]).to_dict("records")
-    assert row["n_a"] == 4 > row["n_b"]
-    n_tried = row["n_middle"] + row["n_b"]
-    expected = binomtest(row["n_middle"], n_tried, alternative="less").pvalue
-    assert row["p"] == pytest.approx(expected)
+@pytest.mark.parametrize("counts", [(2, 4, 4), (0, 4, 4), (1, 3, 9), (3, 7, 2), (6, 5, 5)])
+def test_the_p_value_is_that_of_all_outcomes_that_show_as_deep_a_valley(counts):
+    def depth(middle, *ends):
+        return max(binomtest(middle, middle + end, alternative="less").pvalue for end in ends)
+
+    total, few, many = sum(counts), *sorted(counts[1:])
+    shares = np.array([few, few, many]) / (2 * few + many)
+    p = sum(
+        multinomial.pmf((middle, end, total - middle - end), total, shares)
+        for middle in range(total + 1)
+        for end in range(total - middle + 1)
+        if middle + min(end, total - middle - end) > 0
+        and depth(middle, end, total - middle - end) <= depth(*counts) * (1 + 1e-9)
+    )
+    assert one_mode_p(*counts) == one_mode_p(counts[0], *counts[:0:-1]) == pytest.approx(p)
+
+
+@pytest.mark.parametrize("shares", [(1, 1, 1), (1, 1, 2), (1, 1, 6), (2, 1, 4), (2, 2, 2.5)])
+def test_one_mode_is_seldom_taken_for_two(shares):
+    rng = np.random.default_rng(7)
+    drawn = rng.multinomial(40, np.array(shares) / sum(shares), size=2000)
+    found = np.mean([one_mode_p(*map(int, counts)) <= LEVEL for counts in drawn])
+    # How much fuller one end is has to be estimated: the worst is .07, for twice as full.
+    assert found <= 0.08
+
+
+def test_without_samples_at_one_end_nothing_is_a_valley():
+    assert one_mode_p(0, 5, 0) == one_mode_p(0, 0, 0) == 1
 
 
 @pytest.mark.parametrize("move", [lambda x: 7 - 30 * x, lambda x: 0.001 * x + 2])
