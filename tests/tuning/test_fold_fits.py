@@ -9,6 +9,7 @@ from sparsekm.tuning.feature_ranking import ScaledData
 from sparsekm.tuning.fold_fits import (
     N_FOLDS,
     N_REPEATS,
+    STARTS,
     draw_folds,
     fit_folds,
     kept_features,
@@ -61,9 +62,9 @@ def test_fits_keep_25_features_for_each_cluster_but_the_first(n_clusters, n_feat
     assert kept_features(n_clusters, n_features) == kept
 
 
-@pytest.mark.parametrize("optimum", [False, True])
+@pytest.mark.parametrize("start", STARTS)
 @pytest.mark.parametrize("container", [np.asarray, csr_array])
-def test_fits_do_not_depend_on_jobs_and_find_clear_clusters(X, optimum, container):
+def test_fits_do_not_depend_on_jobs_and_find_clear_clusters(X, start, container):
     data = ScaledData.standardise(container(X))
     done = []
     one, two = (
@@ -71,7 +72,7 @@ def test_fits_do_not_depend_on_jobs_and_find_clear_clusters(X, optimum, containe
             data,
             3,
             screening="variance",
-            optimum=optimum,
+            start=start,
             seed=1,
             n_jobs=n_jobs,
             progress=lambda *counts: done.append(counts),

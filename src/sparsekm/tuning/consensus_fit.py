@@ -189,33 +189,9 @@ def fit_consensus(
     progress : callable, default=None
         ``progress(done, total)`` is called after each fold.
     """
-    if screening == "auto":
-        screening = choose_screening(data)
-    fit, folds = _find_partition(estimator, data, screening, sparsity, seed, blocks, progress)
-    group = _Trial.of(estimator, data, fit, folds, blocks).groups if join else None
-    asked = screening, sparsity, selection, blocks
-    return _describe(estimator, data, fit, folds, *asked, group)
-
-
-def _find_partition(estimator, data, screening, sparsity, seed, blocks, progress=None):
-    """Return the fit from the consensus, and the fits of the folds."""
-    n_clusters = int(estimator.n_clusters)
-    shared: dict[str, Any] = {
-        "screening": screening,
-        "min_cluster_size": int(estimator.min_cluster_size),
-        "seed": seed,
-        "n_jobs": estimator.n_jobs,
-        "blocks": blocks,
-        "progress": progress,
-    }
-    folds = fit_folds(data, n_clusters, **shared)
-    fit = _fit_from(estimator, data.X, folds, sparsity, seed)
-    noise = noise_correlation(data.X, fit.labels[0], fit.weights[0])
-    if not noise.is_beyond_chance:
-        others = fit_folds(data, n_clusters, optimum=True, **shared)
-        folds = [_join(*pair) for pair in zip(folds, others, strict=True)]
-        fit = _fit_from(estimator, data.X, folds, sparsity, seed)
-    return fit, folds
+    asked = _Request(_screening(screening, data), sparsity, selection, seed, blocks)
+    trial = _Trial.make(estimator, data, asked, progress)
+    return _describe(data, trial, asked, trial.groups if join else np.arange(trial.n_clusters))
 
 
 def choose_clusters(
@@ -237,20 +213,16 @@ def choose_clusters(
     stand apart, the most reproducible number is shown. The arguments are those of
     `fit_consensus`; `progress` counts the numbers of clusters.
     """
-    if screening == "auto":
-        screening = choose_screening(data)
+    asked = _Request(_screening(screening, data), sparsity, selection, seed, blocks)
     counts = range(2, most_clusters(data.X.shape[0], int(estimator.min_cluster_size)) + 1)
     tried = []
     for n_clusters in counts:
         own = clone(estimator).set_params(n_clusters=n_clusters)
-        fit, folds = _find_partition(own, data, screening, sparsity, seed, blocks)
-        tried.append(_Trial.of(own, data, fit, folds, blocks))
+        tried.append(_Trial.make(own, data, asked))
         if progress is not None:
             progress(len(tried), len(counts))
     chosen = _choose_trial(tried)
-    one = tried[chosen]
-    asked = screening, sparsity, selection, blocks
-    found = _describe(one.estimator, data, one.fit, one.folds, *asked, one.groups)
+    found = _describe(data, tried[chosen], asked, tried[chosen].groups)
     table = pd.DataFrame(
         {
             "n_clusters": [trial.n_clusters for trial in tried],
@@ -263,10 +235,25 @@ def choose_clusters(
     return replace(found, counts=table)
 
 
+def _screening(screening: str, data: ScaledData) -> str:
+    return choose_screening(data) if screening == "auto" else screening
+
+
 def most_clusters(n_samples: int, min_cluster_size: int = 1) -> int:
     """Return the most clusters that are tried for so many samples, at least 2."""
     room = min(n_samples // (2 * min_cluster_size), n_samples // SAMPLES_PER_CLUSTER)
     return max(2, min(MOST_CLUSTERS, room))
+
+
+@dataclass(frozen=True)
+class _Request:
+    """What was asked for beside the number of clusters."""
+
+    screening: str
+    sparsity: float | None
+    selection: str
+    seed: int
+    blocks: np.ndarray | None
 
 
 @dataclass(frozen=True)
@@ -276,18 +263,58 @@ class _Trial:
     estimator: Any
     fit: SparsityPath
     folds: list[FoldFit]
-    group: np.ndarray  # (n_clusters,)
     matched: list[MatchedFold]
-    worst_p: float  # the largest adjusted p over the pairs of neighbours
+    separation: pd.DataFrame
+    group: np.ndarray  # (n_clusters,)
 
     @classmethod
-    def of(cls, estimator, data, fit, folds, blocks) -> _Trial:
-        matched = match_folds(fit.labels[0], folds)
-        kept = np.flatnonzero(fit.weights[0])
-        table = separation(data.X, fit.labels[0], kept, matched, blocks)
-        group = join_touching(table, int(fit.labels[0].max()) + 1)
-        worst = float(table["p_adjusted"].max()) if len(table) else 1.0
-        return cls(estimator, fit, folds, group, matched, worst)
+    def make(cls, estimator, data, asked, progress=None) -> _Trial:
+        """Fit by the consensus of screens, and of what the features' correlation calls for.
+
+        Independent features have the optimum's votes as well. Where they correlate and no clusters
+        stand apart, they may follow factors: the clusters of components that count each factor once
+        take their place if some of them stand apart.
+        """
+
+        def fit_starts(start):
+            return fit_folds(
+                data,
+                int(estimator.n_clusters),
+                screening=asked.screening,
+                start=start,
+                min_cluster_size=int(estimator.min_cluster_size),
+                seed=asked.seed,
+                n_jobs=estimator.n_jobs,
+                blocks=asked.blocks,
+                progress=progress,
+            )
+
+        folds = fit_starts("screens")
+        fit = _fit_from(estimator, data.X, folds, asked.sparsity, asked.seed)
+        noise = noise_correlation(data.X, fit.labels[0], fit.weights[0])
+        if not noise.is_beyond_chance:
+            folds = [_join(*pair) for pair in zip(folds, fit_starts("optimum"), strict=True)]
+            fit = _fit_from(estimator, data.X, folds, asked.sparsity, asked.seed)
+        trial = cls._of(estimator, data, fit, folds, asked)
+        if noise.is_beyond_chance and not are_apart(trial.separation):
+            folds = fit_starts("components")
+            fit = _fit_from(estimator, data.X, folds, asked.sparsity, asked.seed)
+            other = cls._of(estimator, data, fit, folds, asked)
+            trial = other if are_apart(other.separation) else trial
+        return trial
+
+    @classmethod
+    def _of(cls, estimator, data, fit, folds, asked) -> _Trial:
+        labels = fit.labels[0]
+        matched = match_folds(labels, folds)
+        table = separation(data.X, labels, np.flatnonzero(fit.weights[0]), matched, asked.blocks)
+        group = join_touching(table, int(labels.max()) + 1)
+        return cls(estimator, fit, folds, matched, table, group)
+
+    @property
+    def worst_p(self) -> float:
+        """The largest adjusted p over the pairs of neighbours."""
+        return float(self.separation["p_adjusted"].max()) if len(self.separation) else 1.0
 
     @property
     def groups(self) -> np.ndarray:
@@ -324,31 +351,27 @@ def _choose_trial(tried: Sequence[_Trial]) -> int:
     return max(able, key=lambda number: tried[number].reproducibility)
 
 
-def _describe(
-    estimator, data, fit, folds, screening, sparsity, selection, blocks, group=None
-) -> ConsensusFit:
-    """Test the clusters, choose their features, and measure how reproducible they are.
-
-    `group` (n_clusters,) joins clusters of the fit; by default each stays as it is.
-    """
-    X, own, bound = data.X, fit.labels[0], float(fit.sparsities[0])
-    group = np.arange(int(own.max()) + 1) if group is None else group
-    labels = group[own].astype(np.int32)
-    matched = [fold.join(group) for fold in match_folds(own, folds)]
-    apart = separation(X, labels, np.flatnonzero(fit.weights[0]), matched, blocks)
-    signature = find_signature(X, labels, matched, N_REPEATS)
-    if sparsity is None:
-        few = selection == "signature" and signature.features is not None
-        count = len(signature.features) if few else count_differing(X, labels)
-        fit = _weigh(estimator, X, fit, labels, count)
-    partitions = np.concatenate([fold.labels for fold in folds])
+def _describe(data, trial, asked, group) -> ConsensusFit:
+    """Choose the features of the clusters, joined by `group`, and measure their reproducibility."""
+    X, fit, matched, apart = data.X, trial.fit, trial.matched, trial.separation
+    labels = group[fit.labels[0]].astype(np.int32)
     joined = len(group) > group.max() + 1
+    if joined:
+        matched = [fold.join(group) for fold in matched]
+        apart = separation(X, labels, np.flatnonzero(fit.weights[0]), matched, asked.blocks)
+    signature = find_signature(X, labels, matched, N_REPEATS)
+    if asked.sparsity is None:
+        few = asked.selection == "signature" and signature.features is not None
+        count = len(signature.features) if few else count_differing(X, labels)
+        fit = _weigh(trial.estimator, X, fit, labels, count)
+    folds = trial.folds
+    partitions = np.concatenate([fold.labels for fold in folds])
     everyone = np.array([fold.labels for fold in matched]) if joined else partitions
     starts = [start for fold in folds for start in fold.starts]
     kept = np.concatenate([features for fold in folds for features in fold.kept])
     return ConsensusFit(
         fit,
-        screening,
+        asked.screening,
         folds,
         _tabulate(partitions, starts, labels),
         apart,
@@ -356,8 +379,8 @@ def _describe(
         np.bincount(kept, minlength=X.shape[1]) / len(partitions),
         signature,
         is_joined=joined,
-        is_weighed=sparsity is None,
-        fitted_sparsity=bound,
+        is_weighed=asked.sparsity is None,
+        fitted_sparsity=float(trial.fit.sparsities[0]),
     )
 
 

@@ -3,7 +3,9 @@
 In each fold the features are ranked by the samples that were drawn, k-means is run on the screens
 that rank first, and Algorithm 1 from there picks few of their features. Where features are
 independent within clusters, the optimum of all features is searched as well: it then is the better
-start, while correlated features lead it astray. All samples are labelled by their nearest centre.
+start, while correlated features lead it astray. Those lead k-means along the factors that they
+share; on principal components of equal variance each factor counts once, however many features
+follow it. All samples are labelled by their nearest centre.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from sparsekm.cluster.matrices.dense_parts import as_dense
 from sparsekm.cluster.matrices.matrix import CentredMatrix
 from sparsekm.cluster.matrices.varying_features import count_distinct
 from sparsekm.cluster.sparsity_path import SparsityPath
-from sparsekm.runtime.threads import run_side_by_side
+from sparsekm.runtime.threads import one_blas_thread, run_side_by_side
 from sparsekm.tuning.differing_features import count_differing
 from sparsekm.tuning.feature_ranking import SCREENS, ScaledData, rank_features
 from sparsekm.tuning.resampling import label_everyone
@@ -40,6 +42,9 @@ MOST_FEATURES = 2000
 # With heavy tails the optimum splits off single outliers: it has no cluster of fewer samples, or of
 # fewer than a quarter of the mean size.
 SMALLEST_CLUSTER = 5
+# No more components than this, and five samples for each.
+MOST_COMPONENTS = 20
+SAMPLES_PER_COMPONENT = 5
 
 
 @dataclass(frozen=True)
@@ -82,7 +87,7 @@ def fit_folds(
     n_clusters: int,
     *,
     screening: str,
-    optimum: bool = False,
+    start: str = "screens",
     min_cluster_size: int = 1,
     seed: int,
     n_jobs: int | None = None,
@@ -91,15 +96,13 @@ def fit_folds(
 ) -> list[FoldFit]:
     """Fit every fold, side by side in threads; the results do not depend on their number.
 
-    `screening` is an entry of `SCREENINGS` other than "auto", and `blocks` as in `draw_folds`. With
-    `optimum` the search for the optimum takes the place of the screens. ``progress(done, total)``
-    is called after each fold.
+    `screening` is an entry of `SCREENINGS` other than "auto", `start` one of `STARTS`, and `blocks`
+    as in `draw_folds`. ``progress(done, total)`` is called after each fold.
     """
     folds = draw_folds(data.X.shape[0], seed=seed, blocks=blocks)
-    fit = _fit_optimum if optimum else _fit_screens
-    work = partial(_fit_fold, data, n_clusters, screening, min_cluster_size, seed, folds, fit)
+    work = partial(_fit_fold, data, n_clusters, screening, min_cluster_size, seed, folds, start)
     found: list[FoldFit] = []
-    most = MOST_FEATURES if optimum else SCREENS[-1]
+    most = MOST_FEATURES if start == "optimum" else SCREENS[-1]
     size = data.X.shape[0] * min(most, data.X.shape[1]) * 8
     for one in run_side_by_side(work, range(len(folds)), n_jobs, size):
         found.append(one)
@@ -117,11 +120,11 @@ def screened_start(data: ScaledData, n_clusters: int, screening: str, seed: int)
     return KMeans(n_clusters, n_init=N_INIT, random_state=seed).fit(part).labels_
 
 
-def _fit_fold(data, n_clusters, screening, min_cluster_size, seed, folds, fit, index) -> FoldFit:
+def _fit_fold(data, n_clusters, screening, min_cluster_size, seed, folds, start, index) -> FoldFit:
     n_samples, n_features = data.X.shape
     everyone = np.arange(n_samples)
     drawn = np.setdiff1d(everyone, folds[index])
-    most = MOST_FEATURES if fit is _fit_optimum else SCREENS[-1]
+    most = MOST_FEATURES if start == "optimum" else SCREENS[-1]
     # All samples, or at last all features, where those drawn could not be clustered.
     for samples, limit in ((drawn, most), (everyone, most), (everyone, n_features)):
         top = rank_features(data, screening, samples)[:limit]
@@ -133,7 +136,7 @@ def _fit_fold(data, n_clusters, screening, min_cluster_size, seed, folds, fit, i
     share = len(samples) / n_samples
     guard = max(1, int(min_cluster_size * share))
     labels, kept, starts = [], [], []
-    for name, found, weights in fit(part, n_clusters, guard, int(seeds[0])):
+    for name, found, weights in STARTS[start](part, n_clusters, guard, int(seeds[0])):
         labels.append(label_everyone(values, part, found, weights))
         kept.append(top[np.flatnonzero(weights)])
         starts.append(name)
@@ -182,6 +185,37 @@ def _fit_optimum(part, n_clusters, guard, seed):
     ).path(part, grid)
     for kept, labels, weights in zip(path.n_selected, path.labels, path.weights, strict=True):
         yield f"optimum of {kept} features", labels, weights
+
+
+def _fit_components(part, n_clusters, guard, seed):
+    """Yield Algorithm 1 from k-means on principal components of equal variance."""
+    shared = {"min_cluster_size": guard, "random_state": seed, "n_jobs": 1}
+    components = equal_components(part, n_clusters)
+    seen = components if _can_cluster(components, n_clusters) else part
+    start = KMeans(n_clusters, n_init=N_INIT, **shared).fit(seen).labels_
+    estimator = L0KMeans(n_clusters, search="alternate", n_init=1, **shared)
+    path = fit_few(estimator, part, start, kept_features(n_clusters, part.shape[1]))
+    yield "components", path.labels[0], path.weights[0]
+
+
+@one_blas_thread
+def equal_components(part: np.ndarray, n_clusters: int) -> np.ndarray:
+    """Compute the leading principal components, scaled to equal variance: (n_samples, d).
+
+    They are those beyond noise, whose singular values exceed the median's multiple by Gavish &
+    Donoho (2014, doi:10.1109/TIT.2014.2323359), and one less than the clusters more: clusters can
+    be weaker than the factors beside them.
+    """
+    left, values, _ = np.linalg.svd(part - part.mean(axis=0), full_matrices=False)
+    values = values[values > 1e-9 * values[0]]
+    ratio = min(part.shape) / max(part.shape)
+    multiple = ((0.56 * ratio - 0.95) * ratio + 1.82) * ratio + 1.43
+    beyond = int(np.count_nonzero(values > multiple * np.median(values)))
+    most = max(n_clusters - 1, min(MOST_COMPONENTS, len(part) // SAMPLES_PER_COMPONENT))
+    return np.ascontiguousarray(left[:, : min(beyond + n_clusters - 1, most, len(values))])
+
+
+STARTS = {"screens": _fit_screens, "optimum": _fit_optimum, "components": _fit_components}
 
 
 def _can_cluster(part: np.ndarray, n_clusters: int) -> bool:
