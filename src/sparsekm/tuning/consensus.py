@@ -77,10 +77,13 @@ def sample_reproducibility(labels: np.ndarray, others: np.ndarray) -> np.ndarray
     return np.mean([match_clusters(labels, other, everyone) == labels for other in others], axis=0)
 
 
-def match_clusters(labels: np.ndarray, other: np.ndarray, samples: np.ndarray) -> np.ndarray:
+def match_clusters(
+    labels: np.ndarray, other: np.ndarray, samples: np.ndarray, *, mostly: bool = False
+) -> np.ndarray:
     """Rename the clusters of another partition after those they match; -1 where they match none.
 
-    As many of `samples` as possible agree.
+    As many of `samples` as possible agree. With `mostly`, two clusters match only if they share
+    more than half of the samples of each.
     """
     n_own, n_theirs = int(labels.max()) + 1, int(other.max()) + 1
     codes = labels[samples].astype(np.int64) * n_theirs + other[samples]
@@ -88,6 +91,9 @@ def match_clusters(labels: np.ndarray, other: np.ndarray, samples: np.ndarray) -
     own, theirs = linear_sum_assignment(-counts)
     match = np.full(n_theirs, -1)
     match[theirs] = own
+    if mostly:
+        larger = np.maximum(counts.sum(axis=1)[own], counts.sum(axis=0)[theirs])
+        match[theirs[2 * counts[own, theirs] <= larger]] = -1
     return match[other]
 
 

@@ -54,12 +54,16 @@ class MatchedFold:
 
 
 def match_folds(labels: np.ndarray, folds: Sequence[FoldFit]) -> list[MatchedFold]:
-    """Take of each fold the partition that agrees most with `labels` on the samples it fitted."""
+    """Take of each fold the partition that agrees most with `labels` on the samples it fitted.
+
+    A cluster that shares no more than half of its samples with one of the answer is none of them:
+    folds that cut different clusters in two would show a valley where there is none.
+    """
     matched = []
     for fold in folds:
         drawn = fold.drawn
         best = int(agreement(labels[drawn], fold.labels[:, drawn]).argmax())
-        own = match_clusters(labels, fold.labels[best], drawn)
+        own = match_clusters(labels, fold.labels[best], drawn, mostly=True)
         matched.append(MatchedFold(drawn, fold.left_out, own, fold.kept[best]))
     return matched
 
@@ -75,7 +79,7 @@ def refit_folds(
     for left_out in folds:
         drawn = np.setdiff1d(np.arange(X.shape[0]), left_out)
         fitted = clone(estimator).fit(X[drawn])
-        own = match_clusters(labels, fitted.predict(X), drawn)
+        own = match_clusters(labels, fitted.predict(X), drawn, mostly=True)
         matched.append(MatchedFold(drawn, left_out, own, fitted.get_support(indices=True)))
     return matched
 
@@ -189,6 +193,8 @@ def _project(X, pairs, n_clusters, folds) -> list[np.ndarray]:
         values = as_dense(X[:, fold.kept]).astype(np.float64)
         own = fold.labels[fold.drawn]
         known = own >= 0
+        if not known.any():
+            continue
         part, own = values[fold.drawn][known], own[known]
         centers = cluster_centers(part, own, n_clusters)
         covariance, _ = ledoit_wolf(part - centers[own], assume_centered=True)

@@ -61,8 +61,8 @@ def find_signature(
     per_repeat = len(folds) // n_repeats
     placed = np.zeros((n_repeats, len(sizes), n_samples), np.int64)
     for number, fold in enumerate(folds):
-        if len(fold.left_out):
-            known = fold.drawn[fold.labels[fold.drawn] >= 0]
+        known = fold.drawn[fold.labels[fold.drawn] >= 0]
+        if len(fold.left_out) and len(known):
             place = _place(X, fold.labels[known], known, fold.left_out, sizes, n_clusters)
             placed[number // per_repeat][:, fold.left_out] = place
     agreements = np.mean([agreement(labels, repeat) for repeat in placed], axis=0)
