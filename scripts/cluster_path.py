@@ -7,7 +7,7 @@ from workflow_job import job
 @job(snakemake)
 def main(snakemake, progress):
     from sparsekm.cluster.matrices.containers import in_blocks
-    from sparsekm.io.fit_files import write_path
+    from sparsekm.io.store import write_path
 
     problem = pose(snakemake)
     path = problem.estimator.path(

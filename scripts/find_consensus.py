@@ -8,7 +8,7 @@ from workflow_job import job
 def main(snakemake, progress):
     from dataclasses import replace
 
-    from sparsekm.io.fit_files import pick_fit, write_fit
+    from sparsekm.io.store import pick_fit, write_fit
     from sparsekm.io.tables import SEPARATION, STARTS
     from sparsekm.pipeline.problem import cluster_means, find_clusters
 

@@ -7,7 +7,7 @@ from workflow_job import job
 @job(snakemake)
 def main(snakemake, progress):
     from sparsekm.annotation.stability import count_kept, write_stability
-    from sparsekm.io.fit_files import read_fit
+    from sparsekm.io.store import read_fit
 
     params = snakemake.params
     fit = read_fit(snakemake.input.fit)

@@ -9,7 +9,7 @@ def main(snakemake, progress):
     import numpy as np
 
     from sparsekm.cluster.matrices.dense_parts import as_dense
-    from sparsekm.io.batch_files import References
+    from sparsekm.io.store import References
     from sparsekm.tuning.references import SPATIAL, reference_objectives
 
     params = snakemake.params

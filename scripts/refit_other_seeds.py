@@ -10,9 +10,9 @@ def main(snakemake, progress):
     import pandas as pd
     from sklearn.metrics import adjusted_rand_score
 
-    from sparsekm.io.fit_files import read_fit, write_fit
     from sparsekm.io.known_classes import is_known
     from sparsekm.io.normalised_file import read_classes
+    from sparsekm.io.store import read_fit, write_fit
     from sparsekm.io.tables import SEEDS
     from sparsekm.metrics.partition_metrics import chance_corrected_rates
     from sparsekm.pipeline.problem import order_fits, refit

@@ -7,7 +7,7 @@ from workflow_job import job
 
 @job(snakemake)
 def main(snakemake, progress):
-    from sparsekm.io.fit_files import pick_fit, read_path, write_fit
+    from sparsekm.io.store import pick_fit, read_path, write_fit
     from sparsekm.io.tables import GAP
     from sparsekm.pipeline.problem import cluster_means
     from sparsekm.tuning.feature_limit import feature_limit

@@ -11,8 +11,8 @@ from scipy.sparse import csr_array
 from sparsekm.annotation.clusters import add_clusters, write_clusters
 from sparsekm.annotation.stability import count_kept, draw_half, read_stability, write_stability
 from sparsekm.cluster.estimators import L0KMeans, L1KMeans
-from sparsekm.io.fit_files import TunedFit
 from sparsekm.io.normalised_file import read_anndata, write_normalised
+from sparsekm.io.store import TunedFit
 from sparsekm.tuning.feature_ranking import ScaledData
 
 

@@ -8,7 +8,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import sparsekm
 from sparsekm import IFPCA, SCFS, PCAKMeans, PenalizedGaussianMixture
-from sparsekm.io.fit_files import read_path, write_path
+from sparsekm.io.store import read_path, write_path
 
 BASELINES = pytest.mark.parametrize("Estimator", [PCAKMeans, PenalizedGaussianMixture, IFPCA, SCFS])
 FITTED = ["labels_", "feature_weights_", "feature_scores_", "objective_", "n_iter_"]

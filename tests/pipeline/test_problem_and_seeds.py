@@ -9,8 +9,8 @@ from scipy.sparse import csr_array
 from sklearn.cluster import AgglomerativeClustering
 
 from sparsekm.cluster.matrices.containers import StreamedMatrix, in_blocks
-from sparsekm.io.fit_files import TunedFit, pick_fit
 from sparsekm.io.normalised_file import write_normalised
+from sparsekm.io.store import TunedFit, pick_fit
 from sparsekm.pipeline.problem import (
     cluster_means,
     find_clusters,

@@ -5,9 +5,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sparsekm.io.fit_files import CLUSTERS, read_fit
 from sparsekm.io.normalised_file import read_normalised
-from sparsekm.io.tables import SCORES
+from sparsekm.io.store import read_fit
+from sparsekm.io.tables import CLUSTERS, SCORES
 
 # One process for all tests on the finished project, which is made once in each.
 pytestmark = pytest.mark.xdist_group("workflow")

@@ -4,7 +4,8 @@ import anndata
 import numpy as np
 import pandas as pd
 
-from sparsekm.io.fit_files import CLUSTERS, read_fit
+from sparsekm.io.store import read_fit
+from sparsekm.io.tables import CLUSTERS
 from sparsekm.metrics.partition_metrics import classification_error_rate
 
 

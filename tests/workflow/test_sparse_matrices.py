@@ -9,8 +9,8 @@ import pytest
 from artifact_content import contents
 from scipy.sparse import csr_matrix, issparse
 
-from sparsekm.io.fit_files import read_fit
 from sparsekm.io.normalised_file import read_normalised
+from sparsekm.io.store import read_fit
 from sparsekm.metrics import classification_error_rate
 
 # The run is made once in each process.

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sparsekm.io.fit_files import read_fit
+from sparsekm.io.store import read_fit
 
 
 @pytest.fixture

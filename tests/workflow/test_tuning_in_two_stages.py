@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 from sparsekm import GapSearch, L0KMeans, L1KMeans
-from sparsekm.io.fit_files import read_fit, read_path
 from sparsekm.io.normalised_file import read_normalised
+from sparsekm.io.store import read_fit, read_path
 from sparsekm.io.tables import GAP
 
 # The runs are made once in each process.

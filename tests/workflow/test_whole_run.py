@@ -12,7 +12,7 @@ from small_project import CONFIGURATION
 from sparsekm.annotation.clusters import OVERLAP
 from sparsekm.annotation.enrichment import ENRICHMENT
 from sparsekm.annotation.gene_table import GENE_TABLE
-from sparsekm.io.fit_files import read_fit, read_path
+from sparsekm.io.store import read_fit, read_path
 from sparsekm.io.tables import GAP, SCORES, SEEDS
 from sparsekm.pipeline.problem import pose_problem, refit
 from sparsekm.pipeline.workflow_files import read_patterns, recorded_files
