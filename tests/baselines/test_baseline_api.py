@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from bits import assert_same_bits, assert_threads_change_no_bit
+from bits import assert_same_bits
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -132,9 +132,3 @@ def test_the_order_of_samples_and_features_does_not_matter(Estimator, easy_data)
 def test_parameters_out_of_range_are_named(Estimator, parameters, message, easy_data):
     with pytest.raises(ValueError, match=message):
         Estimator(**{"n_clusters": 3} | parameters).fit(easy_data.X)
-
-
-def test_threads_of_the_libraries_do_not_change_a_bit():
-    mixture = "PenalizedGaussianMixture(3, n_penalties=3)"
-    estimators = f"PCAKMeans(3, n_components=2), {mixture}, IFPCA(3), SCFS(3)"
-    assert_threads_change_no_bit(estimators, [(40, 300, "float64"), (600, 400, "float32")])

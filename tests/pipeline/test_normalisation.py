@@ -147,13 +147,6 @@ def test_sparse_counts_are_filtered_as_dense_ones(seed):
     assert filtered.X.shape == (200, 12)
 
 
-def test_negative_sparse_values_are_no_counts():
-    stored = raw([[0, -1], [3, 0], [1, 2]])
-    stored.X = RowStream.of(csr_array(stored.X.collect()))
-    with pytest.raises(MatrixError, match="requires values >= 0; the smallest is -1"):
-        normalise(stored, "counts")
-
-
 def test_samples_without_counts_are_numbered_and_named():
     counts = raw([[1, 2], [0, 0], [3, 1], [0, 0]])
     with pytest.raises(MatrixError, match=r"0 for 2 of 4, the first of them sample 2\. Rem"):

@@ -6,13 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.sparse import csr_array
-from sklearn.cluster import AgglomerativeClustering
 
 from sparsekm.cluster.matrices.containers import StreamedMatrix, in_blocks
 from sparsekm.io.normalised_file import write_normalised
 from sparsekm.io.store import TunedFit, pick_fit
 from sparsekm.pipeline.problem import (
-    cluster_means,
     find_clusters,
     order_fits,
     pose_problem,
@@ -78,22 +76,6 @@ def test_a_matrix_on_disk_gives_the_fits_of_one_in_memory(posed, kind, method):
         np.testing.assert_array_equal(getattr(paths[1], name), getattr(paths[0], name))
 
 
-@pytest.mark.parametrize("kind", ["dense", "sparse"])
-def test_all_samples_are_fitted_from_disk_as_from_memory(posed, kind):
-    fits, means = [], []
-    for most_bytes in (None, 0):
-        problem = posed(kind, "l0", max_samples=500, most_bytes=most_bytes)
-        assert problem.tuning_data.shape == (500, 20)
-        assert problem.attributes["n_tuned"] == 500
-        path = problem.estimator.path(problem.tuning_data, problem.sparsities)
-        fits.append(problem.fit_everyone([path], path.sparsities[0]))
-        means.append(cluster_means(problem.data, fits[-1].labels[0], 2))
-    assert fits[0].labels.shape == (1, N_SAMPLES)
-    np.testing.assert_array_equal(fits[1].labels, fits[0].labels)
-    np.testing.assert_array_equal(fits[1].weights, fits[0].weights)
-    np.testing.assert_array_equal(means[1], means[0])
-
-
 def test_blocks_are_the_users_groups_or_else_of_space(posed, X):
     assert posed("dense", "l0").tuning_blocks is None
     positions = np.arange(float(N_SAMPLES))[:, None]
@@ -102,12 +84,6 @@ def test_blocks_are_the_users_groups_or_else_of_space(posed, X):
     groups = [f"donor{i % 5}" for i in range(N_SAMPLES)]
     problem = posed("dense", "l0", positions=positions, groups=groups, max_samples=500)
     assert problem.tuning_blocks.tolist() == (problem.samples % 5).tolist()
-
-
-def test_a_method_for_arrays_gets_an_array(posed):
-    problem = posed("sparse", "ifpca")
-    assert isinstance(problem.tuning_data, csr_array)
-    assert isinstance(replace(problem, estimator=AgglomerativeClustering()).tuning_data, np.ndarray)
 
 
 @pytest.mark.parametrize("kind", [np.asarray, csr_array])

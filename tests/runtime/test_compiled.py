@@ -126,17 +126,3 @@ def test_a_kernel_can_hold_only_sources_that_name_its_files(module):
     ]
     assert imported
     assert [name for name in imported if not name.startswith(covered)] == []
-
-
-def test_where_no_kernel_can_be_kept_every_process_compiles_its_own(tmp_path):
-    # No locator finds a folder: the package is not in a zip, the only place that is asked for.
-    environment = os.environ | {"NUMBA_CACHE_LOCATOR_CLASSES": "ZipCacheLocator"}
-    script = tmp_path / "script.py"
-    script.write_text(
-        "import sparsekm.tuning.sparse_kmeans\n"
-        "from sparsekm.runtime.compiled import compiled\n"
-        "print(compiled(lambda x: x + 1)(1))\n"
-    )
-    command = [sys.executable, script]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
-    assert (done.returncode, done.stdout) == (0, "2\n"), done.stderr

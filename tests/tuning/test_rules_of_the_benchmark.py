@@ -2,29 +2,10 @@
 
 import numpy as np
 import pandas as pd
-import pytest
 from benchmarks import tuning_rules
-from benchmarks.tuning_rules import DESIGNS, draw, fit_rules, nuisance, summarise
+from benchmarks.tuning_rules import fit_rules, summarise
 
 from sparsekm.simulation.designs import experiment_2
-
-
-def test_there_are_23_designs_three_of_them_without_clusters():
-    assert len({name for _, name in DESIGNS}) == len(DESIGNS) == 23
-    for (kind, name), design in DESIGNS.items():
-        drawn = draw(*design, 0)
-        np.testing.assert_allclose(drawn.X.std(axis=0, ddof=1), 1, err_msg=name)
-        np.testing.assert_array_equal(drawn.X, draw(*design, 0).X)
-        assert drawn.relevant.any() == (kind != "no clusters")
-
-
-@pytest.mark.parametrize("kind", tuning_rules.NUISANCES)
-def test_the_largest_variation_has_nothing_to_do_with_the_classes(kind):
-    drawn = nuisance(nuisance=kind, random_state=2)
-    first = np.linalg.eigh(drawn.X @ drawn.X.T)[1][:, -1]
-    assert abs(np.corrcoef(first, drawn.labels)[0, 1]) < 0.5
-    marker = [abs(np.corrcoef(column, drawn.labels)[0, 1]) for column in drawn.X.T[drawn.relevant]]
-    assert max(marker) > 0.7
 
 
 def test_every_rule_has_one_row_and_clear_clusters_are_found_apart_and_counted(monkeypatch):
