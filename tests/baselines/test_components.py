@@ -41,9 +41,6 @@ def test_more_components_than_there_can_be_are_refused(easy_data):
         PCAKMeans(3, n_components=31).fit(easy_data.X)
 
 
-BOTH = pytest.mark.parametrize("Estimator", [IFPCA, SCFS])
-
-
 @pytest.fixture(scope="module")
 def microarray(test_data):
     """Give the function that reads a public microarray set: X and the known classes."""
@@ -104,15 +101,6 @@ def test_sc_fs_keeps_what_the_first_clusters_explain(triangle_data):
     np.testing.assert_allclose(fit.r_squared_, 1 - within / (59 * X.var(axis=0, ddof=1)))
     np.testing.assert_array_equal(fit.get_support(), within / X.var(axis=0, ddof=1) < 0.9 * 60)
     assert fit.get_support()[triangle_data.relevant].all()
-
-
-@BOTH
-def test_units_of_the_features_do_not_matter(Estimator, triangle_data):
-    X = triangle_data.X
-    fit = Estimator(3, random_state=0).fit(X)
-    other = Estimator(3, random_state=0).fit(X * np.geomspace(1e-3, 1e3, 200) + 5)
-    np.testing.assert_array_equal(fit.labels_, other.labels_)
-    np.testing.assert_array_equal(fit.feature_weights_, other.feature_weights_)
 
 
 def test_sc_fs_keeps_ten_features_a_cluster_where_too_little_is_explained(seed):

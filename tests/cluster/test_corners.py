@@ -115,15 +115,6 @@ def test_k_means_that_runs_out_of_rounds_warns_and_is_worse(Estimator, n_samples
     assert np.sum([fit.objective_ for fit in cut]) < np.sum(full)
 
 
-@pytest.mark.parametrize("n_samples", [100, 4500])
-def test_a_tolerance_ends_k_means_sooner_and_is_no_failure(n_samples):
-    X = noise(n_samples)
-    full = [KMeans(6, n_init=1, random_state=seed).fit(X) for seed in range(5)]
-    soon = [KMeans(6, n_init=1, random_state=seed, tol=0.05).fit(X) for seed in range(5)]
-    assert sum(fit.objective_ for fit in soon) < sum(fit.objective_ for fit in full)
-    assert all(one.n_iter_ <= other.n_iter_ for one, other in zip(soon, full, strict=True))
-
-
 @pytest.mark.parametrize("Estimator", [L0KMeans, L1KMeans])
 @pytest.mark.parametrize("n_samples", [100, 400])
 def test_an_alternation_that_runs_out_of_rounds_warns(Estimator, n_samples):

@@ -81,17 +81,6 @@ def test_a_fit_is_that_of_the_dense_data(estimator, n):
     assert estimator.feature_scores_[[20, 21]].tolist() == [0.0, 0.0]
 
 
-def test_probabilities_of_a_mixture_are_those_of_the_dense_data():
-    X, kind = draw(5000), sparse.csr_array
-    estimator = PenalizedGaussianMixture(N_CLUSTERS, n_init=1, random_state=0).fit(kind(X))
-    probabilities = estimator.predict_proba(kind(X))
-    assert probabilities.shape == (5000, N_CLUSTERS)
-    np.testing.assert_allclose(probabilities.sum(axis=1), 1.0)
-    np.testing.assert_array_equal(probabilities.argmax(axis=1), estimator.labels_)
-    expected = PenalizedGaussianMixture(N_CLUSTERS, n_init=1, random_state=0).fit(X)
-    np.testing.assert_allclose(probabilities, expected.predict_proba(X), atol=1e-8)
-
-
 @pytest.mark.parametrize(
     ("kind", "dtype", "indices"),
     [

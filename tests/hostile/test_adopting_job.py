@@ -9,8 +9,6 @@ from types import SimpleNamespace
 import h5py
 import pytest
 
-from sparsekm.io.normalised_file import read_normalised
-
 pytestmark = pytest.mark.xdist_group("hostile")
 
 if __name__ == "__main__":
@@ -51,12 +49,6 @@ def adopt(project_root, tmp_path):
         return subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
 
     return run
-
-
-def test_a_sound_file_is_adopted(adopt, sound, tmp_path):
-    done = adopt(sound / "dense.h5ad")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert read_normalised(tmp_path / "normalised.h5ad").labels.tolist() == ["a", "b"] * 4
 
 
 @pytest.mark.parametrize(

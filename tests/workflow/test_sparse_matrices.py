@@ -73,15 +73,6 @@ def test_clusters_and_centres_are_those_of_the_dense_matrix(project, method):
     )
 
 
-def test_the_table_of_features_is_that_of_the_dense_matrix(project):
-    dense, sparse = (
-        pd.read_csv(project.root / "results" / name / "genes.csv", index_col=0)
-        for name in ("dense", "sparse")
-    )
-    np.testing.assert_allclose(dense["score_l0"], sparse["score_l0"], rtol=1e-4)
-    np.testing.assert_allclose(dense["effect_label"], sparse["effect_label"], atol=1e-3)
-
-
 def test_what_is_read_from_disk_gives_every_file_of_a_run_in_memory(project):
     made = contents(project.root)
     # Sparse data are always read from disk.

@@ -7,9 +7,7 @@ import pytest
 from sparsekm.studies.paper.plan import get_setting, stand_ins
 from sparsekm.studies.paper.repetition import METRICS
 from sparsekm.studies.paper.verdicts import (
-    CANNOT_BE_TESTED,
     EXPLAINED,
-    NOT_JUDGED,
     OPEN,
     REPRODUCED,
     UNEXPLAINED,
@@ -195,27 +193,6 @@ def test_a_printed_mean_and_its_bracket_are_two_claims():
     # The root of the bracket is 0.1, our standard deviation 0.097.
     assert spread["verdict"] == EXPLAINED
     assert spread["reason"] == "As a variance the bracket agrees: ours is 0.0094."
-
-
-def test_few_repetitions_are_not_judged():
-    paper = printed((P25, "l0", "cer", 0.9, 0.01))
-    tables = [repetitions(row, n=2, cer=[0.2, 0.2]) for row in ("l0_printed", "kmeans")]
-    lines = judge([order(), level("at least", 100.0)], tables, paper)
-    assert lines["verdict"].tolist() == [NOT_JUDGED, NOT_JUDGED]
-    assert lines["units"].isna().all()
-
-
-def test_the_atlas_is_not_tested_and_theory_takes_its_check_or_its_argument():
-    claims = [
-        PaperClaim("a", "w", "s", "atlas", remark="It needs the data."),
-        PaperClaim("b", "w", "s", "theory", metric="ball", remark="It is too large."),
-        PaperClaim("c", "w", "s", "theory", relation="fails", remark="By algebra."),
-        PaperClaim("d", "w", "s", "theory", relation="holds", remark="By algebra."),
-    ]
-    lines = judge(claims, [repetitions("kmeans")])
-    assert lines["verdict"].tolist() == [CANNOT_BE_TESTED, EXPLAINED, EXPLAINED, REPRODUCED]
-    assert lines["ours"].tolist()[1] == 2.0
-    assert lines["remark"].tolist() == [claim.remark for claim in claims]
 
 
 @pytest.fixture(scope="module")

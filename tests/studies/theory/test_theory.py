@@ -149,16 +149,6 @@ def drawn(tables):
     return {name: draw(tables[name]) for name, (_, draw) in PICTURES.items()}
 
 
-def test_simulated_scores_agree_with_the_closed_form(tables):
-    scores = tables["expected_scores"]
-    assert len(scores) == 2 * 2 * 2
-    distance = (scores["score"] - scores["expected"]).abs() / scores["standard_error"]
-    assert (distance < 5).all()
-    assert (scores.loc[scores["feature"] == "noise", "expected"] == 2).all()
-    relevant = scores[scores["feature"] == "relevant"].set_index("mislabelled")["score"]
-    assert relevant[0.0].min() > relevant[0.3].max()
-
-
 def test_errors_of_kmeans_fall_and_keep_to_the_bound_where_there_is_one(tables):
     table = tables["partition_bound"]
     seen = table.dropna(subset="ecr").set_index(["mu", "n_relevant"])["ecr"]

@@ -188,22 +188,6 @@ def test_the_published_table_loads_and_every_row_has_a_source_and_a_status(proje
     assert round(leukemia["error"] * leukemia["n_samples"], 1) == 5.0
 
 
-@pytest.mark.parametrize(
-    ("column", "value", "message"),
-    [
-        ("error", 1.5, "error between 0 and 1"),
-        ("status", "sure", "have a status of"),
-        ("data_set", "First", "should occur once"),
-    ],
-)
-def test_a_row_that_breaks_a_rule_of_the_published_table_is_named(tmp_path, column, value, message):
-    table = PUBLISHED.astype({"recomputed": float})
-    table.loc[1, column] = value
-    table.to_csv(tmp_path / "published.csv", index=False)
-    with pytest.raises(ValueError, match=message):
-        read_published(tmp_path / "published.csv")
-
-
 def test_a_labelled_set_has_a_class_for_every_sample(tmp_path, seed):
     X = np.random.default_rng(seed).normal(size=(4, 3))
     np.savez(tmp_path / "a.npz", X=X, y=np.array([0, 0, 1, np.nan]))
