@@ -10,6 +10,7 @@ import server_faults as faults
 from matrix_comparison import assert_same
 
 from sparsekm.atlas.grid import GridError
+from sparsekm.atlas.listing import EnvelopeError
 from sparsekm.atlas.retrieval import read_manifest
 from sparsekm.network import NotFoundError, RefusedError, UnavailableError
 
@@ -225,3 +226,11 @@ def test_a_wrong_annotation_is_one_clear_error(server, fetch, planted, name):
     # A wrong annotation is not kept: the next run asks again.
     server.work_well()
     assert_same(fetch(), planted)
+
+
+def test_a_query_that_the_servers_cannot_read_is_asked_once(server, fetch):
+    text = "no viable alternative, line 1, column 9"
+    server.fail("query.json", faults.with_answer(lambda a: {"success": False, "msg": text}))
+    with pytest.raises(EnvelopeError, match="success=False should be true: no viable alternative"):
+        fetch()
+    assert len(server.requests) == 1

@@ -111,3 +111,17 @@ def test_a_listing_is_asked_for_by_product_and_age_with_an_order():
         "specimen%28donor%28age%29%29,"
         "rma::options%5Border$eq%27data_sets.id%27%5D%5Bstart_row$eq2000%5D%5Bnum_rows$eq1000%5D"
     )
+
+
+def test_a_server_that_sends_fewer_rows_than_asked_for_is_followed():
+    assert collected(Pages(range(1, 121), most=25)) == list(range(1, 121))
+
+
+def test_rows_that_a_page_makes_one_object_are_followed():
+    ids = [i for i in range(1, 61) for _ in range(1 + (i % 7 == 0))]
+
+    def collapse(pages, envelope):
+        rows = {row["id"]: row for row in envelope["msg"]}
+        return {**envelope, "msg": list(rows.values())}
+
+    assert collected(Pages(ids, collapse), num_rows=8) == list(range(1, 61))

@@ -306,3 +306,16 @@ def test_half_a_line_of_a_killed_job_spoils_no_other(received, tmp_path):
     assert again.find(FILE, URL) == BODY
     assert again.find("energy/2.zip", "http://host/2") is None
     assert again.find("energy/3.zip", "http://host/3") == b"more"
+
+
+def test_redirects_end(server):
+    server.answers = [redirect(b"/file")]
+    fail(RefusedError, server.url, "redirects should be <= 5")
+    assert server.asked == 6
+
+
+def test_all_attempts_and_pauses_take_no_longer_than_their_total(server, fake):
+    server.answers = [busy(b"30")]
+    limits = {"tries": 100, "total_timeout": 100, "clock": fake.clock, "sleep": fake.sleep}
+    fail(UnavailableError, server.url, "after 4 attempts", **limits)
+    assert fake.slept == [30] * 3
