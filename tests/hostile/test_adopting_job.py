@@ -72,6 +72,7 @@ def test_bad_values_in_sparse_data_end_in_one_line(
     assert not (tmp_path / "normalised.h5ad").exists()
 
 
+@pytest.mark.release
 def test_a_file_that_hangs_its_reader_ends_in_one_line(adopt, sound, tmp_path):
     body = bytearray((sound / "dense.h5ad").read_bytes())
     # A string that says it has no size: HDF5 walks on the spot.

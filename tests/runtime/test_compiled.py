@@ -91,6 +91,7 @@ def test_an_edited_inner_kernel_changes_what_its_callers_return_and_others_stay(
     assert kept.items() < run_callers.kept().items()
 
 
+@pytest.mark.release
 def test_processes_that_start_together_compile_each_kernel_once_and_keep_it(run_callers):
     assert run_callers(1, 1, 1) == [20, 20] * 3
     # The inner kernel and two outer ones.

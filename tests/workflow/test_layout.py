@@ -98,7 +98,7 @@ def test_another_snakefile_plans_the_whole_workflow_as_a_module(other):
     assert all(rule in own or rule.startswith("sparsekm_") for rule in jobs)
 
 
-@pytest.mark.slow
+@pytest.mark.release
 @pytest.mark.usefixtures("kernels")
 def test_a_module_runs_and_a_benchmark_that_is_lost_reruns_nothing(other):
     done = run_snakemake(other, "--cores", "1", "lines.txt")

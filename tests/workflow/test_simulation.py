@@ -14,7 +14,7 @@ from sparsekm.studies.paper.plan import METHOD_ROWS, get_setting
 from sparsekm.studies.paper.repetition import METRICS, Effort, run_repetition
 
 # One process for all tests on the finished project, which is made once in each.
-pytestmark = pytest.mark.xdist_group("simulation")
+pytestmark = [pytest.mark.release, pytest.mark.xdist_group("simulation")]
 
 EFFORT = {"n_init": 1, "n_sparsities": 3, "references": 2, "n_refined": 2}
 ROWS = ["relevant", "kmeans", "l0_alternate"]

@@ -14,7 +14,7 @@ from sparsekm.io.store import read_fit
 from sparsekm.metrics import classification_error_rate
 
 # The run is made once in each process.
-pytestmark = pytest.mark.xdist_group("sparse")
+pytestmark = [pytest.mark.release, pytest.mark.xdist_group("sparse")]
 
 METHODS = ("l0", "sparse")
 

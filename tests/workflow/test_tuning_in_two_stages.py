@@ -10,7 +10,7 @@ from sparsekm.io.store import read_fit, read_path
 from sparsekm.io.tables import GAP
 
 # The runs are made once in each process.
-pytestmark = pytest.mark.xdist_group("two stages")
+pytestmark = [pytest.mark.release, pytest.mark.xdist_group("two stages")]
 
 METHODS = {"l0": L0KMeans, "l1": L1KMeans}
 GRIDS = {"l0": [2, 7, 12], "l1": [1.2, 2, 3]}
