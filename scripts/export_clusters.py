@@ -1,6 +1,6 @@
 """Write what every method found about a data set, as a table of samples and as AnnData."""
 
-from posed_problem import most_bytes
+from rule_problem import most_bytes
 from workflow_job import job
 
 

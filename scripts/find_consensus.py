@@ -1,6 +1,6 @@
 """Find the clusters by a consensus, test which stand apart, and write the fit and both tables."""
 
-from posed_problem import pose, read_count
+from rule_problem import read_count, read_problem
 from workflow_job import job
 
 
@@ -13,7 +13,7 @@ def main(snakemake, progress):
     from sparsekm.pipeline.problem import cluster_means, find_clusters
 
     output = snakemake.output
-    problem = pose(snakemake)
+    problem = read_problem(snakemake)
     _, n_joined = read_count(snakemake)
     found = find_clusters(problem, n_joined=n_joined, progress=progress.counting("folds"))
     signature = found.signature

@@ -1,6 +1,6 @@
 """Write how often each feature is kept in half of the samples, at the tuned sparsity."""
 
-from posed_problem import pose
+from rule_problem import read_problem
 from workflow_job import job
 
 
@@ -12,7 +12,7 @@ def main(snakemake, progress):
     params = snakemake.params
     fit = read_fit(snakemake.input.fit)
     grid = {"sparsities": [fit.sparsity]}
-    problem = pose(snakemake, n_clusters=fit.attributes["n_clusters"], grid=grid)
+    problem = read_problem(snakemake, n_clusters=fit.attributes["n_clusters"], grid=grid)
     counts = count_kept(
         problem.tuning_scaled,
         problem.estimator,

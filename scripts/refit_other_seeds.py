@@ -1,6 +1,6 @@
 """Fit the chosen model again from other seeds, score every fit, and select the one to show."""
 
-from posed_problem import pose
+from rule_problem import read_problem
 from workflow_job import job
 
 
@@ -25,7 +25,7 @@ def main(snakemake, progress):
     most = params.problem["max_samples"]
     if params.n_seeds > 1 and (most is None or len(fits[0].labels) <= most):
         grid = {"sparsities": [fits[0].sparsity]}
-        problem = pose(snakemake, n_clusters=fits[0].attributes["n_clusters"], grid=grid)
+        problem = read_problem(snakemake, n_clusters=fits[0].attributes["n_clusters"], grid=grid)
         for number in range(1, params.n_seeds):
             fits.append(refit(problem, fits[0], number))
             progress(number, params.n_seeds - 1, "seeds")

@@ -1,6 +1,6 @@
 """Write the single fit of a path as the tuned fit, for methods without a sparsity to choose."""
 
-from posed_problem import most_bytes
+from rule_problem import most_bytes
 from workflow_job import job
 
 

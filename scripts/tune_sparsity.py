@@ -1,7 +1,7 @@
 """Choose a sparsity from the gap curve; write the curve and the fit of all samples."""
 
 from gap_of_paths import read_gap
-from posed_problem import pose
+from rule_problem import read_problem
 from workflow_job import job
 
 
@@ -18,7 +18,7 @@ def main(snakemake, progress):
     attributes["rule"] = rule
     if snakemake.params.n_refined:
         attributes["n_refined"] = snakemake.params.n_refined
-    problem = pose(snakemake)
+    problem = read_problem(snakemake)
     limit = feature_limit(problem.tuning_data, path) if rule == "auto" else None
     chosen = select_sparsity(gap, rule, limit)
     # Of two stages, the first may have found the better fit.

@@ -11,9 +11,9 @@ from sparsekm.cluster.matrices.containers import StreamedMatrix, in_blocks
 from sparsekm.io.normalised_file import write_normalised
 from sparsekm.io.store import TunedFit, pick_fit
 from sparsekm.pipeline.problem import (
+    define_problem,
     find_clusters,
     order_fits,
-    pose_problem,
     refit,
 )
 
@@ -30,7 +30,7 @@ def planted():
 
 @pytest.fixture(name="posed")
 def problem_of_a_file(tmp_path, X):
-    def pose(kind, method, *, positions=None, groups=None, **settings):
+    def define(kind, method, *, positions=None, groups=None, **settings):
         var = pd.DataFrame(index=[f"g{j}" for j in range(20)])
         if kind == "sparse":
             var["center"] = np.zeros(20)
@@ -47,7 +47,7 @@ def problem_of_a_file(tmp_path, X):
             obsm={} if positions is None else {"spatial": positions},
         )
         grid = {"sparsities": [5, 20]} if method == "l0" else {}
-        return pose_problem(
+        return define_problem(
             tmp_path / "normalised.h5ad",
             "toy",
             method,
@@ -59,7 +59,7 @@ def problem_of_a_file(tmp_path, X):
             **settings,
         )
 
-    return pose
+    return define
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_features_are_ranked_on_the_scale_that_they_came_on(tmp_path, X, kind):
         var["center"] = means / deviations
     file, obs = tmp_path / "normalised.h5ad", pd.DataFrame(index=[f"s{i}" for i in range(300)])
     write_normalised(file, kind(values.astype(np.float32)), obs, var, {})
-    problem = pose(file, "sparse")
+    problem = define(file, "sparse")
     found = problem.tuning_scaled.moments()
     np.testing.assert_allclose(found[0], means, rtol=1e-4, atol=1e-5)
     np.testing.assert_allclose(found[1], raw.var(axis=0), rtol=1e-4)
@@ -124,15 +124,15 @@ def matrix_of_noise(tmp_path_factory):
     return file
 
 
-def pose(file, method):
+def define(file, method):
     search = {"n_init": 1, "search": "alternate"}
     settings = {"seed": 1, "n_clusters": 5, "search": search, "grid": {}, "code_digest": "0"}
-    return pose_problem(file, "toy", method, **settings)
+    return define_problem(file, "toy", method, **settings)
 
 
 @pytest.mark.parametrize("method", ["kmeans", "l0", "sparse"])
 def test_a_fit_depends_on_the_number_of_its_seed_and_on_nothing_else(file, method):
-    problem = pose(file, method)
+    problem = define(file, method)
     grid = [12] if method == "sparse" else problem.sparsities
     path = problem.estimator.path(problem.data.X, grid)
     attributes = {"method": method}

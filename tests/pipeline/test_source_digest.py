@@ -151,7 +151,7 @@ def test_the_projects_own_scripts_use_what_they_should(project_root):
         files = source_files(project_root / "scripts" / f"{script}.py")
         return {file.relative_to(project_root).as_posix() for file in files}
 
-    assert "scripts/posed_problem.py" in used("cluster_path")
+    assert "scripts/rule_problem.py" in used("cluster_path")
     assert "src/sparsekm/cluster/estimators.py" in used("cluster_path")
     assert "src/sparsekm/tuning/selection.py" not in used("cluster_path")
     assert "src/sparsekm/tuning/selection.py" in used("tune_sparsity")

@@ -52,7 +52,7 @@ def test_the_time_left_follows_from_the_pace_of_the_last_minute(progress, now, c
 
 
 # Called by other scripts, or on their own before a run.
-NOT_RULES = {"workflow_job", "posed_problem", "gap_of_paths", "atlas_source", "study_replicates"}
+NOT_RULES = {"workflow_job", "rule_problem", "gap_of_paths", "atlas_source", "study_replicates"}
 
 
 # Python 3.12 warns of any fork while there are threads, which pytest-xdist has.

@@ -100,7 +100,7 @@ def cluster_means(data: NormalisedData, labels: np.ndarray, n_clusters: int) -> 
     return means if data.center is None else means - data.center
 
 
-def pose_problem(
+def define_problem(
     file: str | Path,
     dataset: str,
     method: str,
