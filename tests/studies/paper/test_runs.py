@@ -102,6 +102,7 @@ def test_a_repetition_is_what_a_direct_call_gives():
 
 
 def test_the_papers_tables_are_complete(paper):
+    assert not paper.duplicated(["experiment", "setting", "method", "metric"]).any()
     counts = paper.groupby(["table", "metric"]).size().to_dict()
     assert counts == {
         (1, "pzw"): 18, (1, "pnw"): 18,

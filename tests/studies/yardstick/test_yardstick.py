@@ -183,6 +183,10 @@ def test_the_published_table_loads_and_every_row_has_a_source_and_a_status(proje
     assert len(published) == 30
     assert set(published["status"]) == set(STATUSES)
     assert published["source"].str.startswith("https://").all()
+    assert published["error"].between(0, 1).all()
+    assert not published.duplicated(["data_set", "method"]).any()
+    recomputed = published["status"] == "recomputed"
+    np.testing.assert_array_equal(published["recomputed"].notna(), recomputed)
     # A share of so many samples, averaged over runs where it is no whole number of them.
     leukemia = published.set_index(["data_set", "method"]).loc[("Leukemia", "ifpca")]
     assert round(leukemia["error"] * leukemia["n_samples"], 1) == 5.0
