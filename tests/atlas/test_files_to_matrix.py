@@ -14,7 +14,6 @@ from sparsekm.atlas.normalisation import normalise_age
 from sparsekm.atlas.ontology import read_ontology
 from sparsekm.atlas.phantom.energies import draw_energy
 from sparsekm.atlas.retrieval import read_manifest, retrieve_age
-from sparsekm.atlas.sources import open_source
 from sparsekm.io.hdf5_format import write_anndata
 from sparsekm.network import NotFoundError
 
@@ -147,17 +146,6 @@ def test_files_the_source_does_not_have_are_recorded(tiny_phantom, tmp_path, ont
     assert {entry.status for entry in entries if entry.role == "energy"} == {"missing"}
     with pytest.raises(ValueError, match="n_genes=0 with a usable grid"):
         assemble_age(tmp_path, ontology, "E11.5")
-
-
-def test_grids_of_an_earlier_run_are_not_in_the_manifest(tmp_path, energy_zip):
-    source = open_source("phantom", size="tiny", seed=1)
-    (tmp_path / "energy").mkdir()
-    (tmp_path / "energy" / "5.zip").write_bytes(energy_zip())
-    progress = []
-    entries = retrieve_age(source, "P14", tmp_path, progress=lambda *step: progress.append(step))
-    assert "energy/5.zip" not in {entry.file for entry in entries}
-    n_energies = sum(entry.role == "energy" for entry in entries)
-    assert progress[-1] == (n_energies, n_energies)
 
 
 def test_truth_of_another_phantom_is_refused(matrix, tmp_path):

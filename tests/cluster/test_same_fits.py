@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from bits import assert_threads_change_no_bit
 
 from sparsekm.metrics import classification_error_rate
 
@@ -90,8 +89,3 @@ def test_the_same_seed_gives_the_same_bits_and_the_global_generator_is_not_used(
     assert fits[0].labels_.tobytes() == fits[1].labels_.tobytes()
     assert fits[0].feature_weights_.tobytes() == fits[1].feature_weights_.tobytes()
     assert fits[0].objective_ == fits[1].objective_
-
-
-def test_threads_of_the_libraries_do_not_change_a_bit():
-    estimators = "KMeans(3), L0KMeans(3, sparsity=9), L1KMeans(3, sparsity=2.5)"
-    assert_threads_change_no_bit(estimators, [(40, 30, "float64"), (1800, 60, "float32")])

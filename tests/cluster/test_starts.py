@@ -6,7 +6,6 @@ from sklearn.base import clone
 
 from sparsekm.cluster.alternation import alternate, weigh_partition
 from sparsekm.cluster.estimators import L0KMeans, L1KMeans
-from sparsekm.cluster.matrices.containers import StreamedMatrix
 from sparsekm.cluster.matrices.matrix import CentredMatrix
 from sparsekm.cluster.partition_step import KMeansPartition
 from sparsekm.cluster.search.starts import make_start
@@ -147,18 +146,6 @@ def test_a_start_is_left_as_it_was_and_fits_again_to_the_same_bits(Estimator, in
     np.testing.assert_array_equal(again.labels_, fit.labels_)
     np.testing.assert_array_equal(again.feature_weights_, fit.feature_weights_)
     np.testing.assert_array_equal(estimator.path(X, GRIDS[Estimator]).labels, path.labels)
-
-
-@METHODS
-@NAMES
-def test_streamed_data_start_as_those_in_memory(Estimator, name):
-    X = draw(4500)
-    estimator = Estimator(4, sparsity=GRIDS[Estimator][0], init=name, n_init=2, random_state=0)
-    whole = clone(estimator).fit(X)
-    streamed = clone(estimator).fit(StreamedMatrix(X, block_size=300))
-    np.testing.assert_array_equal(streamed.labels_, whole.labels_)
-    np.testing.assert_array_equal(streamed.feature_weights_, whole.feature_weights_)
-    assert streamed.objective_ == whole.objective_
 
 
 @METHODS

@@ -8,7 +8,6 @@ from sparsekm.cluster.weight_step import TopFeatures
 from sparsekm.simulation.designs import experiment_2
 from sparsekm.studies.paper.published_searches import (
     LloydKMeans,
-    LloydL1KMeans,
     LloydPartition,
     OverwritingL0KMeans,
     PrintedL0KMeans,
@@ -71,15 +70,3 @@ def test_no_sparsity_is_helped_by_another_where_algorithm_1_is_as_printed(data):
     np.testing.assert_array_equal(alone.labels[0], along.labels[1])
     overwritten = OverwritingL0KMeans(3, n_init=1, random_state=0).path(data.X, GRID)
     assert set(overwritten.n_iter.tolist()) == {2}
-
-
-@pytest.mark.parametrize("search", [PrintedL0KMeans, LloydL1KMeans])
-def test_fits_called_independent_are_the_same_alone_and_on_a_path(data, search):
-    estimator = search(3, n_init=2, max_iter=6, random_state=0)
-    assert estimator.independent_fits
-    grid = [1.5, 3.0, 8.0] if estimator.penalty == "l1" else GRID
-    path = estimator.path(data.X, grid)
-    for index, sparsity in enumerate(grid):
-        alone = estimator.path(data.X, [sparsity])
-        np.testing.assert_array_equal(alone.labels[0], path.labels[index])
-        assert alone.first_objectives[0] == path.first_objectives[index]
