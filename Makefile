@@ -27,7 +27,7 @@ results paper run test test-all test-slurm test-survival lint check docs: export
 results paper test test-all test-slurm test-survival lint check docs: export OPENBLAS_NUM_THREADS := 1
 results paper test test-all test-slurm test-survival lint check docs: export MKL_NUM_THREADS := 1
 
-.PHONY: help env run results paper test smoke test-all test-slurm test-survival lint check docs bench plan-allen check-allen lock clean
+.PHONY: help env run results paper test smoke test-all test-slurm test-survival lint check sizes docs bench plan-allen check-allen lock clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -52,6 +52,10 @@ test: lint check ## lint and the tests, in minutes
 
 test-all: test test-survival test-slurm ## also what only a release needs: whole runs, wheels, every page, kills, Slurm
 	"$(BIN)/python" -m pytest -m release -n 2 --dist loadgroup
+
+sizes: ## lines and files of every room
+	@for room in src/sparsekm/*/ scripts workflow tests; do files=$$(find $$room -name '*.py'); \
+	echo "$$(cat $$files | wc -l) lines in $$(echo $$files | wc -w) files: $$room"; done
 
 lint: $(STAMP) ## ruff, snakefmt, snakemake --lint, and mypy over the public names
 	"$(BIN)/ruff" check .
