@@ -6,13 +6,14 @@ import pandas as pd
 import pytest
 from scipy.sparse import csr_array, issparse
 
+from sparsekm.cluster.matrices.dense_parts import variance_beyond_trend
 from sparsekm.io.hdf5_format import DamagedFileError
 from sparsekm.io.normalised_file import read_features, read_normalised, write_normalised
 from sparsekm.io.readers.raw_matrix import MatrixError, RawMatrix
 from sparsekm.io.row_stream import RowStream
 from sparsekm.pipeline.cluster_count import count_clusters
 from sparsekm.pipeline.normalisation import normalise
-from sparsekm.pipeline.raw_counts import most_variable_counts
+from sparsekm.pipeline.raw_counts import log_counts, most_variable_counts
 from sparsekm.pipeline.zscore import zscore
 
 
@@ -176,6 +177,22 @@ def test_features_that_differ_between_groups_come_first_and_ties_go_to_the_lowes
     same = raw_counts(np.tile([[1], [2], [4]], 5) + np.array([[1], [2], [0]]))
     assert most_variable_counts(same, 2).tolist() == [0, 1]
     assert most_variable_counts(raw_counts(X), 10_000).tolist() == list(range(400))
+
+
+def test_counts_are_logged_at_the_median_depth():
+    # The totals are 4, 4 and 8, their median 4: the last sample counts half.
+    found = log_counts(raw_counts([[1, 3], [2, 2], [0, 8]])).collect()
+    np.testing.assert_allclose(found, np.log1p([[1, 3], [2, 2], [0, 4]]), rtol=1e-6)
+
+
+def test_features_are_chosen_by_their_variance_beyond_the_trend_of_their_mean():
+    X = draw()
+    totals = X.sum(axis=1, keepdims=True)
+    logs = np.log1p(X / totals * np.median(totals))
+    variances = logs.var(axis=0, ddof=1)
+    first = np.argsort(-variance_beyond_trend(logs.mean(axis=0), variances))[:50]
+    assert set(first) != set(np.argsort(-variances)[:50])
+    assert most_variable_counts(raw_counts(X), 50).tolist() == sorted(first)
 
 
 def test_the_chosen_features_are_normalised_with_the_totals_of_all():
