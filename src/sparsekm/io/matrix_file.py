@@ -191,21 +191,19 @@ class MatrixFile:
             stored = StoredRows(opened, "X", RULE)
             for above in range(start, stop, height):
                 below = min(above + height, stop)
-                chosen = as_dense(stored.read_some(above, below)[:, self._columns])
-                if self._center is not None:
-                    chosen = chosen - self._center[self._columns]
-                values[above - start : below - start] = chosen
+                values[above - start : below - start] = self._centre(stored.read_some(above, below))
         return values
 
     def take(self, rows: np.ndarray) -> np.ndarray:
         """Read some rows, ascending."""
-        values = np.empty((len(rows), self.shape[1]), dtype=np.float32)
-        height = max(1, NUMBERS_AT_ONCE // self._width)
-        for above in range(0, self.shape[0], height):
-            first, last = np.searchsorted(rows, [above, above + height])
-            if first < last:
-                values[first:last] = self[above : above + height][rows[first:last] - above]
-        return values
+        with open_checked(self._file, RULE) as opened:
+            return self._centre(StoredRows(opened, "X", RULE).take(rows))
+
+    def _centre(self, part: np.ndarray | csr_array) -> np.ndarray:
+        chosen = as_dense(part[:, self._columns])
+        if self._center is not None:
+            chosen = chosen - self._center[self._columns]
+        return chosen.astype(np.float32, copy=False)
 
     def select(self, columns: np.ndarray) -> RowSource:
         """Select columns, in memory if they are small enough, otherwise as another `MatrixFile`."""
