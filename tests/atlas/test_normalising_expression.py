@@ -194,3 +194,9 @@ def test_unknown_fills_and_transforms_are_refused(gappy):
         fill_missing(gappy, "median", REGIONS)
     with pytest.raises(ValueError, match="transform='cube' should be one of none, log2"):
         transform_energies(gappy, "cube")
+
+
+def test_a_region_without_values_takes_the_mean_of_the_gene():
+    X = np.array([[NAN], [NAN], [2], [4]], dtype=np.float32)
+    fill_missing(X, "region_mean", REGIONS)
+    np.testing.assert_array_equal(X.ravel(), [3, 3, 2, 4])
