@@ -23,11 +23,11 @@ bench: export PYTHONSAFEPATH :=
 
 # Snakemake and pytest share out the cores by processes. Numerical libraries that each take every core
 # would make them fight; a job raises its own limit to the threads its rule was given (scripts/workflow_job.py).
-results paper run test test-slurm test-survival lint check docs: export OMP_NUM_THREADS := 1
-results paper test test-slurm test-survival lint check docs: export OPENBLAS_NUM_THREADS := 1
-results paper test test-slurm test-survival lint check docs: export MKL_NUM_THREADS := 1
+results paper run test test-all test-slurm test-survival lint check docs: export OMP_NUM_THREADS := 1
+results paper test test-all test-slurm test-survival lint check docs: export OPENBLAS_NUM_THREADS := 1
+results paper test test-all test-slurm test-survival lint check docs: export MKL_NUM_THREADS := 1
 
-.PHONY: help env run results paper test smoke test-slurm test-survival lint check docs bench plan-allen check-allen lock clean
+.PHONY: help env run results paper test smoke test-all test-slurm test-survival lint check sizes docs bench plan-allen check-allen lock clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -48,7 +48,14 @@ paper: $(STAMP) ## the paper's experiments with all repetitions, to results/simu
 	"$(BIN)/snakemake" paper --cores $(CORES) $(SNAKEMAKE_FLAGS)
 	@echo "The report: results/simulation/report.html"
 
-test: lint check ## lint and all tests
+test: lint check ## lint and the tests, in minutes
+
+test-all: test test-survival test-slurm ## also what only a release needs: whole runs, wheels, every page, kills, Slurm
+	"$(BIN)/python" -m pytest -m release -n 2 --dist loadgroup
+
+sizes: ## lines and files of every room
+	@for room in src/sparsekm/*/ scripts workflow tests; do files=$$(find $$room -name '*.py'); \
+	echo "$$(cat $$files | wc -l) lines in $$(echo $$files | wc -w) files: $$room"; done
 
 lint: $(STAMP) ## ruff, snakefmt, snakemake --lint, and mypy over the public names
 	"$(BIN)/ruff" check .
@@ -57,7 +64,7 @@ lint: $(STAMP) ## ruff, snakefmt, snakemake --lint, and mypy over the public nam
 	"$(BIN)/snakemake" --lint
 	"$(BIN)/mypy"
 
-check: $(STAMP) ## the tests without lint
+check: $(STAMP) ## those tests without lint
 	"$(BIN)/python" -m pytest -n 2 --dist loadgroup
 
 smoke: ## one small run with every Python from 3.11 on that is found here, each in an environment of its own

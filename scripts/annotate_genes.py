@@ -10,9 +10,9 @@ def main(snakemake, progress):
     from sparsekm.annotation.gene_sets import read_gene_sets
     from sparsekm.annotation.gene_table import GENE_TABLE, gene_table, primary_method
     from sparsekm.annotation.stability import read_stability
-    from sparsekm.io.fit_files import read_fits
     from sparsekm.io.matrix_file import MatrixFile
     from sparsekm.io.normalised_file import read_classes, read_features
+    from sparsekm.io.store import read_fits
 
     params, files = snakemake.params, snakemake.input
     fits = read_fits(params.methods, files.fits)

@@ -1,15 +1,15 @@
 """Cluster a data set at every sparsity of a method's grid, and write the path."""
 
-from posed_problem import pose
+from rule_problem import read_problem
 from workflow_job import job
 
 
 @job(snakemake)
 def main(snakemake, progress):
     from sparsekm.cluster.matrices.containers import in_blocks
-    from sparsekm.io.fit_files import write_path
+    from sparsekm.io.store import write_path
 
-    problem = pose(snakemake)
+    problem = read_problem(snakemake)
     path = problem.estimator.path(
         in_blocks(problem.tuning_data), problem.sparsities, progress=progress.counting("fits")
     )

@@ -1,6 +1,6 @@
 """Choose the number of clusters that stand apart, and write what each number tried showed."""
 
-from posed_problem import pose
+from rule_problem import read_problem
 from workflow_job import job
 
 
@@ -11,7 +11,7 @@ def main(snakemake, progress):
     from sparsekm.io.tables import COUNTS
     from sparsekm.tuning.consensus_fit import choose_clusters, describe_counts
 
-    problem = pose(snakemake)
+    problem = read_problem(snakemake)
     found = choose_clusters(
         problem.estimator,
         problem.tuning_scaled,

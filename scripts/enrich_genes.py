@@ -13,13 +13,13 @@ def main(snakemake, progress):
     )
     from sparsekm.annotation.gene_matching import match_features
     from sparsekm.annotation.gene_sets import read_gene_sets
-    from sparsekm.io.fit_files import read_fits
     from sparsekm.io.normalised_file import (
         read_classes,
         read_features,
         read_normalised,
         read_positions,
     )
+    from sparsekm.io.store import read_fits
 
     params, files = snakemake.params, snakemake.input
     sets = read_gene_sets(files.gene_sets, params.identifier)

@@ -1,6 +1,6 @@
 """Find the clusters by a consensus, test which stand apart, and write the fit and both tables."""
 
-from posed_problem import pose, read_count
+from rule_problem import read_count, read_problem
 from workflow_job import job
 
 
@@ -8,12 +8,12 @@ from workflow_job import job
 def main(snakemake, progress):
     from dataclasses import replace
 
-    from sparsekm.io.fit_files import pick_fit, write_fit
+    from sparsekm.io.store import pick_fit, write_fit
     from sparsekm.io.tables import SEPARATION, STARTS
     from sparsekm.pipeline.problem import cluster_means, find_clusters
 
     output = snakemake.output
-    problem = pose(snakemake)
+    problem = read_problem(snakemake)
     _, n_joined = read_count(snakemake)
     found = find_clusters(problem, n_joined=n_joined, progress=progress.counting("folds"))
     signature = found.signature

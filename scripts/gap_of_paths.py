@@ -3,13 +3,11 @@
 
 def read_gap(files):
     """Return the path, its gap curve, and the attributes of the path and of the references."""
-    from sparsekm.io.batch_files import References
-    from sparsekm.io.fit_files import read_path
+    from sparsekm.io.store import References, read_path
     from sparsekm.tuning.gap import gap_curve
 
     path, attributes = read_path(files.path)
-    references = References.read(files.references)
-    references.check_grid(files.references[0], path.sparsities)
+    references = References.read(files.references, path.sparsities)
     gap = gap_curve(path.sparsities, path.n_selected, path.first_objectives, references.objectives)
     attributes["reference"] = references.attributes["reference"]
     attributes["n_references"] = len(references.indices)

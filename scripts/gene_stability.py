@@ -1,18 +1,18 @@
 """Write how often each feature is kept in half of the samples, at the tuned sparsity."""
 
-from posed_problem import pose
+from rule_problem import read_problem
 from workflow_job import job
 
 
 @job(snakemake)
 def main(snakemake, progress):
     from sparsekm.annotation.stability import count_kept, write_stability
-    from sparsekm.io.fit_files import read_fit
+    from sparsekm.io.store import read_fit
 
     params = snakemake.params
     fit = read_fit(snakemake.input.fit)
     grid = {"sparsities": [fit.sparsity]}
-    problem = pose(snakemake, n_clusters=fit.attributes["n_clusters"], grid=grid)
+    problem = read_problem(snakemake, n_clusters=fit.attributes["n_clusters"], grid=grid)
     counts = count_kept(
         problem.tuning_scaled,
         problem.estimator,

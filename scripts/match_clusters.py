@@ -6,8 +6,8 @@ from workflow_job import job
 @job(snakemake)
 def main(snakemake, progress):
     from sparsekm.annotation.clusters import OVERLAP, tabulate_overlap
-    from sparsekm.io.fit_files import read_fits
     from sparsekm.io.normalised_file import read_classes
+    from sparsekm.io.store import read_fits
 
     fits = read_fits(snakemake.params.methods, snakemake.input.fits)
     clusters = {method: fit.labels for method, fit in fits.items()}

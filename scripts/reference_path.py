@@ -1,6 +1,6 @@
 """Cluster a batch of references, one in memory at a time, and write the objectives."""
 
-from posed_problem import pose
+from rule_problem import read_problem
 from workflow_job import job
 
 
@@ -9,11 +9,11 @@ def main(snakemake, progress):
     import numpy as np
 
     from sparsekm.cluster.matrices.dense_parts import as_dense
-    from sparsekm.io.batch_files import References
+    from sparsekm.io.store import References
     from sparsekm.tuning.references import SPATIAL, reference_objectives
 
     params = snakemake.params
-    problem = pose(snakemake)
+    problem = read_problem(snakemake)
     positions = problem.tuning_positions
     if params.reference == SPATIAL and positions is None:
         raise ValueError(

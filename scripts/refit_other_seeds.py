@@ -1,6 +1,6 @@
 """Fit the chosen model again from other seeds, score every fit, and select the one to show."""
 
-from posed_problem import pose
+from rule_problem import read_problem
 from workflow_job import job
 
 
@@ -10,9 +10,9 @@ def main(snakemake, progress):
     import pandas as pd
     from sklearn.metrics import adjusted_rand_score
 
-    from sparsekm.io.fit_files import read_fit, write_fit
     from sparsekm.io.known_classes import is_known
     from sparsekm.io.normalised_file import read_classes
+    from sparsekm.io.store import read_fit, write_fit
     from sparsekm.io.tables import SEEDS
     from sparsekm.metrics.partition_metrics import chance_corrected_rates
     from sparsekm.pipeline.problem import order_fits, refit
@@ -25,7 +25,7 @@ def main(snakemake, progress):
     most = params.problem["max_samples"]
     if params.n_seeds > 1 and (most is None or len(fits[0].labels) <= most):
         grid = {"sparsities": [fits[0].sparsity]}
-        problem = pose(snakemake, n_clusters=fits[0].attributes["n_clusters"], grid=grid)
+        problem = read_problem(snakemake, n_clusters=fits[0].attributes["n_clusters"], grid=grid)
         for number in range(1, params.n_seeds):
             fits.append(refit(problem, fits[0], number))
             progress(number, params.n_seeds - 1, "seeds")

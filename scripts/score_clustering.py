@@ -5,9 +5,9 @@ from workflow_job import job
 
 @job(snakemake)
 def main(snakemake, progress):
-    from sparsekm.io.fit_files import read_fit
     from sparsekm.io.known_classes import is_known
     from sparsekm.io.normalised_file import read_classes, read_relevant
+    from sparsekm.io.store import read_fit
     from sparsekm.io.tables import SCORES
     from sparsekm.metrics.partition_metrics import (
         chance_corrected_rates,

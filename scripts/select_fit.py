@@ -1,13 +1,13 @@
 """Write the single fit of a path as the tuned fit, for methods without a sparsity to choose."""
 
-from posed_problem import most_bytes
+from rule_problem import most_bytes
 from workflow_job import job
 
 
 @job(snakemake)
 def main(snakemake, progress):
-    from sparsekm.io.fit_files import pick_fit, read_path, write_fit
     from sparsekm.io.normalised_file import read_normalised
+    from sparsekm.io.store import pick_fit, read_path, write_fit
     from sparsekm.pipeline.problem import cluster_means
 
     path, attributes = read_path(snakemake.input.path)

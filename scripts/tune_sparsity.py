@@ -1,13 +1,13 @@
 """Choose a sparsity from the gap curve; write the curve and the fit of all samples."""
 
 from gap_of_paths import read_gap
-from posed_problem import pose
+from rule_problem import read_problem
 from workflow_job import job
 
 
 @job(snakemake)
 def main(snakemake, progress):
-    from sparsekm.io.fit_files import pick_fit, read_path, write_fit
+    from sparsekm.io.store import pick_fit, read_path, write_fit
     from sparsekm.io.tables import GAP
     from sparsekm.pipeline.problem import cluster_means
     from sparsekm.tuning.feature_limit import feature_limit
@@ -18,7 +18,7 @@ def main(snakemake, progress):
     attributes["rule"] = rule
     if snakemake.params.n_refined:
         attributes["n_refined"] = snakemake.params.n_refined
-    problem = pose(snakemake)
+    problem = read_problem(snakemake)
     limit = feature_limit(problem.tuning_data, path) if rule == "auto" else None
     chosen = select_sparsity(gap, rule, limit)
     # Of two stages, the first may have found the better fit.

@@ -109,7 +109,7 @@ def alone(built, kernels, project_root, tmp_path_factory):
     return python
 
 
-@pytest.mark.slow
+@pytest.mark.release
 def test_the_wheel_alone_runs_the_examples_of_all_public_names(alone, project_root, tmp_path):
     project = tomllib.loads((project_root / "pyproject.toml").read_text())["project"]
     examples = EXAMPLES.format(version=project["version"], place=str(alone.parents[1]))
@@ -119,7 +119,7 @@ def test_the_wheel_alone_runs_the_examples_of_all_public_names(alone, project_ro
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.slow
+@pytest.mark.release
 def test_the_wheel_alone_plans_a_run_of_the_workflow(alone, tmp_path):
     (site,) = alone.parents[1].glob("lib/python*/site-packages")
     place = find_workflow(site / "sparsekm")

@@ -90,16 +90,6 @@ def test_estimators_take_them(X, Estimator):
         np.testing.assert_array_equal(fit.predict(X), usual.predict(X))
 
 
-@pytest.mark.parametrize("search", ["alternate", "global"])
-@pytest.mark.parametrize("Estimator", [L0KMeans, L1KMeans])
-def test_either_search_and_paths_take_them(X, Estimator, search):
-    grid = [SMALLEST(value) for value in GRID]
-    path = make(Estimator, SMALLEST).set_params(search=search).path(X, grid)
-    usual = make(Estimator, int).set_params(search=search).path(X, GRID)
-    np.testing.assert_array_equal(path.labels, usual.labels)
-    np.testing.assert_array_equal(path.sparsities, usual.sparsities)
-
-
 def test_clusters_of_many_samples_are_counted_in_full():
     X = np.random.default_rng(0).normal(size=(320, 4))
     parameters = {

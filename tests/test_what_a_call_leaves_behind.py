@@ -7,7 +7,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from small_estimators import ESTIMATORS, WITH_PATHS
 
-from sparsekm import KMeans, StreamedMatrix
+from sparsekm import StreamedMatrix
 
 N_FEATURES = 12
 NAMES = pytest.mark.parametrize("name", WITH_PATHS)
@@ -74,10 +74,6 @@ def test_a_fit_without_names_forgets_those_of_the_fit_before(name, X):
     estimator = make(name).fit(frame)
     assert estimator.feature_names_in_.tolist() == list(frame.columns)
     assert not hasattr(estimator.fit(X), "feature_names_in_")
-
-
-def test_a_path_of_k_means_on_a_streamed_matrix_keeps_every_feature(X):
-    assert KMeans(2, random_state=0).path(StreamedMatrix(X)).sparsities.tolist() == [N_FEATURES]
 
 
 def test_a_conclusion_goes_with_the_rule_that_drew_it(X):

@@ -74,20 +74,6 @@ def test_size_limits_say_which_terms_are_tested_and_q_is_over_those(sets):
     assert alone["q_value"].tolist() == alone["p_value"].tolist()
 
 
-def test_a_term_that_all_genes_carry_is_never_enriched(sets):
-    table = find_enriched(sets, match_features(var(), sets), {"kept": mask(0, 5)})
-    assert table.set_index("term").loc["T:all", "p_value"] == 1
-
-
-def test_no_group_no_terms_or_an_empty_group_find_nothing(sets):
-    matched = match_features(var(), sets)
-    assert len(find_enriched(sets, matched, {})) == 0
-    assert len(find_enriched(sets, matched, {"kept": mask(0)}, term_size=(50, 60))) == 0
-    assert (find_enriched(sets, matched, {"only l1": mask()})["q_value"] == 1).all()
-    strangers = match_features(var(["x", "y"]), sets)
-    assert len(find_enriched(sets, strangers, {"kept": np.array([True, False])})) == 0
-
-
 def test_groups_follow_the_verdicts():
     groups = group_features({"l0": [1, 1, 0, 0], "l1": [0.5, 0, 0.5, 0], "kmeans": [1, 1, 1, 1]})
     assert {name: list(np.flatnonzero(found)) for name, found in groups.items()} == {
@@ -137,14 +123,6 @@ def test_features_are_found_by_symbol_asterisk_and_alias():
     assert matched.symbols == ["Aa*", "Bb", "new", "both", "none"]
     assert matched.positions.tolist() == [0, 1, 2, -1, -1]
     assert matched.n_annotated == 3
-
-
-def test_features_without_an_entrez_id_are_not_analysed_by_it():
-    sets = build_gene_sets("entrez_id", {"T": ["12", "7"]}, {})
-    matched = match_features(var("abc", entrez_id=[7.0, np.nan, 12.0]), sets)
-    assert matched.gene_of.tolist() == [0, -1, 1]
-    assert matched.positions.tolist() == [1, 0]
-    assert match_features(var("ab"), sets).keys == []
 
 
 def test_terms_of_a_feature_are_named_the_most_specific_first(sets):
@@ -200,35 +178,3 @@ def test_the_controls_of_the_phantom_show_nothing_but_what_chance_allows(phantom
     # Of 140 tests at level 0.05 / 140, one in twenty such runs has a single find.
     assert sum(p < 0.05 / 140 for p in smallest) <= 1
     assert np.median(smallest) > 0.02
-
-
-@pytest.mark.parametrize("seed", [3, 20180101])
-def test_the_markers_term_needs_an_age_at_which_the_kept_genes_are_mostly_raised(
-    phantom_sets, seed
-):
-    size, (genes, sets) = get_size("default"), phantom_sets(seed)
-    usable = ("marker", "gradient", "module", "housekeeping", "noise")
-    genes = [gene for gene in genes if gene.kind in usable]
-    matched = match_features(var([gene.symbol for gene in genes]), sets)
-
-    def q_value(age, n_kept):
-        """Keep raised markers, and others where there are not as many."""
-        present = set(size.ages[age].region_voxels)
-        raised = np.array([gene.is_relevant(age, present) for gene in genes])
-        order = np.random.default_rng(0).permutation(len(genes))
-        first = order[np.argsort(~raised[order], kind="stable")][: n_kept or raised.sum()]
-        kept = mask(*first, n=len(genes))
-        table = find_enriched(sets, matched, {"kept": kept, "dropped": ~kept})
-        return table.set_index(["group", "term"])["q_value"]["kept", term_id(PATTERN)]
-
-    for age in ("E11.5", "E13.5", "E15.5"):
-        assert q_value(age, None) < 0.005
-        assert q_value(age, len(genes)) == 1
-    quarter = [q_value(age, len(genes) // 4) for age in ("E11.5", "E13.5", "E15.5")]
-    assert max(quarter[:2]) < 1e-5
-    assert quarter[2] > 0.1
-
-
-def test_size_limits_that_are_none_are_refused(sets):
-    with pytest.raises(ValueError, match=r"term_size=\[6, 5\] should be"):
-        find_enriched(sets, match_features(var(), sets), {}, term_size=(6, 5))

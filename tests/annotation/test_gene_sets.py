@@ -7,7 +7,6 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import numpy as np
 import pytest
 
-from sparsekm.annotation.addresses import address_name
 from sparsekm.annotation.gene_sets import (
     GeneSetError,
     fetch_gene_sets,
@@ -57,12 +56,6 @@ def test_gmt_gives_terms_names_and_genes_in_any_line_ends(written):
 def test_damaged_gmt_is_refused_with_its_place(written, text, message):
     with pytest.raises(GeneSetError, match=message):
         read_gene_sets(written(text))
-
-
-def test_gmt_by_entrez_id_takes_numbers_only(written):
-    assert read_gene_sets(written("T\tn\t12\t7\n"), "entrez_id").genes == ("12", "7")
-    with pytest.raises(GeneSetError, match=r"line 1, column 4: 'Abc' should be an Entrez id"):
-        read_gene_sets(written("T\tn\t12\tAbc\n"), "entrez_id")
 
 
 def test_files_cut_short_are_refused(written):
@@ -153,10 +146,3 @@ def test_what_is_no_such_file_is_refused_and_nothing_is_stored(
     with pytest.raises(error, match=message):
         fetch()
     assert not list((tmp_path / "out").glob("*"))
-
-
-def test_the_name_of_a_file_is_the_end_of_its_address():
-    assert address_name("https://example.org/a/gene2go.gz?x=1#y") == "gene2go.gz"
-    for url in ("https://example.org/", "https://example.org/a/%2e%2e"):
-        with pytest.raises(ValueError, match="should end in the name of a file"):
-            address_name(url)

@@ -11,8 +11,8 @@ from scipy.sparse import csr_array
 from sparsekm.annotation.clusters import add_clusters, write_clusters
 from sparsekm.annotation.stability import count_kept, draw_half, read_stability, write_stability
 from sparsekm.cluster.estimators import L0KMeans, L1KMeans
-from sparsekm.io.fit_files import TunedFit
 from sparsekm.io.normalised_file import read_anndata, write_normalised
+from sparsekm.io.store import TunedFit
 from sparsekm.tuning.feature_ranking import ScaledData
 
 
@@ -66,20 +66,6 @@ def test_halves_start_from_the_features_that_rank_first_as_the_folds_of_the_cons
     assert optimum[:20].max() == 0
     assert screened[:20].min() >= 3
     assert screened[20:].max() < 3
-
-
-def test_more_subsamples_leave_the_first_as_they_are(blobs):
-    counts = [count_kept(ScaledData.standardise(blobs), L0KMeans(3), 5, n, seed=1) for n in (3, 4)]
-    step = counts[1] - counts[0]
-    assert set(step) == {0, 1}
-    assert step.sum() == 5
-
-
-def test_a_half_with_too_few_distinct_samples_has_fewer_clusters():
-    X = np.repeat(np.eye(4), [9, 9, 9, 1], axis=0)
-    assert not all(27 in draw_half(28, index, seed=1) for index in range(4))
-    counts = count_kept(ScaledData(X, np.zeros(4), np.ones(4)), L0KMeans(4), 3, 4, seed=1)
-    assert counts.tolist()[:3] == [4, 4, 4]
 
 
 def test_shares_survive_their_file_and_another_data_sets_file_is_refused(tmp_path):
@@ -172,22 +158,7 @@ def test_shares_of_the_fits_of_folds_stand_beside_samples_and_features(normalise
     assert "selection_frequency_l0" not in data.var
 
 
-def test_equal_results_give_equal_bytes(normalised, fits):
-    contents = []
-    for name in ("a.h5ad", "b.h5ad"):
-        data = read_anndata(normalised)
-        add_clusters(data, fits)
-        write_clusters(normalised.with_name(name), data)
-        contents.append(normalised.with_name(name).read_bytes())
-    assert contents[0] == contents[1]
-
-
 def test_a_fit_of_other_data_is_refused(normalised, fits):
     data = read_anndata(normalised)[:5].copy()
     with pytest.raises(ValueError, match="l0: n_samples=6 and n_features=4 should be 5 and 4"):
         add_clusters(data, fits)
-
-
-def test_wrong_numbers_are_refused(blobs):
-    with pytest.raises(ValueError, match=r"n_subsamples=0 should be >= 1"):
-        count_kept(ScaledData.standardise(blobs), L0KMeans(3), 4, 0, seed=1)

@@ -92,12 +92,6 @@ def test_a_server_that_is_down_is_left_alone_after_a_few_grids(server, fetch):
     assert len(server.asked("/grid_data/")) < 2 * 9
 
 
-def test_no_connection_at_all_is_one_clear_error(fetch):
-    # The discard port, on which nothing listens here.
-    with pytest.raises(UnavailableError, match="failed after 2 attempts .*ConnectionError"):
-        fetch(url="http://127.0.0.1:9", download_url="http://127.0.0.1:9", tries=2)
-
-
 def byte_swapped(members):
     return {
         name: content.replace(b"MSB = False", b"MSB = True")
@@ -180,16 +174,6 @@ def test_an_archive_without_a_grid_is_recorded_and_not_asked_for_again(
     assert len(server.asked(f"download/{victim}")) == 1
 
 
-def test_an_absent_grid_is_recorded_and_not_asked_for_again(
-    server, fetch, planted, victim, tmp_path
-):
-    server.fail(f"/grid_data/download/{victim}", faults.status(404))
-    assert_same(fetch(), planted, without=victim)
-    assert entry_of(tmp_path, victim).status == "missing"
-    assert_same(fetch(), planted, without=victim)
-    assert len(server.asked(f"download/{victim}")) == 1
-
-
 def test_many_grids_of_other_dimensions_are_no_matter_of_single_grids(
     server, fetch, few_sections, tmp_path
 ):
@@ -200,44 +184,9 @@ def test_many_grids_of_other_dimensions_are_no_matter_of_single_grids(
     assert not (tmp_path / AGE / "manifest.csv").exists()
 
 
-def test_a_genuine_grid_of_another_brain_is_whole_but_none_of_this_age(
-    server, fetch, planted, victim, tmp_path, test_data
-):
-    body = (test_data / "adult_grid" / "Nrp1_P56_coronal_74272479_200um.zip").read_bytes()
-    server.fail(f"/grid_data/download/{victim}", faults.with_body(lambda _: body))
-    assert_same(fetch(), planted, without=victim)
-    entry = entry_of(tmp_path, victim)
-    assert (entry.status, entry.bytes) == ("rejected", len(body))
-    assert "DimSize=(67, 41, 58) should equal the annotation's" in entry.reason
-
-
 def test_a_refusal_is_final(server, fetch):
     server.fail("query.json", faults.status(403))
     with pytest.raises(RefusedError, match="HTTP status=403 should be 200"):
-        fetch()
-    assert len(server.requests) == 1
-
-
-LISTING_PASSES = {
-    "a hiccup": faults.with_answer(
-        lambda a: {"success": False, "msg": "Informatics service request failed"}
-    ),
-    "half an answer": faults.with_body(lambda body: body[: len(body) // 2]),
-    "an empty object": faults.with_answer(lambda a: {**a, "msg": {}, "num_rows": 0}),
-    "another total": faults.with_answer(lambda a: {**a, "total_rows": a["total_rows"] + 3}),
-}
-
-
-@pytest.mark.parametrize("name", LISTING_PASSES)
-def test_a_listing_survives_what_passes(server, fetch, planted, name):
-    server.fail("query.json", LISTING_PASSES[name], times=1)
-    assert_same(fetch(page_rows=4), planted)
-
-
-def test_a_query_that_the_servers_cannot_read_is_asked_once(server, fetch):
-    text = "no viable alternative, line 1, column 9"
-    server.fail("query.json", faults.with_answer(lambda a: {"success": False, "msg": text}))
-    with pytest.raises(EnvelopeError, match="success=False should be true: no viable alternative"):
         fetch()
     assert len(server.requests) == 1
 
@@ -277,3 +226,11 @@ def test_a_wrong_annotation_is_one_clear_error(server, fetch, planted, name):
     # A wrong annotation is not kept: the next run asks again.
     server.work_well()
     assert_same(fetch(), planted)
+
+
+def test_a_query_that_the_servers_cannot_read_is_asked_once(server, fetch):
+    text = "no viable alternative, line 1, column 9"
+    server.fail("query.json", faults.with_answer(lambda a: {"success": False, "msg": text}))
+    with pytest.raises(EnvelopeError, match="success=False should be true: no viable alternative"):
+        fetch()
+    assert len(server.requests) == 1

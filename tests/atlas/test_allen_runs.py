@@ -1,7 +1,6 @@
 """Runs that are killed, repeated, planned, or only check the servers."""
 
 import re
-import runpy
 import subprocess
 import sys
 import threading
@@ -9,7 +8,6 @@ from dataclasses import replace
 
 import pytest
 import server_faults as faults
-from stand_in_server import StandInServer
 
 from sparsekm.atlas.allen.live_check import Expectations, Grid, check_servers, format_findings
 from sparsekm.atlas.allen.source import Client
@@ -72,15 +70,6 @@ def test_another_plane_leaves_what_was_downloaded(server, open_client, tmp_path)
     assert not server.requests
 
 
-def test_files_of_another_server_are_fetched_anew(server, open_client, tmp_path, direct):
-    retrieve_age(open_client(), AGE, tmp_path / AGE)
-    n_asked = len(server.requests)
-    other = server.url.replace("127.0.0.1", "localhost")
-    entries = retrieve_age(open_client(url=other, download_url=other), AGE, tmp_path / AGE)
-    assert len(server.requests) == 2 * n_asked
-    assert hashes(entries) == hashes(direct)
-
-
 def test_the_manifest_tells_gene_address_size_digest_status_and_share(
     server, open_client, tmp_path
 ):
@@ -140,12 +129,6 @@ def test_a_download_killed_half_way_resumes_to_identical_hashes(
     assert len(server.asked("/grid_data/")) == n_energies - n_energies // 2
     assert not server.asked("query")
     assert hashes(entries) == hashes(direct)
-
-
-def test_bodies_sent_in_pieces_without_a_length_arrive_whole(few_sections, tmp_path, direct):
-    with StandInServer(few_sections, [AGE], chunked=True) as server:
-        source = open_source("allen", url=server.url, download_url=server.url)
-        assert hashes(retrieve_age(source, AGE, tmp_path / AGE)) == hashes(direct)
 
 
 def test_a_plan_tells_grids_and_bytes_and_asks_for_no_grid(
@@ -221,22 +204,6 @@ def test_what_differs_is_a_finding_and_no_end_to_the_check(all_ages, check, patt
     assert sum(finding.agrees for finding in findings.values()) >= 3
     assert len(all_ages.requests) <= 40
     assert "DIFFERS" in format_findings(list(findings.values()))
-
-
-def test_the_script_prints_a_table_and_fails_on_servers_that_differ(
-    all_ages, project_root, monkeypatch, capsys
-):
-    script = project_root / "scripts" / "check_allen.py"
-    arguments = [str(script), "--url", all_ages.url, "--download-url", all_ages.url]
-    monkeypatch.setattr(sys, "argv", arguments)
-    with pytest.raises(SystemExit) as ended:
-        runpy.run_path(str(script), run_name="__main__")
-    assert ended.value.code == 1
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[0].split() == ["fact", "expected", "found"]
-    assert any(line.startswith("product of the atlas") and "DIFF" not in line for line in lines)
-    assert any(re.search(r"dimensions +\(70, 75, 40\) +.*DIFFERS", line) for line in lines)
-    assert len(all_ages.requests) <= 40
 
 
 def test_addresses_and_settings_are_checked_at_once():

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from sparsekm.atlas.assembly import assemble_age, describe_expression, read_expression
-from sparsekm.atlas.listing import EnvelopeError, add_genes, parse_genes
+from sparsekm.atlas.listing import add_genes, parse_genes
 from sparsekm.atlas.normalisation import (
     COMMON_GENES,
     find_common_genes,
@@ -108,9 +108,3 @@ def test_genes_get_ensembl_ids_aliases_and_missing_entrez_ids(wrap):
     assert added["ensembl_id"].tolist() == ["", "ENS1", ""]
     assert added["aliases"].tolist() == ["", "a;b;c", ""]
     assert list(var) == ["gene_id", "entrez_id"]
-
-
-@pytest.mark.parametrize("row", [{"id": 1.5}, {"id": None}, {"id": 3, "entrez_id": 4.0}])
-def test_gene_ids_that_are_no_integers_are_refused(row):
-    with pytest.raises(EnvelopeError, match="should be an integer"):
-        parse_genes([row])

@@ -1,7 +1,5 @@
 """From a source's bytes to the matrix of an age, through files on disk."""
 
-import shutil
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,12 +10,10 @@ from sparsekm.atlas.assembly import (
     describe_expression,
     read_expression,
 )
-from sparsekm.atlas.grid import GridError
 from sparsekm.atlas.normalisation import normalise_age
 from sparsekm.atlas.ontology import read_ontology
 from sparsekm.atlas.phantom.energies import draw_energy
 from sparsekm.atlas.retrieval import read_manifest, retrieve_age
-from sparsekm.atlas.sources import open_source
 from sparsekm.io.hdf5_format import write_anndata
 from sparsekm.network import NotFoundError
 
@@ -132,15 +128,6 @@ def test_damaged_expression_files_are_named(tmp_path):
         read_expression(tmp_path / "absent.h5ad")
 
 
-def test_a_file_exchanged_after_retrieval_is_named(phantom_files, tmp_path, ontology):
-    folder = tmp_path / "E11.5"
-    shutil.copytree(phantom_files / "E11.5", folder)
-    energies = [e for e in read_manifest(folder / "manifest.csv") if e.role == "energy"]
-    (folder / energies[0].file).write_bytes((folder / energies[-1].file).read_bytes())
-    with pytest.raises(GridError, match=r"sha256=.* should be .*, as in manifest.csv"):
-        assemble_age(folder, ontology, "E11.5", replicates="mean")
-
-
 class WithoutGrids:
     """A source that hands out another source's files, but no energy."""
 
@@ -159,22 +146,6 @@ def test_files_the_source_does_not_have_are_recorded(tiny_phantom, tmp_path, ont
     assert {entry.status for entry in entries if entry.role == "energy"} == {"missing"}
     with pytest.raises(ValueError, match="n_genes=0 with a usable grid"):
         assemble_age(tmp_path, ontology, "E11.5")
-
-
-def test_grids_of_an_earlier_run_are_not_in_the_manifest(tmp_path, energy_zip):
-    source = open_source("phantom", size="tiny", seed=1)
-    (tmp_path / "energy").mkdir()
-    (tmp_path / "energy" / "5.zip").write_bytes(energy_zip())
-    progress = []
-    entries = retrieve_age(source, "P14", tmp_path, progress=lambda *step: progress.append(step))
-    assert "energy/5.zip" not in {entry.file for entry in entries}
-    n_energies = sum(entry.role == "energy" for entry in entries)
-    assert progress[-1] == (n_energies, n_energies)
-
-
-def test_unknown_sources_are_refused():
-    with pytest.raises(ValueError, match="source='mars' should be one of phantom, allen"):
-        open_source("mars")
 
 
 def test_truth_of_another_phantom_is_refused(matrix, tmp_path):

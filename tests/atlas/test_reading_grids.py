@@ -10,7 +10,6 @@ from sparsekm.atlas import grid
 from sparsekm.atlas.grid import (
     GridError,
     MissingGridError,
-    parse_header,
     read_annotation,
     read_energy,
 )
@@ -24,13 +23,6 @@ def test_x_runs_fastest_then_y_then_z(energy_zip):
     assert volume.values[1, 2, 3] == 3 + 200 + 10000
     x, y, z = 2, 1, 1
     assert volume.values.ravel()[x + 4 * (y + 3 * z)] == 2 + 100 + 10000
-
-
-def test_a_file_and_its_bytes_read_the_same(energy_zip, tmp_path):
-    path = tmp_path / "some.zip"
-    path.write_bytes(energy_zip())
-    np.testing.assert_array_equal(read_energy(path).values, read_energy(energy_zip()).values)
-    assert list(tmp_path.iterdir()) == [path]
 
 
 @pytest.mark.parametrize("folder", ["../../", "/etc/", "C:\\temp\\"])
@@ -82,11 +74,6 @@ def test_a_wrong_header_is_refused_with_file_value_and_rule(energy_zip, changes,
     assert str(caught.value).startswith("some.zip")
 
 
-def test_a_header_that_is_no_text_is_refused(make_zip):
-    with pytest.raises(GridError, match="header should be text"):
-        read_energy(make_zip({"energy.mhd": b"\xff\xfe\x00", "energy.raw": b""}))
-
-
 def test_an_array_that_does_not_fit_the_header_is_refused(energy_zip, indexed_volume):
     with pytest.raises(GridError, match=r"energy.raw has 92 bytes; DimSize=4 3 2 .* take 96"):
         read_energy(energy_zip(indexed_volume.tobytes()[:-4]))
@@ -97,15 +84,6 @@ def test_a_sound_archive_without_a_grid_is_told_from_a_broken_one(make_zip, make
         read_energy(make_zip({"data_set.xml": "<x/>"}))
     with pytest.raises(MissingGridError, match=r"energy.raw"):
         read_energy(make_zip({"energy.mhd": make_header()}))
-
-
-def test_two_members_of_the_same_base_name_are_refused(make_zip, make_header, indexed_volume):
-    raw = indexed_volume.tobytes()
-    body = make_zip({"a/energy.raw": raw, "b/energy.raw": raw, "energy.mhd": make_header()})
-    with pytest.raises(
-        GridError, match=r"should be one member, found 2: a/energy\.raw, b/energy\.raw"
-    ):
-        read_energy(body)
 
 
 @pytest.mark.parametrize("body", [b"", b"<html>busy</html>", b"PK\x03\x04"])
@@ -137,12 +115,6 @@ def test_a_bomb_is_refused_before_it_is_inflated(make_zip, make_header, monkeypa
     body = make_zip({"energy.mhd": make_header(DimSize="100 100 1"), "energy.raw": raw})
     monkeypatch.setattr(zipfile.ZipExtFile, "read", _read_header_only(zipfile.ZipExtFile.read))
     with pytest.raises(GridError, match=r"energy.raw declares 40000 bytes, should be <= 10000"):
-        read_energy(body)
-
-
-def test_a_huge_header_is_refused(make_zip, make_header):
-    body = make_zip({"energy.mhd": make_header() + "\n" * 70_000, "energy.raw": b""})
-    with pytest.raises(GridError, match=r"energy.mhd declares \d+ bytes, should be <= 65536"):
         read_energy(body)
 
 
@@ -178,8 +150,3 @@ def _read_header_only(read):
         return read(self, n)
 
     return guarded
-
-
-def test_repeated_header_keys_are_refused(make_header):
-    with pytest.raises(GridError, match="DimSize should be given once, line 10 repeats it"):
-        parse_header(make_header() + "DimSize = 4 3 2\n")

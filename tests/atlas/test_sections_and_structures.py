@@ -10,7 +10,6 @@ from sparsekm.atlas.listing import (
     EnvelopeError,
     choose_replicates,
     open_envelope,
-    parse_json,
     parse_listing,
     select_candidates,
 )
@@ -26,13 +25,6 @@ from sparsekm.atlas.retrieval import ManifestEntry, read_manifest, write_manifes
 
 def test_repeated_rows_count_once(section_row):
     assert [s.id for s in parse_listing([section_row(9), section_row(4), section_row(9)])] == [4, 9]
-
-
-def test_null_entrez_and_empty_probes_are_kept(section_row):
-    gene = {"id": 11, "acronym": "Aaa*", "name": None, "entrez_id": None}
-    (item,) = parse_listing([section_row(1, genes=[gene], probes=[])])
-    assert item.genes[0].entrez_id is None
-    assert item.genes[0].symbol == "Aaa*"
 
 
 def test_a_row_without_genes_takes_those_of_its_probes(section_row):
@@ -135,11 +127,6 @@ def test_envelope_and_bare_list_give_the_same_tree(tree, wrap, tmp_path):
     assert len(wrapped) == 17
 
 
-def test_roots_whose_parent_is_not_in_the_file_are_roots(tree):
-    plate = {**tree[0]["children"][0], "parent_structure_id": 15564}
-    assert parse_ontology([plate])[15565].parent_id is None
-
-
 def test_flat_rows_are_linked_by_parent_structure_id():
     rows = [
         {"id": 15568, "acronym": "one", "st_level": 3, "parent_structure_id": 15565},
@@ -152,12 +139,6 @@ def test_flat_rows_are_linked_by_parent_structure_id():
 def test_ids_that_are_not_positive_integers_are_refused(bad):
     with pytest.raises(EnvelopeError, match=r"tree.json: id=.* should be"):
         parse_ontology([{"id": bad}], "tree.json")
-
-
-def test_ids_written_as_floats_are_refused_even_when_whole():
-    document = parse_json(b'[{"id": 1.26651558e8}]', "tree.json")
-    with pytest.raises(EnvelopeError, match=r"id=126651558.0 should be an integer, not float"):
-        parse_ontology(document)
 
 
 def test_duplicate_ids_are_refused(tree):
@@ -179,16 +160,6 @@ def test_a_parent_that_contradicts_the_nesting_is_refused():
         parse_ontology(rows)
 
 
-def test_depth_is_capped():
-    node = {"id": 1}
-    for number in range(2, 150):
-        node = {"id": number, "children": [node]}
-    with pytest.raises(OntologyError, match=r"depth=101 .* should be <= 100"):
-        parse_ontology([node])
-    with pytest.raises(EnvelopeError, match="nested too deeply"):
-        parse_json("[" * 200_000, "tree.json")
-
-
 @pytest.mark.parametrize(
     ("document", "message"),
     [
@@ -201,15 +172,6 @@ def test_depth_is_capped():
 def test_answers_that_report_failure_are_errors(document, message):
     with pytest.raises(EnvelopeError, match=message):
         open_envelope(document, "answer.json")
-
-
-def test_an_empty_page_may_be_an_empty_object():
-    assert open_envelope({"success": True, "msg": {}}, "answer.json") == []
-
-
-def test_html_instead_of_json_is_named():
-    with pytest.raises(EnvelopeError, match=r"answer.json: should be JSON, begins b'<html>"):
-        parse_json(b"<html>busy</html>", "answer.json")
 
 
 @pytest.mark.parametrize(
@@ -279,8 +241,3 @@ def test_tissue_chooses_the_rows(tree, annotation):
         map_regions(annotation, ontology, tissue=[])
     with pytest.raises(ValueError, match="has no voxel of tissue=brain"):
         map_regions(np.zeros((1, 1, 2), np.uint32), ontology, tissue=["brain"])
-
-
-def test_annotations_read_as_floats_are_refused(tree, annotation):
-    with pytest.raises(TypeError, match="dtype=float32 should be an integer type"):
-        map_regions(annotation.astype(np.float32), parse_ontology(tree))

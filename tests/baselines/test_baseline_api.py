@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
-from bits import assert_same_bits, assert_threads_change_no_bit
+from bits import assert_same_bits
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import sparsekm
 from sparsekm import IFPCA, SCFS, PCAKMeans, PenalizedGaussianMixture
-from sparsekm.io.fit_files import read_path, write_path
+from sparsekm.io.store import read_path, write_path
 
 BASELINES = pytest.mark.parametrize("Estimator", [PCAKMeans, PenalizedGaussianMixture, IFPCA, SCFS])
 FITTED = ["labels_", "feature_weights_", "feature_scores_", "objective_", "n_iter_"]
@@ -132,9 +132,3 @@ def test_the_order_of_samples_and_features_does_not_matter(Estimator, easy_data)
 def test_parameters_out_of_range_are_named(Estimator, parameters, message, easy_data):
     with pytest.raises(ValueError, match=message):
         Estimator(**{"n_clusters": 3} | parameters).fit(easy_data.X)
-
-
-def test_threads_of_the_libraries_do_not_change_a_bit():
-    mixture = "PenalizedGaussianMixture(3, n_penalties=3)"
-    estimators = f"PCAKMeans(3, n_components=2), {mixture}, IFPCA(3), SCFS(3)"
-    assert_threads_change_no_bit(estimators, [(40, 300, "float64"), (600, 400, "float32")])

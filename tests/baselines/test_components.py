@@ -18,18 +18,6 @@ from sparsekm.cluster.screening import (
 SHAPES = pytest.mark.parametrize("shape", [(12, 40), (40, 12)])
 
 
-def test_the_axis_of_points_on_a_line_is_the_line():
-    # Points t (3, 4) with t = -10, -9, 9, 10: the axis is (0.6, 0.8), the components are 5 t.
-    X = np.array([7.0, -2.0]) + np.outer([-10.0, -9.0, 9.0, 10.0], [3.0, 4.0])
-    fit = PCAKMeans(2, random_state=0).fit(X)
-    np.testing.assert_allclose(fit.components_, [[0.6, 0.8]], atol=1e-12)
-    assert fit.labels_.tolist() == [0, 0, 1, 1]
-    # Cluster means 5 (-9.5) and 5 (9.5), two samples each: 4 (47.5)^2.
-    np.testing.assert_allclose(fit.objective_, 4 * 47.5**2)
-    np.testing.assert_allclose(fit.feature_scores_, [4 * 28.5**2, 4 * 38**2])
-    np.testing.assert_allclose(fit.cluster_centers_, [[-21.5, -40.0], [35.5, 36.0]])
-
-
 @SHAPES
 @pytest.mark.parametrize("n_components", [1, 3])
 def test_axes_agree_with_scikit_learn(shape, n_components, seed):
@@ -39,14 +27,6 @@ def test_axes_agree_with_scikit_learn(shape, n_components, seed):
     axes = principal_axes(np.ascontiguousarray(centred), n_components)
     np.testing.assert_allclose(axes, pca.components_, atol=1e-8)
     np.testing.assert_allclose(project(centred, axes), pca.transform(X), atol=1e-7)
-
-
-@SHAPES
-def test_an_axis_beyond_the_rank_is_zero(shape):
-    X = np.outer(np.arange(shape[0]) - (shape[0] - 1) / 2, np.ones(shape[1]))
-    axes = principal_axes(np.ascontiguousarray(X.T), 3)
-    np.testing.assert_allclose(axes[0], 1 / np.sqrt(shape[1]))
-    np.testing.assert_array_equal(axes[1:], 0)
 
 
 def test_labels_agree_with_scikit_learns_pca_and_kmeans(easy_data):
@@ -59,9 +39,6 @@ def test_labels_agree_with_scikit_learns_pca_and_kmeans(easy_data):
 def test_more_components_than_there_can_be_are_refused(easy_data):
     with pytest.raises(ValueError, match="n_components=31 should be <= min.*=30"):
         PCAKMeans(3, n_components=31).fit(easy_data.X)
-
-
-BOTH = pytest.mark.parametrize("Estimator", [IFPCA, SCFS])
 
 
 @pytest.fixture(scope="module")
@@ -124,30 +101,6 @@ def test_sc_fs_keeps_what_the_first_clusters_explain(triangle_data):
     np.testing.assert_allclose(fit.r_squared_, 1 - within / (59 * X.var(axis=0, ddof=1)))
     np.testing.assert_array_equal(fit.get_support(), within / X.var(axis=0, ddof=1) < 0.9 * 60)
     assert fit.get_support()[triangle_data.relevant].all()
-
-
-@BOTH
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_the_left_singular_vectors_of_the_kept_features_are_clustered(
-    Estimator, dtype, triangle_data
-):
-    X = triangle_data.X.astype(dtype)
-    fit = Estimator(3, random_state=0).fit(X)
-    count = {IFPCA: 2, SCFS: 3}[Estimator]
-    vectors = _left_singular_vectors(fit.transform(X), count)
-    reference = SklearnKMeans(3, n_init=50, random_state=0).fit(vectors)
-    assert classification_error_rate(reference.labels_, fit.labels_) == 0
-    # The vectors have unit length and sum to zero: their total sum of squares is their number.
-    np.testing.assert_allclose(fit.objective_, count - reference.inertia_, rtol=1e-4)
-
-
-@BOTH
-def test_units_of_the_features_do_not_matter(Estimator, triangle_data):
-    X = triangle_data.X
-    fit = Estimator(3, random_state=0).fit(X)
-    other = Estimator(3, random_state=0).fit(X * np.geomspace(1e-3, 1e3, 200) + 5)
-    np.testing.assert_array_equal(fit.labels_, other.labels_)
-    np.testing.assert_array_equal(fit.feature_weights_, other.feature_weights_)
 
 
 def test_sc_fs_keeps_ten_features_a_cluster_where_too_little_is_explained(seed):

@@ -6,11 +6,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from sparsekm import GapSearch, L1KMeans, PCAKMeans, PenalizedGaussianMixture
-from sparsekm.cluster import alternation
-from sparsekm.cluster.alternation import Fit, refine_until_fixed_point
 from sparsekm.cluster.estimators import KMeans, L0KMeans
-from sparsekm.cluster.matrices.matrix import CentredMatrix
-from sparsekm.cluster.weight_step import TopFeatures
 
 SEARCHES = ["alternate", "global"]
 
@@ -119,15 +115,6 @@ def test_k_means_that_runs_out_of_rounds_warns_and_is_worse(Estimator, n_samples
     assert np.sum([fit.objective_ for fit in cut]) < np.sum(full)
 
 
-@pytest.mark.parametrize("n_samples", [100, 4500])
-def test_a_tolerance_ends_k_means_sooner_and_is_no_failure(n_samples):
-    X = noise(n_samples)
-    full = [KMeans(6, n_init=1, random_state=seed).fit(X) for seed in range(5)]
-    soon = [KMeans(6, n_init=1, random_state=seed, tol=0.05).fit(X) for seed in range(5)]
-    assert sum(fit.objective_ for fit in soon) < sum(fit.objective_ for fit in full)
-    assert all(one.n_iter_ <= other.n_iter_ for one, other in zip(soon, full, strict=True))
-
-
 @pytest.mark.parametrize("Estimator", [L0KMeans, L1KMeans])
 @pytest.mark.parametrize("n_samples", [100, 400])
 def test_an_alternation_that_runs_out_of_rounds_warns(Estimator, n_samples):
@@ -175,22 +162,3 @@ def test_default_fits_and_searches_do_not_warn(Estimator, n_samples):
     Estimator(3, sparsity=4, random_state=0).fit(X)
     search = GapSearch(Estimator(3, n_init=2), sparsities=[2, 4], n_references=2, random_state=0)
     search.fit(X)
-
-
-class NeverSettled:
-    """A clustering whose every refinement gains and moves."""
-
-    def refine(self, X, weights, labels):
-        return labels + 1
-
-    def scores(self, X, labels):
-        return np.array([float(labels[0]) + 1.0, 0.0])
-
-
-def test_settling_is_bounded_and_tells_so(monkeypatch):
-    monkeypatch.setattr(alternation, "SETTLING_ROUNDS", 7)
-    start = Fit(np.zeros(4, np.int32), np.array([1.0, 0.0]), np.array([1.0, 0.0]), 1.0)
-    X = CentredMatrix(np.arange(8.0).reshape(4, 2))
-    end = refine_until_fixed_point(X, NeverSettled(), TopFeatures(1), start)
-    assert end.labels[0] == 7
-    assert not end.converged

@@ -103,22 +103,6 @@ def test_what_is_to_be_given_instead_can_be_clustered(tmp_path, name):
     assert labels(given) == labels(X[:, :1] if "to_frame" in code else X)
 
 
-class OnAnotherDevice:
-    """A tensor that NumPy cannot reach."""
-
-    shape = (30, 8)
-
-    def __array__(self, dtype=None, copy=None):
-        raise RuntimeError("copy the tensor to host memory first")
-
-
-@pytest.mark.parametrize("data", [OnAnotherDevice(), None, {1, 2}])
-def test_a_type_that_nobody_foresaw_is_named_with_what_can_be_read(data):
-    kind = type(data).__name__
-    with pytest.raises(TypeError, match=rf"\b{kind}: give a NumPy array, a CSR or CSC matrix of"):
-        labels(data)
-
-
 @pytest.mark.parametrize(
     ("data", "message"),
     [

@@ -5,17 +5,8 @@ import pytest
 
 from sparsekm.cluster.alternation import alternate
 from sparsekm.cluster.estimators import L0KMeans, L1KMeans
-from sparsekm.cluster.kmeans.exchange import (
-    between_clusters,
-    centre,
-    exchange_until_stable,
-    merge_and_split,
-    split_each,
-)
 from sparsekm.cluster.kmeans.many_samples import (
     WeightedFeatures,
-    cheapest_centers,
-    exchange_factors,
     exchange_in_batches,
 )
 from sparsekm.cluster.matrices.matrix import CentredMatrix
@@ -107,48 +98,6 @@ def lloyd(X, labels, n_clusters):
         labels = moved
 
 
-def test_the_factors_are_the_gain_of_an_exchange(score_by_pairs):
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((30, 4))
-    labels = rng.integers(3, size=30).astype(np.int32)
-    sizes = np.bincount(labels)
-    stay, join = exchange_factors(sizes)
-    centers = np.array([X[labels == k].mean(axis=0) for k in range(3)])
-    for i in range(10):
-        a = labels[i]
-        for b in range(3):
-            if b == a:
-                continue
-            moved = labels.copy()
-            moved[i] = b
-            gain = score_by_pairs(X, moved).sum() - score_by_pairs(X, labels).sum()
-            away = stay[a] * ((X[i] - centers[a]) ** 2).sum()
-            there = join[b] * ((X[i] - centers[b]) ** 2).sum()
-            assert gain == pytest.approx(away - there, rel=1e-9)
-
-
-def test_every_sample_goes_where_it_costs_least():
-    rng = np.random.default_rng(1)
-    X, centers = rng.standard_normal((700, 9)), rng.standard_normal((5, 9))
-    labels = rng.integers(5, size=700).astype(np.int32)
-    values = rng.random(9) + 0.1
-    stay, join = rng.random(5) + 1, rng.random(5) + 0.2
-    found = cheapest_centers(
-        np.ascontiguousarray(X.T),
-        WeightedFeatures(np.arange(9), values),
-        centers.T,
-        labels,
-        (X**2) @ values,
-        stay=stay,
-        join=join,
-        n_threads=2,
-    )
-    costs = ((X[:, None] - centers) ** 2) @ values
-    factors = np.tile(join, (700, 1))
-    factors[np.arange(700), labels] = stay[labels]
-    np.testing.assert_array_equal(found, (costs * factors).argmin(axis=1))
-
-
 @pytest.mark.parametrize(("max_sweeps", "tol", "min_size"), [(1, 0, 200), (300, 1e-4, 1)])
 def test_the_objective_never_falls_and_no_cluster_is_short(max_sweeps, tol, min_size):
     X = CentredMatrix(np.random.default_rng(2).standard_normal((1500, 30)))
@@ -182,69 +131,3 @@ def test_without_structure_it_goes_far_beyond_lloyd():
     exact = KMeansPartition(8, max_iter=100_000)
     end = exact.refine(matrix, np.ones(600), found)
     np.testing.assert_array_equal(lloyd(X, end, 8), end)
-
-
-def blobs(rng, n_each=20):
-    centers = np.array([[0.0, 0.0], [0.0, 60.0], [60.0, 0.0]])
-    X = np.repeat(centers, n_each, axis=0) + rng.standard_normal((3 * n_each, 2))
-    return X - X.mean(axis=0)
-
-
-def stuck_labels(X):
-    """Two blobs in one cluster and one in two: no sample moves, but a cluster should."""
-    labels = np.repeat([0, 0, 1], 20).astype(np.int32)
-    labels[40:50] = 2
-    exchange_until_stable(X, labels, 3, 1, 100, 0.0)
-    assert labels[0] == labels[20], "exchange moves alone mend it: the claim is not put to the test"
-    return labels
-
-
-def between(X, labels, n_clusters):
-    centers, sizes = np.empty((n_clusters, X.shape[1])), np.empty(n_clusters, np.int64)
-    centre(X, labels, centers, sizes)
-    return between_clusters(centers, sizes)
-
-
-def are_blobs(labels):
-    parts = [set(labels[i : i + 20]) for i in (0, 20, 40)]
-    return all(len(part) == 1 for part in parts) and len(set.union(*parts)) == 3
-
-
-def test_it_mends_what_exchange_moves_leave():
-    X = blobs(np.random.default_rng(0))
-    labels = stuck_labels(X)
-    merge_and_split(X, labels, 3, 1, 0.0)
-    assert are_blobs(labels)
-
-
-def test_a_partition_that_no_move_betters_stays_as_it_is():
-    X = blobs(np.random.default_rng(1))
-    labels = np.repeat([0, 1, 2], 20).astype(np.int32)
-    merge_and_split(X, labels, 3, 1, 0.0)
-    assert labels.tolist() == [0] * 20 + [1] * 20 + [2] * 20
-
-
-def test_the_objective_never_falls_and_no_cluster_falls_short():
-    for seed in range(30):
-        rng = np.random.default_rng(seed)
-        X = rng.standard_normal((40, 5))
-        X -= X.mean(axis=0)
-        labels = rng.permutation(np.arange(40) % 6).astype(np.int32)
-        before = between(X, labels, 6)
-        merge_and_split(X, labels, 6, 4, 0.0)
-        assert between(X, labels, 6) >= before * (1 - 1e-12)
-        assert np.bincount(labels, minlength=6).min() >= 4
-
-
-def test_a_split_gains_what_the_between_cluster_sum_gains():
-    rng = np.random.default_rng(2)
-    X = np.concatenate([[[-4.0, 0.0]] * 3, [[2.0, 0.0]] * 5, rng.standard_normal((12, 2)) + 30])
-    X -= X.mean(axis=0)
-    labels = np.repeat([0, 1], [8, 12]).astype(np.int32)
-    centers, sizes, halves = np.empty((2, 2)), np.empty(2, np.int64), np.zeros(20, np.int8)
-    centre(X, labels, centers, sizes)
-    gains = split_each(X, labels, centers, sizes, 1, halves)
-    split = labels.copy()
-    split[:8] = np.where(halves[:8] == 1, 2, 0)
-    assert np.bincount(split[:8]).tolist() in ([3, 0, 5], [5, 0, 3])
-    np.testing.assert_allclose(gains[0], between(X, split, 3) - between(X, labels, 2))

@@ -1,14 +1,11 @@
 """Prediction, guards on cluster sizes, and clusters that coincide."""
 
 import warnings
-from itertools import combinations
 
 import numpy as np
 import pytest
 
 from sparsekm.cluster.estimators import KMeans, L0KMeans, L1KMeans
-from sparsekm.cluster.kmeans.exchange import exchange_until_stable
-from sparsekm.cluster.kmeans.many_samples import find_coinciding
 
 ESTIMATORS = [
     lambda **kw: KMeans(4, **kw),
@@ -52,15 +49,6 @@ def test_prediction_is_the_labels_for_either_search(make_sparse_estimator, searc
     np.testing.assert_array_equal(fit.predict(X), fit.labels_)
 
 
-def test_the_borders_of_the_data_are_contested():
-    # Else the tests above would hold for any centres near enough.
-    X = overlapping(2000, 30, 5)
-    fit = KMeans(4, n_init=1, random_state=0).fit(X)
-    moved = fit.cluster_centers_ + np.random.default_rng(0).normal(scale=0.05, size=(4, 30))
-    nearest = ((X[:, None, :] - moved) ** 2).sum(axis=2).argmin(axis=1)
-    assert np.count_nonzero(nearest != fit.labels_) > 10
-
-
 @METHODS
 def test_new_samples_go_to_the_nearest_centre_in_weighted_features(make):
     fit = make(random_state=0).fit(overlapping(150, 20, 1))
@@ -79,9 +67,7 @@ def test_dropped_features_do_not_sway_a_prediction():
 
 
 @METHODS
-@pytest.mark.parametrize(
-    ("n", "search"), [(60, "alternate"), (60, "global"), (400, "global"), (1500, "alternate")]
-)
+@pytest.mark.parametrize(("n", "search"), [(60, "alternate"), (60, "global"), (1500, "alternate")])
 def test_no_cluster_is_smaller_than_the_guard(make, n, search):
     X = overlapping(n, 12, 4)
     # Three outliers that would each like a cluster of their own, however many the samples.
@@ -112,11 +98,6 @@ def test_a_guard_holds_where_searches_start_from_a_sample_too_small_for_it(many)
         assert sizes(labels, 10).min() >= 500
 
 
-def test_more_clusters_than_the_sample_that_searches_start_from(many):
-    fit = KMeans(2049, n_init=1, random_state=0).fit(many[:4500, :2])
-    assert sizes(fit.labels_, 2049).min() >= 1
-
-
 @pytest.mark.parametrize(
     ("n_samples", "search"),
     [(60, "alternate"), (60, "global"), (400, "alternate"), (3000, "alternate")],
@@ -134,25 +115,6 @@ def test_a_guard_holds_where_the_labels_to_start_from_break_it(
         assert sizes(labels, 2).min() >= 5
 
 
-def test_clusters_that_may_not_shrink_swap_samples_until_no_swap_gains():
-    rng = np.random.default_rng(4)
-    packed = rng.standard_normal((12, 3))
-    packed -= packed.mean(axis=0)
-    labels = np.repeat(np.arange(3, dtype=np.int32), 4)
-    exchange_until_stable(packed, labels, 3, 4, 100, 0.0)
-    assert sizes(labels, 3).tolist() == [4, 4, 4]
-
-    def within(found):
-        return sum(
-            ((packed[found == k] - packed[found == k].mean(axis=0)) ** 2).sum() for k in (0, 1, 2)
-        )
-
-    for i, j in combinations(range(12), 2):
-        swapped = labels.copy()
-        swapped[[i, j]] = labels[[j, i]]
-        assert within(swapped) >= within(labels) * (1 - 1e-9)
-
-
 SQUARE = np.array([[0.0, 0.0], [0.0, 1.0], [5.0, 0.0], [5.0, 1.0]])
 
 
@@ -167,12 +129,6 @@ def test_clusters_with_the_same_centre_are_named(Estimator, search):
     kept = fit.cluster_centers_[:, fit.get_support()]
     np.testing.assert_allclose(kept[first], kept[second])
     assert caught[0].filename == __file__
-
-
-def test_all_clusters_that_coincide_are_named_together():
-    centers = np.array([[1.0, 2.0], [3.0, 4.0], [1.0, 2.0], [3.0, 5.0], [1.0, 2.0], [3.0, 5.0]])
-    assert find_coinciding(centers, 1e-15) == [[0, 2, 4], [3, 5]]
-    assert find_coinciding(centers[[0, 1, 3]], 1e-15) == []
 
 
 @pytest.mark.parametrize("n_samples", [40, 1500])

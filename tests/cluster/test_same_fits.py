@@ -2,9 +2,7 @@
 
 import numpy as np
 import pytest
-from bits import assert_same_bits, assert_threads_change_no_bit
 
-from sparsekm.cluster.estimators import KMeans, L0KMeans, L1KMeans
 from sparsekm.metrics import classification_error_rate
 
 SEARCHES = ["alternate", "global"]
@@ -79,17 +77,6 @@ def test_names_of_the_labels_to_start_from_do_not_matter(make_sparse_estimator, 
         assert_same_fit(fit, other.fit(faint_data.X))
 
 
-def test_memory_layout_does_not_matter(make_estimator, faint_data):
-    X = faint_data.X
-    wide = np.zeros((X.shape[0], 2 * X.shape[1]))
-    wide[:, ::2] = X
-    fit = make_estimator(random_state=0).fit(X)
-    for other_X in (np.asfortranarray(X), wide[:, ::2], X.tolist()):
-        other = make_estimator(random_state=0).fit(other_X)
-        np.testing.assert_array_equal(other.labels_, fit.labels_)
-        np.testing.assert_array_equal(other.feature_scores_, fit.feature_scores_)
-
-
 def test_the_same_seed_gives_the_same_bits_and_the_global_generator_is_not_used(
     make_estimator, faint_data
 ):
@@ -102,53 +89,3 @@ def test_the_same_seed_gives_the_same_bits_and_the_global_generator_is_not_used(
     assert fits[0].labels_.tobytes() == fits[1].labels_.tobytes()
     assert fits[0].feature_weights_.tobytes() == fits[1].feature_weights_.tobytes()
     assert fits[0].objective_ == fits[1].objective_
-
-
-FITTED = ["labels_", "feature_weights_", "feature_scores_", "cluster_centers_", "objective_"]
-
-
-def draw(n, p, dtype):
-    rng = np.random.default_rng(n)
-    centers = np.zeros((4, p))
-    centers[:, :8] = rng.normal(scale=1.0, size=(4, 8))
-    return (centers[rng.integers(0, 4, size=n)] + rng.standard_normal((n, p))).astype(dtype)
-
-
-@pytest.mark.parametrize(
-    ("n", "search", "dtype"),
-    [
-        (10, "global", np.float64),
-        (60, "global", np.float32),
-        (60, "alternate", np.float64),
-        (2000, "alternate", np.float32),
-        (2000, "auto", np.float64),
-    ],
-)
-@pytest.mark.parametrize(("Estimator", "sparsity"), [(L0KMeans, 8), (L1KMeans, 2.2)])
-def test_one_and_two_jobs_give_the_same_bits(Estimator, sparsity, n, search, dtype):
-    X = draw(n, 30, dtype)
-    options = {"sparsity": sparsity, "n_init": 3, "random_state": 1, "search": search}
-    one, two = (Estimator(4, n_jobs=n_jobs, **options).fit(X) for n_jobs in (1, 2))
-    assert_same_bits(one, two, FITTED)
-
-
-@pytest.mark.parametrize("n", [60, 2000])
-def test_kmeans_gives_the_same_bits_for_one_and_two_jobs(n):
-    X = draw(n, 30, np.float32)
-    one, two = (KMeans(4, n_init=3, random_state=1, n_jobs=n_jobs).fit(X) for n_jobs in (1, 2))
-    assert_same_bits(one, two, FITTED)
-
-
-@pytest.mark.parametrize("n", [50, 1500])
-def test_paths_give_the_same_bits_for_one_and_two_jobs(n):
-    X = draw(n, 30, np.float32)
-    one, two = (
-        L0KMeans(4, n_init=3, random_state=1, n_jobs=n_jobs).path(X, [2, 8, 20])
-        for n_jobs in (1, 2)
-    )
-    assert_same_bits(one, two, ("objectives", "labels", "weights", "scores", "n_iter"))
-
-
-def test_threads_of_the_libraries_do_not_change_a_bit():
-    estimators = "KMeans(3), L0KMeans(3, sparsity=9), L1KMeans(3, sparsity=2.5)"
-    assert_threads_change_no_bit(estimators, [(40, 30, "float64"), (1800, 60, "float32")])

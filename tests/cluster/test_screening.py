@@ -77,13 +77,6 @@ def test_dtype_storage_and_threads_do_not_change_a_score(seed):
     assert marginal_scores(X, n_jobs=2).tobytes() == scores.tobytes()
 
 
-def test_blocks_of_features_join_without_a_seam(seed, monkeypatch):
-    X = np.random.default_rng(seed).standard_normal((20, 33))
-    scores = marginal_scores(X)
-    monkeypatch.setattr("sparsekm.cluster.screening.BLOCK_VALUES", 20 * 4)
-    np.testing.assert_array_equal(marginal_scores(X), scores)
-
-
 def test_p_values_of_gaussian_features_are_uniform(seed):
     X = np.random.default_rng(seed).standard_normal((1000, 2000))
     p_values = marginal_p_values(marginal_scores(X), 1000)
@@ -118,11 +111,6 @@ def test_a_higher_criticism_threshold_worked_by_hand():
     # Where the fourth is not below its share, the third is the last with the largest value.
     p_values[2] = 0.4
     assert higher_criticism_threshold(p_values, 4) == 3
-
-
-def test_features_with_the_same_p_value_are_kept_together():
-    p_values = [0.25, 0.25, 0.25, 0.25, 0.25, 0.25, 0.25, 0.9, 0.95, 1.0]
-    assert higher_criticism_threshold(p_values, 4) == 7
 
 
 def test_small_p_values_do_not_decide_and_at_most_half_are_looked_at():

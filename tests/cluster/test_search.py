@@ -8,11 +8,6 @@ from sklearn.base import clone
 
 from sparsekm import L0KMeans, L1KMeans
 from sparsekm.cluster import path as path_module
-from sparsekm.cluster.matrices.matrix import CentredMatrix
-from sparsekm.cluster.partition_step import KMeansPartition
-from sparsekm.cluster.search.memetic_search import ExchangeClimb, Search
-from sparsekm.cluster.search.pool import Pool, canonical_labels, partition_key
-from sparsekm.cluster.weight_step import TopFeatures
 
 GRIDS = {L0KMeans: [2, 4, 8, 15, 30, 40], L1KMeans: [1.2, 1.8, 2.7, 4.0, 5.5]}
 
@@ -107,39 +102,6 @@ def test_progress_counts_every_step(n_samples, given, total):
     assert steps == [(done, total) for done in range(1, total + 1)]
 
 
-def make_search(n_samples, sparsities, n_init=10, n_threads=1):
-    X = CentredMatrix(draw(n_samples))
-    partition = KMeansPartition(6, n_threads=n_threads)
-    climber = ExchangeClimb(X, partition, [TopFeatures(s) for s in sparsities])
-    return Search(climber, n_init, np.random.default_rng(0))
-
-
-def test_a_search_ends_when_its_climbs_are_used_up():
-    one = make_search(400, [5, 20])
-    one.start()
-    generations = one.evolve(1000, lambda done: None)
-    assert one.n_climbs <= one.climbed < one.n_climbs + 2 * one.n_children + 4
-    assert generations < 1000
-
-
-def test_no_partition_is_climbed_from_twice_at_a_sparsity(monkeypatch):
-    one = make_search(60, [4, 10, 30])
-    one.start()
-    climbed = []
-
-    def climb(starts, places, climb=one.climber.climb):
-        climbed.extend(
-            (place, partition_key(canonical_labels(labels, 6)))
-            for labels, place in zip(starts, places, strict=True)
-        )
-        return climb(starts, places)
-
-    monkeypatch.setattr(one.climber, "climb", climb)
-    one.evolve(20, lambda done: None)
-    assert len(climbed) > 100
-    assert len(set(climbed)) == len(climbed)
-
-
 @pytest.fixture(scope="module")
 def one_factor():
     """Four classes with 15 markers each, and 100 features that share one factor."""
@@ -168,25 +130,3 @@ def test_a_factor_that_many_features_share_does_not_hide_clusters_from_paths(one
     for seed in range(3):
         path = clone(estimator).set_params(random_state=seed).path(X, grid)
         assert path.objectives[2] >= known * (1 - 1e-9)
-
-
-@pytest.mark.parametrize("n_threads", [1, 3])
-def test_threads_change_nothing_in_the_climbs(n_threads):
-    one = make_search(300, [4, 10, 30], 2, n_threads)
-    one.start()
-    one.evolve(4, lambda done: None)
-    alone = make_search(300, [4, 10, 30], 2)
-    alone.start()
-    alone.evolve(4, lambda done: None)
-    np.testing.assert_array_equal(one.best, alone.best)
-
-
-def test_a_pool_keeps_the_best_distinct_partitions():
-    pool = Pool(2, 2)
-    for labels, objective in (([0, 0, 1], 1.0), ([1, 1, 0], 1.0), ([0, 1, 1], 3.0), ([0, 1, 0], 2)):
-        pool.add(np.array(labels, np.int32), objective)
-    assert pool.best.tolist() == [0, 1, 1]
-    rng = np.random.default_rng(0)
-    drawn = {tuple(pool.draw(rng.random()).tolist()) for _ in range(50)}
-    assert drawn == {(0, 1, 1), (0, 1, 0)}
-    assert pool.best_objective == 3.0

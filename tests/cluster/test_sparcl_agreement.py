@@ -33,17 +33,6 @@ def test_where_the_optimum_is_clear_the_fits_are_sparcls(sparcl_reference, searc
         assert (ours.feature_weights_ > 0).tolist() == (np.array(theirs["ws"]) > 0).tolist()
 
 
-def test_where_the_optimum_is_clear_the_path_is_sparcls(sparcl_reference):
-    Z, n_clusters, fits = sparcl_reference("F")
-    bounds = [theirs["wbound"] for theirs in fits]
-    path = L1KMeans(n_clusters, random_state=0).path(Z, bounds)
-    for theirs, labels, weights in zip(fits, path.labels, path.weights, strict=True):
-        if theirs["wbound"] >= 1.897:
-            assert classification_error_rate(theirs["Cs"], labels) == 0
-            np.testing.assert_allclose(weights, theirs["ws"], rtol=0, atol=1e-3)
-            assert (weights > 0).tolist() == (np.array(theirs["ws"]) > 0).tolist()
-
-
 @pytest.mark.parametrize("name", ["A", "C", "F"])
 def test_the_global_path_is_at_least_as_high_as_sparcls(
     sparcl_reference, score_by_pairs, best_value, name

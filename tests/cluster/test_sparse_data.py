@@ -20,9 +20,6 @@ from sparsekm import (
     SparseKMeans,
     marginal_scores,
 )
-from sparsekm.cluster.matrices.matrix import CentredMatrix
-from sparsekm.cluster.matrices.scatter import feature_scores, matrix_sums
-from sparsekm.cluster.matrices.sparse_matrix import SparseMatrix
 
 N_CLUSTERS = 4
 FITTED = ["feature_weights_", "feature_scores_", "cluster_centers_", "means_", "objective_"]
@@ -84,17 +81,6 @@ def test_a_fit_is_that_of_the_dense_data(estimator, n):
     assert estimator.feature_scores_[[20, 21]].tolist() == [0.0, 0.0]
 
 
-def test_probabilities_of_a_mixture_are_those_of_the_dense_data():
-    X, kind = draw(5000), sparse.csr_array
-    estimator = PenalizedGaussianMixture(N_CLUSTERS, n_init=1, random_state=0).fit(kind(X))
-    probabilities = estimator.predict_proba(kind(X))
-    assert probabilities.shape == (5000, N_CLUSTERS)
-    np.testing.assert_allclose(probabilities.sum(axis=1), 1.0)
-    np.testing.assert_array_equal(probabilities.argmax(axis=1), estimator.labels_)
-    expected = PenalizedGaussianMixture(N_CLUSTERS, n_init=1, random_state=0).fit(X)
-    np.testing.assert_allclose(probabilities, expected.predict_proba(X), atol=1e-8)
-
-
 @pytest.mark.parametrize(
     ("kind", "dtype", "indices"),
     [
@@ -151,13 +137,6 @@ def test_a_path_is_that_of_the_dense_data(Estimator, grid):
     np.testing.assert_allclose(found.objectives, expected.objectives, rtol=1e-9)
     np.testing.assert_array_equal(found.labels, expected.labels)
     np.testing.assert_allclose(found.weights, expected.weights, atol=1e-9)
-
-
-def test_results_do_not_depend_on_the_number_of_threads():
-    X = sparse.csr_array(draw(9000))
-    fits = [KMeans(N_CLUSTERS, n_init=1, random_state=0, n_jobs=n).fit(X) for n in (1, 2)]
-    assert fits[0].objective_ == fits[1].objective_
-    np.testing.assert_array_equal(fits[0].labels_, fits[1].labels_)
 
 
 def test_a_guard_fills_clusters_as_with_dense_data():
@@ -245,23 +224,3 @@ def test_what_cannot_be_clustered_is_refused_as_dense_data_are():
     few = sparse.csr_array(np.repeat(np.eye(3), 1000, axis=0))
     with pytest.raises(ValueError, match="number of distinct samples, 3"):
         KMeans(4).fit(few)
-
-
-def test_sums_scores_and_parts_are_those_of_the_centred_matrix():
-    X = draw(500)
-    labels = np.random.default_rng(0).integers(3, size=500).astype(np.int32)
-    dense, matrix = CentredMatrix(X), SparseMatrix(sparse.csr_array(X))
-    np.testing.assert_array_equal(matrix.means, dense.means)
-    np.testing.assert_array_equal(matrix.take(np.arange(500)).columns, dense.columns)
-    np.testing.assert_allclose(
-        matrix_sums(matrix, labels, 3), matrix_sums(dense, labels, 3), atol=1e-9
-    )
-    np.testing.assert_allclose(
-        feature_scores(matrix, labels, 3), feature_scores(dense, labels, 3), atol=1e-9
-    )
-    for features in (np.array([21, 22]), np.array([0, 3, 20, 21])):
-        chosen = matrix.select(features)
-        blocks = np.concatenate([np.asarray(block) for _, block in chosen.blocks()], axis=1)
-        np.testing.assert_array_equal(blocks, dense.columns[features])
-    assert isinstance(matrix.select(np.array([21, 22])), CentredMatrix)
-    assert isinstance(matrix.select(np.array([10, 11, 12])), SparseMatrix)

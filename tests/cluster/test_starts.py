@@ -6,7 +6,6 @@ from sklearn.base import clone
 
 from sparsekm.cluster.alternation import alternate, weigh_partition
 from sparsekm.cluster.estimators import L0KMeans, L1KMeans
-from sparsekm.cluster.matrices.containers import StreamedMatrix
 from sparsekm.cluster.matrices.matrix import CentredMatrix
 from sparsekm.cluster.partition_step import KMeansPartition
 from sparsekm.cluster.search.starts import make_start
@@ -72,26 +71,6 @@ def test_a_fit_is_the_best_of_algorithm_1_from_the_proposals_alone(Estimator, n_
 
 
 @METHODS
-@SAMPLES
-def test_every_sparsity_of_a_path_asks_for_proposals_of_its_own(Estimator, n_samples):
-    X = draw(n_samples)
-    grid = GRIDS[Estimator]
-    rng = np.random.default_rng(2)
-    steps = [Estimator()._weight_step(sparsity, 20) for sparsity in grid]
-    partitions = {
-        float(step.bound): rng.integers(4, size=(2, n_samples)).astype(np.int32) for step in steps
-    }
-    path = Estimator(4, init=ByBound(partitions), random_state=0).path(X, grid)
-    # A single sparsity has nobody to share with: it is the fit itself.
-    for step, sparsity, objective in zip(steps, grid, path.objectives, strict=True):
-        own = [algorithm_1(X, step, labels) for labels in partitions[float(step.bound)]]
-        alone = Estimator(4, init=ByBound(partitions)).path(X, [sparsity])
-        best = max(fit.objective for fit in own)
-        assert alone.objectives[0] == pytest.approx(best, rel=1e-12)
-        assert objective >= best * (1 - 1e-12)
-
-
-@METHODS
 @NAMES
 def test_a_name_is_the_same_as_giving_the_labels_that_it_proposes(Estimator, name):
     X = draw(320)
@@ -116,30 +95,6 @@ def test_screened_features_are_those_of_the_highest_marginal_scores():
     X[:40, 0] += 9
     found = proposals(X, "screened", L0KMeans()._weight_step(1, 6), 2, seed=0, n_clusters=2)[0]
     assert classification_error_rate(found, np.arange(80) < 40) == 0
-
-
-@METHODS
-@NAMES
-def test_the_order_of_features_does_not_matter_to_a_start(Estimator, name):
-    X = draw(80)
-    columns = np.random.default_rng(0).permutation(20)
-    for sparsity in GRIDS[Estimator]:
-        estimator = Estimator(4, sparsity=sparsity, init=name, n_init=3, random_state=1)
-        fit = clone(estimator).fit(X)
-        moved = clone(estimator).fit(X[:, columns])
-        np.testing.assert_array_equal(moved.labels_, fit.labels_)
-        np.testing.assert_allclose(moved.feature_weights_, fit.feature_weights_[columns])
-
-
-def test_random_starts_are_the_same_at_every_sparsity_and_others_with_another_seed():
-    X = draw(60)
-    two, three = (
-        [proposals(X, "random", L0KMeans()._weight_step(s, 20), 4, seed) for s in (3, 20)]
-        for seed in (2, 3)
-    )
-    np.testing.assert_array_equal(two[0], two[1])
-    assert len(np.unique(two[0], axis=0)) == 4
-    assert not (np.array(two[0])[:, None] == np.array(three[0])[None]).all(axis=2).any()
 
 
 @pytest.mark.parametrize("use", ["fit", "path", "check"])
@@ -191,18 +146,6 @@ def test_a_start_is_left_as_it_was_and_fits_again_to_the_same_bits(Estimator, in
     np.testing.assert_array_equal(again.labels_, fit.labels_)
     np.testing.assert_array_equal(again.feature_weights_, fit.feature_weights_)
     np.testing.assert_array_equal(estimator.path(X, GRIDS[Estimator]).labels, path.labels)
-
-
-@METHODS
-@NAMES
-def test_streamed_data_start_as_those_in_memory(Estimator, name):
-    X = draw(4500)
-    estimator = Estimator(4, sparsity=GRIDS[Estimator][0], init=name, n_init=2, random_state=0)
-    whole = clone(estimator).fit(X)
-    streamed = clone(estimator).fit(StreamedMatrix(X, block_size=300))
-    np.testing.assert_array_equal(streamed.labels_, whole.labels_)
-    np.testing.assert_array_equal(streamed.feature_weights_, whole.feature_weights_)
-    assert streamed.objective_ == whole.objective_
 
 
 @METHODS

@@ -108,12 +108,3 @@ def test_what_is_no_matrix_of_floats_is_refused():
         StreamedMatrix(np.zeros((5, 2), np.int64))
     with pytest.raises(ValueError, match="block_size=0 should be >= 1"):
         StreamedMatrix(np.zeros((5, 2)), block_size=0)
-
-
-def test_what_cannot_be_clustered_is_refused_as_in_memory():
-    constant = np.ones((1500, 3))
-    with pytest.raises(ValueError, match="features are constant"):
-        L0KMeans(2).fit(StreamedMatrix(constant))
-    few = np.repeat(np.eye(3), 500, axis=0)
-    with pytest.raises(ValueError, match="number of distinct samples, 3"):
-        L0KMeans(4).fit(StreamedMatrix(few))

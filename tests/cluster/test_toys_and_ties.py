@@ -160,30 +160,6 @@ def test_l1_shares_among_the_first_floor_s_squared_of_tied_features(
     assert fit.feature_weights_.sum() <= sparsity * (1 + 1e-6)
 
 
-@pytest.mark.parametrize("search", SEARCHES)
-def test_l1_with_ties_at_exactly_sqrt_m_keeps_all_m(search):
-    fit = L1KMeans(2, sparsity=2.0, search=search, random_state=0).fit(copies_then_noise(4))
-    expected = np.array([0, 0, 0.5, 0.5, 0.5, 0.5, 0, 0])
-    np.testing.assert_allclose(fit.feature_weights_, expected, atol=1e-6)
-    assert fit.feature_weights_.sum() <= 2 * (1 + 1e-6)
-
-
-@pytest.mark.parametrize("n_tied", [3, 7])
-def test_the_square_root_of_m_means_m_although_it_is_rounded(n_tied):
-    fit = L1KMeans(2, sparsity=np.sqrt(n_tied), random_state=0).fit(copies_then_noise(n_tied))
-    assert np.count_nonzero(fit.feature_weights_ > 1e-3) == n_tied
-
-
-@pytest.mark.parametrize("search", SEARCHES)
-def test_above_sqrt_m_tied_features_keep_equal_weights_and_others_join(search):
-    # The noise scores little: unbound weights have the l1 norm 2.003.
-    fit = L1KMeans(2, sparsity=2.001, search=search, random_state=0).fit(copies_then_noise(4))
-    tied = fit.feature_weights_[2:6]
-    np.testing.assert_allclose(tied, tied[0], rtol=1e-12)
-    assert np.count_nonzero(fit.feature_weights_) > 4
-    assert fit.feature_weights_.sum() == pytest.approx(2.001, rel=1e-6)
-
-
 def test_all_features_alike_is_no_obstacle():
     X = np.repeat(np.repeat([0.0, 1.0], 5)[:, None], 6, axis=1)
     fit = L0KMeans(2, sparsity=2, random_state=0).fit(X)

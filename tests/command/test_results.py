@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sparsekm.command.results import describe_results
-from sparsekm.io.fit_files import TunedFit, write_fit
+from sparsekm.io.store import TunedFit, write_fit
 from sparsekm.io.tables import SCORES
 
 RATES = {"cer": 0.125, "cer_chance": 0.5, "ari": 0.75, "ami": -0.0625}

@@ -54,7 +54,7 @@ def test_a_warning_fails_the_build_and_what_it_makes_is_not_in_git():
     assert f"docs/_build/html/{shown}" in recipe
 
 
-@pytest.mark.slow
+@pytest.mark.release
 @pytest.mark.usefixtures("kernels")
 def test_every_page_builds_without_a_warning_and_examples_run(tmp_path):
     pytest.importorskip("scanpy", reason="the extra `docs` is not installed")

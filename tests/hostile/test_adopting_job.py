@@ -9,8 +9,6 @@ from types import SimpleNamespace
 import h5py
 import pytest
 
-from sparsekm.io.normalised_file import read_normalised
-
 pytestmark = pytest.mark.xdist_group("hostile")
 
 if __name__ == "__main__":
@@ -53,12 +51,6 @@ def adopt(project_root, tmp_path):
     return run
 
 
-def test_a_sound_file_is_adopted(adopt, sound, tmp_path):
-    done = adopt(sound / "dense.h5ad")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert read_normalised(tmp_path / "normalised.h5ad").labels.tolist() == ["a", "b"] * 4
-
-
 @pytest.mark.parametrize(
     ("part", "value", "normalise", "message"),
     [
@@ -80,6 +72,7 @@ def test_bad_values_in_sparse_data_end_in_one_line(
     assert not (tmp_path / "normalised.h5ad").exists()
 
 
+@pytest.mark.release
 def test_a_file_that_hangs_its_reader_ends_in_one_line(adopt, sound, tmp_path):
     body = bytearray((sound / "dense.h5ad").read_bytes())
     # A string that says it has no size: HDF5 walks on the spot.

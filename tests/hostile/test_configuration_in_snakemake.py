@@ -95,12 +95,6 @@ def test_what_cannot_be_read_is_named_with_its_place(tmp_path, body, line):
     assert "\n" not in str(error.value)
 
 
-def test_a_folder_and_a_missing_file_are_refused(tmp_path):
-    for file, reason in ((tmp_path, "is a directory"), (tmp_path / "a", "no such file")):
-        with pytest.raises(InputError, match=f"{re.escape(str(file))}: {reason}"):
-            read_configuration(file)
-
-
 def test_an_empty_file_and_a_byte_order_mark_are_no_mistakes(tmp_path):
     file = tmp_path / "config.yaml"
     for body in (b"", b"# nothing\n", "\ufeffseed: 3\n".encode(), b"seed: 3\r\n"):
@@ -126,23 +120,6 @@ def test_snakemake_says_what_the_checks_say(project, text, line):
     assert "Traceback" not in done.stdout
     assert len(done.stdout) < 5000
     assert not list(project.root.parent.glob("**/escaped*"))
-
-
-@pytest.mark.parametrize(("body", "line"), [UNREADABLE[index] for index in (3, -1)])
-def test_snakemake_says_the_same_of_what_cannot_be_read(project, body, line):
-    (project.root / "config.yaml").write_bytes(body)
-    done = project.snakemake("--cores", "1", "--dry-run")
-    assert done.returncode != 0
-    assert f"\nconfig.yaml{line}" in done.stdout
-    assert "Traceback" not in done.stdout
-    assert "ran" not in done.stdout.split()
-
-
-def test_snakemake_does_not_take_the_last_of_two_equal_keys_of_another_file(project):
-    (project.root / "other.yaml").write_text("n_init: 1\nseed: 1\nseed: 2\n")
-    done = project.snakemake("--cores", "1", "--dry-run", "--configfile", "other.yaml")
-    assert done.returncode != 0
-    assert "other.yaml, line 3, column 1: the key 'seed' occurs twice." in done.stdout
 
 
 def free_texts(schema, place=()):

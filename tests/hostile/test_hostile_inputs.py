@@ -5,15 +5,14 @@ import io
 import json
 import pickle
 import zipfile
+from pathlib import Path
 
 import anndata
 import h5py
 import numpy as np
 import openpyxl
 import pytest
-from campaign import LIMITS
 from guard import watched
-from payload import Payload
 
 from sparsekm.annotation.gene_sets import read_gene_sets
 from sparsekm.atlas.listing import read_genes, read_listing
@@ -22,7 +21,7 @@ from sparsekm.atlas.retrieval import read_manifest
 from sparsekm.io.input_error import InputError
 from sparsekm.io.readers.matrix_size import measure_matrix
 from sparsekm.io.readers.reader import read_matrix
-from sparsekm.pipeline.bounded_process import run_bounded
+from sparsekm.pipeline.bounded_process import Limits, run_bounded
 from sparsekm.studies.paper.repetition import RepetitionStore
 
 pytestmark = [
@@ -30,6 +29,20 @@ pytestmark = [
     # Python 3.12 warns of any fork while there are threads, which pytest-xdist has.
     pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning"),
 ]
+
+
+# Libraries are loaded already: less than the limits of jobs.
+LIMITS = Limits(memory=2**30, seconds=10, written=2**26)
+
+
+class Payload:
+    """Unpickled, this makes a file: whoever finds it knows that a pickle was loaded."""
+
+    def __init__(self, file):
+        self.file = file
+
+    def __reduce__(self):
+        return Path.touch, (self.file,)
 
 
 def tell(folder, read, file):
@@ -92,23 +105,11 @@ REFUSED = {
         adopt,
         "10000000 x 100000 takes 3725.3 GiB as dense float32; the limit is 16 GiB",
     ),
-    "an array that is a header alone": (
-        "m.npz",
-        lambda: claim((10**4, 10**4)),
-        adopt,
-        "array 'X' cannot be read (",
-    ),
     "a line of 40 MB": (
         "m.csv",
         lambda: b"a,b\n1,2\n" + b"3" * 40_000_000,
         adopt,
         "its first lines cannot be split into cells",
-    ),
-    "a cell of 100 MB in 100 KB": (
-        "m.csv.gz",
-        lambda: pack((b'a,b\n1,2\n1,"', 1), (b"\n" * 10**6, 100)),
-        adopt,
-        "lines should be <= 20000000",
     ),
     "1,500,000 columns": (
         "m.csv",
@@ -139,12 +140,6 @@ REFUSED = {
         lambda: b'[{"id": ' + b"9" * 5000 + b"}]",
         read_genes,
         """should be JSON, begins b'[{"id": 9""",
-    ),
-    "JSON of 300 MB": (
-        "listing.json",
-        lambda: b" " * 300_000_000,
-        read_listing,
-        "bytes=300000000 should be <= 268435456",
     ),
     "a colour that is none": (
         "ontology.json",

@@ -3,12 +3,10 @@
 import errno
 import shutil
 
-import h5py
 import pandas as pd
 import pytest
 
 from sparsekm.io.atomic import atomic_path, remove_unfinished, write_table, write_text
-from sparsekm.io.hdf5_format import atomic_hdf5
 
 
 def test_a_finished_block_leaves_only_the_file_with_its_content(tmp_path):
@@ -72,24 +70,6 @@ def test_what_killed_writers_left_is_removed_and_nothing_else(tmp_path):
     remove_unfinished(tmp_path)
     assert sorted(file.name for file in tmp_path.iterdir()) == [".hidden", "a.txt"]
     remove_unfinished(tmp_path / "absent")
-
-
-def test_hdf5_is_written_whole_or_not_at_all(tmp_path):
-    def fill(value, fail):
-        with atomic_hdf5(tmp_path / "new" / "a.h5") as opened:
-            opened["x"] = value
-            if fail:
-                raise RuntimeError("no")
-
-    with pytest.raises(RuntimeError, match="no"):
-        fill(1, fail=True)
-    assert not (tmp_path / "new").exists()
-    fill(2, fail=False)
-    with pytest.raises(RuntimeError, match="no"):
-        fill(3, fail=True)
-    with h5py.File(tmp_path / "new" / "a.h5") as opened:
-        assert opened["x"][()] == 2
-    assert [file.name for file in (tmp_path / "new").iterdir()] == ["a.h5"]
 
 
 def test_what_a_disk_has_no_room_for_is_not_begun(tmp_path):

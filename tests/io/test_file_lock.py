@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from sparsekm.io import atomic
-from sparsekm.io.atomic import is_supported, lock_file
+from sparsekm.io.atomic import lock_file
 
 WITHOUT_FCNTL = """
 import sys
@@ -47,34 +47,6 @@ def test_a_file_system_without_locks_is_told_of_once(tmp_path, without_locks, ca
             assert lock_file(opened, wait=False)
     assert len(caplog.records) == 1
     assert f"does not support locks ({os.strerror(number)})" in caplog.text
-
-
-def test_another_failure_is_an_error(tmp_path, without_locks):
-    without_locks(errno.EBADF)
-    with (tmp_path / "a").open("a") as opened, pytest.raises(OSError, match="Bad file descriptor"):
-        lock_file(opened)
-
-
-def test_without_such_locks_in_the_system_one_sentence_says_what_is_supported(
-    tmp_path, monkeypatch
-):
-    monkeypatch.setattr(atomic, "fcntl", None)
-    assert not is_supported()
-    with (tmp_path / "a").open("a") as opened, pytest.raises(OSError, match="Linux and macOS"):
-        lock_file(opened)
-
-
-@pytest.mark.parametrize(
-    "module", ["sparsekm.atlas.allen.source", "sparsekm.io.atomic", "workflow_job"]
-)
-def test_modules_load_where_the_system_has_no_such_locks(project_root, module):
-    scripts = str(project_root / "scripts")
-    code = (
-        f"{WITHOUT_FCNTL}\nsys.modules['resource'] = None\n"
-        f"sys.path.insert(0, {scripts!r})\nimport {module}"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.stderr == ""
 
 
 def test_what_make_runs_first_says_in_one_line_what_is_supported(project_root, tmp_path):

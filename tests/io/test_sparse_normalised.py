@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from sparsekm.cluster.matrices.dense_parts import as_dense
 from sparsekm.io.hdf5_format import DamagedFileError
 from sparsekm.io.matrix_file import MatrixFile
 from sparsekm.io.normalised_file import read_anndata, read_normalised, write_normalised
@@ -97,15 +96,6 @@ def test_columns_out_of_order_are_damage(file, X):
         opened["X/indices"][places] = opened["X/indices"][places][::-1]
     with pytest.raises(DamagedFileError, match="out of order"):
         read_normalised(file)
-
-
-@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
-def test_a_mapped_matrix_is_exported_as_one_in_memory(tmp_path, X, kind):
-    obs, var = (pd.DataFrame(index=[f"{i}" for i in range(length)]) for length in X.shape)
-    file, copy = tmp_path / "normalised.h5ad", tmp_path / "copy.h5ad"
-    write_normalised(file, kind(X.toarray()), obs, var, {})
-    read_anndata(file, 0).write_h5ad(copy, compression="gzip")
-    np.testing.assert_array_equal(as_dense(anndata.read_h5ad(copy).X), X.toarray())
 
 
 def test_means_and_deviations_of_features_are_read_back_and_must_be_numbers(tmp_path, X):

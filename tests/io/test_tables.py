@@ -16,19 +16,6 @@ def test_scores_are_read_back_and_what_is_not_known_stays_empty(tmp_path):
     assert np.isnan(row["pzw"])
 
 
-def test_scores_of_other_columns_are_refused(tmp_path):
-    with pytest.raises(ValueError, match="should be exactly"):
-        SCORES.write_row(tmp_path / "scores.csv", {"cer": 1})
-    (tmp_path / "scores.csv").write_text("cer\n1\n")
-    with pytest.raises(ValueError, match="written by rule score_clustering"):
-        SCORES.read_row(tmp_path / "scores.csv")
-    SCORES.write_row(tmp_path / "scores.csv", ROW)
-    header, row = (tmp_path / "scores.csv").read_text().splitlines()
-    (tmp_path / "scores.csv").write_text("\n".join([header, row, row]))
-    with pytest.raises(ValueError, match="rows=2 should be 1"):
-        SCORES.read_row(tmp_path / "scores.csv")
-
-
 def test_exactly_one_row_of_a_gap_curve_is_chosen(tmp_path):
     gap = pd.DataFrame({name: [1.0, 2.0] for name in list(GAP.columns)[:-1]})
     GAP.write(tmp_path / "gap.csv", gap, 1)
@@ -78,11 +65,6 @@ EACH = pytest.mark.parametrize("kind", FORMATS)
 def test_tables_of_a_consensus_are_read_back_as_they_were(tmp_path, kind):
     FORMATS[kind].write(tmp_path / "t.csv", OF_A_CONSENSUS[kind])
     pd.testing.assert_frame_equal(FORMATS[kind].read(tmp_path / "t.csv"), OF_A_CONSENSUS[kind])
-
-
-def test_without_neighbours_there_is_an_empty_table(tmp_path):
-    SEPARATION.write(tmp_path / "t.csv", OF_A_CONSENSUS["separation"][:0])
-    assert len(SEPARATION.read(tmp_path / "t.csv")) == 0
 
 
 @pytest.mark.parametrize(

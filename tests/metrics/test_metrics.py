@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.metrics import adjusted_mutual_info_score, adjusted_rand_score
 
 from sparsekm.metrics import (
     classification_error_rate,
@@ -17,7 +16,7 @@ from sparsekm.metrics import (
     proper_nonzero_weights,
     proper_zero_weights,
 )
-from sparsekm.metrics.partition_metrics import chance_corrected_rates, chance_error_rate
+from sparsekm.metrics.partition_metrics import chance_error_rate
 
 RATES = [classification_error_rate, error_clustering_rate, matching_error_rate]
 
@@ -39,26 +38,6 @@ def test_cer_of_a_hand_worked_table():
     assert classification_error_rate([0, 0, 0, 1, 1], [0, 0, 1, 1, 1]) == 0.4
 
 
-def test_ecr_of_a_hand_worked_table():
-    # Predicted cluster 0 holds (a, a, b), cluster 1 (b, c): two of five are not the commonest.
-    assert error_clustering_rate(["a", "a", "b", "b", "c"], [0, 0, 0, 1, 1]) == 0.4
-
-
-def test_the_matching_error_of_a_hand_worked_table():
-    # Rows a: (2, 1), b: (2, 0), of five samples. Both clusters have most in cluster 0, which one
-    # alone can have: a-1 and b-0 match three, a-0 and b-1 two.
-    labels_true, labels_pred = ["a", "a", "a", "b", "b"], [0, 0, 1, 0, 0]
-    assert matching_error_rate(labels_true, labels_pred) == 0.4
-    assert error_clustering_rate(labels_true, labels_pred) == 0.4
-    assert matching_error_rate([0, 0, 1, 1], [0, 1, 2, 3]) == 0.5
-
-
-def test_the_matching_error_charges_splitting_and_merging_alike():
-    whole, split = [0, 0, 0, 0, 0], [0, 0, 0, 1, 1]
-    assert matching_error_rate(whole, split) == matching_error_rate(split, whole) == 0.4
-    assert error_clustering_rate(whole, split) == 0.0
-
-
 @given(label_pairs)
 @settings(max_examples=40, deadline=None, derandomize=True)
 def test_the_matching_error_is_the_least_over_all_renamings(labels):
@@ -69,27 +48,10 @@ def test_the_matching_error_is_the_least_over_all_renamings(labels):
     assert matching_error_rate(*labels) == pytest.approx(least, abs=1e-14)
 
 
-def test_too_many_clusters_to_match_are_refused():
-    with pytest.raises(ValueError, match="5001 x 5000 should be <= 25000000"):
-        matching_error_rate(range(5001), [*range(5000), 0])
-
-
 @given(label_pairs)
 @settings(max_examples=60, deadline=None, derandomize=True)
 def test_cer_is_the_share_of_pairs_counted_one_by_one(labels):
     assert classification_error_rate(*labels) == count_pairs(*labels)
-
-
-@given(label_pairs)
-@settings(max_examples=20, deadline=None, derandomize=True)
-def test_the_rates_together_are_the_rates_one_by_one(labels):
-    expected = {
-        "cer": classification_error_rate(*labels),
-        "cer_chance": chance_error_rate(*labels),
-        "ari": adjusted_rand_score(*labels),
-        "ami": adjusted_mutual_info_score(*labels),
-    }
-    assert chance_corrected_rates(*labels) == pytest.approx(expected, abs=1e-12)
 
 
 @given(label_pairs)
@@ -121,10 +83,6 @@ def test_names_and_types_of_labels_do_not_matter(rate, as_labels):
     assert 0 < expected < 1
     assert rate(as_labels(labels_true.tolist()), labels_pred) == expected
     assert rate(labels_true, as_labels(labels_pred.tolist())) == expected
-
-
-def test_the_string_one_is_not_the_number_one():
-    assert classification_error_rate([1, "1"], [0, 0]) == 1.0
 
 
 def test_same_partition_has_no_error_and_opposite_extremes_have_all():
@@ -161,16 +119,6 @@ def test_wrong_labels_are_refused(rate, labels_true, labels_pred, message):
         rate(labels_true, labels_pred)
 
 
-def test_cer_of_one_sample_is_refused_for_it_has_no_pair():
-    with pytest.raises(ValueError, match="n_samples=1 should be >= 2"):
-        classification_error_rate([0], [0])
-
-
-def test_the_rate_of_chance_of_a_hand_worked_table():
-    # Pairs together: 1 of 3 and 1 of 3. By chance 1/9 are together in both, 4/9 in one of the two.
-    assert chance_error_rate([0, 0, 1], [0, 1, 1]) == pytest.approx(4 / 9)
-
-
 def test_the_rate_of_chance_is_the_mean_over_all_orders_of_the_labels():
     truth, found = [0, 0, 0, 1, 1], [0, 1, 1, 2, 2]
     rates = [classification_error_rate(truth, order) for order in permutations(found)]
@@ -185,11 +133,6 @@ def test_counts_of_a_hand_worked_selection():
     assert n_nonzero_weights(WEIGHTS) == 3
     assert proper_nonzero_weights(TRUE_SUPPORT, WEIGHTS) == 2
     assert proper_zero_weights(TRUE_SUPPORT, WEIGHTS) == 3
-
-
-def test_the_smallest_weight_counts_as_kept():
-    tiny = np.nextafter(0, 1)
-    assert n_nonzero_weights([tiny, 0.0, -0.0]) == 1
 
 
 @settings(deadline=None, derandomize=True)
@@ -219,8 +162,3 @@ def test_the_true_support_may_be_a_mask_or_true_weights(as_support):
 def test_wrong_supports_are_refused(count, true_support, weights, message):
     with pytest.raises(ValueError, match=message):
         count(true_support, weights)
-
-
-def test_infinite_weights_are_refused():
-    with pytest.raises(ValueError, match="weights should be finite, got inf at position 1"):
-        n_nonzero_weights([1.0, np.inf])

@@ -12,14 +12,10 @@ from pathlib import Path
 import pytest
 
 from sparsekm.io.input_error import InputError
-from sparsekm.io.readers.matrix_size import ReadingSize
-from sparsekm.pipeline.bounded_process import LEAST, LimitError, Limits, reading_limits, run_bounded
+from sparsekm.pipeline.bounded_process import LEAST, LimitError, Limits, run_bounded
 
 # Python 3.12 warns of any fork while there are threads, which pytest-xdist has.
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-HAS_MEMORY_LIMITS = pytest.mark.skipif(
-    sys.platform == "darwin", reason="macOS does not limit the address space"
-)
 
 
 def message_of(error, work, limits=LEAST):
@@ -42,12 +38,6 @@ def test_what_the_work_raises_is_told_in_one_line():
     assert message == "m.h5: X has\\nno name"
 
 
-def test_what_is_printed_is_printed_once(capfd):
-    print("before", end="")
-    run_bounded("m.h5", lambda: print(" within", end=""))
-    assert capfd.readouterr().out == "before within"
-
-
 @pytest.mark.parametrize("number", [signal.SIGSEGV, signal.SIGKILL])
 def test_a_death_is_told_with_the_file_and_the_limits(number):
     def die():
@@ -67,14 +57,6 @@ def test_work_that_never_ends_is_told_with_the_file_and_the_limit():
     message = message_of(LimitError, hang, Limits(seconds=1))
     assert message.startswith("m.h5: the process that read it took too long; its limits are ")
     assert ", 1 s of processor time" in message
-
-
-@HAS_MEMORY_LIMITS
-def test_work_takes_the_memory_that_it_may_and_no_more():
-    message = message_of(LimitError, lambda: bytearray(2**29), Limits(memory=2**28))
-    assert message.startswith("m.h5: reading it ran out of memory (MemoryError); its limits are ")
-    assert "256 MiB of memory" in message
-    assert run_bounded("m.h5", lambda: len(bytearray(2**29)), Limits(memory=2**30)) == 2**29
 
 
 def test_a_file_that_grows_above_its_limit_is_told_and_not_left_behind(tmp_path):
@@ -99,12 +81,6 @@ def test_the_temporary_folder_of_work_that_died_is_removed(tmp_path):
 
     message_of(LimitError, die)
     assert not Path((tmp_path / "where").read_text()).parent.exists()
-
-
-def test_a_large_matrix_may_take_what_it_declares():
-    limits = reading_limits(ReadingSize(memory=2**30, processed=100 * 2**30))
-    assert limits == (2**31 + 2**30, 60 + 10240, 2**30)
-    assert reading_limits(ReadingSize(2**60)).memory < 2**50
 
 
 PARENT = """

@@ -6,14 +6,14 @@ import pandas as pd
 import pytest
 from scipy.sparse import csr_array, issparse
 
+from sparsekm.cluster.matrices.dense_parts import variance_beyond_trend
 from sparsekm.io.hdf5_format import DamagedFileError
 from sparsekm.io.normalised_file import read_features, read_normalised, write_normalised
 from sparsekm.io.readers.raw_matrix import MatrixError, RawMatrix
 from sparsekm.io.row_stream import RowStream
 from sparsekm.pipeline.cluster_count import count_clusters
-from sparsekm.pipeline.local_regression import local_quadratic
 from sparsekm.pipeline.normalisation import normalise
-from sparsekm.pipeline.variable_features import most_variable, standardised_variances
+from sparsekm.pipeline.raw_counts import log_counts, most_variable_counts
 from sparsekm.pipeline.zscore import zscore
 
 
@@ -148,13 +148,6 @@ def test_sparse_counts_are_filtered_as_dense_ones(seed):
     assert filtered.X.shape == (200, 12)
 
 
-def test_negative_sparse_values_are_no_counts():
-    stored = raw([[0, -1], [3, 0], [1, 2]])
-    stored.X = RowStream.of(csr_array(stored.X.collect()))
-    with pytest.raises(MatrixError, match="requires values >= 0; the smallest is -1"):
-        normalise(stored, "counts")
-
-
 def test_samples_without_counts_are_numbered_and_named():
     counts = raw([[1, 2], [0, 0], [3, 1], [0, 0]])
     with pytest.raises(MatrixError, match=r"0 for 2 of 4, the first of them sample 2\. Rem"):
@@ -178,45 +171,33 @@ def draw():
     return rng.poisson(rates)
 
 
-def test_a_quadratic_is_its_own_local_regression():
-    x = np.random.default_rng(0).uniform(-1, 2, 80)
-    y = 1 - 2 * x + 3 * x**2
-    np.testing.assert_allclose(local_quadratic(x, y), y, atol=1e-8)
-
-
-def test_a_local_regression_worked_by_hand():
-    # The 3 nearest of 0 are 0, 1 and 2; at the farthest the weight is 0: a line through (0, 1) and
-    # (1, 3), and of all quadratics through them the value at 0 is 1.
-    fitted = local_quadratic(np.array([0.0, 1, 2, 3, 4]), np.array([1.0, 3, 0, 0, 0]), span=0.6)
-    assert fitted[0] == pytest.approx(1)
-    # Where all means are equal the regression is the mean of all.
-    fitted = local_quadratic(np.zeros(4), np.array([1.0, 2, 3, 6]), span=1.0)
-    np.testing.assert_allclose(fitted, 3.0)
-
-
-def test_standardised_variances_worked_by_hand():
-    # All means are 1. The variances are 4/3 and 4, so the mean of their logarithms is that of
-    # sqrt(4/3 * 4) = 2.31.
-    X = np.array([[0, 0, 0, 0], [2, 2, 0, 0], [0, 0, 4, 4], [2, 2, 0, 0]])
-    variances = X.var(axis=0, ddof=1)
-    np.testing.assert_allclose(variances, [4 / 3, 4 / 3, 4, 4])
-    expected = np.sqrt(4 / 3 * 4)
-    # 4 is (4 - 1) / sqrt(2.31) = 1.97 standard deviations up, just below the clip at sqrt(4).
-    np.testing.assert_allclose(standardised_variances(RowStream.of(X)), variances / expected)
-    X = np.concatenate([X, np.full((4, 1), 7)], axis=1)
-    assert standardised_variances(RowStream.of(X))[4] == 0
-
-
 def test_features_that_differ_between_groups_come_first_and_ties_go_to_the_lowest_index():
     X = draw()
-    assert set(most_variable(RowStream.of(X), 12)) >= set(range(40, 50))
-    assert most_variable(RowStream.of(np.tile(X[:, [0]], 5)), 2).tolist() == [0, 1]
-    assert most_variable(RowStream.of(X), 10_000).tolist() == list(range(400))
+    assert set(most_variable_counts(raw_counts(X), 12)) >= set(range(40, 50))
+    same = raw_counts(np.tile([[1], [2], [4]], 5) + np.array([[1], [2], [0]]))
+    assert most_variable_counts(same, 2).tolist() == [0, 1]
+    assert most_variable_counts(raw_counts(X), 10_000).tolist() == list(range(400))
+
+
+def test_counts_are_logged_at_the_median_depth():
+    # The totals are 4, 4 and 8, their median 4: the last sample counts half.
+    found = log_counts(raw_counts([[1, 3], [2, 2], [0, 8]])).collect()
+    np.testing.assert_allclose(found, np.log1p([[1, 3], [2, 2], [0, 4]]), rtol=1e-6)
+
+
+def test_features_are_chosen_by_their_variance_beyond_the_trend_of_their_mean():
+    X = draw()
+    totals = X.sum(axis=1, keepdims=True)
+    logs = np.log1p(X / totals * np.median(totals))
+    variances = logs.var(axis=0, ddof=1)
+    first = np.argsort(-variance_beyond_trend(logs.mean(axis=0), variances))[:50]
+    assert set(first) != set(np.argsort(-variances)[:50])
+    assert most_variable_counts(raw_counts(X), 50).tolist() == sorted(first)
 
 
 def test_the_chosen_features_are_normalised_with_the_totals_of_all():
     X = draw()
-    chosen = most_variable(RowStream.of(X.astype(np.float32)), 20)
+    chosen = most_variable_counts(raw_counts(X), 20)
     found, everything = normalise(raw_counts(X), "counts", 20), normalise(raw_counts(X), "counts")
     np.testing.assert_array_equal(np.flatnonzero(found.kept), chosen)
     np.testing.assert_array_equal(found.X.collect(), everything.X.collect()[:, chosen])
@@ -230,23 +211,6 @@ def test_what_is_no_count_is_refused_however_many_features_are_kept(value, n_fea
     X[3, 4] = value
     with pytest.raises(MatrixError, match="n_top_features chooses by the variance of raw counts"):
         normalise(raw_counts(X), "zscore", n_features)
-
-
-def test_scanpy_chooses_the_same_features_but_for_what_its_regression_interpolates():
-    """Against `highly_variable_genes(flavor="seurat_v3")` of scanpy 1.11.5, scikit-misc 0.5.3."""
-    rng = np.random.default_rng(11)
-    means = np.exp(rng.normal(0, 1.5, 400))
-    groups = rng.integers(3, size=300)
-    factors = np.ones((3, 400))
-    factors[:, :60] = np.exp(rng.normal(0, 1, (3, 60)))
-    X = rng.poisson(rng.gamma(2.0, means * factors[groups] / 2.0)).astype(float)
-    of_scanpy = [
-        0, 1, 2, 3, 5, 6, 7, 10, 11, 12, 13, 15, 16, 17, 22, 23, 31, 32, 34, 35, 36, 38, 40, 41, 42,
-        43, 44, 46, 48, 50, 51, 52, 56, 57, 59, 166, 201, 205, 268, 376,
-    ]  # fmt: skip
-    first = [1.34229, 1.18138, 1.27778, 1.3869, 1.13937, 1.67047, 1.80385, 1.89893]
-    np.testing.assert_allclose(standardised_variances(RowStream.of(X))[:8], first, rtol=0.02)
-    assert len(np.intersect1d(most_variable(RowStream.of(X), 40), of_scanpy)) >= 39
 
 
 def test_an_unknown_normalisation_is_refused():

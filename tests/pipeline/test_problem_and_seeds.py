@@ -6,16 +6,14 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.sparse import csr_array
-from sklearn.cluster import AgglomerativeClustering
 
 from sparsekm.cluster.matrices.containers import StreamedMatrix, in_blocks
-from sparsekm.io.fit_files import TunedFit, pick_fit
 from sparsekm.io.normalised_file import write_normalised
+from sparsekm.io.store import TunedFit, pick_fit
 from sparsekm.pipeline.problem import (
-    cluster_means,
+    define_problem,
     find_clusters,
     order_fits,
-    pose_problem,
     refit,
 )
 
@@ -32,7 +30,7 @@ def planted():
 
 @pytest.fixture(name="posed")
 def problem_of_a_file(tmp_path, X):
-    def pose(kind, method, *, positions=None, groups=None, **settings):
+    def define(kind, method, *, positions=None, groups=None, **settings):
         var = pd.DataFrame(index=[f"g{j}" for j in range(20)])
         if kind == "sparse":
             var["center"] = np.zeros(20)
@@ -49,7 +47,7 @@ def problem_of_a_file(tmp_path, X):
             obsm={} if positions is None else {"spatial": positions},
         )
         grid = {"sparsities": [5, 20]} if method == "l0" else {}
-        return pose_problem(
+        return define_problem(
             tmp_path / "normalised.h5ad",
             "toy",
             method,
@@ -61,7 +59,7 @@ def problem_of_a_file(tmp_path, X):
             **settings,
         )
 
-    return pose
+    return define
 
 
 @pytest.mark.parametrize(
@@ -78,22 +76,6 @@ def test_a_matrix_on_disk_gives_the_fits_of_one_in_memory(posed, kind, method):
         np.testing.assert_array_equal(getattr(paths[1], name), getattr(paths[0], name))
 
 
-@pytest.mark.parametrize("kind", ["dense", "sparse"])
-def test_all_samples_are_fitted_from_disk_as_from_memory(posed, kind):
-    fits, means = [], []
-    for most_bytes in (None, 0):
-        problem = posed(kind, "l0", max_samples=500, most_bytes=most_bytes)
-        assert problem.tuning_data.shape == (500, 20)
-        assert problem.attributes["n_tuned"] == 500
-        path = problem.estimator.path(problem.tuning_data, problem.sparsities)
-        fits.append(problem.fit_everyone([path], path.sparsities[0]))
-        means.append(cluster_means(problem.data, fits[-1].labels[0], 2))
-    assert fits[0].labels.shape == (1, N_SAMPLES)
-    np.testing.assert_array_equal(fits[1].labels, fits[0].labels)
-    np.testing.assert_array_equal(fits[1].weights, fits[0].weights)
-    np.testing.assert_array_equal(means[1], means[0])
-
-
 def test_blocks_are_the_users_groups_or_else_of_space(posed, X):
     assert posed("dense", "l0").tuning_blocks is None
     positions = np.arange(float(N_SAMPLES))[:, None]
@@ -102,12 +84,6 @@ def test_blocks_are_the_users_groups_or_else_of_space(posed, X):
     groups = [f"donor{i % 5}" for i in range(N_SAMPLES)]
     problem = posed("dense", "l0", positions=positions, groups=groups, max_samples=500)
     assert problem.tuning_blocks.tolist() == (problem.samples % 5).tolist()
-
-
-def test_a_method_for_arrays_gets_an_array(posed):
-    problem = posed("sparse", "ifpca")
-    assert isinstance(problem.tuning_data, csr_array)
-    assert isinstance(replace(problem, estimator=AgglomerativeClustering()).tuning_data, np.ndarray)
 
 
 @pytest.mark.parametrize("kind", [np.asarray, csr_array])
@@ -120,7 +96,7 @@ def test_features_are_ranked_on_the_scale_that_they_came_on(tmp_path, X, kind):
         var["center"] = means / deviations
     file, obs = tmp_path / "normalised.h5ad", pd.DataFrame(index=[f"s{i}" for i in range(300)])
     write_normalised(file, kind(values.astype(np.float32)), obs, var, {})
-    problem = pose(file, "sparse")
+    problem = define(file, "sparse")
     found = problem.tuning_scaled.moments()
     np.testing.assert_allclose(found[0], means, rtol=1e-4, atol=1e-5)
     np.testing.assert_allclose(found[1], raw.var(axis=0), rtol=1e-4)
@@ -148,15 +124,15 @@ def matrix_of_noise(tmp_path_factory):
     return file
 
 
-def pose(file, method):
+def define(file, method):
     search = {"n_init": 1, "search": "alternate"}
     settings = {"seed": 1, "n_clusters": 5, "search": search, "grid": {}, "code_digest": "0"}
-    return pose_problem(file, "toy", method, **settings)
+    return define_problem(file, "toy", method, **settings)
 
 
 @pytest.mark.parametrize("method", ["kmeans", "l0", "sparse"])
 def test_a_fit_depends_on_the_number_of_its_seed_and_on_nothing_else(file, method):
-    problem = pose(file, method)
+    problem = define(file, method)
     grid = [12] if method == "sparse" else problem.sparsities
     path = problem.estimator.path(problem.data.X, grid)
     attributes = {"method": method}

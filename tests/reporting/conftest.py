@@ -9,8 +9,8 @@ import pytest
 
 from sparsekm.annotation.gene_table import GENE_TABLE, gene_table
 from sparsekm.cluster.sparsity_path import SparsityPath
-from sparsekm.io.fit_files import TunedFit, read_fit, write_fit, write_path
 from sparsekm.io.normalised_file import write_normalised
+from sparsekm.io.store import TunedFit, read_fit, write_fit, write_path
 from sparsekm.io.tables import GAP, SCORES
 from sparsekm.reporting.report import load_dataset_result, write_report
 

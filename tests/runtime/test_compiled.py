@@ -1,18 +1,14 @@
 """An edit of any source reaches every kernel that holds it, wherever Numba keeps kernels."""
 
-import ast
 import os
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-import sparsekm
 from sparsekm.runtime import compiled
 
-PACKAGE = Path(sparsekm.__file__).parent
 CALLER = """
 from tiny.runtime.compiled import compiled
 from tiny.cluster.kmeans.inner import inner
@@ -95,6 +91,7 @@ def test_an_edited_inner_kernel_changes_what_its_callers_return_and_others_stay(
     assert kept.items() < run_callers.kept().items()
 
 
+@pytest.mark.release
 def test_processes_that_start_together_compile_each_kernel_once_and_keep_it(run_callers):
     assert run_callers(1, 1, 1) == [20, 20] * 3
     # The inner kernel and two outer ones.
@@ -103,40 +100,3 @@ def test_processes_that_start_together_compile_each_kernel_once_and_keep_it(run_
     run_callers()
     assert run_callers.n_compiled == 3
     assert run_callers.kept() == kept
-
-
-@pytest.mark.parametrize(
-    "module",
-    sorted(
-        file.relative_to(PACKAGE).as_posix()
-        for file in PACKAGE.rglob("*.py")
-        if "\n@compiled" in file.read_text()
-    ),
-)
-def test_a_kernel_can_hold_only_sources_that_name_its_files(module):
-    folder = PACKAGE / Path(module).parent
-    covered = tuple(
-        ".".join(("sparsekm", *place.relative_to(PACKAGE).parts)) + "."
-        for place in (folder, PACKAGE / "cluster", PACKAGE / "runtime")
-    )
-    imported = [
-        node.module
-        for node in ast.walk(ast.parse((PACKAGE / module).read_text()))
-        if isinstance(node, ast.ImportFrom) and node.module.startswith("sparsekm")
-    ]
-    assert imported
-    assert [name for name in imported if not name.startswith(covered)] == []
-
-
-def test_where_no_kernel_can_be_kept_every_process_compiles_its_own(tmp_path):
-    # No locator finds a folder: the package is not in a zip, the only place that is asked for.
-    environment = os.environ | {"NUMBA_CACHE_LOCATOR_CLASSES": "ZipCacheLocator"}
-    script = tmp_path / "script.py"
-    script.write_text(
-        "import sparsekm.tuning.sparse_kmeans\n"
-        "from sparsekm.runtime.compiled import compiled\n"
-        "print(compiled(lambda x: x + 1)(1))\n"
-    )
-    command = [sys.executable, script]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
-    assert (done.returncode, done.stdout) == (0, "2\n"), done.stderr

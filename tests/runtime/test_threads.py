@@ -5,12 +5,10 @@ import subprocess
 import sys
 from threading import Barrier
 
-import joblib
 import pytest
-from joblib import Parallel, delayed, parallel_config
 
 from sparsekm.runtime import threads
-from sparsekm.runtime.threads import count_threads, grant_threads, run_side_by_side
+from sparsekm.runtime.threads import count_threads, run_side_by_side
 
 RESTRICTED = """
 import os
@@ -43,27 +41,6 @@ def test_none_is_the_cores_that_the_process_may_use(three_cores, monkeypatch):
     for library in ("OMP", "OPENBLAS", "MKL"):
         monkeypatch.setenv(f"{library}_NUM_THREADS", "1")
     assert [count_threads(n_jobs) for n_jobs in (None, -1, -2, 1, 2, 7)] == [3, 3, 2, 1, 2, 7]
-
-
-def test_the_cores_are_counted_by_joblib():
-    assert count_threads(None) == joblib.cpu_count()
-
-
-@pytest.mark.parametrize("granted", [1, 5])
-def test_an_enclosing_context_says_what_none_is(three_cores, granted):
-    with parallel_config(n_jobs=granted):
-        assert [count_threads(n_jobs) for n_jobs in (None, -1, 4)] == [granted, granted, 4]
-    with grant_threads(granted):
-        assert count_threads(None) == granted
-        with grant_threads(None):
-            assert count_threads(None) == granted
-    assert count_threads(None) == 3
-
-
-@pytest.mark.parametrize(("n_jobs", "expected"), [(1, 3), (2, 1)])
-def test_a_job_beside_others_has_one_thread_and_a_job_alone_all(three_cores, n_jobs, expected):
-    jobs = Parallel(n_jobs=n_jobs, require="sharedmem")
-    assert jobs(delayed(count_threads)(None) for _ in range(4)) == [expected] * 4
 
 
 @pytest.mark.parametrize(("share", "at_once", "each"), [(0, 5, 1), (1 / 3, 3, 2), (7, 1, 8)])

@@ -39,6 +39,7 @@ def kill_while_hdf5_is_written(project, attempts=5):
     return False
 
 
+@pytest.mark.release
 def test_kills_of_snakemake_of_a_job_and_while_hdf5_is_written_do_no_harm(
     undone, finished, project_root
 ):

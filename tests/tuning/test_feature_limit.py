@@ -6,7 +6,7 @@ import pytest
 
 from sparsekm import GapSearch, L0KMeans, L1KMeans
 from sparsekm.simulation.designs import gaussian_clusters
-from sparsekm.tuning.feature_limit import FeatureLimit, feature_limit
+from sparsekm.tuning.feature_limit import FeatureLimit
 from sparsekm.tuning.noise_correlation import NoiseCorrelation
 from sparsekm.tuning.selection import select_sparsity
 
@@ -46,11 +46,6 @@ def correlated_features(seed):
 def test_the_largest_gap_below_the_limit_is_chosen(gaps, n_selected, correlation, chosen):
     limit = FeatureLimit(correlation, 100)
     assert select_sparsity(curve(gaps, n_selected), "auto", limit) == chosen
-
-
-def test_without_a_limit_auto_cannot_choose():
-    with pytest.raises(ValueError, match="rule='auto' should come with the limit"):
-        select_sparsity(curve([0.1], [1]), "auto")
 
 
 def test_the_sentence_says_whether_data_or_limit_decided():
@@ -98,12 +93,3 @@ def test_of_correlated_features_at_most_a_quarter_is_kept(estimator, seed):
     assert auto.limit_.most == 30
     assert 1 <= auto.get_support().sum() <= 30
     assert "correlate" in auto.conclusion_
-
-
-def test_the_densest_fit_below_the_limit_is_asked_whatever_the_order():
-    X = correlated_features(0)
-    path = L0KMeans(2, random_state=0).path(X, [120, 10, 30, 60])
-    again = L0KMeans(2, random_state=0).path(X, [10, 30, 60, 120])
-    assert feature_limit(X, path) == feature_limit(X, again)
-    dense = L0KMeans(2, random_state=0).path(X, [60, 120])
-    assert feature_limit(X, dense).correlation.n_pairs == 60 * 59 // 2

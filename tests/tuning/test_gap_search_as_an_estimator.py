@@ -1,11 +1,7 @@
 """GapSearch as an estimator of scikit-learn: parameters, pipelines, copies, types and refusals."""
 
-import pickle
-
 import numpy as np
-import pandas as pd
 import pytest
-from sklearn.base import clone
 from sklearn.cluster import KMeans as ReferenceKMeans
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -69,25 +65,6 @@ def test_it_works_in_a_pipeline(data, gap_search):
     assert pipeline.transform(X).shape == (30, 4)
 
 
-def test_pandas_output_names_the_kept_columns(data, gap_search):
-    names = [f"gene {j}" for j in range(24)]
-    frame = pd.DataFrame(data.X, columns=names)
-    search = gap_search("l0").set_output(transform="pandas")
-    kept = search.fit_transform(frame)
-    assert kept.columns.tolist() == names[:4]
-    assert search.feature_names_in_.tolist() == names
-    np.testing.assert_array_equal(search.predict(frame), search.labels_)
-
-
-def test_it_can_be_pickled_and_cloned(fitted_gap, data):
-    copy = pickle.loads(pickle.dumps(fitted_gap))  # noqa: S301 - bytes made on the same line
-    np.testing.assert_array_equal(copy.predict(data.X), fitted_gap.predict(data.X))
-    pd.testing.assert_frame_equal(copy.results_, fitted_gap.results_)
-    again = clone(fitted_gap)
-    assert not hasattr(again, "results_")
-    pd.testing.assert_frame_equal(again.fit(data.X).results_, fitted_gap.results_)
-
-
 def test_float32_stays_float32(data, gap_search):
     X = data.X.astype(np.float32)
     search = gap_search("l0").fit(X)
@@ -121,13 +98,6 @@ def test_refusals_hold_the_value_the_rule_and_the_bound(parameters, parts, data,
     with pytest.raises(ValueError, match="should") as caught:
         gap_search("l0", **parameters).fit(data.X)
     assert [part for part in parts if part not in str(caught.value)] == []
-
-
-def test_values_that_are_not_finite_are_refused(data, gap_search):
-    X = data.X.copy()
-    X[0, 0] = np.nan
-    with pytest.raises(ValueError, match="NaN"):
-        gap_search("l0").fit(X)
 
 
 def test_a_verbose_search_tells_what_is_done(data, capsys):

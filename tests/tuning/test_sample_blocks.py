@@ -4,11 +4,9 @@ import numpy as np
 import pytest
 from scipy.ndimage import gaussian_filter
 
-from sparsekm import L0KMeans, SparseKMeans
-from sparsekm.annotation.stability import count_kept, draw_half
-from sparsekm.tuning.feature_ranking import ScaledData
+from sparsekm import SparseKMeans
+from sparsekm.annotation.stability import draw_half
 from sparsekm.tuning.sample_blocks import (
-    BLOCKS_PER_CLUSTER,
     check_groups,
     cut_point,
     order_samples,
@@ -49,20 +47,6 @@ def test_blocks_stay_whole_in_halves():
     ends = np.cumsum([np.sum(blocks == b) for b in dict.fromkeys(blocks[order].tolist())])
     assert abs(at - 10) == np.abs(ends - 10).min()
     assert cut_point(10, np.arange(20)) == 10
-
-
-def test_single_voxels_overstate_how_stable_the_features_of_a_field_are(field):
-    X, positions = field
-    data = ScaledData.standardise(X)
-    estimator = L0KMeans(K, sparsity=KEPT, n_init=3, search="alternate", random_state=0).fit(X)
-    kept = estimator.feature_weights_ > 0
-    naive, blocked = (
-        count_kept(data, estimator, KEPT, 20, seed=1, blocks=blocks)[kept].mean() / 20
-        for blocks in (None, space_blocks(positions, BLOCKS_PER_CLUSTER * K))
-    )
-    # On another field each would be kept by chance, one in five times.
-    assert naive > 0.4
-    assert blocked < 0.35
 
 
 def test_sparse_k_means_takes_groups_whatever_their_names():

@@ -7,7 +7,7 @@ from scipy.spatial import cKDTree
 
 from sparsekm import GapSearch, L0KMeans
 from sparsekm.tuning.references import permuted_reference
-from sparsekm.tuning.spatial_reference import field_space, spatial_reference
+from sparsekm.tuning.spatial_reference import spatial_reference
 
 SIDE, N_FEATURES = 20, 30
 GRID = np.argwhere(np.ones((SIDE, SIDE))).astype(float)
@@ -40,14 +40,6 @@ def test_values_and_likeness_of_neighbours_remain(width):
         assert likeness(permuted, n_neighbours) == pytest.approx(0, abs=0.02)
 
 
-def test_features_become_independent_of_each_other():
-    X = np.repeat(field(2)[:, :1], N_FEATURES, axis=1)
-    reference = spatial_reference(X, positions=GRID, index=0, seed=1)
-    others = np.corrcoef(reference.T)[np.triu_indices(N_FEATURES, 1)]
-    assert abs(others.mean()) < 0.1
-    assert np.abs(others).max() < 0.9
-
-
 def test_a_reference_is_known_by_seed_and_index_alone_and_the_data_are_not_touched():
     X = field(2)
     before = X.copy()
@@ -72,12 +64,6 @@ def test_any_positions_will_do(positions):
     X[:, 3] = 1
     reference = spatial_reference(X, positions=positions, index=0, seed=0)
     np.testing.assert_array_equal(np.sort(reference, axis=0), np.sort(X, axis=0))
-
-
-def test_the_grid_of_far_scattered_samples_stays_small():
-    positions = np.random.default_rng(0).random((200, 3))
-    positions[1] = positions[0] + 1e-9
-    assert np.prod(field_space(positions, np.random.default_rng(0)).shape) < 2**20
 
 
 def test_positions_are_needed_and_one_for_each_sample():

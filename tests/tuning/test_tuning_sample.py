@@ -4,16 +4,14 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.sparse import csr_array
-from sklearn.cluster import AgglomerativeClustering
 
 from sparsekm import (
     GapSearch,
     L0KMeans,
-    SparseClustering,
     SparseKMeans,
     classification_error_rate,
 )
-from sparsekm.tuning.tuning_sample import take_samples, tuning_sample
+from sparsekm.tuning.tuning_sample import tuning_sample
 
 TRUTH = np.repeat([0, 1, 2], 40)
 GRID = [4, 8, 30]
@@ -101,25 +99,6 @@ STARTS = {
 }
 
 
-def test_everything_that_belongs_to_the_samples_is_cut_along_with_them(X):
-    drawn = np.array([0, 5, 70, 119])
-    neighbours = csr_array(np.eye(120))
-    positions = np.arange(240).reshape(120, 2)
-    estimator = SparseClustering(AgglomerativeClustering(2, connectivity=neighbours))
-    cut, part, places, nothing = take_samples(drawn, estimator, X, positions, None)
-    np.testing.assert_array_equal(cut.clusterer.connectivity.toarray(), np.eye(4))
-    np.testing.assert_array_equal(part, X[drawn])
-    np.testing.assert_array_equal(places, positions[drawn])
-    assert nothing is None
-    assert estimator.clusterer.connectivity is neighbours
-    for init in STARTS.values():
-        cut, _ = take_samples(drawn, L0KMeans(3, init=init), X)
-        assert np.asarray(cut.init).tolist() == np.asarray(init)[drawn].tolist()
-    whole = L0KMeans(3, init="screened", random_state=0)
-    assert take_samples(drawn, whole, X)[0].get_params() == whole.get_params()
-    assert take_samples(None, whole, X, positions) == (whole, X, positions)
-
-
 @pytest.mark.parametrize("kind", STARTS)
 def test_labels_to_start_from_are_cut_with_the_samples_of_a_gap(X, kind):
     init = STARTS[kind]
@@ -133,28 +112,3 @@ def test_labels_to_start_from_are_cut_with_the_samples_of_a_gap(X, kind):
     assert len(limited.best_estimator_.init) == len(X)
     expected = L0KMeans(3, init=START).path(X, [limited.best_sparsity_])
     np.testing.assert_array_equal(limited.labels_, expected.labels[0])
-
-
-def test_a_connectivity_is_cut_with_the_samples_of_a_gap(X):
-    # Samples of different clusters are no neighbours.
-    neighbours = csr_array(TRUTH[:, None] == TRUTH)
-    clusterer = AgglomerativeClustering(3, connectivity=neighbours)
-    estimator = SparseClustering(clusterer, n_init=1)
-    search = GapSearch(estimator, sparsities=[8], n_references=2, max_samples=30, random_state=0)
-    with pytest.warns(UserWarning, match="number of connected components"):
-        search.fit(X)
-    assert search.path_.labels.shape == (1, 30)
-
-
-def test_labels_to_start_from_that_are_missing_for_a_sample_are_refused(X):
-    init = pd.Series(START, dtype=object).where(np.arange(120) != 7)
-    with pytest.raises(ValueError, match=r"init .*no missing value, got 1 .*position 7"):
-        L0KMeans(3, init=init).fit(X)
-    with pytest.raises(ValueError, match=r"init has 3 distinct labels; should be <= n_clusters=2"):
-        L0KMeans(2, init=START).fit(X)
-
-
-def test_labels_of_the_wrong_length_are_compared_with_all_samples_and_not_with_those_drawn(X):
-    search = GapSearch(L0KMeans(3, init=START[:50]), max_samples=60, random_state=0)
-    with pytest.raises(ValueError, match=r"init of shape \(50,\) should have .*=\(120,\)"):
-        search.fit(X)

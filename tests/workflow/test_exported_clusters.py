@@ -5,9 +5,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sparsekm.io.fit_files import CLUSTERS, read_fit
 from sparsekm.io.normalised_file import read_normalised
-from sparsekm.io.tables import SCORES
+from sparsekm.io.store import read_fit
+from sparsekm.io.tables import CLUSTERS, SCORES
 
 # One process for all tests on the finished project, which is made once in each.
 pytestmark = pytest.mark.xdist_group("workflow")
@@ -61,17 +61,3 @@ def test_without_known_classes_only_the_error_rates_are_missing(finished):
         rates = ["cer", "cer_chance", "ari", "ami", "ecr"]
         assert scores[rates].isna().all()
         assert scores.drop(rates).notna().all()
-
-
-def test_running_the_export_again_gives_the_same_bytes(copied):
-    files = [copied.root / "results" / "tumours" / f"clusters.{end}" for end in ("csv", "h5ad")]
-    before = [file.read_bytes() for file in files]
-    for file in files:
-        file.unlink()
-    done = copied.snakemake("--cores", "1", "--", *map(str, files_in(copied, files)))
-    assert done.returncode == 0, done.stdout
-    assert [file.read_bytes() for file in files] == before
-
-
-def files_in(project, files):
-    return [file.relative_to(project.root) for file in files]

@@ -5,7 +5,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
 import yaml
 
 from sparsekm.command import main as command
@@ -75,24 +74,3 @@ def test_snakemake_in_a_checkout_and_its_jobs_on_a_cluster_import_nothing_from_i
     )
     assert not sprung.exists(), sprung.read_text()
     assert done.returncode == 0, done.stderr
-
-
-@pytest.mark.parametrize(("target", "safe"), [("results", "1"), ("check", "1"), ("bench", "")])
-def test_what_make_starts_has_a_safe_path_but_for_benchmarks(project_root, tmp_path, target, safe):
-    (tmp_path / ".venv" / "bin").mkdir(parents=True)
-    for name in ("Makefile", "requirements.lock", "pyproject.toml"):
-        (tmp_path / name).write_bytes((project_root / name).read_bytes())
-    for name in ("python", "snakemake"):
-        (tmp_path / ".venv" / "bin" / name).write_text('#!/bin/sh\necho "safe: $PYTHONSAFEPATH."\n')
-        (tmp_path / ".venv" / "bin" / name).chmod(0o755)
-    (tmp_path / ".venv" / ".installed").touch()
-    done = subprocess.run(
-        ["make", target],
-        cwd=tmp_path,
-        env=environment(),
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    said = [line for line in done.stdout.splitlines() if line.startswith("safe: ")]
-    assert {*said} == {f"safe: {safe}."}

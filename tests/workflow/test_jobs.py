@@ -1,6 +1,5 @@
 """What a job tells, its threads, and turns and locks that a killed run left."""
 
-import errno
 import importlib.util
 import os
 import re
@@ -11,7 +10,6 @@ from types import SimpleNamespace
 
 import pytest
 
-from sparsekm.io import atomic as file_lock
 from sparsekm.runtime.threads import count_threads
 
 
@@ -53,18 +51,8 @@ def test_the_time_left_follows_from_the_pace_of_the_last_minute(progress, now, c
     assert told[-2].endswith("about a minute left")
 
 
-def test_hours_are_told_as_such_and_the_end_has_no_time_left(progress, now, capsys):
-    for done in (1, 2):
-        now[0] += 60
-        progress(done, 200)
-    assert lines(capsys)[-1].endswith("2 of 200 steps done, about 3.3 h left")
-    now[0] += 60
-    progress(200, 200)
-    assert lines(capsys)[-1].endswith("200 of 200 steps done")
-
-
 # Called by other scripts, or on their own before a run.
-NOT_RULES = {"workflow_job", "posed_problem", "gap_of_paths", "atlas_source", "study_replicates"}
+NOT_RULES = {"workflow_job", "rule_problem", "gap_of_paths", "atlas_source", "study_replicates"}
 
 
 # Python 3.12 warns of any fork while there are threads, which pytest-xdist has.
@@ -154,29 +142,6 @@ def test_a_job_waits_for_the_same_one_of_an_earlier_run(workflow_job, tmp_path, 
     assert capsys.readouterr().err == line
 
 
-def test_without_another_nobody_waits_and_a_turn_ends(workflow_job, tmp_path, capsys):
-    for _ in range(2):
-        with workflow_job.wait_for_turn(tmp_path / "job.log", "P4, l0: a rule"):
-            pass
-    assert capsys.readouterr().err == ""
-
-
-def test_a_job_on_a_file_system_without_locks_runs_and_says_so_in_its_log(
-    workflow_job, tmp_path, monkeypatch, capsys
-):
-    def flock(opened, how):
-        raise OSError(errno.EOPNOTSUPP, "Operation not supported")
-
-    monkeypatch.setattr(file_lock.fcntl, "flock", flock)
-    told = []
-    with workflow_job.wait_for_turn(tmp_path / "job.log", "P4, l0: a rule", told.append):
-        pass
-    assert [line.split(":")[0] for line in told] == [
-        "This file system does not support locks (Operation not supported)"
-    ]
-    assert capsys.readouterr().err == ""
-
-
 def test_a_job_clears_what_a_killed_one_left_of_its_own_files(workflow_job, tmp_path):
     names = (".12.partial.path.h5", ".13.partial.tuned.h5", "path.h5")
     for name in names:
@@ -220,9 +185,3 @@ def test_while_a_snakemake_works_in_the_folder_it_keeps_its_lock(stale_lock, tmp
             assert stale_lock.find_snakemakes(tmp_path) == []
         finally:
             elsewhere.kill()
-
-
-def test_without_a_lock_nothing_is_done(stale_lock, tmp_path, capsys):
-    (tmp_path / ".snakemake" / "locks" / "0.input.lock").unlink()
-    stale_lock.main()
-    assert capsys.readouterr().out == ""

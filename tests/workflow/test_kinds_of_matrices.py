@@ -4,7 +4,8 @@ import anndata
 import numpy as np
 import pandas as pd
 
-from sparsekm.io.fit_files import CLUSTERS, read_fit
+from sparsekm.io.store import read_fit
+from sparsekm.io.tables import CLUSTERS
 from sparsekm.metrics.partition_metrics import classification_error_rate
 
 
@@ -32,16 +33,6 @@ def test_groups_and_positions_reach_the_references_and_the_report(fresh):
     report = (results / "report.html").read_text()
     assert "every feature permuted such that its autocorrelation in space remains" in report
     assert "Those of cells consist of whole groups of samples, as given." in report
-
-
-def test_data_without_positions_have_no_references_in_space(fresh):
-    entry = {"path": "tumours.csv", "labels": "kind"}
-    fresh.configure(in_space({"tumours": entry}))
-    run = fresh.snakemake("results/tumours/l0/gap.csv", "--cores", "1")
-    assert run.returncode
-    assert "tuning.reference: spatial needs positions in space, which tumours does not" in " ".join(
-        run.stdout.split()
-    )
 
 
 def test_samples_without_a_class_are_clustered_and_not_compared_by_sparse_k_means_alone(fresh):

@@ -2,7 +2,6 @@
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 
@@ -99,15 +98,7 @@ def test_another_snakefile_plans_the_whole_workflow_as_a_module(other):
     assert all(rule in own or rule.startswith("sparsekm_") for rule in jobs)
 
 
-def test_a_workflow_without_its_scripts_says_that_it_has_to_be_cloned(project_root, tmp_path):
-    shutil.copytree(project_root / "workflow", tmp_path / "workflow")
-    (tmp_path / "config.yaml").write_text(yaml.safe_dump(SETTINGS))
-    done = run_snakemake(tmp_path, "--dry-run", "--cores", "1")
-    assert done.returncode != 0
-    assert f"{tmp_path}/scripts should be a local folder" in done.stdout
-
-
-@pytest.mark.slow
+@pytest.mark.release
 @pytest.mark.usefixtures("kernels")
 def test_a_module_runs_and_a_benchmark_that_is_lost_reruns_nothing(other):
     done = run_snakemake(other, "--cores", "1", "lines.txt")
@@ -154,10 +145,6 @@ def test_no_data_set_may_have_the_name_of_a_folder_of_the_workflows(project_root
 
 def rules_of(project_root):
     return "".join(file.read_text() for file in (project_root / "workflow" / "rules").glob("*.smk"))
-
-
-def test_no_rule_declares_a_folder_which_snakemake_would_empty(project_root):
-    assert "directory(" not in rules_of(project_root)
 
 
 def test_a_benchmark_has_the_name_of_its_log(project_root):

@@ -56,7 +56,7 @@ def run_in_shell(commands, folder):
         assert done.returncode == 0, (command, done.stdout)
 
 
-@pytest.mark.slow
+@pytest.mark.release
 def test_every_block_of_the_page_runs_and_finds_what_was_planted(
     page, fresh, project_root, monkeypatch
 ):

@@ -68,12 +68,6 @@ def test_another_file_with_an_older_time_stamp_is_read_again(project, file):
         replace(project.root / file, "some content")
 
 
-def test_a_copy_of_the_same_content_is_not(project):
-    for file in READERS:
-        replace(project.root / file, "some content")
-    assert rules_to_run(project) == set()
-
-
 def test_a_missing_file_is_named(project):
     file = project.root / "sets.gmt"
     shutil.move(file, project.root / "elsewhere")

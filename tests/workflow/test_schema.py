@@ -56,11 +56,6 @@ def test_config_yaml_holds_the_default_of(place):
         assert configured(place) == DEFAULTS[place]
 
 
-def test_a_section_is_filled_in_from_its_parts():
-    sections = [part for part in SCHEMA["properties"].values() if "properties" in part]
-    assert all(section["default"] == {} for section in sections)
-
-
 SAID = [
     ("docs/performance.md", "the workflow's default of {min_cluster_size}."),
     ("docs/own_data.md", "`min_cluster_size` ({min_cluster_size} in the workflow"),
@@ -94,14 +89,6 @@ def test_no_page_gives_a_default_in_numbers_that_is_not_compared_here():
 
 
 PROFILE = yaml.safe_load((ROOT / "config" / "paper-procedure.yaml").read_text())
-
-
-def test_the_profile_asks_for_what_the_paper_did():
-    assert PROFILE["atlas"]["source"] == "allen"
-    assert PROFILE["atlas"]["genes"] == "common"
-    assert PROFILE["n_clusters"] == "regions"
-    assert (PROFILE["search"], PROFILE["min_cluster_size"]) == ("alternate", 1)
-    assert PROFILE["tuning"] == {"reference": "permutation", "rule": "max"}
 
 
 def test_every_age_is_planned_and_nothing_else(tmp_path, new_project):

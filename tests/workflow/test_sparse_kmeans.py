@@ -6,8 +6,8 @@ import pytest
 from sklearn.metrics import adjusted_rand_score
 
 from sparsekm import SparseKMeans
-from sparsekm.io.fit_files import read_fit
 from sparsekm.io.normalised_file import read_normalised
+from sparsekm.io.store import read_fit
 from sparsekm.io.tables import SEPARATION, STARTS
 
 # One process for all tests on the finished project, which is made once in each.

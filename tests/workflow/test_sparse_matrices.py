@@ -9,12 +9,12 @@ import pytest
 from artifact_content import contents
 from scipy.sparse import csr_matrix, issparse
 
-from sparsekm.io.fit_files import read_fit
 from sparsekm.io.normalised_file import read_normalised
+from sparsekm.io.store import read_fit
 from sparsekm.metrics import classification_error_rate
 
 # The run is made once in each process.
-pytestmark = pytest.mark.xdist_group("sparse")
+pytestmark = [pytest.mark.release, pytest.mark.xdist_group("sparse")]
 
 METHODS = ("l0", "sparse")
 
@@ -71,15 +71,6 @@ def test_clusters_and_centres_are_those_of_the_dense_matrix(project, method):
     np.testing.assert_allclose(
         np.sort(dense.centers, axis=0), np.sort(sparse.centers, axis=0), atol=1e-4
     )
-
-
-def test_the_table_of_features_is_that_of_the_dense_matrix(project):
-    dense, sparse = (
-        pd.read_csv(project.root / "results" / name / "genes.csv", index_col=0)
-        for name in ("dense", "sparse")
-    )
-    np.testing.assert_allclose(dense["score_l0"], sparse["score_l0"], rtol=1e-4)
-    np.testing.assert_allclose(dense["effect_label"], sparse["effect_label"], atol=1e-3)
 
 
 def test_what_is_read_from_disk_gives_every_file_of_a_run_in_memory(project):

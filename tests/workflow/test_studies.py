@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sparsekm.io.fit_files import read_fit
+from sparsekm.io.store import read_fit
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ def test_a_set_whose_name_no_path_should_have_is_named(with_sets):
     assert "the names ['a b'] should consist of letters" in run.stdout
 
 
-@pytest.mark.slow
+@pytest.mark.release
 def test_the_yardstick_makes_its_tables_and_figure(with_sets):
     run = with_sets.snakemake("yardstick", "--cores", "1")
     assert run.returncode == 0, run.stdout
@@ -78,7 +78,7 @@ def test_the_yardstick_makes_its_tables_and_figure(with_sets):
     assert (folder / "yardstick.png").read_bytes().startswith(b"\x89PNG")
 
 
-@pytest.mark.slow
+@pytest.mark.release
 def test_a_picture_comes_with_its_table_and_caption(fresh):
     run = fresh.snakemake("results/theory/expected_scores.svg", "--cores", "1")
     assert run.returncode == 0, run.stdout
@@ -93,7 +93,7 @@ def test_the_target_theory_plans_three_pictures(fresh):
     assert fresh.planned("theory") == {f"draw_theorem {picture}" for picture in pictures}
 
 
-@pytest.mark.slow
+@pytest.mark.release
 def test_baselines_run_where_k_means_does(fresh):
     methods = ("pca", "pgmm", "ifpca", "scfs")
     fresh.configure(lambda configuration: configuration.update(methods=list(methods)))

@@ -4,11 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sparsekm.io.fit_files import read_fit, read_path, read_samples
+from sparsekm.io.store import read_fit, read_path, read_samples
 from sparsekm.io.tables import SEEDS
 
 # The run is made once in each process.
-pytestmark = pytest.mark.xdist_group("sample")
+pytestmark = [pytest.mark.release, pytest.mark.xdist_group("sample")]
 
 N_SAMPLES, N_TUNED = 24, 18
 

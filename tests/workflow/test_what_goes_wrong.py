@@ -3,8 +3,6 @@
 import copy
 import re
 import shutil
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -12,7 +10,6 @@ import yaml
 from configuration_reader import configuration_check
 from small_project import CONFIGURATION
 
-from sparsekm.io import atomic
 from sparsekm.pipeline.registry import METHODS
 
 # One process for all tests on the finished project, which is made once in each.
@@ -155,18 +152,6 @@ def test_names_that_only_their_case_tells_apart_are_told():
     assert "'left'" not in told
 
 
-def test_gene_sets_without_their_files_are_told():
-    def change(configuration):
-        configuration["annotation"] = {"gene_sets": {"source": "gmt"}, "term_size": [9, 5]}
-
-    told = refuse(change)
-    for line in (
-        "annotation.gene_sets: source='gmt' requires path.",
-        "annotation.term_size=[9, 5] should be ascending.",
-    ):
-        assert told.count("\n" + line) == 1, line
-
-
 def test_a_missing_matrix_is_named(fresh):
     (fresh.root / "tumours.csv").unlink()
     done = fresh.snakemake("--dry-run")
@@ -248,18 +233,3 @@ def test_each_damaged_input_gives_one_line_and_leaves_nothing(copied):
     assert not list(root.glob("**/*partial*"))
     assert "written by rule cluster_path" in done.stdout
     assert "Traceback" in (root / "logs" / "normalise_matrix" / "tumours.log").read_text()
-
-
-def test_on_a_system_without_file_locks_one_sentence_says_what_is_supported(fresh):
-    code = (
-        "import sparsekm.io.atomic as atomic\n"
-        "atomic.fcntl = None\n"
-        "from snakemake.cli import main\n"
-        "main(['--dry-run', '--cores', '1'])\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=fresh.root, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 1
-    assert f"\n{atomic.SUPPORTED}\n" in done.stdout
-    assert "Traceback" not in done.stdout + done.stderr

@@ -12,9 +12,9 @@ from small_project import CONFIGURATION
 from sparsekm.annotation.clusters import OVERLAP
 from sparsekm.annotation.enrichment import ENRICHMENT
 from sparsekm.annotation.gene_table import GENE_TABLE
-from sparsekm.io.fit_files import read_fit, read_path
+from sparsekm.io.store import read_fit, read_path
 from sparsekm.io.tables import GAP, SCORES, SEEDS
-from sparsekm.pipeline.problem import pose_problem, refit
+from sparsekm.pipeline.problem import define_problem, refit
 from sparsekm.pipeline.workflow_files import read_patterns, recorded_files
 
 # One process for all tests on the finished project, which is made once in each.
@@ -129,7 +129,7 @@ def test_fits_from_other_seeds_begin_with_the_one_that_is_shown(finished):
 def test_the_second_of_them_is_scored_as_scikit_learn_does(finished, method):
     file, folder = (finished.root / part / "E11.5" for part in ("data", "results"))
     shown = read_fit(folder / method / "tuned.h5")
-    problem = pose_problem(
+    problem = define_problem(
         file / "normalised.h5ad",
         "E11.5",
         method,

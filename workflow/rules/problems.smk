@@ -39,7 +39,7 @@ def count_problem():
 
 
 def problem(wildcards):
-    """Return the problem of a data set and a method, see pose_problem of the package.
+    """Return the problem of a data set and a method, see define_problem of the package.
 
     It is one parameter because Snakemake compares the values of a rule's parameters as a set,
     without their names, and would not notice if two numbers were swapped or one occurred twice.

@@ -26,7 +26,7 @@ each method m
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -36,10 +36,10 @@ import numpy as np
 import pandas as pd
 
 from sparsekm.annotation.gene_table import VERDICTS, judge_features, rank_scores
-from sparsekm.io.fit_files import TunedFit
 from sparsekm.io.hdf5_format import write_anndata
 from sparsekm.io.known_classes import distinct_classes, is_known
 from sparsekm.io.matrix_file import RowSource, row_blocks
+from sparsekm.io.store import TunedFit
 from sparsekm.io.tables import FLAG, NUMBER, WHOLE, WORD, TableFormat, columns
 
 OVERLAP = TableFormat(
@@ -270,3 +270,15 @@ def _describe(fit: TunedFit) -> dict[str, Any]:
             for name, value in fit.attributes.items()
         },
     }
+
+
+def tabulate_clusters(
+    samples: Sequence[str], labels: Sequence[str] | None, fits: Mapping[str, TunedFit]
+) -> pd.DataFrame:
+    """Tabulate the clusters of every sample by each method; labels are known classes."""
+    table = pd.DataFrame({"sample": list(samples), "label": "" if labels is None else list(labels)})
+    for method, fit in fits.items():
+        table[f"cluster_{method}"] = np.asarray(fit.labels, dtype=np.int64)
+        if fit.reproducibility is not None:
+            table[f"reproducibility_{method}"] = fit.reproducibility
+    return table

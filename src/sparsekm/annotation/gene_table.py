@@ -18,8 +18,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from sparsekm.io.fit_files import TunedFit
 from sparsekm.io.hdf5_format import DamagedFileError
+from sparsekm.io.store import TunedFit
 from sparsekm.io.tables import (
     FLAG,
     IDENTIFIER,

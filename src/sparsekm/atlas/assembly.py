@@ -43,7 +43,7 @@ from sparsekm.atlas.retrieval import (
     read_manifest,
 )
 from sparsekm.atlas.vocabulary import NO_DATA, REGION_LEVEL, get_age
-from sparsekm.io.hdf5_format import DamagedFileError, open_checked, read_array, read_parts
+from sparsekm.io.hdf5_format import DamagedFileError, open_checked, read_numbers, read_parts
 from sparsekm.io.input_error import InputError
 from sparsekm.io.tables import FLAG, WHOLE, WORD, TableFormat, require_columns
 from sparsekm.pipeline.provenance import package_versions
@@ -338,9 +338,7 @@ def read_expression(path: str | Path) -> anndata.AnnData:
                     path, f"{name} has dtype={parts[part][name].dtype}, should be int64", _RULE
                 )
         shape = (len(parts["obs"]), len(parts["var"]))
-        X = read_array(
-            opened, "X", kind="f", shape=shape, rule=_RULE, dtype=np.float32, finite=False
-        )
+        X = read_numbers(opened, "X", shape=shape, rule=_RULE, dtype=np.float32, finite=False)
         return anndata.AnnData(X=X, **parts)
 
 

@@ -11,6 +11,7 @@ decompressed after its size has been checked; zipfile checks its CRC.
 from __future__ import annotations
 
 import math
+import re
 import zipfile
 from dataclasses import dataclass
 from io import BytesIO
@@ -52,85 +53,64 @@ class VolumeHeader:
         return ELEMENT_DTYPES[self.element_type]
 
 
-def parse_header(text: str | bytes, source: str = "header") -> VolumeHeader:
-    """Parse and check a header of lines ``key = value``, in any order; other keys are ignored."""
-    fields = _split_lines(text, source)
-    _require_value(fields, "NDims", ("3",), source)
-    element_type = _require_value(fields, "ElementType", tuple(ELEMENT_DTYPES), source)
-    for key, allowed in _OPTIONAL_VALUES.items():
-        if key in fields:
-            _require_value(fields, key, allowed, source)
-    byte_order = {
-        fields[key].lower()
-        for key in ("BinaryDataByteOrderMSB", "ElementByteOrderMSB")
-        if key in fields
-    }
-    if len(byte_order) > 1:
-        raise GridError(f"{source}: the byte order should be stated once, found both.")
-    return VolumeHeader(
-        dims=_parse_dims(_get(fields, "DimSize", source), source),
-        spacing=_parse_spacing(_get(fields, "ElementSpacing", source), source),
-        element_type=element_type,
-        big_endian=byte_order == {"true"},
-        data_file=_get(fields, "ElementDataFile", source),
-    )
-
-
-_OPTIONAL_VALUES = {
-    "BinaryData": ("True",),
-    "CompressedData": ("False",),
-    "BinaryDataByteOrderMSB": ("True", "False"),
-    "ElementByteOrderMSB": ("True", "False"),
-    "ElementNumberOfChannels": ("1",),
-    "HeaderSize": ("0",),
+# What the values of keys should match, whatever their case, and how messages say so.
+_REQUIRED = {
+    "NDims": ("3", "3"),
+    "ElementType": ("|".join(ELEMENT_DTYPES), " or ".join(ELEMENT_DTYPES)),
+    "DimSize": (r"[0-9]+(\s+[0-9]+){2}", "three whole numbers"),
+    "ElementSpacing": (r"\S+(\s+\S+){2}", "three numbers"),
+    "ElementDataFile": (".+", "a name"),
+}
+_OPTIONAL = {
+    "BinaryData": ("True", "True"),
+    "CompressedData": ("False", "False"),
+    "BinaryDataByteOrderMSB": ("True|False", "True or False"),
+    "ElementByteOrderMSB": ("True|False", "True or False"),
+    "ElementNumberOfChannels": ("1", "1"),
+    "HeaderSize": ("0", "0"),
 }
 
 
+def parse_header(text: str | bytes, source: str = "header") -> VolumeHeader:
+    """Parse and check a header of lines ``key = value``, in any order; other keys are ignored."""
+    fields = _split_lines(text, source)
+    for key, (pattern, wanted) in {**_REQUIRED, **_OPTIONAL}.items():
+        value = fields.get(key, "")
+        if key in _REQUIRED and not value:
+            raise GridError(f"{source}: the header should give {key}.")
+        if key in fields and not re.fullmatch(pattern, value, re.IGNORECASE):
+            raise GridError(f"{source}: {key}={value[:60]} should be {wanted}.")
+    orders = {fields[key].lower() for key in fields if key.endswith("ByteOrderMSB")}
+    if len(orders) > 1:
+        raise GridError(f"{source}: the byte order should be stated once, found both.")
+    nx, ny, nz = (int(part[:9]) for part in fields["DimSize"].split())
+    if not 1 <= min(nx, ny, nz) <= max(nx, ny, nz) <= MAX_EXTENT:
+        raise GridError(
+            f"{source}: DimSize={fields['DimSize'][:60]} should be >= 1 and <= {MAX_EXTENT} along "
+            "each axis."
+        )
+    return VolumeHeader(
+        dims=(nx, ny, nz),
+        spacing=_parse_spacing(fields["ElementSpacing"], source),
+        element_type=fields["ElementType"].upper(),
+        big_endian=orders == {"true"},
+        data_file=fields["ElementDataFile"],
+    )
+
+
 def _split_lines(text: str | bytes, source: str) -> dict[str, str]:
-    if isinstance(text, bytes):
-        try:
-            text = text.decode("utf-8")
-        except UnicodeDecodeError as error:
-            raise GridError(f"{source}: the header should be text ({error}).") from error
     fields: dict[str, str] = {}
-    for number, line in enumerate(text.splitlines(), start=1):
+    lines = (text if isinstance(text, str) else text.decode("utf-8", "replace")).splitlines()
+    for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
-        key, equals, value = line.partition("=")
-        key, value = key.strip(), value.strip()
+        key, equals, value = map(str.strip, line.partition("="))
         if not equals or not key:
             raise GridError(f"{source}: line {number}={line[:60]!r} should read 'key = value'.")
         if key in fields:
             raise GridError(f"{source}: {key} should be given once, line {number} repeats it.")
         fields[key] = value
     return fields
-
-
-def _get(fields: dict[str, str], key: str, source: str) -> str:
-    if not fields.get(key):
-        raise GridError(f"{source}: the header should give {key}.")
-    return fields[key]
-
-
-def _require_value(fields: dict[str, str], key: str, allowed: tuple[str, ...], source: str) -> str:
-    value = _get(fields, key, source)
-    for choice in allowed:
-        if value.lower() == choice.lower():
-            return choice
-    raise GridError(f"{source}: {key}={value[:60]} should be {' or '.join(allowed)}.")
-
-
-def _parse_dims(value: str, source: str) -> tuple[int, int, int]:
-    parts = value.split()
-    if len(parts) != 3 or not all(part.isascii() and part.isdecimal() for part in parts):
-        raise GridError(f"{source}: DimSize={value[:60]} should be three whole numbers.")
-    # The digits are counted first, since Python is slow at parsing thousands of them.
-    if max(map(len, parts)) > 9 or not all(1 <= int(part) <= MAX_EXTENT for part in parts):
-        raise GridError(
-            f"{source}: DimSize={value[:60]} should be >= 1 and <= {MAX_EXTENT} along each axis."
-        )
-    nx, ny, nz = map(int, parts)
-    return nx, ny, nz
 
 
 def _parse_spacing(value: str, source: str) -> tuple[float, float, float]:

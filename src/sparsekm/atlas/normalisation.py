@@ -63,14 +63,8 @@ def screen_expression(
     ):
         if not 0 < value <= 1:
             raise ValueError(f"{name}={value} should be > 0 and <= 1.")
-    missing_in_gene = np.zeros(X.shape[1], dtype=np.int64)
-    missing_in_voxel = np.zeros(X.shape[0], dtype=np.int64)
-    for rows in row_blocks(X.shape):
-        missing = np.isnan(X[rows])
-        missing_in_gene += missing.sum(axis=0)
-        missing_in_voxel[rows] = missing.sum(axis=1)
-    gene_missing = missing_in_gene / X.shape[0]
-    voxel_missing = missing_in_voxel / X.shape[1]
+    missing = np.isnan(X)
+    gene_missing, voxel_missing = missing.mean(axis=0), missing.mean(axis=1)
     voxels = voxel_missing < max_missing_per_voxel
     enough = gene_missing < max_missing_per_gene
     constant = enough & ~_varies(X, voxels)
@@ -91,42 +85,12 @@ def row_blocks(shape: tuple[int, int]) -> list[slice]:
     return [slice(start, min(start + step, n_rows)) for start in range(0, n_rows, step)]
 
 
-def take_submatrix(X: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    """Copy the kept rows and columns as float32, without an intermediate copy."""
-    row_index, column_index = np.flatnonzero(rows), np.flatnonzero(columns)
-    taken = np.empty((len(row_index), len(column_index)), dtype=np.float32)
-    for block in row_blocks(taken.shape):
-        taken[block] = X[np.ix_(row_index[block], column_index)]
-    return taken
-
-
-def drop_columns(X: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    """Drop columns of a C-contiguous matrix in place, and return the result, which shares memory.
-
-    `X` must not be used afterwards. `columns` is true for the columns to drop.
-    """
-    n_kept = int(np.count_nonzero(~columns))
-    flat = X.reshape(-1)
-    # Rows move towards the front and never overwrite rows that are still to be read.
-    for rows in row_blocks(X.shape):
-        kept = X[rows][:, ~columns]
-        flat[rows.start * n_kept : rows.stop * n_kept] = kept.ravel()
-    return flat[: len(X) * n_kept].reshape(len(X), n_kept)
-
-
 def _varies(X: np.ndarray, voxels: np.ndarray) -> np.ndarray:
     """Return whether each gene has two different values among the kept voxels."""
-    low = np.full(X.shape[1], np.inf)
-    high = np.full(X.shape[1], -np.inf)
-    for rows in row_blocks(X.shape):
-        kept = X[rows][voxels[rows]]
-        if len(kept):
-            low = np.fmin(low, np.fmin.reduce(kept, axis=0))
-            high = np.fmax(high, np.fmax.reduce(kept, axis=0))
-    return high > low
-
-
-_ENERGIES_AT_ONCE = 2**20
+    kept = X[voxels]
+    return np.fmax.reduce(kept, axis=0, initial=-np.inf) > np.fmin.reduce(
+        kept, axis=0, initial=np.inf
+    )
 
 
 TRANSFORMS = ("none", "log2", "robust_sigmoid")
@@ -143,15 +107,11 @@ def transform_energies(X: np.ndarray, name: str) -> None:
     if name not in TRANSFORMS:
         raise ValueError(f"transform={name!r} should be one of {', '.join(TRANSFORMS)}.")
     if name == "log2":
-        for rows in row_blocks(X.shape):
-            block = X[rows]
-            np.log1p(block, out=block)
-            block /= np.float32(np.log(2))
+        np.log1p(X, out=X)
+        X /= np.float32(np.log(2))
     elif name == "robust_sigmoid":
-        step = max(1, _ENERGIES_AT_ONCE // max(1, len(X)))
-        for start in range(0, X.shape[1], step):
-            genes = slice(start, start + step)
-            X[:, genes] = scaled_robust_sigmoid(X[:, genes])
+        for gene in range(X.shape[1]):
+            X[:, gene] = scaled_robust_sigmoid(X[:, [gene]])[:, 0]
 
 
 def scaled_robust_sigmoid(values: np.ndarray) -> np.ndarray:
@@ -276,7 +236,7 @@ def normalise_age(
     obs = data.obs[screening.voxels].copy()
     obs["region"] = obs["region"].cat.remove_unused_categories()
     obs["label"] = obs["region"]
-    X = take_submatrix(data.X, screening.voxels, screening.genes)
+    X = data.X[np.ix_(screening.voxels, screening.genes)].astype(np.float32, copy=False)
     transform_energies(X, transform)
     n_filled = fill_missing(X, fill, obs["region"].cat.codes.to_numpy())
     if fill == "none" and n_filled:
@@ -284,7 +244,7 @@ def normalise_age(
     moments = zscore(X)
     if moments.constant.any():
         screening = _drop_further(screening, moments.constant)
-        X = drop_columns(X, moments.constant)
+        X = X[:, ~moments.constant]
     settings = {
         "max_missing_per_gene": max_missing_per_gene,
         "max_missing_per_voxel": max_missing_per_voxel,
@@ -388,21 +348,16 @@ def fill_missing(X: np.ndarray, method: str, regions: np.ndarray) -> int:
     """
     if method not in FILLS:
         raise ValueError(f"fill={method!r} should be one of {', '.join(FILLS)}.")
-    n_missing = sum(int(np.isnan(X[rows]).sum()) for rows in row_blocks(X.shape))
+    n_missing = int(np.count_nonzero(np.isnan(X)))
     if method == "none" or not n_missing:
         return n_missing
-    if method == "zero":
-        for rows in row_blocks(X.shape):
-            np.nan_to_num(X[rows], copy=False, nan=0.0)
-        return n_missing
     _, code = np.unique(regions, return_inverse=True)
-    if method == "gene_mean":
+    if method != "region_mean":
         code = np.zeros(len(X), dtype=np.int64)
-    means = _group_means(X, code)
-    for rows in row_blocks(X.shape):
-        block = X[rows]
-        at_row, at_column = np.nonzero(np.isnan(block))
-        block[at_row, at_column] = means[code[rows][at_row], at_column]
+    values = np.zeros((1, X.shape[1])) if method == "zero" else _group_means(X, code)
+    for gene in range(X.shape[1]):
+        voxels = np.flatnonzero(np.isnan(X[:, gene]))
+        X[voxels, gene] = values[code[voxels], gene]
     return n_missing
 
 

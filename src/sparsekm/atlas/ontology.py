@@ -35,8 +35,6 @@ from sparsekm.atlas.vocabulary import (
 )
 from sparsekm.io.input_error import InputError
 
-MAX_DEPTH = 100
-
 _COLOR = re.compile(r"[0-9A-Fa-f]{6}")
 
 
@@ -100,24 +98,21 @@ def parse_ontology(document: object, source: str = "ontology") -> Ontology:
     """Build the tree from the servers' envelope or from a bare list of roots.
 
     Structures are nested in their parent's ``children``, or flat with ``parent_structure_id``, or
-    both. It is an `OntologyError` if the two contradict each other, an id occurs twice, the tree is
-    deeper than `MAX_DEPTH`, or parents form a cycle.
+    both. It is an `OntologyError` if the two contradict each other, an id occurs twice, or parents
+    form a cycle.
     """
-    waiting = [(row, None, 1) for row in reversed(open_envelope(document, source))]
+    waiting = [(row, None) for row in reversed(open_envelope(document, source))]
     if not waiting:
         raise OntologyError(f"{source}: n_structures=0 should be >= 1.")
     structures: dict[int, Structure] = {}
     while waiting:
-        row, parent_id, depth = waiting.pop()
+        row, parent_id = waiting.pop()
         structure = _parse_structure(row, parent_id, len(structures), source)
         if structure.id in structures:
             raise OntologyError(f"{source}: id={structure.id} should occur once.")
-        if depth > MAX_DEPTH:
-            raise OntologyError(f"{source}: depth={depth} at id={structure.id} should be "
-                                f"<= {MAX_DEPTH}.")  # fmt: skip
         structures[structure.id] = structure
         for child in reversed(read_list(row, "children", f"{source}: structure {structure.id}")):
-            waiting.append((child, structure.id, depth + 1))
+            waiting.append((child, structure.id))
     return Ontology(_cut_loose_roots(structures), source)
 
 

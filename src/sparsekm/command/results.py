@@ -10,7 +10,7 @@ from typing import Any
 
 from sparsekm.annotation.gene_table import primary_method
 from sparsekm.figures.palette import METHOD_LOOKS
-from sparsekm.io.fit_files import read_fit
+from sparsekm.io.store import read_fit
 
 _RATES = {"cer": "CER", "cer_chance": "chance", "ari": "ARI", "ami": "AMI"}
 _RATES_HEAD = "".join(f"  {name:>6}" for name in _RATES.values())

@@ -27,14 +27,13 @@ from sparsekm.io.atomic import atomic_path
 from sparsekm.io.hdf5_format import (
     DamagedFileError,
     open_checked,
-    read_array,
+    read_numbers,
     read_part,
     read_parts,
 )
 from sparsekm.io.known_classes import class_column, class_names, is_known
-from sparsekm.io.matrix_file import RULE
+from sparsekm.io.matrix_file import RULE, StoredRows, file_bytes, write_rows
 from sparsekm.io.row_stream import RowStream
-from sparsekm.io.stored_rows import StoredRows, file_bytes, write_rows
 
 _REGION_COLUMNS = ("acronym", "name", "id", "color")
 
@@ -201,7 +200,7 @@ def _read_labels(opened: h5py.File, obs: pd.DataFrame) -> np.ndarray | None:
 def _read_positions(opened: h5py.File, n_samples: int) -> np.ndarray | None:
     if "obsm/spatial" not in opened:
         return None
-    return read_array(opened["obsm"], "spatial", kind="f", shape=(n_samples, None), rule=RULE)
+    return read_numbers(opened["obsm"], "spatial", shape=(n_samples, None), rule=RULE)
 
 
 def _read_relevant(opened: h5py.File, var: pd.DataFrame) -> np.ndarray | None:

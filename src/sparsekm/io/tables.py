@@ -26,15 +26,29 @@ IDENTIFIER = "identifier"
 WHOLE_OR_NOTHING, NUMBER_OR_NOTHING = "whole or nothing", "number or nothing"
 """The same, or empty."""
 
-_SAID = {
-    WHOLE: "a whole number",
-    WHOLE_OR_NOTHING: "a whole number or nothing",
-    NUMBER: "a finite number",
-    NUMBER_OR_NOTHING: "a finite number or nothing",
-    FLAG: "True or False",
-}
 _DIGITS = re.compile("[0-9]{0,18}")
-_DTYPES = {WHOLE: np.int64, WHOLE_OR_NOTHING: object, FLAG: bool}
+
+
+def _whole(cell: str) -> np.int64:
+    # Tables made of floats write 2 as 2.0.
+    return np.int64(int(cell.removesuffix(".0")))
+
+
+def _finite(cell: str) -> float:
+    value = float(cell)
+    if not math.isfinite(value):
+        raise ValueError(cell)
+    return value
+
+
+# By kind: how a cell is read, what it should be, and the dtype of the column.
+_KINDS = {
+    WHOLE: (_whole, "a whole number", np.int64),
+    NUMBER: (_finite, "a finite number", np.float64),
+    FLAG: ({"True": True, "False": False}.__getitem__, "True or False", bool),
+    WHOLE_OR_NOTHING: (_whole, "a whole number or nothing", object),
+    NUMBER_OR_NOTHING: (_finite, "a finite number or nothing", np.float64),
+}
 
 
 def read_words(file: str | Path, rule: str) -> pd.DataFrame:
@@ -59,17 +73,6 @@ def read_words(file: str | Path, rule: str) -> pd.DataFrame:
     if len(set(header)) != len(header):
         raise DamagedFileError(file, f"columns={header} should differ", rule)
     return rows.set_axis([str(name) for name in header], axis=1).reset_index(drop=True)
-
-
-def convert_columns(
-    file: str | Path, table: pd.DataFrame, kinds: Mapping[str, str], rule: str
-) -> pd.DataFrame:
-    """Convert columns of text to their kinds; columns without a kind stay text."""
-    converted = {
-        name: _convert(file, name, table[name].tolist(), kinds.get(name, WORD), rule)
-        for name in table.columns
-    }
-    return pd.DataFrame(converted, index=table.index)
 
 
 def infer_table(file: str | Path, rule: str) -> pd.DataFrame:
@@ -107,41 +110,19 @@ def _convert(
         kind = WHOLE_OR_NOTHING if all(map(_DIGITS.fullmatch, cells)) else WORD
     if kind == WORD:
         return np.array(cells, dtype=object)
-    read = {WHOLE: _whole, WHOLE_OR_NOTHING: _whole, FLAG: _flag}.get(kind, _finite)
-    may_lack = kind in (WHOLE_OR_NOTHING, NUMBER_OR_NOTHING)
-    values = np.empty(len(cells), dtype=_DTYPES.get(kind, np.float64))
+    read, wanted, dtype = _KINDS[kind]
+    values = np.empty(len(cells), dtype=dtype)
     for row, cell in enumerate(cells):
-        if may_lack and not cell:
+        if not cell and kind in (WHOLE_OR_NOTHING, NUMBER_OR_NOTHING):
             values[row] = None if kind == WHOLE_OR_NOTHING else np.nan
             continue
         try:
             values[row] = read(cell)
-        except (ValueError, OverflowError):
+        except (ValueError, KeyError, OverflowError):
             raise DamagedFileError(
-                file, f"line {row + 2}, {name}={cell[:40]!r} should be {_SAID[kind]}", rule
+                file, f"line {row + 2}, {name}={cell[:40]!r} should be {wanted}", rule
             ) from None
     return pd.array(values, dtype="Int64") if kind == WHOLE_OR_NOTHING else values
-
-
-def _whole(cell: str) -> int:
-    # Tables made of floats write 2 as 2.0.
-    value = int(cell.removesuffix(".0"))
-    if not -(2**63) <= value < 2**63:
-        raise ValueError(cell)
-    return value
-
-
-def _finite(cell: str) -> float:
-    value = float(cell)
-    if not math.isfinite(value):
-        raise ValueError(cell)
-    return value
-
-
-def _flag(cell: str) -> bool:
-    if cell not in ("True", "False"):
-        raise ValueError(cell)
-    return cell == "True"
 
 
 def columns(kind: str, names: str) -> dict[str, str]:
@@ -176,8 +157,13 @@ class TableFormat:
             raise DamagedFileError(
                 file, f"columns={found} should be {list(self.columns)}", self.rule
             )
-        kinds = {name: self._kind_of(file, name) for name in found}
-        table = convert_columns(file, table, kinds, self.rule)
+        table = pd.DataFrame(
+            {
+                name: _convert(file, name, cells.tolist(), self._kind_of(file, name), self.rule)
+                for name, cells in table.items()
+            },
+            index=table.index,
+        )
         if "chosen" in self.columns and table["chosen"].sum() != 1:
             raise DamagedFileError(file, "there should be one chosen row", self.rule)
         return table
@@ -280,4 +266,16 @@ SEPARATION = TableFormat(
 STARTS = TableFormat(
     "find_consensus",
     {"start": WORD, "n_fits": WHOLE, **columns(NUMBER, "reproducibility agreement")},
+)
+
+
+# The file ``clusters.csv``: every sample's known class and its cluster by each method. Columns:
+# ``sample``, ``label`` (empty if unknown), and ``cluster_m`` for each method m, counted from 0
+# as in ``tuned.h5``; if m resamples, it is followed by ``reproducibility_m``, the share of the fits
+# of folds that agree (empty if the tuning did not draw the sample). Rows are in the order of the
+# matrix.
+CLUSTERS = TableFormat(
+    "export_clusters",
+    {"sample": WORD, "label": WORD},
+    others={"cluster_": WHOLE, "reproducibility_": NUMBER_OR_NOTHING},
 )

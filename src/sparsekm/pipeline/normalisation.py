@@ -80,8 +80,8 @@ def normalise(raw: RawMatrix, how: str = "zscore", n_top_features: int | None = 
     Constant features are dropped. "zscore" gives each other feature mean 0 and standard deviation 1
     (ddof = 1); "counts" does the same after `log_counts`, "log2" after `log_values`; "none" leaves
     the values as they are.
-    With `n_top_features`, that many of the features of raw counts are kept, the `most_variable`
-    ones; totals are of all features.
+    With `n_top_features`, that many of the features of raw counts are kept, those of
+    `most_variable_counts`; totals are of all features.
     """
     if how not in NORMALISATIONS:
         raise ValueError(f"normalise={how!r} should be one of {list(NORMALISATIONS)}.")

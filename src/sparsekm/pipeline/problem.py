@@ -21,8 +21,8 @@ from sparsekm.cluster.matrices.dense_parts import as_dense, feature_means
 from sparsekm.cluster.matrices.scatter import cluster_centers
 from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.cluster.validation import resolve_sparsities
-from sparsekm.io.fit_files import TunedFit, pick_fit
 from sparsekm.io.normalised_file import NormalisedData, read_normalised, read_rows
+from sparsekm.io.store import TunedFit, pick_fit
 from sparsekm.pipeline.cluster_count import count_clusters
 from sparsekm.pipeline.provenance import derive_seed, input_digest, package_versions
 from sparsekm.pipeline.registry import Method, get_method
@@ -100,7 +100,7 @@ def cluster_means(data: NormalisedData, labels: np.ndarray, n_clusters: int) -> 
     return means if data.center is None else means - data.center
 
 
-def pose_problem(
+def define_problem(
     file: str | Path,
     dataset: str,
     method: str,

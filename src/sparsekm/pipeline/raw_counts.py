@@ -7,10 +7,10 @@ from itertools import islice, pairwise
 
 import numpy as np
 
-from sparsekm.cluster.matrices.dense_parts import as_dense
+from sparsekm.cluster.matrices.dense_parts import as_dense, variance_beyond_trend
 from sparsekm.io.readers.raw_matrix import MatrixError, RawMatrix, quoted
 from sparsekm.io.row_stream import Block, RowStream
-from sparsekm.pipeline.variable_features import most_variable
+from sparsekm.pipeline.zscore import measure_moments
 
 _LARGEST_SCORE = 30
 """Larger values suggest counts: genotypes, scores and small ranks are whole numbers too."""
@@ -179,15 +179,23 @@ def _totals(block: Block) -> np.ndarray:
 
 
 def most_variable_counts(raw: RawMatrix, n_features: int) -> np.ndarray:
-    """Return the `most_variable` features, ascending; values that are not counts are refused."""
+    """Return which features of raw counts vary most for their mean, ascending.
+
+    After `log_counts`, features are ranked by `variance_beyond_trend`, as `SparseKMeans` ranks
+    them; ties go to the lowest index. Values that are not counts are refused.
+    """
     if _largest_count(_stored(raw)) < 0:
         raise MatrixError(
             "n_top_features chooses by the variance of raw counts: all values should be whole "
             "numbers >= 0. Set layer to one that holds counts and normalise: counts, or leave out "
             "n_top_features if the values are already log-transformed."
         )
-    n_all = raw.X.shape[1]
-    return most_variable(file_values(raw), n_features) if n_features < n_all else np.arange(n_all)
+    if n_features >= raw.X.shape[1]:
+        return np.arange(raw.X.shape[1])
+    moments = measure_moments(log_counts(raw))
+    variances = np.where(moments.constant, 0, moments.deviation**2)
+    beyond = variance_beyond_trend(moments.mean, variances)
+    return np.sort(np.argsort(-beyond, kind="stable")[:n_features])
 
 
 def _stored(raw: RawMatrix) -> Iterator[np.ndarray]:

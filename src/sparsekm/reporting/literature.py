@@ -53,10 +53,6 @@ LITERATURE = {
         "IEEE Transactions on Pattern Analysis and Machine Intelligence 27:835–850, 2005.",
         "10.1109/TPAMI.2005.113",
     ),
-    "seurat": Reference(
-        "T. Stuart et al. Comprehensive integration of single-cell data. Cell 177:1888–1902, 2019.",
-        "10.1016/j.cell.2019.05.031",
-    ),
     "stability": Reference(
         "N. Meinshausen, P. Bühlmann. Stability selection. Journal of the Royal Statistical "
         "Society B 72:417–473, 2010.",

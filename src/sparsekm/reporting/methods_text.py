@@ -211,8 +211,8 @@ def _write_data(results: Sequence[DatasetResult], citations: Citations) -> str:
             n_read = result.provenance["n_features_read"]
             sentences.append(
                 f"Of the {n_read:,} features of {result.name}, the {n_read - n_left_out:,} whose "
-                "raw counts vary most, compared with features of the same mean "
-                f"{citations.cite('seurat')}, were used."
+                "log-transformed counts vary most, compared with features of similar mean, were "
+                "used."
             )
     steps = {result.name: _normalisation(result) for result in results}
     for step in distinct(steps.values()):

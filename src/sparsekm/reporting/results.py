@@ -18,10 +18,10 @@ from sparsekm.annotation.clusters import OVERLAP
 from sparsekm.annotation.enrichment import ENRICHMENT
 from sparsekm.annotation.gene_table import GENE_TABLE, gene_table, primary_method
 from sparsekm.figures.palette import method_look
-from sparsekm.io.fit_files import read_fit, read_path, read_samples
 from sparsekm.io.hdf5_format import open_checked, read_part
 from sparsekm.io.known_classes import class_names, is_known
 from sparsekm.io.matrix_file import RULE, MatrixFile, RowSource
+from sparsekm.io.store import read_fit, read_path, read_samples
 from sparsekm.io.tables import COUNTS, GAP, SCORES, SEEDS, SEPARATION, STARTS
 from sparsekm.metrics.partition_metrics import classification_error_rate
 

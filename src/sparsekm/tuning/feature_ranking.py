@@ -13,15 +13,18 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from sparsekm.cluster.matrices.dense_parts import feature_means, feature_variances
+from sparsekm.cluster.matrices.dense_parts import (
+    feature_means,
+    feature_variances,
+    log_variances,
+    variance_beyond_trend,
+)
 from sparsekm.cluster.screening import marginal_scores
 
 SCREENINGS = ["auto", "trend", "variance", "marginal", "all"]
 # Screens hold so many of the features that rank first. With no more features than the smallest
 # there is nothing to choose.
 SCREENS = (100, 200, 500)
-# The running mean is over this share of the features.
-WINDOW = 0.1
 # Variances within 1 % of each other, or means within a thousandth of a standard deviation, were
 # made equal. A tenth of the features may differ: a few were changed, or are nearly constant.
 EQUAL_VARIANCES = 1.01
@@ -114,33 +117,3 @@ def rank_features(
         if screening == "trend":
             scores = variance_beyond_trend(means, variances)
     return np.argsort(-scores, kind="stable")
-
-
-def log_variances(variances: np.ndarray) -> np.ndarray:
-    """Return the logarithms of variances, -inf for constant features."""
-    with np.errstate(divide="ignore"):
-        return np.log(variances)
-
-
-def variance_beyond_trend(means: np.ndarray, variances: np.ndarray) -> np.ndarray:
-    """Return log variances minus their running mean over the features ordered by mean.
-
-    The window holds a tenth of the features and is shortened at the ends. Constant features are
-    left out and get -inf.
-
-    Examples
-    --------
-    >>> variance_beyond_trend(np.arange(5.0), np.array([1.0, 1.0, np.exp(3), 1.0, 0.0]))
-    array([ 0. , -1. ,  2. , -1.5, -inf])
-    """
-    logs = log_variances(variances)
-    varies = np.flatnonzero(variances > 0)
-    order = varies[np.argsort(means[varies], kind="stable")]
-    half = max(1, int(WINDOW * len(order)) // 2)
-    sums = np.concatenate([[0.0], np.cumsum(logs[order])])
-    positions = np.arange(len(order))
-    first = np.maximum(positions - half, 0)
-    last = np.minimum(positions + half + 1, len(order))
-    beyond = np.full(len(logs), -np.inf)
-    beyond[order] = logs[order] - (sums[last] - sums[first]) / (last - first)
-    return beyond

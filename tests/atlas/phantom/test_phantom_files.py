@@ -8,7 +8,6 @@ import pytest
 from sparsekm.atlas.listing import open_envelope, parse_json, parse_listing
 from sparsekm.atlas.phantom.sizes import PLANTED_SHARE
 from sparsekm.atlas.phantom.source import PhantomSource
-from sparsekm.network import NotFoundError
 
 AGE = "P14"
 
@@ -31,12 +30,6 @@ def test_the_same_seed_gives_the_same_bytes_in_any_order(tiny):
     for part in ("listing", "annotation", "truth"):
         assert getattr(tiny, part)(AGE) == getattr(again, part)(AGE)
     assert tiny.ontology() == again.ontology()
-
-
-def test_another_seed_gives_other_energies(tiny):
-    other = PhantomSource("tiny", seed=4)
-    assert tiny.listing(AGE) != other.listing(AGE)
-    assert tiny.annotation(AGE) == other.annotation(AGE)
 
 
 def test_every_oddity_of_the_listing_is_there(default):
@@ -70,13 +63,3 @@ def test_each_age_has_its_share_of_markers(default, age, share):
     if share > 0.05:
         regions = set(";".join(truth.loc[truth["relevant"], "regions"]).split(";"))
         assert regions == set(default.size.ages[age].region_voxels)
-
-
-def test_unknown_section_data_sets_are_not_found(tiny):
-    with pytest.raises(NotFoundError, match="section_data_set_id=5 is not of age P14"):
-        tiny.energy(AGE, 5)
-
-
-def test_negative_seeds_are_refused():
-    with pytest.raises(ValueError, match="seed=-1 should be >= 0"):
-        PhantomSource("tiny", seed=-1)

@@ -44,7 +44,7 @@ def test_counts_are_exact_and_every_region_is_there(size, age):
     assert len(np.unique(geometry.index)) == len(geometry.index)
 
 
-@pytest.mark.parametrize("age", AGES)
+@pytest.mark.parametrize("age", ["E11.5", "P14", "P28"])
 def test_the_full_size_has_the_atlas_own_counts(age):
     plan = get_size("full").ages[age]
     assert (plan.dims, plan.spacing) == GRIDS[age]

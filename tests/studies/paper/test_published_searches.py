@@ -1,23 +1,18 @@
 """The published searches are what their names say, and no better than the package's own."""
 
 import numpy as np
-import pandas as pd
 import pytest
 
-from sparsekm.cluster.estimators import L0KMeans
 from sparsekm.cluster.matrices.matrix import CentredMatrix
 from sparsekm.cluster.weight_step import TopFeatures
 from sparsekm.simulation.designs import experiment_2
 from sparsekm.studies.paper.published_searches import (
-    CarriedL0KMeans,
     LloydKMeans,
-    LloydL1KMeans,
     LloydPartition,
     OverwritingL0KMeans,
     PrintedL0KMeans,
     run_as_printed,
 )
-from sparsekm.tuning.gap_search import GapSearch
 
 GRID = [5, 20, 50, 80]
 
@@ -75,38 +70,3 @@ def test_no_sparsity_is_helped_by_another_where_algorithm_1_is_as_printed(data):
     np.testing.assert_array_equal(alone.labels[0], along.labels[1])
     overwritten = OverwritingL0KMeans(3, n_init=1, random_state=0).path(data.X, GRID)
     assert set(overwritten.n_iter.tolist()) == {2}
-
-
-@pytest.mark.parametrize("searcher", [CarriedL0KMeans, PrintedL0KMeans])
-def test_no_published_search_beats_the_paths_of_the_package(data, searcher):
-    own = L0KMeans(3, search="global", random_state=0).path(data.X, GRID)
-    weaker = searcher(3, n_init=1, random_state=0).path(data.X, GRID)
-    assert (weaker.objectives <= own.objectives * (1 + 1e-9)).all()
-    assert (weaker.objectives < own.objectives * (1 - 1e-6)).any()
-
-
-@pytest.mark.parametrize("search", [PrintedL0KMeans, LloydL1KMeans])
-def test_fits_called_independent_are_the_same_alone_and_on_a_path(data, search):
-    estimator = search(3, n_init=2, max_iter=6, random_state=0)
-    assert estimator.independent_fits
-    grid = [1.5, 3.0, 8.0] if estimator.penalty == "l1" else GRID
-    path = estimator.path(data.X, grid)
-    for index, sparsity in enumerate(grid):
-        alone = estimator.path(data.X, [sparsity])
-        np.testing.assert_array_equal(alone.labels[0], path.labels[index])
-        assert alone.first_objectives[0] == path.first_objectives[index]
-
-
-@pytest.mark.parametrize(
-    ("search", "grid"), [(PrintedL0KMeans, GRID), (CarriedL0KMeans, [1, 2, 3])]
-)
-def test_the_second_stage_of_tuning_is_one_search_of_its_grid_whatever_it_fits_again(
-    data, search, grid
-):
-    estimator = search(3, n_init=1, max_iter=6)
-    settings = {"n_references": 2, "random_state": 0}
-    staged = GapSearch(estimator, sparsities=grid, n_refined=3, **settings).fit(data.X)
-    whole = GapSearch(estimator, sparsities=staged.results_["sparsity"], **settings).fit(data.X)
-    pd.testing.assert_frame_equal(staged.results_, whole.results_, check_exact=True)
-    np.testing.assert_array_equal(staged.labels_, whole.labels_)
-    np.testing.assert_array_equal(staged.path_.weights, whole.path_.weights)

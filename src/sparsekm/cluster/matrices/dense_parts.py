@@ -7,6 +7,8 @@ from scipy.sparse import csr_array, issparse
 
 # NumPy's variance makes a copy in float64, of so many features at a time.
 FEATURES_AT_ONCE = 1024
+# The running mean of log variances is over this share of the features.
+WINDOW = 0.1
 
 
 def as_dense(part: np.ndarray | csr_array) -> np.ndarray:
@@ -43,3 +45,33 @@ def varying_features(X: np.ndarray | csr_array) -> np.ndarray:
     if issparse(X):
         return X.max(axis=0).toarray() != X.min(axis=0).toarray()
     return np.ptp(X, axis=0) != 0
+
+
+def log_variances(variances: np.ndarray) -> np.ndarray:
+    """Return the logarithms of variances, -inf for constant features."""
+    with np.errstate(divide="ignore"):
+        return np.log(variances)
+
+
+def variance_beyond_trend(means: np.ndarray, variances: np.ndarray) -> np.ndarray:
+    """Return log variances minus their running mean over the features ordered by mean.
+
+    The window holds a tenth of the features and is shortened at the ends. Constant features are
+    left out and get -inf.
+
+    Examples
+    --------
+    >>> variance_beyond_trend(np.arange(5.0), np.array([1.0, 1.0, np.exp(3), 1.0, 0.0]))
+    array([ 0. , -1. ,  2. , -1.5, -inf])
+    """
+    logs = log_variances(variances)
+    varies = np.flatnonzero(variances > 0)
+    order = varies[np.argsort(means[varies], kind="stable")]
+    half = max(1, int(WINDOW * len(order)) // 2)
+    sums = np.concatenate([[0.0], np.cumsum(logs[order])])
+    positions = np.arange(len(order))
+    first = np.maximum(positions - half, 0)
+    last = np.minimum(positions + half + 1, len(order))
+    beyond = np.full(len(logs), -np.inf)
+    beyond[order] = logs[order] - (sums[last] - sums[first]) / (last - first)
+    return beyond

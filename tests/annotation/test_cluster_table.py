@@ -5,7 +5,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from sparsekm.io.fit_files import CLUSTERS, tabulate_clusters
+from sparsekm.annotation.clusters import tabulate_clusters
+from sparsekm.io.tables import CLUSTERS
 
 
 def fit(labels, reproducibility=None):

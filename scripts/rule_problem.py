@@ -29,10 +29,10 @@ def read_count(snakemake):
     return (n_groups, n_clusters) if 1 < n_groups < n_clusters else (n_clusters, None)
 
 
-def pose(snakemake, **settings):
+def read_problem(snakemake, **settings):
     """Return the problem of the rule's data set and method, with further settings if given."""
     from sparsekm.io.tables import GAP
-    from sparsekm.pipeline.problem import pose_problem
+    from sparsekm.pipeline.problem import define_problem
     from sparsekm.pipeline.registry import get_method
     from sparsekm.tuning.grid import refined_sparsities
 
@@ -46,7 +46,7 @@ def pose(snakemake, **settings):
         penalty, peak = get_method(wildcards.method).penalty, int(table["chosen"].argmax())
         grid = refined_sparsities(penalty, table["sparsity"].to_numpy(), peak, params.n_refined)
         settings["grid"] = {"sparsities": grid.tolist()}
-    return pose_problem(
+    return define_problem(
         snakemake.input.normalised,
         wildcards.dataset,
         wildcards.get("method", "sparse"),

@@ -1,0 +1,195 @@
+"""Path, reference and fit files: what is written is read back, and no changed byte is read."""
+
+import dataclasses
+
+import h5py
+import numpy as np
+import pytest
+
+from sparsekm.io.hdf5_format import DamagedFileError
+from sparsekm.io.store import (
+    References,
+    pick_fit,
+    read_fit,
+    read_path,
+    read_samples,
+    write_fit,
+    write_path,
+)
+
+
+@pytest.fixture
+def path_file(tmp_path, path, attributes):
+    write_path(tmp_path / "path.h5", path, attributes)
+    return tmp_path / "path.h5"
+
+
+@pytest.fixture
+def fit(path, attributes):
+    shares = {"reproducibility": np.array([0.5, np.nan, 1.0, 0.0])}
+    shares["selection_frequency"] = np.arange(5) / 4
+    chosen = pick_fit(path, 2, np.ones((2, 5)), {**attributes, "rule": "max", "limited": True})
+    return dataclasses.replace(chosen, **shares, signature=np.array([1, 4]))
+
+
+def references(attributes, indices, sparsities=(1.0, 2.0)):
+    values = np.arange(len(indices) * len(sparsities), dtype=float) + 1
+    return References(
+        np.array(indices),
+        np.array(sparsities),
+        values.reshape(len(indices), -1),
+        {**attributes, "reference": "permutation"},
+    )
+
+
+def assert_same(one, other):
+    for field in dataclasses.fields(one):
+        np.testing.assert_equal(getattr(one, field.name), getattr(other, field.name))
+
+
+def test_a_path_is_read_back_as_it_was(path_file, path, attributes):
+    read, about = read_path(path_file)
+    assert_same(read, path)
+    assert read.labels.dtype == np.int32
+    # The search that ran, not the one that was asked for.
+    assert about == {**attributes, "search": "global"}
+    assert read_samples(path_file) is None
+    write_path(path_file, path, attributes, np.array([0, 3, 4, 9]))
+    assert read_samples(path_file).tolist() == [0, 3, 4, 9]
+    assert_same(read_path(path_file)[0], path)
+
+
+def test_plain_h5py_reads_the_files(path_file, path):
+    with h5py.File(path_file) as opened:
+        np.testing.assert_array_equal(opened["weights"], path.weights)
+        assert opened.attrs["method"] == b"l0"
+        assert opened.attrs["seed"] == 3
+
+
+def test_equal_paths_give_equal_bytes(path_file, path, attributes):
+    again = path_file.with_name("again.h5")
+    write_path(again, path, attributes)
+    assert again.read_bytes() == path_file.read_bytes()
+
+
+@pytest.mark.parametrize("absent", ["", "reproducibility selection_frequency signature"])
+def test_a_fit_is_read_back_as_it_was(tmp_path, fit, absent):
+    fit = dataclasses.replace(fit, **dict.fromkeys(absent.split()))
+    write_fit(tmp_path / "tuned.h5", fit)
+    assert_same(read_fit(tmp_path / "tuned.h5"), fit)
+
+
+def test_batches_of_references_are_joined_in_the_order_of_their_numbers(tmp_path, attributes):
+    references(attributes, [2, 3]).write(tmp_path / "1.h5")
+    references(attributes, [0, 1]).write(tmp_path / "0.h5")
+    joined = References.read([tmp_path / "1.h5", tmp_path / "0.h5"])
+    assert joined.indices.tolist() == [0, 1, 2, 3]
+    assert joined.objectives.tolist() == [[1, 2], [3, 4], [1, 2], [3, 4]]
+    assert joined.attributes["reference"] == "permutation"
+
+
+def test_batches_that_do_not_belong_together_are_refused(tmp_path, attributes):
+    references(attributes, [0, 1]).write(tmp_path / "0.h5")
+    references(attributes, [1]).write(tmp_path / "twice.h5")
+    references(attributes, [2], (1.0, 3.0)).write(tmp_path / "other.h5")
+    with pytest.raises(DamagedFileError, match="in two batches"):
+        References.read([tmp_path / "0.h5", tmp_path / "twice.h5"])
+    with pytest.raises(DamagedFileError, match=r"other.h5: sparsity=\[1. 3.\] should be \[1. 2.\]"):
+        References.read([tmp_path / "0.h5", tmp_path / "other.h5"])
+    with pytest.raises(DamagedFileError, match=r"0.h5: sparsity=.* should be \[1. 4.\]"):
+        References.read([tmp_path / "0.h5"], np.array([1.0, 4.0]))
+
+
+@pytest.mark.parametrize("kind", ["path", "fit", "references"])
+def test_a_changed_byte_is_never_read(tmp_path, path, fit, attributes, kind, seed):
+    file = tmp_path / "file.h5"
+    if kind == "references":
+        references(attributes, range(20)).write(file)
+    else:
+        write_path(file, path, attributes) if kind == "path" else write_fit(file, fit)
+    read = {
+        "path": lambda: read_path(file),
+        "fit": lambda: vars(read_fit(file)),
+        "references": lambda: vars(References.read([file])),
+    }[kind]
+    expected, content = repr(read()), file.read_bytes()
+    rng = np.random.default_rng(seed)
+    refused = 0
+    for at in rng.integers(len(content), size=200):
+        damaged = bytearray(content)
+        damaged[at] ^= int(rng.integers(1, 256))
+        file.write_bytes(damaged)
+        try:
+            found = repr(read())
+        except DamagedFileError:
+            refused += 1
+        else:
+            # The byte was one that HDF5 does not use.
+            assert found == expected
+    assert refused > 20
+
+
+@pytest.mark.parametrize("keep", [0, 100, 0.5, -1])
+def test_a_truncated_file_gives_one_message_with_file_and_rule(path_file, keep):
+    content = path_file.read_bytes()
+    path_file.write_bytes(content[: int(keep * len(content)) if isinstance(keep, float) else keep])
+    with pytest.raises(DamagedFileError) as error:
+        read_path(path_file)
+    message = str(error.value)
+    assert message.startswith(str(path_file))
+    assert "rule cluster_path" in message
+    assert "\n" not in message
+
+
+def test_a_missing_file_names_the_rule_that_writes_it(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"path.h5: no such file; rule cluster_path"):
+        read_path(tmp_path / "path.h5")
+
+
+def replace(name, value, **options):
+    def change(opened):
+        del opened[name]
+        value_of = np.asarray(value)
+        options.setdefault("chunks", value_of.shape)
+        opened.create_dataset(name, data=value_of, **{"fletcher32": True, **options})
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda opened: opened.pop("scores"), "'scores' is missing"),
+        (replace("objectives", np.ones(2)), r"objectives: shape=\(2,\) should be \(3,\)"),
+        (replace("objectives", [1.0, np.nan, 2.0]), "objectives: contains NaN"),
+        (replace("labels", np.ones((3, 4))), "labels should be an array of int32"),
+        (replace("labels", np.full((3, 4), 2, np.int32)), r"labels should lie in \[0, 2\)"),
+        (replace("labels", np.full((3, 4), -1, np.int32)), r"labels should lie in \[0, 2\)"),
+        (replace("weights", np.ones((3, 5)), fletcher32=False), "weights: .* no checksum"),
+        (replace("weights", np.ones((3, 5)), chunks=(1, 5)), "weights: values are missing"),
+        (lambda opened: opened.attrs.__delitem__("seed"), r"attributes \['seed'\] are missing"),
+        (lambda opened: opened.attrs.__setitem__("seed", -1), "seed=-1 is not valid"),
+        (lambda opened: opened.attrs.__setitem__("kind", "fit"), "kind='fit' should be 'path'"),
+        (lambda opened: opened.attrs.__setitem__("versions", "{"), "'versions' is not JSON"),
+    ],
+)
+def test_contents_that_no_writer_leaves_are_refused(path_file, change, message):
+    with h5py.File(path_file, "r+") as opened:
+        change(opened)
+    with pytest.raises(DamagedFileError, match=message):
+        read_path(path_file)
+
+
+@pytest.mark.parametrize("name", ["reproducibility", "selection_frequency"])
+def test_shares_lie_between_none_and_all(tmp_path, fit, name):
+    file = tmp_path / "tuned.h5"
+    write_fit(file, dataclasses.replace(fit, **{name: getattr(fit, name) + 1}))
+    with pytest.raises(DamagedFileError, match=rf"{name} should lie in \[0, 1\]"):
+        read_fit(file)
+
+
+def test_a_missing_attribute_is_refused_before_anything_is_written(tmp_path, path, attributes):
+    del attributes["seed"]
+    with pytest.raises(ValueError, match=r"should include \['seed'\] too"):
+        write_path(tmp_path / "path.h5", path, attributes)
+    assert list(tmp_path.iterdir()) == []
