@@ -32,6 +32,8 @@ NUMBERING = re.compile(
 _FEATURE_NAME = re.compile("".join(KNOWN["feature_forms"]).replace("@FEATURE@", _FEATURE_WORD))
 _SAMPLE_NAME = re.compile("".join(KNOWN["sample_forms"]).replace("@SAMPLE@", _SAMPLE_WORD), re.I)
 _SAMPLE_TOKENS = frozenset(KNOWN["sample_tokens"].split())
+_DESCRIPTION = re.compile("".join(KNOWN["descriptions"]), re.I)
+_ANNOTATING = re.compile(rf"\b({KNOWN['annotating_words'].replace(' ', '|')})\b")
 _FEW_SYMBOLS = 3
 _SINGLE = re.compile(r"[sp][ _.-]?\d+[a-z]?", re.I)
 _DEFAULT = re.compile(r"(v|x|f|c|col|column|unnamed:)[ _.]?\d+|\d+", re.I)
@@ -79,6 +81,24 @@ _LISTS = {
         *("class_headings", "summaries", "special_lines", "describing"),
     )
 }
+
+
+def describes_samples(name: str) -> bool:
+    """Tell whether a name is that of a description of samples; no gene symbol is."""
+    return is_known(name, "sample_annotations") or bool(_DESCRIPTION.fullmatch(name.strip()))
+
+
+def has_annotating_word(heading: str) -> bool:
+    """Tell whether a heading has a word that makes a column of numbers a doubtful sample."""
+    return _ANNOTATING.search(tidy(heading)) is not None
+
+
+def is_row_numbers(heading: str, names: Sequence[str]) -> bool:
+    """Tell whether names are the numbers that software gives to lines, which name nothing."""
+    if not NUMBERING.fullmatch(heading) or not all(map(str.isdecimal, names)):
+        return False
+    first = int(names[0]) if names else 2
+    return first in (0, 1) and [*map(int, names)] == [*range(first, first + len(names))]
 
 
 def shape_of(name: str) -> str:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
-from sparsekm.io.readers.anndata_reader import read_anndata
-from sparsekm.io.readers.array_reader import read_h5, read_npz
 from sparsekm.io.readers.raw_matrix import MatrixError, RawMatrix
 from sparsekm.io.readers.spreadsheet import read_parquet, read_spreadsheet
-from sparsekm.io.readers.table_head import TableSettings
-from sparsekm.io.readers.tenx_reader import find_mtx, read_tenx_folder
-from sparsekm.io.readers.text_reader import read_text
+from sparsekm.io.readers.stored_matrix import StoredSettings, read_stored
+from sparsekm.io.readers.table_reader import TableSettings, read_text
+from sparsekm.io.readers.tenx_folder import find_mtx, read_tenx_folder
 
 SUFFIXES = (
     *(".npz", ".h5ad", ".h5", ".hdf5", ".zarr", ".xlsx", ".xlsm", ".parquet", ".mtx"),
@@ -20,42 +19,9 @@ SUFFIXES = (
 )
 """File name extensions that are known; a file with another one is read as text."""
 
-_STORED = (".npz", ".h5ad", ".h5", ".hdf5", ".zarr", ".mtx", ".mtx.gz")
-_OF_TABLES = ("samples", "ignore", "keep", "decimal", "duplicates")
-_R = 'Rscript -e \'x <- readRDS("{file}"); write.csv(as.matrix(x), "{stem}.csv")\''
-_PYTHON = "python -c 'import {package}; {package}.{call}.write_h5ad(\"{stem}.h5ad\")'"
-_CONVERTED = {
-    (".rds",): _R,
-    (".rda", ".rdata"): 'Rscript -e \'x <- get(load("{file}")); write.csv(as.matrix(x), '
-    '"{stem}.csv")\'',
-    (".gctx",): "pip install cmapPy; gctx2gct -f {path}",
-    (".loom",): _PYTHON.replace("{package}.{call}", 'anndata.io.read_loom("{file}")').replace(
-        "{package}", "anndata.io"
-    ),
-    (".xls", ".xlsb", ".ods", ".numbers"): "soffice --headless --convert-to xlsx {path}",
-    (".zip",): "unzip {path}",
-    (".tar", ".tar.gz", ".tgz"): "tar -xf {path}",
-    (".7z", ".rar"): "7z x {path}",
-    (".bz2",): "bunzip2 -k {path}",
-    (".xz",): "xz -dk {path}",
-    (".zst",): "zstd -d {path}",
-    (".feather", ".arrow"): "python -c 'import pandas; "
-    'pandas.read_feather("{file}").to_parquet("{stem}.parquet")\'',
-    (".sav",): 'python -c \'import pandas; pandas.read_spss("{file}").to_csv("{stem}.csv")\'',
-    (".dta",): 'python -c \'import pandas; pandas.read_stata("{file}").to_csv("{stem}.csv")\'',
-    (".sas7bdat", ".xpt"): "python -c 'import pandas; "
-    'pandas.read_sas("{file}").to_csv("{stem}.csv")\'',
-    (".npy",): 'python -c \'import numpy; numpy.savez("{stem}.npz", X=numpy.load("{file}"))\'',
-    (".mat",): 'python -c \'import scipy.io, numpy; numpy.savez("{stem}.npz", '
-    'X=scipy.io.loadmat("{file}")["X"])\'',
-    (".arff",): "python -c 'import scipy.io.arff, pandas; "
-    'pandas.DataFrame(scipy.io.arff.loadarff("{file}")[0]).to_csv("{stem}.csv", index=False)\'',
-    (".biom",): "biom convert -i {path} -o {stem}.tsv --to-tsv",
-    (".h5seurat",): 'Rscript -e \'SeuratDisk::Convert("{file}", dest = "h5ad")\'',
-    (".json", ".jsonl"): "python -c 'import pandas; "
-    'pandas.read_json("{file}").to_csv("{stem}.csv")\'',
-}
-"""Formats that are not read, and the command that writes one that is."""
+_STORED = (".npz", ".h5ad", ".h5", ".hdf5", ".zarr")
+_CONVERTED = json.loads(Path(__file__).with_name("known_formats.json").read_text(encoding="utf-8"))
+"""Endings of formats that are not read, and the command that writes one that is."""
 
 
 def read_matrix(
@@ -79,14 +45,7 @@ def read_matrix(
     """
     file = Path(file)
     name = file.name.lower()
-    for endings, command in _CONVERTED.items():
-        if name.endswith(endings):
-            stem = file.with_name(file.name[: -len(max(filter(name.endswith, endings), key=len))])
-            shown = command.replace("{file}", str(file)).replace("{path}", shlex.quote(str(file)))
-            raise MatrixError(
-                f"{file}: {max(filter(name.endswith, endings), key=len)} is not read. Convert it: "
-                f"{shown.replace('{stem}', str(stem))}, and give what that writes."
-            )
+    _refuse_other_formats(file)
     if not file.exists():
         raise FileNotFoundError(f"{file}: no such file.")
     mtx = find_mtx(file)
@@ -100,25 +59,19 @@ def read_matrix(
         raise MatrixError(f"path={str(file)!r} is a file; a .zarr should be a folder.")
     missing = tuple(missing_values or ())
     if mtx is not None or is_store or name.endswith(_STORED):
-        given = {
-            "samples": samples, "ignore": ignore, "keep": keep, "duplicates": duplicates,
-            "decimal": None if decimal == "auto" else decimal,
-        }  # fmt: skip
-        for key, value in given.items():
+        given = {"samples": samples, "ignore": ignore, "keep": keep, "duplicates": duplicates}
+        for key, value in {**given, "decimal": decimal.replace("auto", "")}.items():
             if value:
                 raise MatrixError(
                     f"{file}: {key} applies only to tables. Leave out {key}: {value}."
                 )
-    if mtx is not None:
+        if mtx is None:
+            return read_stored(file, StoredSettings(labels, layer, groups, transpose, missing))
         if labels or groups or layer:
             raise MatrixError(
                 f"{file}: labels, groups and layer should be left out: 10x folders have none."
             )
         return read_tenx_folder(mtx, missing)
-    if is_store or name.endswith(".h5ad"):
-        return read_anndata(file, labels, layer, groups, transpose, missing)
-    if name.endswith((".h5", ".hdf5")):
-        return read_h5(file, labels, layer, groups, transpose=transpose, missing_values=missing)
     settings = TableSettings(
         labels, samples, groups, tuple(map(str, ignore)), tuple(map(str, keep)), transpose,
         decimal, missing, duplicates,
@@ -132,6 +85,17 @@ def read_matrix(
         )
     if name.endswith((".parquet", ".pq")):
         return read_parquet(file, settings)
-    if name.endswith(".npz"):
-        return read_npz(file, labels, groups, transpose=transpose, missing_values=missing)
     return read_text(file, settings)
+
+
+def _refuse_other_formats(file: Path) -> None:
+    for endings, command in _CONVERTED.items():
+        ending = max(filter(file.name.lower().endswith, endings.split()), key=len, default=None)
+        if ending:
+            stem = str(file.with_name(file.name[: -len(ending)]))
+            for mark, value in (("file", str(file)), ("path", shlex.quote(str(file)))):
+                command = command.replace(f"{{{mark}}}", value)
+            raise MatrixError(
+                f"{file}: {ending} is not read. Convert it: {command.replace('{stem}', stem)}, and "
+                "give what that writes."
+            )

@@ -18,47 +18,27 @@ _DATE = re.compile(
     re.IGNORECASE,
 )
 # What stands for a missing class as often as it names one.
-_UNKNOWN = {
-    *MISSING,
-    "unknown",
-    "unk",
-    "other/unknown",
-    "not available",
-    "not known",
-    "x",
-    "-1",
-    "9",
-}
-_UNKNOWN -= {"", "na", "nan", "n/a", "#n/a", "x", "9"}
+_UNKNOWN = {*MISSING, "unknown", "unk", "other/unknown", "not available", "not known", "-1"}
+_UNKNOWN -= {"", "na", "nan", "n/a", "#n/a"}
 _SENTINELS = (-999, -9999, -99, -99999, 999, 9999, 99999, -1e30, 1e30)
 _FEW_DISTINCT = 10
 _FEW_WHOLE = 5
 
 
-def list_remarks(
-    raw: RawMatrix, labels: str | None = None, missing: Sequence[object] = ()
-) -> list[str]:
+def list_remarks(raw: RawMatrix, labels: str, missing: Sequence[object]) -> list[str]:
     """List all remarks on a matrix; `labels` is the name of its known classes."""
-    return [
-        *([] if raw.labels is None else remark_on_labels(labels or "labels", raw.labels, missing)),
-        *remark_on_features(raw.features),
-        *remark_on_values(raw, missing),
-    ]
+    remarks = [] if raw.labels is None else _remark_on_labels(labels, raw.labels, missing)
+    dates = [name for name in raw.features if _DATE.fullmatch(name)]
+    if dates:
+        remarks.append(
+            f"{len(dates)} feature names are dates, such as {dates[0]!r}: spreadsheets convert "
+            "gene symbols such as SEPT2 or MARCH1 to dates. Correct the names in the file, or set "
+            f"ignore: {listed(dates)}."
+        )
+    return [*remarks, *_remark_on_values(raw, missing)]
 
 
-def remark_on_features(features: Sequence[str]) -> list[str]:
-    """List remarks on feature names that are dates."""
-    dates = [name for name in features if _DATE.fullmatch(name)]
-    if not dates:
-        return []
-    return [
-        f"{len(dates)} feature names are dates, such as {dates[0]!r}: spreadsheets convert gene "
-        "symbols such as SEPT2 or MARCH1 to dates. Correct the names in the file, or set ignore: "
-        f"{listed(dates)}."
-    ]
-
-
-def remark_on_values(raw: RawMatrix, missing: Sequence[object] = ()) -> list[str]:
+def _remark_on_values(raw: RawMatrix, missing: Sequence[object]) -> list[str]:
     """List remarks on numbers that stand for missing values, and on the few whole-number features.
 
     Also on samples that are the same value for value.
@@ -136,7 +116,7 @@ def _sentinels(
     ]
 
 
-def remark_on_labels(name: str, labels: np.ndarray, missing: Sequence[object] = ()) -> list[str]:
+def _remark_on_labels(name: str, labels: np.ndarray, missing: Sequence[object]) -> list[str]:
     """List remarks on classes that may be none, that differ in case only, or are too many."""
     classes = distinct_classes(labels)
     remarks = []
