@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from pathlib import Path
+from typing import NoReturn
 
 import numpy as np
 
@@ -29,12 +32,28 @@ MIN_LABELS = 2
 MOST_SHOWN = 10
 """Largest number of names in a message that only describes."""
 
+KNOWN_FORMATS = json.loads(
+    Path(__file__).with_name("known_formats.json").read_text(encoding="utf-8")
+)
+"""Endings of formats that are not read, and the command that writes one that is."""
+
 _BARE = re.compile(r"[A-Za-z0-9_][\w .+/()%-]*(?<! )")
 _NOT_TEXT = re.compile(r"(?i:true|false|yes|no|on|off|null|y|n|0[\dxo].*|\d.*[.e_:].*)")
 
 
 class MatrixError(InputError):
     """A user's matrix cannot be used; the message gives the problem, its place and the rule."""
+
+
+def refuse_format(file: Path, kind: str, ending: str) -> NoReturn:
+    """Refuse a file of a known format with the command that converts it."""
+    command = KNOWN_FORMATS[kind].replace("{file}", str(file))
+    command = command.replace("{path}", shlex.quote(str(file)))
+    command = command.replace("{stem}", str(file.with_name(file.name[: -len(ending)])))
+    kind = ending if kind.startswith(".") else kind
+    raise MatrixError(
+        f"{file}: {kind} is not read. Convert it: {command}, and give what that writes."
+    )
 
 
 @contextmanager
@@ -51,6 +70,28 @@ def explain_damage(file: object, kind: str, cure: str) -> Iterator[None]:
         raise MatrixError(
             f"{file}: not a complete {kind} ({reason_of(error)}); it should be written by {cure}"
         ) from error
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a matrix is to be read; see `sparsekm.command.table_settings`."""
+
+    labels: str | None = None
+    layer: str | None = None
+    groups: str | None = None
+    samples: str | None = None
+    ignore: Sequence[str] = ()
+    keep: Sequence[str] = ()
+    transpose: bool | str = "auto"
+    decimal: str = "auto"
+    missing_values: Sequence[object] = ()
+    duplicates: str | None = None
+
+    @property
+    def named(self) -> dict[str, str]:
+        """The names of classes, samples and groups, by setting."""
+        pairs = (("labels", self.labels), ("samples", self.samples), ("groups", self.groups))
+        return {key: name for key, name in pairs if name is not None}
 
 
 @dataclass

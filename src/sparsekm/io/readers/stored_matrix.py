@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,26 +21,23 @@ from scipy.sparse import csr_array
 from sparsekm.io.input_error import reason_of
 from sparsekm.io.readers.assembling import Parts, assemble
 from sparsekm.io.readers.cells import listed_numbers
+from sparsekm.io.readers.matrix_size import Layout, find_layout
 from sparsekm.io.readers.names import is_row_numbers, names_features, weigh_names
 from sparsekm.io.readers.orientation import Axes, find_orientation
-from sparsekm.io.readers.raw_matrix import MatrixError, RawMatrix, check_size, shown, suggest
-from sparsekm.io.readers.stored_files import Layout, NpzArray, find_layout, open_stored
+from sparsekm.io.readers.raw_matrix import (
+    MatrixError,
+    RawMatrix,
+    Settings,
+    check_size,
+    shown,
+    suggest,
+)
+from sparsekm.io.readers.stored_files import NpzArray, open_stored
 from sparsekm.io.readers.tenx_folder import describe_genes
 from sparsekm.io.readers.value_blocks import SparseRows, check_rows, check_type, transposed
 
 _FEATURES = ("genes", "features")
 _LABELS = ("y", "labels")
-
-
-@dataclass(frozen=True)
-class StoredSettings:
-    """How a stored matrix is to be read; see `sparsekm.command.table_settings`."""
-
-    labels: str | None = None
-    layer: str | None = None
-    groups: str | None = None
-    transpose: bool | str = "auto"
-    missing_values: tuple[object, ...] = ()
 
 
 class _Described(NamedTuple):
@@ -50,7 +46,7 @@ class _Described(NamedTuple):
     chosen: np.ndarray | None = None  # the features to read
 
 
-def read_stored(file: Path, settings: StoredSettings) -> RawMatrix:
+def read_stored(file: Path, settings: Settings) -> RawMatrix:
     """Read and check a matrix; a sparse one stays so if it takes less memory that way."""
     with open_stored(file) as opened:
         layout = find_layout(file, opened, settings.layer)
@@ -107,7 +103,7 @@ def _is_turned(rows: Sequence[object] | None, columns: Sequence[object] | None) 
     return find_orientation(Axes("", rows, columns, len(rows))) is True
 
 
-def _of_anndata(file: Path, opened: Any, layout: Layout, settings: StoredSettings) -> _Described:
+def _of_anndata(file: Path, opened: Any, layout: Layout, settings: Settings) -> _Described:
     obs, var = (_read_frame(file, opened, part) for part in ("obs", "var"))
     shape, expected = layout.shape, (len(obs), len(var))
     if shape != expected:
@@ -188,7 +184,7 @@ def _read_positions(opened: Any, n_samples: int, remarks: list[str]) -> np.ndarr
     return None
 
 
-def _of_tenx(file: Path, opened: Any, layout: Layout, settings: StoredSettings) -> _Described:
+def _of_tenx(file: Path, opened: Any, layout: Layout, settings: Settings) -> _Described:
     if settings.labels or settings.groups:
         raise MatrixError(f"{file}: labels and groups should be left out: 10x files have none.")
     about = layout.node.get("features", layout.node)
@@ -210,7 +206,7 @@ def _of_tenx(file: Path, opened: Any, layout: Layout, settings: StoredSettings) 
     return _Described(parts, chosen=genes)
 
 
-def _of_arrays(file: Path, opened: Any, layout: Layout, settings: StoredSettings) -> _Described:
+def _of_arrays(file: Path, opened: Any, layout: Layout, settings: Settings) -> _Described:
     names, shape, transpose = layout.arrays, layout.shape, settings.transpose
     found = next((array for array in _LABELS if array in names), None)
     wanted = {"labels": settings.labels or found, "groups": settings.groups}

@@ -15,7 +15,13 @@ from scipy.io import mmread
 from scipy.sparse import csr_array
 
 from sparsekm.io.readers.assembling import Parts, assemble
-from sparsekm.io.readers.raw_matrix import MatrixError, RawMatrix, check_size, explain_damage
+from sparsekm.io.readers.raw_matrix import (
+    MatrixError,
+    RawMatrix,
+    Settings,
+    check_size,
+    explain_damage,
+)
 from sparsekm.io.readers.value_blocks import check_rows
 
 _FEATURES = ("features.tsv.gz", "features.tsv", "genes.tsv.gz", "genes.tsv")
@@ -32,8 +38,12 @@ def find_mtx(path: Path) -> Path | None:
     return found[0] if len(found) == 1 else None
 
 
-def read_tenx_folder(file: Path, missing: Sequence[object] = ()) -> RawMatrix:
+def read_tenx_folder(file: Path, settings: Settings) -> RawMatrix:
     """Read and check a matrix of Matrix Market, with the names next to it."""
+    if settings.named or settings.layer:
+        raise MatrixError(
+            f"{file}: labels, groups and layer should be left out: 10x folders have none."
+        )
     prefix, mark, _ = file.name.rpartition("matrix.mtx")
     about, barcodes = (
         next((one for name in names if (one := file.with_name(prefix + name)).exists()), None)
@@ -60,7 +70,7 @@ def read_tenx_folder(file: Path, missing: Sequence[object] = ()) -> RawMatrix:
             matrix = csr_array(mmread(opened).T)
     ids, symbols, kinds = ([line[at] or line[0] * (at == 1) for line in lines] for at in range(3))
     parts, genes = describe_genes(file, ids, symbols, kinds)
-    parts.samples, parts.missing = cells, missing
+    parts.samples, parts.missing = cells, settings.missing_values
     X, offset = check_rows(file, partial(nullcontext, matrix), parts.remarks)
     return assemble(parts, X.select(genes), offset[genes])
 

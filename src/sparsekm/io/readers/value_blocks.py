@@ -12,6 +12,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from sparsekm.cluster.matrices.dense_parts import as_dense
+from sparsekm.io.input_error import reason_of
 from sparsekm.io.readers.raw_matrix import MatrixError, check_size, held_bytes
 from sparsekm.io.row_stream import RowStream
 
@@ -41,18 +42,14 @@ class SparseRows:
     def __getitem__(self, rows: slice) -> csr_array:
         starts = self.indptr[rows.start : rows.stop + 1]
         stored = slice(int(starts[0]), int(starts[-1]))
-        indices = self._node["indices"][stored]
+        parts = self._node["data"][stored], self._node["indices"][stored], starts - starts[0]
+        found = csr_array(parts, shape=(rows.stop - rows.start, self.shape[1]))
         # Conversions trust the indices; if out of bounds, they would write anywhere in memory.
-        wrong = (indices < 0) | (indices >= self.shape[1])
-        if wrong.any():
-            at = int(np.argmax(wrong))
-            row = rows.start + int(np.searchsorted(starts, starts[0] + at, side="right"))
-            raise self._damaged(
-                f"sample {row} has the column index {indices[at]}; it should be in [0, "
-                f"{self.shape[1]})"
-            )
-        shape = (rows.stop - rows.start, self.shape[1])
-        return csr_array((self._node["data"][stored], indices, starts - starts[0]), shape=shape)
+        try:
+            found.check_format(full_check=True)
+        except ValueError as error:
+            raise self._damaged(f"in rows from {rows.start + 1} on, {reason_of(error)}") from error
+        return found
 
     def _damaged(self, problem: str) -> MatrixError:
         return MatrixError(f"{self._file}: {self._node.name} is no sparse matrix: {problem}.")
@@ -121,11 +118,8 @@ def transposed(file: Path, X: RowStream, offset: np.ndarray) -> tuple[RowStream,
     held = X.collect()
     if X.is_sparse:
         return RowStream.of(csr_array(held.T)), np.zeros(p)
-    if not offset.any():
-        return RowStream.of(np.ascontiguousarray(held.T)), np.zeros(p)
-    shift = np.nan_to_num(held[:, 0].astype(np.float64) + offset[0])
-    for at in range(p):
-        held[at] = held[at].astype(np.float64) + offset - shift[at]
+    shift = np.nan_to_num(held[:, 0] + offset[0]) if offset.any() else np.zeros(p)
+    held = np.array([row + offset - shift[at] for at, row in enumerate(held)], dtype=np.float32)
     return RowStream.of(np.ascontiguousarray(held.T)), shift
 
 
