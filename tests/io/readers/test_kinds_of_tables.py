@@ -384,7 +384,7 @@ CURED = {
     "unknown words": (write(["", "foo", "bar", "baz"], WORDS), (8, 3)),
     "a number about each gene": (
         write(
-            ["gene", "exon_no", "WT_1", "WT_2", "KO_1", "KO_2"],
+            ["gene", "rank_no", "WT_1", "WT_2", "KO_1", "KO_2"],
             [f"G{i}" for i in range(40)],
             before=[[1 + i % 7] for i in range(40)],
         ),

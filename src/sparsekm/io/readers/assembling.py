@@ -225,9 +225,9 @@ def _remark_on_values(raw: RawMatrix, missing: Sequence[object]) -> list[str]:
     Also on samples that are the same value for value.
     """
     n_features = raw.X.shape[1]
-    is_whole, varies = np.ones(n_features, dtype=bool), np.zeros(n_features, dtype=bool)
+    is_whole = np.ones(n_features, dtype=bool)
     low, high = np.full(n_features, np.inf), np.full(n_features, -np.inf)
-    first, seen, same = None, {}, []
+    seen, same = {}, []
     for rows, block in raw.X.blocks():
         dense = as_dense(block)
         for at, row in enumerate(dense, rows.start):
@@ -236,8 +236,6 @@ def _remark_on_values(raw: RawMatrix, missing: Sequence[object]) -> list[str]:
                 same.append((other, at))
         values = _in_file(dense, raw.offset)
         is_whole &= ((values == np.rint(values)) | np.isnan(values)).all(axis=0)
-        first = dense[0] if first is None else first
-        varies |= (dense != first).any(axis=0)
         low, high = np.fmin(low, np.fmin.reduce(values)), np.fmax(high, np.fmax.reduce(values))
     remarks = _sentinels(raw, low, high, missing)
     if same and n_features > 1:
@@ -248,7 +246,7 @@ def _remark_on_values(raw: RawMatrix, missing: Sequence[object]) -> list[str]:
             "copies are found together in any clustering. Delete those that are no samples of "
             "their own."
         )
-    whole = np.flatnonzero(is_whole & varies)
+    whole = np.flatnonzero(is_whole & (low < high))
     if 0 < len(whole) <= max(_FEW_WHOLE, n_features // 50) and len(whole) * 4 <= n_features:
         names = [raw.features[at] for at in whole]
         told = "\n".join(remarks + raw.remarks)

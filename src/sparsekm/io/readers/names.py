@@ -34,6 +34,8 @@ _SAMPLE_NAME = re.compile("".join(KNOWN["sample_forms"]).replace("@SAMPLE@", _SA
 _SAMPLE_TOKENS = frozenset(KNOWN["sample_tokens"].split())
 _DESCRIPTION = re.compile("".join(KNOWN["descriptions"]), re.I)
 _ANNOTATING = re.compile(rf"\b({KNOWN['annotating_words'].replace(' ', '|')})\b")
+_MEASURES = sorted(map(re.escape, KNOWN["measures"]), key=len, reverse=True)
+_MEASURE = re.compile(rf"(?<!\w)({'|'.join(_MEASURES)})(?!\w)")
 _FEW_SYMBOLS = 3
 _SINGLE = re.compile(r"[sp][ _.-]?\d+[a-z]?", re.I)
 _DEFAULT = re.compile(r"(v|x|f|c|col|column|unnamed:)[ _.]?\d+|\d+", re.I)
@@ -91,6 +93,15 @@ def describes_samples(name: str) -> bool:
 def has_annotating_word(heading: str) -> bool:
     """Tell whether a heading has a word that makes a column of numbers a doubtful sample."""
     return _ANNOTATING.search(tidy(heading)) is not None
+
+
+def split_measure(heading: str) -> tuple[str, str]:
+    """Return the measure that a heading names, such as "lfq intensity", and what is left."""
+    found = _MEASURE.search(tidy(heading))
+    if not found:
+        return "", tidy(heading)
+    rest = tidy(heading)[: found.start()] + tidy(heading)[found.end() :]
+    return found[0], rest.strip(" %")
 
 
 def is_row_numbers(heading: str, names: Sequence[str]) -> bool:

@@ -11,11 +11,13 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import combinations
 
 import numpy as np
 from scipy.stats import rankdata
 
 from sparsekm.io.readers.names import (
+    KNOWN,
     NUMBERING,
     describes_samples,
     has_annotating_word,
@@ -23,6 +25,7 @@ from sparsekm.io.readers.names import (
     names_features,
     names_samples,
     shape_of,
+    split_measure,
     tidy,
     weigh_names,
 )
@@ -47,6 +50,7 @@ class Axes:
     text_columns: Sequence[str] = ()
     text_lines: Sequence[str] = ()
     has_header: bool = True
+    is_gct: bool = False
     values: np.ndarray | None = None  # some of the numbers, (lines, columns)
     class_columns: Sequence[str] = ()  # headings of columns of text with few values
     signs: list[str] = field(default_factory=list)  # what speaks for the decision
@@ -81,7 +85,7 @@ def find_orientation(axes: Axes) -> bool | None:
     about_samples = [name for name in headings if is_known(name, "sample_annotations")]
     about_features = [name for name in about_features if name not in about_samples]
     described = [name for name in axes.lines or () if is_known(name, "sample_annotations")]
-    annotated = min(2, len(about_features)) - min(2, len(about_samples))
+    annotated = min(3, len(about_features)) - min(2, len(about_samples))
     if len(about_features) < len(axes.columns) or lines.score > 0:
         weights[f"columns such as {_example(about_features or about_samples)}"] = float(annotated)
     weights[f"lines such as {_example([*axes.text_lines, *described])}"] = 1.5 * bool(
@@ -91,6 +95,8 @@ def find_orientation(axes: Axes) -> bool | None:
     classes = [name for name in classes if name not in about_samples]
     if classes:
         weights[f"classes such as those of {_example(classes)}"] = -1.0 if axes.has_header else -2.5
+    if axes.is_gct:
+        weights["the format, GCT"] = 4.0
     if axes.lines is None:
         weights["lines without names"] = -2.0
     levels = 0.0 if axes.values is None else _weigh_levels(axes.values)
@@ -164,9 +170,30 @@ def annotating_columns(columns: Sequence[str]) -> list[str]:
     return [
         name
         for name in columns
-        if is_known(name, "feature_annotations") or is_known(name, "summaries")
+        if is_known(name, "feature_annotations")
+        or is_known(name, "summaries")
+        or names_features(name)
         if name not in single or len(single) == 1
     ]
+
+
+def several_measures(columns: Sequence[str]) -> dict[str, list[str]]:
+    """List the columns by measure, best first, where some samples have several: none otherwise."""
+    found: dict[str, dict[str, str]] = {}
+    for name in columns:
+        measure, sample = split_measure(name)
+        if measure and sample:
+            found.setdefault(measure, {})[sample] = name
+    shared: dict[str, set[str]] = {}
+    for one, two in combinations(sorted(found, key=KNOWN["measures"].index), 2):
+        samples = {*found[one]} & {*found[two]}
+        if len(samples) > 1:
+            for kind in (one, two):
+                shared.setdefault(kind, set()).update(samples)
+    return {
+        kind: [name for sample, name in found[kind].items() if sample in samples]
+        for kind, samples in sorted(shared.items(), key=lambda of: KNOWN["measures"].index(of[0]))
+    }
 
 
 def doubtful_columns(columns: Sequence[str], X: np.ndarray) -> list[str]:

@@ -113,6 +113,8 @@ class TableAxes:
         header, settings = self.header, self.settings
         if settings.samples in header:
             return header.index(settings.samples)
+        if self.table.is_gct:
+            return 0
         taken = {*settings.ignore, settings.labels, settings.groups}
         candidates = [at for at in self.text if header[at] not in taken or not header[at]]
         share = {at: len({*self.column(at)}) / max(1, len(self.rows)) for at in candidates}
@@ -131,16 +133,21 @@ class TableAxes:
         numbers = [at for at in self.numeric if header[at] not in taken or not header[at]]
         for at in sorted({*ids} & {*numbers}):
             column, first = self.column(at), at == min(numbers)
+            others = self.table.values[np.ix_(self.rows, numbers[1:])]
             if len({*column}) < len(column):
+                # Numbers of patients, some of whom came twice.
+                values = self.table.values[self.rows, at]
+                is_id = at == 0 and not self.table.has_header and (np.rint(values) == values).all()
+                if is_id and others.size and values.min() > 10 * np.nanmax(others):
+                    return 0
                 continue
             if first and (names_features(header[at]) or (at == 0 and not header[0])):
                 return at
             if not all(map(str.isdecimal, column)):
                 continue
-            if at == 0 and not self.table.has_header and len(column) >= _FEWEST_IDS:
-                others = self.table.values[np.ix_(self.rows, numbers[1:])]
-                if (np.rint(others) != others).any():
-                    return 0
+            is_plain = at == 0 and not self.table.has_header and len(column) >= _FEWEST_IDS
+            if is_plain and (np.rint(others) != others).any():
+                return 0
             if NUMBERING.fullmatch(header[at]) and (first or header[at].lower() not in ("", "x")):
                 return at
         for at in candidates:
@@ -161,6 +168,7 @@ class TableAxes:
             heading, lines = header[self.edge], self.column(self.edge)
             above = self.cells[self.edge][self.aside].tolist()
             lines = None if is_row_numbers(heading, lines) else lines
+        self._refuse_distances(lines)
         axes = Axes(
             heading,
             lines,
@@ -169,6 +177,7 @@ class TableAxes:
             self.names(self.text),
             above,
             table.has_header,
+            table.is_gct,
             table.values[np.ix_(self.rows[:500], self.numeric[:500])],
             [header[at] for at in self.text if few_levels(self.column(at))],
         )
@@ -201,6 +210,17 @@ class TableAxes:
                 "Set transpose: false if lines hold samples."
             )
         return found
+
+    def _refuse_distances(self, lines: list[str] | None) -> None:
+        """Refuse distances or correlations, of which both axes hold the samples."""
+        if lines is not None and lines == self.names(self.numeric):
+            X = self.table.values[np.ix_(self.rows, self.numeric)]
+            if np.allclose(X, X.T, equal_nan=True):
+                raise MatrixError(
+                    f"{self.table.file}: its {len(lines)} lines and columns have the same names, "
+                    "and its values are symmetric: these are distances or correlations. Give the "
+                    "table of measurements that they were computed from."
+                )
 
     def line(self, name: str) -> int | None:
         """Return the line of a name."""

@@ -20,6 +20,7 @@ from sparsekm.io.readers.orientation import (
     doubtful_columns,
     few_levels,
     left_out_features,
+    several_measures,
 )
 from sparsekm.io.readers.raw_matrix import (
     MatrixError,
@@ -61,6 +62,8 @@ def _read(axes: TableAxes, settings: Settings) -> RawMatrix:
     table, remarks, transpose = axes.table, axes.remarks, axes.transpose
     about = _describe_samples(axes, settings)
     _check_settings(axes, settings, about)
+    if transpose:
+        _refuse_several_measures(axes, settings)
     _check_odd(axes, settings)
     X = _take_values(axes, settings)
     for what, example in table.changed.items():
@@ -201,6 +204,20 @@ def _check_odd(axes: TableAxes, settings: Settings) -> None:
         f"is {axes.table.cells(line)[column].strip()!r} in column {axes.header[column]!r}, line "
         f"{axes.table.numbers[line]}. {cure}."
     )
+
+
+def _refuse_several_measures(axes: TableAxes, settings: Settings) -> None:
+    """Refuse columns with several measures of each sample, such as those of MaxQuant."""
+    columns = [name for name in axes.names(axes.numeric) if name not in settings.keep]
+    measures = several_measures(columns)
+    if measures:
+        best, *_ = measures
+        others = [name for name in columns if name not in measures[best]]
+        raise MatrixError(
+            f"{axes.table.file}: each sample has several columns: {shown([*measures])}. Set "
+            f"ignore: {listed([*settings.ignore, *others])} to use {best!r}, or keep to the "
+            "columns of another one, and ignore to the rest."
+        )
 
 
 def _refuse_annotation(

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from sparsekm.io.readers.cells import CellParser, as_numbers, find_decimal
-from sparsekm.io.readers.raw_matrix import MatrixError
+from sparsekm.io.readers.raw_matrix import MatrixError, refuse_format
 
 UNREADABLE = (ValueError, csv.Error, EOFError, OSError, zlib.error)
 """Errors raised by binary data, or by a damaged compressed file."""
@@ -27,6 +27,7 @@ _MOST_COLUMNS = 1_000_000
 _MOST_IN_CELL = 2**17
 _LINES_LOOKED_AT = 200
 _HEAD_CHARACTERS = 2**21
+_HEAD_CELLS = 100_000
 _SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars", " ": "blanks"}
 # First bytes of files that are often named like a text table.
 _OTHERS = {
@@ -35,6 +36,9 @@ _OTHERS = {
     b"\x1f\x8b": "compressed by gzip. Add .gz to its name",
     b"\x89HDF": "HDF5. Rename it to end in .h5ad or .h5",
     b"PAR1": "Parquet. Rename it to end in .parquet",
+    b"<!": "a web page. Download the file itself",
+    b"<html": "a web page. Download the file itself",
+    b"<?xml": "XML. Save it as a table of text",
 }
 
 Lines = list[tuple[int, str]]
@@ -51,6 +55,7 @@ class TextTable:
     has_header: bool = True
     # Values by sample that lines above the header hold, by name: of GEO.
     above: dict[str, list[str]] = field(default_factory=dict)
+    is_gct: bool = False
     n_annotations: int = 0  # columns after the first that annotate, and lines: of GCT
     n_described: int = 0
     lines: list[str] = field(default_factory=list)
@@ -88,6 +93,8 @@ def read_table(
         (number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip(' ,;\t"')
     ]
     del text
+    if lines and re.match(r"\^(DATABASE|SERIES|PLATFORM|SAMPLE) *=", lines[0][1]):
+        refuse_format(file, "SOFT of GEO", "".join(file.suffixes[-2:]))
     if len(lines) < 2:
         raise MatrixError(f"{file}: lines={len(lines)}; there should be a header and samples.")
     usual = "," if file.name.lower().removesuffix(".gz").endswith((".csv", ".xlsx")) else "\t"
@@ -106,7 +113,8 @@ def read_table(
     if table.separator != usual:
         table.remarks.append(f"cells are separated by {_SEPARATORS[table.separator]}.")
     if decimal == "auto":
-        some = (split(line, table.separator)[0][:500] for _, line in lines[first:][:200])
+        n_lines = max(10, min(200, _HEAD_CELLS // len(table.header)))
+        some = (split(line, table.separator)[0][:500] for _, line in lines[first:][:n_lines])
         cells = chain.from_iterable(islice(some, table.n_described, None))
         decimal, example = find_decimal(cells, table.separator)
         if example:
@@ -235,8 +243,6 @@ def split(line: str, separator: str) -> tuple[list[str], bool]:
             stray = line.count('"') % 2 == 1
     if cells is None:
         cells = line.split() if blanks else line.split(separator)
-    if len(line) > _MOST_IN_CELL and max(map(len, cells)) > _MOST_IN_CELL:
-        raise csv.Error(f"A cell should have at most {_MOST_IN_CELL} characters")
     return cells, stray
 
 
@@ -257,7 +263,8 @@ def _find_format(table: TextTable, lines: Lines, usual: str) -> int:
         )
     table.separator, width = _find_separator(plain, usual)
     rows = [(at, line[0], split(line.lstrip("#"), table.separator)[0]) for at, line in head]
-    if lines[0][1].startswith(("#1.2", "#1.3")):
+    table.is_gct = lines[0][1].startswith(("#1.2", "#1.3"))
+    if table.is_gct:
         sizes = [int(cell) for cell in rows[1][2] if cell.strip().isdecimal()]
         header = 2
         table.n_annotations, table.n_described = sizes[2:4] if len(sizes) == 4 else (1, 0)
@@ -269,7 +276,7 @@ def _find_format(table: TextTable, lines: Lines, usual: str) -> int:
     for _, mark, cells in rows[:header]:
         if mark == "!":
             _keep_geo(table, cells)
-        elif mark != "#":
+        elif mark != "#" and not table.is_gct:
             above.append(next((cell.strip() for cell in cells if cell.strip()), "")[:40])
     if above:
         verb = "line is" if len(above) == 1 else "lines are"
@@ -286,7 +293,7 @@ def _find_format(table: TextTable, lines: Lines, usual: str) -> int:
             "if numbers have decimal commas, separate cells by semicolons or tabs."
         )
     table.header = names
-    if not _is_data(names, below):
+    if table.is_gct or not _is_data(names, below):
         return rows[header][0] + 1
     table.has_header = False
     # Blank where the names of lines may be.
@@ -318,8 +325,13 @@ def _find_separator(lines: list[str], usual: str) -> tuple[str, int]:
     found, too_long = {}, None
     lines = lines[: max(10, _HEAD_CHARACTERS // max(map(len, lines)))]
     for separator in _SEPARATORS:
+        # Blanks within cells that tabs separate.
+        if separator == " " and found.get("\t", (0,))[0] == 1 and all("\t" in x for x in lines):
+            continue
         try:
             rows = [split(line, separator)[0] for line in lines]
+            if max(max(map(len, row), default=0) for row in rows) > _MOST_IN_CELL:
+                raise csv.Error(f"a cell has more than {_MOST_IN_CELL} characters")
         except csv.Error as error:
             too_long = error
             continue
@@ -348,6 +360,8 @@ def _find_header(rows: list[tuple[int, str, list[str]]], width: int) -> int:
     is_text = CellParser().is_text
     for at, (_, mark, cells) in enumerate(rows):
         filled = sum(bool(cell.strip()) for cell in cells)
+        # R writes a vector with its names under a blank one.
+        filled += width == len(cells) == 2 and cells[0] == "" and at == 0
         if mark == "!" or len(cells) < min(width - 1, 2) or filled < min(2, width):
             continue
         if filled < (width - 1) / 2 and len(rows) - at > 3:
