@@ -10,7 +10,6 @@ import numpy as np
 from sparsekm.cluster.matrices.dense_parts import as_dense
 from sparsekm.io.readers.raw_matrix import MatrixError, RawMatrix, quoted
 from sparsekm.io.row_stream import Block, RowStream
-from sparsekm.pipeline.variable_features import most_variable
 
 _LARGEST_SCORE = 30
 """Larger values suggest counts: genotypes, scores and small ranks are whole numbers too."""
@@ -186,6 +185,9 @@ def most_variable_counts(raw: RawMatrix, n_features: int) -> np.ndarray:
             "numbers >= 0. Set layer to one that holds counts and normalise: counts, or leave out "
             "n_top_features if the values are already log-transformed."
         )
+    # What it compiles takes long to load.
+    from sparsekm.pipeline.variable_features import most_variable
+
     n_all = raw.X.shape[1]
     return most_variable(file_values(raw), n_features) if n_features < n_all else np.arange(n_all)
 

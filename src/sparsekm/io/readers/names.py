@@ -10,6 +10,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -50,6 +51,7 @@ class NameEvidence(NamedTuple):
     default: bool
 
 
+@lru_cache(2**17)
 def tidy(heading: str) -> str:
     """Write a heading in lower case, with single blanks for punctuation.
 

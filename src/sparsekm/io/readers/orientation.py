@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from itertools import combinations
 
 import numpy as np
-from scipy.stats import rankdata
+import pandas as pd
 
 from sparsekm.io.readers.names import (
     KNOWN,
@@ -132,7 +132,7 @@ def _weigh_levels(values: np.ndarray) -> float:
     """Tell by the numbers which axis the features are: they differ in level, samples hardly do."""
     if min(values.shape) < 3:
         return 0.0
-    ranks = rankdata(np.where(np.isfinite(values), values, np.nan), nan_policy="omit", axis=None)
+    ranks = pd.Series(np.where(np.isfinite(values), values, np.nan).ravel()).rank().to_numpy()
     ranks = np.ma.masked_invalid(ranks.reshape(values.shape))
     total = ranks.var()
     if not total > 0:

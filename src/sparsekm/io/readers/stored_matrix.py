@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 import h5py
 import numpy as np
 import pandas as pd
-from anndata.io import read_elem
 from scipy.sparse import csr_array
 
 from sparsekm.io.input_error import reason_of
@@ -84,11 +83,18 @@ def _hold(file: Path, layout: Layout) -> Any:
     """Read a whole matrix that cannot be read by rows."""
     if isinstance(layout.node, NpzArray):
         return _numeric(file, layout.name, _values(file, layout.name, layout.node))
-    stored = read_elem(layout.node)
+    stored = _read_elem(layout.node)
     # As in `SparseRows`.
     stored.check_format(full_check=True)
     check_type(file, layout.node["data"])
     return csr_array(stored)
+
+
+def _read_elem(node: Any) -> Any:
+    # It takes long to load, and tables of text do without.
+    from anndata.io import read_elem
+
+    return read_elem(node)
 
 
 def _is_turned(rows: Sequence[object] | None, columns: Sequence[object] | None) -> bool:
@@ -149,7 +155,7 @@ def _of_anndata(file: Path, opened: Any, layout: Layout, settings: Settings) -> 
 
 
 def _read_frame(file: Path, opened: Any, name: str) -> pd.DataFrame:
-    frame = read_elem(opened[name])
+    frame = _read_elem(opened[name])
     if isinstance(frame, np.ndarray) and frame.dtype.names:
         # AnnData before 0.7 wrote a table of records.
         fields = {one: frame[one] for one in frame.dtype.names}

@@ -248,10 +248,10 @@ def split(line: str, separator: str) -> tuple[list[str], bool]:
 
 def _find_format(table: TextTable, lines: Lines, usual: str) -> int:
     """Find the separator and the header, and return the index of the first line of data."""
-    head, n_plain = [], 0
+    head, n_plain, size = [], 0, 0
     for at, (_, line) in enumerate(lines):
-        n_plain += line[0] not in "#!"
-        if n_plain > _LINES_LOOKED_AT:
+        n_plain, size = n_plain + (line[0] not in "#!"), size + len(line)
+        if n_plain > (_LINES_LOOKED_AT if size < _HEAD_CHARACTERS else 10):
             break
         head.append((at, line))
     plain = [line for _, line in head if line[0] not in "#!"]
@@ -323,7 +323,6 @@ def _keep_geo(table: TextTable, cells: list[str]) -> None:
 def _find_separator(lines: list[str], usual: str) -> tuple[str, int]:
     """Return the separator that splits most lines alike and into numbers, and how many cells."""
     found, too_long = {}, None
-    lines = lines[: max(10, _HEAD_CHARACTERS // max(map(len, lines)))]
     for separator in _SEPARATORS:
         # Blanks within cells that tabs separate.
         if separator == " " and found.get("\t", (0,))[0] == 1 and all("\t" in x for x in lines):
