@@ -160,6 +160,37 @@ READ = {
         ["s1", "s2", "s3", "s4"],
         GENES,
     ),
+    "irises, of which the first descends like wavelengths": (
+        "5.1,3.5,1.4,0.2,Iris-setosa\n4.9,3,1.4,0.2,Iris-setosa\n7,3.2,4.7,1.4,Iris-versicolor\n"
+        "6.4,3.2,4.5,1.5,Iris-versicolor\n6.3,3.3,6,2.5,Iris-virginica\n5.8,2.7,5.1,1.9,x\n",
+        None,
+        ["column1", "column2", "column3", "column4"],
+    ),
+    "masses as names": (
+        table(
+            ["id", 101.52, 144.3, 150.11, 203.7, 301.2, 410.4, 512.2, 530.9],
+            each("abcde"),
+            [[at * 3.5 + i * i / 7 for i in range(8)] for at in range(5)],
+            ",",
+        ),
+        list("abcde"),
+        ["101.52", "144.3", "150.11", "203.7", "301.2", "410.4", "512.2", "530.9"],
+    ),
+    "columns of two levels, by pandas": (
+        "sample,a,a,b,b\n" + table(["", "TP53", "MYC", "KRAS", "RB1"], each(WELLS), ROWS[:4], ","),
+        WELLS,
+        ["TP53", "MYC", "KRAS", "RB1"],
+    ),
+    "numbers and names of patients": (
+        table(
+            ["No.", "Patient", "TP53", "MYC", "KRAS", "RB1"],
+            each(range(1, 6), ["ann", "bob", "cyd", "dan", "eve"]),
+            DECIMALS,
+            ",",
+        ),
+        ["ann", "bob", "cyd", "dan", "eve"],
+        ["TP53", "MYC", "KRAS", "RB1"],
+    ),
     "patients of UCI, numbered twice, by blanks and without a header": (
         "".join(
             f"{1_000_025 + 7 * (i % 19)} {i % 9 + 1} {i * 7 % 10 + 1} {i * 3 % 5}\n"
@@ -223,7 +254,34 @@ MZMINE = table(
 DISTANCES = table(
     ["bray", *WELLS], each(WELLS), [[abs(i - j) / 9 for i in range(4)] for j in range(4)]
 )
+TMT = table(
+    ["Accession", *(f"Abundance: F1: {at}, Sample" for at in (126, 127, 128))]
+    + ["Abundance Ratio: (127) / (126)"],
+    each([f"P1234{i}" for i in range(5)]),
+    DECIMALS,
+)
+CUSTOMERS = table(
+    ["CUST_ID", "BALANCE", "PURCHASES", "CASH", "TENURE"],
+    each([f"C1000{i}" for i in range(5)]),
+    DECIMALS,
+    ",",
+)
 CURED = {
+    "a ratio next to what it was made of": (
+        TMT,
+        [f"Abundance: F1: {at}, Sample" for at in (126, 127, 128)],
+        [f"P1234{i}" for i in range(5)],
+    ),
+    "customers with numbers like those of KEGG": (
+        CUSTOMERS,
+        [f"C1000{i}" for i in range(5)],
+        ["BALANCE", "PURCHASES", "CASH", "TENURE"],
+    ),
+    "numbers on both axes": (
+        table(["", *range(4)], each(range(5)), DECIMALS, ","),
+        ["0", "1", "2", "3", "4"],
+        ["0", "1", "2", "3"],
+    ),
     "protein groups of MaxQuant": (
         MAXQUANT,
         ["LFQ intensity C1", "LFQ intensity C2", "LFQ intensity D1"],
@@ -238,7 +296,7 @@ CURED = {
 
 
 @pytest.mark.parametrize("kind", CURED)
-def test_a_table_with_several_measures_of_each_sample_is_cured_by_the_advice(save, kind):
+def test_what_is_refused_is_read_after_the_advice(save, kind):
     content, samples, features = CURED[kind]
     file, found = save(content), []
     tried = [{}]
@@ -266,7 +324,7 @@ def test_a_table_with_several_measures_of_each_sample_is_cured_by_the_advice(sav
         ),
         (
             table(["Experiment", "Type", "Time"], each(GSM), [["ctrl", "4 hours"]] * 4),
-            "hold text; there should be numbers",
+            "hold text, such as '4 hours'; there should be numbers alone",
         ),
     ],
 )

@@ -201,7 +201,7 @@ _DATE = re.compile(
 # What stands for a missing class as often as it names one.
 _UNKNOWN = {*MISSING, "unknown", "unk", "other/unknown", "not available", "not known", "-1"}
 _UNKNOWN -= {"", "na", "nan", "n/a", "#n/a"}
-_SENTINELS = (-999, -9999, -99, -99999, 999, 9999, 99999, -1e30, 1e30)
+_SENTINELS = (-999, -9999, -99, -99999, -9, -1, 999, 9999, 99999, -1e30, 1e30)
 _FEW_DISTINCT = 10
 _FEW_WHOLE = 5
 
@@ -282,7 +282,8 @@ def _sentinels(
     for number in _SENTINELS:
         gap = inner_low - number if number < 0 else number - inner_high
         is_there = (low if number < 0 else high)[at] == number
-        n_far = int((is_there & (gap > 2 * room)).sum())
+        # A negative number among others that are not, too.
+        n_far = int((is_there & ((gap > 2 * room) | ((number < 0) & (inner_low >= 0)))).sum())
         if n_far > 1 or (n_far and (n_far == len(low) or abs(number) >= 999)):
             found.append((number, n_far))
     words = [f"{number:g} (in {n_far} features)" for number, n_far in found]

@@ -24,8 +24,8 @@ _SUFFIX = r"(?:[ _.-]*(?:ids?|names?|sets?|symbols?|accessions?|codes?|no|nr|num
 _FEATURE_HEADING = re.compile(rf"id[ _]ref|(?:{_FEATURE_WORD}[ _.-]*)+{_SUFFIX}", re.I)
 _SAMPLE_HEADING = re.compile(rf"(?:{_SAMPLE_WORD}[ _.-]*)+{_SUFFIX}", re.I)
 NUMBERING = re.compile(
-    rf"(?:(?:{_SAMPLE_WORD}|event)[ _.-]*)?(?:ids?|names?|index|numbers?|no|nr|#)|rows?|rownames?"
-    rf"|row[ _.]names|{_SAMPLE_WORD}|unnamed: 0|x|",
+    rf"(?:(?:{_SAMPLE_WORD}|event)[ _.-]*)?(?:ids?|names?|index|numbers?|(?:no|nr)\.?|#)|rows?"
+    rf"|rownames?|row[ _.]names|{_SAMPLE_WORD}|unnamed: 0|x|",
     re.I,
 )
 """Headings of a column that may number the samples; the last are those of R and pandas."""
@@ -37,6 +37,7 @@ _DESCRIPTION = re.compile("".join(KNOWN["descriptions"]), re.I)
 _ANNOTATING = re.compile(rf"\b({KNOWN['annotating_words'].replace(' ', '|')})\b")
 _MEASURES = sorted(map(re.escape, KNOWN["measures"]), key=len, reverse=True)
 _MEASURE = re.compile(rf"(?<!\w)({'|'.join(_MEASURES)})(?!\w)")
+_COMPARING = re.compile(rf"\b({'|'.join(KNOWN['comparing_words'])})\b")
 _FEW_SYMBOLS = 3
 _SINGLE = re.compile(r"[sp][ _.-]?\d+[a-z]?", re.I)
 _DEFAULT = re.compile(r"(v|x|f|c|col|column|unnamed:)[ _.]?\d+|\d+", re.I)
@@ -95,6 +96,11 @@ def describes_samples(name: str) -> bool:
 def has_annotating_word(heading: str) -> bool:
     """Tell whether a heading has a word that makes a column of numbers a doubtful sample."""
     return _ANNOTATING.search(tidy(heading)) is not None
+
+
+def compares(heading: str) -> bool:
+    """Tell whether a heading is that of a comparison of samples, such as a ratio or a p value."""
+    return _COMPARING.search(tidy(heading)) is not None
 
 
 def split_measure(heading: str) -> tuple[str, str]:

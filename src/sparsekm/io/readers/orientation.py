@@ -19,6 +19,7 @@ import pandas as pd
 from sparsekm.io.readers.names import (
     KNOWN,
     NUMBERING,
+    compares,
     describes_samples,
     has_annotating_word,
     is_known,
@@ -51,6 +52,7 @@ class Axes:
     text_lines: Sequence[str] = ()
     has_header: bool = True
     is_gct: bool = False
+    is_numbered: bool = False  # whether there are numbers in place of names of lines
     values: np.ndarray | None = None  # some of the numbers, (lines, columns)
     class_columns: Sequence[str] = ()  # headings of columns of text with few values
     signs: list[str] = field(default_factory=list)  # what speaks for the decision
@@ -76,8 +78,8 @@ def find_orientation(axes: Axes) -> bool | None:
         weights[f"the heading {axes.heading!r}"] = 2.0
     elif names_samples(axes.heading) and not (lines.score > 0 >= columns.score):
         weights[f"the heading {axes.heading!r}"] = -2.0
-    elif names_samples(axes.heading):
-        weights["the heading"] = 0.0
+    elif names_samples(axes.heading) and columns.score == 0:
+        weights[f"the heading {axes.heading!r}"] = -1.5
     headings = [*axes.text_columns, *axes.columns]
     # One letter may be anything, as the B of limma.
     headings = [name for name in headings if len(name) > 1]
@@ -118,7 +120,11 @@ def find_orientation(axes: Axes) -> bool | None:
         weights["the shape of the table"] = -1.0
     says_nothing = axes.lines is None and columns.default and columns.score == levels == 0
     # Numbers alone, which no shape but a wide one explains.
-    if says_nothing and (tall or not axes.has_header) and not (is_wide or axes.text_columns):
+    if (
+        says_nothing
+        and (tall or not axes.has_header or axes.is_numbered)
+        and not (is_wide or axes.text_columns)
+    ):
         return None
     total = sum(weights.values())
     if abs(total) < 1:
@@ -209,7 +215,7 @@ def doubtful_columns(columns: Sequence[str], X: np.ndarray) -> list[str]:
     others = [
         at
         for at, name in enumerate(columns)
-        if weigh_names([name]).score >= 0
+        if (weigh_names([name]).score >= 0 or compares(name))
         and (shape_of(name) != common or 2 * count <= len(columns))
     ]
     if len(others) == len(columns):

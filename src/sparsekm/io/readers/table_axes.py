@@ -69,9 +69,11 @@ class TableAxes:
             # Software numbered the lines.
             self.numeric = self.numeric[1:]
         if not self.numeric:
+            cell = next((self.column(at)[0] for at in reversed(self.text) if len(self.rows)), "")
             raise MatrixError(
-                f"{table.file}: its columns {shown(self.header)} hold text; there should be "
-                "numbers. Set decimal if numbers have another decimal separator."
+                f"{table.file}: its columns {shown(self.header)} hold text, such as {cell!r}; "
+                "there should be numbers alone, without units. Set decimal if numbers have another "
+                "decimal separator."
             )
         self.transpose = self._find_orientation()
         self.ignored = self._set_special_lines_aside()
@@ -178,6 +180,7 @@ class TableAxes:
             above,
             table.has_header,
             table.is_gct,
+            self.edge is not None and lines is None,
             table.values[np.ix_(self.rows[:500], self.numeric[:500])],
             [header[at] for at in self.text if few_levels(self.column(at))],
         )

@@ -106,7 +106,7 @@ def _read(axes: TableAxes, settings: Settings) -> RawMatrix:
         samples = [samples[at] or f"sample{at + 1}" for at in chosen]
     if transpose and settings.samples is not None:
         samples = known["samples"][1]
-    if table.above and settings.labels is None:
+    if table.above and transpose and settings.labels is None:
         above = [name for name in table.above if not name.startswith("Sample_")] or [*table.above]
         remarks.append(
             f"the lines above describe the samples: {shown(above)}. Set labels: {quoted(above[0])} "

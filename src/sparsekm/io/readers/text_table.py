@@ -25,6 +25,7 @@ UNREADABLE = (ValueError, csv.Error, EOFError, OSError, zlib.error)
 
 _MOST_COLUMNS = 1_000_000
 _MOST_IN_CELL = 2**17
+_FEW_STEPS = 6
 _LINES_LOOKED_AT = 200
 _HEAD_CHARACTERS = 2**21
 _HEAD_CELLS = 100_000
@@ -292,6 +293,9 @@ def _find_format(table: TextTable, lines: Lines, usual: str) -> int:
             f"{width}; the numbers should agree. If there are lines above the names, remove them; "
             "if numbers have decimal commas, separate cells by semicolons or tabs."
         )
+    if below and _is_second_header(names, below[0]):
+        table.above.setdefault(names[0] or "group", names[1:])
+        names, header = [name.strip() for name in below[0]], header + 1
     table.header = names
     if table.is_gct or not _is_data(names, below):
         return rows[header][0] + 1
@@ -377,6 +381,16 @@ def _find_header(rows: list[tuple[int, str, list[str]]], width: int) -> int:
     return next(at for at, row in enumerate(rows) if row[1] not in "#!")
 
 
+def _is_second_header(names: list[str], cells: list[str]) -> bool:
+    """Tell whether names, of which most are repeated, are groups of those in the line below."""
+    is_text, groups, below = CellParser().is_text, names[1:], [cell.strip() for cell in cells[1:]]
+    return (
+        len(groups) == len(below) == len({*below}) >= 2 * len({*groups})
+        and all(groups)
+        and all(map(is_text, below))
+    )
+
+
 def _is_data(names: list[str], below: list[list[str]]) -> bool:
     """Tell whether the first line is data, not names: numbers in the range of those below it."""
     cells = as_numbers(names)
@@ -385,11 +399,12 @@ def _is_data(names: list[str], below: list[list[str]]) -> bool:
         return False
     numbers = [cells[j] for j in at]
     steps = [b - a for a, b in pairwise(numbers)]
-    shapes = {re.sub(r"\d+", "#", row[0]) for row in below if row}
-    if (
-        len(steps) > 2
-        and (all(step > 0 for step in steps) or all(step < 0 for step in steps))
-        and (0 in at or not re.sub(r"\d", "", names[0]) or _shape(names[0]) not in shapes)
+    shapes = {_shape(row[0]) for row in below if row}
+    is_ordered = len(steps) > 2 and (min(steps) > 0 or max(steps) < 0)
+    is_even = is_ordered and max(steps) - min(steps) <= 0.02 * abs(steps[0])
+    # Wavelengths, years or masses.
+    if (is_even or (is_ordered and len(steps) > _FEW_STEPS)) and (
+        0 in at or not re.sub(r"\d", "", names[0]) or _shape(names[0]) not in shapes
     ):
         return False
     inside = n_decimals = 0
