@@ -254,24 +254,27 @@ MZMINE = table(
 DISTANCES = table(
     ["bray", *WELLS], each(WELLS), [[abs(i - j) / 9 for i in range(4)] for j in range(4)]
 )
-TMT = table(
-    ["Accession", *(f"Abundance: F1: {at}, Sample" for at in (126, 127, 128))]
-    + ["Abundance Ratio: (127) / (126)"],
+CHANNELS = [f"Abundance: F1: {at}, Sample" for at in (126, 127, 128)]
+RATIO = table(
+    ["Accession", *CHANNELS, "Abundance Ratio: (127) / (126)"],
     each([f"P1234{i}" for i in range(5)]),
     DECIMALS,
 )
+MEAN = table(["gene_id", *GSM, "mean_tpm"], each(GENES), DECIMALS, after=each([1.5, 2, 4, 1, 3]))
+BILLS = [[400 + 9 * i, 9000 - i * i, 3.5 + i / 7, 0.12 * i] for i in range(5)]
 CUSTOMERS = table(
     ["CUST_ID", "BALANCE", "PURCHASES", "CASH", "TENURE"],
     each([f"C1000{i}" for i in range(5)]),
-    DECIMALS,
+    BILLS,
     ",",
 )
 CURED = {
     "a ratio next to what it was made of": (
-        TMT,
-        [f"Abundance: F1: {at}, Sample" for at in (126, 127, 128)],
+        RATIO,
+        CHANNELS,
         [f"P1234{i}" for i in range(5)],
     ),
+    "a mean next to the samples": (MEAN, GSM, GENES),
     "customers with numbers like those of KEGG": (
         CUSTOMERS,
         [f"C1000{i}" for i in range(5)],
@@ -315,6 +318,9 @@ def test_what_is_refused_is_read_after_the_advice(save, kind):
     [
         ("^PLATFORM = GPL4133\n!Platform_title = x\nID\tROW\n1\t2\n3\t4\n", "GEOparse"),
         ("<!doctype html>\n<html>\n", "not text, but a web page. Download the file itself."),
+        ("%%MatrixMarket matrix coordinate\n3 3 1\n1 1 5\n", "Rename it to end in .mtx"),
+        ("1 1:0.5 2:3.5\n0 1:0.25 3:1\n", "load_svmlight_file"),
+        ("a^b^c\n1^2^3\n4^5^6\n", "Separate cells by commas, semicolons or tabs"),
         (DISTANCES, "these are distances or correlations"),
         (
             table(

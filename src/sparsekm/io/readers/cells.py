@@ -25,6 +25,7 @@ _WITH_POINT = re.compile(r"[+-]?(\d*\.\d+([eE][+-]?\d+)?|\d{1,3}(,\d{3})+\.\d*)"
 # 1,234 means different numbers in English and in German.
 _THOUSANDS = {mark: re.compile(rf"[+-]?[1-9]\d{{0,2}}({re.escape(mark)}\d{{3}})+") for mark in ",."}
 _PLAIN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|(?i:[+-]?inf(inity)?)")
+_MARKS = "*†‡§"
 _MINUS = str.maketrans(
     {"−": "-", "–": "-", "‐": "-", "‑": "-", "\u00a0": "", "\u202f": "", "\u2009": ""}
 )
@@ -98,6 +99,9 @@ class CellParser:
         if plain.endswith("%"):
             plain = plain[:-1].strip()
             self.changed.setdefault("a percent sign, which is left out", text)
+        if plain[-1:] in _MARKS and _PLAIN.fullmatch(plain.rstrip(_MARKS)):
+            plain = plain.rstrip(_MARKS)
+            self.changed.setdefault("marks of footnotes, which are left out", text)
         group = re.fullmatch(rf"([+-]?\d{{1,3}}(?:[{self._group}' ]\d{{3}})+)([.,]\d*)?", plain)
         if group and (group[2] or self.decimal)[0] == self.decimal:
             plain = re.sub(rf"[{self._group}' ]", "", group[1]) + (group[2] or "")

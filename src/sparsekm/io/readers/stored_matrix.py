@@ -35,8 +35,9 @@ from sparsekm.io.readers.stored_files import NpzArray, open_stored
 from sparsekm.io.readers.tenx_folder import describe_genes
 from sparsekm.io.readers.value_blocks import SparseRows, check_rows, check_type, transposed
 
-_FEATURES = ("genes", "features")
-_LABELS = ("y", "labels")
+_FEATURES = ("genes", "features", "feature_names", "gene_names", "var_names")
+_SAMPLES = ("samples", "sample_names", "obs_names", "cell_names")
+_LABELS = ("y", "labels", "Y", "target")
 
 
 class _Described(NamedTuple):
@@ -223,7 +224,8 @@ def _of_arrays(file: Path, opened: Any, layout: Layout, settings: Settings) -> _
                 + suggest(key, name, names)
             )
     of_features = next((array for array in _FEATURES if array in names), None)
-    about = [name for name in (*wanted.values(), of_features, "samples") if name in names]
+    of_samples = next((array for array in _SAMPLES if array in names), None)
+    about = [name for name in (*wanted.values(), of_features, of_samples) if name in names]
     # Names and classes may fit only if rows are features.
     fits = [tuple(opened[name].shape) == (shape[name != of_features],) for name in about]
     turn = transpose is True or (
@@ -234,7 +236,7 @@ def _of_arrays(file: Path, opened: Any, layout: Layout, settings: Settings) -> _
         length = shape[(what == "feature") != turn]
         return None if name not in names else _vector(file, opened, name, length, what)
 
-    features, samples = vector(of_features, "feature"), vector("samples", "sample")
+    features, samples = vector(of_features, "feature"), vector(of_samples, "sample")
     if transpose == "auto" and not turn and not wanted["labels"] and _is_turned(samples, features):
         turn, samples, features = True, features, samples
     remarks = []

@@ -69,11 +69,13 @@ class TableAxes:
             # Software numbered the lines.
             self.numeric = self.numeric[1:]
         if not self.numeric:
-            cell = next((self.column(at)[0] for at in reversed(self.text) if len(self.rows)), "")
+            cell = next((cell for at in reversed(self.text) for cell in self.column(at)), "")
+            cure = "Set decimal if numbers have another decimal separator."
+            if len(self.header) == 1:
+                cure = "Separate cells by commas, semicolons or tabs."
             raise MatrixError(
                 f"{table.file}: its columns {shown(self.header)} hold text, such as {cell!r}; "
-                "there should be numbers alone, without units. Set decimal if numbers have another "
-                "decimal separator."
+                f"there should be numbers alone, without units. {cure}"
             )
         self.transpose = self._find_orientation()
         self.ignored = self._set_special_lines_aside()

@@ -38,6 +38,8 @@ _OTHERS = {
     b"\x89HDF": "HDF5. Rename it to end in .h5ad or .h5",
     b"PAR1": "Parquet. Rename it to end in .parquet",
     b"<!": "a web page. Download the file itself",
+    b"%%MatrixMarket": "Matrix Market. Rename it to end in .mtx",
+    b"[{": "JSON. Save it as a table of text",
     b"<html": "a web page. Download the file itself",
     b"<?xml": "XML. Save it as a table of text",
 }
@@ -88,6 +90,8 @@ def read_table(
 ) -> TextTable:
     """Read a table of text from a file, or from `text` that was made of one."""
     table = TextTable(file)
+    name = file.name.lower().removesuffix(".gz")
+    usual = "," if text is not None or name.endswith(".csv") else "\t"
     text = _decode(table) if text is None else text
     text = text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
     lines = [
@@ -96,9 +100,10 @@ def read_table(
     del text
     if lines and re.match(r"\^(DATABASE|SERIES|PLATFORM|SAMPLE) *=", lines[0][1]):
         refuse_format(file, "SOFT of GEO", "".join(file.suffixes[-2:]))
+    if lines and re.fullmatch(r"\S+( \d+:\S+)+ *", lines[0][1]):
+        refuse_format(file, "svmlight", file.suffix)
     if len(lines) < 2:
         raise MatrixError(f"{file}: lines={len(lines)}; there should be a header and samples.")
-    usual = "," if file.name.lower().removesuffix(".gz").endswith((".csv", ".xlsx")) else "\t"
     try:
         first = _find_format(table, lines, usual)
     except csv.Error as error:
