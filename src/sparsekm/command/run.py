@@ -34,7 +34,7 @@ from sparsekm.command.table_settings import TABLE_SETTINGS
 from sparsekm.command.table_summary import summarise_table, summary_lines
 from sparsekm.command.workflow_place import CommandError, find_workflow
 from sparsekm.io.atomic import write_text
-from sparsekm.io.readers.raw_matrix import TableDescription
+from sparsekm.io.table_description import TableDescription
 from sparsekm.pipeline.cluster_count import count_clusters
 
 _THREAD_LIMITS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")

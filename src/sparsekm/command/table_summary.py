@@ -9,7 +9,7 @@ from typing import Any
 
 from sparsekm.command.table_settings import options_in, split_settings
 from sparsekm.io.readers.matrix_size import ReadingSize, measure_matrix
-from sparsekm.io.readers.raw_matrix import TableDescription, short
+from sparsekm.io.table_description import TableDescription, short
 from sparsekm.pipeline.bounded_process import reading_limits, run_bounded
 from sparsekm.pipeline.normalisation import read_normalised_table
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -16,9 +15,8 @@ from typing import NoReturn
 import numpy as np
 
 from sparsekm.io.input_error import InputError, reason_of
-from sparsekm.io.known_classes import UNKNOWN
 from sparsekm.io.row_stream import RowStream
-from sparsekm.io.shown_text import escape_unprintable, shorten
+from sparsekm.io.table_description import TableDescription, describe
 
 HELD_LIMIT = 16 * 2**30
 """Bytes of the largest matrix that is read as a whole; a larger one is refused without reading."""
@@ -32,7 +30,6 @@ MIN_SAMPLES = 3
 MIN_LABELS = 2
 """Smallest number of samples with a known class: the comparison needs a pair."""
 
-_MOST_CLASSES = 8
 MOST_SHOWN = 10
 """Largest number of names in a message that only describes."""
 
@@ -119,17 +116,11 @@ class RawMatrix:
 
     def describe(self, n_dropped: int = 0) -> TableDescription:
         """Describe the matrix, of which so many constant features are dropped."""
-        counts = None if self.labels is None else Counter(self.labels.tolist())
-        return TableDescription(
-            n_samples=self.X.shape[0],
-            n_features=self.X.shape[1] - n_dropped,
-            samples=None if self.samples is None else [self.samples[0], self.samples[-1]],
-            features=[self.features[0], self.features[-1]],
-            n_unknown=0 if counts is None else counts.pop(UNKNOWN, 0),
-            classes=None if counts is None else dict(counts),
-            n_groups=None if self.groups is None else len(set(self.groups)),
-            lines=self.lines,
-            remarks=self.remarks,
+        classes = None if self.labels is None else self.labels.tolist()
+        groups = None if self.groups is None else len(set(self.groups))
+        shape = self.X.shape[0], self.X.shape[1] - n_dropped
+        return describe(
+            shape, self.samples, self.features, classes, groups, self.lines, self.remarks
         )
 
     def take(
@@ -144,51 +135,6 @@ class RawMatrix:
         for name in ("labels", "groups", "positions"):
             if getattr(self, name) is not None:
                 setattr(self, name, getattr(self, name)[rows])
-
-
-@dataclass(frozen=True)
-class TableDescription:
-    """What a table holds and how it was read: for the command's summary, the job and the report.
-
-    `samples` and `features` are the first and last names; `classes` counts the samples of each
-    known class, and `n_unknown` those without a class; `n_groups` is the number of groups. `lines`
-    tells what the lines of the table hold. `remarks` say what was guessed, left out or changed,
-    with the settings that would read it otherwise.
-    """
-
-    n_samples: int
-    n_features: int
-    samples: list[str] | None
-    features: list[str]
-    classes: dict[str, int] | None
-    n_unknown: int
-    n_groups: int | None
-    lines: str | None
-    remarks: list[str]
-
-    def summary(self) -> list[str]:
-        """Return a few lines about the content, without the remarks."""
-        told = [f"{self.n_samples:,} samples x {self.n_features:,} features"]
-        for what, names in (("samples", self.samples), ("features", self.features)):
-            shown_names = " ... ".join(f"'{short(name)}'" for name in names or ())
-            told.append(f"  {what}: {shown_names or 'without names'}")
-        if self.lines == "samples":
-            told.append("  lines hold samples (--transpose reads them as features)")
-        if self.lines == "features":
-            told.append("  lines hold features (--no-transpose reads them as samples)")
-        if self.classes is not None:
-            largest = sorted(self.classes.items(), key=lambda item: -item[1])
-            some = [f"{short(name)} {count}" for name, count in largest[:_MOST_CLASSES]]
-            some += ["..."] * (len(largest) > _MOST_CLASSES)
-            unknown = f"; {self.n_unknown} samples without a class" if self.n_unknown else ""
-            noun = "class" if len(largest) == 1 else "classes"
-            told.append(f"  {len(largest)} {noun}: {', '.join(some)}{unknown}")
-        return told + ([] if self.n_groups is None else [f"  {self.n_groups} groups"])
-
-
-def short(text: str, most: int = 40) -> str:
-    """Write any text in one short line."""
-    return shorten(escape_unprintable(text), most)
 
 
 def quoted(name: object) -> str:

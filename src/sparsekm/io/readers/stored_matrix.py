@@ -83,7 +83,7 @@ def read_stored(file: Path, settings: Settings) -> RawMatrix:
 def _hold(file: Path, layout: Layout) -> Any:
     """Read a whole matrix that cannot be read by rows."""
     if isinstance(layout.node, NpzArray):
-        return _numeric(file, layout.name, _values(file, layout.name, layout.node))
+        return check_type(file, _values(file, layout.name, layout.node), layout.name)
     stored = _read_elem(layout.node)
     # As in `SparseRows`.
     stored.check_format(full_check=True)
@@ -261,18 +261,12 @@ def _check_array(file: Path, layout: Layout) -> None:
             f"{file}: {layout.name} has shape={layout.shape}; it should be (samples, features)."
         )
     if isinstance(node, h5py.Dataset):
-        _numeric(file, layout.name, node)
+        check_type(file, node, layout.name)
         if node.size and node.id.get_storage_size() == 0:
             raise MatrixError(
                 f"{file}: {layout.name} with shape={layout.shape} contains no values; they were "
                 "not written."
             )
-
-
-def _numeric(file: Path, name: str, values: Any) -> Any:
-    if values.dtype.kind not in "fiub":
-        raise MatrixError(f"{file}: {name} has dtype={values.dtype}; it should be numeric.")
-    return values
 
 
 def _values(file: Path, name: str, node: Any) -> np.ndarray:

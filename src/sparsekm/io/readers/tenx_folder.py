@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import gzip
+import csv
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from scipy.io import mmread
+import pandas as pd
+from scipy.io import mminfo, mmread
 from scipy.sparse import csr_array
 
 from sparsekm.io.readers.assembling import Parts, assemble
@@ -55,20 +55,20 @@ def read_tenx_folder(file: Path, settings: Settings) -> RawMatrix:
             f"{prefix}barcodes.tsv in one folder, each perhaps with .gz."
         )
     with explain_damage(file, "matrix of 10x", "Cell Ranger."):
-        lines = [[*line.split("\t"), "", ""] for line in _lines(about)]
-        cells = _lines(barcodes)
-        with _open(file) as opened:
-            sizes = next(line for line in opened if not line.startswith(b"%")).split()
-            n_rows, n_columns, n_stored = map(int, sizes)
+        options = {"sep": "\t", "header": None, "dtype": str, "keep_default_na": False}
+        lines = pd.read_csv(about, quoting=csv.QUOTE_NONE, **options)
+        cells = pd.read_csv(barcodes, quoting=csv.QUOTE_NONE, **options)[0].tolist()
+        n_rows, n_columns, n_stored, *_ = mminfo(file)
         if (n_rows, n_columns) != (len(lines), len(cells)):
             raise MatrixError(
                 f"{file}: {n_rows} x {n_columns} should be {len(lines)} features x {len(cells)} "
                 "barcodes, the lines of the files next to it."
             )
         check_size(file, n_columns, n_rows, n_stored)
-        with _open(file) as opened:
-            matrix = csr_array(mmread(opened).T)
-    ids, symbols, kinds = ([line[at] or line[0] * (at == 1) for line in lines] for at in range(3))
+        matrix = csr_array(mmread(file).T)
+    ids = lines[0].tolist()
+    symbols = ids if 1 not in lines else lines[1].where(lines[1] != "", lines[0]).tolist()
+    kinds = [""] * len(ids) if 2 not in lines else lines[2].tolist()
     parts, genes = describe_genes(file, ids, symbols, kinds)
     parts.samples, parts.missing = cells, settings.missing_values
     X, offset = check_rows(file, partial(nullcontext, matrix), parts.remarks)
@@ -94,12 +94,3 @@ def describe_genes(
     else:
         genes = np.arange(len(ids))
     return Parts(file, [names[at] for at in genes], None, remarks=remarks), genes
-
-
-def _open(file: Path) -> Any:
-    return gzip.open(file) if file.name.endswith(".gz") else file.open("rb")
-
-
-def _lines(file: Path) -> list[str]:
-    with _open(file) as opened:
-        return opened.read().decode("utf-8").splitlines()

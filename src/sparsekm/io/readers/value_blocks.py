@@ -55,10 +55,11 @@ class SparseRows:
         return MatrixError(f"{self._file}: {self._node.name} is no sparse matrix: {problem}.")
 
 
-def check_type(file: Path, values: Any) -> Any:
+def check_type(file: Path, values: Any, name: str | None = None) -> Any:
     """Refuse values that are not numbers."""
     if values.dtype.kind not in "fiub":
-        raise MatrixError(f"{file}: {values.name} has dtype={values.dtype}; it should be numeric.")
+        name = name or values.name
+        raise MatrixError(f"{file}: {name} has dtype={values.dtype}; it should be numeric.")
     return values
 
 
