@@ -18,13 +18,7 @@ import pandas as pd
 
 from sparsekm.io.readers.names import (
     KNOWN,
-    NUMBERING,
-    compares,
-    describes_samples,
-    has_annotating_word,
-    is_known,
-    names_features,
-    names_samples,
+    is_a,
     shape_of,
     split_measure,
     tidy,
@@ -64,9 +58,7 @@ def find_orientation(axes: Axes) -> bool | None:
     Evidence is weighed: the form of the names, known words, headings of columns and lines that
     describe samples or features, and, if there is little else, the shape of the table.
     """
-    plain = [
-        name for name in axes.columns if not is_known(name, "feature_annotations")
-    ] or axes.columns
+    plain = [name for name in axes.columns if not is_a(name, "feature_annotations")] or axes.columns
     lines, columns = weigh_names(axes.lines or ()), weigh_names(plain)
     if not axes.has_header:
         columns = columns._replace(score=0.0, default=True)
@@ -74,19 +66,19 @@ def find_orientation(axes: Axes) -> bool | None:
         f"line names such as {_example(axes.lines)}": lines.score,
         f"column names such as {_example(plain)}": -columns.score,
     }
-    if names_features(axes.heading) and not (columns.score > 0 >= lines.score):
+    if is_a(axes.heading, "feature_heading") and not (columns.score > 0 >= lines.score):
         weights[f"the heading {axes.heading!r}"] = 2.0
-    elif names_samples(axes.heading) and not (lines.score > 0 >= columns.score):
+    elif is_a(axes.heading, "sample_heading") and not (lines.score > 0 >= columns.score):
         weights[f"the heading {axes.heading!r}"] = -2.0
-    elif names_samples(axes.heading) and columns.score == 0:
+    elif is_a(axes.heading, "sample_heading") and columns.score == 0:
         weights[f"the heading {axes.heading!r}"] = -1.5
     headings = [*axes.text_columns, *axes.columns]
     # One letter may be anything, as the B of limma.
     headings = [name for name in headings if len(name) > 1]
-    about_features = [name for name in headings if is_known(name, "feature_annotations")]
-    about_samples = [name for name in headings if is_known(name, "sample_annotations")]
+    about_features = [name for name in headings if is_a(name, "feature_annotations")]
+    about_samples = [name for name in headings if is_a(name, "sample_annotations")]
     about_features = [name for name in about_features if name not in about_samples]
-    described = [name for name in axes.lines or () if is_known(name, "sample_annotations")]
+    described = [name for name in axes.lines or () if is_a(name, "sample_annotations")]
     annotated = min(3, len(about_features)) - min(2, len(about_samples))
     if len(about_features) < len(axes.columns) or lines.score > 0:
         weights[f"columns such as {_example(about_features or about_samples)}"] = float(annotated)
@@ -114,7 +106,7 @@ def find_orientation(axes: Axes) -> bool | None:
         elif lines.numbered and not lines.default and not columns.numbered and not tall:
             weights["numbered lines"] = -1.0
     numbers = axes.lines is not None and all(name.isdecimal() for name in axes.lines)
-    if numbers and NUMBERING.fullmatch(axes.heading) and axes.heading and not tall:
+    if numbers and is_a(axes.heading, "numbering") and axes.heading and not tall:
         weights["numbers of samples"] = -1.0
     if is_wide:
         weights["the shape of the table"] = -1.0
@@ -176,9 +168,7 @@ def annotating_columns(columns: Sequence[str]) -> list[str]:
     return [
         name
         for name in columns
-        if is_known(name, "feature_annotations")
-        or is_known(name, "summaries")
-        or names_features(name)
+        if is_a(name, "feature_annotations", "summaries", "feature_heading")
         if name not in single or len(single) == 1
     ]
 
@@ -215,11 +205,11 @@ def doubtful_columns(columns: Sequence[str], X: np.ndarray) -> list[str]:
     others = [
         at
         for at, name in enumerate(columns)
-        if (weigh_names([name]).score >= 0 or compares(name))
+        if (weigh_names([name]).score >= 0 or is_a(name, "comparing"))
         and (shape_of(name) != common or 2 * count <= len(columns))
     ]
     if len(others) == len(columns):
-        others = [at for at in others if has_annotating_word(columns[at])]
+        others = [at for at in others if is_a(columns[at], "annotating")]
     plain = np.setdiff1d(np.arange(len(columns)), others).astype(int)
     if not len(plain):
         return []
@@ -229,7 +219,7 @@ def doubtful_columns(columns: Sequence[str], X: np.ndarray) -> list[str]:
     doubtful = {
         at
         for at in others
-        if has_annotating_word(columns[at])
+        if is_a(columns[at], "annotating")
         or (whole[at] and not whole[plain].any())
         or abs(size[at] - np.median(size[plain])) > 1.3
     }
@@ -258,13 +248,13 @@ def left_out_features(
     gone = {
         name
         for at, name in asked
-        if is_known(name, "special_lines")
+        if is_a(name, "special_lines")
         or name in ("Total", "total")
         or (lines and tidy(name) in totals)
         or (not lines and _is_numbering(name, X[:, at]))
     }
-    described = {name: at for at, name in asked if describes_samples(name)}
-    classes = [name for name in described if is_known(name, "class_headings")]
+    described = {name: at for at, name in asked if is_a(name, "description", "sample_annotations")}
+    classes = [name for name in described if is_a(name, "class_headings")]
     rest = [name for name in features if name not in described and name not in gone]
     if described and rest:
         if 4 * len(described) <= len(features) >= _MANY or (
@@ -287,7 +277,7 @@ def left_out_features(
 
 def _is_numbering(name: str, values: np.ndarray) -> bool:
     """Tell whether a column called like a numbering holds different whole numbers."""
-    if not NUMBERING.fullmatch(name) or (len(name) == 1 and name != "X"):
+    if not is_a(name, "numbering") or (len(name) == 1 and name != "X"):
         return False
     steps = np.diff(np.sort(values))
     return len(steps) > 1 and bool((steps >= 0.999).all() and (steps % 1 == 0).all())

@@ -21,7 +21,7 @@ from sparsekm.io.input_error import reason_of
 from sparsekm.io.readers.assembling import Parts, assemble
 from sparsekm.io.readers.cells import listed_numbers
 from sparsekm.io.readers.matrix_size import Layout, find_layout
-from sparsekm.io.readers.names import is_row_numbers, names_features, weigh_names
+from sparsekm.io.readers.names import is_a, is_row_numbers, weigh_names
 from sparsekm.io.readers.orientation import Axes, find_orientation
 from sparsekm.io.readers.raw_matrix import (
     MatrixError,
@@ -120,7 +120,9 @@ def _of_anndata(file: Path, opened: Any, layout: Layout, settings: Settings) -> 
         )
     turn, remarks = settings.transpose is True, []
     rows, columns = [*map(str, obs.index)], [*map(str, var.index)]
-    named = next((one for one in var if names_features(str(one)) and var[one].is_unique), None)
+    named = next(
+        (one for one in var if is_a(str(one), "feature_heading") and var[one].is_unique), None
+    )
     if named is not None and is_row_numbers("", columns):
         columns = [*map(str, var[named])]
         remarks.append(f"features are named by the column {named!r} of var, which is numbered.")
@@ -215,7 +217,15 @@ def _of_tenx(file: Path, opened: Any, layout: Layout, settings: Settings) -> _De
 
 def _of_arrays(file: Path, opened: Any, layout: Layout, settings: Settings) -> _Described:
     names, shape, transpose = layout.arrays, layout.shape, settings.transpose
-    found = next((array for array in _LABELS if array in names), None)
+
+    def first(known: Sequence[str]) -> str | None:
+        # The less usual names only if the length fits.
+        fits = [one for one in known if one in names]
+        fits = [one for one in fits if one in known[:2] or opened[one].shape in sizes]
+        return next(iter(fits), None)
+
+    sizes = [(length,) for length in shape]
+    found, of_features, of_samples = first(_LABELS), first(_FEATURES), first(_SAMPLES)
     wanted = {"labels": settings.labels or found, "groups": settings.groups}
     for key, name in wanted.items():
         if name is not None and name not in names:
@@ -223,8 +233,6 @@ def _of_arrays(file: Path, opened: Any, layout: Layout, settings: Settings) -> _
                 f"{file}: {key}={name!r} should be one of its arrays {shown(names)}."
                 + suggest(key, name, names)
             )
-    of_features = next((array for array in _FEATURES if array in names), None)
-    of_samples = next((array for array in _SAMPLES if array in names), None)
     about = [name for name in (*wanted.values(), of_features, of_samples) if name in names]
     # Names and classes may fit only if rows are features.
     fits = [tuple(opened[name].shape) == (shape[name != of_features],) for name in about]

@@ -12,11 +12,8 @@ from itertools import combinations
 import numpy as np
 
 from sparsekm.io.readers.names import (
-    NUMBERING,
-    is_known,
+    is_a,
     is_row_numbers,
-    names_features,
-    names_samples,
 )
 from sparsekm.io.readers.orientation import Axes, few_levels, find_orientation
 from sparsekm.io.readers.raw_matrix import MatrixError, Settings, shown
@@ -49,8 +46,8 @@ class TableAxes:
         self.text = np.flatnonzero(is_text & ~empty).tolist()
         self.numeric = np.flatnonzero(~is_text & ~empty).tolist()
         first = self.numeric[:1]
-        ids = [at for at in self.numeric if NUMBERING.fullmatch(self.header[at])]
-        ids += [at for at in first if at == 0 or names_features(self.header[at])]
+        ids = [at for at in self.numeric if is_a(self.header[at], "numbering")]
+        ids += [at for at in first if at == 0 or is_a(self.header[at], "feature_heading")]
         cells = table.columns({*self.text, *ids, 0})
         self.cells = {at: np.array(column, dtype=object) for at, column in cells.items()}
         # Lines of text, such as units or classes, are set aside.
@@ -100,7 +97,7 @@ class TableAxes:
             is_axis = [1 < sizes[at] <= 0.6 * n for at in (one, two)]
             if all(is_axis) and n_pairs == n >= sizes[one] * sizes[two] / 4:
                 sample, feature, value = self.names([one, two, self.numeric[-1]])
-                if names_features(sample):
+                if is_a(sample, "feature_heading"):
                     sample, feature = feature, sample
                 file, separator = self.table.file, self.table.separator
                 wide = file.with_name(f"{file.name.split('.')[0]}_wide.csv")
@@ -123,15 +120,18 @@ class TableAxes:
         candidates = [at for at in self.text if header[at] not in taken or not header[at]]
         share = {at: len({*self.column(at)}) / max(1, len(self.rows)) for at in candidates}
         for at in candidates:
-            heading = header[at]
-            if is_known(heading, "describing") and len(candidates) > 1:
+            heading, kinds = header[at], {*self.column(at)}
+            if is_a(heading, "describing") and len(candidates) > 1:
                 continue
-            kinds = ("feature_annotations", "sample_annotations")
-            about = any(is_known(heading, kind) for kind in kinds)
+            about = is_a(heading, "feature_annotations", "sample_annotations")
             if (
                 (at == 0 and not heading and (self.table.has_header or share[at] > 0.5))
-                or (names_features(heading) and share[at] > 0.1 and len({*self.column(at)}) > 2)
-                or (share[at] > 0.5 and (at == 0 or names_samples(heading) or not about))
+                or (
+                    is_a(heading, "feature_heading")
+                    and share[at] > 0.1
+                    and len({*self.column(at)}) > 2
+                )
+                or (share[at] > 0.5 and (at == 0 or is_a(heading, "sample_heading") or not about))
             ):
                 return at
         numbers = [at for at in self.numeric if header[at] not in taken or not header[at]]
@@ -145,17 +145,17 @@ class TableAxes:
                 if is_id and others.size and values.min() > 10 * np.nanmax(others):
                     return 0
                 continue
-            if first and (names_features(header[at]) or (at == 0 and not header[0])):
+            if first and (is_a(header[at], "feature_heading") or (at == 0 and not header[0])):
                 return at
             if not all(map(str.isdecimal, column)):
                 continue
             is_plain = at == 0 and not self.table.has_header and len(column) >= _FEWEST_IDS
             if is_plain and (np.rint(others) != others).any():
                 return 0
-            if NUMBERING.fullmatch(header[at]) and (first or header[at].lower() not in ("", "x")):
+            if is_a(header[at], "numbering") and (first or header[at].lower() not in ("", "x")):
                 return at
         for at in candidates:
-            if is_known(header[at], "feature_annotations") and share[at] == 1:
+            if is_a(header[at], "feature_annotations") and share[at] == 1:
                 return at
         if settings.transpose is True and self.table.has_header and (candidates or numbers):
             return min([*candidates, *numbers])

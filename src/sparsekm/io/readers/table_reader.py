@@ -14,7 +14,7 @@ import numpy as np
 
 from sparsekm.io.readers.assembling import Parts, assemble, merge_features
 from sparsekm.io.readers.cells import listed_numbers
-from sparsekm.io.readers.names import is_known
+from sparsekm.io.readers.names import is_a
 from sparsekm.io.readers.orientation import (
     annotating_columns,
     doubtful_columns,
@@ -77,7 +77,7 @@ def _read(axes: TableAxes, settings: Settings) -> RawMatrix:
         said = ("columns", "annotate the features", "lines", "describe the samples or are totals")
     else:
         features, samples = columns, lines
-        left = [name for name in lines or () if is_known(name, "summaries") and len(name) > 1]
+        left = [name for name in lines or () if is_a(name, "summaries") and len(name) > 1]
         said = ("lines", "summarise the others", "columns", "describe the samples")
     chosen = _without(axes, samples or range(len(X)), left, *said[:2], keep=settings.keep)
     about = {name: [cells[at] for at in chosen] for name, cells in about.items()}

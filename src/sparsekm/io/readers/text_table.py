@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from sparsekm.io.readers.cells import CellParser, as_numbers, find_decimal
-from sparsekm.io.readers.raw_matrix import MatrixError, refuse_format
+from sparsekm.io.readers.raw_matrix import KNOWN_FORMATS, MatrixError, refuse_format
 
 UNREADABLE = (ValueError, csv.Error, EOFError, OSError, zlib.error)
 """Errors raised by binary data, or by a damaged compressed file."""
@@ -30,20 +30,6 @@ _LINES_LOOKED_AT = 200
 _HEAD_CHARACTERS = 2**21
 _HEAD_CELLS = 100_000
 _SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars", " ": "blanks"}
-# First bytes of files that are often named like a text table.
-_OTHERS = {
-    b"PK\x03\x04": "an Excel workbook or a zip archive. Rename a workbook to end in .xlsx",
-    b"\xd0\xcf\x11\xe0": "an old Excel workbook. Save it as .xlsx",
-    b"\x1f\x8b": "compressed by gzip. Add .gz to its name",
-    b"\x89HDF": "HDF5. Rename it to end in .h5ad or .h5",
-    b"PAR1": "Parquet. Rename it to end in .parquet",
-    b"<!": "a web page. Download the file itself",
-    b"%%MatrixMarket": "Matrix Market. Rename it to end in .mtx",
-    b"[{": "JSON. Save it as a table of text",
-    b"<html": "a web page. Download the file itself",
-    b"<?xml": "XML. Save it as a table of text",
-}
-
 Lines = list[tuple[int, str]]
 
 
@@ -145,28 +131,28 @@ def _decode(table: TextTable) -> str:
         raise
     except UNREADABLE as error:
         raise MatrixError(f"{table.file}: not UTF-8 text ({error}).") from error
-    for first, what in _OTHERS.items():
-        if content.startswith(first):
+    for first, what in KNOWN_FORMATS["first bytes"].items():
+        if content.startswith(first.encode("latin-1")):
             raise MatrixError(f"{table.file}: not text, but {what}.")
     is_wide = content.startswith((b"\xff\xfe", b"\xfe\xff"))
     if b"\0" in content and not is_wide:
         raise MatrixError(f"{table.file}: not UTF-8 text, since it contains NUL. Save it as UTF-8.")
-    try:
-        return content.decode("utf-16" if is_wide else "utf-8-sig")
-    except UnicodeError:
-        pass
-    try:
-        text = content.decode("cp1252")
-    except UnicodeError as error:
-        raise MatrixError(
-            f"{table.file}: not UTF-8 text with one line per sample ({error}). Save it as UTF-8 "
-            "(in Excel: 'CSV UTF-8')."
-        ) from error
-    table.remarks.append(
-        "the file is not UTF-8: its letters are read as Windows-1252, the encoding of Excel in the "
-        "west. Save it as UTF-8 if names are wrong."
+    for encoding in ["utf-16"] if is_wide else ["utf-8-sig", "cp1252"]:
+        try:
+            text = content.decode(encoding)
+        except UnicodeError as error:
+            reason = str(error)
+        else:
+            if encoding == "cp1252":
+                table.remarks.append(
+                    "the file is not UTF-8: its letters are read as Windows-1252, the encoding of "
+                    "Excel in the west. Save it as UTF-8 if names are wrong."
+                )
+            return text
+    raise MatrixError(
+        f"{table.file}: not UTF-8 text with one line per sample ({reason}). Save it as UTF-8 (in "
+        "Excel: 'CSV UTF-8')."
     )
-    return text
 
 
 def _parse(table: TextTable, lines: Lines, parser: CellParser) -> None:
