@@ -62,7 +62,7 @@ def test_a_sound_file_is_adopted(adopt, sound, tmp_path):
 @pytest.mark.parametrize(
     ("part", "value", "normalise", "message"),
     [
-        ("indices", 10**6, "zscore", "column index 1000000; it should be in [0, 5)"),
+        ("indices", 10**6, "zscore", "in rows from 1 on, indices must be < 5"),
         ("data", -3, "counts", "normalise: counts requires values >= 0; the smallest is -3.0"),
     ],
 )

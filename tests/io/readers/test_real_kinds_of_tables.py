@@ -1,12 +1,8 @@
 """Tables as programs and archives write them, with invented values: read, or cured by advice."""
 
-import re
-
 import pytest
-import yaml
-from reading import refusal
+from reading import follow, refusal
 
-from sparsekm.command.table_settings import TABLE_SETTINGS
 from sparsekm.io.readers.reader import read_matrix
 
 ROWS = [[1, 8, 3, 5], [70, 90, 20, 41], [400, 310, 260, 377], [9, 4, 0, 2], [55, 12, 31, 60]]
@@ -202,28 +198,11 @@ READ = {
 }
 
 
-@pytest.fixture
-def save(tmp_path):
-    def save(content, name="m.txt"):
-        (tmp_path / name).write_text(content, encoding="utf-8")
-        return tmp_path / name
-
-    return save
-
-
-def follow(message):
-    """Return the settings that a message advises, all of them, as the command reads them."""
-    for setting in TABLE_SETTINGS:
-        value = r"\[(?:\"(?:[^\"\\]|\\.)*\"|[^\]\"])*\]|[^\s,.;]+"
-        for found in re.finditer(rf"\b{setting.name}: ({value})", message):
-            yield {setting.name: yaml.safe_load(found[1])}
-
-
 @pytest.mark.parametrize("kind", READ)
-def test_a_table_of_a_known_program_is_read_as_it_is_meant(save, kind):
+def test_a_table_of_a_known_program_is_read_as_it_is_meant(put, kind):
     content, samples, features = READ[kind]
     settings = {"transpose": False} if "UCI" in kind else {}
-    raw = read_matrix(save(content), **settings)
+    raw = read_matrix(put(content), **settings)
     assert raw.features == features
     assert raw.X.shape[1] == len(features)
     if samples is not None:
@@ -299,9 +278,9 @@ CURED = {
 
 
 @pytest.mark.parametrize("kind", CURED)
-def test_what_is_refused_is_read_after_the_advice(save, kind):
+def test_what_is_refused_is_read_after_the_advice(put, kind):
     content, samples, features = CURED[kind]
-    file, found = save(content), []
+    file, found = put(content), []
     tried = [{}]
     while tried and len(found) < 9:
         settings = tried.pop(0)
@@ -334,5 +313,5 @@ def test_what_is_refused_is_read_after_the_advice(save, kind):
         ),
     ],
 )
-def test_what_holds_no_measurements_of_samples_is_refused(save, content, message):
-    assert message in refusal(save(content))
+def test_what_holds_no_measurements_of_samples_is_refused(put, content, message):
+    assert message in refusal(put(content))

@@ -126,11 +126,7 @@ class TableAxes:
             about = is_a(heading, "feature_annotations", "sample_annotations")
             if (
                 (at == 0 and not heading and (self.table.has_header or share[at] > 0.5))
-                or (
-                    is_a(heading, "feature_heading")
-                    and share[at] > 0.1
-                    and len({*self.column(at)}) > 2
-                )
+                or (is_a(heading, "feature_heading") and share[at] > 0.1 and len(kinds) > 2)
                 or (share[at] > 0.5 and (at == 0 or is_a(heading, "sample_heading") or not about))
             ):
                 return at

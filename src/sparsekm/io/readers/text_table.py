@@ -24,6 +24,7 @@ UNREADABLE = (ValueError, csv.Error, EOFError, OSError, zlib.error)
 """Errors raised by binary data, or by a damaged compressed file."""
 
 _MOST_COLUMNS = 1_000_000
+_MOST_LINES = 20_000_000
 _MOST_IN_CELL = 2**17
 _FEW_STEPS = 6
 _LINES_LOOKED_AT = 200
@@ -80,6 +81,8 @@ def read_table(
     usual = "," if text is not None or name.endswith(".csv") else "\t"
     text = _decode(table) if text is None else text
     text = text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
+    if text.count("\n") > _MOST_LINES:
+        raise MatrixError(f"{file}: lines should be <= {_MOST_LINES}.")
     lines = [
         (number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip(' ,;\t"')
     ]
