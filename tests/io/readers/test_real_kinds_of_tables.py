@@ -162,6 +162,24 @@ READ = {
         None,
         ["column1", "column2", "column3", "column4"],
     ),
+    "passengers with tickets": (
+        table(
+            ["PassengerId", "Name", "Ticket", "Fare", "Age", "Cabin"],
+            each(range(1, 6), ["Doe, J"] * 5, [f"A/5 21{i}" for i in range(5)]),
+            [[7.25 + i, 30.5 - i * i, 100 + i] for i in range(5)],
+        ),
+        ["1", "2", "3", "4", "5"],
+        ["Fare", "Age", "Cabin"],
+    ),
+    "genes of TCGA with their ids, called samples": (
+        table(
+            ["sample", *(name.replace("-", ".") for name in TCGA)],
+            each([f"{name}|{100 + len(name)}" for name in ("TP53", "MYC", "A1BG", "EGFR", "KRAS")]),
+            DECIMALS,
+        ),
+        [name.replace("-", ".") for name in TCGA],
+        [f"{name}|{100 + len(name)}" for name in ("TP53", "MYC", "A1BG", "EGFR", "KRAS")],
+    ),
     "masses as names": (
         table(
             ["id", 101.52, 144.3, 150.11, 203.7, 301.2, 410.4, 512.2, 530.9],
@@ -300,6 +318,13 @@ def test_what_is_refused_is_read_after_the_advice(put, kind):
         ("%%MatrixMarket matrix coordinate\n3 3 1\n1 1 5\n", "Rename it to end in .mtx"),
         ("1 1:0.5 2:3.5\n0 1:0.25 3:1\n", "load_svmlight_file"),
         ("a^b^c\n1^2^3\n4^5^6\n", "Separate cells by commas, semicolons or tabs"),
+        (
+            "Well\tSample Name\tTarget Name\tCT\n"
+            + "".join(
+                f"A{4 * i + j}\tS{i}\tG{j}\t{i + 25.5}\n" for i in range(4) for j in range(3)
+            ),
+            "pivot_table(index='Sample Name', columns='Target Name', values='CT')",
+        ),
         (DISTANCES, "these are distances or correlations"),
         (
             table(

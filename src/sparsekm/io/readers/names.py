@@ -151,9 +151,10 @@ def _share(names: Sequence[str], test: Callable[[str], object]) -> float:
 
 
 def _is_feature(name: str) -> bool:
-    if _FEATURE_NAME.fullmatch(name) or name.upper() in _SYMBOLS:
-        return True
-    return re.split(r"[ ,(]", name.lower())[0] in _SUBSTANCES
+    # With an id, as TP53 (7157) and TP53|7157.
+    first = re.split(r"[ ,(|]", name)[0]
+    known = first.upper() in _SYMBOLS or first.lower() in _SUBSTANCES
+    return known or _FEATURE_NAME.fullmatch(name) is not None
 
 
 def _is_sample(name: str) -> bool:

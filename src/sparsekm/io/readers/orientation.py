@@ -68,6 +68,9 @@ def find_orientation(axes: Axes) -> bool | None:
     }
     if is_a(axes.heading, "feature_heading") and not (columns.score > 0 >= lines.score):
         weights[f"the heading {axes.heading!r}"] = 2.0
+    elif is_a(axes.heading, "sample_heading") and columns.score < 0 <= lines.score:
+        # Published tables call the names of genes so, next to those of samples.
+        weights["the heading"] = 0.0
     elif is_a(axes.heading, "sample_heading") and not (lines.score > 0 >= columns.score):
         weights[f"the heading {axes.heading!r}"] = -2.0
     elif is_a(axes.heading, "sample_heading") and columns.score == 0:

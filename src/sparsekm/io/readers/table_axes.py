@@ -90,11 +90,15 @@ class TableAxes:
         texts = {at: self.column(at) for at in self.text[:6]}
         n = len(self.rows)
         sizes = {at: len({*column}) for at, column in texts.items()}
-        if self.settings.named or not 1 <= len(self.numeric) <= 2 or n in sizes.values() or n < 6:
+        if self.settings.named or not 1 <= len(self.numeric) <= 2 or n < 6:
             return
         for one, two in combinations(texts, 2):
             n_pairs = len({*zip(texts[one], texts[two], strict=True)})
             is_axis = [1 < sizes[at] <= 0.6 * n for at in (one, two)]
+            # Where a column names the lines, the two may describe them.
+            headings = [is_a(self.header[at], "feature_heading") for at in (one, two)]
+            if n in sizes.values() and sum(headings) != 1:
+                continue
             if all(is_axis) and n_pairs == n >= sizes[one] * sizes[two] / 4:
                 sample, feature, value = self.names([one, two, self.numeric[-1]])
                 if is_a(sample, "feature_heading"):
@@ -119,6 +123,11 @@ class TableAxes:
         taken = {*settings.ignore, settings.labels, settings.groups}
         candidates = [at for at in self.text if header[at] not in taken or not header[at]]
         share = {at: len({*self.column(at)}) / max(1, len(self.rows)) for at in candidates}
+        numbers = [at for at in self.numeric if header[at] not in taken or not header[at]]
+        if 0 in numbers and is_a(header[0], "sample_heading"):
+            column = self.column(0)
+            if len({*column}) == len(column) and all(map(str.isdecimal, column)):
+                return 0
         for at in candidates:
             heading, kinds = header[at], {*self.column(at)}
             if is_a(heading, "describing") and len(candidates) > 1:
@@ -130,7 +139,6 @@ class TableAxes:
                 or (share[at] > 0.5 and (at == 0 or is_a(heading, "sample_heading") or not about))
             ):
                 return at
-        numbers = [at for at in self.numeric if header[at] not in taken or not header[at]]
         for at in sorted({*ids} & {*numbers}):
             column, first = self.column(at), at == min(numbers)
             others = self.table.values[np.ix_(self.rows, numbers[1:])]
