@@ -17,7 +17,9 @@ def main(snakemake, progress):
 
     params, source = snakemake.params, snakemake.input.matrix
     raw, matrix = read_normalised_table(source, *split_settings(params.settings))
-    for remark in raw.remarks:
+    about_table = raw.describe(len(matrix.dropped))
+    logging.info("%s: %s", source, "; ".join(map(str.strip, about_table.summary())))
+    for remark in about_table.remarks:
         logging.warning("%s: %s", source, remark)
     n_samples, n_read = raw.X.shape
     names = raw.samples or [f"sample{i + 1}" for i in range(n_samples)]
@@ -39,7 +41,7 @@ def main(snakemake, progress):
         "n_samples": n_samples,
         "n_features_read": n_read,
         "n_features": len(features),
-        "remarks": np.array(raw.remarks, dtype=str),
+        "remarks": np.array(about_table.remarks, dtype=str),
         "dropped_constant": np.array(matrix.dropped, dtype=str),
         "versions": package_versions(),
     }

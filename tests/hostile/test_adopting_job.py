@@ -54,7 +54,7 @@ def adopt(project_root, tmp_path):
 @pytest.mark.parametrize(
     ("part", "value", "normalise", "message"),
     [
-        ("indices", 10**6, "zscore", "column index 1000000; it should be in [0, 5)"),
+        ("indices", 10**6, "zscore", "in rows from 1 on, indices must be < 5"),
         ("data", -3, "counts", "normalise: counts requires values >= 0; the smallest is -3.0"),
     ],
 )

@@ -31,9 +31,10 @@ from sparsekm.command.refusals import (
 from sparsekm.command.results import describe_results
 from sparsekm.command.signals import run_group
 from sparsekm.command.table_settings import TABLE_SETTINGS
-from sparsekm.command.table_summary import TableSummary, summarise_table
+from sparsekm.command.table_summary import summarise_table, summary_lines
 from sparsekm.command.workflow_place import CommandError, find_workflow
 from sparsekm.io.atomic import write_text
+from sparsekm.io.table_description import TableDescription
 from sparsekm.pipeline.cluster_count import count_clusters
 
 _THREAD_LIMITS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
@@ -87,7 +88,7 @@ def _prepare(options: Namespace, place: Path, tell: Any) -> tuple[Path, str]:
         if rule := path_rule(str(path)):
             raise CommandError(f"{path}: the path should {rule}. Rename it.")
     found = summarise_table(table, entry)
-    tell(f"{table}: " + "\n".join(found.lines()))
+    tell(f"{table}: " + "\n".join(summary_lines(found)))
     if options.n_clusters is None and found.classes is None:
         entry["n_clusters"] = "auto"
         tell("  No known classes and no --clusters: the run will suggest a number of clusters.")
@@ -120,11 +121,11 @@ def _look_again(file: Path, tell: Any) -> int:
         raise CommandError(f"{file}: matrices={list(matrices)} should name a file for --dry-run.")
     for name, entry in tables.items():
         found = summarise_table(file.resolve().parent / entry["path"], entry)
-        tell(f"{name}: " + "\n".join(found.lines()))
+        tell(f"{name}: " + "\n".join(summary_lines(found)))
     return 0
 
 
-def _smallest_cluster(name: str, entry: dict[str, Any], found: TableSummary) -> int:
+def _smallest_cluster(name: str, entry: dict[str, Any], found: TableDescription) -> int:
     """Return the smallest cluster size to allow, given that half-samples are clustered too."""
     asked = entry.get("n_clusters", "regions")
     # For "auto", 2 is the smallest number that can be suggested.

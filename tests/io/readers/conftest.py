@@ -59,3 +59,13 @@ def save(tmp_path):
         return tmp_path / name
 
     return write
+
+
+@pytest.fixture
+def put(tmp_path):
+    def write(content, name="m.csv"):
+        content = content.encode() if isinstance(content, str) else content
+        (tmp_path / name).write_bytes(content)
+        return tmp_path / name
+
+    return write

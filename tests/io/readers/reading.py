@@ -1,13 +1,43 @@
 """What tests of readers compare: a table read as it is, or the one line that refuses it."""
 
+import re
+
 import numpy as np
 import pytest
+import yaml
 
+from sparsekm.command.table_settings import TABLE_SETTINGS
 from sparsekm.io.readers.raw_matrix import MatrixError
 from sparsekm.io.readers.reader import read_matrix
 
 KINDS = ["a", "b", "a", "b", "a", "b"]
 GENES = ["TP53", "BRCA1", "MYC", "Xyz1"]
+
+CYTOKINES = ["IL-6", "IL-10", "TNF-a", "IFN-g", "MCP-1", "GM-CSF", "VEGF", "IL-1b"]
+PATIENTS = [f"patient{i}" for i in range(8)]
+
+
+def values(n_lines, n_columns):
+    rng = np.random.default_rng(n_lines * n_columns)
+    return rng.gamma(9, 1, size=(n_lines, n_columns)).round(3).astype(object)
+
+
+def write(header, names, cells=None, separator=",", before=()):
+    """Write a table: `before` are further columns after the names, one list of cells a line."""
+    cells = (
+        values(len(names), len(header) - 1 - len(before and before[0])) if cells is None else cells
+    )
+    before = before or [[]] * len(names)
+    lines = [[name, *more, *row] for name, more, row in zip(names, before, cells, strict=True)]
+    return "".join(separator.join(map(str, line)) + "\n" for line in [header, *lines])
+
+
+def follow(message):
+    """Return the settings that a message advises, each alone, as the command reads them."""
+    for setting in TABLE_SETTINGS:
+        value = r"\[(?:\"(?:[^\"\\]|\\.)*\"|[^\]\"])*\]|'[^']*'|[^\s,.;]+"
+        for found in re.finditer(rf"\b{setting.name}: ({value})", message):
+            yield {setting.name: yaml.safe_load(found[1])}
 
 
 def assert_read(raw, table, *remarks):

@@ -126,15 +126,6 @@ def test_a_matrix_that_is_mostly_zero_stays_sparse(h5ad, X, kind):
     assert not raw.offset.any()
 
 
-def test_missing_values_in_a_sparse_matrix_are_named(h5ad, X):
-    X = X * (np.arange(X.size).reshape(X.shape) % 3 == 0)
-    X[3, 0] = np.nan
-    with pytest.raises(
-        MatrixError, match="1 missing or infinite values in a sparse matrix, the first at sample 4"
-    ):
-        read_matrix(h5ad(sparse.csr_matrix(X)))
-
-
 def test_labels_from_obs_may_be_of_any_type(h5ad, frame):
     for values, expected in (
         (LABELS, LABELS),

@@ -29,13 +29,6 @@ class TestGenesInLines:
         assert raw.samples == list(table.index)
         assert read_matrix(save(table.T), transpose=False).X.shape == (4, 6)
 
-    @pytest.mark.parametrize(
-        "names", ["ENSG{:011d}", "{}_at", "ILMN_{}", "gene{}", "hsa-miR-{}", "cg{:08d}"]
-    )
-    def test_ids_of_many_kinds_tell_them(self, save, table, names):
-        table.columns = [names.format(at) for at in range(4)]
-        assert_read(read_matrix(save(table.T)), table, "because of line names such as")
-
     @pytest.mark.parametrize("heading", ["gene_id", "Hugo_Symbol", "ID_REF", "Entrez ID", "probes"])
     def test_a_column_called_so_tells_them_even_by_numbers(self, save, table, heading):
         table.columns = pd.Index([f"{7000 + at}" for at in range(4)], name=heading)

@@ -6,8 +6,7 @@ This module does not know what a line or a column means.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from functools import cached_property
+from collections.abc import Collection, Iterable, Sequence
 
 import numpy as np
 
@@ -20,21 +19,21 @@ MISSING_LABELS = frozenset(("", "NA", "NaN", "nan", "N/A", "n/a", "#N/A"))
 MISSING = frozenset(KNOWN["missing"])
 """Text that means a missing measurement, in any case."""
 
-INFINITE = re.compile(r"[+-]?(inf|infinity)", re.I)
 _BEYOND = re.compile(r"[<>≤≥]=?\s*[\d.,]+")
 _WITH_COMMA = re.compile(r"[+-]?(\d*,\d+([eE][+-]?\d+)?|\d{1,3}(\.\d{3})+,\d+)")
 _WITH_POINT = re.compile(r"[+-]?(\d*\.\d+([eE][+-]?\d+)?|\d{1,3}(,\d{3})+\.\d*)")
 # 1,234 means different numbers in English and in German.
 _THOUSANDS = {mark: re.compile(rf"[+-]?[1-9]\d{{0,2}}({re.escape(mark)}\d{{3}})+") for mark in ",."}
-_PLAIN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_PLAIN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|(?i:[+-]?inf(inity)?)")
+_MARKS = "*†‡§"
 _MINUS = str.maketrans(
     {"−": "-", "–": "-", "‐": "-", "‑": "-", "\u00a0": "", "\u202f": "", "\u2009": ""}
 )
 
 
-def is_number(word: object) -> bool:
-    """Tell whether a word is written as a plain number."""
-    return _PLAIN.fullmatch(str(word)) is not None
+def listed_numbers(words: Iterable[object]) -> list[float]:
+    """Return the numbers among words for missing values, such as -999, compared as numbers."""
+    return [float(word) for word in map(str, words) if _PLAIN.fullmatch(word.strip())]
 
 
 class CellParser:
@@ -42,26 +41,36 @@ class CellParser:
 
     def __init__(self, decimal: str = ".", missing: Iterable[object] = ()) -> None:
         self.decimal = decimal
-        words = [str(word).strip() for word in missing]
-        # Numbers such as -999 are compared as numbers.
-        self.missing_numbers = [float(word) for word in words if _PLAIN.fullmatch(word)]
-        self._missing = MISSING | {word.casefold() for word in words}
+        self._missing = MISSING | {str(word).strip().casefold() for word in missing}
         self.changed: dict[str, str] = {}  # an example of each unusual way of writing
         self._group = "," if decimal == "." else "."
         self._odd: dict[str, float | None] = {}
 
-    def numbers(self, cells: Sequence[str]) -> tuple[Sequence[float | None], bool]:
-        """Return the numbers in cells, NaN if missing and None if text, and whether some are."""
-        text = "\x1f".join(cells)
+    def line(self, cells: list[str], text: Collection[int]) -> tuple[np.ndarray, list[int]]:
+        """Return the numbers in a line, NaN if missing or text, and where its cells are text.
+
+        `text` are columns of which that is expected, which only makes this faster.
+        """
+        plain = cells.copy()
+        for at in text:
+            plain[at] = "nan"
+        plain = [cell or "nan" for cell in plain] if "" in plain else plain
+        joined = "\x1f".join(plain)
+        if self.decimal == "," and "." not in joined:
+            plain = joined.replace(",", ".").split("\x1f")
         # Python reads 1_000 as a number.
-        if "_" not in text and (self.decimal == "." or "." not in text):
-            plain = cells if self.decimal == "." else text.replace(",", ".").split("\x1f")
+        if "_" not in joined and (self.decimal == "." or "." not in joined):
             try:
-                return np.fromiter(map(float, plain), np.float64, len(plain)), False
+                values = np.fromiter(map(float, plain), np.float64, len(plain))
             except ValueError:
                 pass
-        found = [self.number(cell) for cell in cells]
-        return found, None in found
+            else:
+                found = {at: self.number(cells[at]) for at in text}
+                values[[*found]] = [np.nan if value is None else value for value in found.values()]
+                return values, [at for at, value in found.items() if value is None]
+        numbers = [self.number(cell) for cell in cells]
+        values = np.array([np.nan if value is None else value for value in numbers])
+        return values, [at for at, value in enumerate(numbers) if value is None]
 
     def number(self, cell: str) -> float | None:
         """Return the number in a cell: NaN for a missing one, None for text."""
@@ -84,18 +93,17 @@ class CellParser:
         text = cell.strip()
         if text.casefold() in self._missing or _BEYOND.fullmatch(text):
             return float("nan")
-        if INFINITE.fullmatch(text):
-            return float(text)
         plain = text.translate(_MINUS).strip()
         if plain != text and any(letter in text for letter in "−–‐‑"):
             self.changed.setdefault("another minus sign", text)
         if plain.endswith("%"):
             plain = plain[:-1].strip()
             self.changed.setdefault("a percent sign, which is left out", text)
+        if plain[-1:] in _MARKS and _PLAIN.fullmatch(plain.rstrip(_MARKS)):
+            plain = plain.rstrip(_MARKS)
+            self.changed.setdefault("marks of footnotes, which are left out", text)
         group = re.fullmatch(rf"([+-]?\d{{1,3}}(?:[{self._group}' ]\d{{3}})+)([.,]\d*)?", plain)
-        if group and group[2] is not None and group[2][0] != self.decimal:
-            group = None
-        if group:
+        if group and (group[2] or self.decimal)[0] == self.decimal:
             plain = re.sub(rf"[{self._group}' ]", "", group[1]) + (group[2] or "")
             self.changed.setdefault("thousands in groups", text)
         if self.decimal == ",":
@@ -103,37 +111,27 @@ class CellParser:
         return float(plain) if _PLAIN.fullmatch(plain) else None
 
 
-class DecimalMark:
-    """The decimal separator of a table, from some of its cells."""
-
-    def __init__(self, cells: Iterable[str], separator: str) -> None:
-        minus = (cell.strip().translate(_MINUS).rstrip("% ") for cell in cells)
-        self.cells, self.separator = (
-            [cell for cell in minus if "," in cell or "." in cell],
-            separator,
-        )
-
-    @cached_property
-    def found(self) -> tuple[str, str | None]:
-        """Return the separator, and an example of a number if it is not the point."""
-        commas = [cell for cell in self.cells if _WITH_COMMA.fullmatch(cell)]
-        points = [cell for cell in self.cells if _WITH_POINT.fullmatch(cell)]
-        sure_comma = [cell for cell in commas if not _THOUSANDS[","].fullmatch(cell)]
-        sure_point = [cell for cell in points if not _THOUSANDS["."].fullmatch(cell)]
-        if sure_point or not (commas or points):
-            return ".", None
-        if sure_comma:
-            return ",", sure_comma[0]
-        if commas and not points:
-            self._ask(commas[0], ",")
-        if points and self.separator == ";" and not commas:
-            self._ask(points[0], ".")
-        return ".", None
-
-    def _ask(self, example: str, mark: str) -> None:
-        one, thousand = example.replace(",", "."), re.sub("[.,]", "", example)
-        other = "." if mark == "," else ","
+def find_decimal(cells: Iterable[str], separator: str) -> tuple[str, str | None]:
+    """Return the decimal separator of some cells, and an example if it is not the point."""
+    plain = [cell.strip().translate(_MINUS).rstrip("% ") for cell in cells]
+    commas = [cell for cell in plain if _WITH_COMMA.fullmatch(cell)]
+    points = [cell for cell in plain if _WITH_POINT.fullmatch(cell)]
+    sure_comma = [cell for cell in commas if not _THOUSANDS[","].fullmatch(cell)]
+    sure_point = [cell for cell in points if not _THOUSANDS["."].fullmatch(cell)]
+    if not sure_point and sure_comma:
+        return ",", sure_comma[0]
+    unsure = commas if commas and not points else points if separator == ";" and not commas else []
+    if unsure and not sure_point:
+        mark, other = (",", ".") if commas else (".", ",")
+        one, thousand = unsure[0].replace(",", "."), re.sub("[.,]", "", unsure[0])
         raise MatrixError(
-            f"{example!r} may mean {one} or {thousand}. Set decimal: '{mark}' for the former, or "
+            f"{unsure[0]!r} may mean {one} or {thousand}. Set decimal: '{mark}' for the former, or "
             f"decimal: '{other}' for the latter."
         )
+    return ".", None
+
+
+def as_numbers(cells: Sequence[str]) -> list[float | None]:
+    """Read cells as numbers, with any decimal separator."""
+    parser = CellParser()
+    return [parser.number(cell.replace(",", ".")) for cell in cells]

@@ -1,22 +1,26 @@
-"""The memory that reading a matrix may take, estimated from what its file declares."""
+"""Where the matrix of a file is, and the memory that reading it may take, as the file declares."""
 
 from __future__ import annotations
 
 import math
 import zipfile
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import h5py
-import numpy as np
 
-from sparsekm.io.readers.anndata_reader import count_stored, is_read_in_blocks
-from sparsekm.io.readers.contained_hdf5 import open_contained
-from sparsekm.io.readers.raw_matrix import check_size, held_bytes
-from sparsekm.io.readers.spreadsheet import parquet_metadata
-from sparsekm.io.readers.tenx_reader import find_mtx, tenx_group
+from sparsekm.io.readers.raw_matrix import (
+    MatrixError,
+    check_size,
+    held_bytes,
+    quoted,
+    refuse_format,
+    shown,
+)
+from sparsekm.io.readers.stored_files import NpzArray, open_stored
+from sparsekm.io.readers.tenx_folder import find_mtx
 
 COPIES = 3
 """Float32 matrices in memory at the same time while reading and normalising one as a whole."""
@@ -35,7 +39,9 @@ MOST_INFLATION = 1032
 CELL_BYTES = 12
 """Text of a cell of a Parquet file."""
 MOST_BYTES = 2**36
-_DECLARING = (".h5ad", ".h5", ".hdf5", ".npz", ".zarr")
+
+
+_CSR = ("data", "indices", "indptr")
 
 
 class ReadingSize(NamedTuple):
@@ -45,14 +51,88 @@ class ReadingSize(NamedTuple):
     processed: int = 0  # bytes that take processor time, if more than those held
 
 
-@dataclass(frozen=True)
-class _Declared:
-    shape: tuple[int, int]
-    stored: int  # bytes of the matrix in the file's type
-    others: int = 0  # all other bytes
-    n_stored: int | None = None  # values of a sparse matrix
-    in_blocks: bool = False  # whether it is read in blocks of rows
-    chunk: int = 0  # bytes of a chunk of an array, which is read completely
+@dataclass
+class Layout:
+    """Where the matrix of a file is, (rows, columns), and what the file declares of it."""
+
+    kind: str  # "anndata", "10x" or "arrays"
+    name: str
+    node: Any
+    shape: tuple[int, ...]
+    arrays: list[str] = field(default_factory=list)  # names of all arrays of the file
+    others: list[Any] = field(default_factory=list)  # what describes rows and columns
+    remarks: list[str] = field(default_factory=list)
+
+    @cached_property
+    def n_stored(self) -> int | None:
+        """The number of values that a sparse matrix stores; None for an array."""
+        return None if hasattr(self.node, "dtype") else int(self.node["data"].shape[0])
+
+    @property
+    def in_blocks(self) -> bool:
+        """Whether the matrix is read row by row: an array or a sparse one by rows."""
+        is_array = hasattr(self.node, "dtype") and not isinstance(self.node, NpzArray)
+        is_csr = self.kind == "10x" or self.node.attrs.get("encoding-type") == "csr_matrix"
+        return is_array or (not hasattr(self.node, "dtype") and is_csr)
+
+
+def find_layout(file: Path, opened: Any, layer: str | None) -> Layout:
+    """Find the matrix of an open file, whatever the file's ending."""
+    is_archive = isinstance(opened, dict)
+    is_anndata = all(hasattr(opened.get(part), "keys") for part in ("obs", "var"))
+    if is_anndata or not (is_archive or file.suffix.lower() in (".h5", ".hdf5")):
+        name = "X" if layer is None else f"layers/{layer}"
+        if name not in opened:
+            layers = sorted(opened["layers"].keys()) if "layers" in opened else []
+            what = "X" if layer is None else f"layer={layer!r}"
+            raise MatrixError(f"{file}: there is no {what}. Set layer to one of {layers}.")
+        node = opened[name]
+        shape = tuple(map(int, node.attrs.get("shape", getattr(node, "shape", ()))))
+        return Layout("anndata", name, node, shape, others=[opened["obs"], opened["var"]])
+    if is_archive and layer:
+        raise MatrixError(
+            f"{file}: layer={layer!r} should be left out: only .h5ad, .h5, .zarr and .xlsx have "
+            "layers."
+        )
+    if not is_archive:
+        # Version 2 of Cell Ranger names the group by the genome.
+        groups = [one for one in opened if {*_CSR, "barcodes", "shape"} <= {*_keys(opened, one)}]
+        if groups and (layer is None or layer in groups):
+            node = opened[layer or groups[0]]
+            others = [part for key, part in node.items() if key not in _CSR]
+            shape = tuple(int(length) for length in node["shape"][()])[::-1]
+            return Layout("10x", node.name, node, shape, others=others)
+    return _find_array(file, opened, layer)
+
+
+def _keys(opened: Any, name: str) -> list[str]:
+    node = opened.get(name)
+    return [*node] if isinstance(node, h5py.Group) else []
+
+
+def _find_array(file: Path, opened: Any, layer: str | None) -> Layout:
+    found = {*opened}
+    if not isinstance(opened, dict):
+        opened.visititems(lambda name, _: found.add(name))
+        found = {name for name in found if isinstance(opened.get(name), h5py.Dataset)}
+    names = sorted(found)
+    if {*_CSR, "shape"} <= found:
+        refuse_format(file, "npz of scipy.sparse", ".npz")
+    if any(one.endswith("block0_values") for one in names):
+        refuse_format(file, "h5 of pandas", file.suffix)
+    name, remarks = layer or "X", []
+    tables = [one for one in names if len(opened[one].shape or ()) == 2]
+    if name not in names and layer is None and len(tables) == 1:
+        name = tables[0]
+        remarks = [f"the matrix is {name!r}, the only array with two axes."]
+    if name not in names:
+        raise MatrixError(
+            f"{file}: arrays={shown(names)} should include {name!r} (samples x features)."
+            + (f" Set layer: {quoted(tables[0])} if that is the matrix." if tables else "")
+        )
+    others = [opened[one] for one in names if len(opened[one].shape or ()) == 1]
+    node = opened[name]
+    return Layout("arrays", name, node, node.shape or (), names, others, remarks)
 
 
 def measure_matrix(file: str | Path, layer: str | None = None) -> ReadingSize:
@@ -62,109 +142,62 @@ def measure_matrix(file: str | Path, layer: str | None = None) -> ReadingSize:
     above the size limit is refused.
     """
     file = Path(file)
-    name = file.name.lower()
     try:
-        if name.endswith((".xlsx", ".xlsm")):
-            with zipfile.ZipFile(file) as archive:
-                n_bytes = sum(member.file_size for member in archive.infolist())
-            return _of_text(n_bytes)
-        if name.endswith((".parquet", ".pq")):
-            about = parquet_metadata(file)
-            return _of_text(CELL_BYTES * about.num_rows * about.num_columns)
-        text = find_mtx(file) or file
-        if text != file or not (file.is_dir() or name.endswith(_DECLARING)):
-            n_bytes = text.stat().st_size
-            return _of_text((MOST_INFLATION if text.suffix.lower() == ".gz" else 1) * n_bytes)
-        found = _declared(file, layer)
+        n_bytes = _text_bytes(file)
+        if n_bytes is not None:
+            return ReadingSize(min(TEXT_BYTES * n_bytes, MOST_BYTES))
+        with open_stored(file) as opened:
+            found = find_layout(file, opened, layer)
+            shape, n_stored, in_blocks = found.shape, found.n_stored, found.in_blocks
+            n, p = shape
+            stored, names = _nbytes(found.node), OBJECT_BYTES * sum(map(_nbytes, found.others))
+            chunks = getattr(found.node, "chunks", None)
+            chunk = math.prod(chunks) * found.node.dtype.itemsize if chunks else 0
     except Exception:
         return ReadingSize(0)
-    n_stored = found.n_stored
-    check_size(file, *found.shape, n_stored=n_stored, in_blocks=found.in_blocks)
-    names = OBJECT_BYTES * found.others
-    whole = COPIES * held_bytes(*found.shape, n_stored) + 2 * found.stored + names
-    if not found.in_blocks:
+    check_size(file, n, p, n_stored=n_stored, in_blocks=in_blocks)
+    whole = COPIES * held_bytes(n, p, n_stored) + 2 * stored + names
+    if not in_blocks:
         return ReadingSize(min(whole, MOST_BYTES))
-    in_blocks = BLOCK_BYTES + LINE_BYTES * sum(found.shape) + 2 * found.chunk + names
-    return ReadingSize(min(whole, in_blocks, MOST_BYTES), PASSES * whole)
+    blocks = BLOCK_BYTES + LINE_BYTES * (n + p) + 2 * chunk + names
+    return ReadingSize(min(whole, blocks, MOST_BYTES), PASSES * whole)
 
 
 def matrix_bytes(file: str | Path, layer: str | None = None) -> int:
     """Return the size of a matrix in memory, or 0 if its file does not declare it."""
     try:
-        found = _declared(Path(file), layer)
+        with open_stored(Path(file)) as opened:
+            found: Layout = find_layout(Path(file), opened, layer)
+            n, p = found.shape
+            return held_bytes(n, p, found.n_stored)
     except Exception:
         return 0
-    return held_bytes(*found.shape, found.n_stored)
 
 
-def _of_text(n_bytes: int) -> ReadingSize:
-    return ReadingSize(min(TEXT_BYTES * n_bytes, MOST_BYTES))
-
-
-def _declared(file: Path, layer: str | None) -> _Declared:
+def _text_bytes(file: Path) -> int | None:
+    """Return the bytes of a table as text, at most; None of a file that declares its size."""
     name = file.name.lower()
-    if name.endswith(".npz"):
-        return _declared_by_npz(file)
-    with _open(file) as opened:
-        is_anndata = "obs" in opened and "var" in opened
-        group = (
-            None if is_anndata or not name.endswith((".h5", ".hdf5")) else tenx_group(opened, layer)
-        )
-        if group is not None:
-            node = opened[group]
-            p, n = (int(length) for length in node["shape"][()])
-            others = [
-                part for key, part in node.items() if key not in ("data", "indices", "indptr")
-            ]
-            n_stored = int(node["data"].shape[0])
-            return _Declared((n, p), _nbytes(node), sum(map(_nbytes, others)), n_stored, True)
-        node = opened[(f"layers/{layer}" if is_anndata else layer) if layer else "X"]
-        n, p = (int(length) for length in node.attrs.get("shape", getattr(node, "shape", ())))
-        if is_anndata:
-            others = [opened["obs"], opened["var"]]
-        else:
-            others = [other for other in opened.values() if getattr(other, "ndim", 0) == 1]
-        return _Declared(
-            (n, p),
-            _nbytes(node),
-            sum(map(_nbytes, others)),
-            count_stored(node),
-            is_read_in_blocks(node),
-            _chunk(node),
-        )
+    if name.endswith((".xlsx", ".xlsm")):
+        with zipfile.ZipFile(file) as archive:
+            return sum(member.file_size for member in archive.infolist())
+    if name.endswith((".parquet", ".pq")):
+        import pyarrow.parquet
 
-
-def _open(file: Path) -> AbstractContextManager[Any]:
-    if file.is_dir():
-        import zarr
-
-        return nullcontext(zarr.open_group(file, mode="r", use_consolidated=False))
-    return open_contained(file, "h5py")
-
-
-def _chunk(node: Any) -> int:
-    """Return the bytes of a chunk of an array in an HDF5 file or Zarr store."""
-    chunks = getattr(node, "chunks", None)
-    return 0 if chunks is None else math.prod(chunks) * node.dtype.itemsize
+        about = pyarrow.parquet.read_metadata(file)
+        return CELL_BYTES * about.num_rows * about.num_columns
+    text = find_mtx(file) or file
+    if text == file and (file.is_dir() or name.endswith((".h5ad", ".h5", ".hdf5", ".npz"))):
+        return None
+    return (MOST_INFLATION if text.suffix.lower() == ".gz" else 1) * text.stat().st_size
 
 
 def _nbytes(node: Any) -> int:
-    """Return the bytes of an array in an HDF5 file or Zarr store, or of all in a group."""
+    """Return the bytes of an array in a file, or of all in a group."""
     if hasattr(node, "dtype"):
         return node.nbytes
-    if isinstance(node, h5py.Group):
-        found: list[Any] = []
+    found: list[Any] = []
+    if hasattr(node, "visititems"):
         node.visititems(lambda _, part: found.append(part))
     else:
         found = [part for _, part in node.members(None)]
     return sum(part.nbytes for part in found if hasattr(part, "dtype"))
-
-
-def _declared_by_npz(file: Path) -> _Declared:
-    with zipfile.ZipFile(file) as archive, archive.open("X.npy") as member:
-        version = np.lib.format.read_magic(member)
-        # Version 3 differs from version 2 only in the characters allowed in field names.
-        read = "read_array_header_1_0" if version == (1, 0) else "read_array_header_2_0"
-        (n, p), _, dtype = getattr(np.lib.format, read)(member)
-        others = sum(item.file_size for item in archive.infolist() if item.filename != "X.npy")
-        return _Declared((n, p), n * p * dtype.itemsize, others)

@@ -10,6 +10,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,18 +21,11 @@ _SUBSTANCES = frozenset(KNOWN["substances"].split())
 _FEATURE_WORD = "(?:" + "|".join(map(re.escape, KNOWN["feature_words"])) + ")s?"
 _SAMPLE_WORD = "(?:" + "|".join(map(re.escape, KNOWN["sample_words"])) + ")s?"
 _SUFFIX = r"(?:[ _.-]*(?:ids?|names?|sets?|symbols?|accessions?|codes?|no|nr|number|key|title))*"
-_FEATURE_HEADING = re.compile(rf"id[ _]ref|(?:{_FEATURE_WORD}[ _.-]*)+{_SUFFIX}", re.I)
-_SAMPLE_HEADING = re.compile(rf"(?:{_SAMPLE_WORD}[ _.-]*)+{_SUFFIX}", re.I)
-NUMBERING = re.compile(
-    rf"(?:(?:{_SAMPLE_WORD}|event)[ _.-]*)?(?:ids?|names?|index|numbers?|no|nr|#)|rows?|rownames?"
-    rf"|row[ _.]names|{_SAMPLE_WORD}|unnamed: 0|x|",
-    re.I,
-)
-"""Headings of a column that may number the samples; the last are those of R and pandas."""
-
 _FEATURE_NAME = re.compile("".join(KNOWN["feature_forms"]).replace("@FEATURE@", _FEATURE_WORD))
 _SAMPLE_NAME = re.compile("".join(KNOWN["sample_forms"]).replace("@SAMPLE@", _SAMPLE_WORD), re.I)
 _SAMPLE_TOKENS = frozenset(KNOWN["sample_tokens"].split())
+_MEASURES = sorted(map(re.escape, KNOWN["measures"]), key=len, reverse=True)
+_MEASURE = re.compile(rf"(?<!\w)({'|'.join(_MEASURES)})(?!\w)")
 _FEW_SYMBOLS = 3
 _SINGLE = re.compile(r"[sp][ _.-]?\d+[a-z]?", re.I)
 _DEFAULT = re.compile(r"(v|x|f|c|col|column|unnamed:)[ _.]?\d+|\d+", re.I)
@@ -46,6 +40,7 @@ class NameEvidence(NamedTuple):
     default: bool
 
 
+@lru_cache(2**17)
 def tidy(heading: str) -> str:
     """Write a heading in lower case, with single blanks for punctuation.
 
@@ -57,28 +52,60 @@ def tidy(heading: str) -> str:
     return " ".join(re.sub(r"[^\w%+/#]|_", " ", heading.lower()).split())
 
 
-def names_features(heading: str) -> bool:
-    """Tell whether a column with this heading holds feature names."""
-    return _FEATURE_HEADING.fullmatch(heading.strip().lstrip("#").strip()) is not None
-
-
-def names_samples(heading: str) -> bool:
-    """Tell whether a column with this heading holds sample names."""
-    return _SAMPLE_HEADING.fullmatch(heading.strip()) is not None
-
-
-def is_known(heading: str, kind: str) -> bool:
-    """Tell whether a heading is in a list of `known_names.json`, whatever its punctuation."""
-    return tidy(heading) in _LISTS[kind] or heading.strip() in _LISTS[kind]
-
-
-_LISTS = {
-    kind: frozenset(KNOWN[kind])
-    for kind in (
-        *("feature_annotations", "sample_annotations"),
-        *("class_headings", "summaries", "special_lines", "describing"),
-    )
+_LISTS = {kind: frozenset(known) for kind, known in KNOWN.items() if isinstance(known, list)}
+_ORDINAL = r"(?:ids?|names?|index|numbers?|(?:no|nr)\.?|#)"
+_PATTERNS = {
+    # Headings of a column with the names of features, of samples, or with numbers of lines.
+    "feature_heading": re.compile(
+        rf"id[ _]ref|(?:{_FEATURE_WORD}[ _.-]*)+{_SUFFIX}", re.I
+    ).fullmatch,
+    "sample_heading": re.compile(rf"(?:{_SAMPLE_WORD}[ _.-]*)+{_SUFFIX}", re.I).fullmatch,
+    # The last are those of R and pandas.
+    "numbering": re.compile(
+        rf"(?:(?:{_SAMPLE_WORD}|event)[ _.-]*)?{_ORDINAL}|rows?|rownames?|row[ _.]names"
+        rf"|{_SAMPLE_WORD}|unnamed: 0|x|",
+        re.I,
+    ).fullmatch,
+    # Descriptions of samples; none is a gene symbol.
+    "description": re.compile("".join(KNOWN["descriptions"]), re.I).fullmatch,
+    # Words that make a column of numbers a doubtful sample, and those of comparisons and means.
+    "annotating": re.compile(rf"\b({KNOWN['annotating_words'].replace(' ', '|')})\b").search,
+    "comparing": re.compile(rf"\b({'|'.join(KNOWN['comparing_words'])})\b").search,
 }
+
+
+def is_a(name: str, *kinds: str) -> bool:
+    """Tell whether a name or heading is of one of the kinds in `known_names.json` or above.
+
+    Examples
+    --------
+    >>> is_a("Hugo_Symbol", "feature_heading"), is_a("gene_start", "feature_annotations")
+    (True, True)
+    """
+    plain = name.strip().lstrip("#").strip()
+    return any(
+        {plain, tidy(name)} & _LISTS[kind]
+        if kind in _LISTS
+        else _PATTERNS[kind](plain) or _PATTERNS[kind](tidy(name))
+        for kind in kinds
+    )
+
+
+def split_measure(heading: str) -> tuple[str, str]:
+    """Return the measure that a heading names, such as "lfq intensity", and what is left."""
+    found = _MEASURE.search(tidy(heading))
+    if not found:
+        return "", tidy(heading)
+    rest = tidy(heading)[: found.start()] + tidy(heading)[found.end() :]
+    return found[0], rest.strip(" %")
+
+
+def is_row_numbers(heading: str, names: Sequence[str]) -> bool:
+    """Tell whether names are the numbers that software gives to lines, which name nothing."""
+    if not is_a(heading, "numbering") or not all(map(str.isdecimal, names)):
+        return False
+    first = int(names[0]) if names else 2
+    return first in (0, 1) and [*map(int, names)] == [*range(first, first + len(names))]
 
 
 def shape_of(name: str) -> str:
@@ -124,9 +151,10 @@ def _share(names: Sequence[str], test: Callable[[str], object]) -> float:
 
 
 def _is_feature(name: str) -> bool:
-    if _FEATURE_NAME.fullmatch(name) or name.upper() in _SYMBOLS:
-        return True
-    return re.split(r"[ ,(]", name.lower())[0] in _SUBSTANCES
+    # With an id, as TP53 (7157) and TP53|7157.
+    first = re.split(r"[ ,(|]", name)[0]
+    known = first.upper() in _SYMBOLS or first.lower() in _SUBSTANCES
+    return known or _FEATURE_NAME.fullmatch(name) is not None
 
 
 def _is_sample(name: str) -> bool:

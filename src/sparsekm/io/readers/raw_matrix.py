@@ -1,20 +1,22 @@
-"""A matrix as read from its file, before normalisation."""
+"""A matrix as read from its file, before normalisation, and its description."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import shlex
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from pathlib import Path
+from typing import NoReturn
 
 import numpy as np
-import pandas as pd
 
-from sparsekm.io.input_error import InputError, is_storable, reason_of
-from sparsekm.io.known_classes import UNKNOWN
+from sparsekm.io.input_error import InputError, reason_of
 from sparsekm.io.row_stream import RowStream
+from sparsekm.io.table_description import TableDescription, describe
 
 HELD_LIMIT = 16 * 2**30
 """Bytes of the largest matrix that is read as a whole; a larger one is refused without reading."""
@@ -31,12 +33,28 @@ MIN_LABELS = 2
 MOST_SHOWN = 10
 """Largest number of names in a message that only describes."""
 
+KNOWN_FORMATS = json.loads(
+    Path(__file__).with_name("known_formats.json").read_text(encoding="utf-8")
+)
+"""Endings of formats that are not read, and the command that writes one that is."""
+
 _BARE = re.compile(r"[A-Za-z0-9_][\w .+/()%-]*(?<! )")
 _NOT_TEXT = re.compile(r"(?i:true|false|yes|no|on|off|null|y|n|0[\dxo].*|\d.*[.e_:].*)")
 
 
 class MatrixError(InputError):
     """A user's matrix cannot be used; the message gives the problem, its place and the rule."""
+
+
+def refuse_format(file: Path, kind: str, ending: str) -> NoReturn:
+    """Refuse a file of a known format with the command that converts it."""
+    command = KNOWN_FORMATS[kind].replace("{file}", str(file))
+    command = command.replace("{path}", shlex.quote(str(file)))
+    command = command.replace("{stem}", str(file.with_name(file.name[: -len(ending)])))
+    kind = ending if kind.startswith(".") else kind
+    raise MatrixError(
+        f"{file}: {kind} is not read. Convert it: {command}, and give what that writes."
+    )
 
 
 @contextmanager
@@ -53,6 +71,28 @@ def explain_damage(file: object, kind: str, cure: str) -> Iterator[None]:
         raise MatrixError(
             f"{file}: not a complete {kind} ({reason_of(error)}); it should be written by {cure}"
         ) from error
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a matrix is to be read; see `sparsekm.command.table_settings`."""
+
+    labels: str | None = None
+    layer: str | None = None
+    groups: str | None = None
+    samples: str | None = None
+    ignore: Sequence[str] = ()
+    keep: Sequence[str] = ()
+    transpose: bool | str = "auto"
+    decimal: str = "auto"
+    missing_values: Sequence[object] = ()
+    duplicates: str | None = None
+
+    @property
+    def named(self) -> dict[str, str]:
+        """The names of classes, samples and groups, by setting."""
+        pairs = (("labels", self.labels), ("samples", self.samples), ("groups", self.groups))
+        return {key: name for key, name in pairs if name is not None}
 
 
 @dataclass
@@ -73,6 +113,15 @@ class RawMatrix:
     lines: str | None = None  # what the lines of a table hold: "samples" or "features"
     # For the user, on what was guessed, changed or left out, with the setting that overrides it.
     remarks: list[str] = field(default_factory=list)
+
+    def describe(self, n_dropped: int = 0) -> TableDescription:
+        """Describe the matrix, of which so many constant features are dropped."""
+        classes = None if self.labels is None else self.labels.tolist()
+        groups = None if self.groups is None else len(set(self.groups))
+        shape = self.X.shape[0], self.X.shape[1] - n_dropped
+        return describe(
+            shape, self.samples, self.features, classes, groups, self.lines, self.remarks
+        )
 
     def take(
         self, X: np.ndarray, offset: np.ndarray, rows: np.ndarray, columns: np.ndarray
@@ -149,90 +198,3 @@ def check_size(
             f"{file}: {n_samples} x {n_features} takes {n_bytes / 2**30:.1f} GiB as {kind} "
             f"float32; the limit is {limit / 2**30:.0f} GiB."
         )
-
-
-def check_names(file: object, values: Iterable[object], kind: str, advice: str) -> list[str]:
-    """Check that names of samples or features are present and unique, and return them as text."""
-    names = [str(value) for value in values]
-    unnamed = sum(not name.strip() for name in names)
-    if unnamed:
-        raise MatrixError(f"{file}: {unnamed} {kind}s have no name; each needs one: {advice}.")
-    odd = next((name for name in names if not is_storable(name)), None)
-    if odd is not None:
-        raise MatrixError(
-            f"{file}: {kind} name {odd!r} should be text without NUL or unpaired surrogates."
-        )
-    repeated = repeated_names(names)
-    if repeated:
-        raise MatrixError(
-            f"{file}: {len(repeated)} {kind} names are not unique ({shown(repeated, 5)[1:-1]}); "
-            f"each should occur once: {advice}."
-        )
-    return names
-
-
-def repeated_names(names: Sequence[str]) -> list[str]:
-    """List the names that occur more than once, in alphabetical order."""
-    seen: set[str] = set()
-    return sorted({name for name in names if name in seen or seen.add(name)})
-
-
-def check_labels(
-    file: object, name: str, values: Sequence[object], is_missing: Callable[[object], bool]
-) -> np.ndarray:
-    """Check known classes and return them as strings, `UNKNOWN` for a sample without a class.
-
-    Integers that were read as floats become integers again: the label 3.0 is "3". -1 is a class.
-    """
-    labels = _strings(file, "label", name, values, is_missing)
-    n_known = len(labels) - labels.count(UNKNOWN)
-    if n_known < MIN_LABELS:
-        raise MatrixError(
-            f"{file}: labels {name!r} are known for {n_known} of {len(labels)} samples; they "
-            f"should be known for at least {MIN_LABELS}, or be left out."
-        )
-    return np.array(labels, dtype=object)
-
-
-def check_groups(
-    file: object, name: str, values: Sequence[object], is_missing: Callable[[object], bool]
-) -> np.ndarray:
-    """Check groups of samples and return them as strings, written like classes."""
-    groups = _strings(file, "group", name, values, is_missing)
-    n_missing = groups.count(UNKNOWN)
-    if n_missing:
-        raise MatrixError(
-            f"{file}: groups {name!r} are missing for {n_missing} of {len(groups)} samples; every "
-            "sample should have one. Fill them in, or leave out groups."
-        )
-    if len(set(groups)) < 2:
-        raise MatrixError(
-            f"{file}: groups {name!r} are all {groups[0]!r}; there should be at least two, or "
-            "groups should be left out."
-        )
-    return np.array(groups, dtype=object)
-
-
-def _strings(
-    file: object, kind: str, name: str, values: Sequence[object], is_missing: Callable
-) -> list[str]:
-    """Write the classes or groups of a column as strings, `UNKNOWN` where they are missing."""
-    values = [
-        None if (is_missing(v.strip()) if isinstance(v, str) else pd.isna(v)) else v for v in values
-    ]
-    numbers = [value for value in values if isinstance(value, float | np.floating)]
-    whole = all(float(number).is_integer() for number in numbers)
-    names = [UNKNOWN if value is None else _name(value, whole) for value in values]
-    odd = next((each for each in names if not is_storable(each)), None)
-    if odd is not None:
-        raise MatrixError(
-            f"{file}: {kind} {odd!r} of {name!r} should be text without NUL or unpaired surrogates."
-        )
-    return names
-
-
-def _name(value: object, whole: bool) -> str:
-    if isinstance(value, float | np.floating):
-        return str(int(value)) if whole else repr(float(value))
-    # Otherwise surrounding blanks would make a different class of the same word.
-    return str(value).strip()

@@ -1,16 +1,18 @@
-"""Reading values in blocks, as float32; what is missing or infinite becomes NaN."""
+"""Reading values in blocks of rows, as float32; what is missing or infinite becomes NaN."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from sparsekm.cluster.matrices.dense_parts import as_dense
+from sparsekm.io.input_error import reason_of
 from sparsekm.io.readers.raw_matrix import MatrixError, check_size, held_bytes
 from sparsekm.io.row_stream import RowStream
 
@@ -21,24 +23,71 @@ _LARGEST_CHUNKS_CELLS = 2**25
 Opened = Callable[[], AbstractContextManager[Any]]
 
 
-def check_rows(file: object, opened: Opened, remarks: list[str]) -> tuple[RowStream, np.ndarray]:
+class SparseRows:
+    """Compressed rows in a group with ``data``, ``indices`` and ``indptr``, (n, p)."""
+
+    def __init__(self, file: Path, node: Any, shape: tuple[int, int]) -> None:
+        self._file, self._node, self.shape = file, node, shape
+        self.nnz = int(check_type(file, node["data"]).shape[0])
+        self.indptr = node["indptr"][:]
+        if self.indptr.dtype.kind not in "iu" or node["indices"].dtype.kind not in "iu":
+            raise self._damaged("indices and indptr should be integers")
+        self.indptr = self.indptr.astype(np.int64)
+        n_indices = int(node["indices"].shape[0])
+        if len(self.indptr) != self.shape[0] + 1 or self.indptr[0] != 0:
+            raise self._damaged(f"indptr should begin with 0 and have {self.shape[0] + 1} values")
+        if (np.diff(self.indptr) < 0).any() or not self.indptr[-1] == self.nnz == n_indices:
+            raise self._damaged("indptr should ascend to the number of values and indices")
+
+    def __getitem__(self, rows: slice) -> csr_array:
+        starts = self.indptr[rows.start : rows.stop + 1]
+        stored = slice(int(starts[0]), int(starts[-1]))
+        parts = self._node["data"][stored], self._node["indices"][stored], starts - starts[0]
+        found = csr_array(parts, shape=(rows.stop - rows.start, self.shape[1]))
+        # Conversions trust the indices; if out of bounds, they would write anywhere in memory.
+        try:
+            found.check_format(full_check=True)
+        except ValueError as error:
+            raise self._damaged(f"in rows from {rows.start + 1} on, {reason_of(error)}") from error
+        return found
+
+    def _damaged(self, problem: str) -> MatrixError:
+        return MatrixError(f"{self._file}: {self._node.name} is no sparse matrix: {problem}.")
+
+
+def check_type(file: Path, values: Any, name: str | None = None) -> Any:
+    """Refuse values that are not numbers."""
+    if values.dtype.kind not in "fiub":
+        name = name or values.name
+        raise MatrixError(f"{file}: {name} has dtype={values.dtype}; it should be numeric.")
+    return values
+
+
+def check_rows(
+    file: Path, opened: Opened, remarks: list[str], missing: list[float] | None = None
+) -> tuple[RowStream, np.ndarray]:
     """Read a matrix once, check it, and return it as a stream of float32, with what it lacks.
 
     `opened` opens the matrix, (n, p): an array, a data set of HDF5 or Zarr, or sparse rows. Sparse
-    ones stay so, with an offset of 0, if they take less memory that way.
+    ones stay so, with an offset of 0, if they take less memory that way and lack no value.
+    `missing` are numbers that stand for missing values.
     """
     with opened() as source:
         shape = source.shape
         n_stored = source.nnz if hasattr(source, "nnz") else None
-    if held_bytes(*shape, n_stored) < held_bytes(*shape):
-        return _check_stored(file, opened, shape[1]), np.zeros(shape[1])
-    offset, n_infinite = None, 0
+    if not missing and held_bytes(*shape, n_stored) < held_bytes(*shape):
+        counts = _count_stored(opened, shape[1])
+        if counts is not None:
+            return RowStream(shape, lambda: _canonical(opened), counts), np.zeros(shape[1])
+        check_size(file, *shape, in_blocks=True)
+        remarks.append("the sparse matrix lacks values, and is read as an array.")
+    offset = np.zeros(shape[1])
+    n_infinite, is_first = 0, True
     for part in _parts(opened):
         block = as_dense(part)
-        if offset is None:
-            offset = np.zeros(shape[1])
-            if block.dtype != np.float32 and len(block):
-                offset = np.nan_to_num(block[0].astype(np.float64), posinf=0, neginf=0)
+        if is_first and block.dtype != np.float32 and len(block):
+            offset = np.nan_to_num(block[0].astype(np.float64), posinf=0, neginf=0)
+        is_first = False
         n_infinite += int(np.isinf(block).sum())
         large = np.isinf(_to_single(block, offset)) & np.isfinite(block)
         if large.any():
@@ -50,28 +99,28 @@ def check_rows(file: object, opened: Opened, remarks: list[str]) -> tuple[RowStr
         remarks.append(
             f"{n_infinite} infinite values, such as the logarithm of zero, count as missing."
         )
-    offset = np.zeros(shape[1]) if offset is None else offset
 
     def read() -> Iterator[np.ndarray]:
         for part in _parts(opened):
-            block = _to_single(as_dense(part), offset)
-            yield np.where(np.isinf(block), np.float32(np.nan), block) if n_infinite else block
+            values = as_dense(part)
+            block = _to_single(values, offset)
+            if n_infinite or missing:
+                lacking = np.isinf(block) | np.isin(values, missing or [])
+                block = np.where(lacking, np.float32(np.nan), block)
+            yield block
 
     return RowStream(shape, read), offset
 
 
-def transposed(file: object, X: RowStream, offset: np.ndarray) -> tuple[RowStream, np.ndarray]:
+def transposed(file: Path, X: RowStream, offset: np.ndarray) -> tuple[RowStream, np.ndarray]:
     """Return a matrix of (features, samples) the other way around, in memory."""
     p, n = X.shape
     check_size(file, n, p, None if X.n_stored is None else int(X.n_stored.sum()))
     held = X.collect()
     if X.is_sparse:
         return RowStream.of(csr_array(held.T)), np.zeros(p)
-    if not offset.any():
-        return RowStream.of(np.ascontiguousarray(held.T)), np.zeros(p)
-    shift = np.nan_to_num(held[:, 0].astype(np.float64) + offset[0])
-    for at in range(p):
-        held[at] = held[at].astype(np.float64) + offset - shift[at]
+    shift = np.nan_to_num(held[:, 0] + offset[0]) if offset.any() else np.zeros(p)
+    held = np.array([row + offset - shift[at] for at, row in enumerate(held)], dtype=np.float32)
     return RowStream.of(np.ascontiguousarray(held.T)), shift
 
 
@@ -82,31 +131,22 @@ def _to_single(block: np.ndarray, offset: np.ndarray) -> np.ndarray:
         return (block.astype(np.float64) - offset).astype(np.float32)
 
 
-def _check_stored(file: object, opened: Opened, n_features: int) -> RowStream:
-    """Check a sparse matrix, which is streamed in canonical format."""
+def _canonical(opened: Opened) -> Iterator[csr_array]:
+    for part in _parts(opened):
+        with np.errstate(over="ignore"):
+            rows = part.astype(np.float32, copy=False)
+        rows.sum_duplicates()
+        yield rows
 
-    def read() -> Iterator[csr_array]:
-        for part in _parts(opened):
-            with np.errstate(over="ignore"):
-                rows = part.astype(np.float32, copy=False)
-            rows.sum_duplicates()
-            yield rows
 
-    start = 0
+def _count_stored(opened: Opened, n_features: int) -> np.ndarray | None:
+    """Count the stored values of each feature, or return None if one is no number."""
     n_stored = np.zeros(n_features, dtype=np.int64)
-    for rows in read():
+    for rows in _canonical(opened):
+        if not np.isfinite(rows.data).all():
+            return None
         n_stored += np.bincount(rows.indices, minlength=n_features)
-        bad = np.flatnonzero(~np.isfinite(rows.data))
-        if len(bad):
-            sample = start + int(np.searchsorted(rows.indptr, bad[0], side="right"))
-            raise MatrixError(
-                f"{file}: {len(bad)} missing or infinite values in a sparse matrix, the first at "
-                f"sample {sample}, feature {rows.indices[bad[0]] + 1}. Every value should be "
-                "finite (in the range of float32): store the matrix as an array (adata.X = "
-                "adata.X.toarray()), or write 0 for them."
-            )
-        start += rows.shape[0]
-    return RowStream((start, n_features), read, n_stored)
+    return n_stored
 
 
 def _parts(opened: Opened) -> Iterator[Any]:

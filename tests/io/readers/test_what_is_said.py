@@ -1,0 +1,69 @@
+"""Remarks of the reader: on names that repeat, odd values and classes, and what is left out."""
+
+import numpy as np
+import pytest
+from reading import CYTOKINES, PATIENTS, follow, values, write
+
+from sparsekm.io.readers.reader import read_matrix
+
+
+class TestRepeatedNames:
+    def test_features_are_merged_aloud_as_the_setting_says(self, put):
+        file = put("gene,s1,s2,s3\nTP53,1.5,2,3\nTP53,2.5,4,8\nMYC,1,2,1.5\n")
+        expected = {None: 2, "mean": 2, "sum": 4, "max": 2.5, "first": 1.5}
+        for how, value in expected.items():
+            raw = read_matrix(file, duplicates=how, transpose=True)
+            assert raw.features == ["TP53", "MYC"]
+            assert (raw.X.collect() + raw.offset)[0, 0] == pytest.approx(value)
+            assert f"merged by {how or 'mean'}" in " ".join(raw.remarks)
+
+    def test_counts_are_added(self, put):
+        raw = read_matrix(put("gene,s1,s2,s3\nTP53,10,2,3\nTP53,20,400,8\nMYC,1,2,15\n"))
+        assert (raw.X.collect() + raw.offset)[:, 0].tolist() == [30, 402, 11]
+
+    def test_samples_are_numbered(self, put):
+        raw = read_matrix(put("who,TP53,MYC,EGFR\nann,1,2,3\nbob,2,1,3\nann,3,2,2\n"))
+        assert raw.samples == ["ann", "bob", "ann_2"]
+
+
+class TestWhatIsSaid:
+    def test_numbers_that_stand_for_missing_values(self, put):
+        cells = values(9, 8)
+        cells[2][3] = cells[5][1] = -999
+        file = put(write(["sample", *CYTOKINES], [f"d{i}" for i in range(9)], cells))
+        [remark] = read_matrix(file).remarks
+        [settings] = follow(remark)
+        assert settings == {"missing_values": [-999]}
+        raw = read_matrix(file, **settings)
+        assert np.isnan(raw.X.collect()).sum() == 2
+        assert raw.remarks == []
+
+    def test_classes_that_may_be_none_and_those_that_differ_in_case(self, put):
+        kinds = ["Tumor", "tumor", "null", "?", "unknown", "Tumor", "null", "-", "None"]
+        file = put(
+            write(
+                ["sample", "kind", *CYTOKINES],
+                [f"d{i}" for i in range(9)],
+                before=[[kind] for kind in kinds],
+            )
+        )
+        raw = read_matrix(file, "kind")
+        assert raw.labels.tolist() == kinds
+        unknown, case = raw.remarks
+        assert "[Tumor, tumor] of 'kind' differ in case" in case
+        [settings] = follow(unknown)
+        assert set(settings["missing_values"]) == {"?", "unknown", "-", "None", "null"}
+        labels = read_matrix(file, "kind", missing_values=["?", "unknown", "-", "None"]).labels
+        assert labels.tolist() == ["Tumor", "tumor", "null", "", "", "Tumor", "null", "", ""]
+
+    def test_samples_that_are_the_same(self, put):
+        cells = values(6, 8)
+        cells[4] = cells[1]
+        raw = read_matrix(put(write(["sample", *CYTOKINES], [f"d{i}" for i in range(6)], cells)))
+        assert "(d1 = d4)" in raw.remarks[0]
+
+    def test_what_is_left_out_and_the_setting_that_keeps_it(self, put):
+        file = put(write(["patient", "age", "sex", *CYTOKINES], PATIENTS, before=[[40, 1]] * 8))
+        [remark] = [remark for remark in read_matrix(file).remarks if "age" in remark]
+        [settings] = follow(remark)
+        assert read_matrix(file, **settings).features == ["age", "sex", *CYTOKINES]
