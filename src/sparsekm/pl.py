@@ -242,12 +242,12 @@ def heatmap(
     shares = f"{key}_reproducibility"
     bars = [(name, table[name]) for name in others if name in table]
     bars += [(shares.removeprefix(f"{key}_"), table[shares])] if shares in table else []
-    unit = 0.12
+    rows = max(len(kept), 12)
     with figure_style():
-        ax = _axes(ax, 7.2, 1.6 + unit * (len(kept) + 1.5 * len(bars)))
+        ax = _axes(ax, 7.2, 1.6 + 0.12 * (rows + 1.5 * len(bars)))
         draw_field(ax, field, [str(name) for name in adata.var_names[kept]])
         _name_samples(ax, field, table.index)
-        high, place = 1.4 / len(kept), 1.01
+        high, place = 1.4 / rows, 1.01
         handles: list[Patch] = []
         for name, column in reversed(bars):
             own = _draw_column(ax.inset_axes((0, place, 1, high)), field, name, column)
