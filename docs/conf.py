@@ -56,7 +56,7 @@ html_css_files = ["site.css"]
 html_math_renderer = "mathml"
 html_show_sourcelink = False
 # Pages without others below them need no list of these.
-ALONE = "index getting_started performance paper yardstick example_report faq changelog"
+ALONE = "index performance paper example_report changelog"
 html_sidebars = {page: [] for page in ALONE.split()}
 html_theme_options = {
     "logo": {"text": "sparsekm"},

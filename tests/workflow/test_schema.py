@@ -64,9 +64,9 @@ def test_a_section_is_filled_in_from_its_parts():
 SAID = [
     ("docs/performance.md", "the workflow's default of {min_cluster_size}."),
     ("docs/own_data.md", "`min_cluster_size` ({min_cluster_size} in the workflow"),
-    ("docs/choosing_features.md", "`{rule}`, the default of the workflow"),
+    ("docs/method.md", "`{rule}`, the default of the workflow"),
     ("docs/choosing_features.md", "| `{reference}`, `{rule}` (the default) |"),
-    ("docs/choosing_features.md", "one per reference ({paths_of_gap} by default"),
+    ("docs/method.md", "one per reference ({paths_of_gap} by default"),
 ]
 VALUES = {place.rpartition(".")[2]: value for place, value in DEFAULTS.items() if "." not in place}
 VALUES |= {name: DEFAULTS[f"tuning.{name}"] for name in ("rule", "reference")}

@@ -136,7 +136,7 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
 
     The weights follow from the clusters in the end and did not find them, so that `predict` can
     differ from `labels_` on the training data: for at most 1.1 % of the samples on labelled sets
-    that are clustered well, and up to 4.8 % on others (docs/choosing_features.md).
+    that are clustered well, and up to 4.8 % on others.
 
     Neither this method nor any other can distinguish batches from clusters.
 
