@@ -1,6 +1,7 @@
 """The site's configuration: `make docs` builds it to docs/_build/html."""
 
 import os
+from pathlib import Path
 
 from docutils.nodes import SkipNode, entry, inline, paragraph, row, table, thead
 from docutils.utils.math.latex2mathml import tex2mathml
@@ -56,8 +57,10 @@ html_css_files = ["site.css"]
 html_math_renderer = "mathml"
 html_show_sourcelink = False
 # Pages without others below them need no list of these.
-ALONE = "index performance paper example_report changelog"
-html_sidebars = {page: [] for page in ALONE.split()}
+WITH_OTHERS = ("workflow", "reruns", "clusters", "atlas", "real_atlas", "api")
+html_sidebars = {
+    page.stem: [] for page in Path(__file__).parent.glob("*.md") if page.stem not in WITH_OTHERS
+}
 html_theme_options = {
     "logo": {"text": "sparsekm"},
     "header_links_before_dropdown": 5,
@@ -93,7 +96,8 @@ def label_cells(app, doctree, docname):
     for found in doctree.findall(table):
         heads = [cell.astext() for head in found.findall(thead) for cell in head.findall(entry)]
         for line in found.findall(row):
-            if not heads or isinstance(line.parent, thead):
+            # Of two columns the second needs no name.
+            if len(heads) < 3 or isinstance(line.parent, thead):
                 continue
             # The first cell names the row.
             for cell, head in list(zip(line.children, heads, strict=True))[1:]:

@@ -18,7 +18,7 @@ def find_python(text):
     return block
 
 
-def test_the_five_lines_of_python_run_and_find_what_was_planted(tmp_path, monkeypatch, capsys):
+def test_the_lines_of_python_run_and_find_what_was_planted(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     X = np.random.default_rng(1).normal(size=(45, 60))
     X[:15, :8] += 4
