@@ -48,7 +48,7 @@ def clustered():
     return adata
 
 
-@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_matrix, sparse.csc_matrix])
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_matrix])
 def test_what_is_written_is_what_sparse_kmeans_finds(kind):
     adata, labels = draw(kind)
     given = adata.X
@@ -84,9 +84,8 @@ def test_a_layer_a_key_and_a_copy_are_those_asked_for():
         cluster(adata)
 
 
-@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_matrix])
-def test_a_mask_clusters_its_genes_and_no_others(kind):
-    adata, _ = draw(kind)
+def test_a_mask_clusters_its_genes_and_no_others():
+    adata, _ = draw(sparse.csc_matrix)
     mask = np.arange(30) % 3 != 1
     expected = SparseKMeans(3, sparsity=5, random_state=0).fit(adata.X[:, mask])
     adata.var["clustered"] = mask
@@ -129,9 +128,10 @@ def test_a_representation_is_refused_by_name():
 
 
 def test_without_a_number_clusters_are_counted_and_the_verdict_survives_a_file(tmp_path):
-    adata, _ = draw()
+    adata = draw()[0][:42].copy()
     sparsekm.tl.sparse_kmeans(adata)
     expected = SparseKMeans("auto", random_state=0).fit(adata.X)
+    assert expected.n_clusters_ == 3
     np.testing.assert_array_equal(adata.obs[KEY].cat.codes, expected.labels_)
     names = [str(label) for label in range(expected.n_clusters_)]
     assert adata.obs[KEY].cat.categories.tolist() == names
