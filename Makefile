@@ -83,6 +83,14 @@ docs: $(STAMP) ## the site, with an example report, to docs/_build/html
 	cp docs/_build/example/sparsekm-tumours/results/report.html docs/_build/html/tumours_report.html
 	@echo "The site: docs/_build/html/index.html"
 
+dist: $(STAMP) ## build the source archive, and from it the wheel, to dist/, and check both
+	rm -rf dist
+	"$(BIN)/python" -c 'from setuptools.build_meta import build_sdist; build_sdist("dist")' > /dev/null
+	"$(BIN)/python" -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation \
+		--wheel-dir dist dist/*.tar.gz
+	"$(BIN)/python" -m pytest tests/test_distribution.py
+	@ls dist
+
 bench: $(STAMP) ## ratios against scikit-learn and between our own variants
 	"$(BIN)/python" -m benchmarks
 
@@ -102,7 +110,7 @@ lock: $(STAMP) ## renew requirements.lock (needs uv)
 clean: ## remove the environment and the files that the workflow made; yours stay
 	@test -n "$(PYTHON)" || { echo "No Python >= 3.11 found; set PYTHON=/path/to/python3.11" >&2; exit 1; }
 	"$(PYTHON)" scripts/remove_made.py
-	rm -rf .venv .snakemake docs/_build docs/gallery docs/generated
+	rm -rf .venv .snakemake docs/_build docs/gallery docs/generated dist
 	@echo "What was downloaded stays in data/raw/allen and data/raw/fetched."
 
 # The stamp is written last: an installation that was cut short is made again.

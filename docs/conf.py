@@ -1,8 +1,9 @@
 """The site's configuration: `make docs` builds it to docs/_build/html."""
 
 import os
+from pathlib import Path
 
-from docutils.nodes import SkipNode
+from docutils.nodes import SkipNode, entry, inline, paragraph, row, table, thead
 from docutils.utils.math.latex2mathml import tex2mathml
 from pygments.lexers.special import TextLexer
 
@@ -56,8 +57,10 @@ html_css_files = ["site.css"]
 html_math_renderer = "mathml"
 html_show_sourcelink = False
 # Pages without others below them need no list of these.
-ALONE = "index getting_started performance paper yardstick example_report faq changelog"
-html_sidebars = {page: [] for page in ALONE.split()}
+WITH_OTHERS = ("workflow", "reruns", "clusters", "atlas", "real_atlas", "api")
+html_sidebars = {
+    page.stem: [] for page in Path(__file__).parent.glob("*.md") if page.stem not in WITH_OTHERS
+}
 html_theme_options = {
     "logo": {"text": "sparsekm"},
     "header_links_before_dropdown": 5,
@@ -88,9 +91,24 @@ def skip_members_of_others(app, what, name, member, skip, options):
     return True if home is not None and not home.startswith("sparsekm") else None
 
 
+def label_cells(app, doctree, docname):
+    """Write into each cell the head of its column, which narrow screens show (site.css)."""
+    for found in doctree.findall(table):
+        heads = [cell.astext() for head in found.findall(thead) for cell in head.findall(entry)]
+        for line in found.findall(row):
+            # Of two columns the second needs no name.
+            if len(heads) < 3 or isinstance(line.parent, thead):
+                continue
+            # The first cell names the row.
+            for cell, head in list(zip(line.children, heads, strict=True))[1:]:
+                if head and cell.astext():
+                    cell.insert(0, paragraph("", "", inline(text=head), classes=["column-head"]))
+
+
 def setup(app):
     """Register what Sphinx has no setting for."""
     app.add_html_math_renderer("mathml", (render_inline_math, None), (render_math_block, None))
     app.connect("autodoc-skip-member", skip_members_of_others)
+    app.connect("doctree-resolved", label_cells)
     # Pygments has no lexer of this name.
     app.add_lexer("csv", TextLexer)

@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import matplotlib as mpl
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -17,6 +18,12 @@ from sparsekm import GapSearch, L0KMeans, SparseKMeans
 mpl.use("Agg")
 
 KEY = "sparse_kmeans"
+
+
+@pytest.fixture(autouse=True)
+def _close_figures():
+    yield
+    plt.close("all")
 
 
 def draw(kind=np.asarray):
@@ -41,7 +48,7 @@ def clustered():
     return adata
 
 
-@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_matrix, sparse.csc_matrix])
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_matrix])
 def test_what_is_written_is_what_sparse_kmeans_finds(kind):
     adata, labels = draw(kind)
     given = adata.X
@@ -77,19 +84,8 @@ def test_a_layer_a_key_and_a_copy_are_those_asked_for():
         cluster(adata)
 
 
-def test_without_a_number_sparse_kmeans_counts_the_clusters():
-    adata, _ = draw()
-    sparsekm.tl.sparse_kmeans(adata)
-    expected = SparseKMeans("auto", random_state=0).fit(adata.X)
-    np.testing.assert_array_equal(adata.obs[KEY].cat.codes, expected.labels_)
-    names = [str(label) for label in range(expected.n_clusters_)]
-    assert adata.obs[KEY].cat.categories.tolist() == names
-    assert adata.uns[KEY]["params"]["n_clusters"] == "auto"
-
-
-@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_matrix])
-def test_a_mask_clusters_its_genes_and_no_others(kind):
-    adata, _ = draw(kind)
+def test_a_mask_clusters_its_genes_and_no_others():
+    adata, _ = draw(sparse.csc_matrix)
     mask = np.arange(30) % 3 != 1
     expected = SparseKMeans(3, sparsity=5, random_state=0).fit(adata.X[:, mask])
     adata.var["clustered"] = mask
@@ -124,6 +120,87 @@ def test_a_mask_that_is_none_of_the_genes_is_refused(mask, message):
     with pytest.raises(ValueError, match=message):
         cluster(adata, mask_var=mask)
     assert KEY not in adata.obs
+
+
+def test_a_representation_is_refused_by_name():
+    with pytest.raises(TypeError, match="use_rep='X_pca' should be left out: .* layer, genes with"):
+        cluster(draw()[0], use_rep="X_pca")
+
+
+def test_without_a_number_clusters_are_counted_and_the_verdict_survives_a_file(tmp_path):
+    adata = draw()[0][:42].copy()
+    sparsekm.tl.sparse_kmeans(adata)
+    expected = SparseKMeans("auto", random_state=0).fit(adata.X)
+    assert expected.n_clusters_ == 3
+    np.testing.assert_array_equal(adata.obs[KEY].cat.codes, expected.labels_)
+    names = [str(label) for label in range(expected.n_clusters_)]
+    assert adata.obs[KEY].cat.categories.tolist() == names
+    adata.write_h5ad(tmp_path / "cells.h5ad")
+    found = read_h5ad(tmp_path / "cells.h5ad").uns[KEY]
+    for name in ("conclusion", "has_clusters", "n_clusters", "sparsity", "screening", "objective"):
+        assert found[name] == getattr(expected, f"{name}_"), name
+    assert found["signature"].tolist() == [f"gene{j}" for j in expected.signature_]
+    assert found["signature_agreement"] == expected.signature_agreement_
+    assert found["version"] == sparsekm.__version__
+    assert found["params"]["n_clusters"] == "auto"
+    for name in ("search_results", "separation", "cluster_counts"):
+        written = found[name].reset_index(drop=True)
+        own = getattr(expected, f"{name}_")
+        pd.testing.assert_frame_equal(written, own, check_dtype=False, check_categorical=False)
+
+
+def test_data_without_a_signature_can_be_written(tmp_path):
+    adata = AnnData(np.random.default_rng(0).normal(size=(40, 12)).astype(np.float32))
+    sparsekm.tl.sparse_kmeans(adata, 2)
+    adata.write_h5ad(tmp_path / "cells.h5ad")
+    assert len(read_h5ad(tmp_path / "cells.h5ad").uns[KEY]["signature"]) == 0
+    # z-scores are no logarithms of 1 + x.
+    assert np.isnan(adata.uns[f"{KEY}_markers"]["logfoldchanges"]["0"]).any()
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_scanpy_reads_the_markers(tmp_path):
+    scanpy = pytest.importorskip("scanpy")
+    adata, _ = draw(sparse.csr_matrix)
+    mask = np.arange(30) != 20
+    cluster(adata, mask_var=mask)
+    adata.write_h5ad(tmp_path / "cells.h5ad")
+    adata = read_h5ad(tmp_path / "cells.h5ad")
+    found = scanpy.get.rank_genes_groups_df(adata, None, key=f"{KEY}_markers")
+    kept = adata.var[f"{KEY}_selected"]
+    for group, rows in found.groupby("group", observed=True):
+        own = (adata.obs[KEY] == group).to_numpy()
+        X = adata.X.toarray()
+        differences = (X[own].mean(0) - X[~own].mean(0)) / X.std(0)
+        expected = pd.Series(differences, adata.var_names)[rows["names"]]
+        np.testing.assert_allclose(
+            rows["scores"],
+            expected.where(mask[expected.index.map(adata.var_names.get_loc)]),
+            rtol=1e-4,
+        )
+        # Kept genes that are high come first, those that are low last.
+        assert kept[rows["names"]][:3].all()
+        assert kept[rows["names"]][-6:].all()
+    assert found[["pvals", "pvals_adj"]].isna().all(axis=None)
+    scanpy.tl.rank_genes_groups(adata, KEY, method="t-test")
+    theirs = scanpy.get.rank_genes_groups_df(adata, None)
+    both = found.merge(theirs, on=["group", "names"])
+    known = both["logfoldchanges_x"].notna()
+    assert known.sum() == 3 * 29
+    np.testing.assert_allclose(
+        both["logfoldchanges_x"][known], both["logfoldchanges_y"][known], rtol=1e-3, atol=1e-4
+    )
+    shown = scanpy.pl.rank_genes_groups_dotplot(
+        adata,
+        key=f"{KEY}_markers",
+        n_genes=3,
+        values_to_plot="logfoldchanges",
+        show=False,
+        dendrogram=False,
+    )
+    names = [label.get_text() for label in shown["mainplot_ax"].get_xticklabels()]
+    assert set(names) == {f"gene{j}" for j in range(9)}
+    scanpy.pl.dotplot(adata, names, groupby=KEY, show=False)
 
 
 def test_groups_are_a_column_of_obs_or_its_name():
@@ -181,19 +258,61 @@ def test_a_heat_map_reads_whatever_values_and_labels_have_become(clustered, kind
     adata = clustered.copy()
     adata.X = stored(np.rint(8 * adata.X.toarray()) / 8)
     adata = change(adata, kind)
-    ax = sparsekm.pl.heatmap(adata)
-    names = [label.get_text() for label in ax.get_xticklabels()]
+    ax = sparsekm.pl.heatmap(adata, show=False)
+    names = [label.get_text() for label in ax.get_yticklabels()]
     X = adata[:, names].X
     X = (X.toarray() if sparse.issparse(X) else X).astype(float)
-    known = adata.obs[KEY].notna().to_numpy()
+    labels = adata.obs[KEY]
+    known = labels.notna().to_numpy()
     drawn = ax.images[0].get_array()
-    clusters = [label.get_text() for label in ax.get_yticklabels()]
-    assert clusters == (["0", "2"] if kind == "view" else ["0", "1", "2"])
-    assert (np.diff(drawn.argmax(axis=0)) >= 0).all()
-    for row, cluster_name in zip(drawn, clusters, strict=True):
-        own = adata.obs[KEY].astype(str).to_numpy() == cluster_name
-        expected = (X[own].mean(0) - X[known].mean(0)) / X[known].std(0)
-        np.testing.assert_allclose(row, expected, rtol=1e-4, atol=1e-6)
+    shown = [label.get_text() for label in ax.child_axes[-1].get_xticklabels()]
+    assert shown == (["0", "2"] if kind == "view" else ["0", "1", "2"])
+    assert drawn.shape == (9, known.sum())
+    expected = (X[known] - X[known].mean(0)) / X[known].std(0)
+    start = 0
+    for cluster_name in shown:
+        own = expected[labels[known].astype(str).to_numpy() == cluster_name]
+        found = drawn[:, start : start + len(own)].T
+        start += len(own)
+        for gene in range(9):
+            np.testing.assert_allclose(np.sort(found[:, gene]), np.sort(own[:, gene]), atol=1e-5)
+
+
+def test_a_heat_map_has_bars_of_columns_clusters_and_reproducibility(clustered):
+    adata = clustered.copy()
+    adata.obs["donor"] = [f"d{cell // 30}" for cell in range(90)]
+    adata.obs["age"] = np.linspace(20.0, 60.0, 90)
+    adata.obs.loc[adata.obs_names[:5], "donor"] = None
+    ax = sparsekm.pl.heatmap(adata, groupby=["donor", "age"], show=False)
+    bars = [bar.get_yticklabels()[0].get_text() for bar in ax.child_axes]
+    assert bars == ["reproducibility", KEY, "age", "donor"]
+    assert ax.images[0].get_array().shape == (9, 85)
+    assert [label.get_text() for label in ax.child_axes[-1].get_xticklabels()] == ["d0", "d1", "d2"]
+    legend = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert {"age: 22.2", "age: 60", f"{KEY}: 0", "reproducibility: 1"} <= set(legend)
+    with pytest.raises(ValueError, match="groupby='other' should be a column of adata.obs"):
+        sparsekm.pl.heatmap(adata, groupby="other")
+
+
+def test_a_heat_map_names_few_samples_and_averages_many():
+    rng = np.random.default_rng(0)
+    labels = np.arange(100_000) % 3
+    X = sparse.csr_matrix((rng.random((100_000, 3)) < 0.1 + 0.8 * np.eye(3)[labels]) * 1.0)
+    adata = AnnData(X.astype(np.float32))
+    adata.obs[KEY] = pd.Categorical(labels.astype(str))
+    adata.obs[f"{KEY}_reproducibility"] = np.where(np.arange(100_000) < 2000, 1.0, np.nan)
+    for name in ("score", "weight"):
+        adata.var[f"{KEY}_{name}"] = 1.0
+    adata.uns[KEY] = {"params": {}}
+    ax = sparsekm.pl.heatmap(adata, show=False)
+    assert ax.images[0].get_array().shape == (3, 600)
+    assert ax.get_xlabel() == "100,000 samples, means in 600 columns"
+    ax = sparsekm.pl.heatmap(adata[:60], show=False)
+    shown = {label.get_text() for label in ax.get_xticklabels()}
+    assert shown == {f"{cell}" for cell in range(60)}
+    adata.obs["cell"] = adata.obs_names
+    with pytest.raises(ValueError, match="groupby='cell' should have at most 100 values, has 1000"):
+        sparsekm.pl.heatmap(adata[:1000], groupby="cell")
 
 
 def test_genes_that_were_not_clustered_are_drawn_last_and_not_as_kept(clustered):
@@ -201,9 +320,9 @@ def test_genes_that_were_not_clustered_are_drawn_last_and_not_as_kept(clustered)
     more.var_names = ["unknown"]
     more.obs_names = [f"other{i}" for i in range(5)]
     joined = concat([clustered, more], join="outer", merge="first", uns_merge="first", fill_value=0)
-    kept, dropped = sparsekm.pl.scores(joined).lines
+    kept, dropped = sparsekm.pl.scores(joined, show=False).lines
     assert (kept.get_label(), dropped.get_label()) == ("kept (9)", "dropped (22)")
-    assert len(sparsekm.pl.heatmap(joined).get_xticklabels()) == 9
+    assert len(sparsekm.pl.heatmap(joined, show=False).get_yticklabels()) == 9
 
 
 def test_a_layer_of_dask_is_computed():
@@ -212,7 +331,7 @@ def test_a_layer_of_dask_is_computed():
     adata.layers["lazy"] = array.from_array(adata.X, chunks=(40, 30)).map_blocks(sparse.csr_matrix)
     cluster(adata, layer="lazy")
     assert (adata.obs[KEY].cat.codes == labels).all()
-    sparsekm.pl.heatmap(adata)
+    sparsekm.pl.heatmap(adata, show=False)
 
 
 @pytest.mark.parametrize(
@@ -250,7 +369,7 @@ def test_a_backed_anndata_stays_backed_and_its_results_can_be_written(tmp_path, 
     cluster(backed)
     assert backed.isbacked
     assert (backed.obs[KEY].cat.codes == labels).all()
-    sparsekm.pl.heatmap(backed)
+    sparsekm.pl.heatmap(backed, show=False)
     backed.write()
     backed.file.close()
     again = read_h5ad(tmp_path / "cells.h5ad")
@@ -309,13 +428,14 @@ def test_raw_counts_are_clustered_with_a_warning(kind):
 def test_repeated_gene_names_are_drawn_as_they_are(clustered):
     adata = clustered.copy()
     adata.var_names = ["one", "one", *adata.var_names[2:]]
-    for ax in (sparsekm.pl.scores(adata), sparsekm.pl.heatmap(adata)):
+    for figure in (sparsekm.pl.scores, sparsekm.pl.heatmap):
+        ax = figure(adata, show=False)
         labels = [*ax.get_xticklabels(), *ax.get_yticklabels()]
         assert [label.get_text() for label in labels].count("one") == 2
 
 
 def test_scores_are_drawn_largest_first_kept_genes_apart(clustered):
-    ax = sparsekm.pl.scores(clustered, n_features=12)
+    ax = sparsekm.pl.scores(clustered, n_features=12, show=False)
     kept, dropped = ax.lines
     assert (kept.get_label(), dropped.get_label()) == ("kept (9)", "dropped (21)")
     assert len(kept.get_xdata()) == 9
@@ -327,17 +447,21 @@ def test_scores_are_drawn_largest_first_kept_genes_apart(clustered):
 def test_long_names_of_genes_are_cut_and_odd_ones_are_text(clustered):
     named = clustered.copy()
     named.var_names = ["gene" * 2500, "$\\frac$", "a\nb", *named.var_names[3:]]
-    for ax in (sparsekm.pl.heatmap(named), sparsekm.pl.scores(named)):
+    for figure, cut in (
+        (sparsekm.pl.heatmap, "genegen ... negene"),
+        (sparsekm.pl.scores, "genegenegenegenege ... egenegenegenegene"),
+    ):
+        ax = figure(named, show=False)
         labels = [*ax.get_xticklabels(), *ax.get_yticklabels()]
         shown = {label.get_text() for label in labels}
-        assert {"genegenegenegenege ... egenegenegenegene", "$\\frac$", "a\\nb"} <= shown
+        assert {cut, "$\\frac$", "a\\nb"} <= shown
         ax.figure.draw_without_rendering()
 
 
 def test_the_gap_curve_marks_the_choice():
     X = draw()[0].X
     search = GapSearch(L0KMeans(3, n_init=1), sparsities=[3, 9, 30], n_references=2, random_state=0)
-    ax = sparsekm.pl.gap_curve(search.fit(X))
+    ax = sparsekm.pl.gap_curve(search.fit(X), show=False)
     assert ax.lines[0].get_xdata().tolist() == [3, 9, 30]
     assert ax.lines[1].get_xdata().tolist() == [9]
 
@@ -346,6 +470,34 @@ def test_figures_of_an_anndata_that_was_not_clustered_are_refused():
     for figure in (sparsekm.pl.scores, sparsekm.pl.heatmap):
         with pytest.raises(ValueError, match="key='mine' should be the key_added of a call"):
             figure(draw()[0], "mine")
+
+
+@pytest.mark.parametrize("figure", [sparsekm.pl.scores, sparsekm.pl.heatmap])
+def test_a_figure_is_shown_saved_or_returned_as_asked(clustered, figure, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    shown = []
+    monkeypatch.setattr(plt, "show", lambda: shown.append(plt.gcf()))
+    assert figure(clustered) is None
+    assert len(shown) == 1
+    ax = plt.figure().subplots()
+    assert figure(clustered, ax=ax, show=False) is ax
+    assert figure(clustered, ax=plt.figure().subplots(), return_fig=True) is plt.gcf()
+    name = f"sparse_kmeans_{figure.__name__}"
+    for save, file in (
+        (True, f"figures/{name}.pdf"),
+        ("_one.png", f"figures/{name}_one.png"),
+        ("_two", f"figures/{name}_two.pdf"),
+        (tmp_path / "three.svg", "three.svg"),
+        (str(tmp_path / "four.png"), "four.png"),
+    ):
+        figure(clustered, save=save, show=False)
+        assert (tmp_path / file).stat().st_size > 1000
+    assert len(shown) == 1
+
+
+def test_the_modules_show_their_public_names_only():
+    assert dir(sparsekm.tl) == ["sparse_kmeans"]
+    assert dir(sparsekm.pl) == ["gap_curve", "heatmap", "scores"]
 
 
 def test_importing_the_package_imports_neither_anndata_nor_matplotlib():

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from sklearn.base import BaseEstimator
 
 import sparsekm
 from sparsekm.pipeline.provenance import source_files
@@ -48,6 +49,22 @@ def test_every_argument_and_result_has_a_type_of(name):
         if signature.return_annotation is signature.empty
     ]
     assert untyped == []
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_the_docstring_has_an_example_of_a_class_and_says_what_an_estimator_raises(name):
+    thing = getattr(sparsekm, name)
+    if not inspect.isclass(thing):
+        return
+    assert "Examples\n" in inspect.getdoc(thing)
+    if issubclass(thing, BaseEstimator):
+        silent = [
+            method
+            for method in signatures(name)
+            if not method.endswith("__init__")
+            and "\nRaises\n------\n" not in inspect.getdoc(getattr(thing, method.split(".")[1]))
+        ]
+        assert silent == []
 
 
 def test_type_checkers_see_every_public_name(project_root):

@@ -13,7 +13,6 @@ clusters; ``sparsekm.pl`` plots the result. Sparse matrices are never made dense
 # ``scanpy.pp.log1p``.
 
 import anndata
-import matplotlib.pyplot as plt
 import numpy as np
 from scipy import sparse
 
@@ -48,10 +47,9 @@ adata.obs.groupby(["type", "sparse_kmeans"], observed=True).size().unstack(fill_
 # The 24 marker genes have the largest scores.
 
 sparsekm.pl.scores(adata)
-plt.show()
 
 # %%
-# The mean expression of the selected genes in each cluster:
+# The selected genes in every cell, ordered by type. The bars show the clusters, and how often each
+# cell stays in its cluster when other cells are left out.
 
-sparsekm.pl.heatmap(adata)
-plt.show()
+sparsekm.pl.heatmap(adata, groupby="type")

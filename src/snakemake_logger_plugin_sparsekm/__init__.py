@@ -1,10 +1,14 @@
-"""The progress output of a run, for Snakemake's ``--logger sparsekm``: one line per finished job.
+"""The progress output of a run, for Snakemake's ``--logger sparsekm``.
+
+In a log it is a line per finished job; on a terminal one line with a bar, written over and over.
 
 Snakemake finds the plugin by the name of this package, which has to be next to `sparsekm`.
 """
 
 from __future__ import annotations
 
+import os
+import shutil
 import sys
 import time
 from collections import defaultdict
@@ -17,6 +21,8 @@ from snakemake_interface_logger_plugins.common import LogEvent
 # Rules that only name targets and do nothing.
 _TARGETS = ("all", "results", "total")
 _NOTHING_TO_DO = "Nothing to be done"
+_BAR = 20  # letters
+_CLEAR = "\r\x1b[K"  # back to the start of the line, and erase it
 
 
 class LogHandler(LogHandlerBase):
@@ -36,6 +42,8 @@ class LogHandler(LogHandlerBase):
         self.durations: dict[str, list[float]] = defaultdict(list)
         self.planned: dict[str, int] = {}
         self.n_done = 0
+        self.rewrites = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+        self.is_open = False  # the line that is written over has no end yet
 
     def emit(self, record: LogRecord) -> None:
         """Print an event if it matters to the user."""
@@ -50,32 +58,67 @@ class LogHandler(LogHandlerBase):
 
                 about = name_job(record.rule_name, record.wildcards)
                 self.running[record.jobid] = record.rule_name, about, self.clock()
+                if self.rewrites:
+                    self._draw_bar()
             case LogEvent.JOB_FINISHED if record.job_id in self.running:
                 self._tell_end(*self.running.pop(record.job_id))
             case LogEvent.JOB_ERROR if record.jobid in self.running:
                 _, about, _ = self.running.pop(record.jobid)
-                _tell(f"FAILED: {about}; log: {', '.join(map(str, record.log or ()))}")
+                self._tell(f"FAILED: {about}; log: {', '.join(map(str, record.log or ()))}")
             # A failed job prints its own, more informative line.
             case LogEvent.ERROR if record.exception != "RuleException":
-                _tell(record.getMessage())
+                self._tell(record.getMessage())
             case None if record.getMessage().startswith(_NOTHING_TO_DO):
-                _tell("Everything is up to date.")
+                self._tell("Everything is up to date.")
+
+    def close(self) -> None:
+        """End the line that is written over."""
+        if self.is_open:
+            print(file=sys.stderr, flush=True)
+        self.is_open = False
+        super().close()
 
     def _tell_end(self, rule: str, about: str, begin: float) -> None:
-        """Print that a job finished, which jobs are running, and the time left."""
+        """Tell that a job finished, which jobs are running, and the time left."""
         seconds = self.clock() - begin
         self.durations[rule].append(seconds)
         self.n_done += 1
+        if self.rewrites:
+            self._draw_bar()
+            return
+        running = ", ".join(job[1] for job in self.running.values())
+        now = f"; now {running}" if running else ""
         total = sum(self.planned.values())
         line = f"{self.n_done:3d} of {total}  {about}: done in {_duration(seconds)}"
-        if self.running:
-            line += f"; now {', '.join(job[1] for job in self.running.values())}"
+        self._tell(f"{line}{now}{self._time_left()}")
+
+    def _draw_bar(self) -> None:
+        """Write the line of a terminal over: how much is done, the time left, what runs now."""
+        total = sum(self.planned.values())
+        full = "#" * (_BAR * self.n_done // total)
+        running = ", ".join(job[1] for job in self.running.values())
+        now = f"; now {running}" if running else ""
+        line = f"[{full:.<{_BAR}}] {self.n_done} of {total}{self._time_left()}{now}"
+        # A line that is broken could not be written over.
+        width = shutil.get_terminal_size().columns - 1
+        shown = line if len(line) <= width else f"{line[: width - 3]}..."
+        print(f"{_CLEAR}{shown}", end="", file=sys.stderr, flush=True)
+        self.is_open = True
+
+    def _tell(self, line: str) -> None:
+        """Print a line that stays."""
+        print(f"{_CLEAR}{line}" if self.is_open else line, file=sys.stderr, flush=True)
+        self.is_open = False
+
+    def _time_left(self) -> str:
+        """Say how much time is left, where it is known."""
         left = {rule: count - len(self.durations[rule]) for rule, count in self.planned.items()}
+        n_left = sum(left.values())
         n_like_others = sum(count for rule, count in left.items() if self.durations[rule])
         # The first jobs do not predict the duration of the others.
-        if self.n_done < total and 2 * n_like_others >= total - self.n_done:
-            line += f"; about {_duration(self._seconds_left(left))} left"
-        _tell(line)
+        if not n_left or 2 * n_like_others < n_left:
+            return ""
+        return f"; about {_duration(self._seconds_left(left))} left"
 
     def _seconds_left(self, left: dict[str, int]) -> float:
         """Estimate the time for the remaining jobs of each rule from the finished jobs."""
@@ -93,7 +136,3 @@ def _duration(seconds: float) -> str:
     if seconds < 120:
         return f"{max(round(seconds), 1)} s"
     return f"{round(seconds / 60)} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
-
-
-def _tell(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)

@@ -1,24 +1,35 @@
 """Figures of what `sparsekm.tl.sparse_kmeans` wrote into an AnnData, and of a gap curve.
 
-Each function draws into `ax`, or into a new figure, and returns the axes.
+They take ``ax``, ``show``, ``save`` and ``return_fig`` as scanpy's figures do.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
 from sklearn.utils.validation import check_is_fitted
 
 from sparsekm.cluster.matrices.containers import wrong_type
-from sparsekm.cluster.matrices.dense_parts import as_dense, feature_means, feature_variances
-from sparsekm.cluster.matrices.scatter import cluster_centers
+from sparsekm.cluster.matrices.dense_parts import as_dense
 from sparsekm.cluster.validation import check_count
 from sparsekm.figures.palette import BLUE, DROPPED, INK
-from sparsekm.figures.sample_heat_map import draw_bar, draw_field, order_field
+from sparsekm.figures.sample_heat_map import (
+    UNKNOWN,
+    OrderedField,
+    draw_bar,
+    draw_field,
+    order_field,
+)
 from sparsekm.figures.style import categorical_colors, figure_style, short_name
 from sparsekm.tl import check_anndata, check_name, read_values
 from sparsekm.tuning.gap_search import GapSearch
@@ -26,8 +37,12 @@ from sparsekm.tuning.gap_search import GapSearch
 if TYPE_CHECKING:
     from anndata import AnnData
 
-# Standard deviations at which the colours of a heat map end.
-FARTHEST = 2.0
+__all__ = ["gap_curve", "heatmap", "scores"]
+
+# The names of more samples, or groups, cannot be read.
+MOST_NAMED_SAMPLES = 60
+MOST_GROUPS = 100
+MOST_IN_LEGEND = 12
 
 
 def scores(
@@ -36,7 +51,10 @@ def scores(
     *,
     n_features: int = 30,
     ax: Axes | None = None,
-) -> Axes:
+    show: bool | None = None,
+    save: bool | str | os.PathLike | None = None,
+    return_fig: bool = False,
+) -> Axes | Figure | None:
     """Draw the largest scores: of genes that are kept, and of those that are not.
 
     Parameters
@@ -48,10 +66,27 @@ def scores(
     n_features : int, default=30
         How many genes are drawn.
     ax : matplotlib.axes.Axes, optional
+        Where to draw; None is a new figure.
+    show : bool, optional
+        Whether to show the figure and return nothing; None is what scanpy is set to, or True.
+    save : bool, str or path, optional
+        A file to save to, as a path with a folder; as in scanpy, other text is added to the name
+        ``figures/sparse_kmeans_scores``, and True saves to this name as PDF.
+    return_fig : bool, default=False
+        Whether to return the figure, and not to show it.
 
     Returns
     -------
-    matplotlib.axes.Axes
+    matplotlib.axes.Axes, matplotlib.figure.Figure or None
+        The axes if `show` is False, the figure if `return_fig`.
+
+    Raises
+    ------
+    TypeError
+        If `adata` is no AnnData.
+    ValueError
+        If `key` is no `key_added` of a call of `sparsekm.tl.sparse_kmeans`; if `n_features` is
+        below 1.
     """
     score, selected = _read_genes(adata, key)
     ranked = _ranked(score)[: check_count("n_features", n_features)]
@@ -71,10 +106,17 @@ def scores(
         ax.set_ylim(len(found) - 0.5, -0.5)
         ax.set_xlabel("between-cluster sum of squares")
         ax.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=2)
-    return ax
+    return _finish(ax, "scores", show, save, return_fig)
 
 
-def gap_curve(search: GapSearch, *, ax: Axes | None = None) -> Axes:
+def gap_curve(
+    search: GapSearch,
+    *,
+    ax: Axes | None = None,
+    show: bool | None = None,
+    save: bool | str | os.PathLike | None = None,
+    return_fig: bool = False,
+) -> Axes | Figure | None:
     """Draw the gap of a fitted search: the band is one standard error, the dot the choice.
 
     Parameters
@@ -82,10 +124,26 @@ def gap_curve(search: GapSearch, *, ax: Axes | None = None) -> Axes:
     search : GapSearch
         Fitted.
     ax : matplotlib.axes.Axes, optional
+        Where to draw; None is a new figure.
+    show : bool, optional
+        Whether to show the figure and return nothing; None is what scanpy is set to, or True.
+    save : bool, str or path, optional
+        A file to save to, as a path with a folder; as in scanpy, other text is added to the name
+        ``figures/sparse_kmeans_gap_curve``, and True saves to this name as PDF.
+    return_fig : bool, default=False
+        Whether to return the figure, and not to show it.
 
     Returns
     -------
-    matplotlib.axes.Axes
+    matplotlib.axes.Axes, matplotlib.figure.Figure or None
+        The axes if `show` is False, the figure if `return_fig`.
+
+    Raises
+    ------
+    TypeError
+        If `search` is no GapSearch.
+    sklearn.exceptions.NotFittedError
+        If it was not fitted.
     """
     if not isinstance(search, GapSearch):
         raise wrong_type("search", search, {}, "a fitted GapSearch")
@@ -102,90 +160,160 @@ def gap_curve(search: GapSearch, *, ax: Axes | None = None) -> Axes:
         ax.set_xscale("log")
         ax.set(xlabel="features kept (log scale)", ylabel="gap: log objective\nabove chance")
         ax.legend()
-    return ax
+    return _finish(ax, "gap_curve", show, save, return_fig)
 
 
 def heatmap(
     adata: AnnData,
     key: str = "sparse_kmeans",
     *,
-    groupby: str | None = None,
+    groupby: str | Sequence[str] | None = None,
     n_features: int = 30,
     layer: str | None = None,
     ax: Axes | None = None,
-) -> Axes:
-    """Draw the kept genes in every cluster, or every cell, in standard deviations from their mean.
+    show: bool | None = None,
+    save: bool | str | os.PathLike | None = None,
+    return_fig: bool = False,
+) -> Axes | Figure | None:
+    """Draw the kept genes in every cell, in standard deviations from their mean.
 
-    Genes are ordered by the cluster in which they are highest, or mark most. Cells without a
-    cluster are left out. Of a backed AnnData all values are read into memory.
+    Cells are in columns, by group and within it along the direction in which they differ most;
+    genes are in rows, by the group that they mark, those that are high in it before those that are
+    low. Bars on top show the groups, the clusters and their reproducibility. Above 600 cells a
+    column is the mean of several cells of one group. Of a backed AnnData all values are read into
+    memory.
 
     Parameters
     ----------
-    adata, key
-        As in `scores`.
-    groupby : str, optional
-        Column of obs: the cells are drawn, grouped by it, each in a column; above 600 cells a
-        column is a mean of several. None draws the means of the clusters.
+    adata : AnnData
+        Clustered by `sparsekm.tl.sparse_kmeans`.
+    key : str, default="sparse_kmeans"
+        Its `key_added`.
+    groupby : str or sequence of str, optional
+        Columns of obs: the first groups the cells, and cells without a value in it are left out;
+        others are bars. None is the clusters.
     n_features : int, default=30
         How many of the kept genes are drawn: those of largest score.
     layer : str, optional
         Where the values are; None is the layer that was clustered.
     ax : matplotlib.axes.Axes, optional
+        Where to draw; None is a new figure.
+    show : bool, optional
+        Whether to show the figure and return nothing; None is what scanpy is set to, or True.
+    save : bool, str or path, optional
+        A file to save to, as a path with a folder; as in scanpy, other text is added to the name
+        ``figures/sparse_kmeans_heatmap``, and True saves to this name as PDF.
+    return_fig : bool, default=False
+        Whether to return the figure, and not to show it.
 
     Returns
     -------
-    matplotlib.axes.Axes
+    matplotlib.axes.Axes, matplotlib.figure.Figure or None
+        The axes of the heat map if `show` is False, the figure if `return_fig`.
+
+    Raises
+    ------
+    TypeError
+        If `adata` is no AnnData, or names are no text.
+    ValueError
+        If there is no such `key`, layer or column; if the column has more than 100 groups; if
+        `n_features` is below 1.
     """
     score, selected = _read_genes(adata, key)
     layer = adata.uns[key]["params"].get("layer") if layer is None else layer
     ranked = _ranked(score)
     kept = np.sort(ranked[selected[ranked]][: check_count("n_features", n_features)])
+    columns = [groupby] if isinstance(groupby, str) else list(groupby or ())
+    for column in columns:
+        check_name("groupby", column, adata.obs.columns, "a column of adata.obs")
+    first, *others = dict.fromkeys([*columns, key])
     # Texts, once saved by another program or joined with other cells; some may be missing.
-    if groupby is not None:
-        check_name("groupby", groupby, adata.obs.columns, "a column of adata.obs")
-    by = key if groupby is None else groupby
-    clusters = pd.Categorical(adata.obs[by]).remove_unused_categories()
-    labelled = clusters.codes >= 0
-    values = read_values(adata, layer, kept)[labelled]
-    if groupby is not None:
-        names = [str(name) for name in adata.var_names[kept]]
-        return _draw_cells(as_dense(values), clusters[labelled], names, groupby, ax)
-    centers = cluster_centers(values, clusters.codes[labelled], len(clusters.categories))
-    spreads = np.sqrt(feature_variances(values))
-    means = (centers - feature_means(values)) / np.where(spreads > 0, spreads, 1.0)
-    order = np.lexsort([-means.max(axis=0), means.argmax(axis=0)])
-    with figure_style():
-        names = [*map(short_name, adata.var_names[kept[order]])]
-        longest = max(map(len, names))
-        ax = _axes(ax, 1.6 + 0.2 * len(kept), 1 + 0.06 * max(longest, 7) + 0.2 * len(means))
-        drawn = ax.imshow(
-            means[:, order], cmap="RdBu_r", aspect="auto", vmin=-FARTHEST, vmax=FARTHEST
+    groups = pd.Categorical(adata.obs[first]).remove_unused_categories()
+    if len(groups.categories) > MOST_GROUPS:
+        raise ValueError(
+            f"groupby={first!r} should have at most {MOST_GROUPS} values, has "
+            f"{len(groups.categories)}. Name a column of groups first."
         )
-        ax.set_xticks(range(len(kept)), names, rotation=90, parse_math=False)
-        ax.set_yticks(range(len(means)), clusters.categories)
-        ax.set_ylabel("cluster")
-        ax.spines[:].set_visible(False)
-        label = "mean\n(standard deviations)"
-        ax.figure.colorbar(drawn, ax=ax, extend="both", label=label, ticks=[-2, -1, 0, 1, 2])
-    return ax
-
-
-def _draw_cells(
-    values: np.ndarray, groups: pd.Categorical, names: list[str], title: str, ax: Axes | None
-) -> Axes:
+    known = groups.codes >= 0
+    values = as_dense(read_values(adata, layer, kept)[known])
+    table = adata.obs[known]
+    groups = groups[known]
     field = order_field(values, groups.codes)
-    colors = dict(enumerate(categorical_colors(len(groups.categories))))
+    shares = f"{key}_reproducibility"
+    bars = [(name, table[name]) for name in others if name in table]
+    bars += [(shares.removeprefix(f"{key}_"), table[shares])] if shares in table else []
+    rows = max(len(kept), 12)
     with figure_style():
-        ax = _axes(ax, 7.2, 1.2 + 0.12 * len(names))
-        draw_field(ax, field, names)
-        bar = ax.inset_axes((0, 1.01, 1, 0.35 / (1 + 0.12 * len(names))))
-        draw_bar(bar, field, short_name(title, 18), groups.codes, colors)
-        for number, group in enumerate(groups.categories):
-            middle = np.flatnonzero(field.clusters == number).mean()
-            bar.text(
-                middle, -0.7, short_name(group, 18), ha="center", va="bottom", parse_math=False
+        ax = _axes(ax, 7.2, 1.6 + 0.12 * (rows + 1.5 * len(bars)))
+        draw_field(ax, field, [str(name) for name in adata.var_names[kept]])
+        _name_samples(ax, field, table.index)
+        high, place = 1.4 / rows, 1.01
+        handles: list[Patch] = []
+        for name, column in reversed(bars):
+            own = _draw_column(ax.inset_axes((0, place, 1, high)), field, name, column)
+            handles = [*own, *handles]
+            place += 1.3 * high
+        _draw_groups(ax.inset_axes((0, place, 1, high)), field, first, groups)
+        if handles:
+            ax.legend(
+                handles=handles,
+                loc="upper center",
+                bbox_to_anchor=(0.5, -0.12),
+                ncols=6,
+                fontsize=6,
             )
-    return ax
+        # The layout finds room for bars whose height depends on it only from a first one.
+        figure: Any = ax.get_figure(root=True)
+        figure.draw_without_rendering()
+    return _finish(ax, "heatmap", show, save, return_fig)
+
+
+def _name_samples(ax: Axes, field: OrderedField, names: pd.Index) -> None:
+    n_samples, n_columns = len(names), len(field.columns)
+    if n_samples <= MOST_NAMED_SAMPLES:
+        shown = [short_name(names[those[0]], 18) for those in field.columns]
+        ax.set_xticks(range(n_columns), shown, rotation=90, fontsize=6, parse_math=False)
+        return
+    means = f", means in {n_columns:,} columns" if n_columns < n_samples else ""
+    ax.set_xlabel(f"{n_samples:,} samples{means}")
+
+
+def _draw_groups(ax: Axes, field: OrderedField, title: str, groups: pd.Categorical) -> None:
+    names = [short_name(group, 18) for group in groups.categories]
+    colors = dict(enumerate(categorical_colors(len(names))))
+    draw_bar(ax, field, short_name(title, 18), groups.codes, colors)
+    # In one line they would overlap.
+    is_crowded = max(map(len, names)) * len(names) > 90
+    middles = [np.flatnonzero(field.clusters == number).mean() for number in range(len(names))]
+    ax.xaxis.tick_top()
+    ax.set_xticks(middles, names, rotation=90 if is_crowded else 0, fontsize=6.5, parse_math=False)
+
+
+def _draw_column(ax: Axes, field: OrderedField, name: str, column: pd.Series) -> list[Patch]:
+    """Draw a bar of categories, or numbers from white to black; return its part of the legend."""
+    title = short_name(name, 18)
+    if pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column):
+        numbers = column.to_numpy(float)
+        finite = numbers[np.isfinite(numbers)]
+        low, high = (0.0, 1.0) if name == "reproducibility" or not len(finite) else _ends(finite)
+        draw_bar(ax, field, title, (numbers - low) / (high - low or 1.0))
+        return [
+            Patch(facecolor=str(1.0 - shade), edgecolor=INK, label=f"{title}: {value:.3g}")
+            for shade, value in ((0.0, low), (1.0, high))
+        ]
+    found = pd.Categorical(column).remove_unused_categories()
+    # Of more categories the colours could not be told apart.
+    many = len(found.categories) > MOST_GROUPS
+    hues = [UNKNOWN] * len(found.categories) if many else categorical_colors(len(found.categories))
+    draw_bar(ax, field, title, found.codes, {-1: UNKNOWN, **dict(enumerate(hues))})
+    return [
+        Patch(color=hue, label=f"{title}: {short_name(category, 18)}")
+        for hue, category in zip(hues[:MOST_IN_LEGEND], found.categories, strict=False)
+    ]
+
+
+def _ends(numbers: np.ndarray) -> tuple[float, float]:
+    return float(numbers.min()), float(numbers.max())
 
 
 def _read_genes(adata: AnnData, key: str) -> tuple[np.ndarray, np.ndarray]:
@@ -207,3 +335,45 @@ def _ranked(scores: np.ndarray) -> np.ndarray:
 
 def _axes(ax: Axes | None, width: float, height: float) -> Axes:
     return plt.subplots(figsize=(width, height), layout="constrained")[1] if ax is None else ax
+
+
+def _finish(
+    ax: Axes,
+    name: str,
+    show: bool | None,
+    save: bool | str | os.PathLike | None,
+    return_fig: bool,
+) -> Axes | Figure | None:
+    """Save, show or return a figure."""
+    figure: Any = ax.get_figure(root=True)
+    if save is None:
+        save = _scanpy_setting("autosave", False)
+    if save is not False and save is not None:
+        figure.savefig(_file(name, save), bbox_inches="tight")
+    if return_fig:
+        return figure
+    if not (_scanpy_setting("autoshow", True) if show is None else show):
+        return ax
+    plt.show()
+    if save:
+        plt.close(figure)
+    return None
+
+
+def _file(name: str, save: bool | str | os.PathLike) -> Path:
+    if isinstance(save, os.PathLike) or (isinstance(save, str) and Path(save).name != save):
+        return Path(save)
+    ending = save if isinstance(save, str) else ""
+    folder = Path(_scanpy_setting("figdir", "figures"))
+    folder.mkdir(parents=True, exist_ok=True)
+    is_whole = Path(f"x{ending}").suffix in (".pdf", ".png", ".svg")
+    return folder / f"sparse_kmeans_{name}{ending}{'' if is_whole else '.pdf'}"
+
+
+def _scanpy_setting(name: str, otherwise: Any) -> Any:
+    """Return a setting of scanpy, if it is in use."""
+    return getattr(getattr(sys.modules.get("scanpy"), "settings", None), name, otherwise)
+
+
+def __dir__() -> list[str]:
+    return __all__

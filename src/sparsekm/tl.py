@@ -11,6 +11,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy.sparse import csr_array, issparse
 
+from sparsekm import __version__
 from sparsekm.cluster.matrices.containers import (
     Seed,
     as_readable,
@@ -18,6 +19,7 @@ from sparsekm.cluster.matrices.containers import (
     type_names,
     wrong_type,
 )
+from sparsekm.cluster.matrices.dense_parts import feature_means, feature_variances
 from sparsekm.cluster.path_estimator import read_data
 from sparsekm.io.row_stream import CELLS_AT_ONCE
 from sparsekm.pipeline.raw_counts import describe_counts
@@ -25,6 +27,8 @@ from sparsekm.tuning.sparse_kmeans import SparseKMeans
 
 if TYPE_CHECKING:
     from anndata import AnnData
+
+__all__ = ["sparse_kmeans"]
 
 # What to give in place of such an adata, {}.
 INSTEAD = {
@@ -76,7 +80,9 @@ def sparse_kmeans(
     copy : bool, default=False
         Whether to return a copy with the results, and leave `adata` as it is.
     **parameters
-        Of `SparseKMeans`: selection, screening, sparsity, min_cluster_size, n_jobs and so on.
+        Of `SparseKMeans`: selection, screening, sparsity, min_cluster_size, n_jobs and so on;
+        ``verbose=1`` prints progress. There is no ``use_rep``: a representation mixes the genes,
+        so that none could be kept or dropped.
 
     Returns
     -------
@@ -95,13 +101,24 @@ def sparse_kmeans(
         ``var[key_added + "_selection_frequency"]``
             In which share of these fits the gene is kept.
         ``uns[key_added]``
-            ``params``; ``conclusion``, what was found in a sentence; ``search_results``, a row per
-            kind of start; ``separation``, a row per pair of neighbouring clusters.
+            ``params`` and ``version`` of sparsekm; ``conclusion``, what was found in a sentence;
+            ``has_clusters``; ``signature``, the names of the few genes that tell the clusters
+            apart, and ``signature_agreement``; ``n_clusters``, ``sparsity``, ``screening`` and
+            ``objective``; ``search_results``, a row per kind of start; ``separation``, a row per
+            pair of neighbouring clusters; ``cluster_counts``, a row per number of clusters tried.
+            They are the attributes of `SparseKMeans`.
+        ``uns[key_added + "_markers"]``
+            The genes in every cluster in the form of scanpy's ``rank_genes_groups``: the kept
+            genes that are high in it come first, those that are low last, those that were dropped
+            between. ``scores`` is the mean of the cluster less that of all other cells, in standard
+            deviations of the gene, ``logfoldchanges`` what scanpy computes from logarithms. All
+            p-values are NaN: the clusters were chosen so that genes differ, and a test on the same
+            cells would use the data twice.
 
     Raises
     ------
     TypeError
-        If `adata` is no AnnData.
+        If `adata` is no AnnData, or a parameter is none of those above.
     ValueError
         If there is no such layer or column, if `groups` or `mask_var` have another index than
         `adata`, if `mask_var` is not boolean or marks no gene, if `adata` is backed by a file that
@@ -110,6 +127,12 @@ def sparse_kmeans(
     See Also
     --------
     sparsekm.pl : Figures of what was found.
+
+    Notes
+    -----
+    scanpy shows the markers by their key, as in
+    ``scanpy.get.rank_genes_groups_df(adata, None, key="sparse_kmeans_markers")`` and
+    ``scanpy.pl.rank_genes_groups_dotplot(adata, key="sparse_kmeans_markers")``.
 
     Examples
     --------
@@ -128,6 +151,11 @@ def sparse_kmeans(
     _check_backing(adata, copy)
     if not isinstance(key_added, str):
         raise TypeError(f"key_added={key_added!r} should be a string.")
+    if "use_rep" in parameters:
+        raise TypeError(
+            f"use_rep={parameters['use_rep']!r} should be left out: genes are chosen, and a "
+            "representation mixes them. Choose values with layer, genes with mask_var."
+        )
     asked: Any = "auto" if n_clusters is None else n_clusters
     estimator = SparseKMeans(asked, random_state=random_state, **parameters)
     # Before values are read, which of a backed AnnData can take long.
@@ -154,9 +182,18 @@ def sparse_kmeans(
     given = {"layer": layer, "mask_var": mask_var, "groups": groups}
     adata.uns[key_added] = {
         "params": _storable(estimator.get_params() | given),
-        "conclusion": estimator.conclusion_,
-        "search_results": _named_rows(estimator.search_results_),
-        "separation": _named_rows(estimator.separation_),
+        "version": __version__,
+        **_describe_fit(estimator, adata.var_names[slice(None) if genes is None else genes]),
+    }
+    adata.uns[f"{key_added}_markers"] = {
+        "params": {
+            "groupby": key_added,
+            "reference": "rest",
+            "method": "sparsekm",
+            "use_raw": False,
+            **_storable({"layer": layer}),
+        },
+        **_rank_genes(adata, key_added, values, genes),
     }
     return adata if copy else None
 
@@ -243,6 +280,62 @@ def _read_mask(adata: AnnData, mask_var: Any) -> np.ndarray | None:
     return np.flatnonzero(mask)
 
 
+def _describe_fit(found: SparseKMeans, names: pd.Index) -> dict[str, Any]:
+    """Return the verdict as .h5ad files can hold it; `names` are those of the clustered genes."""
+    few = np.array([], int) if found.signature_ is None else found.signature_
+    tables = {
+        "search_results": found.search_results_,
+        "separation": found.separation_,
+        "cluster_counts": found.cluster_counts_,
+    }
+    return {
+        "conclusion": found.conclusion_,
+        "has_clusters": bool(found.has_clusters_),
+        "n_clusters": found.n_clusters_,
+        "sparsity": found.sparsity_,
+        "screening": found.screening_,
+        "objective": found.objective_,
+        "signature": names[few].to_numpy(object),
+        "signature_agreement": float(found.signature_agreement_),
+        **{name: _named_rows(table) for name, table in tables.items() if table is not None},
+    }
+
+
+def _rank_genes(
+    adata: AnnData, key: str, values: np.ndarray | csr_array, genes: np.ndarray | None
+) -> dict[str, np.recarray]:
+    """Rank genes in every cluster: kept ones that are high, dropped ones, kept ones that are low.
+
+    The fold changes are scanpy's: of the means of logarithms of 1 + x, changed back.
+    """
+    scale = np.log(adata.uns.get("log1p", {}).get("base") or np.e)
+    kept, names = adata.var[f"{key}_selected"].to_numpy(), adata.var_names.to_numpy(object)
+    spreads, clusters = np.sqrt(feature_variances(values)), adata.obs[key].cat
+    columns: dict[str, dict[str, np.ndarray]] = {
+        name: {} for name in ("names", "scores", "logfoldchanges", "pvals", "pvals_adj")
+    }
+    for code, cluster in enumerate(clusters.categories):
+        own = (clusters.codes == code).to_numpy()
+        inside, outside = feature_means(values[own]), feature_means(values[~own])
+        # Constant genes have no score; values that are no logarithms of 1 + x, no fold change.
+        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+            found = np.array(
+                [
+                    (inside - outside) / spreads,
+                    np.log2((np.expm1(inside * scale) + 1e-9) / (np.expm1(outside * scale) + 1e-9)),
+                ],
+                np.float32,
+            )
+        of_all = np.full((2, adata.n_vars), np.nan, np.float32)
+        of_all[:, slice(None) if genes is None else genes] = found
+        order = np.lexsort([-of_all[0], np.where(kept, -np.sign(of_all[0]), 0)])
+        columns["names"][cluster] = names[order]
+        columns["scores"][cluster], columns["logfoldchanges"][cluster] = of_all[:, order]
+        for name in ("pvals", "pvals_adj"):
+            columns[name][cluster] = np.full(adata.n_vars, np.nan)
+    return {name: pd.DataFrame(of).to_records(index=False) for name, of in columns.items()}
+
+
 def _named_rows(table: pd.DataFrame) -> pd.DataFrame:
     """Name rows as an .h5ad file needs it."""
     return table.set_axis([str(row) for row in range(len(table))])
@@ -275,3 +368,7 @@ def _storable(parameters: dict[str, Any]) -> dict[str, Any]:
     """Return the parameters that an .h5ad file can hold: None and generators are left out."""
     kept = (bool, int, float, str, np.number)
     return {name: value for name, value in parameters.items() if isinstance(value, kept)}
+
+
+def __dir__() -> list[str]:
+    return __all__

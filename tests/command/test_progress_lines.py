@@ -1,6 +1,7 @@
 """What a run tells while it goes on (`--logger sparsekm`)."""
 
 import logging
+import sys
 from types import SimpleNamespace
 
 import pytest
@@ -64,3 +65,34 @@ def test_errors_are_told_and_what_concerns_snakemake_alone_is_not(tell):
     assert tell(message="Nothing to be done (all requested files are present).") == [
         "Everything is up to date."
     ]
+
+
+def test_on_a_terminal_one_line_with_a_bar_is_written_over(monkeypatch, capsys):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "60")
+    handler = LogHandler(SimpleNamespace(), None)
+
+    def hand_on(now, **fields):
+        record = logging.LogRecord("snakemake", logging.INFO, "", 0, "", None, None)
+        record.__dict__.update(fields)
+        handler.clock = lambda: now
+        handler.emit(record)
+        return capsys.readouterr().err
+
+    hand_on(0, event=LogEvent.RUN_INFO, stats={"cluster_path": 4, "total": 4})
+    job = {"event": LogEvent.JOB_INFO, "rule_name": "cluster_path"}
+    first = hand_on(0, jobid=1, wildcards={"dataset": "a", "method": "l0"}, **job)
+    assert first == "\r\x1b[K[....................] 0 of 4; now a, l0: cluster path"
+    ended = hand_on(20, event=LogEvent.JOB_FINISHED, job_id=1)
+    assert ended == "\r\x1b[K[#####...............] 1 of 4; about 60 s left"
+    long = hand_on(20, jobid=2, wildcards={"dataset": "a" * 90, "method": "l0"}, **job)
+    assert len(long) == len("\r\x1b[K") + 59
+    assert "\n" not in first + ended + long
+    # What stays gets a line of its own.
+    failed = hand_on(21, event=LogEvent.JOB_ERROR, jobid=2, log=["b.log"])
+    assert failed.startswith("\r\x1b[KFAILED: aaa")
+    assert failed.endswith("; log: b.log\n")
+    hand_on(22, jobid=3, wildcards={"dataset": "a", "method": "l1"}, **job)
+    handler.close()
+    assert capsys.readouterr().err == "\n"

@@ -60,7 +60,8 @@ def test_every_page_builds_without_a_warning_and_examples_run(tmp_path):
     pytest.importorskip("scanpy", reason="the extra `docs` is not installed")
     made = shutil.ignore_patterns("_build", "gallery", "generated")
     shutil.copytree(DOCS, tmp_path / "docs", ignore=made)
-    shutil.copy(ROOT / "CHANGELOG.md", tmp_path)
+    for page in ("CHANGELOG.md", "README.md"):
+        shutil.copy(ROOT / page, tmp_path)
     # `make docs`, which the actions run, executes the two longest examples, too.
     run = r"/0[1-57]_\w+\.py$"
     options = ("-W", "--keep-going", "-q", "-d", "doctrees")

@@ -1,10 +1,8 @@
 """The heat map of samples by features: an order of both, and means where there are many."""
 
-import anndata
 import numpy as np
 import pytest
 
-import sparsekm
 from sparsekm.figures.sample_heat_map import draw_bar, order_field
 from sparsekm.figures.style import new_figure
 
@@ -62,16 +60,3 @@ def test_a_bar_shows_the_most_frequent_category_or_the_mean(table):
     draw_bar(bar, field, "b", shares)
     expected = [1 - shares[labels == cluster].mean() for cluster in range(3)]
     np.testing.assert_allclose(bar.images[0].get_array()[0, :, 0], expected)
-
-
-def test_cells_of_an_anndata_are_drawn_by_any_column(table):
-    X, labels = table
-    adata = anndata.AnnData(X, obs={"type": [f"type {k}" for k in labels]})
-    adata.obs_names = [f"cell {number}" for number in range(90)]
-    sparsekm.tl.sparse_kmeans(adata, 3, random_state=0)
-    ax = sparsekm.pl.heatmap(adata, groupby="type")
-    assert ax.images[0].get_array().shape[1] == 90
-    names = {text.get_text() for text in ax.child_axes[0].texts}
-    assert names == {"type 0", "type 1", "type 2"}
-    with pytest.raises(ValueError, match="groupby='kind' should be a column of adata.obs"):
-        sparsekm.pl.heatmap(adata, groupby="kind")

@@ -59,9 +59,9 @@ def test_config_yaml_holds_the_default_of(place):
 SAID = [
     ("docs/performance.md", "the workflow's default of {min_cluster_size}."),
     ("docs/own_data.md", "`min_cluster_size` ({min_cluster_size} in the workflow"),
-    ("docs/choosing_features.md", "`{rule}`, the default of the workflow"),
+    ("docs/method.md", "`{rule}`, the default of the workflow"),
     ("docs/choosing_features.md", "| `{reference}`, `{rule}` (the default) |"),
-    ("docs/choosing_features.md", "one per reference ({paths_of_gap} by default"),
+    ("docs/method.md", "one per reference ({paths_of_gap} by default"),
 ]
 VALUES = {place.rpartition(".")[2]: value for place, value in DEFAULTS.items() if "." not in place}
 VALUES |= {name: DEFAULTS[f"tuning.{name}"] for name in ("rule", "reference")}

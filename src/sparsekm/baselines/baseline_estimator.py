@@ -83,6 +83,13 @@ class BaselineEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
         -------
         ndarray of shape (n_samples,), int32
             On the training data these are `labels_`, except as with `KMeans.predict`.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            Before `fit`.
+        ValueError
+            If X has another number of features than in `fit`, or holds NaN or infinity.
         """
         return self._predict(self._read_new(X))
 
@@ -105,6 +112,11 @@ class BaselineEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
         -------
         SparsityPath
             Its objective is `objective_`.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If `fit` would.
         """
         fitted = clone(self).fit(X)
         fit = Fit(

@@ -154,7 +154,23 @@ class PenalizedGaussianMixture(BaselineEstimator):
         return self._log_joint(values).argmax(axis=0).astype(np.int32)
 
     def predict_proba(self, X: Data) -> np.ndarray:
-        """Compute the probability of every component, shape (n_samples, n_clusters)."""
+        """Compute the probability of every component.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_clusters)
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            Before `fit`.
+        ValueError
+            If X has another number of features than in `fit`, or holds NaN or infinity.
+        """
         joint = self._log_joint(self._read_new(X))
         shares = np.exp(joint - joint.max(axis=0))
         return (shares / shares.sum(axis=0)).T

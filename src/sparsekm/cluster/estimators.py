@@ -43,6 +43,13 @@ class BaseSparseKMeans(PathEstimator):
             On the training data these are `labels_`, except where `fit` warns that clusters have
             the same centre in the kept features or that it did not converge, and where
             ``min_cluster_size > 1`` keeps samples in a cluster whose centre is not the nearest.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            Before `fit`.
+        ValueError
+            If X has another number of features than in `fit`, or holds NaN or infinity.
         """
         check_is_fitted(self)
         values = read_new(self, X)
@@ -235,10 +242,16 @@ class KMeans(BaseSparseKMeans):
         sparsities : None
             Ignored: k-means keeps every feature.
         progress : callable, optional
+            Called with the number of steps done and their total.
 
         Returns
         -------
         SparsityPath
+
+        Raises
+        ------
+        TypeError, ValueError
+            If `fit` would.
         """
         return super().path(X, sparsities, progress=progress)
 

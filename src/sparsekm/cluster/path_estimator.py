@@ -52,6 +52,13 @@ class FeatureSelector(SelectorMixin):
         Returns
         -------
         ndarray, sparse matrix or DataFrame of shape (n_samples, n_selected_features)
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            Before `fit`.
+        ValueError
+            If X has another number of features than in `fit`, or holds NaN or infinity.
         """
         return super().transform(as_readable(X))
 
@@ -65,6 +72,13 @@ class FeatureSelector(SelectorMixin):
         Returns
         -------
         ndarray or sparse matrix of shape (n_samples, n_features)
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            Before `fit`.
+        ValueError
+            If X has another number of features than were selected.
         """
         return super().inverse_transform(as_readable(X))
 
@@ -201,6 +215,11 @@ class PathEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
         searched : bool, default=False
             Whether a sparsity is to be chosen, for which one cluster is not enough, and for which
             the estimator's own is not used.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If `fit` would.
         """
         data, features = self._read(X)
         data, partition = self._prepare(data)
@@ -234,6 +253,11 @@ class PathEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
         -------
         SparsityPath
             In the order of `sparsities`; of shares it holds the numbers that they stand for.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If `fit` would, or `sparsities` are no vector of at least one, each in its range.
         """
         values, search, fits, first = self._search_path(X, sparsities, progress)
         return SparsityPath.from_fits(values, fits, search, first)
@@ -253,6 +277,11 @@ class PathEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_sparsities,)
+
+        Raises
+        ------
+        TypeError, ValueError
+            If `path` would.
         """
         return self._search_path(X, sparsities, objectives_only=True)[-1]
 

@@ -37,6 +37,17 @@ class SparsityPath:
     converged : ndarray of shape (n_sparsities,), bool, or None
         False where the search ran out of rounds (`max_iter`) before it came to its own end; None
         where that is not known. A path does not warn of it, a fit does.
+
+    Examples
+    --------
+    >>> from sparsekm import L0KMeans
+    >>> X = [[0.0, 5.0, 1.0], [1.0, -5.0, 0.0], [20.0, 5.0, 4.0], [21.0, -5.0, 5.0]]
+    >>> path = L0KMeans(2, random_state=0).path(X, [1, 2])
+    >>> path.weights
+    array([[1., 0., 0.],
+           [1., 0., 1.]])
+    >>> path.objectives.tolist()
+    [400.0, 416.0]
     """
 
     sparsities: np.ndarray

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import sparsekm
 from sparsekm.command.signals import Stopped, stoppable
@@ -16,6 +17,15 @@ from sparsekm.pipeline.registry import METHODS
 
 # Packages of the extra `workflow` without which a run cannot start.
 _NEEDED = ("anndata", "h5py", "jinja2", "jsonschema", "matplotlib", "psutil", "snakemake", "yaml")
+
+_READING = "how the table is read"  # all settings that are in no other group
+_HELP_GROUPS: dict[str, tuple[str, ...]] = {
+    "what the columns are": (
+        *("labels", "groups", "samples", "ignore", "keep", "annotate", "weights", "batch"),
+    ),
+    _READING: (),
+    "how the values are prepared": ("impute", "max_missing", "normalise", "n_top_features"),
+}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -62,6 +72,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"sparsekm {sparsekm.__version__}")
     run = parser.add_subparsers(required=True, metavar="run").add_parser(
         "run",
+        usage="sparsekm run TABLE [options]",
         help="cluster a table and write a report",
         description="Cluster the samples of a table and keep the features that separate the "
         "clusters. All output goes to one folder, with a configuration that you can edit and run "
@@ -74,17 +85,17 @@ def _parser() -> argparse.ArgumentParser:
         help="text (.csv, .tsv, .txt, GEO series, .gct, also .gz), .xlsx, .parquet, .h5ad, .zarr, "
         ".npz, .h5, a folder of 10x; or the config.yaml of an earlier run",
     )
-    run.add_argument("--output", type=Path, metavar="DIR", help="default: sparsekm-TABLE")
-    table = run.add_argument_group("the table")
-    add_options(table)
-    how = run.add_argument_group("the run")
-    how.add_argument(
+    clustering = run.add_argument_group("clustering")
+    add_options(_Groups(run, {"n_clusters": clustering}))
+    clustering.add_argument(
         "--methods",
         nargs="+",
         choices=METHODS,
         metavar="METHOD",
         help=f"of {', '.join(METHODS)} (default: kmeans l1 l0 sparse)",
     )
+    how = run.add_argument_group("the run")
+    how.add_argument("--output", type=Path, metavar="DIR", help="default: sparsekm-TABLE")
     how.add_argument("--cores", type=_cores, metavar="N", default="all", help="default: all")
     how.add_argument(
         "--force", action="store_true", help="replace results that other settings made"
@@ -94,6 +105,18 @@ def _parser() -> argparse.ArgumentParser:
     )
     how.add_argument("--quiet", action="store_true", help="print errors only")
     return parser
+
+
+class _Groups:
+    """Puts each option of a table into a group of the help."""
+
+    def __init__(self, parser: argparse.ArgumentParser, special: dict[str, Any]) -> None:
+        groups = {title: parser.add_argument_group(title) for title in _HELP_GROUPS}
+        own = {name: groups[title] for title, names in _HELP_GROUPS.items() for name in names}
+        self._groups, self._otherwise = own | special, groups[_READING]
+
+    def add_argument(self, flag: str, dest: str, **look: Any) -> None:
+        self._groups.get(dest, self._otherwise).add_argument(flag, dest=dest, **look)
 
 
 if __name__ == "__main__":

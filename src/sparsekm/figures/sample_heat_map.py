@@ -20,6 +20,8 @@ from sparsekm.figures.style import short_name
 MOST_COLUMNS = 600
 # Standard deviations at which the colours end.
 FARTHEST = 2.5
+# The colour of columns of samples without a value.
+UNKNOWN = "#fdf0c4"
 
 
 @dataclass(frozen=True)
@@ -108,11 +110,16 @@ def draw_bar(
 ) -> None:
     """Draw a bar above the heat map: colours of categories, or shares from 0 to 1 in grey.
 
-    A column of several samples has the colour of most of them, or their mean.
+    A column of several samples has the colour of most of them, or the mean of those that have a
+    value.
     """
     if colors is None:
-        means = [float(np.nanmean(of_samples[those])) for those in field.columns]
-        pixels = np.array([[(1 - mean,) * 3 for mean in np.clip(means, 0, 1)]])
+        greys = [to_rgb(UNKNOWN)] * len(field.columns)
+        for place, those in enumerate(field.columns):
+            known = of_samples[those][np.isfinite(of_samples[those])]
+            if len(known):
+                greys[place] = (1 - float(np.clip(known.mean(), 0, 1)),) * 3
+        pixels = np.array([greys])
     else:
         most = [_most_frequent(of_samples[those]) for those in field.columns]
         pixels = np.array([[to_rgb(colors[value]) for value in most]])

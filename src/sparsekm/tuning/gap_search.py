@@ -220,7 +220,23 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
 
     @available_if(lambda self: hasattr(self.estimator, "predict"))
     def predict(self, X: Data) -> np.ndarray:
-        """Label samples by the best estimator."""
+        """Label samples by the best estimator.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), int32
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            Before `fit`.
+        ValueError
+            If X has another number of features than in `fit`, or holds NaN or infinity.
+        """
         check_is_fitted(self)
         with grant_threads(self.n_jobs):
             return self.best_estimator_.predict(X)
@@ -235,12 +251,19 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
         X : array-like or sparse matrix of shape (n_samples, n_features)
             The data that were fitted.
         groups : array-like of shape (n_samples,), default=None
-            As in `SparseKMeans.fit`.
+            Samples of one group are left out as a whole, and count once.
 
         Returns
         -------
         pandas.DataFrame
             A row per pair of neighbouring clusters, as `SparseKMeans.separation_`.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            Before `fit`.
+        ValueError
+            If X has other samples or features than in `fit`; if `groups` are not one per sample.
         """
         check_is_fitted(self)
         X, best = read_new(self, X), self.best_estimator_

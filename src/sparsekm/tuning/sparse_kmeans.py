@@ -52,11 +52,15 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
     n_clusters : int or "auto", default=8
         Number of clusters K, at least 2; "auto" is the number of groups that stand apart.
     penalty : {"l0", "l1"}, default="l0"
-        As in `L0KMeans` or `L1KMeans`: how features are weighted.
+        How features are weighted: "l0" gives those that are kept a weight of one; "l1" weights
+        of unit l2 norm, larger for features of larger score.
     sparsity : "auto", int or float, default="auto"
-        A number, as in `L0KMeans` or `L1KMeans`, is that of Algorithm 1, whose features are kept;
-        screening and start are still chosen. Constant features have no part: more features than
-        vary are those that vary.
+        "auto" keeps the features of `selection`. A number is the sparsity of Algorithm 1, whose
+        features are kept; screening and start are still chosen. With "l0" it is the number of
+        features, 1 <= s; a float above 1 is floored, a value in (0, 1) is a share of the features
+        that vary, 1.0 is refused, and more features than vary are those that vary. With "l1" it
+        is the bound s >= 1 on the l1 norm of the weights, which does not bind at or above the
+        root of the number of features that vary.
     selection : {"relevant", "signature"}, default="relevant"
         Which features have weight if the sparsity is "auto": those that differ between the
         clusters, or those of `signature_` if there is one.
@@ -80,8 +84,11 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
 
     Attributes
     ----------
-    labels_, n_iter_, search_
-        As in `L0KMeans`.
+    labels_ : ndarray of shape (n_samples,), int32
+    n_iter_ : int
+        Rounds of the last run of Algorithm 1.
+    search_ : str
+        The search that ran: "alternate" or "global".
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
         Means of the clusters, on the scale of X.
     feature_weights_, feature_scores_ : ndarray of shape (n_features,)
@@ -136,7 +143,7 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
 
     The weights follow from the clusters in the end and did not find them, so that `predict` can
     differ from `labels_` on the training data: for at most 1.1 % of the samples on labelled sets
-    that are clustered well, and up to 4.8 % on others (docs/choosing_features.md).
+    that are clustered well, and up to 4.8 % on others.
 
     Neither this method nor any other can distinguish batches from clusters.
 
@@ -198,9 +205,14 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
 
         Raises
         ------
-        TypeError, ValueError
-            As `L0KMeans.fit`, and if there are fewer than two clusters, for which nothing can be
-            chosen. Everything that is refused is refused before anything is fitted.
+        TypeError
+            If X is nothing that NumPy can read, such as an AnnData, or a parameter is of a wrong
+            type.
+        ValueError
+            If X holds NaN or infinity, has fewer distinct samples than clusters, or every feature
+            is constant; if indices of a sparse X lie outside its shape; if `groups` are not one
+            per sample; if a parameter is out of its range, such as a single cluster, for which
+            nothing can be chosen. Everything that is refused is refused before anything is fitted.
         """
         estimator = self.make_estimator()
         # A number, which make_estimator drew.
@@ -276,6 +288,13 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_samples,), int32
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            Before `fit`.
+        ValueError
+            If X has another number of features than in `fit`, or holds NaN or infinity.
         """
         check_is_fitted(self)
         values = read_new(self, X)
@@ -286,7 +305,17 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
         return label_samples(values, features, shift, (centers - shift).T)
 
     def make_estimator(self) -> L0KMeans | L1KMeans:
-        """Make the estimator that is fitted; its random state seeds the folds."""
+        """Make the estimator that is fitted; its random state seeds the folds.
+
+        Returns
+        -------
+        L0KMeans or L1KMeans
+
+        Raises
+        ------
+        TypeError, ValueError
+            If a parameter is of a wrong type or out of its range.
+        """
         self.check_parameters()
         seed = int(seed_sequence(self.random_state).generate_state(1)[0])
         return ESTIMATORS[self.penalty](
