@@ -24,7 +24,9 @@ def main(snakemake, progress):
     }
     is_atlas = regions is not None
     answer = fits[primary_method(fits, is_atlas=is_atlas)]
-    further = locate_features(matrix, answer.labels, labels)
+    # Effects on the samples that made the clusters would be too large.
+    clusters = answer.labels if answer.left_out is None else answer.left_out
+    further = locate_features(matrix, clusters, labels)
     if files.gene_sets:
         sets = read_gene_sets(files.gene_sets, params.identifier)
         further["terms"] = list_terms(sets, match_features(var, sets), **params.terms)

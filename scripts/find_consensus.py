@@ -31,6 +31,7 @@ def main(snakemake, progress):
     fit = replace(
         pick_fit(found.fit, 0, centers, attributes),
         reproducibility=found.reproducibility,
+        left_out=found.left_out_labels,
         selection_frequency=found.selection_frequency,
         signature=signature.features,
     )

@@ -203,7 +203,7 @@ def locate_features(
 ) -> pd.DataFrame:
     """Tabulate the cluster and the known class in which each feature is highest: effect and lead.
 
-    Clusters are numbers in ``range(K)``; samples without a known class are left out of the classes.
+    Clusters are numbers from 0; samples without a cluster (-1) or a known class are left out.
     """
     clusters = np.asarray(clusters)
     highest, effect, lead = find_highest(X, clusters, int(clusters.max()) + 1)

@@ -38,12 +38,14 @@ class Array:
     """An array: its type, and names of its lengths, which mean the same throughout a file.
 
     The values of a `share` lie in [0, 1], or are NaN if they are unknown; other numbers are finite.
+    Those of positions start at the least number that `within` gives, and are below a length.
     """
 
     dtype: type
     shape: tuple[str, ...]
     optional: bool = False
     share: bool = False
+    within: tuple[int, str] | None = None
 
 
 @dataclass(frozen=True)
@@ -82,12 +84,8 @@ class Store:
         """Read and check the arrays, None if left out, and the attributes of a file."""
         with open_checked(file, self.rule) as opened:
             attributes = self._read_attributes(opened)
-            lengths: dict[str, int] = {}
+            lengths = {"n_clusters": attributes["n_clusters"]}
             arrays = {name: self._read_array(opened, name, lengths) for name in self.arrays}
-            n_clusters = attributes["n_clusters"]
-            labels = arrays.get("labels")
-            if labels is not None and not (labels.min() >= 0 and labels.max() < n_clusters):
-                raise self._damaged(opened, f"labels should lie in [0, {n_clusters})")
         return arrays, attributes
 
     def _read_array(self, opened: h5py.File, name: str, lengths: dict[str, int]) -> Any:
@@ -117,6 +115,10 @@ class Store:
                 raise self._damaged(opened, f"{name} should lie in [0, 1]")
         elif not np.isfinite(values).all():
             raise self._damaged(opened, f"{name}: contains NaN or infinity")
+        if array.within is not None:
+            low, high = array.within[0], lengths[array.within[1]]
+            if ((values < low) | (values >= high)).any():
+                raise self._damaged(opened, f"{name} should lie in [{low}, {high})")
         return values
 
     def _read_attributes(self, opened: h5py.File) -> dict[str, Any]:
@@ -212,12 +214,15 @@ _FIT = Store(
     "fit",
     "tune_sparsity",
     {
-        "labels": Array(np.int32, ("n_samples",)),
+        "labels": Array(np.int32, ("n_samples",), within=(0, "n_clusters")),
         "scores": Array(np.float64, ("n_features",)),
         "centers": Array(np.float64, ("n_clusters", "n_features")),
         "weights": Array(np.float64, ("n_features",)),
         "reproducibility": Array(np.float64, ("n_samples",), optional=True, share=True),
-        "signature": Array(np.int64, ("n_signature",), optional=True),
+        "left_out": Array(np.int32, ("n_samples",), optional=True, within=(-1, "n_clusters")),
+        "signature": Array(
+            np.int64, ("n_signature",), optional=True, within=(0, "n_features")
+        ),
         "selection_frequency": Array(np.float64, ("n_features",), optional=True, share=True),
     },
 )
@@ -239,6 +244,8 @@ class TunedFit:
     # (n,), float64: share of the fits of folds that put a sample into its cluster; NaN for a
     # sample that the tuning did not draw.
     reproducibility: np.ndarray | None = None
+    # (n,), int32: the cluster of a sample in the fits that leave it out, or -1.
+    left_out: np.ndarray | None = None
     # (p,), float64: share of the fits of folds that keep a feature.
     selection_frequency: np.ndarray | None = None
     # Ascending: the smallest set of features that tells the clusters apart, if there is one.

@@ -38,6 +38,7 @@ from sparsekm.tuning.separation import (
     are_apart,
     join_touching,
     match_folds,
+    place_left_out,
     separation,
 )
 from sparsekm.tuning.signature import Signature, find_signature
@@ -57,6 +58,7 @@ class ConsensusFit:
     table: pd.DataFrame  # a row per kind of start, see `_tabulate`
     separation: pd.DataFrame  # a row per pair of neighbours
     reproducibility: np.ndarray  # (n_samples,)
+    left_out_labels: np.ndarray  # (n_samples,): the cluster of a sample that made none, or -1
     selection_frequency: np.ndarray  # (n_features,): share of the fits of folds that keep it
     signature: Signature
     is_joined: bool  # clusters of the fit were joined into these
@@ -93,6 +95,8 @@ class ConsensusFit:
             Those of this answer, ascending.
         """
         labels = label_everyone(X, X[samples], self.labels, self.fit.weights[0])
+        left_out = labels.copy()
+        left_out[samples] = self.left_out_labels
         n_clusters, fit = int(self.labels.max()) + 1, self.fit
         if not self.is_joined:
             estimator = clone(estimator).set_params(n_clusters=n_clusters)
@@ -103,7 +107,7 @@ class ConsensusFit:
             fit = _weigh(estimator, X, fit, labels, int(self.fit.n_selected[0]))
         reproducibility = np.full(X.shape[0], np.nan)
         reproducibility[samples] = self.reproducibility
-        return replace(self, fit=fit, reproducibility=reproducibility)
+        return replace(self, fit=fit, reproducibility=reproducibility, left_out_labels=left_out)
 
     def sentence(self) -> str:
         """Say what was found, and how sure it is."""
@@ -376,6 +380,7 @@ def _describe(data, trial, asked, group) -> ConsensusFit:
         _tabulate(partitions, starts, labels),
         apart,
         sample_reproducibility(labels, everyone),
+        place_left_out(matched, len(labels), int(labels.max()) + 1),
         np.bincount(kept, minlength=X.shape[1]) / len(partitions),
         signature,
         is_joined=joined,

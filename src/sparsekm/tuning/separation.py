@@ -68,6 +68,18 @@ def match_folds(labels: np.ndarray, folds: Sequence[FoldFit]) -> list[MatchedFol
     return matched
 
 
+def place_left_out(folds: Sequence[MatchedFold], n_samples: int, n_clusters: int) -> np.ndarray:
+    """Return the cluster that each sample is in most often where it is left out, (n_samples,).
+
+    It is -1 for samples that never are in a cluster that matches.
+    """
+    counts = np.zeros((n_samples, n_clusters), np.int64)
+    for fold in folds:
+        own = fold.labels[fold.left_out]
+        np.add.at(counts, (fold.left_out[own >= 0], own[own >= 0]), 1)
+    return np.where(counts.any(axis=1), counts.argmax(axis=1), -1).astype(np.int32)
+
+
 def refit_folds(
     estimator: Any, X: np.ndarray, labels: np.ndarray, folds: Sequence[np.ndarray]
 ) -> list[MatchedFold]:

@@ -125,6 +125,9 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
     sample_reproducibility_ : ndarray of shape (n_samples,)
         Share of the fits of folds that put a sample into its cluster; NaN for samples that were not
         drawn. A cluster can be reproducible and be no class.
+    left_out_labels_ : ndarray of shape (n_samples,)
+        The cluster that each sample is in where it is left out, -1 if it is in none: measure on
+        these how far features differ, since the samples that made clusters overstate it.
     selection_frequency_ : ndarray of shape (n_features,)
         Share of the fits of folds that keep a feature.
     n_features_in_ : int
@@ -346,4 +349,5 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
         self.search_results_, self.cluster_counts_ = found.table, found.counts
         self.conclusion_ = found.sentence()
         self.sample_reproducibility_ = found.reproducibility
+        self.left_out_labels_ = found.left_out_labels
         self.selection_frequency_ = features.put_back(found.selection_frequency)
