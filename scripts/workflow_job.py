@@ -9,6 +9,7 @@ import contextlib
 import logging
 import os
 import re
+import shutil
 import sys
 import time
 from collections import deque
@@ -25,6 +26,16 @@ from sparsekm.pipeline.workflow_files import record_files
 
 _SECONDS_BETWEEN_LINES = 5
 _SECONDS_OF_PACE = 60
+
+
+def tell_user(line: str, *, stays: bool = True) -> None:
+    """Print a line on stderr. On a terminal it replaces the last one that does not stay."""
+    end = "\n"
+    if sys.stderr.isatty() and os.environ.get("TERM") != "dumb":
+        if not stays:
+            line, end = line[: shutil.get_terminal_size().columns - 1], ""
+        line = f"\r\x1b[K{line}"
+    print(line, end=end, file=sys.stderr, flush=True)
 
 
 class Progress:
@@ -49,17 +60,20 @@ class Progress:
             self._marks.popleft()
         if now - self._last >= _SECONDS_BETWEEN_LINES:
             self._last = now
-            line = f"{self.job}: {done} of {total} {what} done{self._time_left(total)}"
-            print(line, file=sys.stderr, flush=True)
+            tell_user(
+                f"{self.job}: {done} of {total} {what} done{self._time_left(total)}", stays=False
+            )
 
     def _time_left(self, total: int) -> str:
         (start, before), (now, done) = self._marks[0], self._marks[-1]
-        if not before < done < total:
+        # The first steps include the start of the job.
+        if not before < done < total or (before == 0 and done < 3):
             return ""
         seconds = round((now - start) / (done - before) * (total - done))
         minutes, hours = -(-seconds // 60), seconds / 3600
-        left = f"{hours:.1f} h" if hours >= 2 else f"{minutes} min" if minutes > 1 else "a minute"
-        return f", about {left} left"
+        if minutes <= 1:
+            return ", less than a minute left"
+        return f", about {hours:.1f} h left" if hours >= 2 else f", about {minutes} min left"
 
     def counting(self, what: str):
         """Return a callable of (done, total) that reports the number of `what`."""
@@ -74,8 +88,7 @@ def wait_for_turn(log: Path, job: str, tell=None):
     """
     turn = log.open("a")
     if not lock_file(turn, wait=False, tell=tell):
-        line = f"{job}: waiting for the same job of an earlier run, which still writes {log}"
-        print(line, file=sys.stderr, flush=True)
+        tell_user(f"{job}: waiting for the same job of an earlier run, which still writes {log}")
         lock_file(turn)
     return turn
 
@@ -144,7 +157,7 @@ def run(main, snakemake) -> None:
             # The process that died could not say so.
             with contextlib.suppress(OSError), log.open("a") as opened:
                 opened.write(f"{line}\n")
-        print(f"ERROR in {name}: {line} (log: {log})", file=sys.stderr, flush=True)
+        tell_user(f"ERROR in {name}: {line} (log: {log})")
         sys.exit(1)
 
 

@@ -107,7 +107,7 @@ class LogHandler(LogHandlerBase):
 
     def _tell(self, line: str) -> None:
         """Print a line that stays."""
-        print(f"{_CLEAR}{line}" if self.is_open else line, file=sys.stderr, flush=True)
+        print(f"{_CLEAR}{line}" if self.rewrites else line, file=sys.stderr, flush=True)
         self.is_open = False
 
     def _time_left(self) -> str:

@@ -48,7 +48,24 @@ def test_the_time_left_follows_from_the_pace_of_the_last_minute(progress, now, c
     assert 80 < len(told) < 110
     # 492 grids at half a second each, rounded up.
     assert told[50] == "P4: retrieve atlas: 1508 of 2000 grids done, about 5 min left"
-    assert told[-2].endswith("about a minute left")
+    assert told[-2].endswith("less than a minute left")
+
+
+def test_the_first_steps_do_not_tell_the_time_left_and_a_terminal_has_one_line(
+    progress, now, capsys, monkeypatch
+):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setenv("TERM", "xterm")
+    for done in (1, 2, 3):
+        now[0] += 10
+        progress(done, 4, "seeds")
+    end = capsys.readouterr().err.split("\r\x1b[K")
+    assert end == [
+        "",
+        "P4: retrieve atlas: 1 of 4 seeds done",
+        "P4: retrieve atlas: 2 of 4 seeds done",
+        "P4: retrieve atlas: 3 of 4 seeds done, less than a minute left",
+    ]
 
 
 # Called by other scripts, or on their own before a run.
