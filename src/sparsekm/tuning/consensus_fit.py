@@ -277,7 +277,7 @@ class _Trial:
 
         Independent features have the optimum's votes as well. Where they correlate and no clusters
         stand apart, they may follow factors: the clusters of components that count each factor once
-        take their place if some of them stand apart.
+        take their place if some of them stand apart and the folds reproduce them better.
         """
 
         def fit_starts(start):
@@ -304,7 +304,8 @@ class _Trial:
             folds = fit_starts("components")
             fit = _fit_from(estimator, data.X, folds, asked.sparsity, asked.seed)
             other = cls._of(estimator, data, fit, folds, asked)
-            trial = other if are_apart(other.separation) else trial
+            if are_apart(other.separation) and other.reproducibility > trial.reproducibility:
+                trial = other
         return trial
 
     @classmethod
