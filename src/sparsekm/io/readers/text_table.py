@@ -408,7 +408,7 @@ def _is_data(names: list[str], below: list[list[str]]) -> bool:
         low, high = min(column, default=0), max(column, default=0)
         room = (high - low) / 2 + 1e-9
         inside += low - room <= number <= high + room
-        n_decimals += number != round(number)
+        n_decimals += not number.is_integer()
     return 2 * inside > len(at) or 2 * n_decimals >= len(at)
 
 
