@@ -180,6 +180,13 @@ READ = {
         [name.replace("-", ".") for name in TCGA],
         [f"{name}|{100 + len(name)}" for name in ("TP53", "MYC", "A1BG", "EGFR", "KRAS")],
     ),
+    "units and deviations in cells": (
+        table(
+            ["id", "IL-6", "TNF"], each(WELLS), [["1.5 ng/ml", "2 ± 0.1"]] * 3 + [["3ng", "4 (1)"]]
+        ),
+        WELLS,
+        ["IL-6", "TNF"],
+    ),
     "masses as names": (
         table(
             ["id", 101.52, 144.3, 150.11, 203.7, 301.2, 410.4, 512.2, 530.9],

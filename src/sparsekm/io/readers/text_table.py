@@ -11,7 +11,7 @@ import re
 import zlib
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain, islice, pairwise
 from pathlib import Path
 
@@ -119,6 +119,11 @@ def read_table(
                 "otherwise."
             )
     _parse(table, lines[first:], CellParser(decimal, missing))
+    if len(table.header) > 1 and table.is_text.any() and np.isnan(table.values).all():
+        again = replace(table, lines=[], numbers=[], remarks=list(table.remarks))
+        _parse(again, lines[first:], CellParser(decimal, missing, units=True))
+        if (~np.isnan(again.values)).mean() > 0.5:
+            table = again
     if not table.lines:
         raise MatrixError(f"{file}: lines=1; there should be a header and samples.")
     return table
