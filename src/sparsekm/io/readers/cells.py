@@ -26,6 +26,7 @@ _WITH_POINT = re.compile(r"[+-]?(\d*\.\d+([eE][+-]?\d+)?|\d{1,3}(,\d{3})+\.\d*)"
 _THOUSANDS = {mark: re.compile(rf"[+-]?[1-9]\d{{0,2}}({re.escape(mark)}\d{{3}})+") for mark in ",."}
 _PLAIN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|(?i:[+-]?inf(inity)?)")
 _WITH_UNIT = re.compile(r"([+-]?\d[\d.,]*)\s*(±.*|\(.*\)|[^\d\s.,].*)")
+_CURRENCIES = "$€£¥"
 _MARKS = "*†‡§"
 _MINUS = str.maketrans(
     {"−": "-", "–": "-", "‐": "-", "‑": "-", "\u00a0": "", "\u202f": "", "\u2009": ""}
@@ -46,6 +47,7 @@ class CellParser:
         self.decimal, self.units = decimal, units
         self._missing = MISSING | {str(word).strip().casefold() for word in missing}
         self.changed: dict[str, str] = {}  # an example of each unusual way of writing
+        self.grouped: set[str] = set()  # numbers such as 1,234
         self._group = "," if decimal == "." else "."
         self._odd: dict[str, float | None] = {}
         self._units: dict[str, str] = {}
@@ -100,6 +102,12 @@ class CellParser:
         plain = text.translate(_MINUS).strip()
         if plain != text and any(letter in text for letter in "−–‐‑"):
             self.changed.setdefault("another minus sign", text)
+        if plain[:1] in _CURRENCIES and plain:
+            plain = plain[1:].strip()
+            self.changed.setdefault("a currency, which is left out", text)
+        if plain[:1] == "(" and plain[-1:] == ")" and _PLAIN.fullmatch(plain[1:-1]):
+            plain = f"-{plain[1:-1]}"
+            self.changed.setdefault("parentheses for a minus", text)
         if plain.endswith("%"):
             plain = plain[:-1].strip()
             self.changed.setdefault("a percent sign, which is left out", text)
@@ -117,6 +125,8 @@ class CellParser:
         if group and (group[2] or self.decimal)[0] == self.decimal:
             plain = re.sub(rf"[{self._group}' ]", "", group[1]) + (group[2] or "")
             self.changed.setdefault("thousands in groups", text)
+            if not group[2]:
+                self.grouped.add(text)
         if self.decimal == ",":
             plain = plain.replace(".", "\0").replace(",", ".")
         return float(plain) if _PLAIN.fullmatch(plain) else None

@@ -133,10 +133,14 @@ class TableAxes:
             if is_a(heading, "describing") and len(candidates) > 1:
                 continue
             about = is_a(heading, "feature_annotations", "sample_annotations")
+            about = about and not is_a(heading, "sample_heading", "numbering")
             if (
                 (at == 0 and not heading and (self.table.has_header or share[at] > 0.5))
                 or (is_a(heading, "feature_heading") and share[at] > 0.1 and len(kinds) > 2)
-                or (share[at] > 0.5 and (at == 0 or is_a(heading, "sample_heading") or not about))
+                or (
+                    share[at] > 0.5
+                    and (at == 0 or is_a(heading, "sample_heading", "numbering") or not about)
+                )
             ):
                 return at
         for at in sorted({*ids} & {*numbers}):

@@ -18,6 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from sparsekm.io.readers.cells import CellParser, as_numbers, find_decimal
+from sparsekm.io.readers.names import is_a
 from sparsekm.io.readers.raw_matrix import KNOWN_FORMATS, MatrixError, refuse_format
 
 UNREADABLE = (ValueError, csv.Error, EOFError, OSError, zlib.error)
@@ -87,6 +88,10 @@ def read_table(
         (number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip(' ,;\t"')
     ]
     del text
+    while len(lines) > 1 and lines[0][1].count('"') % 2 and lines[1][0] < _LINES_LOOKED_AT:
+        # A name with a line break, as Excel writes it.
+        (number, line), (_, more) = lines[:2]
+        lines[:2] = [(number, f"{line.strip()} {more}")]
     if lines and re.match(r"\^(DATABASE|SERIES|PLATFORM|SAMPLE) *=", lines[0][1]):
         refuse_format(file, "SOFT of GEO", "".join(file.suffixes[-2:]))
     if lines and re.fullmatch(r"\S+( \d+:\S+)+ *", lines[0][1]):
@@ -184,6 +189,8 @@ def _parse(table: TextTable, lines: Lines, parser: CellParser) -> None:
         table.is_text = np.zeros(table.values.shape, dtype=bool)
         for at, text in enumerate(texts):
             table.is_text[at, text] = True
+    if parser.grouped:
+        _refuse_both_marks(table, parser.grouped)
     for kind, what in (
         ("quotes", "have a quotation mark without a second one, which is read as a letter"),
         ("short", "end early: their last cells are missing"),
@@ -193,6 +200,19 @@ def _parse(table: TextTable, lines: Lines, parser: CellParser) -> None:
             table.remarks.append(
                 f"{len(kinds[kind])} lines {what} (the first is line {kinds[kind][0]})."
             )
+
+
+def _refuse_both_marks(table: TextTable, grouped: set[str]) -> None:
+    """Refuse a column with numbers such as 1,234 next to others such as 1.234."""
+    has_decimals = (table.values % 1 > 0).any(axis=0)
+    for at, number in enumerate(table.numbers):
+        for cell, decimals in zip(table.cells(at), has_decimals, strict=True):
+            if decimals and cell.strip() in grouped:
+                raise MatrixError(
+                    f"{table.file}: line {number}: {cell.strip()!r} may have a decimal comma or "
+                    "thousands in groups, and other numbers in its column have a decimal point. "
+                    "Write all numbers with a decimal point and without groups."
+                )
 
 
 def _data_lines(
@@ -284,13 +304,20 @@ def _find_format(table: TextTable, lines: Lines, usual: str) -> int:
     below = [cells for _, mark, cells in rows[header + 1 :] if mark not in "#!"]
     while len(names) > width and not names[-1]:
         names.pop()
-    if width == len(names) + 1 and any(cells[-1].strip() for cells in below if len(cells) == width):
+    is_short = width == len(names) + 1 and any(
+        cells[-1].strip() for cells in below if len(cells) == width
+    )
+    # R writes no name above those of the lines; otherwise it is the last one that lacks.
+    if is_short and not (
+        names[0] and is_a(names[0], "numbering", "sample_heading", "feature_heading")
+    ):
         names = ["", *names]
     if width > len(names) and any("".join(cells[len(names) :]).strip() for cells in below):
         raise MatrixError(
             f"{table.file}: the header has {len(names)} cells, but most lines below it have "
-            f"{width}; the numbers should agree. If there are lines above the names, remove them; "
-            "if numbers have decimal commas, separate cells by semicolons or tabs."
+            f"{width}; the numbers should agree. If a name is missing, add it; if there are lines "
+            "above the names, remove them; if cells contain the separator, such as decimal commas, "
+            "separate cells by semicolons or tabs."
         )
     if below and _is_second_header(names, below[0]):
         table.above.setdefault(names[0] or "group", names[1:])
