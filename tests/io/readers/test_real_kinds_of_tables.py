@@ -353,6 +353,11 @@ def test_what_is_refused_is_read_after_the_advice(put, kind):
             ),
             "pivot_table(index='Sample Name', columns='Target Name', values='CT')",
         ),
+        (
+            "subject,visit,gene,level\n"
+            + "".join(f"{at // 3},2,G{at % 3},{at * at}.5\n" for at in range(12)),
+            "pivot_table(index='subject', columns='gene', values='level')",
+        ),
         ("id,TP53,MYC\na,1,2,3\nb,2,3,4\nc,3,5,1\n", "If a name is missing, add it"),
         (
             "id;TP53;MYC\na;1.234;2\nb;2,345;3.5\nc;3.5;1\n",

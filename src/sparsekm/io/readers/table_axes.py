@@ -87,10 +87,12 @@ class TableAxes:
 
     def _refuse_long(self) -> None:
         """Refuse a table with a line for each value, where two columns name sample and feature."""
-        texts = {at: self.column(at) for at in self.text[:6]}
-        n = len(self.rows)
-        sizes = {at: len({*column}) for at, column in texts.items()}
-        if self.settings.named or not 1 <= len(self.numeric) <= 2 or n < 6:
+        ids = [at for at in self.numeric if at in self.cells]
+        ids = [at for at in ids if is_a(self.header[at], "sample_heading")]
+        values = [at for at in self.numeric if at not in ids]
+        texts = {at: self.column(at) for at in [*ids, *self.text[:6]]}
+        n, sizes = len(self.rows), {at: len({*column}) for at, column in texts.items()}
+        if self.settings.named or not 1 <= len(values) <= 2 or n < 6:
             return
         for one, two in combinations(texts, 2):
             n_pairs = len({*zip(texts[one], texts[two], strict=True)})
@@ -100,7 +102,7 @@ class TableAxes:
             if n in sizes.values() and sum(headings) != 1:
                 continue
             if all(is_axis) and n_pairs == n >= sizes[one] * sizes[two] / 4:
-                sample, feature, value = self.names([one, two, self.numeric[-1]])
+                sample, feature, value = self.names([one, two, values[-1]])
                 if is_a(sample, "feature_heading"):
                     sample, feature = feature, sample
                 file, separator = self.table.file, self.table.separator
