@@ -29,6 +29,7 @@ _MOST_LINES = 20_000_000
 _MOST_IN_CELL = 2**17
 _FEW_STEPS = 6
 _LINES_LOOKED_AT = 200
+_LINES_AT_ONCE = 2000
 _HEAD_CHARACTERS = 2**21
 _HEAD_CELLS = 100_000
 _SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars", " ": "blanks"}
@@ -174,21 +175,23 @@ def _parse(table: TextTable, lines: Lines, parser: CellParser) -> None:
     values: list[np.ndarray] = []
     texts: list[list[int]] = []
     expected: list[int] = []
+    blocks: list[tuple[np.ndarray, np.ndarray]] = []
     for number, line, cells in _data_lines(table, lines, kinds):
         found, text = parser.line(cells, expected)
         table.lines.append(line)
         table.numbers.append(number)
         values.append(found)
         texts.append(text)
-        if len(texts) in (1, 20):
+        if len(table.lines) in (1, 20):
             counts = Counter(chain.from_iterable(texts))
             expected = [at for at, count in counts.items() if 2 * count > len(texts)]
-    table.changed = parser.changed
+        if len(values) == _LINES_AT_ONCE:
+            blocks.append(_as_block(values, texts))
     if values:
-        table.values = np.array(values)
-        table.is_text = np.zeros(table.values.shape, dtype=bool)
-        for at, text in enumerate(texts):
-            table.is_text[at, text] = True
+        blocks.append(_as_block(values, texts))
+    table.changed = parser.changed
+    if blocks:
+        table.values, table.is_text = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
     if parser.grouped:
         _refuse_both_marks(table, parser.grouped)
     for kind, what in (
@@ -200,6 +203,17 @@ def _parse(table: TextTable, lines: Lines, parser: CellParser) -> None:
             table.remarks.append(
                 f"{len(kinds[kind])} lines {what} (the first is line {kinds[kind][0]})."
             )
+
+
+def _as_block(values: list[np.ndarray], texts: list[list[int]]) -> tuple[np.ndarray, np.ndarray]:
+    """Join lines, which take less memory so, and empty the lists."""
+    block = np.array(values)
+    is_text = np.zeros(block.shape, dtype=bool)
+    for at, text in enumerate(texts):
+        is_text[at, text] = True
+    values.clear()
+    texts.clear()
+    return block, is_text
 
 
 def _refuse_both_marks(table: TextTable, grouped: set[str]) -> None:
