@@ -180,6 +180,34 @@ READ = {
         [name.replace("-", ".") for name in TCGA],
         [f"{name}|{100 + len(name)}" for name in ("TP53", "MYC", "A1BG", "EGFR", "KRAS")],
     ),
+    "units and deviations in cells": (
+        table(
+            ["id", "IL-6", "TNF"], each(WELLS), [["1.5 ng/ml", "2 ± 0.1"]] * 3 + [["3ng", "4 (1)"]]
+        ),
+        WELLS,
+        ["IL-6", "TNF"],
+    ),
+    "a name with a line break": (
+        'id,TP53,"BRCA1\n(log2)",MYC\n'
+        + "".join(f"{name},{at / 7},{at},{9 - at}\n" for at, name in enumerate(WELLS)),
+        WELLS,
+        ["TP53", "BRCA1 (log2)", "MYC"],
+    ),
+    "numbers of lines, again as a column, and ids": (
+        table(
+            ["", "Unnamed: 0", "id", "TP53", "MYC"],
+            each(range(4), range(4), WELLS),
+            [[0.5, 2], [1.5, 9], [7, 3.5], [2, 1]],
+            ",",
+        ),
+        WELLS,
+        ["TP53", "MYC"],
+    ),
+    "amounts of money": (
+        table(["city", "rent", "loss"], each("abcd"), [["$1.5", "(2.5)"], ["$3", 4.25]] * 2, ","),
+        list("abcd"),
+        ["rent", "loss"],
+    ),
     "masses as names": (
         table(
             ["id", 101.52, 144.3, 150.11, 203.7, 301.2, 410.4, 512.2, 530.9],
@@ -324,6 +352,16 @@ def test_what_is_refused_is_read_after_the_advice(put, kind):
                 f"A{4 * i + j}\tS{i}\tG{j}\t{i + 25.5}\n" for i in range(4) for j in range(3)
             ),
             "pivot_table(index='Sample Name', columns='Target Name', values='CT')",
+        ),
+        (
+            "subject,visit,gene,level\n"
+            + "".join(f"{at // 3},2,G{at % 3},{at * at}.5\n" for at in range(12)),
+            "pivot_table(index='subject', columns='gene', values='level')",
+        ),
+        ("id,TP53,MYC\na,1,2,3\nb,2,3,4\nc,3,5,1\n", "If a name is missing, add it"),
+        (
+            "id;TP53;MYC\na;1.234;2\nb;2,345;3.5\nc;3.5;1\n",
+            "'2,345' may have a decimal comma or thousands in groups",
         ),
         (DISTANCES, "these are distances or correlations"),
         (

@@ -25,6 +25,8 @@ _WITH_POINT = re.compile(r"[+-]?(\d*\.\d+([eE][+-]?\d+)?|\d{1,3}(,\d{3})+\.\d*)"
 # 1,234 means different numbers in English and in German.
 _THOUSANDS = {mark: re.compile(rf"[+-]?[1-9]\d{{0,2}}({re.escape(mark)}\d{{3}})+") for mark in ",."}
 _PLAIN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|(?i:[+-]?inf(inity)?)")
+_WITH_UNIT = re.compile(r"([+-]?\d[\d.,]*)\s*(±.*|\(.*\)|[^\d\s.,].*)")
+_CURRENCIES = "$€£¥"
 _MARKS = "*†‡§"
 _MINUS = str.maketrans(
     {"−": "-", "–": "-", "‐": "-", "‑": "-", "\u00a0": "", "\u202f": "", "\u2009": ""}
@@ -39,12 +41,16 @@ def listed_numbers(words: Iterable[object]) -> list[float]:
 class CellParser:
     """Reads the cells of one table, by its decimal separator and its words for missing values."""
 
-    def __init__(self, decimal: str = ".", missing: Iterable[object] = ()) -> None:
-        self.decimal = decimal
+    def __init__(
+        self, decimal: str = ".", missing: Iterable[object] = (), *, units: bool = False
+    ) -> None:
+        self.decimal, self.units = decimal, units
         self._missing = MISSING | {str(word).strip().casefold() for word in missing}
         self.changed: dict[str, str] = {}  # an example of each unusual way of writing
+        self.grouped: set[str] = set()  # numbers such as 1,234
         self._group = "," if decimal == "." else "."
         self._odd: dict[str, float | None] = {}
+        self._units: dict[str, str] = {}
 
     def line(self, cells: list[str], text: Collection[int]) -> tuple[np.ndarray, list[int]]:
         """Return the numbers in a line, NaN if missing or text, and where its cells are text.
@@ -96,16 +102,31 @@ class CellParser:
         plain = text.translate(_MINUS).strip()
         if plain != text and any(letter in text for letter in "−–‐‑"):
             self.changed.setdefault("another minus sign", text)
+        if plain[:1] in _CURRENCIES and plain:
+            plain = plain[1:].strip()
+            self.changed.setdefault("a currency, which is left out", text)
+        if plain[:1] == "(" and plain[-1:] == ")" and _PLAIN.fullmatch(plain[1:-1]):
+            plain = f"-{plain[1:-1]}"
+            self.changed.setdefault("parentheses for a minus", text)
         if plain.endswith("%"):
             plain = plain[:-1].strip()
             self.changed.setdefault("a percent sign, which is left out", text)
         if plain[-1:] in _MARKS and _PLAIN.fullmatch(plain.rstrip(_MARKS)):
             plain = plain.rstrip(_MARKS)
             self.changed.setdefault("marks of footnotes, which are left out", text)
+        measured = _WITH_UNIT.fullmatch(plain) if self.units else None
+        if measured:
+            plain = measured[1]
+            # Every unit is shown, since they may differ.
+            self._units.setdefault("±" if "±" in text else measured[2], text)
+            shown = ", ".join([*self._units.values()][:6])
+            self.changed["units or deviations, which are left out"] = shown
         group = re.fullmatch(rf"([+-]?\d{{1,3}}(?:[{self._group}' ]\d{{3}})+)([.,]\d*)?", plain)
         if group and (group[2] or self.decimal)[0] == self.decimal:
             plain = re.sub(rf"[{self._group}' ]", "", group[1]) + (group[2] or "")
             self.changed.setdefault("thousands in groups", text)
+            if not group[2]:
+                self.grouped.add(text)
         if self.decimal == ",":
             plain = plain.replace(".", "\0").replace(",", ".")
         return float(plain) if _PLAIN.fullmatch(plain) else None

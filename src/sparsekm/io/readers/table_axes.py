@@ -87,10 +87,12 @@ class TableAxes:
 
     def _refuse_long(self) -> None:
         """Refuse a table with a line for each value, where two columns name sample and feature."""
-        texts = {at: self.column(at) for at in self.text[:6]}
-        n = len(self.rows)
-        sizes = {at: len({*column}) for at, column in texts.items()}
-        if self.settings.named or not 1 <= len(self.numeric) <= 2 or n < 6:
+        ids = [at for at in self.numeric if at in self.cells]
+        ids = [at for at in ids if is_a(self.header[at], "sample_heading")]
+        values = [at for at in self.numeric if at not in ids]
+        texts = {at: self.column(at) for at in [*ids, *self.text[:6]]}
+        n, sizes = len(self.rows), {at: len({*column}) for at, column in texts.items()}
+        if self.settings.named or not 1 <= len(values) <= 2 or n < 6:
             return
         for one, two in combinations(texts, 2):
             n_pairs = len({*zip(texts[one], texts[two], strict=True)})
@@ -100,7 +102,7 @@ class TableAxes:
             if n in sizes.values() and sum(headings) != 1:
                 continue
             if all(is_axis) and n_pairs == n >= sizes[one] * sizes[two] / 4:
-                sample, feature, value = self.names([one, two, self.numeric[-1]])
+                sample, feature, value = self.names([one, two, values[-1]])
                 if is_a(sample, "feature_heading"):
                     sample, feature = feature, sample
                 file, separator = self.table.file, self.table.separator
@@ -133,10 +135,14 @@ class TableAxes:
             if is_a(heading, "describing") and len(candidates) > 1:
                 continue
             about = is_a(heading, "feature_annotations", "sample_annotations")
+            about = about and not is_a(heading, "sample_heading", "numbering")
             if (
                 (at == 0 and not heading and (self.table.has_header or share[at] > 0.5))
                 or (is_a(heading, "feature_heading") and share[at] > 0.1 and len(kinds) > 2)
-                or (share[at] > 0.5 and (at == 0 or is_a(heading, "sample_heading") or not about))
+                or (
+                    share[at] > 0.5
+                    and (at == 0 or is_a(heading, "sample_heading", "numbering") or not about)
+                )
             ):
                 return at
         for at in sorted({*ids} & {*numbers}):

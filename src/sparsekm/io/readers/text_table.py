@@ -11,13 +11,14 @@ import re
 import zlib
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain, islice, pairwise
 from pathlib import Path
 
 import numpy as np
 
 from sparsekm.io.readers.cells import CellParser, as_numbers, find_decimal
+from sparsekm.io.readers.names import is_a
 from sparsekm.io.readers.raw_matrix import KNOWN_FORMATS, MatrixError, refuse_format
 
 UNREADABLE = (ValueError, csv.Error, EOFError, OSError, zlib.error)
@@ -28,6 +29,7 @@ _MOST_LINES = 20_000_000
 _MOST_IN_CELL = 2**17
 _FEW_STEPS = 6
 _LINES_LOOKED_AT = 200
+_LINES_AT_ONCE = 2000
 _HEAD_CHARACTERS = 2**21
 _HEAD_CELLS = 100_000
 _SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars", " ": "blanks"}
@@ -87,6 +89,10 @@ def read_table(
         (number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip(' ,;\t"')
     ]
     del text
+    while len(lines) > 1 and lines[0][1].count('"') % 2 and lines[1][0] < _LINES_LOOKED_AT:
+        # A name with a line break, as Excel writes it.
+        (number, line), (_, more) = lines[:2]
+        lines[:2] = [(number, f"{line.strip()} {more}")]
     if lines and re.match(r"\^(DATABASE|SERIES|PLATFORM|SAMPLE) *=", lines[0][1]):
         refuse_format(file, "SOFT of GEO", "".join(file.suffixes[-2:]))
     if lines and re.fullmatch(r"\S+( \d+:\S+)+ *", lines[0][1]):
@@ -119,6 +125,11 @@ def read_table(
                 "otherwise."
             )
     _parse(table, lines[first:], CellParser(decimal, missing))
+    if len(table.header) > 1 and table.is_text.any() and np.isnan(table.values).all():
+        again = replace(table, lines=[], numbers=[], remarks=list(table.remarks))
+        _parse(again, lines[first:], CellParser(decimal, missing, units=True))
+        if (~np.isnan(again.values)).mean() > 0.5:
+            table = again
     if not table.lines:
         raise MatrixError(f"{file}: lines=1; there should be a header and samples.")
     return table
@@ -164,21 +175,25 @@ def _parse(table: TextTable, lines: Lines, parser: CellParser) -> None:
     values: list[np.ndarray] = []
     texts: list[list[int]] = []
     expected: list[int] = []
+    blocks: list[tuple[np.ndarray, np.ndarray]] = []
     for number, line, cells in _data_lines(table, lines, kinds):
         found, text = parser.line(cells, expected)
         table.lines.append(line)
         table.numbers.append(number)
         values.append(found)
         texts.append(text)
-        if len(texts) in (1, 20):
+        if len(table.lines) in (1, 20):
             counts = Counter(chain.from_iterable(texts))
             expected = [at for at, count in counts.items() if 2 * count > len(texts)]
-    table.changed = parser.changed
+        if len(values) == _LINES_AT_ONCE:
+            blocks.append(_as_block(values, texts))
     if values:
-        table.values = np.array(values)
-        table.is_text = np.zeros(table.values.shape, dtype=bool)
-        for at, text in enumerate(texts):
-            table.is_text[at, text] = True
+        blocks.append(_as_block(values, texts))
+    table.changed = parser.changed
+    if blocks:
+        table.values, table.is_text = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
+    if parser.grouped:
+        _refuse_both_marks(table, parser.grouped)
     for kind, what in (
         ("quotes", "have a quotation mark without a second one, which is read as a letter"),
         ("short", "end early: their last cells are missing"),
@@ -188,6 +203,30 @@ def _parse(table: TextTable, lines: Lines, parser: CellParser) -> None:
             table.remarks.append(
                 f"{len(kinds[kind])} lines {what} (the first is line {kinds[kind][0]})."
             )
+
+
+def _as_block(values: list[np.ndarray], texts: list[list[int]]) -> tuple[np.ndarray, np.ndarray]:
+    """Join lines, which take less memory so, and empty the lists."""
+    block = np.array(values)
+    is_text = np.zeros(block.shape, dtype=bool)
+    for at, text in enumerate(texts):
+        is_text[at, text] = True
+    values.clear()
+    texts.clear()
+    return block, is_text
+
+
+def _refuse_both_marks(table: TextTable, grouped: set[str]) -> None:
+    """Refuse a column with numbers such as 1,234 next to others such as 1.234."""
+    has_decimals = (table.values % 1 > 0).any(axis=0)
+    for at, number in enumerate(table.numbers):
+        for cell, decimals in zip(table.cells(at), has_decimals, strict=True):
+            if decimals and cell.strip() in grouped:
+                raise MatrixError(
+                    f"{table.file}: line {number}: {cell.strip()!r} may have a decimal comma or "
+                    "thousands in groups, and other numbers in its column have a decimal point. "
+                    "Write all numbers with a decimal point and without groups."
+                )
 
 
 def _data_lines(
@@ -279,13 +318,20 @@ def _find_format(table: TextTable, lines: Lines, usual: str) -> int:
     below = [cells for _, mark, cells in rows[header + 1 :] if mark not in "#!"]
     while len(names) > width and not names[-1]:
         names.pop()
-    if width == len(names) + 1 and any(cells[-1].strip() for cells in below if len(cells) == width):
+    is_short = width == len(names) + 1 and any(
+        cells[-1].strip() for cells in below if len(cells) == width
+    )
+    # R writes no name above those of the lines; otherwise it is the last one that lacks.
+    if is_short and not (
+        names[0] and is_a(names[0], "numbering", "sample_heading", "feature_heading")
+    ):
         names = ["", *names]
     if width > len(names) and any("".join(cells[len(names) :]).strip() for cells in below):
         raise MatrixError(
             f"{table.file}: the header has {len(names)} cells, but most lines below it have "
-            f"{width}; the numbers should agree. If there are lines above the names, remove them; "
-            "if numbers have decimal commas, separate cells by semicolons or tabs."
+            f"{width}; the numbers should agree. If a name is missing, add it; if there are lines "
+            "above the names, remove them; if cells contain the separator, such as decimal commas, "
+            "separate cells by semicolons or tabs."
         )
     if below and _is_second_header(names, below[0]):
         table.above.setdefault(names[0] or "group", names[1:])
