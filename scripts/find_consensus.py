@@ -8,7 +8,7 @@ from workflow_job import job
 def main(snakemake, progress):
     from dataclasses import replace
 
-    from sparsekm.io.fit_files import pick_fit, write_fit
+    from sparsekm.io.fit_files import MOST_TOGETHER, pick_fit, write_fit
     from sparsekm.io.tables import SEPARATION, STARTS
     from sparsekm.pipeline.problem import cluster_means, find_clusters
 
@@ -33,6 +33,9 @@ def main(snakemake, progress):
         reproducibility=found.reproducibility,
         selection_frequency=found.selection_frequency,
         signature=signature.features,
+        partitions=found.partitions
+        if found.partitions.shape[1] == len(labels) <= MOST_TOGETHER
+        else None,
     )
     STARTS.write(output.consensus, found.table)
     SEPARATION.write(output.separation, found.separation)

@@ -122,7 +122,7 @@ def test_the_next_steps_are_a_file_and_two_commands_with_the_settings_of_the_run
     assert opened.link == "toy/clusters.csv"
     common = "sparsekm run 'my data.csv' --labels kind --no-transpose --ignore a b"
     assert other.command == f"{common} --clusters 4 --output toy-4"
-    assert "--labels COLUMN" in batches.command
+    assert "--annotate COLUMN" in batches.command
     assert "--clusters 3" in batches.command
 
 

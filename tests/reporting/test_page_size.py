@@ -14,7 +14,6 @@ from sparsekm.atlas.phantom.anatomy import TISSUE, UPPER, build_geometry
 from sparsekm.atlas.phantom.sizes import FULL_COUNTS, get_size
 from sparsekm.reporting.ages_section import view_ages
 from sparsekm.reporting.report import write_report
-from sparsekm.reporting.results import MethodPath
 
 N_GENES = 1724
 N_SPARSITIES = 15
@@ -56,9 +55,6 @@ def atlas_age(brain_result):
             sparsity=float(n_kept),
             centers=rng.normal(size=(len(names), N_GENES)),
             gap=gap,
-            path=None
-            if gap is None
-            else MethodPath(steps, steps.astype(int), np.array([disturb(0.2) for _ in steps])),
         )
     symbols = [f"Gene{number}rik" for number in range(N_GENES)]
     return dataclasses.replace(

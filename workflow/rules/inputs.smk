@@ -108,7 +108,6 @@ def files_by_dataset():
         files[dataset] = {
             "normalised": f"data/{dataset}/normalised.h5ad",
             "fits": by_method("tuned.h5", config["methods"]),
-            "paths": by_method("path.h5", TUNED + UNTUNED),
             "scores": by_method("scores.csv", config["methods"]),
             "gaps": by_method("gap.csv", TUNED),
             "consensus": by_method("consensus.csv", RESAMPLED),
@@ -120,6 +119,8 @@ def files_by_dataset():
             files[dataset]["seeds"] = by_method("seeds.csv", config["methods"])
         if has_enrichment():
             files[dataset]["enrichment"] = f"results/{dataset}/enrichment.csv"
+        if dataset in MATRICES and "sparse" in config["methods"]:
+            files[dataset]["choices"] = f"results/{dataset}/choices.csv"
         if n_clusters(dataset) == "auto":
             files[dataset]["counts"] = f"results/{dataset}/cluster_counts.csv"
     return files

@@ -36,6 +36,7 @@ _FIT_FORMAT = Hdf5Format(
             "reproducibility", np.float64, ("n_samples",), most=1, finite=False, optional=True
         ),
         "signature": Array("signature", np.int64, ("n_signature",), optional=True),
+        "partitions": Array("partitions", np.int16, ("n_fits", "n_samples"), optional=True),
         "selection_frequency": Array(
             "selection_frequency", np.float64, ("n_features",), most=1, optional=True
         ),
@@ -62,6 +63,12 @@ class TunedFit:
     selection_frequency: np.ndarray | None = None
     # Ascending: the smallest set of features that tells the clusters apart, if there is one.
     signature: np.ndarray | None = None
+    # (n_fits, n), int16: the clusters in each of the fits of folds, if the tuning used all samples
+    # and they are at most `MOST_TOGETHER`.
+    partitions: np.ndarray | None = None
+
+
+MOST_TOGETHER = 2000
 
 
 def write_fit(file: str | Path, fit: TunedFit) -> None:

@@ -10,7 +10,15 @@ import pandas as pd
 from scipy.stats import binomtest
 
 from sparsekm.reporting.cluster_colors import class_colors, region_colors
-from sparsekm.reporting.page_tables import MISSING, Cell, Column, Nouns, TableView, nouns
+from sparsekm.reporting.page_tables import (
+    MISSING,
+    Cell,
+    Column,
+    Nouns,
+    TableView,
+    make_table,
+    nouns,
+)
 from sparsekm.reporting.results import DatasetResult
 
 _OTHERS_NAMED = 3
@@ -62,25 +70,17 @@ def _view_clusters(
     for cluster, group in table.groupby("cluster"):
         best = group[group["is_best"]].iloc[0]
         others = group[~group["is_best"]].head(_OTHERS_NAMED)
-        rows.append(
-            [
-                Cell(str(cluster)),
-                Cell(f"{best['n_cluster']:,}"),
-                _class_cell(best, colors),
-                Cell(best["name"]),
-                Cell(f"{best['share_of_cluster']:.0%}"),
-                Cell(f"{best['share_of_label']:.0%}"),
-                [_class_cell(other, colors, share=True) for _, other in others.iterrows()],
-            ]
-        )
+        shares = (f"{best['share_of_cluster']:.0%}", f"{best['share_of_label']:.0%}")
+        following = [_class_cell(other, colors, share=True) for _, other in others.iterrows()]
+        size, own = f"{best['n_cluster']:,}", _class_cell(best, colors)
+        rows.append([cluster, size, own, best["name"], *shares, following])
     caption = (
         f"Each cluster with its majority {_SINGULAR[words.labels]}, the share of the cluster that "
         "belongs to it (purity) and the share of it that the cluster covers (covered)"
     )
-    columns = [Column("cluster"), Column(words.samples)]
-    columns += [Column("majority", kind="text"), Column("name", kind="text")]
-    columns += [Column("purity"), Column("covered"), Column("next", kind="text")]
-    return TableView(caption, columns, rows, simulated)
+    heads = {"cluster": "", words.samples: "", "majority": "text", "name": "text"}
+    heads |= {"purity": "", "covered": "", "next": "text"}
+    return make_table(caption, heads, rows, simulated)
 
 
 def _class_cell(row: pd.Series, colors: Mapping[str, str], share: bool = False) -> Cell:
@@ -98,15 +98,14 @@ def _view_contingency(
         counts = group.set_index("label")["n_shared"].reindex(order).fillna(0).astype(int)
         whole = int(counts.sum())
         cells = [Cell(f"{n:,}" if n else "", shade=round(100 * n / whole)) for n in counts]
-        rows.append([Cell(str(cluster)), *cells])
+        rows.append([cluster, *cells])
     caption = (
         f"{words.samples.capitalize()} of each cluster (row) in each {_SINGULAR[words.labels]} "
         "(column); darker cells are larger shares of the cluster"
     )
     heads = [Column(label, color=colors.get(label, ""), hover=names[label]) for label in order]
-    return TableView(
-        caption, [Column("cluster"), *heads], rows, simulated, kind="numbers contingency"
-    )
+    heads.insert(0, Column("cluster"))
+    return make_table(caption, heads, rows, simulated, kind="numbers contingency")
 
 
 def _summarise(table: pd.DataFrame, order: list[str], samples: str, labels: str) -> str:
@@ -140,28 +139,28 @@ def view_regions(result: DatasetResult, colors: Mapping[str, str]) -> TableView:
     names = dict(zip(regions["acronym"], regions["name"], strict=True))
     voxels = result.obs["region"].astype(str).value_counts()
     method, overlap = result.primary, result.overlap
-    columns = [Column("acronym"), Column("name", kind="text"), Column("voxels")]
+    heads = {"acronym": "", "name": "text", "voxels": ""}
     caption = f"Regions of {result.name}"
-    rows = {
+    rows: dict[str, list] = {
         acronym: [
             Cell(acronym, color=color),
-            Cell(names.get(acronym, "")),
-            Cell(f"{voxels.get(acronym, 0):,}"),
+            names.get(acronym, ""),
+            f"{voxels.get(acronym, 0):,}",
         ]
         for acronym, color in colors.items()
     }
     if overlap is not None:
-        columns += [Column("best cluster"), Column("covered"), Column("purity")]
+        heads |= {"best cluster": "", "covered": "", "purity": ""}
         caption += (
             f". Best cluster: that of {method.title} with most voxels of the region; covered: its "
             "share of the region; purity: the region’s share of the cluster"
         )
         best = _best_clusters(overlap)
         for acronym, row in rows.items():
-            row += best.get(acronym, [Cell(MISSING)] * 3)
+            row += best.get(acronym, [MISSING] * 3)
     recall = planted_recall(result)
     if recall is not None:
-        columns += [Column("planted"), Column("kept"), Column("recall"), Column("95 % interval")]
+        heads |= {"planted": "", "kept": "", "recall": "", "95 % interval": ""}
         caption += (
             f". Planted: genes planted as markers of the region; kept: those that {method.title} "
             "keeps. A gene planted in several regions counts in each. The interval is Wilson’s, "
@@ -169,17 +168,13 @@ def view_regions(result: DatasetResult, colors: Mapping[str, str]) -> TableView:
         )
         for acronym, row in rows.items():
             row += _recall_cells(*recall.get(acronym, (0, 0)))
-    return TableView(caption, columns, list(rows.values()), simulated=result.is_simulated)
+    return make_table(caption, heads, rows.values(), simulated=result.is_simulated)
 
 
-def _best_clusters(overlap: pd.DataFrame) -> dict[str, list[Cell]]:
+def _best_clusters(overlap: pd.DataFrame) -> dict[str, list[str]]:
     best = overlap.sort_values(["n_shared", "cluster"], ascending=[False, True])
     return {
-        row.label: [
-            Cell(str(row.cluster)),
-            Cell(f"{row.share_of_label:.0%}"),
-            Cell(f"{row.share_of_cluster:.0%}"),
-        ]
+        row.label: [str(row.cluster), f"{row.share_of_label:.0%}", f"{row.share_of_cluster:.0%}"]
         for row in best.drop_duplicates("label").itertuples()
     }
 
@@ -201,12 +196,12 @@ def planted_recall(result: DatasetResult) -> dict[str, tuple[int, int]] | None:
     return {region: (len(found), sum(found)) for region, found in counts.items()}
 
 
-def _recall_cells(planted: int, kept: int) -> list[Cell]:
-    cells = [Cell(str(planted)), Cell(str(kept))]
+def _recall_cells(planted: int, kept: int) -> list[str]:
     if not planted:
-        return [*cells, Cell(MISSING), Cell(MISSING)]
+        return [str(planted), str(kept), MISSING, MISSING]
     interval = binomtest(kept, planted).proportion_ci(method="wilson")
-    return [*cells, Cell(f"{kept / planted:.0%}"), Cell(f"{interval.low:.0%}–{interval.high:.0%}")]
+    between = f"{interval.low:.0%}–{interval.high:.0%}"
+    return [str(planted), str(kept), f"{kept / planted:.0%}", between]
 
 
 _SHOWN = 5
@@ -231,25 +226,17 @@ def view_markers(result: DatasetResult, file: str) -> TableView | None:
         others = np.delete(means, place, axis=0)
         up, down = means[place] - others.max(axis=0), others.min(axis=0) - means[place]
         label = best.get(int(number), "")
-        rows.append(
-            [
-                Cell(str(number)),
-                Cell(f"{size:,}"),
-                *([Cell(label, color=colors.get(label, ""))] if best else []),
-                Cell(_name_leads(names, up)),
-                Cell(_name_leads(names, -down, "−")),
-            ]
-        )
-    columns = [Column("cluster"), Column(words.samples)]
-    columns += [Column("majority", kind="text")] if best else []
-    columns += [Column("higher than in all others", kind="text")]
-    columns += [Column("lower than in all others", kind="text")]
+        majority = [Cell(label, color=colors.get(label, ""))] if best else []
+        leads = _name_leads(names, up), _name_leads(names, -down, "−")
+        rows.append([number, f"{size:,}", *majority, *leads])
+    heads = {"cluster": "", words.samples: "", **({"majority": "text"} if best else {})}
+    heads |= {"higher than in all others": "text", "lower than in all others": "text"}
     caption = (
         f"Kept {words.features} with the largest lead of a cluster on the next one, in standard "
-        f"deviations of the {words.features}. Optimistic: they were chosen because they differ; do "
-        f"not test them again on the same {words.samples}. All: {file}"
+        f"deviations. Optimistic: they were chosen because they differ; do not test them again on "
+        f"the same {words.samples}. All: {file}"
     )
-    return TableView(caption, columns, rows, result.is_simulated, kind="numbers markers")
+    return make_table(caption, heads, rows, result.is_simulated, kind="numbers markers")
 
 
 def _name_leads(names: list[str], leads: np.ndarray, sign: str = "+") -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -59,6 +59,7 @@ def read_anndata(
     groups: str | None = None,
     transpose: bool | str = "auto",
     missing_values: tuple[object, ...] = (),
+    annotate: Sequence[str] = (),
 ) -> RawMatrix:
     """Read and check a matrix; see `reader.read_matrix` for parameters and errors.
 
@@ -88,7 +89,7 @@ def read_anndata(
         if named is not None and is_row_numbers("", columns):
             columns = [*map(str, var[named])]
             remarks.append(f"features are named by the column {named!r} of var, which is numbered.")
-        if transpose == "auto" and not {labels, groups} & {*obs.columns}:
+        if transpose == "auto" and not {labels, groups, *annotate} & {*obs.columns}:
             turn = is_turned(rows, columns)
             if turn:
                 remarks.append(
@@ -118,7 +119,8 @@ def read_anndata(
             yield check_type(file, node) if is_array else SparseRows(file, node, shape)
 
     stored = Stored(file, matrix, rows, columns, positions=positions, remarks=remarks)
-    for key, column in (("labels", labels), ("groups", groups)):
+    wanted = [("labels", labels), ("groups", groups), *(("annotate", name) for name in annotate)]
+    for key, column in wanted:
         if column is None:
             continue
         if column not in samples:
@@ -132,7 +134,10 @@ def read_anndata(
                     else ""
                 )
             )
-        setattr(stored, key, (column, _values(samples[column])))
+        if key == "annotate":
+            stored.annotations[column] = _values(samples[column])
+        else:
+            setattr(stored, key, (column, _values(samples[column])))
     if "relevant" in others:
         stored.relevant = check_relevant(file, others["relevant"].to_numpy())
     return assemble(stored, turn, missing_values)

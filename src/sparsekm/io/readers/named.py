@@ -15,6 +15,7 @@ from sparsekm.io.readers.names import weigh_names
 from sparsekm.io.readers.orientation import Axes, find_orientation
 from sparsekm.io.readers.raw_matrix import (
     RawMatrix,
+    check_annotation,
     check_groups,
     check_labels,
     check_names,
@@ -34,6 +35,7 @@ class Stored:
     columns: list[str] | None
     labels: tuple[str, Sequence[Any]] | None = None  # the name and the values, one for each sample
     groups: tuple[str, Sequence[Any]] | None = None
+    annotations: dict[str, Sequence[Any]] = field(default_factory=dict)
     relevant: Any = None
     positions: Any = None
     remarks: list[str] = field(default_factory=list)
@@ -90,6 +92,9 @@ def assemble(stored: Stored, turn: bool, missing: Sequence[object] = ()) -> RawM
         raw.labels = check_labels(file, *stored.labels, is_missing)
     if stored.groups is not None:
         raw.groups = check_groups(file, *stored.groups, is_missing)
+    raw.annotations = {
+        name: check_annotation(values, is_missing) for name, values in stored.annotations.items()
+    }
     name = stored.labels[0] if stored.labels else None
     raw.remarks = [*remarks, *list_remarks(raw, name, missing)]
     return raw

@@ -70,6 +70,8 @@ class RawMatrix:
     # (n,), object array of str: samples of one group, such as a donor's, resemble each other.
     groups: np.ndarray | None = None
     positions: np.ndarray | None = None  # (n, d), float64: where the samples are in space
+    # What else is known of the samples, each (n,): numbers, or objects; NaN or None if unknown.
+    annotations: dict[str, np.ndarray] = field(default_factory=dict)
     lines: str | None = None  # what the lines of a table hold: "samples" or "features"
     # For the user, on what was guessed, changed or left out, with the setting that overrides it.
     remarks: list[str] = field(default_factory=list)
@@ -86,6 +88,7 @@ class RawMatrix:
         for name in ("labels", "groups", "positions"):
             if getattr(self, name) is not None:
                 setattr(self, name, getattr(self, name)[rows])
+        self.annotations = {name: values[rows] for name, values in self.annotations.items()}
 
 
 def quoted(name: object) -> str:
@@ -192,6 +195,23 @@ def check_labels(
             f"should be known for at least {MIN_LABELS}, or be left out."
         )
     return np.array(labels, dtype=object)
+
+
+def check_annotation(values: Sequence[object], is_missing: Callable[[object], bool]) -> np.ndarray:
+    """Return a column of annotations, as float64 if each known value is a number.
+
+    Unknown values are NaN, or None among texts.
+    """
+    known = [
+        None if value is None or value != value or is_missing(str(value)) else str(value).strip()
+        for value in values
+    ]
+    try:
+        return np.array(
+            [np.nan if text is None else float(text.replace(",", ".")) for text in known]
+        )
+    except ValueError:
+        return np.array(known, dtype=object)
 
 
 def check_groups(

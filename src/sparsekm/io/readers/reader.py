@@ -71,6 +71,7 @@ def read_matrix(
     decimal: str = "auto",
     missing_values: Sequence[object] = (),
     duplicates: str | None = None,
+    annotate: Sequence[object] = (),
 ) -> RawMatrix:
     """Read and check a matrix of samples x features; values that are missing are NaN.
 
@@ -109,6 +110,12 @@ def read_matrix(
                 raise MatrixError(
                     f"{file}: {key} applies only to tables. Leave out {key}: {value}."
                 )
+    names = tuple(map(str, annotate or ()))
+    if names and not (name.endswith(".h5ad") or is_store) and name.endswith(_STORED):
+        raise MatrixError(
+            f"{file}: annotate={list(names)} should be left out: only tables and AnnData files "
+            "have such columns."
+        )
     if mtx is not None:
         if labels or groups or layer:
             raise MatrixError(
@@ -116,12 +123,12 @@ def read_matrix(
             )
         return read_tenx_folder(mtx, missing)
     if is_store or name.endswith(".h5ad"):
-        return read_anndata(file, labels, layer, groups, transpose, missing)
+        return read_anndata(file, labels, layer, groups, transpose, missing, names)
     if name.endswith((".h5", ".hdf5")):
         return read_h5(file, labels, layer, groups, transpose=transpose, missing_values=missing)
     settings = TableSettings(
         labels, samples, groups, tuple(map(str, ignore)), tuple(map(str, keep)), transpose,
-        decimal, missing, duplicates,
+        decimal, missing, duplicates, names,
     )  # fmt: skip
     if name.endswith((".xlsx", ".xlsm")):
         return read_spreadsheet(file, settings, layer)

@@ -34,12 +34,14 @@ class TableSettings:
     decimal: str = "auto"
     missing_values: tuple[object, ...] = ()
     duplicates: str | None = None
+    annotate: tuple[str, ...] = ()
 
     @property
     def named(self) -> dict[str, str]:
-        """The names of classes, samples and groups, by setting."""
+        """The names of classes, samples, groups and annotations, by setting."""
         pairs = (("labels", self.labels), ("samples", self.samples), ("groups", self.groups))
-        return {key: name for key, name in pairs if name is not None}
+        others = {f"annotate[{at}]": name for at, name in enumerate(self.annotate)}
+        return {key: name for key, name in pairs if name is not None} | others
 
     def is_missing_label(self, value: object) -> bool:
         """Tell whether a class or group is missing."""
@@ -174,7 +176,7 @@ def _find_edge(head: TableHead, settings: TableSettings) -> int | None:
     header = head.table.header
     if settings.samples in header:
         return header.index(settings.samples)
-    taken = {*settings.ignore, settings.labels, settings.groups}
+    taken = {*settings.ignore, settings.labels, settings.groups, *settings.annotate}
     candidates = [at for at in head.text if header[at] not in taken or not header[at]]
     for at in candidates:
         column, heading = head.column(at), header[at]

@@ -25,6 +25,7 @@ from sparsekm.io.readers.left_out import (
 from sparsekm.io.readers.raw_matrix import (
     MatrixError,
     RawMatrix,
+    check_annotation,
     check_groups,
     check_labels,
     check_names,
@@ -141,6 +142,10 @@ def _read(head: TableHead, settings: TableSettings, transpose: bool) -> RawMatri
         raw.groups = check_groups(
             table.file, settings.groups, values(settings.groups), settings.is_missing_label
         )
+    raw.annotations = {
+        name: check_annotation(values(name), settings.is_missing_label)
+        for name in settings.annotate
+    }
     if transpose and settings.samples is not None:
         raw.samples = check_names(
             table.file, values(settings.samples), "sample", "set samples to another line"
