@@ -83,6 +83,7 @@ def _bars(result: DatasetResult) -> dict[str, tuple[np.ndarray, Mapping | None]]
     }
     if result.labels is not None:
         bars["region" if result.is_atlas else "class"] = result.labels, class_colors(result)
+    used = len({color for _, looks in bars.values() for color in (looks or {}).values()})
     for name, values in result.annotations.items():
         if name in result.numeric_annotations:
             numbers = values.to_numpy(dtype=float)
@@ -91,7 +92,10 @@ def _bars(result: DatasetResult) -> dict[str, tuple[np.ndarray, Mapping | None]]
         else:
             categories = values.astype(object).where(values.notna(), UNKNOWN).to_numpy(dtype=object)
             common = list(values.value_counts().index[:_MOST_IN_LEGEND])
-            looks = dict(zip(common, categorical_colors(len(common)), strict=True))
+            # No colour has two meanings.
+            colors = categorical_colors(used + len(common))[used:]
+            used += len(common)
+            looks = dict(zip(common, colors, strict=True))
             bars[name] = categories, {**dict.fromkeys(categories, DROPPED), **looks}
     if method.reproducibility is not None and np.isfinite(method.reproducibility).all():
         bars["reproducibility"] = method.reproducibility, None

@@ -76,9 +76,7 @@ def compare_with_paper(
     ages = [
         result
         for result in results
-        if result.is_atlas
-        and result.source == "allen"
-        and not result.is_simulated
+        if result.is_atlas and result.source == "allen" and not result.is_simulated
     ]
     if not ages:
         return None

@@ -21,7 +21,6 @@ from sparsekm.reporting.page_tables import (
 )
 from sparsekm.reporting.results import DatasetResult
 
-_OTHERS_NAMED = 3
 _SINGULAR = {"regions": "region", "classes": "class"}
 
 
@@ -31,7 +30,6 @@ class AnatomyView:
 
     method: str
     sentence: str
-    clusters: TableView  # a row per cluster: its size, its majority class, and the next ones
     contingency: TableView  # samples of each cluster in each class
     label_noun: str
     sample_noun: str
@@ -54,38 +52,11 @@ def view_anatomy(result: DatasetResult, file: str) -> AnatomyView | None:
         method=result.primary.title,
         sentence=_summarise(table, order, words.samples, words.labels)
         + _tell_unlabelled(result.n_unlabelled, words.samples),
-        clusters=_view_clusters(table, colors, words, result.is_simulated),
         contingency=_view_contingency(table, order, colors, words, result.is_simulated),
         label_noun=words.labels,
         sample_noun=words.samples,
         file=file,
     )
-
-
-def _view_clusters(
-    table: pd.DataFrame, colors: Mapping[str, str], words: Nouns, simulated: bool
-) -> TableView:
-    """Make a row for each cluster."""
-    rows = []
-    for cluster, group in table.groupby("cluster"):
-        best = group[group["is_best"]].iloc[0]
-        others = group[~group["is_best"]].head(_OTHERS_NAMED)
-        shares = (f"{best['share_of_cluster']:.0%}", f"{best['share_of_label']:.0%}")
-        following = [_class_cell(other, colors, share=True) for _, other in others.iterrows()]
-        size, own = f"{best['n_cluster']:,}", _class_cell(best, colors)
-        rows.append([cluster, size, own, best["name"], *shares, following])
-    caption = (
-        f"Each cluster with its majority {_SINGULAR[words.labels]}, the share of the cluster that "
-        "belongs to it (purity) and the share of it that the cluster covers (covered)"
-    )
-    heads = {"cluster": "", words.samples: "", "majority": "text", "name": "text"}
-    heads |= {"purity": "", "covered": "", "next": "text"}
-    return make_table(caption, heads, rows, simulated)
-
-
-def _class_cell(row: pd.Series, colors: Mapping[str, str], share: bool = False) -> Cell:
-    text = f"{row['label']} {row['share_of_cluster']:.0%}" if share else row["label"]
-    return Cell(text, color=colors.get(row["label"], ""), hover=row["name"])
 
 
 def _view_contingency(

@@ -43,26 +43,6 @@ def compare_methods(result: DatasetResult) -> TableView:
     return make_table(caption, dict.fromkeys(heads, ""), rows, result.is_simulated)
 
 
-def view_counts(result: DatasetResult) -> TableView | None:
-    """Show, for every number of clusters tried, how many groups stand apart and which."""
-    if result.counts is None:
-        return None
-    rows = []
-    for row in result.counts.itertuples():
-        joined_to: dict[str, list[str]] = {}
-        for cluster, group in enumerate(str(row.groups).split("-")):
-            joined_to.setdefault(group, []).append(str(cluster))
-        tree = " | ".join(" + ".join(members) for members in joined_to.values())
-        number = f"{row.n_clusters}" + (" (chosen)" if row.chosen else "")
-        rows.append([number, row.n_groups, f"{row.reproducibility:.2f}", tree])
-    caption = (
-        "Clusters tried, groups of them that stand apart, agreement of fits to nine tenths of the "
-        f"{nouns(result).samples} (1: identical, 0: chance), and which clusters touch (+)"
-    )
-    heads = {"clusters": "", "groups": "", "reproducibility": "", "joined": "text"}
-    return make_table(caption, heads, rows, result.is_simulated)
-
-
 def view_choices(result: DatasetResult) -> TableView | None:
     """Show how far the answer hangs on the choices that were made."""
     if result.choices is None:

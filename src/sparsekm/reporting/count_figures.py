@@ -46,7 +46,8 @@ def count_figure(result: DatasetResult) -> Figure | None:
                 right.annotate(
                     str(cluster), (at, place), ha="center", va="center", fontsize=6, color="white"
                 )
-        right.set_yticks(range(len(counts)), [f"K = {k}" for k in tried])
+        names = [f"K = {row.n_clusters} ({row.reproducibility:.2f})" for row in counts.itertuples()]
+        right.set_yticks(range(len(counts)), names)
         right.get_yticklabels()[chosen].set_fontweight("bold")
         right.set(xticks=[], ylim=(len(counts) - 0.4, -0.6))
         right.set_xlabel("clusters, in the colour of their group")
@@ -63,6 +64,11 @@ def consensus_figure(result: DatasetResult) -> Figure | None:
     together = coassociation(method.partitions)
     numbers = np.unique(method.labels)
     own = [np.flatnonzero(method.labels == number) for number in numbers]
+    # The most typical of each cluster first.
+    own = [
+        members[np.argsort(-together[np.ix_(members, members)].mean(axis=0), kind="stable")]
+        for members in own
+    ]
     # Two clusters are as near as their samples are often together.
     between = np.array([[together[np.ix_(a, b)].mean() for b in own] for a in own])
     distance = squareform(1 - (between + between.T) / 2, checks=False)
@@ -71,7 +77,9 @@ def consensus_figure(result: DatasetResult) -> Figure | None:
         above, bar, below = figure.subplots(3, 1, height_ratios=[0.9, 0.12, 4])
         tree = linkage(np.clip(distance, 0, None), "average")
         shown = dendrogram(tree, ax=above, color_threshold=0, above_threshold_color=INK)
-        above.set_xticks(above.get_xticks(), [str(numbers[leaf]) for leaf in shown["leaves"]])
+        above.set_xticks(
+            above.get_xticks(), [str(numbers[leaf]) for leaf in shown["leaves"]], fontsize=7.5
+        )
         above.set(ylim=(0, 1.02), ylabel="apart", yticks=[0, 1])
         share = _MOST_CELLS / max(len(together), _MOST_CELLS)
         bins = [

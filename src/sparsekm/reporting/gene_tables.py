@@ -11,7 +11,15 @@ import pandas as pd
 
 from sparsekm.annotation.enrichment import GROUPS
 from sparsekm.atlas.phantom.genes import NEEDED_EVERYWHERE
-from sparsekm.reporting.page_tables import Cell, TableView, make_table, name_some, nouns
+from sparsekm.reporting.page_tables import (
+    Cell,
+    Column,
+    TableView,
+    make_table,
+    name_some,
+    nouns,
+    write_text,
+)
 from sparsekm.reporting.results import DatasetResult
 
 ATLAS_GENES = ("Scn4b", "Neurog1")
@@ -128,8 +136,9 @@ def view_genes(result: DatasetResult, chosen: Sequence[int], file: str) -> GeneV
     title = f"All {len(rows):,} {noun}: search and sort"
     if len(top) < len(rows):
         title = f"The {len(top):,} highest-ranked of {len(rows):,} {noun}: search and sort"
-    heads = {_title(name, result): "wide" if name in _WIDE else "text" for name in shown}
-    heads |= {"links": "text"} if pages else {}
+    kinds = {name: "wide" if name in _WIDE else "text" for name in shown}
+    heads = [Column(_title(name, result), kind=kind) for name, kind in kinds.items()]
+    heads += [Column("links", kind="text")] if pages else []
 
     def view_row(row: list) -> list[str | list[Cell]]:
         cells = [_write(row[names.index(name)], name in _WIDE) for name in shown]
@@ -270,61 +279,38 @@ def view_enrichment(result: DatasetResult, file: str) -> EnrichmentView | None:
     table = result.enrichment
     if table is None or table.empty:
         return None
-    words = nouns(result)
-    n_terms = table["term"].nunique()
-    sentences = [
-        f"{n_terms:,} terms were tested in each group against the "
-        f"{int(table['n_analysed'].iloc[0]):,} {words.features} analysed that have any term."
-    ]
-    in_space = bool(table["p_spatial"].notna().any())
-    rows = []
+    words, in_space = nouns(result), bool(table["p_spatial"].notna().any())
+    groups, rows = [], []
     for group in GROUPS:
         tests = table[table["group"] == group]
         if tests.empty:
             continue
         found = tests[tests["q_value"] <= LEVEL]
-        sentences.append(_summarise(group, tests, len(found), words.features))
+        about = {"name": _describe(group), "size": int(tests["n_group"].iloc[0])}
+        groups.append(about | {"n_found": len(found), "smallest": tests["q_value"].min()})
         rows += [
             _row(test, result, in_space) for test in found.head(MOST_TERMS).itertuples(index=False)
         ]
+    found = table[(table["q_value"] <= LEVEL) & table["p_spatial"].notna()]
+    text = write_text(
+        "enrichment_text.html",
+        n_terms=table["term"].nunique(),
+        n_analysed=int(table["n_analysed"].iloc[0]),
+        features=words.features,
+        groups=groups,
+        found=list(found.itertuples()),
+        level=LEVEL,
+        most=MOST_TERMS,
+    )
     caption = (
         f"Terms with q ≤ {LEVEL:g} (one-sided hypergeometric test, Benjamini and Hochberg over the "
         "terms tested in the group). Fold: number in the group over that expected"
     )
-    if in_space:
-        sentences += _warn(table, words.features)
     extra = ("p in space",) if in_space else ()
     heads = (words.features, "term", "name", "in group", "expected", "fold", "p", "q", *extra)
     looks = {head: "wide" if head == "name" else "text" for head in heads} | {"which": "wide"}
     terms = make_table(caption, looks, rows, result.is_simulated, kind="genes terms")
-    return EnrichmentView(sentences, terms, file)
-
-
-def _summarise(group: str, tests: pd.DataFrame, n_found: int, features: str) -> str:
-    n_group = int(tests["n_group"].iloc[0])
-    whom = f"the {n_group:,} {features} {_describe(group)}"
-    if n_group == 0:
-        return f"No {features} are {_describe(group)}."
-    if n_found == 0:
-        smallest = f"smallest q = {tests['q_value'].min():.2g}"
-        return f"Among {whom}, no term is over-represented ({smallest})."
-    named = f", of which {MOST_TERMS} are shown" if n_found > MOST_TERMS else ""
-    terms = "one term is" if n_found == 1 else f"{n_found:,} terms are"
-    return f"Among {whom}, {terms} over-represented (q ≤ {LEVEL:g}){named}."
-
-
-def _warn(table: pd.DataFrame, features: str) -> list[str]:
-    """Say why q is not enough where samples have places, and how many terms stand out from maps."""
-    found = table[(table["q_value"] <= LEVEL) & table["p_spatial"].notna()]
-    if found.empty:
-        return []
-    held = int((found["p_spatial"] <= LEVEL).sum())
-    return [
-        f"Caution: {features} that are patterned alike in space share terms, so some terms are "
-        "over-represented for any map of the tissue. “p in space” is the share of random maps, of "
-        f"as many compact clusters, that find as many: {held} of these {len(found)} terms "
-        f"{'has' if held == 1 else 'have'} {LEVEL:g} or less."
-    ]
+    return EnrichmentView(text.split("\n"), terms, file)
 
 
 def _describe(group: str) -> str:

@@ -180,10 +180,13 @@ def list_methods(results: Sequence[DatasetResult]) -> list[str]:
 
 
 def score_table(results: Sequence[DatasetResult], score: str) -> pd.DataFrame:
-    """Tabulate an attribute of `MethodResult`, methods by data sets; NaN where it is not known."""
+    """Tabulate "n_kept" or a rate, methods by data sets; NaN where it is not known."""
     methods = list_methods(results)
     columns = {
-        result.name: [getattr(result.methods.get(method), score, None) for method in methods]
+        result.name: [
+            None if found is None else found.n_kept if score == "n_kept" else found.rate(score)
+            for found in map(result.methods.get, methods)
+        ]
         for result in results
     }
     return pd.DataFrame(columns, index=[method_look(method).title for method in methods])

@@ -19,7 +19,6 @@ from sparsekm.reporting.cluster_tables import view_anatomy, view_markers, view_r
 from sparsekm.reporting.comparison_tables import (
     compare_methods,
     view_choices,
-    view_counts,
     view_meanings,
 )
 from sparsekm.reporting.figures import CaptionedFigure, draw_figures
@@ -145,7 +144,6 @@ def view_dataset(
         "samples": view_samples(result, f"{result.name}/clusters.csv"),
         "comparison": compare_methods(result),
         "choices": view_choices(result),
-        "counts": view_counts(result),
         "regions": view_regions(result, region_colors(result)) if result.is_atlas else None,
         "anatomy": view_anatomy(result, f"{result.name}/contingency.csv"),
         "genes": view_genes(result, chosen, f"{result.name}/genes.csv"),
