@@ -176,6 +176,7 @@ def _recall_cells(planted: int, kept: int) -> list[str]:
 
 
 _SHOWN = 5
+_SMALLEST = 0.05  # a lead that is written as more than 0
 
 
 def view_markers(result: DatasetResult, file: str) -> TableView | None:
@@ -198,7 +199,7 @@ def view_markers(result: DatasetResult, file: str) -> TableView | None:
         up, down = means[place] - others.max(axis=0), others.min(axis=0) - means[place]
         label = best.get(int(number), "")
         majority = [Cell(label, color=colors.get(label, ""))] if best else []
-        leads = _name_leads(names, up), _name_leads(names, -down, "−")
+        leads = _name_leads(names, up), _name_leads(names, down, "−")
         rows.append([number, f"{size:,}", *majority, *leads])
     heads = {"cluster": "", words.samples: "", **({"majority": "text"} if best else {})}
     heads |= {"higher than in all others": "text", "lower than in all others": "text"}
@@ -211,7 +212,5 @@ def view_markers(result: DatasetResult, file: str) -> TableView | None:
 
 
 def _name_leads(names: list[str], leads: np.ndarray, sign: str = "+") -> str:
-    sizes = np.abs(leads) if sign == "+" else -leads
-    of_this = leads > 0 if sign == "+" else leads < 0
-    ranked = np.argsort(np.where(of_this, -sizes, np.inf), kind="stable")[: of_this.sum()]
-    return ", ".join(f"{names[at]} {sign}{sizes[at]:.1f}" for at in ranked[:_SHOWN]) or "none"
+    ranked = np.argsort(-leads, kind="stable")[: np.count_nonzero(leads >= _SMALLEST)]
+    return ", ".join(f"{names[at]} {sign}{leads[at]:.1f}" for at in ranked[:_SHOWN]) or "none"
