@@ -29,7 +29,6 @@ def with_sparse(result, *pairs, **changes):
         "name": "sparse",
         "gap": None,
         "separation": table,
-        "consensus": pd.DataFrame({"start": ["100 features"]}),
         "reproducibility": np.linspace(0.8, 1, result.n_samples),
         "signature": np.array([0, 5]),
         "attributes": attributes,

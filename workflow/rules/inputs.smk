@@ -110,7 +110,6 @@ def files_by_dataset():
             "fits": by_method("tuned.h5", config["methods"]),
             "scores": by_method("scores.csv", config["methods"]),
             "gaps": by_method("gap.csv", TUNED),
-            "consensus": by_method("consensus.csv", RESAMPLED),
             "separation": by_method("separation.csv", RESAMPLED),
             "genes": f"results/{dataset}/genes.csv",
             "contingency": f"results/{dataset}/contingency.csv",

@@ -22,9 +22,9 @@ from sparsekm.reporting.page_tables import (
     Cell,
     Column,
     TableView,
-    joined,
     make_table,
     name_some,
+    write_text,
 )
 from sparsekm.reporting.results import DatasetResult
 
@@ -82,32 +82,15 @@ def describe_needed(results: Sequence[DatasetResult], source: str) -> str:
     atlas was tested without such a set, a source is named that has one.
     """
     ages = [result for result in results if result.is_atlas and "verdict" in result.genes]
-    found = [(age, line) for age in ages for line in _everywhere(age)]
-    if found:
-        names = joined(sorted({f"“{line.name}”" for _, line in found}))
-        parts = [
-            f"{age.name} {line.n_shared:,} of {line.n_term:,} (of all genes "
-            f"{line.n_group / line.n_analysed:.0%}; q = {line.q_value:.2g})"
-            for age, line in found
-        ]
-        return f"Dropped of the genes with the term {names} ({source}): {'; '.join(parts)}."
-    if not ages or any(age.is_simulated for age in ages):
-        return ""
-    return (
-        "The paper takes Scn4b for a gene that is needed everywhere because of the function of its "
-        "protein. No gene set tested here lists such genes, nor does the Gene Ontology; the HRT "
-        "Atlas lists the housekeeping genes of the mouse (Hounkpe et al., Nucleic Acids Research "
-        "49:D947, 2021, doi:10.1093/nar/gkaa609), and annotation.gene_sets takes them as a .gmt."
-    )
-
-
-def _everywhere(age: DatasetResult) -> list:
-    """Give the tests, among the genes dropped, of terms for genes that all cells need."""
-    table = age.enrichment
-    if table is None:
-        return []
-    named = table["name"].astype(str).str.contains(_EVERYWHERE, case=False)
-    return list(table[named & (table["group"] == "dropped")].itertuples(index=False))
+    found = []
+    for age in ages:
+        table = age.enrichment
+        if table is not None:
+            named = table["name"].astype(str).str.contains(_EVERYWHERE, case=False)
+            lines = table[named & (table["group"] == "dropped")].itertuples(index=False)
+            found += [(age, line) for line in lines]
+    is_real = bool(ages) and not any(age.is_simulated for age in ages)
+    return write_text("needed_text.html", found=found, source=source, is_real=is_real)
 
 
 _NAMES_SHOWN = 15

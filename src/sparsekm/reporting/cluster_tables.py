@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from scipy.stats import binomtest
 
 from sparsekm.reporting.cluster_colors import class_colors, region_colors
 from sparsekm.reporting.page_tables import (
@@ -28,11 +27,8 @@ _SINGULAR = {"regions": "region", "classes": "class"}
 class AnatomyView:
     """Clusters of one method against known classes."""
 
-    method: str
     sentence: str
     contingency: TableView  # samples of each cluster in each class
-    label_noun: str
-    sample_noun: str
     file: str
 
 
@@ -47,14 +43,9 @@ def view_anatomy(result: DatasetResult, file: str) -> AnatomyView | None:
     colors = region_colors(result) if result.is_atlas else {}
     order = [label for label in colors if label in set(table["label"])]
     order += sorted(set(table["label"]) - set(order))
-    words = nouns(result)
     return AnatomyView(
-        method=result.primary.title,
-        sentence=_summarise(table, order, words.samples, words.labels)
-        + _tell_unlabelled(result.n_unlabelled, words.samples),
-        contingency=_view_contingency(table, order, colors, words, result.is_simulated),
-        label_noun=words.labels,
-        sample_noun=words.samples,
+        sentence=_summarise(table, order, result),
+        contingency=_view_contingency(table, order, colors, nouns(result), result.is_simulated),
         file=file,
     )
 
@@ -79,24 +70,20 @@ def _view_contingency(
     return make_table(caption, heads, rows, simulated, kind="numbers contingency")
 
 
-def _summarise(table: pd.DataFrame, order: list[str], samples: str, labels: str) -> str:
-    label = _SINGULAR[labels]
-    best = table[table["is_best"]]
+def _summarise(table: pd.DataFrame, order: list[str], result: DatasetResult) -> str:
+    words, best = nouns(result), table[table["is_best"]]
+    label, matched = _SINGULAR[words.labels], set(best["label"])
     share = best["n_shared"].sum() / table["n_shared"].sum()
-    matched = set(best["label"])
-    unmatched = [label for label in order if label not in matched]
+    unmatched = ", ".join(name for name in order if name not in matched)
     text = (
-        f"{share:.0%} of the {samples} belong to the majority {label} of their cluster; "
-        f"{len(matched)} of {len(order)} {labels} are the majority {label} of at least one cluster"
+        f"{share:.0%} of the {words.samples} belong to the majority {label} of their cluster; "
+        f"{len(matched)} of {len(order)} {words.labels} are the majority {label} of at least one "
+        f"cluster{f' (not {unmatched})' if unmatched else ''}."
     )
-    text += f" (not {', '.join(unmatched)})" if unmatched else ""
-    return f"{text}."
-
-
-def _tell_unlabelled(number: int, samples: str) -> str:
-    if not number:
-        return ""
-    return f" These counts, CER and ARI leave out {number:,} {samples} without a known label."
+    if result.n_unlabelled:
+        left = f"{result.n_unlabelled:,} {words.samples}"
+        text += f" These counts, CER and ARI leave out {left} without a known label."
+    return text
 
 
 def view_regions(result: DatasetResult, colors: Mapping[str, str]) -> TableView:
@@ -131,14 +118,13 @@ def view_regions(result: DatasetResult, colors: Mapping[str, str]) -> TableView:
             row += best.get(acronym, [MISSING] * 3)
     recall = planted_recall(result)
     if recall is not None:
-        heads |= {"planted": "", "kept": "", "recall": "", "95 % interval": ""}
+        heads |= {"planted": "", "kept": ""}
         caption += (
             f". Planted: genes planted as markers of the region; kept: those that {method.title} "
-            "keeps. A gene planted in several regions counts in each. The interval is Wilson’s, "
-            "for genes kept independently of each other"
+            "keeps. A gene planted in several regions counts in each"
         )
         for acronym, row in rows.items():
-            row += _recall_cells(*recall.get(acronym, (0, 0)))
+            row += recall.get(acronym, (0, 0))
     return make_table(caption, heads, rows.values(), simulated=result.is_simulated)
 
 
@@ -165,14 +151,6 @@ def planted_recall(result: DatasetResult) -> dict[str, tuple[int, int]] | None:
         for region in filter(None, str(regions).split(";")):
             counts.setdefault(region, []).append(bool(is_kept))
     return {region: (len(found), sum(found)) for region, found in counts.items()}
-
-
-def _recall_cells(planted: int, kept: int) -> list[str]:
-    if not planted:
-        return [str(planted), str(kept), MISSING, MISSING]
-    interval = binomtest(kept, planted).proportion_ci(method="wilson")
-    between = f"{interval.low:.0%}–{interval.high:.0%}"
-    return [str(planted), str(kept), f"{kept / planted:.0%}", between]
 
 
 _SHOWN = 5

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullLocator
 
 from sparsekm.annotation.gene_table import rank_scores
-from sparsekm.figures.palette import DROPPED, INK, VERMILION, MethodLook, method_look
+from sparsekm.figures.palette import DROPPED, INK, MethodLook, method_look
 from sparsekm.figures.style import figure_style, new_figure, write_near
 from sparsekm.pipeline.registry import METHODS
 from sparsekm.reporting.page_tables import nouns
@@ -44,19 +44,15 @@ def gap_figure(result: DatasetResult) -> Figure | None:
         grid = figure.subplots(1, len(tuned), squeeze=False)[0]
         for axes, method in zip(grid, tuned, strict=True):
             _draw_gap(axes, method, feature_noun)
-            axes.set_xlabel(sparsity_label(method.name, feature_noun))
+            axes.set_xlabel(_sparsity_label(method.name, feature_noun))
         grid[0].set_ylabel("gap: log objective\nabove reference")
     return figure
 
 
-def sparsity_label(method: str, feature_noun: str) -> str:
-    """Write the axis label for the sparsity of a method."""
-    penalty = METHODS[method].penalty if method in METHODS else None
-    if penalty == "l0":
+def _sparsity_label(method: str, feature_noun: str) -> str:
+    if METHODS[method].penalty == "l0":
         return f"{feature_noun} to keep, s (log scale)"
-    if penalty == "l1":
-        return "bound s on the ℓ₁ norm of the weights (log scale)"
-    return "sparsity s (log scale)"
+    return "bound s on the ℓ₁ norm of the weights (log scale)"
 
 
 def _draw_gap(axes: Axes, method: MethodResult, feature_noun: str) -> None:
@@ -117,20 +113,15 @@ _MANY_FEATURES = 400  # more points than this are drawn as an image: the file st
 def score_figure(result: DatasetResult) -> Figure:
     """Draw the sorted feature scores of the answer on logarithmic axes.
 
-    Kept features are coloured, dropped ones grey; a line marks the cut-off. If planted truth is
-    known, a strip of ticks under the curve shows the ranks of the planted features.
+    Kept features are coloured, dropped ones grey; a line marks the cut-off.
     """
-    method, planted = result.primary, result.planted
     with figure_style():
         figure = new_figure(5.6, 3.3)
-        ratios = [1] if planted is None else [6, 1]
-        grid = figure.subplots(len(ratios), 1, squeeze=False, sharex=True, height_ratios=ratios)
-        _draw_scores(grid[0, 0], method)
-        if planted is not None:
-            _draw_planted(grid[1, 0], method, planted)
+        axes = figure.subplots()
+        _draw_scores(axes, result.primary)
         feature = nouns(result).features.removesuffix("s")
-        grid[-1, 0].set_xlabel(f"rank of the {feature} (log scale)")
-        grid[0, 0].set_ylabel("score aⱼ: between-cluster\nsum of squares (log scale)")
+        axes.set_xlabel(f"rank of the {feature} (log scale)")
+        axes.set_ylabel("score aⱼ: between-cluster\nsum of squares (log scale)")
     return figure
 
 
@@ -169,12 +160,3 @@ def _draw_scores(axes: Axes, method: MethodResult) -> None:
     handles, labels = axes.get_legend_handles_labels()
     axes.legend(handles[::-1], labels[::-1], loc="lower left", handletextpad=0.2, markerscale=1.6)
     axes.set_title(method.title, loc="left")
-
-
-def _draw_planted(axes: Axes, method: MethodResult, planted: np.ndarray) -> None:
-    ranks, kept = rank_scores(method.scores), method.weights != 0
-    axes.vlines(ranks[planted & kept], 0, 1, color=VERMILION, linewidth=0.8)
-    axes.vlines(ranks[planted & ~kept], 0, 0.45, color=INK, linewidth=0.8)
-    axes.set(yticks=[], ylim=(0, 1))
-    axes.spines["left"].set_visible(False)
-    axes.set_ylabel("planted", rotation=0, ha="right", va="center")

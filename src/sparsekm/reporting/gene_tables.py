@@ -122,7 +122,6 @@ def _browse(
 class GeneView:
     """The features: those of interest, if any, and a browser of the highest ranks."""
 
-    noun: str
     chosen: TableView
     browser: Browser
 
@@ -150,7 +149,6 @@ def view_genes(result: DatasetResult, chosen: Sequence[int], file: str) -> GeneV
         return [*cells, links] if pages else cells
 
     return GeneView(
-        noun,
         make_table(
             f"The chosen {noun}",
             heads,

@@ -245,13 +245,8 @@ def excluded_counts(provenance: Mapping[str, Any]) -> dict[str, int]:
     for group, classes in groups.items():
         for name, number in classes.items():
             if name not in kept_classes.get(group, ()):
-                key = f"{_in_words(group)} excluded: {_in_words(name)}"
-                counts[key] = int(number)
+                counts[f"{group} excluded: {name}".replace("_", " ")] = int(number)
     counts |= {words: int(provenance[key]) for key, words in _DROPPED.items() if key in provenance}
     if "dropped_constant" in provenance and "n_genes_dropped_constant" not in provenance:
         counts["features dropped: constant"] = int(np.size(provenance["dropped_constant"]))
     return counts
-
-
-def _in_words(name: str) -> str:
-    return str(name).replace("_", " ")

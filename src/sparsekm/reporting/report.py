@@ -135,6 +135,7 @@ def view_dataset(
     """
     return {
         "name": result.name,
+        "words": nouns(result),
         "anchor": f"dataset-{result.name}",
         "simulated": result.is_simulated,
         "answer": view_answer(result, settings),

@@ -30,7 +30,6 @@ from sparsekm.io.tables import (
     SCORES,
     SEEDS,
     SEPARATION,
-    STARTS,
     TableFormat,
 )
 
@@ -47,7 +46,6 @@ class MethodResult:
     objective: float
     attributes: Mapping[str, Any] = field(default_factory=dict)
     gap: pd.DataFrame | None = None
-    consensus: pd.DataFrame | None = None
     # A row per pair of neighbouring clusters, see `sparsekm.tuning.separation`.
     separation: pd.DataFrame | None = None
     reproducibility: np.ndarray | None = None  # (n,): share of fits that agree on a sample
@@ -71,7 +69,7 @@ class MethodResult:
     @property
     def is_sparse(self) -> bool:
         """Whether the method selects features."""
-        is_tuned = self.gap is not None or self.consensus is not None
+        is_tuned = self.gap is not None or self.separation is not None
         return is_tuned or self.n_kept < self.weights.size
 
     def rate(self, name: str) -> float | None:
@@ -219,7 +217,7 @@ def load_dataset_result(
     """Read the workflow's files about one data set, except X of ``normalised.h5ad``.
 
     The order of the methods in `fits` is their order in the report. If no table of genes is given,
-    it is made from the fits. `by_method` are further files of some methods: gaps, consensus,
+    it is made from the fits. `by_method` are further files of some methods: gaps,
     separation, scores and seeds.
     """
     obs, var, uns, spatial = _read_annotations(Path(normalised))
@@ -288,7 +286,6 @@ def _load_method(
         objective=float(fit.objective),
         attributes=fit.attributes,
         gap=table("gaps", GAP),
-        consensus=table("consensus", STARTS),
         separation=table("separation", SEPARATION),
         reproducibility=fit.reproducibility,
         signature=fit.signature,
