@@ -160,8 +160,8 @@ _SMALLEST = 0.05  # a lead that is written as more than 0
 def view_markers(result: DatasetResult, file: str) -> TableView | None:
     """Make a row for each cluster of the answer: the kept features highest, and lowest, in it.
 
-    Features are sorted by how far the mean of the cluster is from that of the next one. `file`
-    has those of all features.
+    Features are sorted by how far the mean of the cluster is from that of all other samples.
+    `file` has those of all features.
     """
     words, method = nouns(result), result.primary
     numbers, sizes = np.unique(method.labels, return_counts=True)
@@ -173,18 +173,18 @@ def view_markers(result: DatasetResult, file: str) -> TableView | None:
     best, colors = result.majorities, class_colors(result)
     rows = []
     for place, (number, size) in enumerate(zip(numbers, sizes, strict=True)):
-        others = np.delete(means, place, axis=0)
-        up, down = means[place] - others.max(axis=0), others.min(axis=0) - means[place]
+        others = np.average(means, axis=0, weights=sizes * (numbers != number))
+        lead = means[place] - others
         label = best.get(int(number), "")
         majority = [Cell(label, color=colors.get(label, ""))] if best else []
-        leads = _name_leads(names, up), _name_leads(names, down, "−")
+        leads = _name_leads(names, lead), _name_leads(names, -lead, "−")
         rows.append([number, f"{size:,}", *majority, *leads])
     heads = {"cluster": "", words.samples: "", **({"majority": "text"} if best else {})}
-    heads |= {"higher than in all others": "text", "lower than in all others": "text"}
+    heads |= {"higher than in the others": "text", "lower than in the others": "text"}
     caption = (
-        f"Kept {words.features} with the largest lead of a cluster on the next one, in standard "
-        f"deviations. Optimistic: they were chosen because they differ; do not test them again on "
-        f"the same {words.samples}. All: {file}"
+        f"Kept {words.features} whose mean in the cluster is farthest from that of all other "
+        f"{words.samples}, in standard deviations. Optimistic: they were chosen because they "
+        f"differ; do not test them again on the same {words.samples}. All: {file}"
     )
     return make_table(caption, heads, rows, result.is_simulated, kind="numbers markers")
 

@@ -224,10 +224,11 @@ def _without(
     # The numbers of lines that pandas and R write have no name.
     left = [name for name in left if name and name != "Unnamed: 0"]
     if left:
-        remarks.append(
-            f"{kind} {shown(left)} {why} and are left out. Set keep: {listed(left[:20])} to use "
-            "them."
-        )
+        told = listed(left[:20])
+        cure = f"Set keep: {told} to use them."
+        if why == "describe the samples":
+            cure += f" Set annotate: {told} to compare them with the clusters."
+        remarks.append(f"{kind} {shown(left)} {why} and are left out. {cure}")
     return np.array([j for j in at if names[j] not in gone], dtype=np.intp)
 
 
@@ -247,6 +248,8 @@ def _say_text(
         [] if settings.labels else [name for name in names if few_levels(values.get(name, ()))]
     )
     cure = f" Set labels: {quoted(classes[0])} if it holds known classes." if classes else ""
+    if few := [name for name in names if few_levels(values.get(name, ()))]:
+        cure += f" Set annotate: {listed(few[:20])} to compare them with the clusters."
     different = [
         name for name in names if name in values and len({*values[name]}) == len(values[name])
     ]
