@@ -1,6 +1,7 @@
 """What is known of the samples besides their classes, and what other choices would find."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -8,7 +9,7 @@ import pytest
 from html_page import Page
 
 from sparsekm.reporting.answer import view_answer
-from sparsekm.reporting.answer_figure import answer_figure
+from sparsekm.reporting.answer_figure import answer_figure, project_samples
 from sparsekm.reporting.comparison_tables import view_choices, view_meanings
 from sparsekm.reporting.count_figures import consensus_figure, count_figure
 from sparsekm.reporting.report import write_report
@@ -104,3 +105,21 @@ def test_the_consensus_matrix_is_in_blocks_of_the_clusters(matrix_result):
         # Each sample of the cluster but one is with the others in every fit.
         assert np.isclose(inside, 1).sum() >= 10
     assert consensus_figure(matrix_result) is None
+
+
+def test_many_samples_are_drawn_as_a_umap_where_there_is_one_and_few_are_not():
+    pytest.importorskip("umap")
+    rng = np.random.default_rng(0)
+    labels = np.arange(600) % 3
+    X = (rng.normal(size=(600, 8)) + 6 * np.eye(8)[labels]).astype(np.float32)
+    method = SimpleNamespace(weights=np.ones(8), scores=np.ones(8))
+    many = SimpleNamespace(
+        n_samples=600, primary=method, read_features=lambda kept, rows: X[np.ix_(rows, kept)]
+    )
+    points, names = project_samples(many, np.arange(600))
+    assert names == ("UMAP 1", "UMAP 2")
+    centers = np.array([points[labels == k].mean(axis=0) for k in range(3)])
+    nearest = np.linalg.norm(points[:, None] - centers, axis=2).argmin(axis=1)
+    assert (nearest == labels).mean() > 0.95
+    few = SimpleNamespace(**{**vars(many), "n_samples": 60})
+    assert project_samples(few, np.arange(60))[1][0].startswith("component 1")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
+from importlib import import_module
 from importlib.util import find_spec
 
 import numpy as np
@@ -169,9 +170,8 @@ def project_samples(
     if uses_umap(result):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            from umap import UMAP
-
-            return UMAP(random_state=0, n_jobs=1).fit_transform(X), ("UMAP 1", "UMAP 2")
+            model = import_module("umap").UMAP(random_state=0, n_jobs=1)
+            return model.fit_transform(X), ("UMAP 1", "UMAP 2")
     points, shares = principal_plane(X)
     first, second = (f"{share:.0%} of variance" for share in shares)
     return points, (f"component 1 ({first})", f"component 2 ({second})")
