@@ -41,7 +41,12 @@ def count_problem():
 def exported_settings(dataset):
     """Return the settings that made a data set's results, for the workbook."""
     own = MATRICES.get(dataset, {})
-    return {"seed": config["seed"], "methods": config["methods"], "data set": dataset, **own}
+    return {
+        "seed": config["seed"],
+        "methods": config["methods"],
+        "data set": dataset,
+        **own,
+    }
 
 
 def problem(wildcards):
