@@ -1,4 +1,4 @@
-"""Write what every method found about a data set, as a table of samples and as AnnData."""
+"""Write what every method found about a data set, for other programs."""
 
 from rule_problem import most_bytes
 from workflow_job import job
@@ -6,14 +6,42 @@ from workflow_job import job
 
 @job(snakemake)
 def main(snakemake, progress):
+    import numpy as np
+    import pandas as pd
+
     from sparsekm.annotation.clusters import add_clusters, tabulate_clusters, write_clusters
+    from sparsekm.annotation.gene_table import GENE_TABLE, primary_method
+    from sparsekm.io.exchange_files import (
+        MOST_NUMBERS,
+        write_cls,
+        write_gct,
+        write_ranked,
+        write_workbook,
+    )
+    from sparsekm.io.matrix_file import MatrixFile
     from sparsekm.io.normalised_file import read_anndata
     from sparsekm.io.store import read_fits
     from sparsekm.io.tables import CLUSTERS
 
-    fits = read_fits(snakemake.params.methods, snakemake.input.fits)
-    data = read_anndata(snakemake.input.normalised, most_bytes(snakemake))
+    files, output, params = snakemake.input, snakemake.output, snakemake.params
+    fits = read_fits(params.methods, files.fits)
+    data = read_anndata(files.normalised, most_bytes(snakemake))
+    samples, features = list(data.obs_names), np.array(data.var_names)
     add_clusters(data, fits)
-    write_clusters(snakemake.output.data, data)
-    table = tabulate_clusters(data.obs_names, data.obs.get("label"), fits)
-    CLUSTERS.write(snakemake.output.table, table)
+    write_clusters(output.data, data)
+    table = tabulate_clusters(samples, data.obs.get("label"), fits)
+    CLUSTERS.write(output.table, table)
+    answer = fits[primary_method(fits, is_atlas="regions" in data.uns)]
+    settings = pd.Series(params.settings, dtype=object).map(str)
+    sheets = {
+        "samples": table,
+        "features": GENE_TABLE.read(files.genes),
+        "settings": pd.DataFrame({"setting": settings.index, "value": settings.to_numpy()}),
+    }
+    write_workbook(output.workbook, sheets)
+    kept = np.flatnonzero(answer.weights)
+    kept = kept[np.argsort(-answer.scores[kept], kind="stable")]
+    kept = np.sort(kept[: max(1, MOST_NUMBERS // len(samples))])
+    write_gct(output.gct, MatrixFile(files.normalised).select(kept)[:], samples, features[kept])
+    write_cls(output.cls, answer.labels)
+    write_ranked(output.ranked, answer.centers, answer.labels, features)

@@ -8,7 +8,7 @@ from workflow_job import job
 def main(snakemake, progress):
     from dataclasses import replace
 
-    from sparsekm.io.store import pick_fit, write_fit
+    from sparsekm.io.store import MOST_TOGETHER, pick_fit, write_fit
     from sparsekm.io.tables import SEPARATION, STARTS
     from sparsekm.pipeline.problem import cluster_means, find_clusters
 
@@ -34,6 +34,9 @@ def main(snakemake, progress):
         left_out=found.left_out_labels,
         selection_frequency=found.selection_frequency,
         signature=signature.features,
+        partitions=found.partitions
+        if found.partitions.shape[1] == len(labels) <= MOST_TOGETHER
+        else None,
     )
     STARTS.write(output.consensus, found.table)
     SEPARATION.write(output.separation, found.separation)

@@ -11,7 +11,7 @@ def main(snakemake, progress):
     import pandas as pd
 
     from sparsekm.command.table_settings import split_settings
-    from sparsekm.io.normalised_file import write_normalised
+    from sparsekm.io.normalised_file import ANNOTATION, write_normalised
     from sparsekm.pipeline.normalisation import read_normalised_table
     from sparsekm.pipeline.provenance import input_digest, package_versions
 
@@ -24,6 +24,8 @@ def main(snakemake, progress):
     n_samples, n_read = raw.X.shape
     names = raw.samples or [f"sample{i + 1}" for i in range(n_samples)]
     known = {"label": raw.labels, "group": raw.groups}
+    # A stroke would make a folder in the file.
+    known |= {ANNOTATION + key.replace("/", "_"): v for key, v in raw.annotations.items()}
     obs = pd.DataFrame({key: v for key, v in known.items() if v is not None}, index=names)
     features = np.array(raw.features, dtype=object)[matrix.kept]
     about = {} if raw.relevant is None else {"relevant": raw.relevant[matrix.kept]}

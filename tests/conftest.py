@@ -20,6 +20,10 @@ def pytest_collection_modifyitems(items):
     items.sort(key=lambda item: item.get_closest_marker("slow") is None)
 
 
+# Of a window of Chromium; a narrower page is shown in a frame.
+NARROWEST = 500
+
+
 @pytest.fixture(scope="session")
 def project_root() -> Path:
     return ROOT
@@ -82,9 +86,14 @@ def examine_page(chromium, tmp_path_factory, project_root):
         text = page.read_text(encoding="utf-8")
         probed = f"<script>{probe}</script></body>"
         copy.write_text(text.replace("</body>", probed), encoding="utf-8")
+        if width < NARROWEST:
+            frame = f'<iframe src="{copy.name}" width="{width}" height="2000"></iframe>'
+            listen = "<script>onmessage = (event) => { document.title = event.data; };</script>"
+            copy = copy.with_name("frame.html")
+            copy.write_text(f"<title>narrow</title>{listen}{frame}", encoding="utf-8")
         # Virtual time, which waits for the page to load: no machine is too busy.
         budget = "--virtual-time-budget=20000"
-        done = chromium(copy, f"--window-size={width},2000", budget, "--dump-dom")
+        done = chromium(copy, f"--window-size={max(width, NARROWEST)},2000", budget, "--dump-dom")
         title = re.search(r"<title>FOUND(\{.*\})END</title>", done.stdout, re.DOTALL)
         assert title, done.stderr
         console = [line for line in done.stderr.splitlines() if "CONSOLE" in line]

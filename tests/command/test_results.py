@@ -48,9 +48,11 @@ def test_the_answer_comes_first_with_its_conclusion_and_tables(tmp_path):
     )
     write_fit(place / "sparse" / "tuned.h5", fit)
     (place / "clusters.csv").write_text("")
+    (place / "ranked.zip").write_text("")
     lines = describe_results(tmp_path, {"matrices": {"own": {}}}, lambda path: path.name)
     assert [line.split()[0] for line in lines[2:4]] == ["Sparse", "ℓ₀-k-means"]
     assert lines[4].startswith("  The answer, in many words")
     assert max(map(len, lines)) <= 100
     assert "  Clusters: clusters.csv" in lines
+    assert "  Ranked:   ranked.zip" in lines
     assert not any("Features:" in line for line in lines)

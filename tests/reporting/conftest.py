@@ -8,9 +8,8 @@ import pandas as pd
 import pytest
 
 from sparsekm.annotation.gene_table import GENE_TABLE, gene_table
-from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.io.normalised_file import write_normalised
-from sparsekm.io.store import TunedFit, read_fit, write_fit, write_path
+from sparsekm.io.store import TunedFit, read_fit, write_fit
 from sparsekm.io.tables import GAP, SCORES
 from sparsekm.reporting.report import load_dataset_result, write_report
 
@@ -52,7 +51,7 @@ def weights_of(method, scores, n_kept):
 
 def write_results(folder, dataset, X, labels, n_kept, cer):
     """Write every file of a data set but its matrix; return the arguments of the loader."""
-    files = {"fits": {}, "paths": {}, "gaps": {}, "scores": {}}
+    files = {"fits": {}, "gaps": {}, "scores": {}}
     n_clusters = int(labels.max()) + 1
     for method in METHODS:
         place = folder / method
@@ -75,32 +74,21 @@ def write_results(folder, dataset, X, labels, n_kept, cer):
         write_fit(place / "tuned.h5", fit)
         files["fits"][method] = place / "tuned.h5"
         grid = np.array([2.0, n_kept[method]])
-        path = SparsityPath(
-            sparsities=grid,
-            objectives=np.array([objective / 2, objective]),
-            first_objectives=np.array([objective / 2, objective]),
-            labels=np.array([np.roll(labels, 1), labels]),
-            weights=np.array([weights_of(method, scores, 2), weights]),
-            scores=np.array([scores, scores]),
-            n_iter=np.array([1, 1]),
-            search="alternate",
-        )
+        objectives = np.array([objective / 2, objective])
         if method != "kmeans":
-            write_path(place / "path.h5", path, about)
             gap = pd.DataFrame(
                 {
                     "sparsity": grid,
                     "n_selected": [2, n_kept[method]],
-                    "objective": path.objectives,
-                    "log_objective": np.log(path.objectives),
-                    "reference_mean": np.log(path.objectives) - [0.25, 0.5],
+                    "objective": objectives,
+                    "log_objective": np.log(objectives),
+                    "reference_mean": np.log(objectives) - [0.25, 0.5],
                     "reference_sd": [0.01, 0.02],
                     "gap": [0.25, 0.5],
                     "se": [0.02, 0.03],
                 }
             )
             GAP.write(place / "gap.csv", gap, 1)
-            files["paths"][method] = place / "path.h5"
             files["gaps"][method] = place / "gap.csv"
         row = {
             "dataset": dataset,

@@ -29,7 +29,6 @@ def with_sparse(result, *pairs, **changes):
         "name": "sparse",
         "gap": None,
         "separation": table,
-        "consensus": pd.DataFrame({"start": ["100 features"]}),
         "reproducibility": np.linspace(0.8, 1, result.n_samples),
         "signature": np.array([0, 5]),
         "attributes": attributes,
@@ -122,7 +121,7 @@ def test_the_next_steps_are_a_file_and_two_commands_with_the_settings_of_the_run
     assert opened.link == "toy/clusters.csv"
     common = "sparsekm run 'my data.csv' --labels kind --no-transpose --ignore a b"
     assert other.command == f"{common} --clusters 4 --output toy-4"
-    assert "--labels COLUMN" in batches.command
+    assert "--annotate COLUMN" in batches.command
     assert "--clusters 3" in batches.command
 
 

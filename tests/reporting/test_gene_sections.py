@@ -17,15 +17,12 @@ from sparsekm.pipeline.workflow_files import FIGURES, match_any
 from sparsekm.reporting import gene_tables
 from sparsekm.reporting.ages_section import (
     age_figure,
-    chosen_figure,
     describe_needed,
     view_ages,
-    view_chosen,
 )
 from sparsekm.reporting.brain_figures import expression_figure
 from sparsekm.reporting.cluster_tables import view_anatomy
 from sparsekm.reporting.gene_tables import (
-    LINKS,
     LONGEST_TEXT,
     MOST_TERMS,
     choose_genes,
@@ -137,7 +134,7 @@ def test_top_kept_genes_are_the_highest_ranks_that_are_kept(brain):
 
 
 def test_only_real_genes_have_links_and_those_are_of_their_own_ids(brain):
-    assert view_genes(brain, [0], "genes.csv").top.columns[-1].text != LINKS
+    assert view_genes(brain, [0], "genes.csv").chosen.columns[-1].text != "links"
     view = view_genes(as_real(brain), [0], "genes.csv")
     links = view.chosen.rows[0][-1]
     entrez = brain.genes["entrez_id"].iloc[0]
@@ -160,10 +157,11 @@ def test_a_gene_without_an_entrez_id_has_no_ncbi_page(brain):
 
 
 def test_long_texts_are_cut_where_shown_and_whole_in_the_data(brain):
-    view = view_genes(brain, [], "genes.csv")
-    at = [column.text for column in view.top.columns].index("terms")
-    shown = view.top.rows[0][at].text
-    whole = view.data["rows"][0][view.data["fields"].index("terms")]
+    view = view_genes(brain, [0], "genes.csv")
+    at = [column.text for column in view.chosen.columns].index("terms")
+    shown = view.chosen.rows[0][at].text
+    data = view.browser.data
+    whole = data["rows"][0][data["fields"].index("terms")]
     assert len(shown) <= LONGEST_TEXT + 2
     assert whole[len(shown.removesuffix(" …"))] in " ;,"
     assert whole.endswith("invented term 11")
@@ -194,11 +192,11 @@ def test_terms_found_are_shown_to_a_number_and_those_not_found_are_told(brain):
     assert view_enrichment(dataclasses.replace(brain, enrichment=None), "x") is None
 
 
-def test_clusters_name_their_best_region_with_its_colour_and_purity(brain):
+def test_clusters_are_counted_in_regions_of_their_colours(brain):
     view = view_anatomy(brain, "contingency.csv")
-    best = {row[0].text: (row[2].text, row[2].color, row[4].text) for row in view.clusters.rows}
-    assert best["0"] == ("RSP", "#a84d10", "100%")
-    assert {label for label, _, _ in best.values()} == {"RSP", "CSP", "r1"}
+    heads = [(column.text, column.color) for column in view.contingency.columns[1:]]
+    assert ("RSP", "#a84d10") in heads
+    assert {label for label, _ in heads} == {"RSP", "CSP", "r1"}
     assert view.sentence.startswith("100% of the voxels belong to the majority region")
     whole = sum(int(cell.text or 0) for _, *cells in view.contingency.rows for cell in cells)
     assert whole == brain.n_samples
@@ -254,30 +252,6 @@ def test_every_section_stands_on_the_page_and_its_figures_in_the_folder(page):
     assert [name for name in names if not known.fullmatch(f"results/figures/{name}")] == []
     data = json.loads(re.findall(r'<script type="application/json">(.*?)</script>', html)[0])
     assert len(data["rows"]) == 8
-
-
-def test_chosen_genes_across_ages_are_one_row_each_with_their_verdicts(brain):
-    # At the later age the second gene was not analysed.
-    later = dataclasses.replace(
-        brain, name="P4", genes=brain.genes[brain.genes["symbol"] != "Inv5"].reset_index(drop=True)
-    )
-    rows = choose_genes(brain, ["Inv2", "Inv5"])
-    view = view_chosen([brain, later], {"E11.5": rows, "P4": [0]})
-    assert view.caption.startswith("Simulated data. ")
-    figure = chosen_figure([brain, later], ["Inv2", "Inv5"])
-    grid = np.array(figure.axes[:4]).reshape(2, 2)
-    assert [axes.get_title() for axes in grid[0]] == ["E11.5", "P4"]
-    assert [axes.get_ylabel() for axes in grid[:, 0]] == ["Inv2", "Inv5"]
-    assert [len(axes.images) for axes in grid.flat] == [1, 1, 1, 0]
-    verdicts = brain.genes.set_index("symbol")["verdict"]
-    assert grid[0, 0].get_xlabel() == verdicts["Inv2"]
-    assert grid[1, 1].get_xlabel() == ""
-
-
-def test_there_is_nothing_across_ages_where_there_is_one_or_no_gene_was_chosen(brain):
-    later = dataclasses.replace(brain, name="P4")
-    assert view_chosen([brain], {"E11.5": [0]}) is None
-    assert view_chosen([brain, later], {"E11.5": [], "P4": []}) is None
 
 
 def test_genes_needed_everywhere_are_told_with_their_source_or_a_source_is_named(brain):

@@ -27,7 +27,9 @@ def test_every_section_is_rendered_and_every_figure_has_loaded(found):
         "dataset-E11.5", "dataset-toy", "results", "run", "methods", "references"
     ]  # fmt: skip
     assert all(height > 40 and letters > 20 for _, height, letters in found["sections"])
-    assert len(found["images"]) == 8
+    assert len(found["images"]) == 6
+    assert len(found["pictures"]) == 2
+    assert all(shown > 100 for shown in found["pictures"])
     assert all(natural > 100 and shown > 100 for _, natural, shown in found["images"])
     assert found["links"] == []
 

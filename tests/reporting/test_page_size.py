@@ -12,9 +12,10 @@ from sparsekm.annotation.enrichment import ENRICHMENT
 from sparsekm.annotation.gene_table import VERDICTS
 from sparsekm.atlas.phantom.anatomy import TISSUE, UPPER, build_geometry
 from sparsekm.atlas.phantom.sizes import FULL_COUNTS, get_size
+from sparsekm.io.normalised_file import write_normalised
+from sparsekm.io.store import TunedFit, write_fit
 from sparsekm.reporting.ages_section import view_ages
-from sparsekm.reporting.report import write_report
-from sparsekm.reporting.results import MethodPath
+from sparsekm.reporting.report import load_dataset_result, write_report
 
 N_GENES = 1724
 N_SPARSITIES = 15
@@ -56,9 +57,6 @@ def atlas_age(brain_result):
             sparsity=float(n_kept),
             centers=rng.normal(size=(len(names), N_GENES)),
             gap=gap,
-            path=None
-            if gap is None
-            else MethodPath(steps, steps.astype(int), np.array([disturb(0.2) for _ in steps])),
         )
     symbols = [f"Gene{number}rik" for number in range(N_GENES)]
     return dataclasses.replace(
@@ -141,3 +139,43 @@ def test_seven_ages_of_the_real_size_make_a_page_of_at_most_15_mb(tmp_path, atla
     page = tmp_path / "report.html"
     write_report([atlas_age], page, ages=view_ages(kept, ages, changes, simulated=False))
     assert 7 * page.stat().st_size < LARGEST - SIMULATIONS
+
+
+def test_500_samples_of_20_000_features_make_a_page_of_at_most_3_mb(tmp_path):
+    rng = np.random.default_rng(0)
+    n_samples, n_features, n_kept = 500, 20_000, 900
+    labels = rng.integers(4, size=n_samples).astype(np.int32)
+    X = rng.standard_normal((n_samples, n_features), dtype=np.float32)
+    X[:, :n_kept] += 2 * labels[:, None]
+    X = (X - X.mean(axis=0)) / X.std(axis=0, ddof=1)
+    obs = pd.DataFrame(index=[f"TCGA-{number:04d}-01A" for number in range(n_samples)])
+    obs["label"] = np.array(["basal", "luminal A", "luminal B", "her2"])[labels]
+    var = pd.DataFrame(index=[f"ENSG{number:011d}" for number in range(n_features)])
+    file = tmp_path / "normalised.h5ad"
+    write_normalised(file, X, obs, var, {"source": "matrix", "normalisation": "zscore"})
+    centers = np.array([X[labels == k].mean(axis=0) for k in range(4)]).astype(np.float64)
+    scores = (np.bincount(labels)[:, None] * centers**2).sum(axis=0)
+    weights = (np.arange(n_features) < n_kept).astype(float)
+    fits, more = {}, {"centers": centers, "scores": scores, "labels": labels}
+    for method in ("kmeans", "l1", "l0", "sparse"):
+        own = np.ones(n_features) if method == "kmeans" else weights
+        extra = {}
+        if method == "sparse":
+            extra["reproducibility"] = rng.random(n_samples)
+            extra["partitions"] = np.array([labels] * 50).astype(np.int16)
+            extra["selection_frequency"] = weights
+        about = {"method": method, "dataset": "mine", "n_clusters": 4, "search": "x", "seed": 1}
+        about |= {"parameters": {}, "versions": {}, "input_digest": "0" * 64}
+        about["code_digest"] = "1" * 64
+        fits[method] = tmp_path / f"{method}.h5"
+        write_fit(
+            fits[method], TunedFit(900.0, 1.0, weights=own, attributes=about, **more, **extra)
+        )
+    result = load_dataset_result("mine", file, fits=fits)
+    assert len(result.genes) == n_features
+    write_report([result], tmp_path / "report.html")
+    assert (tmp_path / "report.html").stat().st_size < 3e6
+    html = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert all(
+        f"<title>{name}, cluster {k}" in html for name, k in zip(obs.index, labels, strict=True)
+    )

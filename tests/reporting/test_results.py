@@ -78,7 +78,7 @@ def test_of_many_samples_some_are_shown_and_the_caption_says_so(matrix_result, m
         monkeypatch.setattr(module, "MOST_POINTS", 5)
     figure = answer_figure.answer_figure(matrix_result)
     scatter = figure.axes[-1]
-    assert sum(len(line.get_xdata()) for line in scatter.get_lines()) == 5
+    assert sum(len(points.get_offsets()) for points in scatter.collections) == 5
     captions = {drawn.name: drawn.caption for drawn in figures.draw_figures(matrix_result)}
     assert "of the features kept, 5 drawn at random." in captions["answer"]
 

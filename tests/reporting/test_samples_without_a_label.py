@@ -9,7 +9,6 @@ import pytest
 from sparsekm.annotation.clusters import tabulate_overlap
 from sparsekm.figures.palette import DROPPED
 from sparsekm.io.known_classes import UNKNOWN
-from sparsekm.metrics.partition_metrics import classification_error_rate
 from sparsekm.reporting.answer import view_answer
 from sparsekm.reporting.cluster_colors import class_colors, cluster_colors
 from sparsekm.reporting.cluster_tables import view_anatomy
@@ -36,13 +35,6 @@ def test_the_report_counts_them(partly):
 
 def test_where_there_are_none_nothing_is_said(matrix_result):
     assert "samples without a known label" not in statistics_table([matrix_result]).index
-
-
-def test_rates_are_of_the_samples_with_a_class(partly):
-    found = np.arange(12) % 3
-    known = np.array([1, 2, 3, 4, 5, 6, 7])
-    expected = classification_error_rate(np.array(partly.labels)[known], found[known])
-    assert partly.error_rate(found) == expected
 
 
 def test_they_are_grey_and_so_is_a_cluster_of_nothing_else(partly):

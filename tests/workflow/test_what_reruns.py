@@ -189,6 +189,9 @@ def expand(rule, datasets, methods, row):
         of_atlas = {dataset for dataset in datasets if re.match(r"[EP]\d", dataset)}
         right = of_atlas if rule in PER_AGE else set(datasets) - of_atlas
         return {f"{rule} {dataset}" for dataset in right}
+    if rule == "compare_choices":
+        own = {dataset for dataset in datasets if not re.match(r"[EP]\d", dataset)}
+        return {f"{rule} {dataset}" for dataset in own if "sparse" in methods}
     if rule in PER_DATASET:
         return {f"{rule} {dataset}" for dataset in datasets}
     of_rule = {

@@ -22,13 +22,13 @@ pytestmark = pytest.mark.xdist_group("workflow")
 
 
 def test_progress_counts_the_jobs(finished):
-    assert "of 81 steps (100%) done" in finished.run.stdout
+    assert "of 83 steps (100%) done" in finished.run.stdout
 
 
 def test_every_job_tells_what_it_took(finished):
     costs = benchmark(finished.root / "logs").set_index("rule")
     # All steps but the last, which only asks for the others.
-    assert costs["jobs"].sum() == 80
+    assert costs["jobs"].sum() == 82
     assert costs.loc["cluster_path", "jobs"] == 9
     # Of megabytes there are more than the interpreter's own, and fewer than any job asks for.
     assert costs["peak_mb"].between(20, 700).all()
@@ -54,7 +54,10 @@ def test_every_artifact_is_there_and_nothing_is_half_written(finished):
         of_folds = {
             f"sparse/{f}" for f in ("chosen.h5", "tuned.h5", "scores.csv", "seeds.csv", *own)
         }
-        tables = {"genes.csv", "clusters.csv", "clusters.h5ad", "enrichment.csv", "contingency.csv"}
+        tables = {"genes.csv", "enrichment.csv", "contingency.csv", "kept.gct", "kept.cls"}
+        tables |= {"clusters.csv", "clusters.h5ad", "clusters.xlsx", "ranked.zip"}
+        if dataset != "E11.5":
+            tables.add("choices.csv")
         assert names == tuned | each | of_folds | tables
     assert not list(finished.root.glob("**/*partial*"))
 

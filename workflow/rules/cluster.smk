@@ -190,6 +190,30 @@ rule find_consensus:
         "../../scripts/find_consensus.py"
 
 
+rule compare_choices:
+    """Compare the answer with what other numbers of clusters, features and samples would find."""
+    input:
+        normalised="data/{dataset}/normalised.h5ad",
+        fit="results/{dataset}/sparse/tuned.h5",
+    output:
+        choices="results/{dataset}/choices.csv",
+    log:
+        "logs/compare_choices/{dataset}.log",
+    benchmark:
+        "results/benchmarks/compare_choices/{dataset}.tsv"
+    conda:
+        "../../envs/sparsekm.yaml"
+    threads: fit_threads
+    resources:
+        mem_mb=tuning_memory(700, 6),
+        runtime=minutes(10, 0.5),
+    params:
+        problem=count_problem(),
+        code=lambda wildcards: code("compare_choices"),
+    script:
+        "../../scripts/compare_choices.py"
+
+
 rule select_fit:
     """Select the only fit of a method that has no sparsity to choose."""
     input:
@@ -261,13 +285,18 @@ rule refit_other_seeds:
 
 
 rule export_clusters:
-    """Collect the results of every method for a data set, as a table and as AnnData."""
+    """Collect the results of every method for a data set, for other programs."""
     input:
         normalised="data/{dataset}/normalised.h5ad",
         fits=expand("results/{{dataset}}/{method}/tuned.h5", method=config["methods"]),
+        genes="results/{dataset}/genes.csv",
     output:
         data="results/{dataset}/clusters.h5ad",
         table="results/{dataset}/clusters.csv",
+        workbook="results/{dataset}/clusters.xlsx",
+        gct="results/{dataset}/kept.gct",
+        cls="results/{dataset}/kept.cls",
+        ranked="results/{dataset}/ranked.zip",
     log:
         "logs/export_clusters/{dataset}.log",
     conda:
@@ -278,6 +307,7 @@ rule export_clusters:
         runtime=minutes(10),
     params:
         methods=config["methods"],
+        settings=lambda wildcards: exported_settings(wildcards.dataset),
         code=lambda wildcards: code("export_clusters"),
     script:
         "../../scripts/export_clusters.py"

@@ -68,7 +68,9 @@ def targets():
     return [
         "results/report.html",
         *expand(
-            "results/{dataset}/clusters.{kind}", dataset=DATASETS, kind=["csv", "h5ad"]
+            "results/{dataset}/clusters.{kind}",
+            dataset=DATASETS,
+            kind=["csv", "h5ad", "xlsx"],
         ),
     ]
 

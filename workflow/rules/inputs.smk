@@ -108,10 +108,8 @@ def files_by_dataset():
         files[dataset] = {
             "normalised": f"data/{dataset}/normalised.h5ad",
             "fits": by_method("tuned.h5", config["methods"]),
-            "paths": by_method("path.h5", TUNED + UNTUNED),
             "scores": by_method("scores.csv", config["methods"]),
             "gaps": by_method("gap.csv", TUNED),
-            "consensus": by_method("consensus.csv", RESAMPLED),
             "separation": by_method("separation.csv", RESAMPLED),
             "genes": f"results/{dataset}/genes.csv",
             "contingency": f"results/{dataset}/contingency.csv",
@@ -120,6 +118,8 @@ def files_by_dataset():
             files[dataset]["seeds"] = by_method("seeds.csv", config["methods"])
         if has_enrichment():
             files[dataset]["enrichment"] = f"results/{dataset}/enrichment.csv"
+        if dataset in MATRICES and "sparse" in config["methods"]:
+            files[dataset]["choices"] = f"results/{dataset}/choices.csv"
         if n_clusters(dataset) == "auto":
             files[dataset]["counts"] = f"results/{dataset}/cluster_counts.csv"
     return files

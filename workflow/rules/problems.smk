@@ -38,6 +38,17 @@ def count_problem():
     }
 
 
+def exported_settings(dataset):
+    """Return the settings that made a data set's results, for the workbook."""
+    own = MATRICES.get(dataset, {})
+    return {
+        "seed": config["seed"],
+        "methods": config["methods"],
+        "data set": dataset,
+        **own,
+    }
+
+
 def problem(wildcards):
     """Return the problem of a data set and a method, see define_problem of the package.
 

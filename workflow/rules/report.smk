@@ -23,7 +23,7 @@ rule report:
         "../../envs/sparsekm.yaml"
     threads: 1
     resources:
-        mem_mb=memory(700, 0.5),
+        mem_mb=memory(1000, 0.5),
         runtime=minutes(20),
     params:
         # No output: which figures there are depends on the results, and files of yours may be there.

@@ -14,7 +14,13 @@ from sparsekm.io.store import read_fit
 
 _RATES = {"cer": "CER", "cer_chance": "chance", "ari": "ARI", "ami": "AMI"}
 _RATES_HEAD = "".join(f"  {name:>6}" for name in _RATES.values())
-_TABLES = {"clusters.csv": "Clusters:", "genes.csv": "Features:"}
+_TABLES = {
+    "clusters.csv": "Clusters:",
+    "genes.csv": "Features:",
+    "clusters.xlsx": "Workbook:",
+    "kept.gct": "GCT, CLS:",
+    "ranked.zip": "Ranked:",
+}
 
 
 def describe_results(

@@ -76,6 +76,15 @@ TABLE_SETTINGS = (
         "donor",
         "COLUMN",
     ),
+    TableSetting(
+        "annotate",
+        "columns that are not measurements, such as age, sex or batch, to compare with the "
+        "clusters",
+        _LIST,
+        ["age", "batch"],
+        "COLUMN",
+        more={"nargs": "+"},
+    ),
     TableSetting("samples", "the column of sample names", _TEXT, "patient", "COLUMN"),
     TableSetting(
         "ignore",

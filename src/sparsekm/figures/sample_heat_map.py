@@ -12,7 +12,9 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.collections import PatchCollection
 from matplotlib.colors import to_rgb
+from matplotlib.patches import Rectangle
 
 from sparsekm.figures.style import short_name
 
@@ -99,6 +101,16 @@ def draw_field(axes: Axes, field: OrderedField, names: Sequence[str]) -> None:
     )
     bar.set_label("standard deviations", fontsize=6.5)
     bar.outline.set_linewidth(0.4)
+
+
+def cover_columns(axes: Axes, field: OrderedField) -> None:
+    """Lay an invisible patch over each column: the elements ``columns`` of an SVG take titles."""
+    n_features, n_columns = field.values.shape
+    patches = [Rectangle((at - 0.5, -0.5), 1, n_features) for at in range(n_columns)]
+    axes.add_collection(
+        PatchCollection(patches, facecolors=[(1, 1, 1, 0.004)], linewidths=0, gid="columns"),
+        autolim=False,
+    )
 
 
 def draw_bar(

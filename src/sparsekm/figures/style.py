@@ -11,8 +11,9 @@ from __future__ import annotations
 import colorsys
 import io
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from html import escape
 from pathlib import Path
 from typing import IO, Any
 
@@ -102,6 +103,7 @@ def _number_labels(axis: Axis) -> list[Text]:
 
 _PLACES = re.compile(r' d="[^"]*"|translate\([^)]*\)')
 _INDENTATION = re.compile(r"\n\s+")
+_ELEMENTS = re.compile(r"<(use|path)([^>]*?)/>")
 _DECIMALS = re.compile(r"(\.\d\d)\d+")
 _KINSHIP = 0.3  # penalty for a shade far from its colour
 _STYLE = Path(__file__).with_name("sparsekm.mplstyle")
@@ -137,16 +139,41 @@ def write_near(
     axes.annotate(text, place, xytext=shift, textcoords="offset points", fontsize=size, **look)
 
 
-def figure_svg(figure: Figure) -> str:
+def figure_svg(figure: Figure, titles: Mapping[str, Sequence[str]] | None = None) -> str:
     """Render a figure as SVG text, with equal bytes for equal figures.
 
-    Paths and positions are rounded to a hundredth of a point: on slices, whose borders have
-    thousands of corners, further decimals would be a third of the file. Lines are not indented.
+    `titles` has, for the ``gid`` of a collection of markers or patches, the texts that a pointer on
+    each of them shows. Paths and positions are rounded to a hundredth of a point: on slices, whose
+    borders have thousands of corners, further decimals would be a third of the file. Lines are not
+    indented.
     """
     stream = io.StringIO()
     _save(figure, stream, "svg", {"Date": None, "Creator": None})
     text = _PLACES.sub(lambda place: _DECIMALS.sub(r"\1", place[0]), stream.getvalue())
-    return _INDENTATION.sub("\n", text)
+    text = _INDENTATION.sub("\n", text)
+    for gid, names in (titles or {}).items():
+        text = _add_titles(text, gid, names)
+    return text
+
+
+def _add_titles(svg: str, gid: str, names: Sequence[str]) -> str:
+    """Put a title into each element of a group; there are as many as names."""
+    before, mark, rest = svg.partition(f'<g id="{gid}">')
+    if not mark:
+        return svg
+    # What markers and patches look like stands before them.
+    end = rest.find("</defs>") if rest.startswith("\n<defs>") else 0
+    definitions, drawn = rest[:end], rest[end:]
+    texts = iter(names)
+
+    def add(found: re.Match) -> str:
+        name = next(texts, None)
+        if name is None:
+            return found[0]
+        title = escape(escape_unprintable(str(name)))
+        return f"<{found[1]}{found[2]}><title>{title}</title></{found[1]}>"
+
+    return before + mark + definitions + _ELEMENTS.sub(add, drawn, count=len(names))
 
 
 def figure_pdf(figure: Figure) -> bytes:

@@ -7,7 +7,8 @@ not centred, since that would fill it: var has ``center``, and z-scores are X le
 has ``label`` (category of strings, missing for a sample without one) if classes are known; var has
 ``relevant`` (bool) if a truth was planted. obs has ``group`` (category of strings) if the user
 named groups, and obsm has ``spatial`` if positions are known. ``uns["provenance"]`` records the
-source of the data and their processing.
+source of the data and their processing. Columns of obs that start with "annotation " are those that
+the user named, such as age or batch.
 """
 
 from __future__ import annotations
@@ -35,6 +36,8 @@ from sparsekm.io.known_classes import class_column, class_names, is_known
 from sparsekm.io.matrix_file import RULE, StoredRows, file_bytes, write_rows
 from sparsekm.io.row_stream import RowStream
 
+ANNOTATION = "annotation "
+"""How the columns of ``obs`` begin that the user named as annotations."""
 _REGION_COLUMNS = ("acronym", "name", "id", "color")
 
 
@@ -78,6 +81,9 @@ def write_normalised(
         obs["label"] = class_column(obs["label"])
     if "group" in obs:
         obs["group"] = class_column(obs["group"])
+    for name in obs:
+        if str(name).startswith(ANNOTATION) and obs[name].dtype == object:
+            obs[name] = pd.Categorical(obs[name])
     data = anndata.AnnData(
         obs=obs,
         var=var,

@@ -220,13 +220,14 @@ _FIT = Store(
         "weights": Array(np.float64, ("n_features",)),
         "reproducibility": Array(np.float64, ("n_samples",), optional=True, share=True),
         "left_out": Array(np.int32, ("n_samples",), optional=True, within=(-1, "n_clusters")),
-        "signature": Array(
-            np.int64, ("n_signature",), optional=True, within=(0, "n_features")
-        ),
+        "partitions": Array(np.int16, ("n_fits", "n_samples"), optional=True),
+        "signature": Array(np.int64, ("n_signature",), optional=True, within=(0, "n_features")),
         "selection_frequency": Array(np.float64, ("n_features",), optional=True, share=True),
     },
 )
 _NUMBERS = ("sparsity", "objective")
+# Of more samples, the partitions of folds would take too much room.
+MOST_TOGETHER = 2000
 
 
 @dataclass(frozen=True)
@@ -250,6 +251,9 @@ class TunedFit:
     selection_frequency: np.ndarray | None = None
     # Ascending: the smallest set of features that tells the clusters apart, if there is one.
     signature: np.ndarray | None = None
+    # (n_fits, n), int16: the clusters in each of the fits of folds, if the tuning used all samples
+    # and they are at most `MOST_TOGETHER`.
+    partitions: np.ndarray | None = None
 
 
 def write_fit(file: str | Path, fit: TunedFit) -> None:

@@ -279,3 +279,15 @@ CLUSTERS = TableFormat(
     {"sample": WORD, "label": WORD},
     others={"cluster_": WHOLE, "reproducibility_": NUMBER_OR_NOTHING},
 )
+
+
+# The file ``choices.csv``: the agreement of the answer with what another choice finds. Each row is
+# a choice, its value, the samples and features that were clustered, and the adjusted Rand index.
+CHOICES = TableFormat(
+    "compare_choices",
+    {
+        **columns(WORD, "choice value"),
+        **columns(WHOLE, "n_samples n_features n_clusters"),
+        "agreement": NUMBER,
+    },
+)

@@ -35,9 +35,9 @@ _COMPOSED = (
 _CONSTRAINTS = {
     "id": r"\d+",
     "source": "allen|phantom",
-    "figure": "slices|answer|gap|scores|expression|kept_by_age|chosen_by_age"
+    "figure": "slices|answer|count|consensus|gap|scores|expression|kept_by_age"
     "|experiment_[1-4]_(?:overview|cer)",
-    "kind": "svg|pdf",
+    "kind": "svg|png|pdf",
 }
 # The constraints for all rules.
 _OF_RULES = re.compile(r"^wildcard_constraints:\n((?:  +\w+=.*\n)+)", re.M)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.colors import BoundaryNorm, ListedColormap
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
@@ -16,12 +15,18 @@ from matplotlib.patches import Patch
 from sparsekm.annotation.gene_table import DROPPED, KEPT, VERDICTS
 from sparsekm.figures.palette import BLUE, INK, ORANGE, SKY
 from sparsekm.figures.style import figure_style, new_figure
-from sparsekm.reporting.brain_figures import PLANES, draw_gene, find_feature, richest_slice
 from sparsekm.reporting.cluster_colors import region_colors
 from sparsekm.reporting.figures import CaptionedFigure, caption_figure
-from sparsekm.reporting.page_tables import MISSING, Cell, Column, TableView, name_some
+from sparsekm.reporting.page_tables import (
+    MISSING,
+    Cell,
+    Column,
+    TableView,
+    make_table,
+    name_some,
+    write_text,
+)
 from sparsekm.reporting.results import DatasetResult
-from sparsekm.reporting.run_facts import joined
 
 
 def view_corresponding(results: Sequence[DatasetResult]) -> TableView | None:
@@ -36,24 +41,22 @@ def view_corresponding(results: Sequence[DatasetResult]) -> TableView | None:
     colors = {label: c for result in results for label, c in region_colors(result).items()}
     listed = (result.regions["acronym"].astype(str) for result in results)
     order = [label for label in dict.fromkeys(chain(*listed)) if label in colors]
-    rows = [
-        [
-            Cell(label, color=colors[label]),
-            *(Cell(_list_clusters(table[table["label"] == label])) for table in tables.values()),
-        ]
-        for label in [*order, *sorted(set(colors) - set(order))]
-    ]
     titles = dict.fromkeys(result.primary.title for result in results)
     caption = (
         f"Which clusters of {' and '.join(titles)} correspond across ages: those with most of "
         "their voxels in the same region, and in brackets the share of the region that each "
-        f"covers. {MISSING}: the region is not in the data of that age. The shares describe one "
-        "partition per age and have no standard error"
+        f"covers. {MISSING}: the region is not in the data of that age"
     )
-    return TableView(
+    return make_table(
         caption,
-        [Column("region"), *(Column(age, kind="text") for age in tables)],
-        rows,
+        {"region": "", **dict.fromkeys(tables, "text")},
+        (
+            [
+                Cell(label, color=colors[label]),
+                *(_list_clusters(table[table["label"] == label]) for table in tables.values()),
+            ]
+            for label in [*order, *sorted(set(colors) - set(order))]
+        ),
         simulated=all(result.is_simulated for result in results),
     )
 
@@ -68,76 +71,8 @@ def _list_clusters(overlap: pd.DataFrame) -> str:
     return ", ".join(f"{row.cluster} ({row.share_of_label:.0%})" for row in own.itertuples())
 
 
-_MOST_GENES = 3
-_PANEL = 1.3  # inches
 _EVERYWHERE = "needed everywhere|housekeeping"
 """How terms are named whose genes are needed in all cells."""
-
-
-def view_chosen(
-    results: Sequence[DatasetResult], chosen: Mapping[str, Sequence[int]]
-) -> CaptionedFigure | None:
-    """Draw the chosen genes at every age of the atlas; None if fewer than two ages have one.
-
-    `chosen` are rows of ``result.genes`` by data set. The genes are those of the first age that has
-    any, so that a row of the figure is one gene.
-    """
-    ages = [result for result in results if result.is_atlas and result.normalised is not None]
-    found = [(age, chosen[age.name]) for age in ages if chosen.get(age.name)]
-    if len(ages) < 2 or not found:
-        return None
-    first, rows = found[0]
-    symbols = [str(first.genes["symbol"].iloc[row]) for row in rows][:_MOST_GENES]
-    simulated = "Simulated data. " if any(age.is_simulated for age in ages) else ""
-    return caption_figure(
-        "chosen_by_age",
-        "The chosen genes across ages",
-        f"{simulated}Expression on the sagittal slice with the most regions, which differs between "
-        "ages; slices are drawn at the same width, not at the same scale. Below each is the "
-        "verdict on the gene at that age. Colours show standard deviations from the mean over all "
-        "voxels of the age; lines are the borders of regions. Empty: the gene was not analysed.",
-        chosen_figure(ages, symbols),
-    )
-
-
-def chosen_figure(ages: Sequence[DatasetResult], symbols: Sequence[str]) -> Figure:
-    """Draw a row for each gene and a column for each age."""
-    with figure_style():
-        figure = new_figure(_PANEL * len(ages) + 1.1, (_PANEL + 0.2) * len(symbols) + 0.3)
-        grid = figure.subplots(len(symbols), len(ages), squeeze=False)
-        image = None
-        for column, age in zip(grid.T, ages, strict=True):
-            column[0].set_title(age.name)
-            image = _draw_age(column, age, symbols) or image
-        for axes, symbol in zip(grid[:, 0], symbols, strict=True):
-            axes.set_ylabel(symbol)
-        if image is not None:
-            bar = figure.colorbar(image, ax=grid, shrink=0.7, aspect=20, extend="both")
-            bar.set_label("expression (z-score)")
-            bar.outline.set_linewidth(0.4)
-    return figure
-
-
-def _draw_age(column: Sequence[Axes], age: DatasetResult, symbols: Sequence[str]):
-    regions = age.obs["region"].astype(str).to_numpy(dtype=object)
-    codes = np.unique(regions, return_inverse=True)[1]
-    piece = richest_slice(age.obs, age.spatial, codes, PLANES[0])
-    height, width = piece.size_mm
-    verdicts = dict(_verdicts(age))
-    image = None
-    for axes, symbol in zip(column, symbols, strict=True):
-        axes.set(xlim=(0, width), ylim=(height, 0), aspect="equal", xticks=[], yticks=[])
-        axes.spines[:].set_visible(False)
-        if symbol in verdicts:
-            values = age.read_features([find_feature(age, symbol)])[:, 0]
-            image = draw_gene(axes, piece, values, codes)
-            axes.set_xlabel(verdicts[symbol], fontsize=7)
-    return image
-
-
-def _verdicts(age: DatasetResult) -> pd.Series:
-    genes = age.genes.set_index(age.genes["symbol"].astype(str))
-    return genes["verdict"] if "verdict" in genes else genes.iloc[:, 0].map(lambda _: "")
 
 
 def describe_needed(results: Sequence[DatasetResult], source: str) -> str:
@@ -147,32 +82,15 @@ def describe_needed(results: Sequence[DatasetResult], source: str) -> str:
     atlas was tested without such a set, a source is named that has one.
     """
     ages = [result for result in results if result.is_atlas and "verdict" in result.genes]
-    found = [(age, line) for age in ages for line in _everywhere(age)]
-    if found:
-        names = joined(sorted({f"“{line.name}”" for _, line in found}))
-        parts = [
-            f"{age.name} {line.n_shared:,} of {line.n_term:,} (of all genes "
-            f"{line.n_group / line.n_analysed:.0%}; q = {line.q_value:.2g})"
-            for age, line in found
-        ]
-        return f"Dropped of the genes with the term {names} ({source}): {'; '.join(parts)}."
-    if not ages or any(age.is_simulated for age in ages):
-        return ""
-    return (
-        "The paper takes Scn4b for a gene that is needed everywhere because of the function of its "
-        "protein. No gene set tested here lists such genes, nor does the Gene Ontology; the HRT "
-        "Atlas lists the housekeeping genes of the mouse (Hounkpe et al., Nucleic Acids Research "
-        "49:D947, 2021, doi:10.1093/nar/gkaa609), and annotation.gene_sets takes them as a .gmt."
-    )
-
-
-def _everywhere(age: DatasetResult) -> list:
-    """Give the tests, among the genes dropped, of terms for genes that all cells need."""
-    table = age.enrichment
-    if table is None:
-        return []
-    named = table["name"].astype(str).str.contains(_EVERYWHERE, case=False)
-    return list(table[named & (table["group"] == "dropped")].itertuples(index=False))
+    found = []
+    for age in ages:
+        table = age.enrichment
+        if table is not None:
+            named = table["name"].astype(str).str.contains(_EVERYWHERE, case=False)
+            lines = table[named & (table["group"] == "dropped")].itertuples(index=False)
+            found += [(age, line) for line in lines]
+    is_real = bool(ages) and not any(age.is_simulated for age in ages)
+    return write_text("needed_text.html", found=found, source=source, is_real=is_real)
 
 
 _NAMES_SHOWN = 15
@@ -194,16 +112,14 @@ _ROW_HEIGHT = 0.125  # inches, of a row with a name
 class AgesView:
     """The heat map, the genes that enter and leave, and those kept at every age.
 
-    `chosen` shows the genes of interest, `needed` tells of genes that all cells need, and
-    `clusters` lists those of each region: these take the expression, the tested terms and the
-    clusters, which tables of verdicts do not have.
+    `needed` tells of genes that all cells need, and `clusters` lists those of each region: these
+    take the tested terms and the clusters, which tables of verdicts do not have.
     """
 
     sentence: str
     figure: CaptionedFigure
     changes: TableView
     file: str
-    chosen: CaptionedFigure | None = None
     needed: str = ""
     clusters: TableView | None = None
 
@@ -241,19 +157,19 @@ def _view_changes(changes: pd.DataFrame) -> TableView:
     kinds = ("enter", "leave", "stay")
     rows = []
     for row in changes.to_dict("records"):
-        cells = [Cell(f"{row['earlier']} to {row['later']}")]
+        cells = [f"{row['earlier']} to {row['later']}"]
         for kind in kinds:
             names = row[kind].split(";") if row[kind] else []
-            cells += [Cell(f"{row[f'n_{kind}']:,}"), Cell(name_some(names, _NAMES_SHOWN))]
+            cells += [f"{row[f'n_{kind}']:,}", name_some(names, _NAMES_SHOWN)]
         rows.append(cells)
-    columns = [Column("ages", kind="text")]
+    heads = [Column("ages", kind="text")]
     for kind in kinds:
-        columns += [Column(kind, kind="text"), Column("which", kind="wide")]
+        heads += [Column(kind, kind="text"), Column("which", kind="wide")]
     caption = (
         "Genes that enter, leave and stay from one age to the next, among those analysed at both; "
         "genes/changes.csv lists all of them"
     )
-    return TableView(caption, columns, rows, kind="genes changes")
+    return make_table(caption, heads, rows, kind="genes changes")
 
 
 def age_figure(table: pd.DataFrame, ages: Sequence[str]) -> Figure:

@@ -14,16 +14,17 @@ import numpy as np
 import pandas as pd
 
 from sparsekm.figures.palette import method_look
+from sparsekm.reporting.methods_text import attribute
 from sparsekm.reporting.page_tables import (
     TableView,
     excluded_counts,
     format_count,
     format_rate,
+    joined,
     list_methods,
     view_table,
 )
 from sparsekm.reporting.results import DatasetResult
-from sparsekm.reporting.run_facts import attribute, joined
 
 STATISTICS = {"n_genes": "genes", "n_voxels": "voxels", "n_regions": "regions"}
 PAPER_LEVEL = 3
@@ -34,8 +35,6 @@ PROCEDURE = (
     ("reference", "reference data", "permutation"),
     ("min_cluster_size", "smallest cluster", 1),
 )
-_STATISTIC_COLUMNS = ("age", "statistic", "value")
-_SCORE_COLUMNS = ("age", "method", "metric", "value")
 
 
 @dataclass(frozen=True)
@@ -61,9 +60,9 @@ class AtlasComparison:
 def read_paper_tables(statistics: str | Path, scores: str | Path) -> PaperTables:
     """Read the paper's tables from ``data/paper``."""
     tables = []
-    for path, columns in ((statistics, _STATISTIC_COLUMNS), (scores, _SCORE_COLUMNS)):
+    for path, names in ((statistics, "age statistic value"), (scores, "age method metric value")):
         table = pd.read_csv(path)
-        absent = [column for column in columns if column not in table]
+        absent = [column for column in names.split() if column not in table]
         if absent:
             raise ValueError(f"{path}: columns should include {', '.join(absent)}.")
         tables.append(table)
@@ -74,61 +73,50 @@ def compare_with_paper(
     results: Sequence[DatasetResult], paper: PaperTables
 ) -> AtlasComparison | None:
     """Compare our results on the real atlas, if any, with the paper's."""
-    ages = [result for result in results if is_measured_atlas(result)]
+    ages = [
+        result
+        for result in results
+        if result.is_atlas and result.source == "allen" and not result.is_simulated
+    ]
     if not ages:
         return None
+    printed = paper.statistics.set_index(["statistic", "age"])["value"].to_dict()
+    sizes = {
+        noun: (
+            [_size(age, statistic) for age in ages],
+            [printed.get((statistic, age.name), np.nan) for age in ages],
+        )
+        for statistic, noun in STATISTICS.items()
+    }
+    tables = [
+        ("Size of the data: ours, and Table 4 of the paper", sizes, format_count),
+        ("CER: ours, and Table 5 of the paper", _scores(ages, paper, "cer"), format_rate),
+        (
+            "NW, the number of genes kept: ours, and Table 6 of the paper",
+            _scores(ages, paper, "nw"),
+            format_count,
+        ),
+    ]
     return AtlasComparison(
-        tables=[
+        [
             view_table(
-                _statistics(ages, paper),
-                "Size of the data: ours, and Table 4 of the paper",
-                write=format_count,
-            ),
-            view_table(
-                _scores(ages, paper, "cer"),
-                "CER: ours, and Table 5 of the paper. Each is of the fit shown, without a standard "
-                "error",
-                write=format_rate,
-            ),
-            view_table(
-                _scores(ages, paper, "nw"),
-                "NW, the number of genes kept: ours, and Table 6 of the paper. Each is of the fit "
-                "shown, without a standard error",
-                write=format_count,
-            ),
+                pd.DataFrame.from_dict(
+                    {
+                        f"{name}: {whose}": values
+                        for name, pair in rows.items()
+                        for whose, values in zip(("ours", "the paper's"), pair, strict=True)
+                    },
+                    orient="index",
+                    columns=[age.name for age in ages],
+                    dtype=np.float64,
+                ),
+                caption,
+                write=write,
+            )
+            for caption, rows, write in tables
         ],
-        paragraphs=[_describe_procedure(ages), *(_explain(result, paper) for result in ages)],
+        [_describe_procedure(ages), *(_explain(age, printed) for age in ages)],
     )
-
-
-def is_measured_atlas(result: DatasetResult) -> bool:
-    """Whether a data set is an age of the real atlas."""
-    is_allen = str(result.provenance.get("source", "")) == "allen"
-    return result.is_atlas and is_allen and not result.is_simulated
-
-
-def _statistics(ages: Sequence[DatasetResult], paper: PaperTables) -> pd.DataFrame:
-    rows = {}
-    for statistic, noun in STATISTICS.items():
-        rows[f"{noun}: ours"] = [_size(result, statistic) for result in ages]
-        rows[f"{noun}: the paper's"] = [_printed(paper, result.name, statistic) for result in ages]
-    return _table(rows, ages)
-
-
-def _scores(ages: Sequence[DatasetResult], paper: PaperTables, metric: str) -> pd.DataFrame:
-    printed = paper.scores[paper.scores["metric"] == metric]
-    theirs = printed.set_index(["method", "age"])["value"].to_dict()
-    rows = {}
-    for method in dict.fromkeys([*list_methods(ages), *printed["method"]]):
-        title = method_look(method).title
-        rows[f"{title}: ours"] = [_score(result, method, metric) for result in ages]
-        rows[f"{title}: the paper's"] = [theirs.get((method, r.name), np.nan) for r in ages]
-    return _table(rows, ages)
-
-
-def _table(rows: dict[str, list[float]], ages: Sequence[DatasetResult]) -> pd.DataFrame:
-    columns = [result.name for result in ages]
-    return pd.DataFrame.from_dict(rows, orient="index", columns=columns, dtype=np.float64)
 
 
 def _size(result: DatasetResult, statistic: str) -> float:
@@ -139,23 +127,24 @@ def _size(result: DatasetResult, statistic: str) -> float:
     }[statistic]
 
 
-def _score(result: DatasetResult, method: str, metric: str) -> float:
-    found = result.methods.get(method)
-    if found is None:
-        return np.nan
-    value = found.cer if metric == "cer" else found.n_kept
-    return np.nan if value is None else value
-
-
-def _printed(paper: PaperTables, age: str, statistic: str) -> float:
-    values = paper.statistics.set_index(["age", "statistic"])["value"].to_dict()
-    return values.get((age, statistic), np.nan)
+def _scores(
+    ages: Sequence[DatasetResult], paper: PaperTables, metric: str
+) -> dict[str, tuple[list, list]]:
+    printed = paper.scores[paper.scores["metric"] == metric]
+    theirs = printed.set_index(["method", "age"])["value"].to_dict()
+    score = "cer" if metric == "cer" else "n_kept"
+    return {
+        method_look(method).title: (
+            [getattr(age.methods.get(method), score, np.nan) for age in ages],
+            [theirs.get((method, age.name), np.nan) for age in ages],
+        )
+        for method in dict.fromkeys([*list_methods(ages), *printed["method"]])
+    }
 
 
 def _describe_procedure(ages: Sequence[DatasetResult]) -> str:
     """Say where l1 and l0 were not fitted as in the paper."""
-    fits = [result.methods.get(name) for result in ages for name in ("l1", "l0")]
-    fits = [fit for fit in fits if fit is not None]
+    fits = [age.methods[name] for age in ages for name in ("l1", "l0") if name in age.methods]
     parts = []
     for setting, noun, theirs in PROCEDURE:
         other = [value for value in attribute(fits, setting) if value != theirs]
@@ -169,19 +158,17 @@ def _describe_procedure(ages: Sequence[DatasetResult]) -> str:
     )
 
 
-def _explain(result: DatasetResult, paper: PaperTables) -> str:
+def _explain(result: DatasetResult, printed: dict) -> str:
     """Describe how the data of an age differ from the paper's, and what was left out here."""
     parts = []
     for statistic, noun in STATISTICS.items():
-        ours, theirs = _size(result, statistic), _printed(paper, result.name, statistic)
-        if np.isnan(theirs):
-            parts.append(f"{ours:,} {noun} (the paper gives no number)")
+        ours, theirs = _size(result, statistic), printed.get((statistic, result.name))
+        compared = f", {ours - (theirs or 0):+,.0f} compared with {theirs or 0:,.0f} in the paper"
+        if theirs is None:
+            compared = " (the paper gives no number)"
         elif ours == theirs:
-            parts.append(f"{ours:,} {noun}, as in the paper")
-        else:
-            parts.append(
-                f"{ours:,} {noun}, {ours - theirs:+,.0f} compared with {theirs:,.0f} in the paper"
-            )
+            compared = ", as in the paper"
+        parts.append(f"{ours:,} {noun}{compared}")
     settings = result.provenance.get("settings", {})
     tissue = joined(str(name).replace("_", " ") for name in settings.get("tissue", ()))
     level = int(settings.get("level", PAPER_LEVEL))

@@ -6,7 +6,7 @@ dorsal to ventral, z from left to right.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import matplotlib as mpl
@@ -157,114 +157,62 @@ def scale_bar_length(width: float) -> float:
     return float(max(step * power for step in (1, 2, 5) if step * power <= target * (1 + 1e-9)))
 
 
-_LOWEST_ROW = 0.85  # inches
-_MARGIN = 0.01  # around a slice, as a share of the widest
-_BAR_ROOM = 0.13  # height of the strip for the scale bar, as a share of the widest slice
+_LOWEST_ROW = 0.85  # inches: a lower row would be too short for its name
+_PANEL_WIDTH = 2.35
+_EXPRESSION_WIDTH = 1.75
+_LEGEND_COLUMNS = 10
+_ACRONYM_SIZE = 8  # points; printed, the figure is about half as wide
+_LETTER_WIDTH = 0.0087 * _ACRONYM_SIZE  # inches
+_LIMITS = (-1.5, 3.0)  # standard deviations: energies are skewed to the right
 
 
-@dataclass(frozen=True)
-class Panels:
-    """A figure with a grid (n_slices, n_columns) of axes in mm; `inches` is the length of a mm."""
+def _lay_out(
+    result: DatasetResult, codes: np.ndarray, n_columns: int, width: float, room: tuple
+) -> tuple[Figure, np.ndarray, list[Slice], float]:
+    """Lay out panels at a common scale: a row for each plane, the widest slice `width` inches.
 
-    figure: Figure
-    grid: np.ndarray
-    inches: float
-
-
-def lay_out_panels(
-    slices: Sequence[Slice], n_columns: int, panel_width: float, further: tuple[float, float]
-) -> Panels:
-    """Lay out panels at a common scale, with row heights proportional to those of the slices.
-
-    The widest slice is `panel_width` inches wide; the width and height of the figure exceed those
-    of the panels by `further` inches.
+    `codes` are those of regions, and `room` is what the figure needs beside its panels. Returns the
+    figure, its axes in millimetres, the slices and the inches of a millimetre.
     """
+    slices = [richest_slice(result.obs, result.spatial, codes, plane) for plane in PLANES]
     widest = max(piece.size_mm[1] for piece in slices)
-    inches = panel_width / widest
-    margin = _MARGIN * widest
-    # A low row would be too short for its name.
-    heights = [max(piece.size_mm[0] + 2 * margin, _LOWEST_ROW / inches) for piece in slices]
-    slack = [(room - piece.size_mm[0]) / 2 for room, piece in zip(heights, slices, strict=True)]
-    heights[-1] += _BAR_ROOM * widest
+    inches = width / widest
+    heights = [max(1.02 * piece.size_mm[0], _LOWEST_ROW / inches) for piece in slices]
+    heights[-1] += 0.13 * widest
     figure = new_figure(
-        panel_width * n_columns + further[0],
-        sum(heights) * inches + 0.1 * len(slices) + further[1],
+        width * n_columns + room[0], sum(heights) * inches + 0.1 * len(slices) + room[1]
     )
     figure.get_layout_engine().set(w_pad=0.02, h_pad=0.03, wspace=0.01, hspace=0.01)
     grid = figure.subplots(len(slices), n_columns, squeeze=False, height_ratios=heights)
-    for axes_row, piece, room, above in zip(grid, slices, heights, slack, strict=True):
-        width = piece.size_mm[1]
-        beside = (widest - width) / 2 + margin
+    for axes_row, piece, height in zip(grid, slices, heights, strict=True):
+        beside = (1.02 * widest - piece.size_mm[1]) / 2
+        limits = {"xlim": (-beside, piece.size_mm[1] + beside), "ylim": (height, -0.01 * widest)}
         for axes in axes_row:
-            axes.set(xlim=(-beside, width + beside), ylim=(room - above, -above), aspect="equal")
+            axes.set(**limits, aspect="equal")
             axes.axis("off")
-        _name_row(axes_row[0], piece)
-    _draw_scale_bar(grid[-1, 0])
-    return Panels(figure, grid, inches)
+        name = f"{piece.plane.name}\n{piece.plane.cut} = {piece.position:.2f} mm"
+        look = {"rotation": 90, "ha": "right", "va": "center", "fontsize": 7.5}
+        axes_row[0].text(-0.02, 0.5, name, transform=axes_row[0].transAxes, **look)
+    length, level = scale_bar_length(widest), heights[-1] - 0.04 * widest
+    left = grid[-1, 0].get_xlim()[0]
+    bar = [left, left + length]
+    grid[-1, 0].plot(bar, [level, level], color=INK, lw=2.2, solid_capstyle="butt")
+    write_near(grid[-1, 0], f"{length:g} mm", (bar[1], level), (4, 0), size=7.5, va="center")
+    return figure, grid, slices, inches
 
 
-def show_slice(axes: Axes, piece: Slice, picture: np.ndarray, borders: np.ndarray, **look):
-    """Draw a slice into its panel, with lines where the codes of neighbouring voxels differ.
-
-    The picture contains values or RGBA colours; `look` is passed to `Axes.imshow`.
-    """
+def _show_slice(axes: Axes, piece: Slice, picture: np.ndarray, borders: np.ndarray, **look):
+    """Draw a slice into its panel, with lines where the codes of neighbouring voxels differ."""
     height, width = piece.size_mm
     limits = axes.get_xlim(), axes.get_ylim()
-    image = axes.imshow(
-        picture, extent=(0, width, height, 0), interpolation="nearest", aspect="equal", **look
-    )
+    extent = (0, width, height, 0)
+    image = axes.imshow(picture, extent=extent, interpolation="nearest", aspect="equal", **look)
     lines = boundary_lines(piece.image(borders), piece.spacing)
-    axes.add_patch(
-        PathPatch(
-            # One path for all lines: a collection would write each as an element of its own.
-            Path(lines.reshape(-1, 2), [Path.MOVETO, Path.LINETO] * len(lines)),
-            facecolor="none",
-            edgecolor=INK,
-            linewidth=0.45,
-            capstyle="round",
-        )
-    )
+    # One path for all lines: a collection would write each as an element of its own.
+    path = Path(lines.reshape(-1, 2), [Path.MOVETO, Path.LINETO] * len(lines))
+    axes.add_patch(PathPatch(path, facecolor="none", edgecolor=INK, linewidth=0.45))
     axes.set(xlim=limits[0], ylim=limits[1])
     return image
-
-
-def _name_row(axes: Axes, piece: Slice) -> None:
-    axes.text(
-        -0.02,
-        0.5,
-        f"{piece.plane.name}\n{piece.plane.cut} = {piece.position:.2f} mm",
-        transform=axes.transAxes,
-        rotation=90,
-        ha="right",
-        va="center",
-        fontsize=7.5,
-    )
-
-
-def _draw_scale_bar(axes: Axes) -> None:
-    left, right = axes.get_xlim()
-    foot = axes.get_ylim()[0]
-    level = foot - 0.3 * _BAR_ROOM * (right - left)
-    length = scale_bar_length(right - left)
-    axes.plot([left, left + length], [level, level], color=INK, lw=2.2, solid_capstyle="butt")
-    write_near(axes, f"{length:g} mm", (left + length, level), (4, 0), size=7.5, va="center")
-
-
-_PANEL_WIDTH = 2.35
-_LEGEND_COLUMNS = 10
-# Printed, the figure is about half as wide.
-_ACRONYM_SIZE = 8  # points
-_LETTER_WIDTH = 0.0087 * _ACRONYM_SIZE  # inches
-
-
-@dataclass(frozen=True)
-class _Partition:
-    """One column of the figure: codes (n,), with a colour and a region for each code."""
-
-    title: str
-    codes: np.ndarray
-    colors: Sequence[str]
-    names: Sequence[str]
 
 
 def slice_figure(result: DatasetResult) -> Figure:
@@ -278,85 +226,55 @@ def slice_figure(result: DatasetResult) -> Figure:
     colors = region_colors(result)
     regions = result.obs["region"].astype(str).to_numpy(dtype=object)
     codes = np.array([list(colors).index(region) for region in regions])
-    partitions = [
-        _Partition("atlas regions", codes, list(colors.values()), list(colors)),
-        *_method_partitions(result, regions, colors),
-    ]
-    slices = [richest_slice(result.obs, result.spatial, codes, plane) for plane in PLANES]
+    # Of each column the title, and the codes of the voxels with their colours and names.
+    columns = [("atlas regions", codes, list(colors.values()), list(colors))]
+    for method in result.methods.values():
+        overlap = overlap_clusters(method.labels, regions, list(colors))
+        shades = color_clusters(overlap, colors)
+        names = [str(overlap.best_region[cluster]) for cluster in shades]
+        own = np.searchsorted(list(shades), method.labels)
+        columns.append((method.title, own, list(shades.values()), names))
     legend = 0.22 * (1 + (len(colors) - 1) // _LEGEND_COLUMNS)
     with figure_style():
-        panels = lay_out_panels(slices, len(partitions), _PANEL_WIDTH, (0.4, 0.25 + legend))
-        for axes_row, piece in zip(panels.grid, slices, strict=True):
-            for axes, partition in zip(axes_row, partitions, strict=True):
-                _draw_slice(axes, piece, partition, codes, panels.inches)
-        for axes, partition in zip(panels.grid[0], partitions, strict=True):
-            axes.set_title(partition.title)
+        figure, grid, slices, inches = _lay_out(
+            result, codes, len(columns), _PANEL_WIDTH, (0.4, 0.25 + legend)
+        )
+        for axes_column, (title, own, looks, names) in zip(grid.T, columns, strict=True):
+            axes_column[0].set_title(title)
+            palette = np.array([to_rgba(color) for color in looks] + [(0, 0, 0, 0)])
+            for axes, piece in zip(axes_column, slices, strict=True):
+                image = piece.image(own)
+                _show_slice(axes, piece, palette[image], codes)
+                _name_regions(axes, piece, image, looks, names, inches)
         name_legend(
-            panels.figure,
+            figure,
             [(r, Patch(facecolor=c, edgecolor=INK, lw=0.4)) for r, c in colors.items()],
             ncols=min(len(colors), _LEGEND_COLUMNS),
             handlelength=1.2,
             handleheight=1.1,
             columnspacing=1.1,
         )
-    return panels.figure
-
-
-def _method_partitions(
-    result: DatasetResult, regions: np.ndarray, colors: Mapping[str, str]
-) -> list[_Partition]:
-    partitions = []
-    for method in result.methods.values():
-        overlap = overlap_clusters(method.labels, regions, list(colors))
-        by_cluster = color_clusters(overlap, colors)
-        clusters = list(by_cluster)
-        codes = np.searchsorted(clusters, method.labels)
-        names = [str(overlap.best_region[cluster]) for cluster in clusters]
-        partitions.append(_Partition(method.title, codes, list(by_cluster.values()), names))
-    return partitions
-
-
-def _draw_slice(
-    axes: Axes, piece: Slice, partition: _Partition, atlas: np.ndarray, inches: float
-) -> None:
-    image = piece.image(partition.codes)
-    palette = np.array([to_rgba(color) for color in partition.colors] + [(0, 0, 0, 0)])
-    show_slice(axes, piece, palette[image], atlas)
-    _name_regions(axes, piece, image, partition, inches)
+    return figure
 
 
 def _name_regions(
-    axes: Axes, piece: Slice, image: np.ndarray, partition: _Partition, inches: float
+    axes: Axes,
+    piece: Slice,
+    image: np.ndarray,
+    colors: Sequence[str],
+    names: Sequence[str],
+    inches: float,
 ) -> None:
     """Write acronyms where there is room, so that the figure can be read without colours."""
-    pixel = inches * min(piece.spacing)
     for code in np.unique(image[image >= 0]):
-        row, column, depth = _deepest_place(image == code)
-        if (depth - 0.5) * pixel < 0.5 * _LETTER_WIDTH * len(partition.names[code]) + 0.01:
-            continue
-        axes.text(
-            (column + 0.5) * piece.spacing[1],
-            (row + 0.5) * piece.spacing[0],
-            partition.names[code],
-            color=text_color_on(partition.colors[code]),
-            fontsize=_ACRONYM_SIZE,
-            ha="center",
-            va="center",
-        )
-
-
-def _deepest_place(inside: np.ndarray) -> tuple[int, int, float]:
-    """Return the pixel farthest from the edge; if there are several, the one nearest their mean."""
-    depth = distance_transform_edt(np.pad(inside, 1))[1:-1, 1:-1]
-    places = np.argwhere(depth == depth.max())
-    nearest = np.square(places - places.mean(axis=0)).sum(axis=1).argmin()
-    row, column = places[nearest]
-    return int(row), int(column), float(depth.max())
-
-
-_EXPRESSION_WIDTH = 1.75  # inches
-_LIMITS = (-1.5, 3.0)  # standard deviations: energies are skewed to the right
-_COLORMAP = "viridis"
+        # The pixel farthest from the edge.
+        depth = distance_transform_edt(np.pad(image == code, 1))[1:-1, 1:-1]
+        row, column = np.unravel_index(depth.argmax(), depth.shape)
+        half = (depth.max() - 0.5) * inches * min(piece.spacing)
+        if half >= 0.5 * _LETTER_WIDTH * len(names[code]) + 0.01:
+            place = (column + 0.5) * piece.spacing[1], (row + 0.5) * piece.spacing[0]
+            look = {"fontsize": _ACRONYM_SIZE, "ha": "center", "va": "center"}
+            axes.text(*place, names[code], color=text_color_on(colors[code]), **look)
 
 
 def expression_figure(
@@ -368,40 +286,23 @@ def expression_figure(
     title.
     """
     symbols = [str(result.genes["symbol"].iloc[row]) for row in rows]
-    places = [find_feature(result, symbol) for symbol in symbols]
-    order = np.argsort(places)
+    places = result.var.index.astype(str).get_indexer(symbols)
     values = np.empty((result.n_samples, len(rows)))
-    values[:, order] = result.read_features(sorted(places))
-    regions = result.obs["region"].astype(str).to_numpy(dtype=object)
-    codes = np.unique(regions, return_inverse=True)[1]
-    slices = [richest_slice(result.obs, result.spatial, codes, plane) for plane in PLANES]
+    values[:, np.argsort(places)] = result.read_features(np.sort(places))
+    codes = np.unique(result.obs["region"].astype(str), return_inverse=True)[1]
+    colormap = mpl.colormaps["viridis"].with_extremes(bad=(0, 0, 0, 0))
+    look = {"cmap": colormap, "norm": Normalize(*_LIMITS)}
     with figure_style():
-        panels = lay_out_panels(slices, len(rows), _EXPRESSION_WIDTH, (1.1, 0.45))
-        for axes_row, piece in zip(panels.grid, slices, strict=True):
+        figure, grid, slices, _ = _lay_out(result, codes, len(rows), _EXPRESSION_WIDTH, (1.1, 0.45))
+        for axes_row, piece in zip(grid, slices, strict=True):
             for axes, column in zip(axes_row, values.T, strict=True):
-                image = draw_gene(axes, piece, column, codes)
-        for number, (axes, symbol) in enumerate(zip(panels.grid[0], symbols, strict=True)):
+                picture = np.full(piece.shape, np.nan)
+                picture[piece.rows, piece.columns] = column[piece.voxels]
+                shown = np.ma.masked_invalid(picture)
+                image = _show_slice(axes, piece, shown, codes, **look)
+        for number, (axes, symbol) in enumerate(zip(grid[0], symbols, strict=True)):
             axes.set_title(symbol + (f"\n{notes[number]}" if notes else ""), fontsize=8.5)
-        bar = panels.figure.colorbar(image, ax=panels.grid, shrink=0.6, aspect=20, extend="both")
+        bar = figure.colorbar(image, ax=grid, shrink=0.6, aspect=20, extend="both")
         bar.set_label("expression (z-score)")
         bar.outline.set_linewidth(0.4)
-    return panels.figure
-
-
-def find_feature(result: DatasetResult, symbol: str) -> int:
-    """Return the column of a gene in the normalised data."""
-    return int(np.flatnonzero(result.var.index.astype(str) == symbol)[0])
-
-
-def draw_gene(axes: Axes, piece: Slice, values: np.ndarray, regions: np.ndarray):
-    """Draw the expression of a gene, values (n,), on a slice, with the borders of the regions."""
-    picture = np.full(piece.shape, np.nan)
-    picture[piece.rows, piece.columns] = values[piece.voxels]
-    return show_slice(
-        axes,
-        piece,
-        np.ma.masked_invalid(picture),
-        regions,
-        cmap=mpl.colormaps[_COLORMAP].with_extremes(bad=(0, 0, 0, 0)),
-        norm=Normalize(*_LIMITS),
-    )
+    return figure

@@ -7,13 +7,19 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from scipy.stats import binomtest
 
 from sparsekm.reporting.cluster_colors import class_colors, region_colors
-from sparsekm.reporting.page_tables import MISSING, Cell, Column, Nouns, TableView, nouns
+from sparsekm.reporting.page_tables import (
+    MISSING,
+    Cell,
+    Column,
+    Nouns,
+    TableView,
+    make_table,
+    nouns,
+)
 from sparsekm.reporting.results import DatasetResult
 
-_OTHERS_NAMED = 3
 _SINGULAR = {"regions": "region", "classes": "class"}
 
 
@@ -21,12 +27,8 @@ _SINGULAR = {"regions": "region", "classes": "class"}
 class AnatomyView:
     """Clusters of one method against known classes."""
 
-    method: str
     sentence: str
-    clusters: TableView  # a row per cluster: its size, its majority class, and the next ones
     contingency: TableView  # samples of each cluster in each class
-    label_noun: str
-    sample_noun: str
     file: str
 
 
@@ -41,51 +43,11 @@ def view_anatomy(result: DatasetResult, file: str) -> AnatomyView | None:
     colors = region_colors(result) if result.is_atlas else {}
     order = [label for label in colors if label in set(table["label"])]
     order += sorted(set(table["label"]) - set(order))
-    words = nouns(result)
     return AnatomyView(
-        method=result.primary.title,
-        sentence=_summarise(table, order, words.samples, words.labels)
-        + _tell_unlabelled(result.n_unlabelled, words.samples),
-        clusters=_view_clusters(table, colors, words, result.is_simulated),
-        contingency=_view_contingency(table, order, colors, words, result.is_simulated),
-        label_noun=words.labels,
-        sample_noun=words.samples,
+        sentence=_summarise(table, order, result),
+        contingency=_view_contingency(table, order, colors, nouns(result), result.is_simulated),
         file=file,
     )
-
-
-def _view_clusters(
-    table: pd.DataFrame, colors: Mapping[str, str], words: Nouns, simulated: bool
-) -> TableView:
-    """Make a row for each cluster."""
-    rows = []
-    for cluster, group in table.groupby("cluster"):
-        best = group[group["is_best"]].iloc[0]
-        others = group[~group["is_best"]].head(_OTHERS_NAMED)
-        rows.append(
-            [
-                Cell(str(cluster)),
-                Cell(f"{best['n_cluster']:,}"),
-                _class_cell(best, colors),
-                Cell(best["name"]),
-                Cell(f"{best['share_of_cluster']:.0%}"),
-                Cell(f"{best['share_of_label']:.0%}"),
-                [_class_cell(other, colors, share=True) for _, other in others.iterrows()],
-            ]
-        )
-    caption = (
-        f"Each cluster with its majority {_SINGULAR[words.labels]}, the share of the cluster that "
-        "belongs to it (purity) and the share of it that the cluster covers (covered)"
-    )
-    columns = [Column("cluster"), Column(words.samples)]
-    columns += [Column("majority", kind="text"), Column("name", kind="text")]
-    columns += [Column("purity"), Column("covered"), Column("next", kind="text")]
-    return TableView(caption, columns, rows, simulated)
-
-
-def _class_cell(row: pd.Series, colors: Mapping[str, str], share: bool = False) -> Cell:
-    text = f"{row['label']} {row['share_of_cluster']:.0%}" if share else row["label"]
-    return Cell(text, color=colors.get(row["label"], ""), hover=row["name"])
 
 
 def _view_contingency(
@@ -98,35 +60,30 @@ def _view_contingency(
         counts = group.set_index("label")["n_shared"].reindex(order).fillna(0).astype(int)
         whole = int(counts.sum())
         cells = [Cell(f"{n:,}" if n else "", shade=round(100 * n / whole)) for n in counts]
-        rows.append([Cell(str(cluster)), *cells])
+        rows.append([cluster, *cells])
     caption = (
         f"{words.samples.capitalize()} of each cluster (row) in each {_SINGULAR[words.labels]} "
         "(column); darker cells are larger shares of the cluster"
     )
     heads = [Column(label, color=colors.get(label, ""), hover=names[label]) for label in order]
-    return TableView(
-        caption, [Column("cluster"), *heads], rows, simulated, kind="numbers contingency"
-    )
+    heads.insert(0, Column("cluster"))
+    return make_table(caption, heads, rows, simulated, kind="numbers contingency")
 
 
-def _summarise(table: pd.DataFrame, order: list[str], samples: str, labels: str) -> str:
-    label = _SINGULAR[labels]
-    best = table[table["is_best"]]
+def _summarise(table: pd.DataFrame, order: list[str], result: DatasetResult) -> str:
+    words, best = nouns(result), table[table["is_best"]]
+    label, matched = _SINGULAR[words.labels], set(best["label"])
     share = best["n_shared"].sum() / table["n_shared"].sum()
-    matched = set(best["label"])
-    unmatched = [label for label in order if label not in matched]
+    unmatched = ", ".join(name for name in order if name not in matched)
     text = (
-        f"{share:.0%} of the {samples} belong to the majority {label} of their cluster; "
-        f"{len(matched)} of {len(order)} {labels} are the majority {label} of at least one cluster"
+        f"{share:.0%} of the {words.samples} belong to the majority {label} of their cluster; "
+        f"{len(matched)} of {len(order)} {words.labels} are the majority {label} of at least one "
+        f"cluster{f' (not {unmatched})' if unmatched else ''}."
     )
-    text += f" (not {', '.join(unmatched)})" if unmatched else ""
-    return f"{text}."
-
-
-def _tell_unlabelled(number: int, samples: str) -> str:
-    if not number:
-        return ""
-    return f" These counts, CER and ARI leave out {number:,} {samples} without a known label."
+    if result.n_unlabelled:
+        left = f"{result.n_unlabelled:,} {words.samples}"
+        text += f" These counts, CER and ARI leave out {left} without a known label."
+    return text
 
 
 def view_regions(result: DatasetResult, colors: Mapping[str, str]) -> TableView:
@@ -140,46 +97,41 @@ def view_regions(result: DatasetResult, colors: Mapping[str, str]) -> TableView:
     names = dict(zip(regions["acronym"], regions["name"], strict=True))
     voxels = result.obs["region"].astype(str).value_counts()
     method, overlap = result.primary, result.overlap
-    columns = [Column("acronym"), Column("name", kind="text"), Column("voxels")]
+    heads = {"acronym": "", "name": "text", "voxels": ""}
     caption = f"Regions of {result.name}"
-    rows = {
+    rows: dict[str, list] = {
         acronym: [
             Cell(acronym, color=color),
-            Cell(names.get(acronym, "")),
-            Cell(f"{voxels.get(acronym, 0):,}"),
+            names.get(acronym, ""),
+            f"{voxels.get(acronym, 0):,}",
         ]
         for acronym, color in colors.items()
     }
     if overlap is not None:
-        columns += [Column("best cluster"), Column("covered"), Column("purity")]
+        heads |= {"best cluster": "", "covered": "", "purity": ""}
         caption += (
             f". Best cluster: that of {method.title} with most voxels of the region; covered: its "
             "share of the region; purity: the region’s share of the cluster"
         )
         best = _best_clusters(overlap)
         for acronym, row in rows.items():
-            row += best.get(acronym, [Cell(MISSING)] * 3)
+            row += best.get(acronym, [MISSING] * 3)
     recall = planted_recall(result)
     if recall is not None:
-        columns += [Column("planted"), Column("kept"), Column("recall"), Column("95 % interval")]
+        heads |= {"planted": "", "kept": ""}
         caption += (
             f". Planted: genes planted as markers of the region; kept: those that {method.title} "
-            "keeps. A gene planted in several regions counts in each. The interval is Wilson’s, "
-            "for genes kept independently of each other"
+            "keeps. A gene planted in several regions counts in each"
         )
         for acronym, row in rows.items():
-            row += _recall_cells(*recall.get(acronym, (0, 0)))
-    return TableView(caption, columns, list(rows.values()), simulated=result.is_simulated)
+            row += recall.get(acronym, (0, 0))
+    return make_table(caption, heads, rows.values(), simulated=result.is_simulated)
 
 
-def _best_clusters(overlap: pd.DataFrame) -> dict[str, list[Cell]]:
+def _best_clusters(overlap: pd.DataFrame) -> dict[str, list[str]]:
     best = overlap.sort_values(["n_shared", "cluster"], ascending=[False, True])
     return {
-        row.label: [
-            Cell(str(row.cluster)),
-            Cell(f"{row.share_of_label:.0%}"),
-            Cell(f"{row.share_of_cluster:.0%}"),
-        ]
+        row.label: [str(row.cluster), f"{row.share_of_label:.0%}", f"{row.share_of_cluster:.0%}"]
         for row in best.drop_duplicates("label").itertuples()
     }
 
@@ -201,22 +153,15 @@ def planted_recall(result: DatasetResult) -> dict[str, tuple[int, int]] | None:
     return {region: (len(found), sum(found)) for region, found in counts.items()}
 
 
-def _recall_cells(planted: int, kept: int) -> list[Cell]:
-    cells = [Cell(str(planted)), Cell(str(kept))]
-    if not planted:
-        return [*cells, Cell(MISSING), Cell(MISSING)]
-    interval = binomtest(kept, planted).proportion_ci(method="wilson")
-    return [*cells, Cell(f"{kept / planted:.0%}"), Cell(f"{interval.low:.0%}–{interval.high:.0%}")]
-
-
 _SHOWN = 5
+_SMALLEST = 0.05  # a lead that is written as more than 0
 
 
 def view_markers(result: DatasetResult, file: str) -> TableView | None:
     """Make a row for each cluster of the answer: the kept features highest, and lowest, in it.
 
-    Features are sorted by how far the mean of the cluster is from that of the next one. `file`
-    has those of all features.
+    Features are sorted by how far the mean of the cluster is from that of all other samples.
+    `file` has those of all features.
     """
     words, method = nouns(result), result.primary
     numbers, sizes = np.unique(method.labels, return_counts=True)
@@ -228,32 +173,22 @@ def view_markers(result: DatasetResult, file: str) -> TableView | None:
     best, colors = result.majorities, class_colors(result)
     rows = []
     for place, (number, size) in enumerate(zip(numbers, sizes, strict=True)):
-        others = np.delete(means, place, axis=0)
-        up, down = means[place] - others.max(axis=0), others.min(axis=0) - means[place]
+        others = np.average(means, axis=0, weights=sizes * (numbers != number))
+        lead = means[place] - others
         label = best.get(int(number), "")
-        rows.append(
-            [
-                Cell(str(number)),
-                Cell(f"{size:,}"),
-                *([Cell(label, color=colors.get(label, ""))] if best else []),
-                Cell(_name_leads(names, up)),
-                Cell(_name_leads(names, -down, "−")),
-            ]
-        )
-    columns = [Column("cluster"), Column(words.samples)]
-    columns += [Column("majority", kind="text")] if best else []
-    columns += [Column("higher than in all others", kind="text")]
-    columns += [Column("lower than in all others", kind="text")]
+        majority = [Cell(label, color=colors.get(label, ""))] if best else []
+        leads = _name_leads(names, lead), _name_leads(names, -lead, "−")
+        rows.append([number, f"{size:,}", *majority, *leads])
+    heads = {"cluster": "", words.samples: "", **({"majority": "text"} if best else {})}
+    heads |= {"higher than in the others": "text", "lower than in the others": "text"}
     caption = (
-        f"Kept {words.features} with the largest lead of a cluster on the next one, in standard "
-        f"deviations of the {words.features}. Optimistic: they were chosen because they differ; do "
-        f"not test them again on the same {words.samples}. All: {file}"
+        f"Kept {words.features} whose mean in the cluster is farthest from that of all other "
+        f"{words.samples}, in standard deviations. Optimistic: they were chosen because they "
+        f"differ; do not test them again on the same {words.samples}. All: {file}"
     )
-    return TableView(caption, columns, rows, result.is_simulated, kind="numbers markers")
+    return make_table(caption, heads, rows, result.is_simulated, kind="numbers markers")
 
 
 def _name_leads(names: list[str], leads: np.ndarray, sign: str = "+") -> str:
-    sizes = np.abs(leads) if sign == "+" else -leads
-    of_this = leads > 0 if sign == "+" else leads < 0
-    ranked = np.argsort(np.where(of_this, -sizes, np.inf), kind="stable")[: of_this.sum()]
-    return ", ".join(f"{names[at]} {sign}{sizes[at]:.1f}" for at in ranked[:_SHOWN]) or "none"
+    ranked = np.argsort(-leads, kind="stable")[: np.count_nonzero(leads >= _SMALLEST)]
+    return ", ".join(f"{names[at]} {sign}{leads[at]:.1f}" for at in ranked[:_SHOWN]) or "none"

@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter, NullLocator
+from matplotlib.ticker import FuncFormatter, NullLocator
 
 from sparsekm.annotation.gene_table import rank_scores
-from sparsekm.figures.palette import DROPPED, INK, VERMILION, MethodLook, method_look
+from sparsekm.figures.palette import DROPPED, INK, MethodLook, method_look
 from sparsekm.figures.style import figure_style, new_figure, write_near
 from sparsekm.pipeline.registry import METHODS
 from sparsekm.reporting.page_tables import nouns
@@ -34,43 +34,25 @@ def _choice_marks(look: MethodLook) -> dict[str, Any]:
 
 
 def gap_figure(result: DatasetResult) -> Figure | None:
-    """Draw the gap curve of every tuned method, if any, and below it the CER along the path.
-
-    The CER is drawn if labels and paths are known. It is not used to choose the sparsity.
-    """
+    """Draw the gap curve of every tuned method, if any."""
     feature_noun = nouns(result).features
     tuned = [method for method in result.methods.values() if method.gap is not None]
     if not tuned:
         return None
-    with_cer = result.labels is not None and any(method.path is not None for method in tuned)
     with figure_style():
-        figure = new_figure(PANEL_WIDTH * max(len(tuned), 1.25), 4.6 if with_cer else 2.9)
-        grid = figure.subplots(1 + with_cer, len(tuned), squeeze=False, sharex="col")
-        if with_cer:
-            for axes in grid[1, 1:]:
-                axes.sharey(grid[1, 0])
-        for column, method in enumerate(tuned):
-            _draw_gap(grid[0, column], method, feature_noun)
-            if with_cer:
-                _draw_cer(grid[1, column], method, result)
-            grid[-1, column].set_xlabel(sparsity_label(method.name, feature_noun))
-        grid[0, 0].set_ylabel("gap: log objective\nabove reference")
-        if with_cer:
-            grid[1, 0].set_ylabel("CER (not used\nfor the choice)")
-            # No error rate is negative.
-            grid[1, 0].set_ylim(bottom=max(0, grid[1, 0].get_ylim()[0]))
-            _name_plain_rate(grid[1, -1], result)
+        figure = new_figure(PANEL_WIDTH * max(len(tuned), 1.25), 2.9)
+        grid = figure.subplots(1, len(tuned), squeeze=False)[0]
+        for axes, method in zip(grid, tuned, strict=True):
+            _draw_gap(axes, method, feature_noun)
+            axes.set_xlabel(_sparsity_label(method.name, feature_noun))
+        grid[0].set_ylabel("gap: log objective\nabove reference")
     return figure
 
 
-def sparsity_label(method: str, feature_noun: str) -> str:
-    """Write the axis label for the sparsity of a method."""
-    penalty = METHODS[method].penalty if method in METHODS else None
-    if penalty == "l0":
+def _sparsity_label(method: str, feature_noun: str) -> str:
+    if METHODS[method].penalty == "l0":
         return f"{feature_noun} to keep, s (log scale)"
-    if penalty == "l1":
-        return "bound s on the ℓ₁ norm of the weights (log scale)"
-    return "sparsity s (log scale)"
+    return "bound s on the ℓ₁ norm of the weights (log scale)"
 
 
 def _draw_gap(axes: Axes, method: MethodResult, feature_noun: str) -> None:
@@ -93,52 +75,27 @@ def _draw_gap(axes: Axes, method: MethodResult, feature_noun: str) -> None:
     axes.plot(chosen["sparsity"], chosen["gap"], **_choice_marks(look), label=kept)
     largest = gap.loc[gap["gap"].idxmax()]
     if largest["sparsity"] != chosen["sparsity"]:
-        axes.plot(
-            largest["sparsity"],
-            largest["gap"],
-            marker="x",
-            markersize=8,
-            color=INK,
-            linestyle="none",
-            label="largest gap",
-            zorder=3,
-        )
+        place = largest["sparsity"], largest["gap"]
+        axes.plot(*place, "x", markersize=8, color=INK, label="largest gap", zorder=3)
     axes.set_title(method.title, loc="left")
     axes.margins(y=0.16)
-    add_legend(axes)
-    label_sparsities(axes, gap)
-    _add_kept_axis(axes, gap, feature_noun)
+    look = {"handlelength": 1.6, "framealpha": 0.85, "edgecolor": "none"}
+    axes.legend(loc="best", frameon=True, **look).set_zorder(2.5)
+    _label_sparsities(axes, gap, feature_noun)
 
 
-def add_legend(axes: Axes) -> None:
-    """Put the legend where it hides least, in front of the line that marks the choice."""
-    legend = axes.legend(
-        loc="best", handlelength=1.6, frameon=True, framealpha=0.85, edgecolor="none"
-    )
-    legend.set_zorder(2.5)
+def _label_sparsities(axes: Axes, gap: pd.DataFrame, feature_noun: str) -> None:
+    """Put ticks at sparsities, and above how many features each keeps: an l1 bound does not tell.
 
-
-def _thinned(gap: pd.DataFrame) -> pd.DataFrame:
-    """Keep few enough rows that their tick labels do not overlap, including the chosen row."""
+    There are few enough that labels do not overlap, and the chosen one is among them.
+    """
     chosen = int(np.flatnonzero(gap["chosen"].astype(bool))[0])
     step = -(-len(gap) // _MAX_TICKS)
-    return gap.iloc[chosen % step :: step]
-
-
-def label_sparsities(axes: Axes, curve: pd.DataFrame) -> None:
-    """Put the ticks at the sparsities of the curve."""
-    shown = _thinned(curve)["sparsity"]
-    axes.xaxis.set_major_locator(FixedLocator(shown))
-    axes.xaxis.set_minor_locator(NullLocator())
-    axes.xaxis.set_minor_formatter(NullFormatter())
-    axes.set_xticks(shown, [_short_number(value) for value in shown])
-
-
-def _add_kept_axis(axes: Axes, gap: pd.DataFrame, feature_noun: str) -> None:
-    """Show above the curve how many features each s keeps: an l1 bound does not tell."""
-    shown = _thinned(gap)
+    shown = gap.iloc[chosen % step :: step]
     top = axes.secondary_xaxis("top")
-    top.xaxis.set_minor_locator(NullLocator())
+    for axis in (axes.xaxis, top.xaxis):
+        axis.set_minor_locator(NullLocator())
+    axes.set_xticks(shown["sparsity"], [_short_number(value) for value in shown["sparsity"]])
     top.set_xticks(shown["sparsity"], [f"{int(kept):,}" for kept in shown["n_selected"]])
     top.set_xlabel(f"{feature_noun} kept", labelpad=3)
     top.spines["top"].set_visible(False)
@@ -149,34 +106,6 @@ def _short_number(value: float) -> str:
     return f"{value:,.0f}" if value >= 100 or float(value).is_integer() else f"{value:.3g}"
 
 
-def _draw_cer(axes: Axes, method: MethodResult, result: DatasetResult) -> None:
-    look = method_look(method.name)
-    if method.path is not None:
-        path = method.path
-        rates = [result.error_rate(partition, path.samples) for partition in path.labels]
-        axes.plot(path.sparsities, rates, **curve_marks(look))
-        axes.plot(method.sparsity, result.error_rate(method.labels), **_choice_marks(look))
-    plain = _plain_rate(result)
-    if plain is not None:
-        look = method_look("kmeans")
-        axes.axhline(plain, color=look.color, linestyle=look.linestyle)
-    axes.axvline(method.sparsity, **CHOICE_LINE)
-    axes.margins(y=0.2)
-
-
-def _plain_rate(result: DatasetResult) -> float | None:
-    plain = result.methods.get("kmeans")
-    return None if plain is None else result.error_rate(plain.labels)
-
-
-def _name_plain_rate(axes: Axes, result: DatasetResult) -> None:
-    """Label the dotted line to the right of the last panel, where no curve runs."""
-    rate = _plain_rate(result)
-    if rate is not None:
-        look = {"xycoords": ("axes fraction", "data"), "va": "center"}
-        write_near(axes, "k-means,\nall kept", (1, rate), (4, 0), **look)
-
-
 _FOOT = 0.05  # of K - 1
 _MANY_FEATURES = 400  # more points than this are drawn as an image: the file stays small
 
@@ -184,20 +113,15 @@ _MANY_FEATURES = 400  # more points than this are drawn as an image: the file st
 def score_figure(result: DatasetResult) -> Figure:
     """Draw the sorted feature scores of the answer on logarithmic axes.
 
-    Kept features are coloured, dropped ones grey; a line marks the cut-off. If planted truth is
-    known, a strip of ticks under the curve shows the ranks of the planted features.
+    Kept features are coloured, dropped ones grey; a line marks the cut-off.
     """
-    method, planted = result.primary, result.planted
     with figure_style():
         figure = new_figure(5.6, 3.3)
-        ratios = [1] if planted is None else [6, 1]
-        grid = figure.subplots(len(ratios), 1, squeeze=False, sharex=True, height_ratios=ratios)
-        _draw_scores(grid[0, 0], method)
-        if planted is not None:
-            _draw_planted(grid[1, 0], method, planted)
+        axes = figure.subplots()
+        _draw_scores(axes, result.primary)
         feature = nouns(result).features.removesuffix("s")
-        grid[-1, 0].set_xlabel(f"rank of the {feature} (log scale)")
-        grid[0, 0].set_ylabel("score aⱼ: between-cluster\nsum of squares (log scale)")
+        axes.set_xlabel(f"rank of the {feature} (log scale)")
+        axes.set_ylabel("score aⱼ: between-cluster\nsum of squares (log scale)")
     return figure
 
 
@@ -236,12 +160,3 @@ def _draw_scores(axes: Axes, method: MethodResult) -> None:
     handles, labels = axes.get_legend_handles_labels()
     axes.legend(handles[::-1], labels[::-1], loc="lower left", handletextpad=0.2, markerscale=1.6)
     axes.set_title(method.title, loc="left")
-
-
-def _draw_planted(axes: Axes, method: MethodResult, planted: np.ndarray) -> None:
-    ranks, kept = rank_scores(method.scores), method.weights != 0
-    axes.vlines(ranks[planted & kept], 0, 1, color=VERMILION, linewidth=0.8)
-    axes.vlines(ranks[planted & ~kept], 0, 0.45, color=INK, linewidth=0.8)
-    axes.set(yticks=[], ylim=(0, 1))
-    axes.spines["left"].set_visible(False)
-    axes.set_ylabel("planted", rotation=0, ha="right", va="center")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,15 @@ import pandas as pd
 
 from sparsekm.annotation.enrichment import GROUPS
 from sparsekm.atlas.phantom.genes import NEEDED_EVERYWHERE
-from sparsekm.reporting.page_tables import Cell, Column, TableView, name_some, nouns
+from sparsekm.reporting.page_tables import (
+    Cell,
+    Column,
+    TableView,
+    make_table,
+    name_some,
+    nouns,
+    write_text,
+)
 from sparsekm.reporting.results import DatasetResult
 
 ATLAS_GENES = ("Scn4b", "Neurog1")
@@ -29,7 +37,7 @@ def choose_genes(result: DatasetResult, wanted: Sequence[str] | str = "auto") ->
     """
     genes = result.genes
     if wanted == "auto":
-        if result.provenance.get("source") == "allen":
+        if result.source == "allen":
             wanted = ATLAS_GENES
         elif "planted_kind" in genes:
             wanted = _first_of_kinds(genes)
@@ -67,11 +75,11 @@ def top_kept(result: DatasetResult, n_genes: int, without: Sequence[int] = ()) -
     return [int(row) for row in ranked if int(row) not in set(without)][:n_genes]
 
 
-TOP_GENES = 25
+MOST_FEATURES = 4000
+"""Rows of features on the page, the highest ranks; the file has all."""
 MOST_SAMPLES = 20_000
 LONGEST_TEXT = 72
 """Characters of a name, or of terms, shown in a cell; the search and the file use all of them."""
-LINKS = "links"
 _PAGES = {
     "Allen": ("gene_id", "https://developingmouse.brain-map.org/gene/show/{}"),
     "NCBI": ("entrez_id", "https://www.ncbi.nlm.nih.gov/gene/{}"),
@@ -91,31 +99,48 @@ _SYMBOLS = (("_l0", " ℓ₀"), ("_l1", " ℓ₁"), ("_sparse", " sparse"), ("_k
 
 
 @dataclass(frozen=True)
-class GeneView:
-    """The table of genes."""
+class Browser:
+    """A table that the script of the page sorts and searches; `file` has all of it."""
 
-    noun: str  # the word for genes, in the plural
-    top: TableView  # the highest-ranked genes
-    chosen: TableView  # the genes of interest
-    data: dict[str, Any]  # all columns and rows, for the script of the page
+    title: str
+    hint: str
     file: str
+    data: dict[str, Any]
+
+
+def _browse(
+    columns: Mapping[str, str], rows: list[list], file: str, title: str, hint: str, **more: Any
+) -> Browser:
+    """Prepare a browser; `columns` are the titles of the fields."""
+    names = list(columns)
+    data = {"columns": list(columns.values()), "fields": names, "rows": rows}
+    data |= {"shown": [*range(len(names))], "longest": LONGEST_TEXT, "wide": [], "links": []}
+    return Browser(title, hint, file, data | more)
+
+
+@dataclass(frozen=True)
+class GeneView:
+    """The features: those of interest, if any, and a browser of the highest ranks."""
+
+    chosen: TableView
+    browser: Browser
 
 
 def view_genes(result: DatasetResult, chosen: Sequence[int], file: str) -> GeneView:
     """Prepare the table of genes, with those of interest; the whole table is in `file`."""
-    genes = result.genes
-    names = list(genes.columns)
-    pages = _pages(result)
-    shown = _shown(result)
-    places = {name: names.index(name) for name in shown}
+    genes, pages, noun = result.genes, _pages(result), nouns(result).features
+    names, shown = list(genes.columns), _shown(result)
     rows = [[_plain(value) for value in row] for row in genes.itertuples(index=False)]
-    columns = [
-        Column(_title(name, result), kind="wide" if name in _WIDE else "text") for name in shown
-    ]
-    columns += [Column(LINKS, kind="text")] if pages else []
+    top = rows[:MOST_FEATURES]
+    title = f"All {len(rows):,} {noun}: search and sort"
+    if len(top) < len(rows):
+        title = f"The {len(top):,} highest-ranked of {len(rows):,} {noun}: search and sort"
+    kinds = {name: "wide" if name in _WIDE else "text" for name in shown}
+    heads = [Column(_title(name, result), kind=kind) for name, kind in kinds.items()]
+    heads += [Column("links", kind="text")] if pages else []
 
-    def view_row(row: list) -> list[Cell | list[Cell]]:
-        cells = [Cell(_write(row[at], name in _WIDE)) for name, at in places.items()]
+    def view_row(row: list) -> list[str | list[Cell]]:
+        cells = [_write(row[names.index(name)], name in _WIDE) for name in shown]
         links = [
             Cell(title, url=address.format(row[names.index(column)]))
             for title, (column, address) in pages.items()
@@ -123,51 +148,31 @@ def view_genes(result: DatasetResult, chosen: Sequence[int], file: str) -> GeneV
         ]
         return [*cells, links] if pages else cells
 
-    def view(found: list[list], caption: str) -> TableView:
-        rows = [view_row(row) for row in found]
-        return TableView(caption, columns, rows, result.is_simulated, kind="genes")
-
-    noun = nouns(result).features
-    top = rows[:TOP_GENES]
     return GeneView(
-        noun=noun,
-        top=view(
+        make_table(
+            f"The chosen {noun}",
+            heads,
+            (view_row(rows[at]) for at in chosen),
+            result.is_simulated,
+            kind="genes",
+        ),
+        _browse(
+            {name: _title(name, result) for name in names},
             top,
-            f"The {len(top)} highest-ranked {noun} of {result.primary.title}. Score: "
-            "between-cluster sum of squares; stability: share of half-samples that keep it; "
-            "selection frequency: share of resampled fits that keep it; effect: Cohen’s d; lead: "
-            "distance to the mean in the next cluster. Effects and leads are optimistic, since the "
-            f"clusters were found in the same data. {file} has all columns",
-        ),
-        chosen=view(
-            [rows[at] for at in chosen],
-            f"The chosen {noun}; columns as in the table of the highest ranks below",
-        ),
-        data={
-            "columns": [_title(name, result) for name in names],
-            "fields": names,
-            "rows": rows,
-            "shown": list(places.values()),
-            "longest": LONGEST_TEXT,
-            "wide": [at for name, at in places.items() if name in _WIDE],
-            "links": [
+            file,
+            title,
+            "symbol, name, term or verdict",
+            shown=[names.index(name) for name in shown],
+            wide=[names.index(name) for name in shown if name in _WIDE],
+            links=[
                 {"title": title, "column": names.index(column), "url": address}
                 for title, (column, address) in pages.items()
             ],
-        },
-        file=file,
+        ),
     )
 
 
-@dataclass(frozen=True)
-class SampleView:
-    """The table of samples, for the script of the page."""
-
-    data: dict[str, Any]
-    file: str
-
-
-def view_samples(result: DatasetResult, file: str) -> SampleView | None:
+def view_samples(result: DatasetResult, file: str) -> Browser | None:
     """Prepare the table of samples; `file` has the clusters of all methods.
 
     Voxels have no names, and of very many samples the file alone has the clusters.
@@ -180,12 +185,12 @@ def view_samples(result: DatasetResult, file: str) -> SampleView | None:
         "cluster": method.labels,
         "reproducibility": method.reproducibility,
         "class": result.labels,
+        **result.annotations,
     }
     columns = {name: values for name, values in columns.items() if values is not None}
     rows = [[_plain(value) for value in row] for row in zip(*columns.values(), strict=True)]
-    names = list(columns)
-    data = {"columns": names, "fields": names, "rows": rows, "shown": [*range(len(names))]}
-    return SampleView(data | {"longest": LONGEST_TEXT, "wide": [], "links": []}, file)
+    title = f"All {len(rows):,} samples with their clusters: search and sort"
+    return _browse({n: n for n in columns}, rows, file, title, "sample, cluster or class")
 
 
 def _pages(result: DatasetResult) -> dict[str, tuple[str, str]]:
@@ -193,7 +198,7 @@ def _pages(result: DatasetResult) -> dict[str, tuple[str, str]]:
     if result.is_simulated:
         return {}
     pages = {title: page for title, page in _PAGES.items() if page[0] in result.genes}
-    if result.provenance.get("source") != "allen":
+    if result.source != "allen":
         pages.pop("Allen", None)
     return pages
 
@@ -255,7 +260,6 @@ LEVEL = 0.05
 """False discovery rate up to which a term counts as over-represented."""
 MOST_TERMS = 12
 _GENES_NAMED = 12
-_WIDE_HEADS = ("name", "which")
 _TERM_PAGE = "https://www.ebi.ac.uk/QuickGO/term/{}"
 
 
@@ -273,79 +277,56 @@ def view_enrichment(result: DatasetResult, file: str) -> EnrichmentView | None:
     table = result.enrichment
     if table is None or table.empty:
         return None
-    words = nouns(result)
-    n_terms = table["term"].nunique()
-    sentences = [
-        f"{n_terms:,} terms were tested in each group against the "
-        f"{int(table['n_analysed'].iloc[0]):,} {words.features} analysed that have any term."
-    ]
-    in_space = bool(table["p_spatial"].notna().any())
-    rows = []
+    words, in_space = nouns(result), bool(table["p_spatial"].notna().any())
+    groups, rows = [], []
     for group in GROUPS:
         tests = table[table["group"] == group]
         if tests.empty:
             continue
         found = tests[tests["q_value"] <= LEVEL]
-        sentences.append(_summarise(group, tests, len(found), words.features))
+        about = {"name": _describe(group), "size": int(tests["n_group"].iloc[0])}
+        groups.append(about | {"n_found": len(found), "smallest": tests["q_value"].min()})
         rows += [
             _row(test, result, in_space) for test in found.head(MOST_TERMS).itertuples(index=False)
         ]
+    found = table[(table["q_value"] <= LEVEL) & table["p_spatial"].notna()]
+    text = write_text(
+        "enrichment_text.html",
+        n_terms=table["term"].nunique(),
+        n_analysed=int(table["n_analysed"].iloc[0]),
+        features=words.features,
+        groups=groups,
+        found=list(found.itertuples()),
+        level=LEVEL,
+        most=MOST_TERMS,
+    )
     caption = (
         f"Terms with q ≤ {LEVEL:g} (one-sided hypergeometric test, Benjamini and Hochberg over the "
         "terms tested in the group). Fold: number in the group over that expected"
     )
-    if in_space:
-        sentences += _warn(table, words.features)
     extra = ("p in space",) if in_space else ()
-    heads = ("term", "name", "in group", "expected", "fold", "p", "q", *extra, "which")
-    columns = [Column(head, kind="wide" if head in _WIDE_HEADS else "text") for head in heads]
-    columns.insert(0, Column(words.features, kind="text"))
-    terms = TableView(caption, columns, rows, result.is_simulated, kind="genes terms")
-    return EnrichmentView(sentences, terms, file)
-
-
-def _summarise(group: str, tests: pd.DataFrame, n_found: int, features: str) -> str:
-    n_group = int(tests["n_group"].iloc[0])
-    whom = f"the {n_group:,} {features} {_describe(group)}"
-    if n_group == 0:
-        return f"No {features} are {_describe(group)}."
-    if n_found == 0:
-        smallest = f"smallest q = {tests['q_value'].min():.2g}"
-        return f"Among {whom}, no term is over-represented ({smallest})."
-    named = f", of which {MOST_TERMS} are shown" if n_found > MOST_TERMS else ""
-    terms = "one term is" if n_found == 1 else f"{n_found:,} terms are"
-    return f"Among {whom}, {terms} over-represented (q ≤ {LEVEL:g}){named}."
-
-
-def _warn(table: pd.DataFrame, features: str) -> list[str]:
-    """Say why q is not enough where samples have places, and how many terms stand out from maps."""
-    found = table[(table["q_value"] <= LEVEL) & table["p_spatial"].notna()]
-    if found.empty:
-        return []
-    held = int((found["p_spatial"] <= LEVEL).sum())
-    return [
-        f"Caution: {features} that are patterned alike in space share terms, so some terms are "
-        "over-represented for any map of the tissue. “p in space” is the share of random maps, of "
-        f"as many compact clusters, that find as many: {held} of these {len(found)} terms "
-        f"{'has' if held == 1 else 'have'} {LEVEL:g} or less."
-    ]
+    heads = (words.features, "term", "name", "in group", "expected", "fold", "p", "q", *extra)
+    looks = {head: "wide" if head == "name" else "text" for head in heads} | {"which": "wide"}
+    terms = make_table(caption, looks, rows, result.is_simulated, kind="genes terms")
+    return EnrichmentView(text.split("\n"), terms, file)
 
 
 def _describe(group: str) -> str:
     return {"only l1": "kept by ℓ₁ alone"}.get(group, group)
 
 
-def _row(test, result: DatasetResult, in_space: bool) -> list[Cell]:
+def _row(test, result: DatasetResult, in_space: bool) -> list[str | Cell]:
     is_real = test.term.startswith("GO:") and not result.is_simulated
     numbers = (f"{test.expected:.1f}", f"{test.fold:.1f}")
     chances = [f"{test.p_value:.2g}", f"{test.q_value:.2g}"]
     if in_space:
         chances.append("" if pd.isna(test.p_spatial) else f"{test.p_spatial:.2g}")
     return [
-        Cell(_describe(test.group)),
+        _describe(test.group),
         Cell(test.term, url=_TERM_PAGE.format(test.term) if is_real else ""),
-        Cell(test.name),
-        Cell(f"{test.n_shared} of {test.n_term}"),
-        *map(Cell, (*numbers, *chances)),
-        Cell(name_some(test.genes.split(";"), _GENES_NAMED)),
+        test.name,
+        f"{test.n_shared} of {test.n_term}",
+        *numbers,
+        *chances,
+        name_some(test.genes.split(";"), _GENES_NAMED),
     ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,21 +15,35 @@ from sparsekm.io.known_classes import distinct_classes
 from sparsekm.reporting.results import DatasetResult
 
 
-def render_page(content: Mapping[str, Any], template: str = "report.html") -> str:
-    """Fill in a template, a file in ``templates``.
-
-    Everything that comes from data is escaped; a name that the content lacks is an error.
-    """
+def _environment(autoescape: bool) -> Environment:
     environment = Environment(
         loader=PackageLoader("sparsekm.reporting"),
-        autoescape=True,
+        autoescape=autoescape,
+        # A name that the content lacks is an error.
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
     # Tables of genes are most of the page, so their values are not separated by blanks.
     environment.policies["json.dumps_kwargs"] = {"separators": (",", ":")}
-    return environment.get_template(template).render(content)
+    environment.globals["joined"] = joined
+    return environment
+
+
+def render_page(content: Mapping[str, Any], template: str = "report.html") -> str:
+    """Fill in a template of HTML, a file in ``templates``; what comes from data is escaped."""
+    return _environment(autoescape=True).get_template(template).render(content)
+
+
+def write_text(template: str, **content: Any) -> str:
+    """Fill in a template of plain text, which the page escapes where it shows it."""
+    return _environment(autoescape=False).get_template(template).render(content).strip()
+
+
+def joined(values: Iterable[Any]) -> str:
+    """Join words as a sentence does: "a", "a and b", "a, b and c"."""
+    words = [str(value) for value in values]
+    return " and ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
 
 
 MISSING = "–"
@@ -79,6 +93,23 @@ class TableView:
     kind: str = "numbers"
 
 
+def make_table(
+    caption: str,
+    columns: Mapping[str, str] | Sequence[Column],
+    rows: Iterable[Sequence[Any]],
+    simulated: bool = False,
+    kind: str = "numbers",
+) -> TableView:
+    """Make a table of texts and cells; `columns` are headings with their kinds."""
+    if isinstance(columns, Mapping):
+        columns = [Column(head, kind=look) for head, look in columns.items()]
+    cells = [
+        [value if isinstance(value, Cell | list) else Cell(str(value)) for value in row]
+        for row in rows
+    ]
+    return TableView(caption, list(columns), cells, simulated, kind)
+
+
 def view_table(
     table: pd.DataFrame,
     caption: str,
@@ -88,17 +119,14 @@ def view_table(
     simulated: Mapping[str, bool] | None = None,
 ) -> TableView:
     """Format a table of numbers with `write`; `corner` is the heading of the row names."""
-    simulated = simulated or {}
-    throughout = all(simulated.get(column, False) for column in table.columns)
-    rows = [
-        [Cell(str(name)), *(Cell(write(row[column])) for column in table.columns)]
-        for name, row in table.iterrows()
-    ]
+    marked = [bool((simulated or {}).get(column, False)) for column in table.columns]
     columns = [
-        Column(str(column), simulated=bool(simulated.get(column, False)) and not throughout)
-        for column in table.columns
+        Column(str(column), simulated=mark and not all(marked))
+        for column, mark in zip(table.columns, marked, strict=True)
     ]
-    return TableView(caption, [Column(corner), *columns], rows, simulated=throughout)
+    values = table.astype(object).to_numpy().tolist()
+    rows = [[name, *map(write, row)] for name, row in zip(table.index, values, strict=True)]
+    return make_table(caption, [Column(corner), *columns], rows, simulated=all(marked))
 
 
 def format_count(value: Any) -> str:
@@ -152,10 +180,13 @@ def list_methods(results: Sequence[DatasetResult]) -> list[str]:
 
 
 def score_table(results: Sequence[DatasetResult], score: str) -> pd.DataFrame:
-    """Tabulate an attribute of `MethodResult`, methods by data sets; NaN where it is not known."""
+    """Tabulate "n_kept" or a rate, methods by data sets; NaN where it is not known."""
     methods = list_methods(results)
     columns = {
-        result.name: [getattr(result.methods.get(method), score, None) for method in methods]
+        result.name: [
+            None if found is None else found.n_kept if score == "n_kept" else found.rate(score)
+            for found in map(result.methods.get, methods)
+        ]
         for result in results
     }
     return pd.DataFrame(columns, index=[method_look(method).title for method in methods])
@@ -214,13 +245,8 @@ def excluded_counts(provenance: Mapping[str, Any]) -> dict[str, int]:
     for group, classes in groups.items():
         for name, number in classes.items():
             if name not in kept_classes.get(group, ()):
-                key = f"{_in_words(group)} excluded: {_in_words(name)}"
-                counts[key] = int(number)
+                counts[f"{group} excluded: {name}".replace("_", " ")] = int(number)
     counts |= {words: int(provenance[key]) for key, words in _DROPPED.items() if key in provenance}
     if "dropped_constant" in provenance and "n_genes_dropped_constant" not in provenance:
         counts["features dropped: constant"] = int(np.size(provenance["dropped_constant"]))
     return counts
-
-
-def _in_words(name: str) -> str:
-    return str(name).replace("_", " ")

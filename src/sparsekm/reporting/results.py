@@ -20,23 +20,18 @@ from sparsekm.annotation.gene_table import GENE_TABLE, gene_table, primary_metho
 from sparsekm.figures.palette import method_look
 from sparsekm.io.hdf5_format import open_checked, read_part
 from sparsekm.io.known_classes import class_names, is_known
-from sparsekm.io.matrix_file import RULE, MatrixFile, RowSource
-from sparsekm.io.store import read_fit, read_path, read_samples
-from sparsekm.io.tables import COUNTS, GAP, SCORES, SEEDS, SEPARATION, STARTS
-from sparsekm.metrics.partition_metrics import classification_error_rate
-
-
-@dataclass(frozen=True)
-class MethodPath:
-    """The partitions of one method at every sparsity: (m,), (m,) and (m, n).
-
-    `samples` are those of the partitions, None for all.
-    """
-
-    sparsities: np.ndarray
-    n_selected: np.ndarray
-    labels: np.ndarray
-    samples: np.ndarray | None = None
+from sparsekm.io.matrix_file import RULE, MatrixFile
+from sparsekm.io.normalised_file import ANNOTATION
+from sparsekm.io.store import read_fit
+from sparsekm.io.tables import (
+    CHOICES,
+    COUNTS,
+    GAP,
+    SCORES,
+    SEEDS,
+    SEPARATION,
+    TableFormat,
+)
 
 
 @dataclass(frozen=True)
@@ -51,13 +46,12 @@ class MethodResult:
     objective: float
     attributes: Mapping[str, Any] = field(default_factory=dict)
     gap: pd.DataFrame | None = None
-    consensus: pd.DataFrame | None = None
     # A row per pair of neighbouring clusters, see `sparsekm.tuning.separation`.
     separation: pd.DataFrame | None = None
     reproducibility: np.ndarray | None = None  # (n,): share of fits that agree on a sample
     signature: np.ndarray | None = None  # the fewest features that tell the clusters apart
-    path: MethodPath | None = None
     centers: np.ndarray | None = None
+    partitions: np.ndarray | None = None  # (m, n): the fits of folds, whose consensus this is
     metrics: Mapping[str, Any] = field(default_factory=dict)
     # As in ``seeds.csv``: this fit, then those from other seeds; None without any.
     seeds: pd.DataFrame | None = None
@@ -75,32 +69,18 @@ class MethodResult:
     @property
     def is_sparse(self) -> bool:
         """Whether the method selects features."""
-        is_tuned = self.gap is not None or self.consensus is not None
+        is_tuned = self.gap is not None or self.separation is not None
         return is_tuned or self.n_kept < self.weights.size
+
+    def rate(self, name: str) -> float | None:
+        """One of "cer", "cer_chance", "ari" and "ami" against the labels, None if not known."""
+        value = self.metrics.get(name)
+        return None if value is None or pd.isna(value) else float(value)
 
     @property
     def cer(self) -> float | None:
         """Classification error rate against the labels, or None if it is not known."""
-        return self._metric("cer")
-
-    @property
-    def cer_chance(self) -> float | None:
-        """Mean classification error rate of random clusters of these sizes, or None."""
-        return self._metric("cer_chance")
-
-    @property
-    def ari(self) -> float | None:
-        """Adjusted Rand index against the labels, or None if it is not known."""
-        return self._metric("ari")
-
-    @property
-    def ami(self) -> float | None:
-        """Adjusted mutual information with the labels, or None if it is not known."""
-        return self._metric("ami")
-
-    def _metric(self, name: str) -> float | None:
-        value = self.metrics.get(name)
-        return None if value is None or pd.isna(value) else float(value)
+        return self.rate("cer")
 
 
 @dataclass(frozen=True)
@@ -119,6 +99,7 @@ class DatasetResult:
     spatial: np.ndarray | None = None
     normalised: Path | None = None
     counts: pd.DataFrame | None = None
+    choices: pd.DataFrame | None = None
 
     @property
     def n_samples(self) -> int:
@@ -134,6 +115,11 @@ class DatasetResult:
     def is_atlas(self) -> bool:
         """Whether the samples are voxels of a brain, with regions and coordinates."""
         return self.regions is not None and self.spatial is not None and "region" in self.obs
+
+    @property
+    def source(self) -> str:
+        """Where the data come from: "matrix", or a source of the atlas."""
+        return str(self.provenance.get("source", ""))
 
     @property
     def is_simulated(self) -> bool:
@@ -158,12 +144,6 @@ class DatasetResult:
         """Number of samples without a label, 0 if there are no labels at all."""
         return 0 if self.labels is None else int((~is_known(self.labels)).sum())
 
-    def error_rate(self, partition: np.ndarray, samples: np.ndarray | None = None) -> float:
-        """Compute the classification error rate of a partition of all or some samples."""
-        labels = self.labels if samples is None else self.labels[samples]
-        known = is_known(labels)
-        return classification_error_rate(labels[known], partition[known])
-
     @property
     def primary(self) -> MethodResult:
         """The method whose clusters and features are the answer."""
@@ -186,26 +166,35 @@ class DatasetResult:
         return {int(row.cluster): str(row.label) for row in best.itertuples()}
 
     @property
+    def annotations(self) -> dict[str, pd.Series]:
+        """What the user knows of the samples besides their classes, by the names of columns."""
+        return {
+            str(name).removeprefix(ANNOTATION): self.obs[name]
+            for name in self.obs
+            if str(name).startswith(ANNOTATION)
+        }
+
+    @property
+    def numeric_annotations(self) -> list[str]:
+        """The annotations that are numbers."""
+        known = self.annotations.items()
+        return [name for name, values in known if pd.api.types.is_numeric_dtype(values)]
+
+    @property
     def planted(self) -> np.ndarray | None:
         """Which features were planted as relevant, bool of shape (p,), or None."""
         if "relevant" not in self.var:
             return None
         return self.var["relevant"].to_numpy(dtype=bool)
 
-    def read_features(self, indices: Sequence[int]) -> np.ndarray:
-        """Read columns of the normalised matrix, at ascending positions, as float32."""
-        return self._matrix().select(indices)[:]
-
-    def select_features(
+    def read_features(
         self, indices: Sequence[int], samples: np.ndarray | None = None
-    ) -> RowSource:
-        """Select columns of the normalised matrix, which are read on demand unless small.
-
-        See `sparsekm.io.matrix_file`. Of `samples`, ascending, all columns are read first.
-        """
-        if samples is not None:
-            return self._matrix().take(samples)[:, indices]
-        return self._matrix().select(indices)
+    ) -> np.ndarray:
+        """Read columns of the normalised matrix, of all or some samples, ascending, as float32."""
+        chosen = self._matrix().select(indices)
+        if samples is None or isinstance(chosen, np.ndarray):
+            return chosen[:] if samples is None else chosen[samples]
+        return chosen.take(samples)
 
     def _matrix(self) -> MatrixFile:
         if self.normalised is None:
@@ -218,36 +207,25 @@ def load_dataset_result(
     normalised: str | Path,
     *,
     fits: Mapping[str, str | Path],
-    paths: Mapping[str, str | Path] | None = None,
-    gaps: Mapping[str, str | Path] | None = None,
-    consensus: Mapping[str, str | Path] | None = None,
-    separation: Mapping[str, str | Path] | None = None,
-    scores: Mapping[str, str | Path] | None = None,
-    seeds: Mapping[str, str | Path] | None = None,
     genes: str | Path | None = None,
     enrichment: str | Path | None = None,
     contingency: str | Path | None = None,
     counts: str | Path | None = None,
+    choices: str | Path | None = None,
+    **by_method: Mapping[str, str | Path],
 ) -> DatasetResult:
     """Read the workflow's files about one data set, except X of ``normalised.h5ad``.
 
     The order of the methods in `fits` is their order in the report. If no table of genes is given,
-    it is made from the fits.
+    it is made from the fits. `by_method` are further files of some methods: gaps,
+    separation, scores and seeds.
     """
-    kinds = {
-        "path": paths,
-        "gap": gaps,
-        "consensus": consensus,
-        "separation": separation,
-        "scores": scores,
-        "seeds": seeds,
-    }
     obs, var, uns, spatial = _read_annotations(Path(normalised))
     methods = {
         method: _load_method(
             method,
             file,
-            {kind: files[method] for kind, files in kinds.items() if method in (files or {})},
+            {kind: files[method] for kind, files in by_method.items() if method in files},
         )
         for method, file in fits.items()
     }
@@ -274,6 +252,7 @@ def load_dataset_result(
         spatial=spatial,
         normalised=Path(normalised),
         counts=None if counts is None else COUNTS.read(counts),
+        choices=None if choices is None else CHOICES.read(choices),
     )
 
 
@@ -293,12 +272,11 @@ def _load_method(
     method: str, fit_file: str | Path, others: Mapping[str, str | Path]
 ) -> MethodResult:
     fit = read_fit(fit_file)
-    path = None
-    if "path" in others:
-        whole, _ = read_path(others["path"])
-        samples = read_samples(others["path"])
-        path = MethodPath(whole.sparsities, whole.n_selected, whole.labels, samples)
-    refits = SEEDS.read(others["seeds"]) if "seeds" in others else None
+
+    def table(kind: str, form: TableFormat) -> pd.DataFrame | None:
+        return form.read(others[kind]) if kind in others else None
+
+    refits = table("seeds", SEEDS)
     return MethodResult(
         name=method,
         labels=fit.labels,
@@ -307,13 +285,12 @@ def _load_method(
         sparsity=float(fit.sparsity),
         objective=float(fit.objective),
         attributes=fit.attributes,
-        gap=GAP.read(others["gap"]) if "gap" in others else None,
-        consensus=STARTS.read(others["consensus"]) if "consensus" in others else None,
-        separation=SEPARATION.read(others["separation"]) if "separation" in others else None,
+        gap=table("gaps", GAP),
+        separation=table("separation", SEPARATION),
         reproducibility=fit.reproducibility,
         signature=fit.signature,
-        path=path,
         centers=fit.centers,
+        partitions=fit.partitions,
         metrics=SCORES.read_row(others["scores"]).to_dict() if "scores" in others else {},
         # Of large data there is only the tuned fit.
         seeds=refits if refits is not None and len(refits) > 1 else None,

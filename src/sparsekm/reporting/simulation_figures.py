@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator
+from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from sparsekm.figures.palette import (
     DROPPED,
@@ -195,24 +195,12 @@ def _finish_gap(axes: Axes, gaps: Sequence[pd.DataFrame], n_relevant: int | None
     axes.set_xscale("log")
     axes.set(xlabel="features to keep, s (log scale)", ylabel="gap")
     if gaps:
-        ticks = _spaced(sorted(set(shared_sparsities(gaps[0])["sparsity"])))
-        axes.xaxis.set_major_locator(FixedLocator(ticks))
-        axes.xaxis.set_minor_locator(NullLocator())
-        axes.set_xticks(ticks, [f"{tick:,.0f}" for tick in ticks])
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
         axes.legend(loc="lower left", handlelength=2.4)
     if n_relevant is not None:
         axes.axvline(n_relevant, **CHOICE_LINE)
         near = {"xycoords": ("data", "axes fraction"), "size": 7.5}
         write_near(axes, f"{n_relevant:,} relevant", (n_relevant, 0.97), (4, 0), **near)
-
-
-def _spaced(sparsities: Sequence[float]) -> list[float]:
-    """Keep every value that is at least twice the last one kept: labels that do not touch."""
-    kept: list[float] = []
-    for sparsity in sparsities:
-        if not kept or sparsity >= 2 * kept[-1]:
-            kept.append(sparsity)
-    return kept
 
 
 def _draw_weights(axes: Axes, table: pd.DataFrame, n_relevant: int) -> None:

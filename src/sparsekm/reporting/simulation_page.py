@@ -13,7 +13,16 @@ from scipy.stats import binomtest
 
 from sparsekm.io.tables import infer_table, require_columns
 from sparsekm.reporting.figures import CaptionedFigure, caption_figure
-from sparsekm.reporting.page_tables import MISSING, Cell, Column, TableView, render_page
+from sparsekm.reporting.methods_text import WORDS
+from sparsekm.reporting.page_tables import (
+    MISSING,
+    Cell,
+    Column,
+    TableView,
+    make_table,
+    render_page,
+    write_text,
+)
 from sparsekm.reporting.simulation_figures import overview_figure, rate_figure
 from sparsekm.studies.paper.plan import METHOD_ROWS, get_setting, stand_ins
 from sparsekm.studies.paper.verdicts import (
@@ -78,61 +87,26 @@ def load_simulation_result(
     )
 
 
-DESIGNS = {
-    "experiment_1": "120 samples in six clusters, 2,000 features of which 200 are relevant, with "
-    "mean 0.5 k in the k-th cluster; independent features.",
-    "experiment_2": "60 samples in three clusters, p features of which 50 are relevant, with means "
-    "μ, −μ and 0 in the clusters; independent features.",
-    "experiment_3": "The means of Experiment 2. p = 25: 30 samples, 5 relevant features. p = 500: "
-    "60 samples, 50 relevant features.",
-    "experiment_4": "120 samples in six clusters, 2,000 features of which 200 are relevant, with "
-    "mean k in the k-th cluster; features a and b correlate as ρ to the power |a − b|.",
-}
-METRIC_NAMES = {
-    "cer": "CER: classification error rate, lower is better; chance is that of random clusters of "
-    "the sizes found",
-    "ari": "ARI: adjusted Rand index, 1 for the true partition, 0 on average for a random one",
-    "ami": "AMI: adjusted mutual information, on the same scale",
-    "pzw": "PZW: noise features dropped",
-    "pnw": "PNW: relevant features kept",
-}
+METRIC_NAMES = WORDS["metrics"]
 METRIC_GROUPS = [["cer", "ari", "ami"], ["pzw", "pnw"]]
 _RATES = ("cer", "cer_chance", "ari", "ami", "ecr")
 
 
+def _tell(part: str, **facts: Any) -> list[str]:
+    """Write the sentences of a part of the page."""
+    return write_text("simulation_text.html", part=part, **facts).split("\n")
+
+
 def introduce(result: SimulationResult) -> list[str]:
     """Say what was run and how often."""
-    number = result.replicates
-    said = f"{number} repetition{'s' if number > 1 else ''}"
-    if result.fewest < number:
-        said += f" ({result.fewest} of most runs that judge no claim)"
-    sentences = [
-        f"Every number here comes from {said} on simulated data, the same data for every method. "
-        "Sparsities are chosen by the gap statistic with permuted references and its maximum, as "
-        "in the paper.",
-        "Algorithm 1 as printed runs Lloyd's k-means afresh in every round and shares nothing "
-        "along the path; made monotone it also tries the labels it has, by exchange moves, and is "
-        "restarted. The paper says of Experiment 1 alone that data are normalised; here all are "
-        "z-scored, and variants on raw data show what that changes.",
-        "What the paper leaves open is ours: the starts of every k-means (one for Algorithm 1 as "
-        "printed), at most 100 rounds of that algorithm (six in the authors' scripts and in a row "
-        "of its own), the grid of sparsities, its refinement around the largest gap, the number of "
-        "permutations (that of the authors' scripts), one principal "
-        "component for PCA-k-means (also theirs), and of P-likelihood the common variances, the "
-        "starts and the grid of penalties, chosen by the modified BIC.",
-    ]
-    if number > 1:
-        most = {
-            n: f"{binomtest(0, n, alternative='less').proportion_ci(0.95).high:.0%}"
-            for n in (number, result.fewest)
-        }
-        fewer = f" ({most[result.fewest]} after {result.fewest})" if len(most) > 1 else ""
-        sentences.append(
-            "Where all repetitions agree, a standard error of 0 would claim too much, so none is "
-            f"given: with 95 % confidence at most {most[number]} of further ones would differ "
-            f"after {number}{fewer}."
-        )
-    return sentences
+
+    def most(number: int) -> str:
+        interval = binomtest(0, number, alternative="less").proportion_ci(0.95)
+        return f"{interval.high:.0%}"
+
+    number, fewest = result.replicates, result.fewest
+    facts = {"most": most(number), "most_of_fewest": most(fewest)}
+    return _tell("introduction", number=number, fewest=fewest, **facts)
 
 
 def is_exact(value: float, error: float) -> bool:
@@ -174,36 +148,19 @@ def view_claims(claims: pd.DataFrame) -> list[TableView]:
         for row in _view_claim(lines)
     ]
     far = [
-        [Cell(line.statement), Cell(line.where), _setting(line), *_numbers(line)]
+        [line.statement, line.where, _setting(line), *_numbers(line)]
         for line in missed.itertuples()
     ]
+    heads = ("claim", "where", "setting", "verdict"), ("printed", "where", "setting")
     return [
-        TableView(
-            "The claims of the text, in every setting that they are about. Ours is a mean ± "
-            "standard error; where one method should be below another, the mean difference over "
-            "the same data sets. A share of data sets has its 95 % interval (Clopper and Pearson). "
-            "Theirs is the paper's own number, if it prints one. Errors: the difference divided by "
-            "its standard error",
-            _columns("claim", "where", "setting", "verdict"),
-            rows,
-            kind="numbers differences",
-        ),
-        TableView(
-            "The paper's printed numbers that are more than two standard errors from ours, with "
-            "the other runs of the same method that meet them",
-            _columns("printed", "where", "setting"),
-            far,
-            kind="numbers differences",
-        ),
+        make_table(_tell(part)[0], _columns(*texts), lines, kind="numbers differences")
+        for part, texts, lines in zip(("claims", "printed"), heads, (rows, far), strict=True)
     ]
 
 
-def _columns(*texts: str) -> list[Column]:
-    return [
-        *(Column(head, kind="text") for head in texts),
-        *map(Column, ("theirs", "ours", "errors")),
-        Column("reason", kind="text"),
-    ]
+def _columns(*texts: str) -> dict[str, str]:
+    numbers = dict.fromkeys(("theirs", "ours", "errors"), "")
+    return {**dict.fromkeys(texts, "text"), **numbers, "reason": "text"}
 
 
 def describe_claims(claims: pd.DataFrame) -> list[str]:
@@ -224,38 +181,40 @@ def describe_claims(claims: pd.DataFrame) -> list[str]:
         int(counts.get(name, 0)) for name in (OPEN, EXPLAINED, UNEXPLAINED, CANNOT_BE_TESTED)
     )
     n_compared = int((tested["kind"] != "theory").sum())
-    return [
-        f"Reproduced: {', '.join(parts)}, counted in every setting. {n_open} statements are within "
-        f"noise, {n_told} comparisons differ for a reason that is shown, {n_bare} without one, and "
-        f"{n_atlas} claims need the data of the atlas.",
-        "A comparison differs if it is missed by more than two standard errors; the paper's means "
-        "have errors of their own, and its repetitions are assumed to spread as ours do. By chance "
-        f"alone about {round(0.05 * n_compared)} of the {n_compared} comparisons would differ.",
-    ]
+    return _tell(
+        "verdicts",
+        parts=parts,
+        n_open=n_open,
+        n_told=n_told,
+        n_bare=n_bare,
+        n_atlas=n_atlas,
+        n_compared=n_compared,
+        n_chance=round(0.05 * n_compared),
+    )
 
 
-def _view_claim(lines: pd.DataFrame) -> list[list[Cell]]:
+def _view_claim(lines: pd.DataFrame) -> list[list[str]]:
     """Write a row per setting; what is the same in all stands in the first alone."""
     rows = []
     for place, line in enumerate(lines.itertuples()):
         texts = ("", "") if place else (line.statement, line.where)
-        row = [*map(Cell, texts), _setting(line), Cell(line.verdict), *_numbers(line)]
+        row = [*texts, _setting(line), line.verdict, *_numbers(line)]
         if not place and line.remark:
-            row[-1] = Cell(f"{line.reason} {line.remark}".strip())
+            row[-1] = f"{line.reason} {line.remark}".strip()
         rows.append(row)
     return rows
 
 
-def _setting(line) -> Cell:
+def _setting(line) -> str:
     if pd.isna(line.setting) or not line.setting:
-        return Cell("")
+        return ""
     number = line.experiment.removeprefix("experiment_")
     title = get_setting(line.experiment, line.setting).title
     # Not broken but after the comma.
-    return Cell(f"{number}: {title}".replace(" = ", "\u00a0=\u00a0").replace(": ", ":\u00a0"))
+    return f"{number}: {title}".replace(" = ", "\u00a0=\u00a0").replace(": ", ":\u00a0")
 
 
-def _numbers(line) -> list[Cell]:
+def _numbers(line) -> list[str]:
     """Write theirs, ours, the difference in errors and the reason."""
     errors = MISSING if np.isnan(line.units) else f"{line.units:.1f}"
     # A bracket as it is printed: it may have fewer digits than its kind of value.
@@ -267,7 +226,7 @@ def _numbers(line) -> list[Cell]:
             error = f" ({_computed(line.low)} to {_computed(line.high)})"
         theirs, ours = _computed(line.theirs), _computed(line.ours) + error
     errors = errors.replace("-", "−").replace("inf", "∞")
-    return [Cell(text) for text in (theirs, ours, errors, line.reason)]
+    return [theirs, ours, errors, line.reason]
 
 
 def _computed(value: float) -> str:
@@ -332,26 +291,16 @@ def _view_experiment(result: SimulationResult, name: str) -> ExperimentView:
     number = name.removeprefix("experiment_")
     drawn = {}
     if name == "experiment_1":
-        caption = (
-            "Experiment 1. (a) The gap, averaged over the repetitions; the band is the curve's own "
-            "standard error to either side, averaged too. (b) CER of every repetition; boxes run "
-            "from quartile to quartile. (c) Weight of every feature, averaged over the "
-            "repetitions."
-        )
-        drawn["overview"] = (caption, overview_figure(repetitions, result.gaps, result.weights))
+        drawn["overview"] = overview_figure(repetitions, result.gaps, result.weights)
     elif name != "experiment_3":
-        caption = (
-            f"Experiment {number}: CER of every repetition. Boxes run from quartile to quartile "
-            "with the median; whiskers reach the farthest repetition within 1.5 times that range. "
-            "The floor is k-means on the relevant features alone, which no method knows."
-        )
-        drawn["cer"] = (caption, rate_figure(repetitions, 3))
+        drawn["cer"] = rate_figure(repetitions, 3)
+    title = f"Experiment {number}"
     return ExperimentView(
-        f"Experiment {number}",
-        DESIGNS[name],
+        title,
+        WORDS["designs"][name],
         [
-            caption_figure(f"{name}_{kind}", f"Experiment {number}", caption, figure)
-            for kind, (caption, figure) in drawn.items()
+            caption_figure(f"{name}_{kind}", title, _tell(kind, number=number)[0], figure)
+            for kind, figure in drawn.items()
         ],
         _tables(result, name, summary),
     )
@@ -364,30 +313,20 @@ def _tables(result: SimulationResult, name: str, summary: pd.DataFrame) -> list[
     tables = []
     for group in groups:
         cells = [(setting, metric) for setting in settings for metric in group]
-        caption = (
-            f"{'; '.join(METRIC_NAMES[metric] for metric in group)}. Mean ± standard error; below "
-            "it the standard deviation over the repetitions (sd), or “all” and their number where "
-            "they agree, and, where the paper prints one, its value for the method, bold where it "
-            "is more than two standard errors from ours."
-        )
-        heads = [
-            _column(name, setting, metric if len(group) > 1 else "", len(settings) > 1)
-            for setting, metric in cells
-        ]
+        (caption,) = _tell("table", metrics=[METRIC_NAMES[metric] for metric in group])
+        heads = ["method"]
+        for setting, metric in cells:
+            title = get_setting(name, setting).title if len(settings) > 1 else ""
+            own = metric.upper() if len(group) > 1 else ""
+            heads.append(": ".join(filter(None, [title, own])) or "value")
         rows = _rows(result, summary, cells)
-        columns = [Column("method"), *map(Column, heads)]
-        tables.append(TableView(caption, columns, rows, kind="numbers study"))
+        tables.append(make_table(caption, [*map(Column, heads)], rows, kind="numbers study"))
     return tables
-
-
-def _column(experiment: str, setting: str, metric: str, named: bool) -> str:
-    title = get_setting(experiment, setting).title if named else ""
-    return ": ".join(filter(None, [title, metric.upper()])) or "value"
 
 
 def _rows(
     result: SimulationResult, summary: pd.DataFrame, cells: Sequence[tuple[str, str]]
-) -> list[list[Cell | list[Cell]]]:
+) -> list[list[Any]]:
     experiment = summary["experiment"].iloc[0]
     ours = {(s.setting, s.metric, s.method): s for s in summary.itertuples()}
     paper = result.versus_paper[result.versus_paper["experiment"] == experiment]
@@ -402,22 +341,17 @@ def _rows(
     for name, row in METHOD_ROWS.items():
         if name not in present or row.is_variant:
             continue
-        written = []
+        written: list[Any] = [row.title]
         for setting, metric in cells:
             if row.features == "relevant" and metric in ("pzw", "pnw"):
-                written.append(Cell(MISSING))
+                written.append(MISSING)
                 continue
+            found = ours.get((setting, metric, name))
             chance = ours.get((setting, "cer_chance", name)) if metric == "cer" else None
             printed = theirs.get((setting, metric, name)) if name in judged else None
-            written.append(
-                _cell(
-                    ours.get((setting, metric, name)),
-                    chance,
-                    printed,
-                    far=(setting, metric, row.method) in far,
-                )
-            )
-        rows.append([Cell(row.title), *written])
+            is_far = (setting, metric, row.method) in far
+            written.append(_cell(found, chance, printed, far=is_far))
+        rows.append(written)
     return rows
 
 

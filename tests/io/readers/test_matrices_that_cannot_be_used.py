@@ -72,11 +72,14 @@ def test_columns_of_text_are_left_out_and_named(text):
     assert raw.features == ["a", "b"]
     assert raw.remarks[0] == (
         "columns [kind, tissue] hold text and are left out. Set labels: kind if it holds known "
-        "classes."
+        "classes. Set annotate: [kind, tissue] to compare them with the clusters."
     )
     raw = read_matrix(text(content), labels="kind")
     assert raw.labels.tolist() == ["x", "x", "z", "z"]
-    assert raw.remarks[0] == "columns [tissue] hold text and are left out."
+    assert raw.remarks[0] == (
+        "columns [tissue] hold text and are left out. Set annotate: [tissue] to compare them with "
+        "the clusters."
+    )
 
 
 def test_repeated_names_of_stored_matrices_are_numbered_and_empty_ones_refused(npz, h5ad):

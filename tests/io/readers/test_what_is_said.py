@@ -65,5 +65,9 @@ class TestWhatIsSaid:
     def test_what_is_left_out_and_the_setting_that_keeps_it(self, put):
         file = put(write(["patient", "age", "sex", *CYTOKINES], PATIENTS, before=[[40, 1]] * 8))
         [remark] = [remark for remark in read_matrix(file).remarks if "age" in remark]
-        [settings] = follow(remark)
-        assert read_matrix(file, **settings).features == ["age", "sex", *CYTOKINES]
+        # In the order of the settings.
+        compared, kept = follow(remark)
+        assert read_matrix(file, **kept).features == ["age", "sex", *CYTOKINES]
+        raw = read_matrix(file, **compared)
+        assert raw.features == CYTOKINES
+        assert raw.annotations["age"].tolist() == [40] * 8

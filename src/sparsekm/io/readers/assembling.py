@@ -43,6 +43,7 @@ class Parts:
     samples: Sequence[str] | None
     labels: Column | None = None
     groups: Column | None = None
+    annotations: dict[str, Sequence[Any]] = field(default_factory=dict)
     relevant: np.ndarray | None = None
     positions: np.ndarray | None = None
     lines: str | None = None
@@ -79,6 +80,9 @@ def assemble(parts: Parts, X: RowStream, offset: np.ndarray) -> RawMatrix:
         raw.labels = np.array(found, dtype=object)
     if parts.groups is not None:
         raw.groups = _check_groups(file, *parts.groups, words)
+    raw.annotations = {
+        name: _read_annotation(values, words) for name, values in parts.annotations.items()
+    }
     label = parts.labels[0] if parts.labels else "labels"
     raw.remarks = [*remarks, *list_remarks(raw, label, parts.missing)]
     return raw
@@ -114,6 +118,20 @@ def _check_names(file: Path, values: Iterable[object], kind: str, remarks: list[
         "are appended."
     )
     return names
+
+
+def _read_annotation(values: Sequence[object], words: frozenset[str]) -> np.ndarray:
+    """Return a column of annotations: float64 if each known value is a number, else objects.
+
+    Unknown values are NaN, or None among texts.
+    """
+    texts = [None if pd.isna(value) else str(value).strip() for value in values]
+    known = [None if text in words else text for text in texts]
+    try:
+        numbers = [np.nan if text is None else float(text.replace(",", ".")) for text in known]
+    except ValueError:
+        return np.array(known, dtype=object)
+    return np.array(numbers)
 
 
 def _check_groups(

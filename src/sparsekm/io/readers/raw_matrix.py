@@ -87,12 +87,14 @@ class Settings:
     decimal: str = "auto"
     missing_values: Sequence[object] = ()
     duplicates: str | None = None
+    annotate: Sequence[str] = ()
 
     @property
     def named(self) -> dict[str, str]:
-        """The names of classes, samples and groups, by setting."""
+        """The names of classes, samples, groups and annotations, by setting."""
         pairs = (("labels", self.labels), ("samples", self.samples), ("groups", self.groups))
-        return {key: name for key, name in pairs if name is not None}
+        others = {f"annotate[{at}]": name for at, name in enumerate(self.annotate)}
+        return {key: name for key, name in pairs if name is not None} | others
 
 
 @dataclass
@@ -110,6 +112,8 @@ class RawMatrix:
     # (n,), object array of str: samples of one group, such as a donor's, resemble each other.
     groups: np.ndarray | None = None
     positions: np.ndarray | None = None  # (n, d), float64: where the samples are in space
+    # What else is known of the samples, each (n,): numbers, or objects; NaN or None if unknown.
+    annotations: dict[str, np.ndarray] = field(default_factory=dict)
     lines: str | None = None  # what the lines of a table hold: "samples" or "features"
     # For the user, on what was guessed, changed or left out, with the setting that overrides it.
     remarks: list[str] = field(default_factory=list)
@@ -135,6 +139,7 @@ class RawMatrix:
         for name in ("labels", "groups", "positions"):
             if getattr(self, name) is not None:
                 setattr(self, name, getattr(self, name)[rows])
+        self.annotations = {name: values[rows] for name, values in self.annotations.items()}
 
 
 def quoted(name: object) -> str:

@@ -44,7 +44,7 @@ def read_matrix(
     Settings are those of `sparsekm.command.table_settings`. A `MatrixError` names the file, the
     value, the rule and the setting that helps.
     """
-    for key in ("ignore", "keep"):
+    for key in ("ignore", "keep", "annotate"):
         others[key] = tuple(map(str, others.get(key) or ()))
     settings = Settings(labels, layer, groups, **others)
     file = Path(file)
@@ -62,12 +62,15 @@ def read_matrix(
     if name.endswith(".zarr") and not file.is_dir():
         raise MatrixError(f"path={str(file)!r} is a file; a .zarr should be a folder.")
     if mtx is not None or is_store or name.endswith(_STORED):
-        for key in ("samples", "ignore", "keep", "duplicates", "decimal"):
+        holds_annotations = is_store or name.endswith(".h5ad")
+        others = () if holds_annotations else ("annotate",)
+        for key in ("samples", "ignore", "keep", "duplicates", "decimal", *others):
             value = getattr(settings, key)
             if value and value != "auto":
                 shown_value = list(value) if isinstance(value, tuple) else value
+                kinds = "tables and AnnData files" if key == "annotate" else "tables"
                 raise MatrixError(
-                    f"{file}: {key} applies only to tables. Leave out {key}: {shown_value}."
+                    f"{file}: {key} applies only to {kinds}. Leave out {key}: {shown_value}."
                 )
         return read_stored(file, settings) if mtx is None else read_tenx_folder(mtx, settings)
     if name.endswith((".xlsx", ".xlsm")):

@@ -126,7 +126,7 @@ def _of_anndata(file: Path, opened: Any, layout: Layout, settings: Settings) -> 
     if named is not None and is_row_numbers("", columns):
         columns = [*map(str, var[named])]
         remarks.append(f"features are named by the column {named!r} of var, which is numbered.")
-    if settings.transpose == "auto" and not {settings.labels, settings.groups} & {*obs.columns}:
+    if settings.transpose == "auto" and not {*settings.named.values()} & {*obs.columns}:
         turn = _is_turned(rows, columns)
         if turn:
             remarks.append(
@@ -137,9 +137,7 @@ def _of_anndata(file: Path, opened: Any, layout: Layout, settings: Settings) -> 
     parts = Parts(file, *((rows, columns) if turn else (columns, rows)), remarks=remarks)
     if not turn:
         parts.positions = _read_positions(opened, len(obs), remarks)
-    for key, column in (("labels", settings.labels), ("groups", settings.groups)):
-        if column is None:
-            continue
+    for key, column in settings.named.items():
         if column not in samples:
             hint = ""
             if column in features and not turn:
@@ -151,7 +149,10 @@ def _of_anndata(file: Path, opened: Any, layout: Layout, settings: Settings) -> 
             )
         values = samples[column].to_numpy(dtype=object)
         values[samples[column].isna().to_numpy()] = None
-        setattr(parts, key, (column, values))
+        if key in ("labels", "groups"):
+            setattr(parts, key, (column, values))
+        else:
+            parts.annotations[column] = values
     if "relevant" in features:
         parts.relevant = _check_relevant(file, features["relevant"].to_numpy())
     return _Described(parts, turn)

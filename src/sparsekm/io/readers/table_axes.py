@@ -122,7 +122,7 @@ class TableAxes:
             return header.index(settings.samples)
         if self.table.is_gct:
             return 0
-        taken = {*settings.ignore, settings.labels, settings.groups}
+        taken = {*settings.ignore, settings.labels, settings.groups, *settings.annotate}
         candidates = [at for at in self.text if header[at] not in taken or not header[at]]
         share = {at: len({*self.column(at)}) / max(1, len(self.rows)) for at in candidates}
         numbers = [at for at in self.numeric if header[at] not in taken or not header[at]]

@@ -113,6 +113,7 @@ def _read(axes: TableAxes, settings: Settings) -> RawMatrix:
             "for known classes."
         )
     parts = Parts(table.file, features, samples, known.get("labels"), known.get("groups"))
+    parts.annotations = {name: about[name] for name in settings.annotate}
     parts.lines = "features" if transpose else "samples"
     parts.missing, parts.remarks = settings.missing_values, remarks
     return assemble(parts, RowStream.of((X - offset).astype(np.float32, order="C")), offset)
@@ -250,10 +251,10 @@ def _without(
     # The numbers of lines that pandas and R write have no name.
     told = [name for name in left if name in gone and name and name != "Unnamed: 0"]
     if told:
-        axes.remarks.append(
-            f"{kind} {shown(told)} {why} and are left out. Set keep: {listed(told[:20])} to use "
-            "them."
-        )
+        cure = f"Set keep: {listed(told[:20])} to use them."
+        if why == "describe the samples":
+            cure += f" Set annotate: {listed(told[:20])} to compare them with the clusters."
+        axes.remarks.append(f"{kind} {shown(told)} {why} and are left out. {cure}")
     return np.array([at for at, name in enumerate(names) if name not in gone], dtype=np.intp)
 
 
@@ -264,6 +265,8 @@ def _say_text(axes: TableAxes, settings: Settings, texts: dict[str, list[str]], 
         return
     classes = [] if settings.labels else [name for name in names if few_levels(texts[name])]
     cure = f" Set labels: {quoted(classes[0])} if it holds known classes." if classes else ""
+    if few := [name for name in names if few_levels(texts[name])]:
+        cure += f" Set annotate: {listed(few[:20])} to compare them with the clusters."
     different = [name for name in names if len({*texts[name]}) == len(texts[name]) > 0]
     if different and axes.edge is None:
         cure += f" Set samples: {quoted(different[0])} if it names the samples."

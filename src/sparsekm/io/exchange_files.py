@@ -1,0 +1,119 @@
+"""Tables to take along: a workbook, GCT with CLS, and a ranked list of features per cluster.
+
+GCT and CLS are the files of Morpheus and GenePattern, ``.rnk`` those of GSEA and clusterProfiler.
+Equal results give equal bytes.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import zipfile
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from sparsekm.io.atomic import write_bytes, write_text
+from sparsekm.io.shown_text import escape_unprintable
+
+# What a sheet holds, with its heading.
+MOST_ROWS = 2**20 - 1
+# Numbers in a GCT; of more features, those that come first are written.
+MOST_NUMBERS = 10_000_000
+_LONGEST_CELL = 32_000
+_DATE = (1980, 1, 1, 0, 0, 0)
+
+
+def write_workbook(file: str | Path, sheets: Mapping[str, pd.DataFrame]) -> None:
+    """Write tables as the sheets of an ``.xlsx`` file, atomically.
+
+    Texts stay texts, also those that start as a formula does; a sheet holds 1,048,575 rows of a
+    longer table.
+    """
+    from openpyxl import Workbook
+    from openpyxl.cell import WriteOnlyCell
+
+    book = Workbook(write_only=True)
+
+    def cell(sheet: Any, value: Any) -> Any:
+        if not isinstance(value, str):
+            return value
+        made = WriteOnlyCell(sheet, escape_unprintable(value)[:_LONGEST_CELL])
+        made.data_type = "s"
+        return made
+
+    for name, table in sheets.items():
+        sheet = book.create_sheet(name)
+        sheet.freeze_panes = "B2"
+        sheet.append([cell(sheet, str(column)) for column in table.columns])
+        plain = table.head(MOST_ROWS).astype(object)
+        for row in plain.where(plain.notna(), None).itertuples(index=False):
+            sheet.append([cell(sheet, value) for value in row])
+    stream = io.BytesIO()
+    book.save(stream)
+    with zipfile.ZipFile(stream) as made:
+        parts = {name: made.read(name) for name in made.namelist()}
+    core = "docProps/core.xml"
+    parts[core] = re.sub(rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", b"1980-01-01T00:00:00Z", parts[core])
+    _write_zip(file, parts)
+
+
+def write_gct(
+    file: str | Path, values: np.ndarray, samples: Sequence[str], features: Sequence[str]
+) -> None:
+    """Write values (n_samples, n_features) as GCT 1.2, atomically: features are its lines."""
+    lines = ["#1.2", f"{len(features)}\t{len(samples)}"]
+    lines.append("\t".join(["NAME", "Description", *map(_word, samples)]))
+    for name, column in zip(map(_word, features), values.T, strict=True):
+        lines.append("\t".join([name, name, *(f"{value:.6g}" for value in column.tolist())]))
+    write_text("\n".join(lines) + "\n", file)
+
+
+def write_cls(file: str | Path, labels: Iterable[int]) -> None:
+    """Write the cluster of each sample of a GCT file as CLS, atomically."""
+    names = [f"cluster_{label}" for label in labels]
+    found = list(dict.fromkeys(names))
+    write_text(
+        f"{len(names)} {len(found)} 1\n# {' '.join(found)}\n{' '.join(names)}\n",
+        file,
+    )
+
+
+def write_ranked(
+    file: str | Path, centers: np.ndarray, labels: np.ndarray, features: Sequence[str]
+) -> None:
+    """Write a zip with a ``.rnk`` for each cluster: features by how much higher they are in it.
+
+    Parameters
+    ----------
+    file : str or Path
+    centers : ndarray of shape (n_clusters, n_features)
+        Means of the clusters in the z-scores of all samples.
+    labels : ndarray of shape (n_samples,)
+    features : sequence of str
+    """
+    names, parts = [_word(name) for name in features], {}
+    for cluster in np.unique(labels):
+        rest = np.count_nonzero(labels != cluster)
+        # The mean of all samples is 0, so that of the others follows from this one.
+        lead = centers[cluster] * (len(labels) / max(rest, 1))
+        order = np.argsort(-lead, kind="stable")
+        lines = [f"{names[at]}\t{lead[at]:.6g}\n" for at in order]
+        parts[f"cluster_{cluster}.rnk"] = "".join(lines).encode()
+    _write_zip(file, parts)
+
+
+def _write_zip(file: str | Path, parts: Mapping[str, bytes]) -> None:
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in parts.items():
+            archive.writestr(zipfile.ZipInfo(name, _DATE), content, zipfile.ZIP_DEFLATED)
+    write_bytes(stream.getvalue(), file)
+
+
+def _word(name: object) -> str:
+    """Write a name in one field of a line."""
+    return escape_unprintable(str(name))

@@ -1,0 +1,51 @@
+"""Other choices are fitted again and compared with the answer."""
+
+import numpy as np
+import pytest
+
+from sparsekm import SparseKMeans
+from sparsekm.tuning import choices
+from sparsekm.tuning.choices import compare_choices
+from sparsekm.tuning.feature_ranking import ScaledData
+
+
+@pytest.fixture(scope="module")
+def clear():
+    """Ninety samples in three groups that 12 of 240 features tell apart."""
+    rng = np.random.default_rng(3)
+    truth = np.arange(90) % 3
+    X = rng.normal(size=(90, 240))
+    X[:, :12] += 5.0 * (truth[:, None] == np.arange(12) % 3)
+    return ScaledData.standardise(X), truth.astype(np.int32)
+
+
+def compare(data, labels, **more):
+    estimator = SparseKMeans(3, random_state=0).make_estimator()
+    return compare_choices(estimator, data, labels, np.arange(12), seed=1, **more)
+
+
+def test_clear_groups_hang_on_no_choice_but_their_number(clear):
+    told = []
+    table = compare(*clear, progress=lambda *counts: told.append(counts))
+    rows = table.set_index(["choice", "value"])
+    assert list(rows.index) == [
+        ("number of clusters", "2"),
+        ("number of clusters", "4"),
+        ("features screened", "200"),
+        ("features screened", "all"),
+        ("without the samples farthest out", "5%"),
+        ("half of the samples", ""),
+    ]
+    assert rows["n_clusters"].tolist() == [2, 4, 3, 3, 3, 3]
+    assert rows["n_samples"].tolist() == [90, 90, 90, 90, 86, 45]
+    assert rows["n_features"].tolist() == [240, 240, 200, 240, 240, 240]
+    assert (rows["agreement"][2:] == 1).all()
+    assert (rows["agreement"][:2] < 0.9).all()
+    assert told[-1] == (6, 6)
+
+
+def test_of_many_samples_some_are_drawn(clear, monkeypatch):
+    monkeypatch.setattr(choices, "MOST_SAMPLES", 60)
+    table = compare(*clear)
+    assert table["n_samples"].max() == 60
+    assert (table["agreement"][table["n_clusters"] == 3] == 1).all()
