@@ -5,6 +5,7 @@ This module does not know what a line or a column means.
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Collection, Iterable, Sequence
 
@@ -156,3 +157,19 @@ def as_numbers(cells: Sequence[str]) -> list[float | None]:
     """Read cells as numbers, with any decimal separator."""
     parser = CellParser()
     return [parser.number(cell.replace(",", ".")) for cell in cells]
+
+
+def split(line: str, separator: str) -> tuple[list[str], bool]:
+    """Split a line into cells, and tell whether a quotation mark has no second one."""
+    blanks, stray = separator == " ", False
+    cells = None
+    if '"' in line:
+        line = line.strip() if blanks else line
+        try:
+            options = {"delimiter": separator, "strict": True, "skipinitialspace": True}
+            cells = next(csv.reader([line], **options))
+        except csv.Error:
+            stray = line.count('"') % 2 == 1
+    if cells is None:
+        cells = line.split() if blanks else line.split(separator)
+    return cells, stray

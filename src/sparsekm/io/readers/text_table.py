@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sparsekm.io.readers.cells import CellParser, as_numbers, find_decimal
+from sparsekm.io.readers.cells import CellParser, as_numbers, find_decimal, split
 from sparsekm.io.readers.names import is_a
 from sparsekm.io.readers.raw_matrix import KNOWN_FORMATS, MatrixError, refuse_format
 
@@ -262,22 +262,6 @@ def _data_lines(
             kinds["short"].append(number)
             cells = cells + [""] * (width - len(cells))
         yield number, line, cells
-
-
-def split(line: str, separator: str) -> tuple[list[str], bool]:
-    """Split a line into cells, and tell whether a quotation mark has no second one."""
-    blanks, stray = separator == " ", False
-    cells = None
-    if '"' in line:
-        line = line.strip() if blanks else line
-        try:
-            options = {"delimiter": separator, "strict": True, "skipinitialspace": True}
-            cells = next(csv.reader([line], **options))
-        except csv.Error:
-            stray = line.count('"') % 2 == 1
-    if cells is None:
-        cells = line.split() if blanks else line.split(separator)
-    return cells, stray
 
 
 def _find_format(table: TextTable, lines: Lines, usual: str) -> int:
