@@ -180,3 +180,22 @@ def test_it_mends_what_exchange_moves_leave():
     labels = stuck_labels(X)
     merge_and_split(X, labels, 3, 1, 0.0)
     assert are_blobs(labels)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_merge_and_split_never_loses_and_no_cluster_falls_short(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((40, 5))
+    X -= X.mean(axis=0)
+    labels = rng.permutation(np.arange(40) % 6).astype(np.int32)
+    before = score_by_pairs(X, labels).sum()
+    merge_and_split(X, labels, 6, 4, 0.0)
+    assert score_by_pairs(X, labels).sum() >= before * (1 - 1e-12)
+    assert np.bincount(labels, minlength=6).min() >= 4
+
+
+def test_a_partition_that_no_move_betters_stays_as_it_is():
+    X = blobs(np.random.default_rng(1))
+    labels = np.repeat([0, 1, 2], 20).astype(np.int32)
+    merge_and_split(X, labels, 3, 1, 0.0)
+    assert labels.tolist() == [0] * 20 + [1] * 20 + [2] * 20
