@@ -183,7 +183,7 @@ def test_it_mends_what_exchange_moves_leave():
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_a_merge_and_split_never_loses_and_no_cluster_falls_short(seed):
+def test_a_merge_and_split_never_loses_and_no_cluster_falls_short(score_by_pairs, seed):
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((40, 5))
     X -= X.mean(axis=0)
