@@ -47,9 +47,8 @@ class Files(Named):
 def write_inputs(folder: Path, n_samples: int, n_features: int) -> None:
     """Write what the workflow would have written about a made matrix."""
     from sparsekm.cluster.sparsity_path import SparsityPath
-    from sparsekm.io.hdf5_format import REQUIRED
     from sparsekm.io.normalised_file import write_normalised
-    from sparsekm.io.store import pick_fit, write_fit, write_path
+    from sparsekm.io.store import REQUIRED, pick_fit, write_fit, write_path
     from sparsekm.io.tables import SCORES
 
     rng = np.random.default_rng(SEED)

@@ -150,8 +150,8 @@ def test_without_a_number_clusters_are_counted_and_the_verdict_survives_a_file(t
 
 
 def test_data_without_a_signature_can_be_written(tmp_path):
-    adata = AnnData(np.random.default_rng(0).normal(size=(40, 12)).astype(np.float32))
-    sparsekm.tl.sparse_kmeans(adata, 2)
+    adata = AnnData(np.random.default_rng(0).normal(size=(60, 200)).astype(np.float32))
+    sparsekm.tl.sparse_kmeans(adata, 3)
     adata.write_h5ad(tmp_path / "cells.h5ad")
     assert len(read_h5ad(tmp_path / "cells.h5ad").uns[KEY]["signature"]) == 0
     # z-scores are no logarithms of 1 + x.

@@ -139,7 +139,7 @@ def free_texts(schema, place=()):
 
 def test_braces_in_any_text_are_text(project):
     matrix = dict.fromkeys(("labels", "layer", "groups", "samples"), FORMATTED)
-    lists = {key: [FORMATTED] for key in ("ignore", "keep", "missing_values")}
+    lists = {key: [FORMATTED] for key in ("ignore", "keep", "missing_values", "annotate")}
     settings = {
         "matrices": {"tumours": {"path": "tumours.csv", **lists, **matrix}},
         "annotation": {"genes_of_interest": [FORMATTED]},

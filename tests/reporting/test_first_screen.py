@@ -9,7 +9,7 @@ from sparsekm import KMeans
 from sparsekm.io.normalised_file import write_normalised
 from sparsekm.io.store import TunedFit, pick_fit, read_fit, write_fit
 from sparsekm.io.tables import SEPARATION
-from sparsekm.pipeline.problem import cluster_means, find_clusters, pose_problem
+from sparsekm.pipeline.problem import cluster_means, define_problem, find_clusters
 from sparsekm.reporting.answer import SAME
 from sparsekm.reporting.report import load_dataset_result, write_report
 from sparsekm.tuning.separation import LEVEL
@@ -35,7 +35,7 @@ def fit(folder, kind):
     file = folder / "normalised.h5ad"
     write_normalised(file, X, obs, var, {"source": "matrix", "normalisation": "zscore"})
     posed = {"seed": 1, "n_clusters": 3, "search": {}, "grid": {}, "code_digest": "0" * 64}
-    problem = pose_problem(file, "mine", "sparse", **posed)
+    problem = define_problem(file, "mine", "sparse", **posed)
     found = find_clusters(problem)
     labels = found.fit.labels[0]
     about = {**problem.attributes, "search": found.fit.search, "has_clusters": found.has_clusters}

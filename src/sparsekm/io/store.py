@@ -169,7 +169,7 @@ _PATH = Store(
         "sparsities": Array(np.float64, _GRID),
         "objectives": Array(np.float64, _GRID),
         "first_objectives": Array(np.float64, _GRID),
-        "labels": Array(np.int32, ("n_sparsities", "n_samples")),
+        "labels": Array(np.int32, ("n_sparsities", "n_samples"), within=(0, "n_clusters")),
         "n_iter": Array(np.int64, _GRID),
         "scores": Array(np.float64, _GRID_BY_FEATURES),
         "weights": Array(np.float64, _GRID_BY_FEATURES),

@@ -205,7 +205,7 @@ def _project(X, pairs, n_clusters, folds) -> list[np.ndarray]:
         values = as_dense(X[:, fold.kept]).astype(np.float64)
         own = fold.labels[fold.drawn]
         known = own >= 0
-        if not known.any():
+        if len(np.unique(own[known])) < 2:
             continue
         part, own = values[fold.drawn][known], own[known]
         centers = cluster_centers(part, own, n_clusters)
