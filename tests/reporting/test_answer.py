@@ -116,7 +116,13 @@ def test_methods_that_disagree_are_named_with_their_agreement(answered):
 
 
 def test_the_next_steps_are_a_file_and_two_commands_with_the_settings_of_the_run(answered):
-    settings = {"path": "my data.csv", "labels": "kind", "transpose": False, "ignore": ["a", "b"]}
+    # As the command writes it into the folder of the run, beside which it is typed.
+    settings = {
+        "path": "../my data.csv",
+        "labels": "kind",
+        "transpose": False,
+        "ignore": ["a", "b"],
+    }
     opened, other, batches = view_answer(answered, settings).steps
     assert opened.link == "toy/clusters.csv"
     common = "sparsekm run 'my data.csv' --labels kind --no-transpose --ignore a b"

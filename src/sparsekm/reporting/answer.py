@@ -199,7 +199,8 @@ def _next_steps(
 
 def _command(settings: Mapping[str, Any], changes: Mapping[str, Any], output: str) -> str:
     """Write the command that repeats the run of a table with some settings changed."""
-    words = ["sparsekm", "run", str(settings["path"])]
+    # The command's own configurations name a table from their folder; it is typed beside that.
+    words = ["sparsekm", "run", str(settings["path"]).removeprefix("../")]
     for name, value in {**settings, **changes}.items():
         option = "--" + {"n_clusters": "clusters"}.get(name, name).replace("_", "-")
         if name == "path" or value is None or value == "auto":
