@@ -32,6 +32,14 @@ def fit(path, attributes):
     return dataclasses.replace(chosen, **shares, signature=np.array([1, 4]))
 
 
+def test_a_fit_may_have_fewer_clusters_than_it_was_asked_for(fit, tmp_path):
+    fewer = dataclasses.replace(
+        fit, labels=np.zeros_like(fit.labels), centers=fit.centers[:1], left_out=-1 - 0 * fit.labels
+    )
+    write_fit(tmp_path / "fit.h5", fewer)
+    assert_same(read_fit(tmp_path / "fit.h5"), fewer)
+
+
 def references(attributes, indices, sparsities=(1.0, 2.0)):
     values = np.arange(len(indices) * len(sparsities), dtype=float) + 1
     return References(

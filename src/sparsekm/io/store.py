@@ -84,7 +84,8 @@ class Store:
         """Read and check the arrays, None if left out, and the attributes of a file."""
         with open_checked(file, self.rule) as opened:
             attributes = self._read_attributes(opened)
-            lengths = {"n_clusters": attributes["n_clusters"]}
+            # A fit may have fewer clusters than it was asked for.
+            lengths = {"most_clusters": attributes["n_clusters"]}
             arrays = {name: self._read_array(opened, name, lengths) for name in self.arrays}
         return arrays, attributes
 
@@ -169,7 +170,7 @@ _PATH = Store(
         "sparsities": Array(np.float64, _GRID),
         "objectives": Array(np.float64, _GRID),
         "first_objectives": Array(np.float64, _GRID),
-        "labels": Array(np.int32, ("n_sparsities", "n_samples"), within=(0, "n_clusters")),
+        "labels": Array(np.int32, ("n_sparsities", "n_samples"), within=(0, "most_clusters")),
         "n_iter": Array(np.int64, _GRID),
         "scores": Array(np.float64, _GRID_BY_FEATURES),
         "weights": Array(np.float64, _GRID_BY_FEATURES),
@@ -214,12 +215,12 @@ _FIT = Store(
     "fit",
     "tune_sparsity",
     {
-        "labels": Array(np.int32, ("n_samples",), within=(0, "n_clusters")),
+        "labels": Array(np.int32, ("n_samples",), within=(0, "most_clusters")),
         "scores": Array(np.float64, ("n_features",)),
         "centers": Array(np.float64, ("n_clusters", "n_features")),
         "weights": Array(np.float64, ("n_features",)),
         "reproducibility": Array(np.float64, ("n_samples",), optional=True, share=True),
-        "left_out": Array(np.int32, ("n_samples",), optional=True, within=(-1, "n_clusters")),
+        "left_out": Array(np.int32, ("n_samples",), optional=True, within=(-1, "most_clusters")),
         "partitions": Array(np.int16, ("n_fits", "n_samples"), optional=True),
         "signature": Array(np.int64, ("n_signature",), optional=True, within=(0, "n_features")),
         "selection_frequency": Array(np.float64, ("n_features",), optional=True, share=True),

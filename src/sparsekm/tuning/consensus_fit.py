@@ -28,6 +28,7 @@ from sparsekm.tuning.fold_fits import (
     bound_of,
     fit_few,
     fit_folds,
+    fit_from,
     kept_features,
 )
 from sparsekm.tuning.noise_correlation import noise_correlation
@@ -423,12 +424,6 @@ def _fit_from(estimator, X, folds, sparsity, seed) -> SparsityPath:
         return fit_from(estimator, X, start, sparsity)
     few = bound_of(estimator.penalty, kept_features(n_clusters, X.shape[1]))
     return fit_few(estimator, X, start, few)
-
-
-def fit_from(estimator: Any, X: Any, labels: np.ndarray, sparsity: float) -> SparsityPath:
-    """Run Algorithm 1 from a partition at one sparsity."""
-    estimator = clone(estimator).set_params(init=labels, search="alternate", n_init=1)
-    return estimator.path(X, [sparsity])
 
 
 def _weigh(estimator, X, fit, labels, count) -> SparsityPath:

@@ -161,13 +161,17 @@ def _fit_screens(part, n_clusters, guard, seed):
 
 def fit_few(estimator: Any, X: Any, labels: np.ndarray, sparsity: float) -> SparsityPath:
     """Run Algorithm 1 from a partition; again with fewer features where far fewer differ."""
-    estimator = clone(estimator).set_params(init=labels, search="alternate", n_init=1)
-    path = estimator.path(X, [sparsity])
+    path = fit_from(estimator, X, labels, sparsity)
     differing = count_differing(X, path.labels[0])
     if 2 * differing <= path.n_selected[0]:
-        few = bound_of(estimator.penalty, differing)
-        path = estimator.set_params(init=path.labels[0]).path(X, [few])
+        path = fit_from(estimator, X, path.labels[0], bound_of(estimator.penalty, differing))
     return path
+
+
+def fit_from(estimator: Any, X: Any, labels: np.ndarray, sparsity: float) -> SparsityPath:
+    """Run Algorithm 1 from a partition at one sparsity."""
+    estimator = clone(estimator).set_params(init=labels, search="alternate", n_init=1)
+    return estimator.path(X, [sparsity])
 
 
 def bound_of(penalty: str, count: int) -> float:
