@@ -16,7 +16,9 @@ import signal
 import sys
 from collections.abc import Iterator
 from multiprocessing import forkserver, get_context
+from multiprocessing.connection import wait
 from pathlib import Path
+from threading import Lock
 
 from snakemake.benchmark import BenchmarkRecord, benchmarked, write_benchmark_records
 from snakemake.exceptions import SpawnedJobError, WorkflowError
@@ -41,6 +43,8 @@ class Executor(local.Executor):
         # Only after the Snakefile was read, which selects the copy of the package.
         import sparsekm
 
+        # A start also asks for the status of all other children, which can be read once only.
+        self.turn = Lock()
         self.context = get_context("forkserver")
         self.context.set_forkserver_preload(
             [__name__, "snakemake.cli", "sparsekm.pipeline.warm_imports"]
@@ -79,9 +83,12 @@ class Executor(local.Executor):
         records = []
         for _ in range(job.benchmark_repeats or 1):
             child = self.context.Process(target=_run_script, args=(script, given, Path.cwd()))
-            child.start()
+            with self.turn:
+                child.start()
             record = BenchmarkRecord()
             with benchmarked(child.pid if job.benchmark else False, record):
+                wait([child.sentinel])
+            with self.turn:
                 child.join()
             records.append(record)
             if child.exitcode and child.exitcode < 0:
