@@ -27,7 +27,7 @@ results paper run test test-all test-slurm test-survival lint check docs: export
 results paper test test-all test-slurm test-survival lint check docs: export OPENBLAS_NUM_THREADS := 1
 results paper test test-all test-slurm test-survival lint check docs: export MKL_NUM_THREADS := 1
 
-.PHONY: help env run results paper test smoke test-all test-slurm test-survival lint check sizes docs bench plan-allen check-allen lock clean
+.PHONY: help env run results paper test smoke test-all test-slurm test-survival lint check sizes docs bench figures plan-allen check-allen lock clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -65,7 +65,7 @@ lint: $(STAMP) ## ruff, snakefmt, snakemake --lint, and mypy over the public nam
 	"$(BIN)/mypy"
 
 check: $(STAMP) ## those tests without lint
-	"$(BIN)/python" -m pytest -n 2 --dist loadgroup
+	@"$(BIN)/python" -m benchmarks.figures --spend tests "$(BIN)/python" -m pytest -n 2 --dist loadgroup
 
 smoke: ## one small run with every Python from 3.11 on that is found here, each in an environment of its own
 	.ci/smoke
@@ -93,6 +93,9 @@ dist: $(STAMP) ## build the source archive, and from it the wheel, to dist/, and
 
 bench: $(STAMP) ## ratios against scikit-learn and between our own variants
 	"$(BIN)/python" -m benchmarks
+
+figures: $(STAMP) ## measure a few CPU ratios, for a row of benchmarks/figures.csv and docs/performance.md
+	"$(BIN)/python" -m benchmarks.figures
 
 plan-allen: $(STAMP) ## say how many files and gigabytes of the real atlas there are to download
 	"$(BIN)/snakemake" --cores 1 --config 'atlas={"source": "allen"}' --forcerun plan_retrieval -- plan_retrieval

@@ -19,10 +19,9 @@ from pathlib import Path
 # which cannot install the package from a relative path.
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
 
-from sparsekm.command.job_name import name_job
 from sparsekm.io.atomic import lock_file
 from sparsekm.io.shown_text import shorten
-from sparsekm.pipeline.workflow_files import record_files
+from sparsekm.pipeline.workflow_files import name_job, record_files
 
 _SECONDS_BETWEEN_LINES = 5
 _SECONDS_OF_PACE = 60

@@ -54,7 +54,7 @@ class LogHandler(LogHandlerBase):
                 }
             case LogEvent.JOB_INFO if record.rule_name in self.planned:
                 # Only after the Snakefile was read, which selects the copy of the package.
-                from sparsekm.command.job_name import name_job
+                from sparsekm.pipeline.workflow_files import name_job
 
                 about = name_job(record.rule_name, record.wildcards)
                 self.running[record.jobid] = record.rule_name, about, self.clock()

@@ -44,11 +44,8 @@ class Run:
 
         def find():
             for job in jobs_in(self.root):
-                try:
-                    if job.cmdline()[-1].endswith(f"{rule}.py"):
-                        return job
-                except (psutil.Error, IndexError):
-                    continue
+                if logs_of(job, self.root / "logs" / rule):
+                    return job
             return None
 
         return self._wait(find, f"job of {rule or 'any rule'}")
@@ -101,13 +98,16 @@ class Run:
 
 
 def jobs_in(root: Path) -> list[psutil.Process]:
-    """List the jobs at work in a project, whoever started them."""
-    folder = str(root / ".snakemake" / "scripts")
-    return [
-        process
-        for process in psutil.process_iter(["cmdline"])
-        if any(word.startswith(folder) for word in process.info["cmdline"] or [])
-    ]
+    """List the jobs at work in a project, whoever started them: each holds its log open."""
+    return [process for process in psutil.process_iter() if logs_of(process, root / "logs")]
+
+
+def logs_of(process: psutil.Process, start: Path) -> list[str]:
+    """List the files that a process holds open whose paths begin like this."""
+    try:
+        return [file.path for file in process.open_files() if file.path.startswith(str(start))]
+    except psutil.Error:
+        return []
 
 
 def kill(jobs: list[psutil.Process]) -> None:

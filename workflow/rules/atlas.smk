@@ -18,7 +18,7 @@ rule retrieve_ontology:
     params:
         source=ATLAS["source"],
         settings=source_settings(),
-        code=lambda wildcards: code("retrieve_ontology", source_module()),
+        code=lambda wildcards: code("retrieve_ontology"),
     script:
         "../../scripts/retrieve_ontology.py"
 
@@ -44,7 +44,7 @@ rule retrieve_atlas:
         settings=source_settings(),
         plane=ATLAS["plane"],
         max_not_fetched=ATLAS["allen"]["max_not_fetched"],
-        code=lambda wildcards: code("retrieve_atlas", source_module()),
+        code=lambda wildcards: code("retrieve_atlas"),
     script:
         "../../scripts/retrieve_atlas.py"
 
@@ -68,7 +68,7 @@ rule plan_retrieval:
         settings=source_settings(),
         ages=ATLAS["ages"],
         plane=ATLAS["plane"],
-        code=lambda wildcards: code("plan_retrieval", source_module()),
+        code=lambda wildcards: code("plan_retrieval"),
     script:
         "../../scripts/plan_retrieval.py"
 

@@ -76,12 +76,9 @@ def targets():
 
 
 @cache
-def code(script, *modules):
-    """Digest a script and the package code it uses: a parameter, so that edits rerun its jobs.
-
-    `modules` are those that the script loads by name.
-    """
-    return source_digest(ROOT / "scripts" / f"{script}.py", modules=modules)
+def code(script):
+    """Digest a script and the rooms it uses: a parameter, so that edits rerun its jobs."""
+    return source_digest(ROOT / "scripts" / f"{script}.py")
 
 
 def as_is(value):

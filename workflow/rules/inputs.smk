@@ -9,11 +9,6 @@ def table_settings(dataset):
     }
 
 
-def source_module():
-    """Return the module of the atlas's source, which is loaded by name."""
-    return SOURCES[ATLAS["source"]][0]
-
-
 def source_settings():
     """Return the parameters of the atlas's source on which its files depend."""
     if ATLAS["source"] == "allen":

@@ -4,7 +4,7 @@ Every seed is derived from the root seed and names. Therefore all methods use th
 and starts, a single job can be repeated alone, and adding a data set does not affect the others.
 
 The digest of a script covers the code that it can run: the script, the modules in its folder that
-it imports, and the modules of the package that these import, directly or indirectly.
+it imports, and the rooms (folders) of the package that these import, directly or indirectly.
 Files are compared as Python compiles them, without comments, docstrings and layout, so correcting a
 sentence reruns nothing. (Digests depend on the minor version of Python, which determines how. A
 docstring that is added below a constant can count, where the module branches after it.)
@@ -17,7 +17,6 @@ import dis
 import hashlib
 import platform
 import re
-from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -118,83 +117,81 @@ def _identify(file: Path) -> tuple[int, str]:
     return sum(state.st_size for state in states), digest.hexdigest()
 
 
-PACKAGE = "sparsekm"
-_DATA_SUFFIXES = (".html", ".css", ".js", ".json", ".csv", ".mplstyle")
+_DATA_SUFFIXES = (".html", ".css", ".js", ".json", ".csv", ".toml", ".mplstyle")
 # Stands for a line that does nothing, such as the docstring of a constant.
 _NOTHING = dis.opmap["NOP"]
 _PACKAGE_FOLDER = Path(__file__).resolve().parents[1]
+_IMPORT = re.compile(r"^\s*(?:from|import)\s+(\w+)(?:\.(\w+))?", re.M)
 
 
-def source_digest(
-    script: str | Path,
-    package_folder: str | Path = _PACKAGE_FOLDER,
-    *,
-    modules: Iterable[str] = (),
-) -> str:
-    """Digest a script and the modules of the package that it imports, in 16 hexadecimal digits.
-
-    Imports are found anywhere in a file, and followed from module to module; nothing is
-    executed. The ``__init__`` files of packages are not followed, since they only re-export. A
-    name imported from the ``__init__`` of a package may come from any of its modules, so all of
-    them are included, as are templates and tables in the folder of a module or below it.
-    `modules` are those that the script loads by name.
-    """
-    script, package_folder = Path(script).resolve(), Path(package_folder).resolve()
-    files = source_files(script, package_folder, modules=modules)
-    digest = hashlib.sha256(_content(script, script.stat().st_mtime_ns))
-    for file in files:
-        in_package = file.is_relative_to(package_folder)
-        name = file.relative_to(package_folder if in_package else script.parent).as_posix()
-        digest.update(b"\0" + name.encode() + b"\0" + _content(file, file.stat().st_mtime_ns))
+def source_digest(script: str | Path, package_folder: str | Path = _PACKAGE_FOLDER) -> str:
+    """Digest a script and the rooms of the package that it imports, in 16 hexadecimal digits."""
+    digest = hashlib.sha256()
+    for part in source_parts(script, package_folder):
+        digest.update(b"\0" + part.name.encode() + b"\0" + _part_digest(part))
     return digest.hexdigest()[:16]
 
 
-def source_files(
-    script: str | Path,
-    package_folder: str | Path = _PACKAGE_FOLDER,
-    *,
-    modules: Iterable[str] = (),
-) -> list[Path]:
-    """List the files that a script uses, directly or indirectly, in a fixed order."""
-    script, package_folder = Path(script).resolve(), Path(package_folder).resolve()
-    found = {file for name in modules for file in _locate(name, package_folder)}
-    waiting = [script, *found]
+def source_parts(script: str | Path, package_folder: str | Path = _PACKAGE_FOLDER) -> list[Path]:
+    """List a script, the neighbours that it imports, and the rooms of the package, in fixed order.
+
+    Imports are found anywhere in a file, and followed from room to room; nothing is executed. Who
+    imports the package itself may use any room. The `__init__` file of the package is in none,
+    since it only re-exports.
+    """
+    package_folder = Path(package_folder).resolve()
+    found: set[Path] = set()
+    waiting = [Path(script).resolve()]
     while waiting:
-        file = waiting.pop()
-        # Outside the package, modules in the same folder are imported as Python would.
-        beside = None if file.is_relative_to(package_folder) else file.parent
-        imported = _imported_files(file, file.stat().st_mtime_ns, package_folder, beside) - found
-        found |= imported
-        waiting += imported
-    for folder in {file.parent for file in found if file.is_relative_to(package_folder)}:
-        found.update(_data_files(folder))
+        part = waiting.pop()
+        if part not in found:
+            found.add(part)
+            waiting += _imported_parts(part, package_folder)
     return sorted(found)
 
 
-def _data_files(folder: Path) -> Iterator[Path]:
-    """List templates and tables in a folder and below, except in subpackages."""
-    for entry in folder.iterdir():
-        if entry.is_dir() and not any(entry.glob("*.py")):
-            yield from _data_files(entry)
-        elif entry.suffix in _DATA_SUFFIXES:
-            yield entry
+def files_of(part: Path) -> list[Path]:
+    """List the modules, templates and tables of a room, which may be a single module."""
+    if part.is_file():
+        return [part]
+    return sorted(file for file in part.rglob("*") if file.suffix in (".py", *_DATA_SUFFIXES))
 
 
 @cache
-def _content(file: Path, modified: int) -> bytes:
+def _imported_parts(part: Path, package_folder: Path) -> frozenset[Path]:
+    rooms = {
+        entry.stem: entry
+        for entry in package_folder.iterdir()
+        if entry.name != "__init__.py" and (entry.suffix == ".py" or any(entry.glob("*.py")))
+    }
+    found = set()
+    for file in files_of(part):
+        for top, room in _IMPORT.findall(file.read_text("utf-8") if file.suffix == ".py" else ""):
+            if top == package_folder.name:
+                found.update([rooms[room]] if room in rooms else rooms.values())
+            # Scripts import their neighbours as Python would.
+            elif not file.is_relative_to(package_folder):
+                found.add(file.with_name(f"{top}.py"))
+    return frozenset(other for other in found if other.exists())
+
+
+@cache
+def _part_digest(part: Path) -> bytes:
+    digest = hashlib.sha256()
+    for file in files_of(part):
+        digest.update(f"\0{file.relative_to(part.parent).as_posix()}\0".encode() + _content(file))
+    return digest.digest()
+
+
+def _content(file: Path) -> bytes:
     """Return the digested content of a file: its compiled code, or its bytes if not Python."""
     if file.suffix != ".py":
         return file.read_bytes()
-    return repr([_meaning(code) for code in _compile(file, modified)]).encode()
-
-
-@cache
-def _compile(file: Path, modified: int) -> list[CodeType]:
-    """Compile a file without its docstrings; `modified` is part of the cache key."""
+    # Without docstrings.
     found = [compile(file.read_bytes(), file.name, "exec", dont_inherit=True, optimize=2)]
     for code in found:
         found.extend(part for part in code.co_consts if isinstance(part, CodeType))
-    return found
+    return repr([_meaning(code) for code in found]).encode()
 
 
 def _meaning(code: CodeType) -> tuple:
@@ -216,52 +213,3 @@ def _meaning(code: CodeType) -> tuple:
         (code.co_name, code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars),
         (code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags),
     )
-
-
-@cache
-def _imported_files(
-    file: Path, modified: int, package_folder: Path, beside: Path | None
-) -> frozenset[Path]:
-    """Return the files that a file imports, anywhere in it."""
-    names = {name for code in _compile(file, modified) for name in _imported_names(code)}
-    return frozenset(found for name in names for found in _locate(name, package_folder, beside))
-
-
-def _imported_names(code: CodeType) -> Iterator[str]:
-    """Yield the dotted names that a code object imports; no module of the package uses dots."""
-    imports = dis.opmap["IMPORT_NAME"]
-    if imports not in code.co_code[::2]:
-        return
-    names = None
-    for instruction in dis.get_instructions(code):
-        if instruction.opcode == imports:
-            # Before `import a.b` None is loaded, before `from a import b, c` the names.
-            module = instruction.argval
-            yield from [f"{module}.{name}" for name in names] if names else [module]
-        names = instruction.argval if instruction.opname == "LOAD_CONST" else None
-
-
-def _locate(name: str, package_folder: Path, beside: Path | None = None) -> list[Path]:
-    """Find the files behind a dotted name: a module, a name in a module, or a package.
-
-    Outside the package only files in the folder `beside` are included, not libraries.
-    """
-    top = name.split(".")[0]
-    if top != PACKAGE:
-        neighbour = beside / f"{top}.py" if beside else None
-        return [neighbour] if neighbour and neighbour.is_file() else []
-    place = package_folder
-    for part in name.split(".")[1:]:
-        if (place / f"{part}.py").is_file():
-            return [place / f"{part}.py"]
-        if not (place / part).is_dir():
-            break
-        place = place / part
-    else:
-        # `import sparsekm.cluster` alone gives no module away; attributes of it could be any.
-        return [] if place == package_folder else _modules_of(place)
-    return _modules_of(place)
-
-
-def _modules_of(folder: Path) -> list[Path]:
-    return sorted(file for file in folder.rglob("*.py") if file.name != "__init__.py")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 FOLDERS = ("data", "results", "logs")
@@ -116,3 +116,19 @@ def recorded_files(folder: Path) -> set[str]:
 
 def _read(record: Path) -> set[str]:
     return {*record.read_text(encoding="utf-8").splitlines()} if record.is_file() else set()
+
+
+def name_job(rule: str, wildcards: Mapping[str, str]) -> str:
+    """Return the readable name of a job.
+
+    Examples
+    --------
+    >>> name_job("cluster_path", {"dataset": "tumours", "method": "l1"})
+    'tumours, l1: cluster path'
+    >>> name_job("reference_path", {"dataset": "tumours", "method": "l1", "batch": "0"})
+    'tumours, l1: reference path 1'
+    """
+    names = ", ".join(str(value) for key, value in wildcards.items() if key != "batch")
+    batch = f" {int(wildcards['batch']) + 1}" if "batch" in wildcards else ""
+    words = rule.replace("_", " ") + batch
+    return f"{names}: {words}" if names else words

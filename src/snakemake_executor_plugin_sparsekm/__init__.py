@@ -1,0 +1,124 @@
+"""Jobs that start in no time: Snakemake's own local executor, with forks of a warm process.
+
+Two thirds of a small run would be spent on starting Python and importing. Here a process that has
+imported everything (the fork server of `multiprocessing`, which has one thread) forks a child for
+each script that asks for one thread. All other jobs start as Snakemake starts them.
+
+Snakemake finds the plugin by the name of this package, which has to be next to `sparsekm`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import runpy
+import signal
+import sys
+from collections.abc import Iterator
+from multiprocessing import forkserver, get_context
+from multiprocessing.connection import wait
+from pathlib import Path
+from threading import Lock
+
+from snakemake.benchmark import BenchmarkRecord, benchmarked, write_benchmark_records
+from snakemake.exceptions import SpawnedJobError, WorkflowError
+from snakemake.executors import local
+from snakemake.iocontainers import Snakemake
+
+common_settings = local.common_settings
+# A process that forks should have one thread. Pandas loads pyarrow, whose jemalloc starts another.
+_ONE_THREAD = {
+    **dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"),
+    "NUMBA_NUM_THREADS": "1",
+    "JE_ARROW_MALLOC_CONF": "background_thread:false",
+}
+
+
+class Executor(local.Executor):
+    """Runs jobs on this machine, scripts of one thread as forks of a process that is warm."""
+
+    def __post_init__(self) -> None:
+        """Start the process that imports everything, while Snakemake prepares the first job."""
+        super().__post_init__()
+        # Only after the Snakefile was read, which selects the copy of the package.
+        import sparsekm
+
+        # A start also asks for the status of all other children, which can be read once only.
+        self.turn = Lock()
+        self.context = get_context("forkserver")
+        self.context.set_forkserver_preload(
+            [__name__, "snakemake.cli", "sparsekm.pipeline.warm_imports"]
+        )
+        with _environment(Path(sparsekm.__file__).parents[1]):
+            forkserver.ensure_running()
+
+    def run_single_job(self, job):
+        """Submit a job to the pool of threads, each of which waits for a child."""
+        if not self._can_fork(job):
+            return super().run_single_job(job)
+        self.workflow.async_run(job.prepare())
+        return self.pool.submit(self._fork, job)
+
+    def _can_fork(self, job) -> bool:
+        settings = self.workflow.deployment_settings
+        cached = self.workflow.workflow_settings.cache
+        is_plain = not (settings.deployment_method or job.is_shadow or cached)
+        return is_plain and job.threads == 1 and str(job.rule.script or "").endswith(".py")
+
+    def _fork(self, job) -> None:
+        script = job.rule.basedir.join(job.rule.script).get_path_or_uri(secret_free=True)
+        given = Snakemake(
+            job.input,
+            job.output,
+            job.params,
+            job.wildcards,
+            job.threads,
+            job.resources,
+            job.log,
+            self.workflow.config,
+            job.rule.name,
+            None,
+            str(Path(script).parent),
+        )
+        records = []
+        for _ in range(job.benchmark_repeats or 1):
+            child = self.context.Process(target=_run_script, args=(script, given, Path.cwd()))
+            with self.turn:
+                child.start()
+            record = BenchmarkRecord()
+            with benchmarked(child.pid if job.benchmark else False, record):
+                wait([child.sentinel])
+            with self.turn:
+                child.join()
+            records.append(record)
+            if child.exitcode and child.exitcode < 0:
+                name = signal.Signals(-child.exitcode).name
+                raise WorkflowError(f"ERROR in {job.rule.name}: its process died ({name}).")
+            if child.exitcode:
+                # The job said why.
+                raise SpawnedJobError()
+        if job.benchmark:
+            extended = self.workflow.output_settings.benchmark_extended
+            write_benchmark_records(records, str(job.benchmark), extended)
+
+
+@contextlib.contextmanager
+def _environment(source: Path) -> Iterator[None]:
+    """Let the process that starts now import from `source` first, with libraries of one thread."""
+    before = dict(os.environ)
+    others = [os.environ["PYTHONPATH"]] if os.environ.get("PYTHONPATH") else []
+    os.environ["PYTHONPATH"] = os.pathsep.join([str(source), *others])
+    os.environ.update(_ONE_THREAD)
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+
+
+def _run_script(script: str, given: Snakemake, folder: Path) -> None:
+    """Run a script of the workflow in this process, with what Snakemake gives it."""
+    os.chdir(folder)
+    sys.argv = [script]
+    sys.path.append(str(Path(script).parent))
+    runpy.run_path(script, {"snakemake": given}, "__main__")
