@@ -7,7 +7,7 @@ def open_atlas(snakemake):
     No file depends on the contact, so it is read from the configuration: as a parameter it would
     rerun the rule when it changes. The phantom has none.
     """
-    from sparsekm.atlas.sources import open_source
+    from sparsekm.atlas import open_source
 
     params = snakemake.params
     settings = dict(params.settings)

@@ -6,9 +6,9 @@ import jsonschema
 import pytest
 import yaml
 
+from sparsekm.atlas import open_source
 from sparsekm.atlas.assembly import assemble_age
 from sparsekm.atlas.ontology import read_ontology
-from sparsekm.atlas.sources import open_source
 
 AGE = "E11.5"
 

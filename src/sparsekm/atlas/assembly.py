@@ -1,8 +1,5 @@
 """From the stored files of one age to its voxel x gene matrix, ``expression.h5ad``.
 
-Only annotated voxels of the selected tissue become rows; besides the matrix, one grid at a time is
-in memory.
-
 In ``expression.h5ad`` X is float32 energy, NaN where no section covers the voxel; obs, var and
 ``uns["regions"]`` as in `AgeMatrix`; ``obsm["spatial"]`` is in millimetres along x, y, z;
 ``uns["provenance"]`` records source, age, grid and everything that was left out. For simulated
@@ -51,11 +48,8 @@ from sparsekm.pipeline.provenance import package_versions
 T = TypeVar("T")
 
 GENE_COUNTS = (
-    "taken",
-    "without_grid",
-    "with_replicates",
-    "without_delegate",
-    "with_several_delegates",
+    *("taken", "without_grid"),
+    *("with_replicates", "without_delegate", "with_several_delegates"),
 )
 """Counts of genes; the last three are subsets of the first."""
 
@@ -106,6 +100,7 @@ def assemble_age(
     chosen, gene_counts = _choose(candidates, files, replicates)
     if not chosen:
         raise InputError(f"{folder}: n_genes=0 with a usable grid; it should be >= 1.")
+    # Besides the matrix, the grids of one gene are in memory.
     X = np.empty((len(voxels.index), len(chosen)), dtype=np.float32)
     for column, items in enumerate(chosen.values()):
         read = [files.read_energy(item.id, annotation.dims) for item in items]
@@ -129,22 +124,17 @@ def assemble_age(
 
 def read_tables(folder: str | Path) -> tuple[Ontology, pd.DataFrame]:
     """Read the structure tree and the genes, which `retrieve_tables` wrote to `folder`."""
-    entries = read_manifest(Path(folder) / MANIFEST_FILE)
-    files = _Files(Path(folder), entries)
-    by_role = {entry.role: entry for entry in entries}
+    manifest = Path(folder) / MANIFEST_FILE
+    entries = read_manifest(manifest)
+    files, by_role = _Files(Path(folder), entries), {entry.role: entry for entry in entries}
     if not {"ontology", "genes"} <= by_role.keys():
-        raise DamagedFileError(
-            Path(folder) / MANIFEST_FILE, "should list ontology and genes", "retrieve_ontology"
-        )
-    return files.read(by_role["ontology"], _parse_tree), files.read(by_role["genes"], _parse_genes)
+        raise DamagedFileError(manifest, "should list ontology and genes", "retrieve_ontology")
+    tree, genes = (files.read(by_role[role], _parse_rows) for role in ("ontology", "genes"))
+    return parse_ontology(*tree), parse_genes(*genes)
 
 
-def _parse_tree(body: bytes, source: str) -> Ontology:
-    return parse_ontology(parse_json(body, source), source)
-
-
-def _parse_genes(body: bytes, source: str) -> pd.DataFrame:
-    return parse_genes(open_envelope(parse_json(body, source), source), source)
+def _parse_rows(body: bytes, source: str) -> tuple[list[dict], str]:
+    return open_envelope(parse_json(body, source), source), source
 
 
 def average_energies(energies: list[np.ndarray]) -> np.ndarray:
@@ -197,9 +187,8 @@ class _Files:
 
     def read_annotation(self, file: str) -> Volume:
         if file not in self._annotations:
-            raise DamagedFileError(
-                self._folder / MANIFEST_FILE, f"should list {file}", "retrieve_atlas"
-            )
+            manifest = self._folder / MANIFEST_FILE
+            raise DamagedFileError(manifest, f"should list {file}", "retrieve_atlas")
         return self.read(self._annotations[file], read_annotation)
 
     def read_energy(self, section_data_set_id: int, dims: tuple[int, int, int]) -> Volume:
@@ -316,10 +305,9 @@ def add_truth(data: anndata.AnnData, truth_file: str | Path) -> None:
     if truth["gene_id"].duplicated().any():
         raise DamagedFileError(path, "each gene_id should occur once", _TRUTH.rule)
     truth = truth.set_index("gene_id")
-    absent = ~data.var["gene_id"].isin(truth.index)
-    if absent.any():
-        gene_id = data.var["gene_id"][absent].iloc[0]
-        raise DamagedFileError(path, f"should contain gene_id={gene_id}", _TRUTH.rule)
+    absent = sorted(set(data.var["gene_id"]) - set(truth.index))
+    if absent:
+        raise DamagedFileError(path, f"should contain gene_id={absent[0]}", _TRUTH.rule)
     rows = truth.loc[data.var["gene_id"]]
     data.var["relevant"] = rows["relevant"].to_numpy()
     data.var["planted_kind"] = rows["kind"].to_numpy(dtype=object)
@@ -334,9 +322,8 @@ def read_expression(path: str | Path) -> anndata.AnnData:
             require_columns(path, parts[part], names, _RULE)
         for part, name in (("obs", "region_id"), ("var", "gene_id")):
             if parts[part][name].dtype != np.int64:
-                raise DamagedFileError(
-                    path, f"{name} has dtype={parts[part][name].dtype}, should be int64", _RULE
-                )
+                problem = f"{name} has dtype={parts[part][name].dtype}, should be int64"
+                raise DamagedFileError(path, problem, _RULE)
         shape = (len(parts["obs"]), len(parts["var"]))
         X = read_numbers(opened, "X", shape=shape, rule=_RULE, dtype=np.float32, finite=False)
         return anndata.AnnData(X=X, **parts)

@@ -154,7 +154,7 @@ def _listing_row(age: Age, section: PlantedSection) -> dict:
 
 
 class PhantomSource:
-    """Simulates the files of the atlas's servers from a seed; see `AtlasSource`.
+    """Simulates the files of the atlas's servers from a seed; see `sparsekm.atlas`.
 
     `size` is "tiny", "default" or "full". The same seed gives the same volumes.
     """
