@@ -155,11 +155,8 @@ def _place_grid(dims: tuple[int, int, int], axis: Axis) -> np.ndarray:
 
 
 UPPER = {
-    row["acronym"]: (
-        *(int(row["id"]), row["name"], row["color"]),
-        *(int(row["level"]), row["parent"] or None),
-    )
-    for row in STRUCTURES
+    r["acronym"]: (int(r["id"]), r["name"], r["color"], int(r["level"]), r["parent"] or None)
+    for r in STRUCTURES
 }
 """The id, name, colour, level and parent of each structure by its acronym."""
 # The ventricles repeat the tree; only their ids cannot be derived.
@@ -223,38 +220,28 @@ def label_voxels(age: str, geometry: Geometry) -> np.ndarray:
 def ontology_document() -> bytes:
     """Write the tree in the servers' format: one root in the JSON envelope."""
     root = _add_node(None, ROOT_ID, "mouse", "Mus musculus", "FFFFFF", None)
-    _add_neural_plate(root)
-    tracts = _add_node(root, TRACTS_ID, "tracts", "landmark tracts", "CCCCCC", 0)
-    _add_node(tracts, INVENTED_TRACT_ID, "pht", "phantom tract", "BBBBBB", 12)
-    _add_ventricles(root)
-    _number(root)
-    return write_envelope([root])
-
-
-def _add_neural_plate(root: dict) -> None:
     nodes = {None: root}
     for acronym, (node_id, name, color, level, parent) in UPPER.items():
-        node = _add_node(nodes[parent], node_id, acronym, name, color, level)
-        nodes[acronym] = node
+        nodes[acronym] = _add_node(nodes[parent], node_id, acronym, name, color, level)
         if level == 3 or acronym == "SpC":
-            _add_parts(acronym, node)
-
-
-def _add_parts(region: str, node: dict) -> None:
-    parts, color = {"": node}, node["color_hex_triplet"]
-    for suffix, (_, level, above) in _PARTS.items():
-        node_id, name = part_id(region, suffix), f"phantom part {suffix[1:]} of {node['name']}"
-        own = f"{region}{suffix}"
-        parts[suffix] = _add_node(parts[above], node_id, own, name, color, level)
-
-
-def _add_ventricles(root: dict) -> None:
-    nodes = {None: root}
+            parts = {"": nodes[acronym]}
+            for suffix, (_, below, above) in _PARTS.items():
+                title = f"phantom part {suffix[1:]} of {name}"
+                own = part_id(acronym, suffix), f"{acronym}{suffix}", title, color, below
+                parts[suffix] = _add_node(parts[above], *own)
+    tracts = _add_node(root, TRACTS_ID, "tracts", "landmark tracts", "CCCCCC", 0)
+    _add_node(tracts, INVENTED_TRACT_ID, "pht", "phantom tract", "BBBBBB", 12)
     for acronym, node_id in VENTRICLE_IDS.items():
         _, name, color, level, parent = UPPER[acronym]
-        own = "ventricles" if parent is None else f"v_{acronym}"
-        name = f"ventricles, {name}"
-        nodes[acronym] = _add_node(nodes[parent], node_id, own, name, color, level)
+        own = "ventricles" if parent is None else f"v_{acronym}", f"ventricles, {name}"
+        nodes[acronym] = _add_node(nodes[parent], node_id, *own, color, level)
+    waiting, position = [root], 0
+    while waiting:
+        node = waiting.pop()
+        node["graph_order"] = position
+        position += 1
+        waiting.extend(reversed(node["children"]))
+    return write_envelope([root])
 
 
 def _add_node(
@@ -277,14 +264,3 @@ def _add_node(
     if parent:
         parent["children"].append(node)
     return node
-
-
-def _number(root: dict) -> None:
-    """Set the position of each node in the written tree."""
-    waiting = [root]
-    position = 0
-    while waiting:
-        node = waiting.pop()
-        node["graph_order"] = position
-        position += 1
-        waiting.extend(reversed(node["children"]))
