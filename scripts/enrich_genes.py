@@ -11,8 +11,7 @@ def main(snakemake, progress):
         group_features,
         keep_by_chance,
     )
-    from sparsekm.annotation.gene_matching import match_features
-    from sparsekm.annotation.gene_sets import read_gene_sets
+    from sparsekm.annotation.gene_sets import match_features, read_gene_sets
     from sparsekm.io.normalised_file import (
         read_classes,
         read_features,

@@ -7,10 +7,10 @@ import anndata
 import pytest
 from stand_in_server import StandInServer
 
+from sparsekm.atlas import open_source
 from sparsekm.atlas.assembly import assemble_age, describe_expression, read_expression, read_tables
 from sparsekm.atlas.normalisation import find_common_genes, normalise_age
 from sparsekm.atlas.retrieval import read_manifest, retrieve_age, retrieve_tables
-from sparsekm.atlas import open_source
 from sparsekm.io.hdf5_format import write_anndata
 
 # The run is made once in each process.

@@ -10,7 +10,7 @@ from pathlib import Path
 from snakemake.exceptions import WorkflowError
 
 from configuration_check import check_configuration
-from sparsekm.annotation.addresses import address_name, is_address
+from sparsekm.annotation import address_name, is_address
 from sparsekm.atlas.phantom.sizes import get_size
 from sparsekm.atlas import SOURCES
 from sparsekm.io.atomic import SUPPORTED, is_supported
