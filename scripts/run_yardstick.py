@@ -6,7 +6,7 @@ from workflow_job import job
 @job(snakemake)
 def main(snakemake, progress):
     from sparsekm.io.atomic import write_table
-    from sparsekm.studies.yardstick.runner import run_seeds
+    from sparsekm.studies.yardstick import run_seeds
 
     draws, effort = snakemake.params.draws, snakemake.params.effort
     table = run_seeds(

@@ -10,7 +10,7 @@ def main(snakemake, progress):
     from sparsekm.figures.style import figure_png, figure_svg
     from sparsekm.io.atomic import write_bytes, write_table, write_text
     from sparsekm.io.tables import infer_table
-    from sparsekm.studies.yardstick.summary import (
+    from sparsekm.studies.yardstick import (
         add_published,
         count_wins,
         read_published,

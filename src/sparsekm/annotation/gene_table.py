@@ -170,9 +170,9 @@ def _check_length(values: np.ndarray, n_features: int, what: str) -> None:
 
 
 # ``kept_by_age.csv`` has a row per gene: its verdict at each age ("kept" or "dropped" if only one
-# sparse method ran; empty if it was not analysed), and the first and last age at which it is kept. ``changes.csv`` has a row per pair of consecutive ages:
-# ``earlier``, ``later``, and the numbers and names of genes that ``enter``, ``leave`` and ``stay``,
-# among those analysed at both.
+# sparse method ran; empty if it was not analysed), and the first and last age at which it is kept.
+# ``changes.csv`` has a row per pair of consecutive ages: the numbers and names of genes that enter,
+# leave and stay, among those analysed at both.
 KEPT, DROPPED = "kept", "dropped"
 KEEPING = (VERDICTS[0], VERDICTS[1], KEPT)
 """The verdicts on a gene that is kept."""

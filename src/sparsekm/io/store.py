@@ -20,7 +20,7 @@ import numpy as np
 
 from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.io.atomic import write_bytes
-from sparsekm.io.hdf5_format import DamagedFileError, open_checked
+from sparsekm.io.hdf5_format import DamagedFileError, fits_shape, open_checked
 
 REQUIRED = {
     **dict.fromkeys(("method", "dataset", "search", "input_digest", "code_digest"), str),
@@ -103,9 +103,7 @@ class Store:
         # None stands for a length that no array before it has.
         wanted = tuple(lengths.get(length) for length in array.shape)
         found = stored.shape
-        if len(found) != len(wanted) or any(
-            n not in (None, m) for n, m in zip(wanted, found, strict=True)
-        ):
+        if not fits_shape(found, wanted):
             raise self._damaged(opened, f"{name}: shape={found} should be {wanted}")
         if not stored.fletcher32 or stored.chunks != found or not stored.id.get_num_chunks():
             raise self._damaged(opened, f"{name}: values are missing or have no checksum")
