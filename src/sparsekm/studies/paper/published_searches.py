@@ -1,7 +1,6 @@
 """Searches as the paper and the authors' scripts run them: Lloyd's k-means, single starts.
 
-They are weaker than the package's own estimators. Run on the same data, they show how much of a
-difference from published numbers is due to the search.
+Run on the same data, they show how much of a difference from published numbers is due to them.
 """
 
 from __future__ import annotations

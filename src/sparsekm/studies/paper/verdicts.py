@@ -41,9 +41,8 @@ COMPARED_COLUMNS = (
 def summarise(repetitions: pd.DataFrame) -> pd.DataFrame:
     """Average every metric over the repetitions of every setting and row, in the order given.
 
-    `repetitions` are all tables of `repetition_table` together. The columns are `KEYS`, metric, n,
-    mean, sd (ddof = 1), sd_se (see `spread_error`) and se = sd / sqrt(n); sd and se are NaN for a
-    single repetition. Metrics that a row does not have are omitted.
+    The columns are `KEYS`, metric, n, mean, sd (ddof = 1), sd_se (see `spread_error`) and se, NaN
+    for a single repetition. Metrics that a row does not have are omitted.
     """
     keys = [*KEYS, "metric"]
     values = repetitions.set_index(list(KEYS))[list(METRICS)]
@@ -71,10 +70,7 @@ def spread_error(values: ArrayLike) -> float:
 
 
 def read_paper_values(file: str | Path) -> pd.DataFrame:
-    """Read the paper's numbers on simulated data, ``data/paper/simulations.csv``.
-
-    The columns are table, `CELL`, value and bracket (NaN where none is printed).
-    """
+    """Read the paper's numbers on simulated data, ``data/paper/simulations.csv``."""
     columns = ["table", *CELL, "value", "bracket"]
     return pd.read_csv(file, usecols=columns, dtype={"value": float})[columns]
 
@@ -82,10 +78,9 @@ def read_paper_values(file: str | Path) -> pd.DataFrame:
 def compare_rows(summary: pd.DataFrame, paper: pd.DataFrame) -> pd.DataFrame:
     """Set every row of a summary beside the paper's value for the method that it runs.
 
-    The columns are `COMPARED_COLUMNS`. Units are NaN for fewer than `FEWEST` repetitions, and
-    infinite where
-    the standard error is 0 and the values differ. Omitted is what could not differ, the numbers of
-    features of a method that always keeps all, and the floor row, which knows the relevant ones.
+    Units are NaN for fewer than `FEWEST` repetitions, and infinite where the standard error is 0
+    and the values differ. Omitted is what could not differ, the numbers of features of a method
+    that always keeps all, and the floor row, which knows the relevant ones.
     """
     compared = [name for name, row in METHOD_ROWS.items() if row.features == "all"]
     ours = summary[summary["method"].isin(compared)].rename(columns={"method": "row"})
@@ -211,11 +206,9 @@ def judge_claims(
 ) -> pd.DataFrame:
     """Judge every claim of the text in each of its settings, and every printed number.
 
-    `repetitions` are all tables of `repetition_table` together; `comparison` is of `compare_rows`
-    and `checks` of `sparsekm.studies.theory.checks`. The columns are `CLAIM_COLUMNS`.
-    Of an order, ours
-    and theirs are the mean of left less right. Units are differences over their standard errors;
-    low and high are the interval of a share.
+    `comparison` is of `compare_rows` and `checks` of `sparsekm.studies.theory.checks`. Of an order,
+    ours and theirs are the mean of left less right. Units are differences over their standard
+    errors; low and high are the interval of a share.
     """
     study = _Study(repetitions, comparison)
     computed = checks.set_index("check")[["holds", "ours", "se", "low", "high", "theirs"]]
@@ -237,13 +230,11 @@ def judge_claims(
         elif claim.kind == "atlas":
             lines.append(told | {"verdict": CANNOT_BE_TESTED})
         else:
-            found = {"holds": claim.relation == "holds"}
-            if claim.metric:
-                found = computed.loc[claim.metric].to_dict()
+            holds = {"holds": claim.relation == "holds"}
+            found = computed.loc[claim.metric].to_dict() if claim.metric else holds
             # The remark tells what is wrong with a statement.
-            lines.append(
-                told | found | _decide(found["holds"], False, claim.remark) | {"reason": ""}
-            )
+            verdict = _decide(found["holds"], False, claim.remark)
+            lines.append(told | found | verdict | {"reason": ""})
     table = pd.DataFrame(lines, columns=list(CLAIM_COLUMNS))
     return table.fillna({"verdict": NOT_JUDGED, "reason": "", "remark": ""})
 
