@@ -54,11 +54,7 @@ def section_data_sets_of(age: str) -> tuple[str, str]:
 
 
 def page_url(base: str, query: tuple[str, str], start_row: int, num_rows: int) -> str:
-    """Return the address of one page of a query's rows on the server `base`.
-
-    A query consists of its stages and the column to order by, without which pages would be
-    undefined.
-    """
+    """Return the address of one page of a query's rows on the server `base`."""
     stages, order = query
     page = f"[start_row$eq{start_row}][num_rows$eq{num_rows}]"
     options = f"rma::options[order$eq'{order}']{page}"

@@ -160,10 +160,7 @@ def read_energy(archive: bytes, source: str = "archive") -> Volume:
 
 
 def read_annotation(archive: bytes, source: str = "archive") -> Volume:
-    """Read a structure annotation grid, uint32 ids with 0 for unannotated; see `read_energy`.
-
-    Ids are never converted to floats, which cannot represent ids above 2**24.
-    """
+    """Read structure ids, uint32 with 0 for unannotated: floats cannot hold those above 2**24."""
     return _read_volume(archive, ANNOTATION_MEMBER, ANNOTATION_DTYPE, source)
 
 

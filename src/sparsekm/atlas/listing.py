@@ -48,10 +48,7 @@ def parse_json(body: str | bytes, source: str) -> object:
 
 
 def open_envelope(document: object, source: str) -> list[dict]:
-    """Return the rows of an answer: parsed JSON, either an envelope or a bare list of rows.
-
-    A failure reported by the server is an `EnvelopeError`, as are rows that are not objects.
-    """
+    """Return the rows of an answer, an envelope or a bare list; a reported failure is an error."""
     rows = document
     if isinstance(document, dict):
         if document.get("success") is not True:
@@ -163,10 +160,7 @@ def read_listing(path: str | Path) -> list[SectionDataSet]:
 
 
 def parse_listing(rows: list[dict], source: str = "listing") -> list[SectionDataSet]:
-    """Build section data sets from rows of an answer, in ascending order of id.
-
-    Joins repeat rows, so an id may occur several times; the first row is used.
-    """
+    """Build section data sets, ascending by id; joins repeat rows, of which the first is used."""
     by_id: dict[int, SectionDataSet] = {}
     for row in rows:
         parsed = _parse_row(row, source)
@@ -300,11 +294,7 @@ def read_genes(path: str | Path) -> pd.DataFrame:
 
 
 def parse_genes(rows: list[dict], source: str = "genes") -> pd.DataFrame:
-    """Tabulate genes, the first row for each id.
-
-    The index is gene_id (int64), the columns are entrez_id (nullable integer), ensembl_id and
-    aliases (joined by ``;``), empty if unknown.
-    """
+    """Tabulate entrez_id (nullable), ensembl_id and aliases (joined by ``;``) by gene_id."""
     genes: dict[int, tuple] = {}
     for row in rows:
         gene_id = require_id(row.get("id"), "id", source)
