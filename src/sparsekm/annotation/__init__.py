@@ -7,13 +7,7 @@ from urllib.parse import unquote, urlsplit
 
 
 def address_name(url: str) -> str:
-    """Return the file name at the end of an address.
-
-    Examples
-    --------
-    >>> address_name("https://example.org/ontology/go-basic.obo?release=1")
-    'go-basic.obo'
-    """
+    """Return the file name at the end of an address."""
     name = PurePosixPath(unquote(urlsplit(url).path)).name
     if not name or "/" in name or name in (".", ".."):
         raise ValueError(f"url={url!r} should end in the name of a file.")

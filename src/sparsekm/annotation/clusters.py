@@ -54,10 +54,7 @@ class ClusterOverlap:
 
 
 def overlap_clusters(labels: np.ndarray, regions: np.ndarray, order: list[str]) -> ClusterOverlap:
-    """Count the samples of each cluster in each region.
-
-    `order` lists the regions in the order of the columns, which decides ties.
-    """
+    """Count the samples of each cluster in each region; the `order` of columns decides ties."""
     known = is_known(regions)
     counts = pd.crosstab(
         pd.Series(np.asarray(labels)[known], name="cluster"),
@@ -120,14 +117,8 @@ def find_highest(X: RowSource, codes: np.ndarray, n_groups: int) -> Highest:
     `X`, of shape (n, p), is read twice, in blocks of samples. `codes` are groups in
     ``range(n_groups)``, which may be empty; samples with code -1 are left out. Ties go to the
     lowest group. The effect is Cohen's d, at least 0, or NaN if the pooled standard deviation is
-    not defined: all samples are in one group, or the feature is constant in both parts. A constant
-    feature is highest in the first group. The lead is NaN if only one group has samples.
-
-    Examples
-    --------
-    >>> found = find_highest(np.array([[0.0], [2.0], [9.0], [11.0]]), [0, 0, 1, 1], 2)
-    >>> int(found.group[0]), round(float(found.effect[0]), 3), float(found.lead[0])
-    (1, 6.364, 9.0)
+    not defined: all samples are in one group, or the feature is constant in both parts. The lead is
+    NaN if only one group has samples.
     """
     codes = np.asarray(codes, dtype=np.intp)
     sizes = np.bincount(codes[codes >= 0], minlength=n_groups)
@@ -268,14 +259,7 @@ def associate(labels: np.ndarray, columns: Mapping[str, pd.Series]) -> pd.DataFr
     whose effect size is Cramer's V. Samples whose value is missing are left out.
 
     There is a row per column, the largest effect first: column, test, n (samples with a value),
-    effect, effect_name, p, and q, the false discovery rate over the columns. A column that is the
-    same for all samples has p 1 and effect 0.
-
-    Examples
-    --------
-    >>> batch = pd.Series(["a", "a", "a", "b", "b", "b"])
-    >>> associate(np.array([0, 0, 0, 1, 1, 1]), {"batch": batch})["effect"].tolist()
-    [1.0]
+    effect, effect_name, p, and q, the false discovery rate over the columns.
     """
     rows = [_associate_one(str(name), labels, values) for name, values in columns.items()]
     names = ["column", "test", "n", "effect", "effect_name", "p"]

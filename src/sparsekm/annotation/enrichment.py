@@ -1,22 +1,15 @@
-r"""Terms that are over-represented in a group of the genes analysed.
+"""Terms that are over-represented in a group of the genes analysed.
 
-Of N genes analysed that have any term, n are in the group, K have the term, and k are in the group
-and have the term. If the group were drawn independently of the term, k would be hypergeometric; the
-p-value is
-
-.. math:: P(X \ge k), \qquad X \sim \mathrm{Hypergeometric}(N, K, n),
-
-that of the one-sided Fisher's exact test. q-values are those of Benjamini and Hochberg [1]_ over
-all terms tested in the group: those whose K is within the size limits, including those with k = 0.
-N counts the genes of the data set, not of the genome: the atlas selected its genes, so terms that
-are common among them would otherwise look enriched. Genes without any term are left out: with them
-every term would look enriched where the genes that are well known are kept more often.
+The p-value is that of the one-sided Fisher's exact test, the hypergeometric chance of as many
+genes with the term in the group; q-values are those of Benjamini and Hochberg [1]_ over all terms
+within the size limits. All numbers count the genes of the data set that have any term, not of the
+genome: the atlas selected its genes, and well-known ones may be kept more often.
 
 Genes of one category are often patterned alike in space, and then many categories are
-over-represented among the genes that follow any smooth map, whatever it shows [2]_. So where
-positions are known, `p_spatial` is the share of random maps under which as many genes of the group
-have the term. A random map has as many clusters as the one found, each of the samples nearest to
-one of some random samples; as many features are kept, those of the highest score under the map.
+over-represented among the genes that follow any smooth map [2]_. So where positions are known,
+`p_spatial` is the share of random maps under which as many genes of the group have the term. A
+random map has as many clusters as the one found, each of the samples nearest to one of some random
+samples; as many features are kept, those of the highest score under the map.
 
 References
 ----------

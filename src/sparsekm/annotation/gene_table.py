@@ -50,13 +50,7 @@ GENE_TABLE = TableFormat(
 def rank_scores(scores: np.ndarray) -> np.ndarray:
     """Rank features by descending score, the highest being 1.
 
-    Ties go to the lowest index, as in the selection of features; therefore the s features kept by
-    l0 are those with ranks 1 to s.
-
-    Examples
-    --------
-    >>> rank_scores([2.0, 5.0, 2.0])
-    array([2, 1, 3])
+    Ties go to the lowest index, as in the selection of features.
     """
     scores = np.asarray(scores, dtype=np.float64)
     order = np.argsort(-scores, kind="stable")
@@ -92,17 +86,6 @@ def gene_table(
     additional columns, in the order of `var`. If l0 and l1 ran, ``verdict`` is one of `VERDICTS`.
 
     The table is sorted by rank under the method of `primary_method`.
-
-    Examples
-    --------
-    >>> from types import SimpleNamespace
-    >>> var = pd.DataFrame(index=["A", "B"])
-    >>> l0 = SimpleNamespace(scores=np.array([1.0, 7.0]), weights=np.array([0.0, 1.0]))
-    >>> l1 = SimpleNamespace(scores=np.array([1.5, 6.0]), weights=np.array([0.2, 0.98]))
-    >>> gene_table(var, {"l0": l0, "l1": l1})[["symbol", "rank_l0", "verdict"]]
-      symbol  rank_l0       verdict
-    0      B        1  kept by both
-    1      A        2       only l1
     """
     if not fits:
         raise ValueError("fits={} should hold at least one method.")
@@ -139,17 +122,7 @@ def gene_table(
 
 
 def primary_method(methods: Iterable[str], *, is_atlas: bool = False) -> str:
-    """Return the method whose clusters and features are the answer.
-
-    It is sparse if it ran; for an atlas, l0.
-
-    Examples
-    --------
-    >>> primary_method(["kmeans", "l0", "sparse"])
-    'sparse'
-    >>> primary_method(["kmeans", "l0", "sparse"], is_atlas=True)
-    'l0'
-    """
+    """Return the method whose clusters and features are the answer: sparse, or l0 for an atlas."""
     methods = list(methods)
     if not methods:
         raise ValueError(f"methods={methods} should hold at least one method.")

@@ -309,10 +309,7 @@ def parse_genes(rows: list[dict], source: str = "genes") -> pd.DataFrame:
 
 
 def add_genes(var: pd.DataFrame, genes: pd.DataFrame) -> pd.DataFrame:
-    """Add Ensembl ids, aliases and missing Entrez ids to a copy of `var`.
-
-    `var` has the columns gene_id and entrez_id; a gene that is not in `genes` gets nothing.
-    """
+    """Add Ensembl ids, aliases and missing Entrez ids, as far as known, to a copy of `var`."""
     found = genes.reindex(var["gene_id"].to_numpy()).set_axis(var.index)
     return var.assign(
         entrez_id=var["entrez_id"].fillna(found["entrez_id"]),

@@ -269,10 +269,8 @@ def _count_kept(data: anndata.AnnData, screening: Screening) -> dict:
 def fill_missing(X: np.ndarray, method: str, regions: np.ndarray) -> int:
     """Fill the NaN in X (n_voxels, n_genes; float32) in place, and return their number.
 
-    ``none`` leaves them; ``zero`` and ``gene_mean`` fill with these values. ``region_mean`` is the
-    mean of the gene over the voxels of the same region that have data or, if there are none, over
-    all voxels. Missing values never enter a mean. `regions`, of shape (n_voxels,), may have any
-    sortable type.
+    ``none`` leaves them; ``zero`` and ``gene_mean`` fill with these values; ``region_mean`` with
+    the mean of the gene over the voxels of the region that have data or, without any, over all.
     """
     if method not in FILLS:
         raise ValueError(f"fill={method!r} should be one of {', '.join(FILLS)}.")

@@ -201,10 +201,7 @@ def map_regions(
     level: int = REGION_LEVEL,
     tissue: Iterable[str] = ("brain", "spinal_cord"),
 ) -> RegionMap:
-    """Map an annotation volume, structure ids with 0 for unannotated, to regions.
-
-    `tissue` are the classes to keep, of ``brain, spinal_cord, ventricle, tract``.
-    """
+    """Map an annotation volume (0 is unannotated) to regions; `tissue` are the classes to keep."""
     wanted = _check_tissue(tissue)
     flat = np.asarray(annotation).ravel()
     if not np.issubdtype(flat.dtype, np.integer):

@@ -95,10 +95,7 @@ def read_numbers(
 
 
 def write_anndata(file: str | Path, data: anndata.AnnData, **options: Any) -> None:
-    """Write AnnData atomically as .h5ad, with the options of ``write_h5ad``.
-
-    It is written piece by piece, since a second copy of the matrix would take too much memory.
-    """
+    """Write AnnData atomically, and piece by piece: a second X would take too much memory."""
     with atomic_path(file, stored_bytes(data.X)) as temporary:
         data.write_h5ad(temporary, **options)
 

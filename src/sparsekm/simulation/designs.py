@@ -243,14 +243,7 @@ EXPERIMENTS = {
 def draw_replicate(
     experiment: str, setting: Mapping[str, Any], *, root: int, replicate: int
 ) -> SimulatedData:
-    """Draw one replicate of one of the paper's experiments; the setting are its arguments.
-
-    Examples
-    --------
-    >>> data = draw_replicate("experiment_2", {"mu": 0.7}, root=0, replicate=3)
-    >>> data.X.shape, data.n_clusters, int(data.relevant.sum())
-    ((60, 200), 3, 50)
-    """
+    """Draw one replicate of one of the paper's experiments; the setting are its arguments."""
     if experiment not in EXPERIMENTS:
         raise ValueError(f"experiment={experiment!r} should be one of {list(EXPERIMENTS)}.")
     seed = replicate_seed(root, experiment, setting, replicate)

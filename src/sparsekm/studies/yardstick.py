@@ -185,10 +185,7 @@ STATUSES = ("recomputed", "printed", "unchecked")
 
 
 def read_published(file: str | Path) -> pd.DataFrame:
-    """Read the published error rates, ``data/paper/real_set_errors.csv``.
-
-    The columns are `COLUMNS`; recomputed is NaN where the method was not run again.
-    """
+    """Read the published error rates, ``data/paper/real_set_errors.csv``."""
     return pd.read_csv(file, usecols=COLUMNS)[list(COLUMNS)]
 
 

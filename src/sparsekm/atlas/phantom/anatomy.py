@@ -119,10 +119,7 @@ def _count_kinds(plan: PhantomAge) -> dict[str, dict[int, int]]:
 
 
 def _shape_tube(sizes: np.ndarray, length: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return the ends of the regions along the axis, and vertical radii of the tube.
-
-    The radii are those at its front end, in the middle of each region and at its back end.
-    """
+    """Return the ends of the regions along the axis, and the radii there and in their middles."""
     lengths = sizes**_LENGTH_POWER
     lengths = np.maximum(lengths, _SHORTEST * lengths.sum())
     lengths *= length / lengths.sum()
@@ -141,10 +138,7 @@ def _draw_axis(maturity: float, n_voxels: int) -> Axis:
 
 
 def _place_grid(dims: tuple[int, int, int], axis: Axis) -> np.ndarray:
-    """Return the coordinates of the grid's voxels on one side, the midline at z = 0.
-
-    The drawing is in the middle of the grid. z is divided by the flattening of the tube.
-    """
+    """Return the voxels of one side: the drawing is in the middle, z is over the flattening."""
     nx, ny, nz = dims
     z, y, x = np.meshgrid(np.arange(nz // 2 + 1), np.arange(ny), np.arange(nx), indexing="ij")
     grid = np.stack([x, y, z], axis=-1).reshape(-1, 3).astype(float)
@@ -189,9 +183,8 @@ def part_id(region: str, suffix: str) -> int:
 def label_voxels(age: str, geometry: Geometry) -> np.ndarray:
     """Assign the id (uint32) of a structure to every voxel of a geometry.
 
-    Tissue gets parts of its region, or partly the spinal cord itself; lumen gets the ventricle of
-    its region; unassigned voxels get the forebrain (above level 3) or an id that is not in the
-    tree.
+    Tissue gets parts of its region, lumen the ventricle of its region, and unassigned voxels the
+    forebrain (above level 3) or an id that is not in the tree.
     """
     labels = np.zeros(len(geometry.index), dtype=np.uint32)
     # To these parts the inner voxels of a region belong.

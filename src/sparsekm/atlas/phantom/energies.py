@@ -128,10 +128,9 @@ def prepare_canvas(
 
 
 def draw_energy(canvas: Canvas, section: PlantedSection, seed: int) -> np.ndarray:
-    """Simulate the energy grid of a section data set, float32 of shape (nz, ny, nx).
+    """Simulate the energy grid of a section data set, float32 (nz, ny, nx), -1 where there is none.
 
-    It is -1 outside the labelled voxels and on missing planes. `seed` is that of the phantom. The
-    planted signal depends on gene and age, noise and missing planes also on the section data set.
+    The planted signal depends on gene and age, noise and missing planes also on the data set.
     """
     position = list(AGES).index(canvas.age)
     rng = np.random.default_rng(np.random.SeedSequence([seed, 106, position, section.id]))

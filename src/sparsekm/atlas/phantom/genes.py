@@ -136,11 +136,7 @@ def _draw_run(anchor: int, rng: np.random.Generator) -> tuple[str, ...]:
 
 
 def tabulate_truth(age: str, genes: list[PlantedGene], present: set[str]) -> pd.DataFrame:
-    """Tabulate the planted truth at an age whose regions are `present`.
-
-    The columns are gene_id, symbol, kind, relevant (region differences are planted), regions
-    (joined by ``;``), log_fold (of a marker), module (empty or a number) and batch.
-    """
+    """Tabulate the planted truth at an age whose regions are `present`, a row per gene."""
     rows = [
         {
             "gene_id": gene.id,
@@ -174,13 +170,7 @@ _IN_CONTROL = 0.15
 
 
 def term_id(number: int) -> str:
-    """Write the number of a term as its id.
-
-    Examples
-    --------
-    >>> term_id(2)
-    'PHM:0000002'
-    """
+    """Write the number of a term as its id."""
     return f"PHM:{number:07d}"
 
 

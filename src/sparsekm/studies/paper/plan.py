@@ -50,11 +50,6 @@ def select_settings(names: Iterable[str]) -> list[Setting]:
     """List the settings that are asked for, each once, in the order of the paper.
 
     The names are those of experiments (all their settings), or ``experiment/setting``.
-
-    Examples
-    --------
-    >>> [setting.name for setting in select_settings(["experiment_4", "experiment_3/p25"])]
-    ['p25', 'rho0.1', 'rho0.3']
     """
     chosen = set(names)
     called = [{s.experiment, f"{s.experiment}/{s.name}"} for s in PAPER_SETTINGS]

@@ -35,10 +35,7 @@ class LloydPartition(KMeansPartition):
         return self.iterate(_weighted_rows(X, weights), labels)
 
     def iterate(self, rows, labels):
-        """Iterate on weighted samples with int32 labels; return labels and the number of rounds.
-
-        An empty cluster takes the sample farthest from its own centre.
-        """
+        """Iterate; an empty cluster takes the sample farthest from its own centre."""
         rounds = 0
         while rounds < self.max_iter:
             rounds += 1

@@ -67,10 +67,7 @@ def draw_data(setting: Setting, *, root: int, replicate: int, standardise: bool)
 def run_repetition(
     setting: Setting, row: MethodRow, effort: Effort, *, root: int, replicate: int
 ) -> Repetition:
-    """Draw, fit and compare once.
-
-    Data, references and starts depend on the seed `root`, setting and replicate, not on the row.
-    """
+    """Draw, fit and compare once; no draw or start depends on the row."""
     data = draw_data(setting, root=root, replicate=replicate, standardise=row.standardise)
     seen = data.relevant if row.features == "relevant" else np.ones(data.X.shape[1], dtype=bool)
     seed = derive_seed(root, "simulation", setting.experiment, setting.name, replicate)
@@ -196,10 +193,7 @@ def repetition_table(
 
 
 def gap_table(setting: Setting, row: MethodRow, repetitions: Sequence[Repetition]) -> pd.DataFrame:
-    """Tabulate the gap curves: one row per repetition and sparsity, none where nothing is tuned.
-
-    The columns are `KEYS`, replicate and `GAP_COLUMNS`; chosen is 0 or 1.
-    """
+    """Tabulate the gap curves: a row per repetition and sparsity, none where nothing is tuned."""
     parts = [
         pd.DataFrame(repetition.gap, columns=list(GAP_COLUMNS)).assign(replicate=replicate)
         for replicate, repetition in enumerate(repetitions)
