@@ -69,7 +69,7 @@ def test_the_first_steps_do_not_tell_the_time_left_and_a_terminal_has_one_line(
 
 
 # Called by other scripts, or on their own before a run.
-NOT_RULES = {"workflow_job", "rule_problem", "gap_of_paths", "atlas_source", "study_replicates"}
+NOT_RULES = {"workflow_job", "rule_problem"}
 
 
 # Python 3.12 warns of any fork while there are threads, which pytest-xdist has.

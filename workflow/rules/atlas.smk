@@ -18,9 +18,9 @@ rule retrieve_ontology:
     params:
         source=ATLAS["source"],
         settings=source_settings(),
-        code=lambda wildcards: code("retrieve_ontology", source_module()),
+        code=lambda wildcards: code("retrieve_atlas", source_module()),
     script:
-        "../../scripts/retrieve_ontology.py"
+        "../../scripts/retrieve_atlas.py"
 
 
 rule retrieve_atlas:
@@ -68,9 +68,9 @@ rule plan_retrieval:
         settings=source_settings(),
         ages=ATLAS["ages"],
         plane=ATLAS["plane"],
-        code=lambda wildcards: code("plan_retrieval", source_module()),
+        code=lambda wildcards: code("retrieve_atlas", source_module()),
     script:
-        "../../scripts/plan_retrieval.py"
+        "../../scripts/retrieve_atlas.py"
 
 
 rule assemble_expression:

@@ -127,9 +127,9 @@ rule find_peak:
         mem_mb=memory(700, 4),
         runtime=minutes(10),
     params:
-        code=lambda wildcards: code("find_peak"),
+        code=lambda wildcards: code("tune_sparsity"),
     script:
-        "../../scripts/find_peak.py"
+        "../../scripts/tune_sparsity.py"
 
 
 use rule cluster_path as refine_path with:
