@@ -41,9 +41,9 @@ rule check_theorems:
         runtime=minutes(5),
     params:
         seed=config["seed"],
-        code=lambda wildcards: code("check_theorems"),
+        code=lambda wildcards: code("draw_theorem"),
     script:
-        "../../scripts/check_theorems.py"
+        "../../scripts/draw_theorem.py"
 
 
 rule theory:
