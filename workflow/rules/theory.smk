@@ -16,7 +16,6 @@ rule draw_theorem:
         picture="expected_scores|partition_bound|support_recovery",
     conda:
         "../../envs/sparsekm.yaml"
-    threads: 1
     resources:
         mem_mb=memory(700, 0),
         runtime=minutes(60),
@@ -35,7 +34,6 @@ rule check_theorems:
         "logs/check_theorems.log",
     conda:
         "../../envs/sparsekm.yaml"
-    threads: 1
     resources:
         mem_mb=memory(700, 0),
         runtime=minutes(5),
