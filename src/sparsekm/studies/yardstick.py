@@ -24,19 +24,12 @@ from sparsekm.io.input_error import InputError, reason_of
 from sparsekm.metrics import classification_error_rate, matching_error_rate
 from sparsekm.pipeline.registry import get_method
 from sparsekm.simulation.designs import replicate_seed
+from sparsekm.studies import RIVALS
 from sparsekm.tuning.consensus import match_clusters
 from sparsekm.tuning.feature_ranking import ScaledData, rank_features
 from sparsekm.tuning.gap_search import GapSearch
 from sparsekm.tuning.grid import default_sparsities
 
-RIVALS = {
-    "centred": "k-means, not z-scored",
-    "variance500": "k-means, largest variance",
-    "variable200": "k-means, highly variable",
-    "ward": "Ward's tree",
-    "spectral": "spectral",
-}
-"""Titles of the plain methods that run in the yardstick alone; see `fit_method`."""
 # From this share of the refits on, a sample is reproducible.
 REPRODUCIBLE = 0.9
 
