@@ -4,10 +4,8 @@ Queries are simple and name only a product and an age. Failed experiments, other
 treatments are filtered after the download, where they are counted.
 
 A page of a listing is a range of database rows, and joins can produce more rows than there are
-objects in the answer: an object can occur twice, within a page or across a page border. Therefore
-counts alone do not distinguish a repeated or shifted page from a join. If there are as many objects
-as announced rows, the listing is complete; otherwise it is accepted once two passes with different
-page borders agree.
+objects. So counts alone do not distinguish a repeated or shifted page from a join: unless there are
+as many objects as announced rows, two passes with different page borders should agree.
 
 The data belong to the Allen Institute [1]_ and are free for research with citation.
 

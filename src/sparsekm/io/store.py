@@ -183,10 +183,7 @@ def write_path(
     attributes: Mapping[str, Any],
     samples: np.ndarray | None = None,
 ) -> None:
-    """Write a path atomically; the attribute ``search`` is that of the path.
-
-    `samples` are those that were clustered, ascending, if not all.
-    """
+    """Write a path atomically; `samples` are those that were clustered, ascending, if not all."""
     _PATH.write(file, {**vars(path), "samples": samples}, {**attributes, "search": path.search})
 
 
@@ -195,11 +192,6 @@ def read_path(file: str | Path) -> tuple[SparsityPath, dict[str, Any]]:
     arrays, attributes = _PATH.read(file)
     del arrays["samples"]
     return SparsityPath(**arrays, search=attributes["search"]), attributes
-
-
-def read_samples(file: str | Path) -> np.ndarray | None:
-    """Read which samples a path is of, ascending; None for all."""
-    return _PATH.read(file)[0]["samples"]
 
 
 # The files ``chosen.h5``, the fit that the tuning chose, and ``tuned.h5``, the one that is

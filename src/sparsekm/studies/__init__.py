@@ -1,4 +1,4 @@
-"""Studies of the methods: what runs, tabulates and draws them.; Snakemake reads this module without NumPy."""
+"""Studies of the methods; Snakemake reads this module without NumPy."""
 
 RIVALS = {
     "centred": "k-means, not z-scored",

@@ -2,11 +2,8 @@
 
 The brain and the spinal cord are a tube around the neuraxis, bent before birth and straighter
 later. Each region has a piece of the axis and consists of the voxels nearest to it, so that every
-count is exact; the innermost become ventricle. Lengths and cross-sections follow from the counts.
-
-Names, ids and colours down to level 3, the landmark tracts and the ventricles are those of the
-atlas. Everything below is invented, skips levels as the real tree does, and has "phantom" in its
-name. Most invented ids are above 2**24, which float32 cannot represent.
+count is exact; the innermost become ventricle. Names, ids and colours down to level 3, the tracts
+and the ventricles are those of the atlas. Everything below is invented, with "phantom" in its name.
 """
 
 from __future__ import annotations
@@ -57,33 +54,25 @@ class Geometry:
         return np.column_stack([self.index % nx, self.index // nx % ny, self.index // (nx * ny)])
 
 
-@dataclass(frozen=True)
-class Axis:
-    """A polyline in the midline's plane, with points of shape (n_points, 2)."""
+def _lengths(axis: np.ndarray) -> np.ndarray:
+    """Return the lengths of the pieces of a polyline, points of shape (n_points, 2)."""
+    return np.sqrt((np.diff(axis, axis=0) ** 2).sum(axis=1))
 
-    points: np.ndarray
 
-    @property
-    def length(self) -> float:
-        """Length of the whole line."""
-        return float(np.sqrt((np.diff(self.points, axis=0) ** 2).sum(axis=1)).sum())
-
-    def follow(self, grid: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the place along the line nearest to each voxel, and the distance to it."""
-        nearest = np.full(len(grid), np.inf)
-        along = np.zeros(len(grid))
-        passed = 0.0
-        for start, end in itertools.pairwise(self.points):
-            step = end - start
-            length = np.sqrt(step @ step)
-            offset = grid[:, :2] - start
-            place = np.clip(offset @ step / length, 0, length)
-            squared = ((offset - place[:, None] * step / length) ** 2).sum(axis=1)
-            nearer = squared < nearest
-            nearest[nearer] = squared[nearer]
-            along[nearer] = passed + place[nearer]
-            passed += length
-        return along, np.sqrt(nearest + grid[:, 2] ** 2)
+def _follow(axis: np.ndarray, grid: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the place along a polyline nearest to each voxel, and the distance to it."""
+    nearest, along, passed = np.full(len(grid), np.inf), np.zeros(len(grid)), 0.0
+    for start, end in itertools.pairwise(axis):
+        step = end - start
+        length = np.sqrt(step @ step)
+        offset = grid[:, :2] - start
+        place = np.clip(offset @ step / length, 0, length)
+        squared = ((offset - place[:, None] * step / length) ** 2).sum(axis=1)
+        nearer = squared < nearest
+        nearest[nearer] = squared[nearer]
+        along[nearer] = passed + place[nearer]
+        passed += length
+    return along, np.sqrt(nearest + grid[:, 2] ** 2)
 
 
 def build_geometry(age: str, plan: PhantomAge) -> Geometry:
@@ -91,10 +80,11 @@ def build_geometry(age: str, plan: PhantomAge) -> Geometry:
     numbers = _count_kinds(plan)
     sizes = np.array([sum(counts.values()) for counts in numbers.values()])
     axis = _draw_axis(MATURITY[age], int(sizes.sum()))
-    along, distance = axis.follow(_place_grid(plan.dims, axis))
-    ends, radii = _shape_tube(sizes, axis.length)
+    along, distance = _follow(axis, _place_grid(plan.dims, axis))
+    length = float(_lengths(axis).sum())
+    ends, radii = _shape_tube(sizes, length)
     middles = (ends[:-1] + ends[1:]) / 2
-    radius = distance / np.interp(along, np.r_[0, middles, axis.length], radii)
+    radius = distance / np.interp(along, np.r_[0, middles, length], radii)
     region = np.full(len(radius), "", dtype=object)
     kind = np.zeros(len(radius), dtype=int)
     for name, size, (start, end) in zip(numbers, sizes, itertools.pairwise(ends), strict=True):
@@ -129,20 +119,20 @@ def _shape_tube(sizes: np.ndarray, length: float) -> tuple[np.ndarray, np.ndarra
     return ends, np.concatenate([_TAPER * radii[:1], radii, _TAPER * radii[-1:]])
 
 
-def _draw_axis(maturity: float, n_voxels: int) -> Axis:
+def _draw_axis(maturity: float, n_voxels: int) -> np.ndarray:
     points = (1 - maturity) * np.array(_EMBRYONIC) + maturity * np.array(_ADULT)
     shares = np.linspace(0, 1, _N_PIECES + 1)
-    axis = Axis(CubicSpline(np.linspace(0, 1, len(points)), points)(shares))
+    axis = CubicSpline(np.linspace(0, 1, len(points)), points)(shares)
     length = (1 - maturity) * _EMBRYONIC_LENGTH + maturity * _ADULT_LENGTH
-    return Axis(axis.points * n_voxels ** (1 / 3) * length / axis.length)
+    return axis * n_voxels ** (1 / 3) * length / float(_lengths(axis).sum())
 
 
-def _place_grid(dims: tuple[int, int, int], axis: Axis) -> np.ndarray:
+def _place_grid(dims: tuple[int, int, int], axis: np.ndarray) -> np.ndarray:
     """Return the voxels of one side: the drawing is in the middle, z is over the flattening."""
     nx, ny, nz = dims
     z, y, x = np.meshgrid(np.arange(nz // 2 + 1), np.arange(ny), np.arange(nx), indexing="ij")
     grid = np.stack([x, y, z], axis=-1).reshape(-1, 3).astype(float)
-    middle = (axis.points.min(axis=0) + axis.points.max(axis=0)) / 2
+    middle = (axis.min(axis=0) + axis.max(axis=0)) / 2
     grid[:, :2] += middle - (np.array([nx, ny]) - 1) / 2
     grid[:, 2] = (grid[:, 2] - nz // 2) / _FLATTENING
     return grid

@@ -2,13 +2,12 @@
 
 Symbols, names and ids are visibly invented. Kinds of genes:
 
-* ``marker``: raised in one region or a run of neighbours along the neuraxis, at some ages. The
-  first markers are raised at every age, the last ones only at the ages with the most markers;
-* ``gradient``: rises along one direction of the brain;
-* ``module``: follows a pattern shared with others of its module, unrelated to regions;
+* ``marker``: raised in one region or a run of neighbours along the neuraxis; the first markers at
+  every age, the last ones only at the ages with the most markers;
+* ``gradient``: rises along one direction of the brain; ``module``: follows a pattern shared with
+  others of its module, unrelated to regions;
 * ``housekeeping``: high everywhere; ``noise``: nothing but noise;
-* ``constant``, ``mostly_missing``, ``absent_at_one_age``, ``failed_only``, ``coronal_only``: cases
-  for the readers and quality control.
+* ``constant``, ``mostly_missing``, ``absent_at_one_age``, ``failed_only``, ``coronal_only``.
 
 The terms, in ``terms.csv``, follow from the kind of each gene, so that the correct
 over-representation is known. Most markers have the *pattern of regions*, or a part of it, whether

@@ -7,9 +7,9 @@ dropped, all of its repetitions agreed; there the unit is our standard error.
 
 One row is judged for each of the paper's methods, by two standard errors: a number is reproduced
 where ours is within two errors of it, an order where the mean of paired differences is two errors
-below zero, a level where our mean keeps to its bound. An order or level that is missed by less is
-within noise. All else differs, with a reason if another run of the method, two errors from ours on
-the same data, keeps to the claim, or if the paper's own tables or a remark contradict it.
+below zero, a level where our mean keeps to its bound; missed by less, they are within noise. All
+else differs, with a reason if another run of the method, two errors from ours on the same data,
+keeps to the claim, or if the paper's own tables or a remark contradict it.
 """
 
 from __future__ import annotations
