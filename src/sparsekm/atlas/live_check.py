@@ -16,6 +16,7 @@ from sparsekm.atlas.allen import PRODUCTS, Client, file_url, page_url, section_d
 from sparsekm.atlas.grid import MissingGridError, Volume, read_annotation, read_energy
 from sparsekm.atlas.listing import open_envelope, parse_listing, select_candidates
 from sparsekm.atlas.ontology import Ontology, map_regions, parse_ontology
+from sparsekm.atlas.phantom.sizes import FULL_COUNTS, GRIDS, REGIONS
 from sparsekm.atlas.vocabulary import NO_DATA, PRODUCT, PRODUCT_ID, PRODUCT_NAME, TISSUES, get_age
 from sparsekm.network import NotFoundError, RefusedError, UnavailableError
 
@@ -33,15 +34,14 @@ class Grid:
     voxels: dict[str, int]
 
 
-_GRIDS = {
-    "E11.5": Grid((70, 75, 40), {"brain": 5155, "spinal_cord": 2222, "ventricle": 5679}),
-    "E13.5": Grid((89, 109, 69), {"brain": 9510}),
-    "E15.5": Grid((94, 132, 65), {"brain": 11416}),
-    "E18.5": Grid((67, 43, 40), {"brain": 11546}),
-    "P4": Grid((77, 43, 50), {"brain": 21185}),
-    "P14": Grid((68, 40, 50), {"brain": 24213}),
-    "P28": Grid((73, 41, 53), {"brain": 28455}),
-}
+def _expect_grids() -> dict[str, Grid]:
+    """Return the atlas's own grids, which the phantom has at full size."""
+    grids = {}
+    for age, counts in FULL_COUNTS.items():
+        brain = sum(n for region, n in zip(REGIONS, counts, strict=True) if region != "SpC")
+        grids[age] = Grid(GRIDS[age][0], {"brain": brain})
+    grids["E11.5"].voxels.update(spinal_cord=2222, ventricle=5679)
+    return grids
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Expectations:
     n_section_data_sets: tuple[int, int] = (1_800, 20_000)
     n_structures: tuple[int, int] = (2_690, 2_700)  # bounds on the size of the tree
     # By age. An energy grid of the first age is also requested.
-    grids: dict[str, Grid] = field(default_factory=lambda: dict(_GRIDS))
+    grids: dict[str, Grid] = field(default_factory=_expect_grids)
 
 
 @dataclass(frozen=True)
