@@ -18,8 +18,7 @@ from sklearn.metrics import adjusted_rand_score
 from benchmarks.space import centre_sections
 from sparsekm import L0KMeans, SparseKMeans
 from sparsekm.annotation.enrichment import find_enriched, keep_by_chance
-from sparsekm.annotation.gene_matching import match_features
-from sparsekm.annotation.gene_sets import build_gene_sets
+from sparsekm.annotation.gene_sets import build_gene_sets, match_features
 from sparsekm.annotation.stability import count_kept
 from sparsekm.atlas.phantom.anatomy import TISSUE, build_geometry
 from sparsekm.atlas.phantom.energies import PlantedSection, draw_energy, prepare_canvas

@@ -6,8 +6,7 @@ from workflow_job import job
 @job(snakemake)
 def main(snakemake, progress):
     from sparsekm.annotation.clusters import locate_features
-    from sparsekm.annotation.gene_matching import list_terms, match_features
-    from sparsekm.annotation.gene_sets import read_gene_sets
+    from sparsekm.annotation.gene_sets import list_terms, match_features, read_gene_sets
     from sparsekm.annotation.gene_table import GENE_TABLE, gene_table, primary_method
     from sparsekm.annotation.stability import read_stability
     from sparsekm.io.matrix_file import MatrixFile

@@ -7,28 +7,16 @@ from workflow_job import job
 
 @job(snakemake)
 def main(snakemake, progress):
-    from sparsekm.atlas.assembly import add_truth, assemble_age, describe_expression, read_tables
+    from sparsekm.atlas.assembly import add_truth, assemble_age, read_tables
     from sparsekm.atlas.listing import add_genes
     from sparsekm.atlas.retrieval import TRUTH_FILE
     from sparsekm.io.hdf5_format import write_anndata
 
     params, files, age = snakemake.params, snakemake.input, snakemake.wildcards.age
-    folder = Path(files.manifest).parent
+    folder, count = Path(files.manifest).parent, progress.counting("genes")
+    origin = {"source": params.source, "simulated": params.simulated}
     ontology, genes = read_tables(Path(files.tables).parent)
-    matrix = assemble_age(
-        folder,
-        ontology,
-        age,
-        **params.settings,
-        progress=progress.counting("genes"),
-    )
-    data = describe_expression(
-        matrix,
-        age,
-        source=params.source,
-        simulated=params.simulated,
-        settings=params.settings,
-    )
+    data = assemble_age(folder, ontology, age, **params.settings, origin=origin, progress=count)
     data.var = add_genes(data.var, genes)
     # Only a simulated source has a planted truth.
     add_truth(data, folder / TRUTH_FILE)

@@ -13,8 +13,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
 
 def main() -> int:
     """Run the checks and print the table."""
-    from sparsekm.atlas.allen.live_check import check_servers, format_findings
-    from sparsekm.atlas.allen.source import DOWNLOAD_URL, URL, Client
+    from sparsekm.atlas.allen import DOWNLOAD_URL, URL, Client
+    from sparsekm.atlas.live_check import check_servers, format_findings
 
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--url", default=URL)

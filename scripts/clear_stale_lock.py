@@ -63,7 +63,7 @@ def main() -> None:
     """Remove the lock, or print why not and exit with status 1."""
     if not is_supported():
         sys.exit(f"ERROR: {SUPPORTED}")
-    if not LOCKS.is_dir() or not any(LOCKS.iterdir()):
+    if not LOCKS.is_dir():
         return
     folder = Path.cwd().resolve()
     # One process at a time: no other must take the lock between this check and its removal.

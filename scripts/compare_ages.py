@@ -5,16 +5,10 @@ from workflow_job import job
 
 @job(snakemake)
 def main(snakemake, progress):
-    from sparsekm.annotation.gene_table import (
-        CHANGES,
-        GENE_TABLE,
-        KEPT_BY_AGE,
-        tabulate_ages,
-        tabulate_changes,
-    )
+    from sparsekm.annotation import gene_table
 
     ages = list(snakemake.params.ages)
     files = zip(ages, snakemake.input.genes, strict=True)
-    table = tabulate_ages({age: GENE_TABLE.read(file) for age, file in files})
-    KEPT_BY_AGE.write(snakemake.output.kept, table)
-    CHANGES.write(snakemake.output.changes, tabulate_changes(table, ages))
+    table = gene_table.tabulate_ages({a: gene_table.GENE_TABLE.read(file) for a, file in files})
+    gene_table.KEPT_BY_AGE.write(snakemake.output.kept, table)
+    gene_table.CHANGES.write(snakemake.output.changes, gene_table.tabulate_changes(table, ages))

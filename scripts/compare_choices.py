@@ -14,11 +14,9 @@ def main(snakemake, progress):
 
     fit = read_fit(snakemake.input.fit)
     problem = read_problem(snakemake, n_clusters=len(np.unique(fit.labels)))
+    labels = fit.labels if problem.samples is None else fit.labels[problem.samples]
     table = compare_choices(
-        problem.estimator,
-        problem.tuning_scaled,
-        fit.labels if problem.samples is None else fit.labels[problem.samples],
-        np.flatnonzero(fit.weights),
+        *(problem.estimator, problem.tuning_scaled, labels, np.flatnonzero(fit.weights)),
         seed=problem.estimator.random_state,
         blocks=problem.tuning_blocks,
         progress=progress.counting("choices"),

@@ -1,4 +1,4 @@
-"""Simulate what a theorem promises; write the table, the picture and its caption."""
+"""Check the theorems, or simulate what one promises: its table, its picture and the caption."""
 
 from workflow_job import job
 
@@ -7,17 +7,22 @@ from workflow_job import job
 def main(snakemake, progress):
     from sparsekm.figures.style import figure_pdf, figure_svg
     from sparsekm.io.atomic import write_bytes, write_table, write_text
-    from sparsekm.studies.theory.pictures import PICTURES
+    from sparsekm.studies.theory import checks, pictures
+
+    output, seed = snakemake.output, snakemake.params.seed
+    if output.get("checks"):
+        write_table(checks.run_checks(seed), output.checks)
+        return
 
     def track(settings):
         for done, setting in enumerate(settings):
             progress(done, len(settings), "settings")
             yield setting
 
-    simulate, draw = PICTURES[snakemake.wildcards.picture]
-    table = simulate(snakemake.params.seed, track=track)
+    simulate, draw = pictures.PICTURES[snakemake.wildcards.picture]
+    table = simulate(seed, track=track)
     figure, caption = draw(table)
-    write_table(table, snakemake.output.table)
-    write_text(figure_svg(figure), snakemake.output.svg)
-    write_bytes(figure_pdf(figure), snakemake.output.pdf)
-    write_text(caption, snakemake.output.caption)
+    write_table(table, output.table)
+    write_text(figure_svg(figure), output.svg)
+    write_bytes(figure_pdf(figure), output.pdf)
+    write_text(caption, output.caption)

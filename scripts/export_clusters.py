@@ -11,13 +11,7 @@ def main(snakemake, progress):
 
     from sparsekm.annotation.clusters import add_clusters, tabulate_clusters, write_clusters
     from sparsekm.annotation.gene_table import GENE_TABLE, primary_method
-    from sparsekm.io.exchange_files import (
-        MOST_NUMBERS,
-        write_cls,
-        write_gct,
-        write_ranked,
-        write_workbook,
-    )
+    from sparsekm.io import exchange_files
     from sparsekm.io.matrix_file import MatrixFile
     from sparsekm.io.normalised_file import read_anndata
     from sparsekm.io.store import read_fits
@@ -38,10 +32,11 @@ def main(snakemake, progress):
         "features": GENE_TABLE.read(files.genes),
         "settings": pd.DataFrame({"setting": settings.index, "value": settings.to_numpy()}),
     }
-    write_workbook(output.workbook, sheets)
+    exchange_files.write_workbook(output.workbook, sheets)
     kept = np.flatnonzero(answer.weights)
     kept = kept[np.argsort(-answer.scores[kept], kind="stable")]
-    kept = np.sort(kept[: max(1, MOST_NUMBERS // len(samples))])
-    write_gct(output.gct, MatrixFile(files.normalised).select(kept)[:], samples, features[kept])
-    write_cls(output.cls, answer.labels)
-    write_ranked(output.ranked, answer.centers, answer.labels, features)
+    kept = np.sort(kept[: max(1, exchange_files.MOST_NUMBERS // len(samples))])
+    values = MatrixFile(files.normalised).select(kept)[:]
+    exchange_files.write_gct(output.gct, values, samples, features[kept])
+    exchange_files.write_cls(output.cls, answer.labels)
+    exchange_files.write_ranked(output.ranked, answer.centers, answer.labels, features)

@@ -12,11 +12,10 @@ def main(snakemake, progress):
     from sparsekm.io.tables import SEPARATION, STARTS
     from sparsekm.pipeline.problem import cluster_means, find_clusters
 
-    output = snakemake.output
-    problem = read_problem(snakemake)
+    output, problem = snakemake.output, read_problem(snakemake)
     _, n_joined = read_count(snakemake)
     found = find_clusters(problem, n_joined=n_joined, progress=progress.counting("folds"))
-    signature = found.signature
+    signature, labels = found.signature, found.fit.labels[0]
     attributes = {
         **problem.attributes,
         "search": found.fit.search,
@@ -26,17 +25,15 @@ def main(snakemake, progress):
         "conclusion": found.sentence(),
         **({"n_joined": n_joined} if n_joined is not None else {}),
     }
-    labels = found.fit.labels[0]
     centers = cluster_means(problem.data, labels, int(labels.max()) + 1)
+    all_together = found.partitions.shape[1] == len(labels) <= MOST_TOGETHER
     fit = replace(
         pick_fit(found.fit, 0, centers, attributes),
         reproducibility=found.reproducibility,
         left_out=found.left_out_labels,
         selection_frequency=found.selection_frequency,
         signature=signature.features,
-        partitions=found.partitions
-        if found.partitions.shape[1] == len(labels) <= MOST_TOGETHER
-        else None,
+        partitions=found.partitions if all_together else None,
     )
     STARTS.write(output.consensus, found.table)
     SEPARATION.write(output.separation, found.separation)

@@ -17,13 +17,5 @@ def main(snakemake, progress):
         genes=read_common_genes(files.common_genes) if files.common_genes else None,
     )
     uns = dict(data.uns)
-    provenance = uns.pop("provenance")
-    write_normalised(
-        snakemake.output.normalised,
-        data.X,
-        data.obs,
-        data.var,
-        provenance,
-        obsm=data.obsm,
-        uns=uns,
-    )
+    parts = data.X, data.obs, data.var, uns.pop("provenance")
+    write_normalised(snakemake.output.normalised, *parts, obsm=data.obsm, uns=uns)

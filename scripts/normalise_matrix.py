@@ -28,11 +28,10 @@ def main(snakemake, progress):
     known |= {ANNOTATION + key.replace("/", "_"): v for key, v in raw.annotations.items()}
     obs = pd.DataFrame({key: v for key, v in known.items() if v is not None}, index=names)
     features = np.array(raw.features, dtype=object)[matrix.kept]
-    about = {} if raw.relevant is None else {"relevant": raw.relevant[matrix.kept]}
-    if matrix.center is not None:
-        about["center"] = matrix.center
-    if matrix.moments is not None:
-        about["mean"], about["deviation"] = matrix.moments
+    mean, deviation = matrix.moments or (None, None)
+    relevant = None if raw.relevant is None else raw.relevant[matrix.kept]
+    about = {"relevant": relevant, "center": matrix.center, "mean": mean, "deviation": deviation}
+    var = pd.DataFrame({key: v for key, v in about.items() if v is not None}, index=features)
     provenance = {
         "dataset": snakemake.wildcards.dataset,
         "source": "matrix",
@@ -49,11 +48,5 @@ def main(snakemake, progress):
     }
     if matrix.n_filtered:
         provenance["n_features_filtered"] = matrix.n_filtered
-    write_normalised(
-        snakemake.output.normalised,
-        matrix.X,
-        obs,
-        pd.DataFrame(about, index=features),
-        provenance,
-        obsm={} if raw.positions is None else {"spatial": raw.positions},
-    )
+    obsm = {} if raw.positions is None else {"spatial": raw.positions}
+    write_normalised(snakemake.output.normalised, matrix.X, obs, var, provenance, obsm=obsm)

@@ -25,24 +25,11 @@ def main(snakemake, progress):
     if params.reference != "permutation":
         # The others are never sparse.
         X = as_dense(X)
-    objectives = []
+    asked, objectives = {"reference": params.reference, "positions": positions}, []
     for index in params.indices:
-        objectives.append(
-            reference_objectives(
-                problem.estimator,
-                X,
-                problem.sparsities,
-                index=index,
-                seed=problem.seed,
-                reference=params.reference,
-                positions=positions,
-            )
-        )
+        given = problem.estimator, X, problem.sparsities
+        objectives.append(reference_objectives(*given, index=index, seed=problem.seed, **asked))
         progress(len(objectives), len(params.indices), "references")
-    references = References(
-        indices=np.array(params.indices),
-        sparsities=problem.sparsities,
-        objectives=np.array(objectives),
-        attributes={**problem.attributes, "reference": params.reference},
-    )
-    references.write(snakemake.output.references)
+    arrays = np.array(params.indices), problem.sparsities, np.array(objectives)
+    attributes = {**problem.attributes, "reference": params.reference}
+    References(*arrays, attributes).write(snakemake.output.references)

@@ -19,9 +19,7 @@ def main(snakemake, progress):
     from sparsekm.pipeline.registry import get_method
 
     files, params = snakemake.input, snakemake.params
-    fits = [read_fit(files.fit)]
-    classes, _ = read_classes(files.normalised)
-    known = None if classes is None else is_known(classes)
+    fits, (classes, _) = [read_fit(files.fit)], read_classes(files.normalised)
     most = params.problem["max_samples"]
     if params.n_seeds > 1 and (most is None or len(fits[0].labels) <= most):
         grid = {"sparsities": [fits[0].sparsity]}
@@ -34,7 +32,8 @@ def main(snakemake, progress):
 
     def score(seed):
         fit, rates = fits[seed], dict.fromkeys(("cer", "cer_chance", "ari", "ami"))
-        if known is not None:
+        if classes is not None:
+            known = is_known(classes)
             rates = chance_corrected_rates(classes[known], fit.labels[known])
         return {
             "seed": seed,

@@ -11,13 +11,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
 
-from sparsekm.pipeline.workflow_files import (
-    FOLDERS,
-    UNDECLARED,
-    match_any,
-    recorded_files,
-    walk_folders,
-)
+from sparsekm.pipeline import workflow_files
 
 # Downloads stay; of the atlas's, what was made of them is removed, and made again without one.
 _KEPT = ("data/paper/", "data/raw/allen/", "data/raw/fetched/")
@@ -27,20 +21,21 @@ _MOST_NAMED = 20
 
 def list_made() -> set[str]:
     """List the files below the current folder that the workflow made, or left half-written."""
-    recorded, undeclared = recorded_files(Path()), match_any(UNDECLARED)
+    recorded = workflow_files.recorded_files(Path())
+    undeclared = workflow_files.match_any(workflow_files.UNDECLARED)
 
     def is_made(path: str) -> bool:
         whole = re.sub(r"/\.\d+\.partial\.([^/]+)$", r"/\1", path)
         return whole in recorded or undeclared.fullmatch(whole) is not None
 
-    files = (path for path in walk_folders(Path()) if not path.startswith(_FETCHED))
+    files = (path for path in workflow_files.walk_folders(Path()) if not path.startswith(_FETCHED))
     return {path for path in files if is_made(path)}
 
 
 def remove_made() -> list[str]:
     """Remove the workflow's files below the current folder, and list all other files."""
     made, others = list_made(), []
-    for path in [*walk_folders(Path()), *FOLDERS]:
+    for path in [*workflow_files.walk_folders(Path()), *workflow_files.FOLDERS]:
         if Path(path).is_dir():
             with suppress(OSError):
                 Path(path).rmdir()

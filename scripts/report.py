@@ -22,9 +22,6 @@ def main(snakemake, progress):
         simulated = any(result.is_simulated for result in results if result.is_atlas)
         kept = read_ages(files.kept_by_age)
         ages = view_ages(*kept, CHANGES.read(files.changes), simulated=simulated)
-    paper = None
-    if files.paper:
-        paper = read_paper_tables(*files.paper)
     write_report(
         results,
         snakemake.output.report,
@@ -32,7 +29,7 @@ def main(snakemake, progress):
         configuration=params.configuration,
         figures=params.figures,
         record=lambda drawn: replace_recorded(Path(snakemake.log[0]), params.figures, drawn),
-        paper=paper,
+        paper=read_paper_tables(*files.paper) if files.paper else None,
         genes_of_interest=params.genes_of_interest,
         ages=ages,
         gene_sets=read_gene_sets(files.gene_sets) if files.gene_sets else None,

@@ -8,14 +8,10 @@ def main(snakemake, progress):
     from pathlib import Path
 
     from sparsekm.io.atomic import write_bytes, write_text
-    from sparsekm.reporting.simulation_page import (
-        load_simulation_result,
-        render_simulation_page,
-        view_simulation,
-    )
+    from sparsekm.reporting import simulation_page
 
     files = snakemake.input
-    result = load_simulation_result(
+    result = simulation_page.load_simulation_result(
         repetitions=files.repetitions,
         summary=files.simulation_summary,
         versus_paper=files.versus_paper,
@@ -23,10 +19,9 @@ def main(snakemake, progress):
         gaps=files.simulated_gaps,
         weights=files.simulated_weights,
     )
-    view = view_simulation(result)
-    drawn = {}
+    view, drawn = simulation_page.view_simulation(result), {}
     for figure in view.figures:
         drawn |= figure.files("results/simulation/figures")
     for file in map(Path, snakemake.output.figures):
         write_bytes(drawn[file], file)
-    write_text(render_simulation_page(view), snakemake.output.report)
+    write_text(simulation_page.render_simulation_page(view), snakemake.output.report)

@@ -1,21 +1,28 @@
-"""Download and check the atlas' files of an age; the manifest is written last."""
+"""Download and check files of the atlas: its tables, an age's, or only a plan of the downloads."""
 
+import sys
 from pathlib import Path
 
-from atlas_source import open_atlas
 from workflow_job import job
 
 
 @job(snakemake)
 def main(snakemake, progress):
-    from sparsekm.atlas.retrieval import retrieve_age
+    from sparsekm.atlas import open_source, retrieval
+    from sparsekm.io.atomic import write_table
 
-    params = snakemake.params
-    retrieve_age(
-        open_atlas(snakemake),
-        snakemake.wildcards.age,
-        Path(snakemake.output.manifest).parent,
-        plane=params.plane,
-        max_not_fetched=params.max_not_fetched,
-        progress=progress.counting("grids"),
-    )
+    params, settings = snakemake.params, dict(snakemake.params.settings)
+    if params.source == "allen":
+        # No file depends on the contact: as a parameter it would rerun the rule when it changes.
+        settings["contact"] = snakemake.config["atlas"]["allen"]["contact"]
+    source, folder = open_source(params.source, **settings), Path(snakemake.output[0]).parent
+    if snakemake.output.get("plan"):
+        plan = retrieval.plan_retrieval(source, params.ages, folder, plane=params.plane)
+        write_table(plan, snakemake.output.plan)
+        print(retrieval.describe_plan(plan), file=sys.stderr)
+    elif age := snakemake.wildcards.get("age"):
+        limits = {"plane": params.plane, "max_not_fetched": params.max_not_fetched}
+        count = progress.counting("grids")
+        retrieval.retrieve_age(source, age, folder, **limits, progress=count)
+    else:
+        retrieval.retrieve_tables(source, folder)

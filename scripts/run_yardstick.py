@@ -6,15 +6,11 @@ from workflow_job import job
 @job(snakemake)
 def main(snakemake, progress):
     from sparsekm.io.atomic import write_table
-    from sparsekm.studies.yardstick.runner import run_seeds
+    from sparsekm.studies.yardstick import run_seeds
 
-    draws, effort = snakemake.params.draws, snakemake.params.effort
-    table = run_seeds(
-        snakemake.input.labelled,
-        snakemake.wildcards.method,
-        range(draws["seed"], draws["seed"] + draws["seeds"]),
-        max_samples=draws["max_samples"],
-        effort=effort,
-        progress=progress.counting("seeds"),
-    )
+    files, wildcards, draws = snakemake.input, snakemake.wildcards, snakemake.params.draws
+    seeds = range(draws["seed"], draws["seed"] + draws["seeds"])
+    effort = {"max_samples": draws["max_samples"], "effort": snakemake.params.effort}
+    count = progress.counting("seeds")
+    table = run_seeds(files.labelled, wildcards.method, seeds, **effort, progress=count)
     write_table(table, snakemake.output.table)

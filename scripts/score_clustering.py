@@ -9,15 +9,7 @@ def main(snakemake, progress):
     from sparsekm.io.normalised_file import read_classes, read_relevant
     from sparsekm.io.store import read_fit
     from sparsekm.io.tables import SCORES
-    from sparsekm.metrics.partition_metrics import (
-        chance_corrected_rates,
-        error_clustering_rate,
-    )
-    from sparsekm.metrics.support_metrics import (
-        n_nonzero_weights,
-        proper_nonzero_weights,
-        proper_zero_weights,
-    )
+    from sparsekm.metrics import partition_metrics, support_metrics
 
     fit = read_fit(snakemake.input.fit)
     labels, _ = read_classes(snakemake.input.normalised)
@@ -25,21 +17,22 @@ def main(snakemake, progress):
     rates = dict.fromkeys(("cer", "cer_chance", "ari", "ami", "ecr"))
     if labels is not None:
         known = is_known(labels)
-        rates = {
-            **chance_corrected_rates(labels[known], fit.labels[known]),
-            "ecr": error_clustering_rate(labels[known], fit.labels[known]),
-        }
+        both = labels[known], fit.labels[known]
+        rates = partition_metrics.chance_corrected_rates(*both)
+        rates["ecr"] = partition_metrics.error_clustering_rate(*both)
+    planted = dict.fromkeys(("pzw", "pnw"))
+    if relevant is not None:
+        planted["pzw"] = support_metrics.proper_zero_weights(relevant, fit.weights)
+        planted["pnw"] = support_metrics.proper_nonzero_weights(relevant, fit.weights)
     scores = {
-        "dataset": snakemake.wildcards.dataset,
-        "method": snakemake.wildcards.method,
+        **dict(snakemake.wildcards.items()),
         "n_samples": len(fit.labels),
         "n_features": len(fit.weights),
         "n_clusters": fit.attributes["n_clusters"],
         "sparsity": fit.sparsity,
-        "n_nonzero_weights": n_nonzero_weights(fit.weights),
+        "n_nonzero_weights": support_metrics.n_nonzero_weights(fit.weights),
         "objective": fit.objective,
         **rates,
-        "pzw": None if relevant is None else proper_zero_weights(relevant, fit.weights),
-        "pnw": None if relevant is None else proper_nonzero_weights(relevant, fit.weights),
+        **planted,
     }
     SCORES.write_row(snakemake.output.scores, scores)

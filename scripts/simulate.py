@@ -11,44 +11,27 @@ def main(snakemake, progress):
     from dataclasses import asdict
 
     from sparsekm.io.atomic import write_table
+    from sparsekm.studies.paper import repetition
     from sparsekm.studies.paper.plan import METHOD_ROWS, get_setting
-    from sparsekm.studies.paper.repetition import (
-        Effort,
-        RepetitionStore,
-        draw_data,
-        gap_table,
-        repetition_table,
-        run_repetitions,
-        weight_table,
-    )
 
     params, wildcards, output = snakemake.params, snakemake.wildcards, snakemake.output
-    root, replicates = params.draws["seed"], params.draws["replicates"]
+    root = params.draws["seed"]
     setting = get_setting(wildcards.experiment, wildcards.setting)
     row = METHOD_ROWS[wildcards.row]
-    parameters = {
-        "seed": root,
-        "setting": asdict(setting),
-        "row": asdict(row),
-        "effort": params.effort,
-        "code": params.code,
-    }
+    parameters = {"seed": root, "setting": asdict(setting), "row": asdict(row)}
+    parameters |= {"effort": params.effort, "code": params.code}
     start = time.process_time()
 
     def tell(done, total):
         logging.info("%.2f CPU seconds after %d repetitions", time.process_time() - start, done)
         progress(done, total, "repetitions")
 
-    repetitions = run_repetitions(
-        setting,
-        row,
-        Effort(**params.effort),
-        root=root,
-        replicates=replicates,
-        store=RepetitionStore(params.store, parameters),
-        progress=tell,
+    effort, n = repetition.Effort(**params.effort), params.draws["replicates"]
+    store = repetition.RepetitionStore(params.store, parameters)
+    found = repetition.run_repetitions(
+        setting, row, effort, root=root, replicates=n, store=store, progress=tell
     )
-    data = draw_data(setting, root=root, replicate=0, standardise=True)
-    write_table(gap_table(setting, row, repetitions), output.gap)
-    write_table(weight_table(setting, row, data, repetitions), output.weights)
-    write_table(repetition_table(setting, row, repetitions), output.table)
+    data = repetition.draw_data(setting, root=root, replicate=0, standardise=True)
+    write_table(repetition.gap_table(setting, row, found), output.gap)
+    write_table(repetition.weight_table(setting, row, data, found), output.weights)
+    write_table(repetition.repetition_table(setting, row, found), output.table)

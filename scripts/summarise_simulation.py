@@ -9,19 +9,14 @@ def main(snakemake, progress):
 
     from sparsekm.io.atomic import write_table
     from sparsekm.io.tables import infer_table
-    from sparsekm.studies.paper.verdicts import (
-        compare_rows,
-        judge_claims,
-        read_paper_claims,
-        read_paper_values,
-        summarise,
-    )
+    from sparsekm.studies.paper import verdicts
 
     files, output = snakemake.input, snakemake.output
     repetitions = pd.concat([infer_table(file, "simulate") for file in files.tables])
-    summary = summarise(repetitions)
-    comparison = compare_rows(summary, read_paper_values(files.paper))
-    claims, checks = read_paper_claims(files.claims), infer_table(files.checks, "check_theorems")
+    summary = verdicts.summarise(repetitions)
+    comparison = verdicts.compare_rows(summary, verdicts.read_paper_values(files.paper))
+    claims = verdicts.read_paper_claims(files.claims)
+    checks = infer_table(files.checks, "check_theorems")
     write_table(summary, output.summary)
     write_table(comparison, output.versus_paper)
-    write_table(judge_claims(claims, repetitions, comparison, checks), output.claims)
+    write_table(verdicts.judge_claims(claims, repetitions, comparison, checks), output.claims)

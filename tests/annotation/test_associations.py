@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from scipy.stats import chi2_contingency, kruskal
 
-from sparsekm.annotation.associations import associate
+from sparsekm.annotation.clusters import associate
 
 
 @pytest.fixture

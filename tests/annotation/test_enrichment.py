@@ -7,8 +7,12 @@ import pandas as pd
 import pytest
 
 from sparsekm.annotation.enrichment import find_enriched, group_features
-from sparsekm.annotation.gene_matching import list_terms, match_features
-from sparsekm.annotation.gene_sets import build_gene_sets, read_gene_sets
+from sparsekm.annotation.gene_sets import (
+    build_gene_sets,
+    list_terms,
+    match_features,
+    read_gene_sets,
+)
 from sparsekm.atlas.phantom.genes import (
     CONTROL,
     EVERYWHERE,

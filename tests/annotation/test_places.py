@@ -7,8 +7,7 @@ from scipy.ndimage import gaussian_filter
 
 from sparsekm.annotation.clusters import find_highest, locate_features, tabulate_overlap
 from sparsekm.annotation.enrichment import find_enriched, keep_by_chance, random_map
-from sparsekm.annotation.gene_matching import match_features
-from sparsekm.annotation.gene_sets import build_gene_sets
+from sparsekm.annotation.gene_sets import build_gene_sets, match_features
 from sparsekm.cluster.matrices.matrix import CentredMatrix
 from sparsekm.cluster.matrices.scatter import feature_scores
 from sparsekm.cluster.weight_step import TopFeatures

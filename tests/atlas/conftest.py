@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from stand_in_server import StandInServer
 
+from sparsekm.atlas import open_source
 from sparsekm.atlas.assembly import assemble_age
 from sparsekm.atlas.ontology import parse_ontology
 from sparsekm.atlas.retrieval import retrieve_age, retrieve_tables
-from sparsekm.atlas.sources import open_source
 from sparsekm.atlas.vocabulary import AGES
 
 HEADER = {

@@ -1,6 +1,6 @@
 """A stand-in for the atlas' servers, on this machine, with faults to be switched on.
 
-It speaks to clients as the Allen Institute's servers do, from the files of any `AtlasSource`.
+It speaks to clients as the Allen Institute's servers do, from the files of any source.
 """
 
 import json
@@ -65,7 +65,7 @@ class StandInServer:
 
     Parameters
     ----------
-    source : AtlasSource
+    source : source of the atlas
         Of the phantom, or one like it.
     ages : iterable of str
     max_rows : int

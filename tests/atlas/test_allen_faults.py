@@ -75,8 +75,8 @@ def test_a_run_may_do_without_a_grid_that_cannot_be_fetched(
     server.fail(f"/grid_data/download/{victim}", faults.status(500))
     matrix = fetch(tries=2, max_not_fetched=1)
     assert_same(matrix, planted, without=victim)
-    assert matrix.counts["section_data_sets"]["not_fetched"] == 1
-    assert matrix.counts["genes"]["without_grid"] == 1
+    assert matrix.uns["provenance"]["counts"]["section_data_sets"]["not_fetched"] == 1
+    assert matrix.uns["provenance"]["counts"]["genes"]["without_grid"] == 1
     entry = entry_of(tmp_path, victim)
     assert entry.status == "not_fetched"
     assert "HTTP status=500" in entry.reason
@@ -152,7 +152,7 @@ def test_a_grid_that_is_none_of_its_age_is_left_out_and_recorded(
     server.fail(f"/grid_data/download/{victim}", fault)
     matrix = fetch()
     assert_same(matrix, planted, without=victim)
-    assert matrix.counts["section_data_sets"]["rejected"] == 1
+    assert matrix.uns["provenance"]["counts"]["section_data_sets"]["rejected"] == 1
     entry = entry_of(tmp_path, victim)
     assert (entry.status, entry.file) == ("rejected", f"energy/{victim}.zip")
     assert re.search(message, entry.reason)
@@ -168,7 +168,7 @@ def test_an_archive_without_a_grid_is_recorded_and_not_asked_for_again(
     server.fail(f"/grid_data/download/{victim}", faults.without_raw)
     matrix = fetch()
     assert_same(matrix, planted, without=victim)
-    assert matrix.counts["section_data_sets"]["no_grid"] == 1
+    assert matrix.uns["provenance"]["counts"]["section_data_sets"]["no_grid"] == 1
     assert entry_of(tmp_path, victim).status == "no_grid"
     fetch()
     assert len(server.asked(f"download/{victim}")) == 1

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sparsekm.atlas.allen.source import collect_rows, page_url, section_data_sets_of
+from sparsekm.atlas.allen import collect_rows, page_url, section_data_sets_of
 from sparsekm.atlas.listing import EnvelopeError
 from sparsekm.network import UnavailableError
 

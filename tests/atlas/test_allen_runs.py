@@ -9,8 +9,9 @@ from dataclasses import replace
 import pytest
 import server_faults as faults
 
-from sparsekm.atlas.allen.live_check import Expectations, Grid, check_servers, format_findings
-from sparsekm.atlas.allen.source import Client
+from sparsekm.atlas import open_source
+from sparsekm.atlas.allen import Client
+from sparsekm.atlas.live_check import Expectations, Grid, check_servers, format_findings
 from sparsekm.atlas.retrieval import (
     describe_plan,
     plan_retrieval,
@@ -18,7 +19,6 @@ from sparsekm.atlas.retrieval import (
     retrieve_age,
     retrieve_tables,
 )
-from sparsekm.atlas.sources import open_source
 from sparsekm.atlas.vocabulary import AGES, TISSUES
 from sparsekm.io.atomic import write_table
 
@@ -115,7 +115,7 @@ def test_a_download_killed_half_way_resumes_to_identical_hashes(
     server.fail("/grid_data/", stall_mid_body, skip=n_energies // 2)
     code = (
         "from sparsekm.atlas.retrieval import retrieve_age\n"
-        "from sparsekm.atlas.sources import open_source\n"
+        "from sparsekm.atlas import open_source\n"
         f"source = open_source('allen', url={server.url!r}, download_url={server.url!r})\n"
         f"retrieve_age(source, {AGE!r}, {str(tmp_path / AGE)!r})\n"
     )

@@ -6,9 +6,9 @@ import jsonschema
 import pytest
 import yaml
 
+from sparsekm.atlas import open_source
 from sparsekm.atlas.assembly import assemble_age
 from sparsekm.atlas.ontology import read_ontology
-from sparsekm.atlas.sources import open_source
 
 AGE = "E11.5"
 
@@ -47,10 +47,10 @@ def test_the_pages_configuration_is_valid(page, project_root):
 def test_regions_are_structures_of_the_level_asked_for(phantom_files, level):
     ontology = read_ontology(phantom_files / "ontology.json")
     matrix = assemble_age(phantom_files / AGE, ontology, AGE, level=level)
-    table = matrix.regions
+    table = matrix.uns["regions"]
     brain = table[table["tissue"] == "brain"]
     assert {ontology[int(i)].st_level for i in brain["id"]} == {level}
-    counts = matrix.counts["voxels"]
+    counts = matrix.uns["provenance"]["counts"]["voxels"]
     assert table["n_voxels"].sum() == counts["brain"] + counts["spinal_cord"] == len(matrix.X)
 
 
@@ -58,5 +58,7 @@ def test_regions_are_structures_of_the_level_asked_for(phantom_files, level):
 def test_voxels_are_of_the_tissue_asked_for(phantom_files, tissue):
     ontology = read_ontology(phantom_files / "ontology.json")
     matrix = assemble_age(phantom_files / AGE, ontology, AGE, tissue=tissue)
-    assert set(matrix.regions["tissue"]) == set(tissue)
-    assert len(matrix.X) == sum(matrix.counts["voxels"][name] for name in tissue)
+    assert set(matrix.uns["regions"]["tissue"]) == set(tissue)
+    assert len(matrix.X) == sum(
+        matrix.uns["provenance"]["counts"]["voxels"][name] for name in tissue
+    )

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sparsekm.atlas.assembly import assemble_age, describe_expression, read_expression
+from sparsekm.atlas.assembly import assemble_age, read_expression
 from sparsekm.atlas.listing import add_genes, parse_genes
 from sparsekm.atlas.normalisation import (
     COMMON_GENES,
@@ -27,8 +27,7 @@ def expressions(phantom_files, tmp_path_factory):
     ontology = read_ontology(phantom_files / "ontology.json")
     files = {}
     for age in AGES:
-        matrix = assemble_age(phantom_files / age, ontology, age)
-        data = describe_expression(matrix, age, source="phantom", simulated=True, settings={})
+        data = assemble_age(phantom_files / age, ontology, age)
         if age == "P14":
             data.X[:, 0] = 2.5
             data.X[::2, 1] = np.nan

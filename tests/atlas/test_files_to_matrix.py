@@ -4,12 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sparsekm.atlas.assembly import (
-    add_truth,
-    assemble_age,
-    describe_expression,
-    read_expression,
-)
+from sparsekm.atlas.assembly import add_truth, assemble_age, read_expression
 from sparsekm.atlas.normalisation import normalise_age
 from sparsekm.atlas.ontology import read_ontology
 from sparsekm.atlas.phantom.energies import draw_energy
@@ -25,7 +20,8 @@ def ontology(phantom_files):
 
 @pytest.fixture(scope="module")
 def matrix(phantom_files, ontology):
-    return assemble_age(phantom_files / "E11.5", ontology, "E11.5")
+    origin = {"source": "phantom", "simulated": True}
+    return assemble_age(phantom_files / "E11.5", ontology, "E11.5", origin=origin)
 
 
 def test_the_matrix_holds_exactly_the_planted_values(matrix, tiny_phantom):
@@ -41,7 +37,7 @@ def test_the_matrix_holds_exactly_the_planted_values(matrix, tiny_phantom):
 def test_regions_and_coordinates_are_those_of_the_phantom(matrix, tiny_phantom):
     plan = tiny_phantom.size.ages["E11.5"]
     geometry = tiny_phantom.canvas("E11.5").geometry
-    table = matrix.regions.set_index("acronym")
+    table = matrix.uns["regions"].set_index("acronym")
     assert table["n_voxels"].to_dict() == plan.region_voxels
     assert table.loc["SpC", "id"] == 17651
     place = pd.Series(geometry.region, index=geometry.index)
@@ -54,16 +50,16 @@ def test_regions_and_coordinates_are_those_of_the_phantom(matrix, tiny_phantom):
 
 def test_every_voxel_and_data_set_is_counted(matrix, tiny_phantom):
     plan = tiny_phantom.size.ages["E11.5"]
-    counts = matrix.counts["voxels"]
+    counts = matrix.uns["provenance"]["counts"]["voxels"]
     assert counts["brain"] + counts["spinal_cord"] == plan.n_tissue == len(matrix.X)
     assert counts["ventricle"] == sum(plan.lumen_voxels.values())
     assert counts["tract"] == plan.tract_voxels
     assert counts["unassigned"] == plan.unassigned_voxels
     assert 0 < counts["unknown_ids"] < counts["unassigned"]
     assert sum(counts.values()) - counts["unknown_ids"] == np.prod(plan.dims)
-    assert matrix.counts["section_data_sets"]["failed"] >= 1
-    assert matrix.counts["section_data_sets"]["other_plane"] >= 1
-    assert matrix.counts["genes"]["taken"] == matrix.X.shape[1]
+    assert matrix.uns["provenance"]["counts"]["section_data_sets"]["failed"] >= 1
+    assert matrix.uns["provenance"]["counts"]["section_data_sets"]["other_plane"] >= 1
+    assert matrix.uns["provenance"]["counts"]["genes"]["taken"] == matrix.X.shape[1]
 
 
 def test_a_delegate_without_a_grid_is_replaced_by_its_replicate(phantom_files, ontology):
@@ -73,25 +69,19 @@ def test_a_delegate_without_a_grid_is_replaced_by_its_replicate(phantom_files, o
     matrix = assemble_age(phantom_files / "P14", ontology, "P14")
     used = matrix.var.set_index("gene_id").loc[gridless[0].gene_id, "section_data_set_ids"]
     assert used != str(gridless[0].section_data_set_id)
-    assert matrix.counts["genes"]["without_grid"] == 0
+    assert matrix.uns["provenance"]["counts"]["genes"]["without_grid"] == 0
 
 
 def test_the_mean_rule_uses_all_replicates(phantom_files, ontology, matrix):
     mean = assemble_age(phantom_files / "E11.5", ontology, "E11.5", replicates="mean")
     several = mean.var["section_data_set_ids"].str.contains(";").to_numpy()
-    assert several.sum() == matrix.counts["genes"]["with_replicates"] >= 1
+    assert several.sum() == matrix.uns["provenance"]["counts"]["genes"]["with_replicates"] >= 1
     np.testing.assert_array_equal(mean.X[:, ~several], matrix.X[:, ~several])
     assert (mean.X[:, several] != matrix.X[:, several]).any(axis=0).all()
 
 
 def test_the_expression_file_reads_back_exactly(matrix, phantom_files, tmp_path):
-    data = describe_expression(
-        matrix,
-        "E11.5",
-        source="phantom",
-        simulated=True,
-        settings={"tissue": ["brain"], "level": 3},
-    )
+    data = matrix.copy()
     add_truth(data, phantom_files / "E11.5" / "truth.csv")
     write_anndata(tmp_path / "expression.h5ad", data)
     read = read_expression(tmp_path / "expression.h5ad")
@@ -104,14 +94,15 @@ def test_the_expression_file_reads_back_exactly(matrix, phantom_files, tmp_path)
     assert set(read.var["planted_kind"][read.var["relevant"]]) == {"marker"}
     provenance = read.uns["provenance"]
     assert provenance["simulated"]
-    assert provenance["counts"]["voxels"]["brain"] == matrix.counts["voxels"]["brain"]
-    spacing = matrix.spacing[0] / 1000
+    written = matrix.uns["provenance"]
+    assert provenance["counts"]["voxels"]["brain"] == written["counts"]["voxels"]["brain"]
+    spacing = written["spacing_um"][0] / 1000
     np.testing.assert_allclose(read.obsm["spatial"][:, 2], matrix.obs["z"] * spacing)
     assert [path.name for path in tmp_path.iterdir()] == ["expression.h5ad"]
 
 
 def test_constant_and_mostly_missing_genes_are_dropped_with_a_list(matrix, phantom_files):
-    data = describe_expression(matrix, "E11.5", source="phantom", simulated=True, settings={})
+    data = matrix.copy()
     add_truth(data, phantom_files / "E11.5" / "truth.csv")
     kind = data.var["planted_kind"]
     dropped = normalise_age(data).uns["dropped_genes"].set_index("gene")["reason"]
@@ -149,7 +140,7 @@ def test_files_the_source_does_not_have_are_recorded(tiny_phantom, tmp_path, ont
 
 
 def test_truth_of_another_phantom_is_refused(matrix, tmp_path):
-    data = describe_expression(matrix, "E11.5", source="phantom", simulated=True, settings={})
+    data = matrix.copy()
     (tmp_path / "truth.csv").write_text("gene_id,relevant,kind,regions\n1,True,marker,m1\n")
     with pytest.raises(ValueError, match=r"truth.csv: should contain gene_id=99000"):
         add_truth(data, tmp_path / "truth.csv")

@@ -7,7 +7,7 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from sparsekm.atlas.assembly import assemble_age, describe_expression, read_expression
+from sparsekm.atlas.assembly import assemble_age, read_expression
 from sparsekm.atlas.normalisation import find_common_genes, normalise_age
 from sparsekm.atlas.ontology import parse_ontology
 from sparsekm.atlas.phantom.source import pack_annotation, pack_energy
@@ -72,10 +72,9 @@ def large(tree, wrap, section_row, tmp_path_factory):
 
 
 def write_age(folder, ontology):
-    matrix = assemble_age(folder, ontology, "P4")
-    data = describe_expression(matrix, "P4", source="phantom", simulated=True, settings={})
+    data = assemble_age(folder, ontology, "P4")
     write_anndata(folder / "expression.h5ad", data)
-    return matrix.X.nbytes
+    return data.X.nbytes
 
 
 def peak_of(work, *arguments):

@@ -20,7 +20,7 @@ def ontology(test_data):
 
 @pytest.mark.parametrize("gene", ["Nrp1_P56_coronal_74272479", "Pdyn_P56_coronal_71717084"])
 def test_a_genuine_energy_grid_reads(test_data, gene):
-    volume = read_energy(test_data / "adult_grid" / f"{gene}_200um.zip")
+    volume = read_energy((test_data / "adult_grid" / f"{gene}_200um.zip").read_bytes())
     assert volume.dims == (67, 41, 58)
     assert volume.values.size == 159_326
     assert volume.spacing == (200.0, 200.0, 200.0)
@@ -33,7 +33,9 @@ def test_a_genuine_energy_grid_reads(test_data, gene):
 
 
 def test_a_genuine_annotation_keeps_ids_beyond_two_to_the_24(test_data):
-    volume = read_annotation(test_data / "adult_grid" / "P56_Mouse_gridAnnotation.zip")
+    volume = read_annotation(
+        (test_data / "adult_grid" / "P56_Mouse_gridAnnotation.zip").read_bytes()
+    )
     assert volume.dims == (67, 41, 58)
     assert np.count_nonzero(volume.values) == 62_529
     ids = np.unique(volume.values)
@@ -44,7 +46,7 @@ def test_a_genuine_annotation_keeps_ids_beyond_two_to_the_24(test_data):
 
 def test_the_genuine_tree_has_its_2691_structures(ontology):
     assert len(ontology) == 2691
-    levels = Counter(node.st_level for node in ontology)
+    levels = Counter(node.st_level for node in ontology.values())
     assert [levels[level] for level in range(14)] == [
         3, 8, 12, 38, 28, 164, 50, 121, 44, 486, 616, 884, 225, 12,
     ]  # fmt: skip

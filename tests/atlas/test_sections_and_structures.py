@@ -123,7 +123,7 @@ def test_envelope_and_bare_list_give_the_same_tree(tree, wrap, tmp_path):
     (tmp_path / "a.json").write_bytes(wrap(tree))
     (tmp_path / "b.json").write_text(json.dumps(tree))
     wrapped, bare = read_ontology(tmp_path / "a.json"), read_ontology(tmp_path / "b.json")
-    assert list(wrapped) == list(bare)
+    assert wrapped == bare
     assert len(wrapped) == 17
 
 

@@ -31,8 +31,8 @@ pytestmark = [
 ]
 MATRICES = ("csv", "tsv", "csv.gz", "npz", "h5")
 READERS = {
-    "energy.zip": read_energy,
-    "annotation.zip": read_annotation,
+    "energy.zip": lambda file: read_energy(file.read_bytes(), str(file)),
+    "annotation.zip": lambda file: read_annotation(file.read_bytes(), str(file)),
     "header.mhd": lambda file: parse_header(file.read_bytes(), str(file)),
     "raw/ontology.json": read_ontology,
     f"raw/{AGE}/listing.json": read_listing,

@@ -12,7 +12,6 @@ from sparsekm.io.store import (
     pick_fit,
     read_fit,
     read_path,
-    read_samples,
     write_fit,
     write_path,
 )
@@ -61,9 +60,9 @@ def test_a_path_is_read_back_as_it_was(path_file, path, attributes):
     assert read.labels.dtype == np.int32
     # The search that ran, not the one that was asked for.
     assert about == {**attributes, "search": "global"}
-    assert read_samples(path_file) is None
     write_path(path_file, path, attributes, np.array([0, 3, 4, 9]))
-    assert read_samples(path_file).tolist() == [0, 3, 4, 9]
+    with h5py.File(path_file) as opened:
+        assert opened["samples"][()].tolist() == [0, 3, 4, 9]
     assert_same(read_path(path_file)[0], path)
 
 

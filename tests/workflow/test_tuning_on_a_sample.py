@@ -1,10 +1,11 @@
 """A data set with more than `tuning.max_samples`: some samples are tuned on, and all are fitted."""
 
+import h5py
 import numpy as np
 import pandas as pd
 import pytest
 
-from sparsekm.io.store import read_fit, read_path, read_samples
+from sparsekm.io.store import read_fit, read_path
 from sparsekm.io.tables import SEEDS
 
 # The run is made once in each process.
@@ -31,7 +32,8 @@ def results_of_a_run(tmp_path_factory, project_root, new_project):
 def test_paths_are_of_the_sample_and_fits_of_all(folder):
     path, about = read_path(folder / "tumours" / "l0" / "path.h5")
     assert path.labels.shape[1] == about["n_tuned"] == N_TUNED
-    assert len(read_samples(folder / "tumours" / "l0" / "path.h5")) == N_TUNED
+    with h5py.File(folder / "tumours" / "l0" / "path.h5") as opened:
+        assert len(opened["samples"]) == N_TUNED
     gap = pd.read_csv(folder / "tumours" / "l0" / "gap.csv")
     for method in ("l0", "sparse"):
         fit = read_fit(folder / "tumours" / method / "tuned.h5")
@@ -44,7 +46,8 @@ def test_paths_are_of_the_sample_and_fits_of_all(folder):
 def test_methods_without_a_sparsity_use_all_samples(folder):
     file = folder / "tumours" / "kmeans" / "path.h5"
     assert read_path(file)[0].labels.shape[1] == N_SAMPLES
-    assert read_samples(file) is None
+    with h5py.File(file) as opened:
+        assert "samples" not in opened
 
 
 def test_the_final_model_is_fitted_once(folder):

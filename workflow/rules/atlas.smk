@@ -10,7 +10,6 @@ rule retrieve_ontology:
     localrule: needs_network()
     conda:
         "../../envs/sparsekm.yaml"
-    threads: 1
     resources:
         mem_mb=memory(600, 0),
         runtime=minutes(10),
@@ -18,59 +17,41 @@ rule retrieve_ontology:
     params:
         source=ATLAS["source"],
         settings=source_settings(),
-        code=lambda wildcards: code("retrieve_ontology"),
+        code=lambda wildcards: code("retrieve_atlas"),
     script:
-        "../../scripts/retrieve_ontology.py"
+        "../../scripts/retrieve_atlas.py"
 
 
-rule retrieve_atlas:
-    """Download listing, annotation and energy grids of an age; the manifest is written last."""
+# Downloads listing, annotation and energy grids of an age; the manifest is written last.
+use rule retrieve_ontology as retrieve_atlas with:
     output:
         manifest=f"{RAW}/{{age}}/manifest.csv",
     log:
         "logs/retrieve_atlas/{age}.log",
     benchmark:
         "results/benchmarks/retrieve_atlas/{age}.tsv"
-    localrule: needs_network()
-    conda:
-        "../../envs/sparsekm.yaml"
-    threads: 1
     resources:
         mem_mb=memory(800, 0),
         runtime=minutes(60),
         downloads=int(needs_network()),
     params:
-        source=ATLAS["source"],
-        settings=source_settings(),
         plane=ATLAS["plane"],
         max_not_fetched=ATLAS["allen"]["max_not_fetched"],
-        code=lambda wildcards: code("retrieve_atlas"),
-    script:
-        "../../scripts/retrieve_atlas.py"
 
 
-rule plan_retrieval:
-    """List the files and gigabytes to download, without downloading a grid (make plan-allen)."""
+# Lists the files and gigabytes to download, without downloading a grid (make plan-allen).
+use rule retrieve_ontology as plan_retrieval with:
     output:
         plan=f"{RAW}/plan.csv",
     log:
         "logs/plan_retrieval.log",
-    localrule: needs_network()
-    conda:
-        "../../envs/sparsekm.yaml"
-    threads: 1
     resources:
         mem_mb=memory(800, 0),
         runtime=minutes(30),
         downloads=int(needs_network()),
     params:
-        source=ATLAS["source"],
-        settings=source_settings(),
         ages=ATLAS["ages"],
         plane=ATLAS["plane"],
-        code=lambda wildcards: code("plan_retrieval"),
-    script:
-        "../../scripts/plan_retrieval.py"
 
 
 rule assemble_expression:
@@ -86,7 +67,6 @@ rule assemble_expression:
         "results/benchmarks/assemble_expression/{age}.tsv"
     conda:
         "../../envs/sparsekm.yaml"
-    threads: 1
     resources:
         mem_mb=assembly_memory,
         runtime=minutes(60),
@@ -111,7 +91,6 @@ rule find_common_genes:
         "logs/find_common_genes.log",
     conda:
         "../../envs/sparsekm.yaml"
-    threads: 1
     resources:
         mem_mb=memory(700, 2),
         runtime=minutes(20),
@@ -136,7 +115,6 @@ rule normalise_expression:
         "results/benchmarks/normalise_expression/{age}.tsv"
     conda:
         "../../envs/sparsekm.yaml"
-    threads: 1
     resources:
         mem_mb=memory(700, 5),
         runtime=minutes(20),

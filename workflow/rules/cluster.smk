@@ -122,14 +122,13 @@ rule find_peak:
         method=any_of(TUNED),
     conda:
         "../../envs/sparsekm.yaml"
-    threads: 1
     resources:
         mem_mb=memory(700, 4),
         runtime=minutes(10),
     params:
-        code=lambda wildcards: code("find_peak"),
+        code=lambda wildcards: code("tune_sparsity"),
     script:
-        "../../scripts/find_peak.py"
+        "../../scripts/tune_sparsity.py"
 
 
 use rule cluster_path as refine_path with:
@@ -227,7 +226,6 @@ rule select_fit:
         method=any_of(UNTUNED),
     conda:
         "../../envs/sparsekm.yaml"
-    threads: 1
     resources:
         mem_mb=memory(700, 4),
         runtime=minutes(10),
@@ -248,7 +246,6 @@ rule score_clustering:
         "logs/score_clustering/{dataset}/{method}.log",
     conda:
         "../../envs/sparsekm.yaml"
-    threads: 1
     resources:
         mem_mb=memory(700, 4),
         runtime=minutes(10),
@@ -301,7 +298,6 @@ rule export_clusters:
         "logs/export_clusters/{dataset}.log",
     conda:
         "../../envs/sparsekm.yaml"
-    threads: 1
     resources:
         mem_mb=memory(700, 4),
         runtime=minutes(10),

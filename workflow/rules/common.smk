@@ -10,9 +10,9 @@ from pathlib import Path
 from snakemake.exceptions import WorkflowError
 
 from configuration_check import check_configuration
-from sparsekm.annotation.addresses import address_name, is_address
+from sparsekm.annotation import address_name, is_address
 from sparsekm.atlas.phantom.sizes import get_size
-from sparsekm.atlas.sources import SOURCES
+from sparsekm.atlas import SOURCES
 from sparsekm.io.atomic import SUPPORTED, is_supported
 from sparsekm.pipeline.bounded_process import run_bounded
 from sparsekm.pipeline.provenance import input_digest

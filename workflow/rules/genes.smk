@@ -36,7 +36,6 @@ rule draw_gene_sets:
         "logs/draw_gene_sets.log",
     conda:
         "../../envs/sparsekm.yaml"
-    threads: 1
     resources:
         mem_mb=memory(600, 0),
         runtime=minutes(5),
@@ -59,7 +58,6 @@ rule collect_gene_sets:
     localrule: bool(gene_set_address())
     conda:
         "../../envs/sparsekm.yaml"
-    threads: 1
     resources:
         mem_mb=memory(1100, 20),
         runtime=minutes(60),
@@ -93,7 +91,6 @@ rule annotate_genes:
         "logs/annotate_genes/{dataset}.log",
     conda:
         "../../envs/sparsekm.yaml"
-    threads: 1
     resources:
         mem_mb=memory(500, 0.5),
         runtime=minutes(10),
@@ -127,7 +124,6 @@ rule enrich_genes:
         "logs/enrich_genes/{dataset}.log",
     conda:
         "../../envs/sparsekm.yaml"
-    threads: 1
     resources:
         mem_mb=memory(700, 4),
         runtime=minutes(10, 0.05),
@@ -157,7 +153,6 @@ rule match_clusters:
         "logs/match_clusters/{dataset}.log",
     conda:
         "../../envs/sparsekm.yaml"
-    threads: 1
     resources:
         mem_mb=memory(500, 0.5),
         runtime=minutes(10),
@@ -189,7 +184,6 @@ rule compare_ages:
         "logs/compare_ages.log",
     conda:
         "../../envs/sparsekm.yaml"
-    threads: 1
     resources:
         mem_mb=memory(700, 0),
         runtime=minutes(5),

@@ -11,7 +11,6 @@ rule simulate_matrix:
         dataset=any_of(name for name in MATRICES if "draw" in MATRICES[name]),
     conda:
         "../../envs/sparsekm.yaml"
-    threads: 1
     resources:
         mem_mb=memory(600, 0),
         runtime=minutes(5),
@@ -42,7 +41,6 @@ rule normalise_matrix:
         dataset=any_of(MATRICES),
     conda:
         "../../envs/sparsekm.yaml"
-    threads: 1
     resources:
         mem_mb=reading_memory,
         # It may be written in blocks, and be larger than the memory that this takes.

@@ -21,7 +21,6 @@ rule report:
         "results/benchmarks/report.tsv"
     conda:
         "../../envs/sparsekm.yaml"
-    threads: 1
     resources:
         mem_mb=memory(1000, 0.5),
         runtime=minutes(20),

@@ -21,7 +21,6 @@ rule simulate:
         experiment="experiment_[23]",
     conda:
         "../../envs/sparsekm.yaml"
-    threads: 1
     resources:
         mem_mb=memory(800, 0),
         runtime=minutes(120),
@@ -60,7 +59,6 @@ rule summarise_simulation:
         "logs/summarise_simulation.log",
     conda:
         "../../envs/sparsekm.yaml"
-    threads: 1
     resources:
         mem_mb=memory(700, 0),
         runtime=minutes(5),
@@ -86,7 +84,6 @@ rule report_simulation:
         "logs/report_simulation.log",
     conda:
         "../../envs/sparsekm.yaml"
-    threads: 1
     resources:
         mem_mb=memory(800, 4),
         runtime=minutes(10),

@@ -16,7 +16,6 @@ rule draw_theorem:
         picture="expected_scores|partition_bound|support_recovery",
     conda:
         "../../envs/sparsekm.yaml"
-    threads: 1
     resources:
         mem_mb=memory(700, 0),
         runtime=minutes(60),
@@ -35,15 +34,14 @@ rule check_theorems:
         "logs/check_theorems.log",
     conda:
         "../../envs/sparsekm.yaml"
-    threads: 1
     resources:
         mem_mb=memory(700, 0),
         runtime=minutes(5),
     params:
         seed=config["seed"],
-        code=lambda wildcards: code("check_theorems"),
+        code=lambda wildcards: code("draw_theorem"),
     script:
-        "../../scripts/check_theorems.py"
+        "../../scripts/draw_theorem.py"
 
 
 rule theory:

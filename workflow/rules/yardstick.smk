@@ -15,7 +15,6 @@ rule run_yardstick:
         labelled_set=any_of(YARDSTICK_SETS),
     conda:
         "../../envs/sparsekm.yaml"
-    threads: 1
     resources:
         mem_mb=memory(1100, 100),
         runtime=minutes(60),
@@ -44,7 +43,6 @@ rule summarise_yardstick:
         "logs/summarise_yardstick.log",
     conda:
         "../../envs/sparsekm.yaml"
-    threads: 1
     resources:
         mem_mb=memory(700, 0),
         runtime=minutes(10),

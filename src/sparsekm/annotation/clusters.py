@@ -1,26 +1,8 @@
-"""What the clusters are: their overlap with known classes, and where a feature is highest.
-
-This module defines the file ``contingency.csv``: a row for each method, cluster and class that have
-samples in common, with the columns of `OVERLAP`. Samples without a known class are left out,
-including from ``n_cluster``.
+"""What the clusters are: known classes, associations, the features that are high in them.
 
 The effect size is Cohen's d of the group against all other samples: the difference of the two
 means in units of their pooled standard deviation. The lead is how far the group's mean exceeds
 that of the second-highest group, in the units of the data: a specific feature has a large one.
-
-The file ``clusters.h5ad`` is the AnnData of ``normalised.h5ad`` (with X as it was clustered, the
-known classes in ``obs["label"]``, the coordinates of an atlas age in ``obsm["spatial"]``), and for
-each method m
-
-* ``obs["cluster_m"]``: category of the clusters' numbers, counted from 0 as in ``tuned.h5``;
-* ``var["score_m"]`` (the between-cluster sum of squares a_j), ``var["rank_m"]``,
-  ``var["weight_m"]``, and ``var["kept_m"]`` (bool), whether the weight is not zero;
-* ``varm["centers_m"]`` (p, K): the cluster means;
-* if m resamples, ``obs["reproducibility_m"]`` and ``var["selection_frequency_m"]``: shares of the
-  resampled fits that put a sample into its cluster, and that keep a feature;
-* ``uns["sparsekm"][m]``: sparsity, objective, seed, parameters, versions and digests.
-
-``var["verdict"]`` is present if both l0 and l1 ran. Any scverse tool can open the file.
 """
 
 from __future__ import annotations
@@ -34,23 +16,27 @@ from typing import Any, NamedTuple
 import anndata
 import numpy as np
 import pandas as pd
+from scipy.stats import chi2_contingency, false_discovery_control, kruskal
+from scipy.stats.contingency import association
 
 from sparsekm.annotation.gene_table import VERDICTS, judge_features, rank_scores
 from sparsekm.io.hdf5_format import write_anndata
 from sparsekm.io.known_classes import distinct_classes, is_known
 from sparsekm.io.matrix_file import RowSource, row_blocks
 from sparsekm.io.store import TunedFit
-from sparsekm.io.tables import FLAG, NUMBER, WHOLE, WORD, TableFormat, columns
+from sparsekm.io.tables import FLAG, NUMBER, WHOLE, WORD, TableFormat
 
+# The file ``contingency.csv``: a row for each method, cluster and class with samples in common.
+# Samples without a known class are left out, including from ``n_cluster``.
 OVERLAP = TableFormat(
     "match_clusters",
     {
-        **columns(WORD, "method"),
-        **columns(WHOLE, "cluster n_cluster"),
-        **columns(WORD, "label name color"),
-        **columns(WHOLE, "n_label n_shared"),
-        **columns(NUMBER, "share_of_cluster share_of_label"),
-        **columns(FLAG, "is_best"),
+        **dict.fromkeys(("method",), WORD),
+        **dict.fromkeys(("cluster", "n_cluster"), WHOLE),
+        **dict.fromkeys(("label", "name", "color"), WORD),
+        **dict.fromkeys(("n_label", "n_shared"), WHOLE),
+        **dict.fromkeys(("share_of_cluster", "share_of_label"), NUMBER),
+        "is_best": FLAG,
     },
 )
 
@@ -68,10 +54,7 @@ class ClusterOverlap:
 
 
 def overlap_clusters(labels: np.ndarray, regions: np.ndarray, order: list[str]) -> ClusterOverlap:
-    """Count the samples of each cluster in each region.
-
-    `order` lists the regions in the order of the columns, which decides ties.
-    """
+    """Count the samples of each cluster in each region; the `order` of columns decides ties."""
     known = is_known(regions)
     counts = pd.crosstab(
         pd.Series(np.asarray(labels)[known], name="cluster"),
@@ -92,43 +75,32 @@ def tabulate_overlap(
     descending ``n_shared``; ``is_best`` marks one row of each cluster, whose ``share_of_cluster``
     is the purity of the cluster. Without known classes there are no rows.
     """
-    parts = (
-        []
-        if labels is None
-        else [_tabulate(m, found, labels, regions) for m, found in clusters.items()]
-    )
-    if not parts:
+    if labels is None or not clusters:
         return pd.DataFrame({column: [] for column in OVERLAP.columns})
-    return pd.concat(parts, ignore_index=True)
-
-
-def _tabulate(
-    method: str, clusters: np.ndarray, labels: np.ndarray, regions: pd.DataFrame | None
-) -> pd.DataFrame:
-    names, colors = {}, {}
-    if regions is not None:
-        acronyms = regions["acronym"].astype(str)
-        names = dict(zip(acronyms, regions["name"].astype(str), strict=True))
-        colors = dict(zip(acronyms, regions["color"].astype(str), strict=True))
     labels = np.asarray(labels).astype(str)
+    known = pd.DataFrame({"name": [], "color": []}, dtype=object)
+    if regions is not None:
+        known = regions.set_index(regions["acronym"].astype(str))[["name", "color"]].astype(str)
     present = distinct_classes(labels)
-    order = [a for a in names if a in set(present)] + [a for a in present if a not in names]
-    overlap = overlap_clusters(clusters, labels, order)
-    rows = overlap.counts.stack().rename("n_shared").reset_index()
-    rows.columns = ["cluster", "label", "n_shared"]
-    n_cluster, n_label = overlap.counts.sum(axis=1), overlap.counts.sum(axis=0)
-    rows["method"] = method
-    rows["n_cluster"] = rows["cluster"].map(n_cluster)
-    rows["n_label"] = rows["label"].map(n_label)
-    rows["name"] = rows["label"].map(lambda label: names.get(label, ""))
-    rows["color"] = rows["label"].map(lambda label: colors.get(label, ""))
-    rows["share_of_cluster"] = rows["n_shared"] / rows["n_cluster"]
-    rows["share_of_label"] = rows["n_shared"] / rows["n_label"]
-    rows["is_best"] = rows["label"] == rows["cluster"].map(overlap.best_region)
-    rows = rows[rows["n_shared"] > 0].sort_values(
-        ["cluster", "n_shared", "is_best"], ascending=[True, False, False], kind="stable"
-    )
-    return rows[list(OVERLAP.columns)]
+    order = [a for a in known.index if a in present] + [a for a in present if a not in known.index]
+    parts = []
+    for method, found in clusters.items():
+        overlap = overlap_clusters(found, labels, order)
+        rows = overlap.counts.stack().rename("n_shared").reset_index()
+        rows.columns = ["cluster", "label", "n_shared"]
+        rows = rows.assign(
+            method=method,
+            n_cluster=rows["cluster"].map(overlap.counts.sum(axis=1)),
+            n_label=rows["label"].map(overlap.counts.sum(axis=0)),
+            **{column: rows["label"].map(known[column]).fillna("") for column in known},
+            is_best=rows["label"] == rows["cluster"].map(overlap.best_region),
+        )
+        rows["share_of_cluster"] = rows["n_shared"] / rows["n_cluster"]
+        rows["share_of_label"] = rows["n_shared"] / rows["n_label"]
+        by = ["cluster", "n_shared", "is_best"]
+        rows = rows.sort_values(by, ascending=[True, False, False], kind="stable")
+        parts.append(rows.loc[rows["n_shared"] > 0, list(OVERLAP.columns)])
+    return pd.concat(parts, ignore_index=True)
 
 
 class Highest(NamedTuple):
@@ -145,14 +117,8 @@ def find_highest(X: RowSource, codes: np.ndarray, n_groups: int) -> Highest:
     `X`, of shape (n, p), is read twice, in blocks of samples. `codes` are groups in
     ``range(n_groups)``, which may be empty; samples with code -1 are left out. Ties go to the
     lowest group. The effect is Cohen's d, at least 0, or NaN if the pooled standard deviation is
-    not defined: all samples are in one group, or the feature is constant in both parts. A constant
-    feature is highest in the first group. The lead is NaN if only one group has samples.
-
-    Examples
-    --------
-    >>> found = find_highest(np.array([[0.0], [2.0], [9.0], [11.0]]), [0, 0, 1, 1], 2)
-    >>> int(found.group[0]), round(float(found.effect[0]), 3), float(found.lead[0])
-    (1, 6.364, 9.0)
+    not defined: all samples are in one group, or the feature is constant in both parts. The lead is
+    NaN if only one group has samples.
     """
     codes = np.asarray(codes, dtype=np.intp)
     sizes = np.bincount(codes[codes >= 0], minlength=n_groups)
@@ -206,24 +172,29 @@ def locate_features(
     Clusters are numbers from 0; samples without a cluster (-1) or a known class are left out.
     """
     clusters = np.asarray(clusters)
-    highest, effect, lead = find_highest(X, clusters, int(clusters.max()) + 1)
-    table = pd.DataFrame(
-        {"highest_cluster": highest, "effect_cluster": effect, "lead_cluster": lead}
-    )
-    if labels is not None:
-        known = is_known(labels)
-        names, known_codes = np.unique(labels[known].astype(str), return_inverse=True)
-        codes = np.full(len(labels), -1)
-        codes[known] = known_codes
-        highest, effect, lead = find_highest(X, codes, len(names))
-        table["highest_label"] = names[highest].astype(object)
-        table["effect_label"] = effect
-        table["lead_label"] = lead
-    return table
+    found = find_highest(X, clusters, int(clusters.max()) + 1)
+    table = pd.DataFrame(found._asdict()).set_axis(_located("cluster"), axis=1)
+    if labels is None:
+        return table
+    known, codes = is_known(labels), np.full(len(labels), -1)
+    names, codes[known] = np.unique(labels[known].astype(str), return_inverse=True)
+    highest, *measures = find_highest(X, codes, len(names))
+    values = zip(_located("label"), [names[highest].astype(object), *measures], strict=True)
+    return table.assign(**dict(values))
+
+
+def _located(what: str) -> list[str]:
+    return [f"highest_{what}", f"effect_{what}", f"lead_{what}"]
 
 
 def add_clusters(data: anndata.AnnData, fits: Mapping[str, TunedFit]) -> None:
-    """Add the results of each method to a data set, in place."""
+    """Add the results of each method to a data set, in place; it becomes ``clusters.h5ad``.
+
+    It gets ``cluster_m`` for each method m, ``score_m`` (a_j), ``rank_m``, ``weight_m``, ``kept_m``
+    and ``centers_m``, and how the fit was made. If m resamples, ``reproducibility_m`` and
+    ``selection_frequency_m`` are the shares of the resampled fits that put a sample into its
+    cluster, and that keep a feature.
+    """
     found: dict[str, Any] = {}
     for method, fit in fits.items():
         if (len(fit.labels), len(fit.weights)) != data.shape:
@@ -231,7 +202,8 @@ def add_clusters(data: anndata.AnnData, fits: Mapping[str, TunedFit]) -> None:
                 f"{method}: n_samples={len(fit.labels)} and n_features={len(fit.weights)} should "
                 f"be {data.n_obs} and {data.n_vars}, as in the data."
             )
-        data.obs[f"cluster_{method}"] = cluster_categories(fit)
+        numbers = [str(k) for k in range(int(fit.attributes["n_clusters"]))]
+        data.obs[f"cluster_{method}"] = pd.Categorical.from_codes(fit.labels, categories=numbers)
         data.var[f"score_{method}"] = fit.scores
         data.var[f"rank_{method}"] = rank_scores(fit.scores)
         data.var[f"weight_{method}"] = fit.weights
@@ -241,35 +213,25 @@ def add_clusters(data: anndata.AnnData, fits: Mapping[str, TunedFit]) -> None:
             data.obs[f"reproducibility_{method}"] = fit.reproducibility
         if fit.selection_frequency is not None:
             data.var[f"selection_frequency_{method}"] = fit.selection_frequency
-        found[method] = _describe(fit)
+        found[method] = {
+            "sparsity": fit.sparsity,
+            "objective": fit.objective,
+            "n_features_kept": int(np.count_nonzero(fit.weights)),
+            # Nested settings are JSON, since HDF5 has no type for them.
+            **{
+                name: json.dumps(value, sort_keys=True) if isinstance(value, Mapping) else value
+                for name, value in fit.attributes.items()
+            },
+        }
     if "l0" in fits and "l1" in fits:
         verdicts = judge_features(fits["l0"].weights, fits["l1"].weights)
         data.var["verdict"] = pd.Categorical(verdicts, categories=VERDICTS)
     data.uns["sparsekm"] = found
 
 
-def cluster_categories(fit: TunedFit) -> pd.Categorical:
-    """Return the labels of a fit as categories of strings, in numerical order."""
-    numbers = [str(k) for k in range(int(fit.attributes["n_clusters"]))]
-    return pd.Categorical.from_codes(fit.labels, categories=numbers)
-
-
 def write_clusters(file: str | Path, data: anndata.AnnData) -> None:
     """Write a data set with its clusters atomically, compressed."""
     write_anndata(file, data, compression="gzip", compression_opts=1)
-
-
-def _describe(fit: TunedFit) -> dict[str, Any]:
-    """Return how a fit was made; nested settings are JSON, since HDF5 has no type for them."""
-    return {
-        "sparsity": fit.sparsity,
-        "objective": fit.objective,
-        "n_features_kept": int(np.count_nonzero(fit.weights)),
-        **{
-            name: json.dumps(value, sort_keys=True) if isinstance(value, Mapping) else value
-            for name, value in fit.attributes.items()
-        },
-    }
 
 
 def tabulate_clusters(
@@ -282,3 +244,43 @@ def tabulate_clusters(
         if fit.reproducibility is not None:
             table[f"reproducibility_{method}"] = fit.reproducibility
     return table
+
+
+STRONG = 0.5
+"""Cramer's V above which a column and the clusters are nearly the same."""
+CATEGORY_EFFECT = "V"
+
+
+def associate(labels: np.ndarray, columns: Mapping[str, pd.Series]) -> pd.DataFrame:
+    """Test for each column (n_samples,) whether it differs between clusters.
+
+    Numbers are compared by the test of Kruskal and Wallis, whose effect size is the share of the
+    variance of ranks between the clusters (epsilon squared); categories by the chi-square test,
+    whose effect size is Cramer's V. Samples whose value is missing are left out.
+
+    There is a row per column, the largest effect first: column, test, n (samples with a value),
+    effect, effect_name, p, and q, the false discovery rate over the columns.
+    """
+    rows = [_associate_one(str(name), labels, values) for name, values in columns.items()]
+    names = ["column", "test", "n", "effect", "effect_name", "p"]
+    table = pd.DataFrame(rows, columns=names)
+    table["q"] = false_discovery_control(table["p"]) if len(table) else table["p"]
+    return table.sort_values(["effect", "column"], ascending=[False, True], ignore_index=True)
+
+
+def _associate_one(name: str, labels: np.ndarray, values: pd.Series) -> tuple:
+    known = values.notna().to_numpy()
+    values, labels = values[known], labels[known]
+    is_numeric = pd.api.types.is_numeric_dtype(values) and values.dtype != bool
+    about = ("Kruskal-Wallis", "ε²") if is_numeric else ("chi-square", CATEGORY_EFFECT)
+    n, effect, p = len(values), 0.0, 1.0
+    if values.nunique() > 1 and len(np.unique(labels)) > 1:
+        if is_numeric:
+            parts = [values[labels == cluster] for cluster in np.unique(labels)]
+            statistic, p = kruskal(*parts)
+            effect = statistic / (n - 1)
+        else:
+            table = pd.crosstab(labels, values.astype(str).to_numpy()).to_numpy()
+            p = chi2_contingency(table, correction=False).pvalue
+            effect = association(table, method="cramer")
+    return name, about[0], n, float(effect), about[1], float(p)

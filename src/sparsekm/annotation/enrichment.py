@@ -1,22 +1,15 @@
-r"""Terms that are over-represented in a group of the genes analysed.
+"""Terms that are over-represented in a group of the genes analysed.
 
-Of N genes analysed that have any term, n are in the group, K have the term, and k are in the group
-and have the term. If the group were drawn independently of the term, k would be hypergeometric; the
-p-value is
-
-.. math:: P(X \ge k), \qquad X \sim \mathrm{Hypergeometric}(N, K, n),
-
-that of the one-sided Fisher's exact test. q-values are those of Benjamini and Hochberg [1]_ over
-all terms tested in the group: those whose K is within the size limits, including those with k = 0.
-N counts the genes of the data set, not of the genome: the atlas selected its genes, so terms that
-are common among them would otherwise look enriched. Genes without any term are left out: with them
-every term would look enriched where the genes that are well known are kept more often.
+The p-value is that of the one-sided Fisher's exact test, the hypergeometric chance of as many
+genes with the term in the group; q-values are those of Benjamini and Hochberg [1]_ over all terms
+within the size limits. All numbers count the genes of the data set that have any term, not of the
+genome: the atlas selected its genes, and well-known ones may be kept more often.
 
 Genes of one category are often patterned alike in space, and then many categories are
-over-represented among the genes that follow any smooth map, whatever it shows [2]_. So where
-positions are known, `p_spatial` is the share of random maps under which as many genes of the group
-have the term. A random map has as many clusters as the one found, each of the samples nearest to
-one of some random samples; as many features are kept, those of the highest score under the map.
+over-represented among the genes that follow any smooth map [2]_. So where positions are known,
+`p_spatial` is the share of random maps under which as many genes of the group have the term. A
+random map has as many clusters as the one found, each of the samples nearest to one of some random
+samples; as many features are kept, those of the highest score under the map.
 
 References
 ----------
@@ -33,8 +26,7 @@ import pandas as pd
 from scipy.spatial import cKDTree
 from scipy.stats import false_discovery_control, hypergeom
 
-from sparsekm.annotation.gene_matching import MatchedFeatures
-from sparsekm.annotation.gene_sets import GeneSets
+from sparsekm.annotation.gene_sets import GeneSets, MatchedFeatures
 from sparsekm.annotation.gene_table import primary_method
 from sparsekm.cluster.matrices.scatter import feature_scores
 from sparsekm.cluster.matrices.sparse_matrix import as_matrix
@@ -95,11 +87,8 @@ def group_features(
     ``"kept"`` and ``"dropped"`` refer to the method of `primary_method`; ``"only l1"``, kept by l1
     and not by l0, exists if that is l0. Without any sparse method there are no groups.
     """
-    kept = {
-        method: np.asarray(weights[method]) != 0
-        for method in ("l0", "l1", "sparse")
-        if method in weights
-    }
+    sparse = [method for method in ("l0", "l1", "sparse") if method in weights]
+    kept = {method: np.asarray(weights[method]) != 0 for method in sparse}
     if not kept:
         return {}
     primary = primary_method(kept, is_atlas=is_atlas)
@@ -126,21 +115,18 @@ def find_enriched(
     low, high = term_size
     if not 1 <= low <= high:
         raise ValueError(f"term_size={list(term_size)} should be 1 <= smallest <= largest.")
-    carries = _members_analysed(sets, matched)
-    tested = [t for t, genes in enumerate(carries) if low <= genes.size <= high]
-    chosen = _choose(groups, matched)
+    carried = enumerate(_members_analysed(sets, matched))
+    tested = {t: genes for t, genes in carried if low <= genes.size <= high}
+    if not groups or not tested:
+        return pd.DataFrame({column: [] for column in ENRICHMENT.columns}).astype({"genes": object})
     nulls: dict[str, list[np.ndarray]] = {"kept": [], "dropped": []}
     for kept in () if by_chance is None else by_chance:
         for name, genes in _choose({"kept": kept, "dropped": ~kept}, matched).items():
             nulls[name].append(genes)
     parts = [
-        _test_group(
-            name, genes, sets, matched, [(t, carries[t]) for t in tested], nulls.get(name, [])
-        )
-        for name, genes in chosen.items()
+        _test_group(name, genes, sets, matched, tested, nulls.get(name, []))
+        for name, genes in _choose(groups, matched).items()
     ]
-    if not parts or not tested:
-        return pd.DataFrame({column: [] for column in ENRICHMENT.columns}).astype({"genes": object})
     return pd.concat(parts, ignore_index=True)
 
 
@@ -167,20 +153,25 @@ def _test_group(
     chosen: np.ndarray,
     sets: GeneSets,
     matched: MatchedFeatures,
-    carries: list[tuple[int, np.ndarray]],
+    carries: Mapping[int, np.ndarray],
     nulls: list[np.ndarray],
 ) -> pd.DataFrame:
+    """Test the terms of `carries`, by their number, whose genes these are."""
     n_analysed, n_group = matched.n_annotated, int(chosen.sum())
-    n_term = np.array([genes.size for _, genes in carries])
-    shared = [genes[chosen[genes]] for _, genes in carries]
-    n_shared = np.array([genes.size for genes in shared])
+    shared = [genes[chosen[genes]] for genes in carries.values()]
+    n_term, n_shared = (np.array([g.size for g in of]) for of in (carries.values(), shared))
     expected = n_group * n_term / max(n_analysed, 1)
     p_value = np.clip(hypergeom.sf(n_shared - 1, n_analysed, n_term, n_group), 0, 1)
+    p_spatial: np.ndarray | float = np.nan
+    if nulls:
+        # The share of maps, the one found among them, whose group has as many of a term.
+        found = np.array([[int(n[genes].sum()) for genes in carries.values()] for n in nulls])
+        p_spatial = (1 + (found >= n_shared).sum(axis=0)) / (1 + len(nulls))
     table = pd.DataFrame(
         {
             "group": group,
-            "term": [sets.terms[t] for t, _ in carries],
-            "name": [sets.names[t] for t, _ in carries],
+            "term": [sets.terms[t] for t in carries],
+            "name": [sets.names[t] for t in carries],
             "n_analysed": n_analysed,
             "n_group": n_group,
             "n_term": n_term,
@@ -188,19 +179,10 @@ def _test_group(
             "expected": expected,
             "fold": np.divide(n_shared, expected, out=np.ones(len(carries)), where=expected > 0),
             "p_value": p_value,
-            "q_value": false_discovery_control(p_value) if len(carries) else p_value,
-            "p_spatial": _compare_maps(nulls, [genes for _, genes in carries], n_shared),
+            "q_value": false_discovery_control(p_value),
+            "p_spatial": p_spatial,
             "genes": [";".join(sorted(matched.symbols[g] for g in genes)) for genes in shared],
-        },
-        columns=list(ENRICHMENT.columns),
+        }
     )
     # Ties, such as among terms with the same genes, are broken by size and identifier.
     return table.sort_values(["p_value", "n_term", "term"], kind="stable", ignore_index=True)
-
-
-def _compare_maps(nulls, terms, n_shared: np.ndarray) -> np.ndarray:
-    """Give the share of maps, the one found among them, whose group has as many of a term."""
-    if not nulls:
-        return np.full(len(terms), np.nan)
-    found = np.array([[int(genes[term].sum()) for term in terms] for genes in nulls])
-    return (1 + (found >= n_shared).sum(axis=0)) / (1 + len(nulls))

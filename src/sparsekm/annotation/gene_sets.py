@@ -1,4 +1,4 @@
-"""Gene sets, the genes of each term, from GMT files.
+"""Gene sets, the genes of each term, from GMT files, and the features of a data set as such genes.
 
 Each line of a GMT file has a term, a description and genes, separated by tabs. Terms do not know
 their ancestors: a set of the file has all of its genes.
@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import gzip
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from sparsekm.io.atomic import atomic_path
 from sparsekm.io.input_error import InputError
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
 
 IDENTIFIERS = ("symbol", "entrez_id")
-_GZIP = b"\x1f\x8b"
 _NO_NAMES = ("", "na", "n/a", "none")
 
 
@@ -57,7 +57,7 @@ def build_gene_sets(
         terms=terms,
         names=tuple(names.get(term) or term for term in terms),
         members=tuple(
-            np.array(sorted(place[gene] for gene in set(members[term])), dtype=np.int64)
+            np.array(sorted({place[gene] for gene in members[term]}), dtype=np.int64)
             for term in terms
         ),
     )
@@ -82,27 +82,23 @@ def read_gene_sets(file: str | Path, identifier: str = "symbol") -> GeneSets:
                 f"{_at(file, number)}: columns={len(cells)} should be >= 3: term, description, "
                 "genes, separated by tabs (GMT)."
             )
-        term = cells[0]
+        term, name, *found = cells
         for column, cell in enumerate(cells, start=1):
             if not cell and column != 2:
                 raise GeneSetError(f"{_at(file, number, column)}: the cell should not be empty.")
-            if column > 2 and identifier == "entrez_id" and not _is_number(cell):
+            is_number = cell.isascii() and cell.isdecimal()
+            if column > 2 and identifier == "entrez_id" and not is_number:
                 raise GeneSetError(f"{_at(file, number, column)}: {cell!r} should be an Entrez id.")
         if term in members:
             raise GeneSetError(
                 f"{_at(file, number, 1)}: term={term!r} is in line {first_line[term]} already."
             )
-        members[term] = {genes.setdefault(gene, gene) for gene in cells[2:]}
+        members[term] = {genes.setdefault(gene, gene) for gene in found}
         first_line[term] = number
-        nameless = cells[1].lower() in _NO_NAMES or "://" in cells[1]
-        names[term] = term if nameless else cells[1]
+        names[term] = term if name.lower() in _NO_NAMES or "://" in name else name
     if not members:
         raise GeneSetError(f"{file}: terms=0 should be >= 1.")
     return build_gene_sets(identifier, members, names)
-
-
-def _is_number(cell: str) -> bool:
-    return cell.isascii() and cell.isdecimal()
 
 
 def _at(file: str | Path, line: int, column: int | None = None) -> str:
@@ -115,28 +111,24 @@ def _read_lines(file: Path) -> Iterator[tuple[int, str]]:
     if not file.is_file():
         raise FileNotFoundError(f"{file}: no such file.")
     with file.open("rb") as opened:
-        compressed = opened.read(2) == _GZIP
+        compressed = opened.read(2) == b"\x1f\x8b"
     number = 0
     try:
         with gzip.open(file) if compressed else file.open("rb") as stream:
             for number, line in enumerate(stream, start=1):
-                yield number, _decode(file, number, line)
+                try:
+                    text = line.decode("utf-8")
+                except UnicodeDecodeError as error:
+                    place, byte = _at(file, number, error.start + 1), line[error.start]
+                    raise GeneSetError(f"{place}: byte {byte:#04x} is not UTF-8.") from error
+                if "\0" in text:
+                    place = _at(file, number, text.index("\0") + 1)
+                    raise GeneSetError(f"{place}: NUL is not allowed.")
+                yield number, text.rstrip("\r\n")
     except (EOFError, zlib.error, OSError) as error:
         raise GeneSetError(
             f"{_at(file, number + 1)}: the compressed file is damaged ({error})."
         ) from error
-
-
-def _decode(file: Path, number: int, line: bytes) -> str:
-    try:
-        text = line.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise GeneSetError(
-            f"{_at(file, number, error.start + 1)}: byte {line[error.start]:#04x} is not UTF-8."
-        ) from error
-    if "\0" in text:
-        raise GeneSetError(f"{_at(file, number, text.index(chr(0)) + 1)}: NUL is not allowed.")
-    return text.rstrip("\r\n")
 
 
 MOST_BYTES = 2**28
@@ -155,3 +147,83 @@ def fetch_gene_sets(downloader: Downloader, url: str, file: str | Path, identifi
             read_gene_sets(temporary, identifier)
         except GeneSetError as error:
             raise RefusedError(f"{url}: should be a GMT file ({error})") from error
+
+
+@dataclass(frozen=True)
+class MatchedFeatures:
+    """The features of a data set as genes, each once."""
+
+    # (p,), int64: index of each feature's gene in `keys`; -1 if the feature has no identifier.
+    gene_of: np.ndarray
+    keys: list[str]  # the genes analysed, in the order of their first feature
+    symbols: list[str]  # the symbol of the first feature of each gene
+    # (n_genes,), int64: positions among the genes of the gene sets; -1 if these do not contain
+    # the gene.
+    positions: np.ndarray
+
+    @property
+    def n_annotated(self) -> int:
+        """Number of analysed genes that the gene sets contain."""
+        return int((self.positions >= 0).sum())
+
+    def any_of(self, features: np.ndarray) -> np.ndarray:
+        """Tell for each gene whether any of its features is among these, a mask of shape (p,)."""
+        chosen = np.zeros(len(self.keys), dtype=bool)
+        numbers = self.gene_of[np.asarray(features, dtype=bool)]
+        chosen[numbers[numbers >= 0]] = True
+        return chosen
+
+
+def match_features(var: pd.DataFrame, sets: GeneSets) -> MatchedFeatures:
+    """Match the features of a data set to the genes of gene sets.
+
+    The index of `var` contains symbols, which change over the years; its columns ``entrez_id`` and
+    ``aliases`` (joined by ``;``) are used if present. A feature is looked up by its symbol; without
+    the asterisk at the end of some symbols of the atlas; and by aliases that lead to only one gene.
+    """
+    place = {gene: at for at, gene in enumerate(sets.genes)}
+    symbols = [str(symbol) for symbol in var.index]
+    if sets.identifier == "entrez_id":
+        keys = _entrez_ids(var)
+    else:
+        aliases = var["aliases"].astype(str) if "aliases" in var else [""] * len(var)
+        keys = [
+            _find_symbol(symbol, other.split(";"), place)
+            for symbol, other in zip(symbols, aliases, strict=True)
+        ]
+    gene_of, found = pd.factorize(pd.Series(keys, dtype=object))
+    _, first = np.unique(gene_of[gene_of >= 0], return_index=True)
+    first_symbols = [symbols[at] for at in np.flatnonzero(gene_of >= 0)[first]]
+    positions = np.array([place.get(key, -1) for key in found], dtype=np.int64)
+    return MatchedFeatures(gene_of, list(found), first_symbols, positions)
+
+
+def _entrez_ids(var: pd.DataFrame) -> list[str | None]:
+    if "entrez_id" not in var:
+        return [None] * len(var)
+    numbers = pd.to_numeric(var["entrez_id"], errors="coerce")
+    return [None if pd.isna(value) else str(int(value)) for value in numbers]
+
+
+def _find_symbol(symbol: str, aliases: list[str], known: Container[str]) -> str:
+    """Return the name of the gene in the gene sets, or else the symbol itself."""
+    for name in (symbol, symbol.rstrip("*")):
+        if name in known:
+            return name
+    found = {name for name in aliases if name in known}
+    return min(found) if len(found) == 1 else symbol
+
+
+def list_terms(sets: GeneSets, matched: MatchedFeatures, most: int = 5, largest: int = 500) -> list:
+    """List the most specific terms of each feature, joined by "; ", smallest first.
+
+    At most `most` terms are listed, each with at most `largest` genes.
+    """
+    by_gene: dict[int, list[str]] = {}
+    sizes = [members.size for members in sets.members]
+    for t in sorted(range(len(sets.terms)), key=lambda t: (sizes[t], sets.terms[t])):
+        if sizes[t] <= largest:
+            for gene in sets.members[t]:
+                by_gene.setdefault(int(gene), []).append(sets.names[t])
+    found = ["; ".join(by_gene.get(int(at), [])[:most]) for at in matched.positions]
+    return [found[gene] if gene >= 0 else "" for gene in matched.gene_of]

@@ -1,13 +1,4 @@
-"""The table of features at an age, and which genes are kept at which ages.
-
-The table has one row per feature. For each method ``m`` among ``l0``, ``l1``, ``kmeans``, ... it
-has the columns ``score_m`` (the between-cluster sum of squares a_j), ``rank_m`` and ``weight_m``;
-if available, ``stability_m``, the share of half-samples that keep the feature, and
-``selection_frequency_m``, the share of resamplings that keep it. Further columns are the cluster
-and the known class in which the feature is highest, with the effect size and the lead on the next
-one (`sparsekm.annotation.clusters`), and ``terms``, the names of its gene sets. This module
-defines the file ``genes.csv``.
-"""
+"""The table of features ``genes.csv``, and which genes are kept at which ages."""
 
 from __future__ import annotations
 
@@ -50,8 +41,7 @@ GENE_TABLE = TableFormat(
         "highest_cluster": WHOLE,
         # Without spread there is no effect size, and the cell is empty.
         "effect_": NUMBER_OR_NOTHING,
-        # One group alone has no lead.
-        "lead_": NUMBER_OR_NOTHING,
+        "lead_": NUMBER_OR_NOTHING,  # one group alone has none
         "": WORD,
     },
 )
@@ -60,13 +50,7 @@ GENE_TABLE = TableFormat(
 def rank_scores(scores: np.ndarray) -> np.ndarray:
     """Rank features by descending score, the highest being 1.
 
-    Ties go to the lowest index, as in the selection of features; therefore the s features kept by
-    l0 are those with ranks 1 to s.
-
-    Examples
-    --------
-    >>> rank_scores([2.0, 5.0, 2.0])
-    array([2, 1, 3])
+    Ties go to the lowest index, as in the selection of features.
     """
     scores = np.asarray(scores, dtype=np.float64)
     order = np.argsort(-scores, kind="stable")
@@ -96,47 +80,40 @@ def gene_table(
 
     `var` is indexed by the features' symbols. Its columns ``name``, ``entrez_id``, ``gene_id`` and
     the planted truth (``relevant``, ``planted_kind``, ``planted_regions``) are copied if present.
-    Each fit, by method name, has ``scores`` and ``weights`` of shape (p,), and may have
-    ``selection_frequency``. `stability` has, for some methods, the share of subsamples that keep
-    each feature; `further` has additional columns, in the order of `var`.
+    Each method m, with its fit, has ``score_m`` (the between-cluster sum of squares a_j),
+    ``rank_m`` and ``weight_m``; if known, ``stability_m``, the share of half-samples that keep the
+    feature, and ``selection_frequency_m``, the share of resamplings that do. `further` has
+    additional columns, in the order of `var`. If l0 and l1 ran, ``verdict`` is one of `VERDICTS`.
 
-    The table is sorted by rank under the method of `primary_method`. It has the column ``verdict``,
-    one of ``VERDICTS``, if both l0 and l1 are present.
-
-    Examples
-    --------
-    >>> from types import SimpleNamespace
-    >>> var = pd.DataFrame(index=["A", "B"])
-    >>> l0 = SimpleNamespace(scores=np.array([1.0, 7.0]), weights=np.array([0.0, 1.0]))
-    >>> l1 = SimpleNamespace(scores=np.array([1.5, 6.0]), weights=np.array([0.2, 0.98]))
-    >>> gene_table(var, {"l0": l0, "l1": l1})[["symbol", "rank_l0", "verdict"]]
-      symbol  rank_l0       verdict
-    0      B        1  kept by both
-    1      A        2       only l1
+    The table is sorted by rank under the method of `primary_method`.
     """
     if not fits:
         raise ValueError("fits={} should hold at least one method.")
     table = pd.DataFrame({"symbol": np.asarray(var.index, dtype=object)})
     for column in _DESCRIPTIVE_COLUMNS:
         if column in var.columns:
-            table[column] = _as_identifiers(var[column]).array
+            values = var[column]
+            # Missing values made integers floats.
+            is_float = column in _IDENTIFIERS and pd.api.types.is_float_dtype(values)
+            table[column] = (values.astype("Int64") if is_float else values).array
+    columns: dict[str, np.ndarray] = {}
     methods = _order_methods(fits, is_atlas)
     for method in methods:
-        _check_length(fits[method].scores, len(var), f"{method} scores")
-        _check_length(fits[method].weights, len(var), f"{method} weights")
+        fit = fits[method]
+        columns[f"score_{method}"] = np.asarray(fit.scores, dtype=np.float64)
+        columns[f"rank_{method}"] = rank_scores(fit.scores)
+        columns[f"weight_{method}"] = np.asarray(fit.weights, dtype=np.float64)
+        for name, values in (
+            ("stability", (stability or {}).get(method)),
+            ("selection_frequency", getattr(fit, "selection_frequency", None)),
+        ):
+            if values is not None:
+                columns[f"{name}_{method}"] = np.asarray(values, dtype=np.float64)
     if "l0" in fits and "l1" in fits:
         table["verdict"] = judge_features(fits["l0"].weights, fits["l1"].weights)
-    for method in methods:
-        table[f"score_{method}"] = np.asarray(fits[method].scores, dtype=np.float64)
-        table[f"rank_{method}"] = rank_scores(fits[method].scores)
-        table[f"weight_{method}"] = np.asarray(fits[method].weights, dtype=np.float64)
-        if stability and method in stability:
-            _check_length(stability[method], len(var), f"{method} stability")
-            table[f"stability_{method}"] = np.asarray(stability[method], dtype=np.float64)
-        frequency = getattr(fits[method], "selection_frequency", None)
-        if frequency is not None:
-            _check_length(frequency, len(var), f"{method} selection_frequency")
-            table[f"selection_frequency_{method}"] = np.asarray(frequency, dtype=np.float64)
+    for name, values in columns.items():
+        _check_length(values, len(var), name)
+        table[name] = values
     if further is not None:
         _check_length(further.index, len(var), "further columns")
         table[list(further.columns)] = further.to_numpy(dtype=object)
@@ -144,25 +121,8 @@ def gene_table(
     return table.sort_values(f"rank_{methods[0]}", kind="stable", ignore_index=True)
 
 
-def _as_identifiers(column: pd.Series) -> pd.Series:
-    """Convert integer identifiers back from float, caused by missing values (123.0 is 123)."""
-    if column.name in _IDENTIFIERS and pd.api.types.is_float_dtype(column):
-        return column.astype("Int64")
-    return column
-
-
 def primary_method(methods: Iterable[str], *, is_atlas: bool = False) -> str:
-    """Return the method whose clusters and features are the answer.
-
-    It is sparse if it ran; for an atlas, l0.
-
-    Examples
-    --------
-    >>> primary_method(["kmeans", "l0", "sparse"])
-    'sparse'
-    >>> primary_method(["kmeans", "l0", "sparse"], is_atlas=True)
-    'l0'
-    """
+    """Return the method whose clusters and features are the answer: sparse, or l0 for an atlas."""
     methods = list(methods)
     if not methods:
         raise ValueError(f"methods={methods} should hold at least one method.")
@@ -182,12 +142,10 @@ def _check_length(values: np.ndarray, n_features: int, what: str) -> None:
         )
 
 
-# Which genes are kept at which ages, and which enter and leave from one age to the next. This
-# module defines two files. ``kept_by_age.csv`` has a row per gene: ``symbol``, its verdict at
-# each age ("kept" or "dropped" if only one sparse method ran; empty if it was not analysed),
-# ``n_analysed``, ``n_kept``, and the first and last age at which it is kept. ``changes.csv``
-# has a row per pair of consecutive ages: ``earlier``, ``later``, and the numbers and names of
-# genes that ``enter``, ``leave`` and ``stay``, among those analysed at both.
+# ``kept_by_age.csv`` has a row per gene: its verdict at each age ("kept" or "dropped" if only one
+# sparse method ran; empty if it was not analysed), and the first and last age at which it is kept.
+# ``changes.csv`` has a row per pair of consecutive ages: the numbers and names of genes that enter,
+# leave and stay, among those analysed at both.
 KEPT, DROPPED = "kept", "dropped"
 KEEPING = (VERDICTS[0], VERDICTS[1], KEPT)
 """The verdicts on a gene that is kept."""

@@ -59,12 +59,10 @@ def count_kept(
 ) -> np.ndarray:
     """Count in how many half-samples each feature is kept.
 
-    The estimator, `L0KMeans` or `L1KMeans`, is cloned for each half. It searches as it would all
-    samples, with `N_INIT` restarts, or from k-means on the features that rank first in a
-    `screening` of `sparsekm.tuning.feature_ranking`. The smallest cluster allowed is half of that
-    for all samples; a half with fewer distinct samples than clusters has as many clusters as these.
-    Halves consist of whole `blocks`, shape (n_samples,), if given: see
-    `sparsekm.tuning.sample_blocks`.
+    The estimator, `L0KMeans` or `L1KMeans`, searches each half as it would all samples, with
+    `N_INIT` restarts, or from k-means on the features that rank first in a `screening`. The
+    smallest cluster allowed is half of that for all samples; a half with fewer distinct samples
+    than clusters has as many clusters as these. Halves consist of whole `blocks` (n_samples,).
     """
     if n_subsamples < 1:
         raise ValueError(f"n_subsamples={n_subsamples} should be >= 1.")
@@ -96,9 +94,8 @@ def _keeps(data, estimator: Any, sparsity: float, screening: str | None, seed: i
     return features.put_back(search.path(matrix, [step]).weights[0]) != 0
 
 
-# The file ``stability.csv``: how often each feature is kept in subsamples. One row per feature
-# in the order of the matrix, with the columns ``symbol``, ``kept`` and ``subsamples`` (counts)
-# and ``stability``, their ratio.
+# The file ``stability.csv``: one row per feature in the order of the matrix; ``kept`` and
+# ``subsamples`` are counts, and ``stability`` is their ratio.
 _FORMAT = TableFormat(
     "gene_stability",
     {"symbol": WORD, "kept": WHOLE, "subsamples": WHOLE, "stability": NUMBER},
@@ -110,27 +107,18 @@ def write_stability(
 ) -> None:
     """Write how often each feature is kept, atomically."""
     counts = np.asarray(counts, dtype=np.int64)
-    table = pd.DataFrame(
-        {
-            "symbol": np.asarray(symbols, dtype=object),
-            "kept": counts,
-            "subsamples": n_subsamples,
-            "stability": counts / n_subsamples,
-        }
-    )
-    _FORMAT.write(file, table)
+    table = pd.DataFrame({"symbol": np.asarray(symbols, dtype=object), "kept": counts})
+    _FORMAT.write(file, table.assign(subsamples=n_subsamples, stability=counts / n_subsamples))
 
 
 def read_stability(file: str | Path, symbols: Sequence[str]) -> np.ndarray:
     """Read the share of subsamples, in [0, 1], that keep each feature; check the symbols."""
     table = _FORMAT.read(file)
     if list(table["symbol"]) != [str(s) for s in symbols]:
-        raise DamagedFileError(
-            file, f"symbols should be the {len(symbols)} features of the data set", _FORMAT.rule
-        )
+        problem = f"symbols should be the {len(symbols)} features of the data set"
+        raise DamagedFileError(file, problem, _FORMAT.rule)
     kept, subsamples = table["kept"].to_numpy(), table["subsamples"].to_numpy()
     if not ((kept >= 0) & (kept <= subsamples) & (subsamples > 0)).all():
-        raise DamagedFileError(
-            file, "kept should lie between 0 and subsamples in every row", _FORMAT.rule
-        )
+        problem = "kept should lie between 0 and subsamples in every row"
+        raise DamagedFileError(file, problem, _FORMAT.rule)
     return kept / subsamples

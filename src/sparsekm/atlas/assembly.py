@@ -1,19 +1,18 @@
 """From the stored files of one age to its voxel x gene matrix, ``expression.h5ad``.
 
-Only annotated voxels of the selected tissue become rows; besides the matrix, one grid at a time is
-in memory.
-
-In ``expression.h5ad`` X is float32 energy, NaN where no section covers the voxel; obs, var and
-``uns["regions"]`` as in `AgeMatrix`; ``obsm["spatial"]`` is in millimetres along x, y, z;
-``uns["provenance"]`` records source, age, grid and everything that was left out. For simulated
-data, var contains the planted truth: ``relevant``, ``planted_kind``, ``planted_regions``.
+X is float32 energy, NaN where no section covers the voxel. obs has region (acronym), region_id and
+the grid indices x, y, z; var symbol, name, entrez_id (nullable), gene_id, section_data_set_ids
+(joined by ``;``) and, of simulated data, the planted truth (``relevant``, ``planted_kind``,
+``planted_regions``); ``obsm["spatial"]`` is in millimetres; ``uns["regions"]`` has acronym, name,
+id, color, tissue and n_voxels; ``uns["provenance"]`` has source, age, grid, settings and counts of
+``voxels`` per class, of ``section_data_sets`` left out per reason or status in the manifest, and of
+``genes``.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -51,31 +50,13 @@ from sparsekm.pipeline.provenance import package_versions
 T = TypeVar("T")
 
 GENE_COUNTS = (
-    "taken",
-    "without_grid",
-    "with_replicates",
-    "without_delegate",
-    "with_several_delegates",
+    *("taken", "without_grid"),
+    *("with_replicates", "without_delegate", "with_several_delegates"),
 )
 """Counts of genes; the last three are subsets of the first."""
 
 
-@dataclass(frozen=True)
-class AgeMatrix:
-    """The expression of one age."""
-
-    X: np.ndarray  # (n_voxels, n_genes), float32: energies, NaN where no section covers the voxel
-    # One row per voxel: region (acronym), region_id (int64), and grid indices x, y, z.
-    obs: pd.DataFrame
-    # One row per gene, by symbol: symbol, name, entrez_id (nullable integer), gene_id (int64),
-    # section_data_set_ids (joined by ``;``).
-    var: pd.DataFrame
-    regions: pd.DataFrame  # acronym, name, id, color, tissue, n_voxels
-    dims: tuple[int, int, int]  # extent of the grid along x, y, z
-    spacing: tuple[float, float, float]  # micrometres along x, y, z
-    # Counts of ``voxels`` per class, of ``section_data_sets`` left out per reason or status in
-    # the manifest, and of ``genes``.
-    counts: dict[str, dict[str, int]]
+_MICROMETRES_PER_MILLIMETRE = 1000.0
 
 
 def assemble_age(
@@ -87,13 +68,14 @@ def assemble_age(
     tissue: Collection[str] = ("brain", "spinal_cord"),
     plane: str = "sagittal",
     replicates: str = "delegate",
+    origin: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
-) -> AgeMatrix:
+) -> anndata.AnnData:
     """Read the files of one age, which `retrieve_age` wrote to `folder`, into a matrix.
 
     Voxels are kept if their class is in `tissue`, of ``brain, spinal_cord, ventricle, tract``; they
     belong to their ancestor region at `level`, its ``st_level``. `replicates` is the rule of
-    `choose_replicates` for a gene that has several data sets.
+    `choose_replicates` for a gene that has several data sets. `origin` is told in the provenance.
 
     If a file is damaged, differs from the manifest, or has different dimensions from the
     annotation, raise a `GridError` or an `EnvelopeError`.
@@ -107,51 +89,56 @@ def assemble_age(
     if not chosen:
         raise InputError(f"{folder}: n_genes=0 with a usable grid; it should be >= 1.")
     X = np.empty((len(voxels.index), len(chosen)), dtype=np.float32)
+    # Besides the matrix, the grids of one gene are in memory.
     for column, items in enumerate(chosen.values()):
         read = [files.read_energy(item.id, annotation.dims) for item in items]
         X[:, column] = average_energies([volume.values.ravel()[voxels.index] for volume in read])
         if progress is not None:
             progress(column + 1, len(chosen))
-    return AgeMatrix(
-        X=X,
-        obs=tabulate_voxels(voxels, annotation.dims),
-        var=_tabulate_genes(chosen),
-        regions=voxels.table,
-        dims=annotation.dims,
-        spacing=annotation.spacing,
-        counts={
+    obs = _tabulate_voxels(voxels, annotation.dims)
+    place = obs[["x", "y", "z"]].to_numpy(dtype=float) * annotation.spacing
+    told = {"level": level, "tissue": np.array(list(tissue), dtype=str)}
+    provenance = {
+        **(origin or {}),
+        "dataset": age,
+        "age": age,
+        "units": "expression energy; NaN is no data",
+        "spacing_um": np.array(annotation.spacing, dtype=float),
+        "dims": np.array(annotation.dims, dtype=np.int64),
+        "settings": told | {"plane": plane, "replicates": replicates},
+        "counts": {
             "voxels": voxels.counts,
             "section_data_sets": {**excluded, **files.count_unusable()},
             "genes": gene_counts,
         },
+        "versions": package_versions(),
+    }
+    return anndata.AnnData(
+        X=X,
+        obs=obs,
+        var=_tabulate_genes(chosen),
+        obsm={"spatial": place / _MICROMETRES_PER_MILLIMETRE},
+        uns={"provenance": provenance, "regions": voxels.table},
     )
 
 
 def read_tables(folder: str | Path) -> tuple[Ontology, pd.DataFrame]:
     """Read the structure tree and the genes, which `retrieve_tables` wrote to `folder`."""
-    entries = read_manifest(Path(folder) / MANIFEST_FILE)
-    files = _Files(Path(folder), entries)
-    by_role = {entry.role: entry for entry in entries}
+    manifest = Path(folder) / MANIFEST_FILE
+    entries = read_manifest(manifest)
+    files, by_role = _Files(Path(folder), entries), {entry.role: entry for entry in entries}
     if not {"ontology", "genes"} <= by_role.keys():
-        raise DamagedFileError(
-            Path(folder) / MANIFEST_FILE, "should list ontology and genes", "retrieve_ontology"
-        )
-    return files.read(by_role["ontology"], _parse_tree), files.read(by_role["genes"], _parse_genes)
+        raise DamagedFileError(manifest, "should list ontology and genes", "retrieve_ontology")
+    tree, genes = (files.read(by_role[role], _parse_rows) for role in ("ontology", "genes"))
+    return parse_ontology(*tree), parse_genes(*genes)
 
 
-def _parse_tree(body: bytes, source: str) -> Ontology:
-    return parse_ontology(parse_json(body, source), source)
-
-
-def _parse_genes(body: bytes, source: str) -> pd.DataFrame:
-    return parse_genes(open_envelope(parse_json(body, source), source), source)
+def _parse_rows(body: bytes, source: str) -> tuple[list[dict], str]:
+    return open_envelope(parse_json(body, source), source), source
 
 
 def average_energies(energies: list[np.ndarray]) -> np.ndarray:
-    """Average replicates (n_voxels,) voxel by voxel over those that have data.
-
-    Missing data is -1 in the energies; the mean is NaN if no replicate has data.
-    """
+    """Average replicates (n_voxels,) over those with data, which is not -1; NaN if none has."""
     total = np.zeros(len(energies[0]))
     measured = np.zeros(len(total), dtype=np.int64)
     for energy in energies:
@@ -162,7 +149,7 @@ def average_energies(energies: list[np.ndarray]) -> np.ndarray:
         return (total / measured).astype(np.float32)
 
 
-def tabulate_voxels(voxels: RegionMap, dims: tuple[int, int, int]) -> pd.DataFrame:
+def _tabulate_voxels(voxels: RegionMap, dims: tuple[int, int, int]) -> pd.DataFrame:
     """Tabulate region and grid indices of each voxel, named by its linear position."""
     nx, ny, _ = dims
     acronyms = voxels.table["acronym"]
@@ -197,9 +184,8 @@ class _Files:
 
     def read_annotation(self, file: str) -> Volume:
         if file not in self._annotations:
-            raise DamagedFileError(
-                self._folder / MANIFEST_FILE, f"should list {file}", "retrieve_atlas"
-            )
+            manifest = self._folder / MANIFEST_FILE
+            raise DamagedFileError(manifest, f"should list {file}", "retrieve_atlas")
         return self.read(self._annotations[file], read_annotation)
 
     def read_energy(self, section_data_set_id: int, dims: tuple[int, int, int]) -> Volume:
@@ -275,36 +261,6 @@ _TRUTH = TableFormat(
     {"gene_id": WHOLE, "relevant": FLAG, "kind": WORD, "regions": WORD},
     others={"": WORD},
 )
-_MICROMETRES_PER_MILLIMETRE = 1000.0
-
-
-def describe_expression(
-    matrix: AgeMatrix, age: str, *, source: str, simulated: bool, settings: dict[str, Any]
-) -> anndata.AnnData:
-    """Wrap the matrix of an age as AnnData; `source` is ``"phantom"`` or ``"allen"``.
-
-    `settings` are those of the assembly: level, tissue, plane, replicates.
-    """
-    grid_indices = matrix.obs[["x", "y", "z"]].to_numpy(dtype=float)
-    provenance = {
-        "dataset": age,
-        "age": age,
-        "source": source,
-        "simulated": simulated,
-        "units": "expression energy; NaN is no data",
-        "spacing_um": np.array(matrix.spacing, dtype=float),
-        "dims": np.array(matrix.dims, dtype=np.int64),
-        "settings": {k: _storable(v) for k, v in settings.items()},
-        "counts": {kind: dict(counts) for kind, counts in matrix.counts.items()},
-        "versions": package_versions(),
-    }
-    return anndata.AnnData(
-        X=matrix.X,
-        obs=matrix.obs,
-        var=matrix.var,
-        obsm={"spatial": grid_indices * matrix.spacing / _MICROMETRES_PER_MILLIMETRE},
-        uns={"provenance": provenance, "regions": matrix.regions},
-    )
 
 
 def add_truth(data: anndata.AnnData, truth_file: str | Path) -> None:
@@ -316,10 +272,9 @@ def add_truth(data: anndata.AnnData, truth_file: str | Path) -> None:
     if truth["gene_id"].duplicated().any():
         raise DamagedFileError(path, "each gene_id should occur once", _TRUTH.rule)
     truth = truth.set_index("gene_id")
-    absent = ~data.var["gene_id"].isin(truth.index)
-    if absent.any():
-        gene_id = data.var["gene_id"][absent].iloc[0]
-        raise DamagedFileError(path, f"should contain gene_id={gene_id}", _TRUTH.rule)
+    absent = sorted(set(data.var["gene_id"]) - set(truth.index))
+    if absent:
+        raise DamagedFileError(path, f"should contain gene_id={absent[0]}", _TRUTH.rule)
     rows = truth.loc[data.var["gene_id"]]
     data.var["relevant"] = rows["relevant"].to_numpy()
     data.var["planted_kind"] = rows["kind"].to_numpy(dtype=object)
@@ -334,13 +289,8 @@ def read_expression(path: str | Path) -> anndata.AnnData:
             require_columns(path, parts[part], names, _RULE)
         for part, name in (("obs", "region_id"), ("var", "gene_id")):
             if parts[part][name].dtype != np.int64:
-                raise DamagedFileError(
-                    path, f"{name} has dtype={parts[part][name].dtype}, should be int64", _RULE
-                )
+                problem = f"{name} has dtype={parts[part][name].dtype}, should be int64"
+                raise DamagedFileError(path, problem, _RULE)
         shape = (len(parts["obs"]), len(parts["var"]))
         X = read_numbers(opened, "X", shape=shape, rule=_RULE, dtype=np.float32, finite=False)
         return anndata.AnnData(X=X, **parts)
-
-
-def _storable(value: Any) -> Any:
-    return np.array(value, dtype=str) if isinstance(value, list | tuple) else value

@@ -15,7 +15,7 @@ import re
 import zipfile
 from dataclasses import dataclass
 from io import BytesIO
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 
 import numpy as np
 
@@ -31,10 +31,21 @@ from sparsekm.io.input_error import InputError, reason_of
 
 MAX_EXTENT = 10_000
 """Maximum voxels along an axis; the longest axis of the atlas has 141."""
+MAX_HEADER_BYTES = 64 * 1024
+MAX_VOLUME_BYTES = 64 * 1024 * 1024
+"""Largest array accepted; the largest grid of the atlas has 3.2 MB."""
 
 
 class GridError(InputError):
     """An invalid volume; the message names the file, the value and the rule."""
+
+
+class DamagedArchiveError(GridError):
+    """An incomplete zip archive: what arrived is not what was sent."""
+
+
+class MissingGridError(GridError):
+    """An intact archive without a volume of the expected name."""
 
 
 @dataclass(frozen=True)
@@ -44,13 +55,8 @@ class VolumeHeader:
     dims: tuple[int, int, int]  # extent along x, y, z
     spacing: tuple[float, float, float]  # micrometres between voxels along x, y, z
     element_type: str
-    big_endian: bool
+    stored: np.dtype  # of the array, in the byte order of its file
     data_file: str  # name of the array's file
-
-    @property
-    def dtype(self) -> np.dtype:
-        """Element type in the byte order used by the package (little-endian)."""
-        return ELEMENT_DTYPES[self.element_type]
 
 
 # What the values of keys should match, whatever their case, and how messages say so.
@@ -89,13 +95,16 @@ def parse_header(text: str | bytes, source: str = "header") -> VolumeHeader:
             f"{source}: DimSize={fields['DimSize'][:60]} should be >= 1 and <= {MAX_EXTENT} along "
             "each axis."
         )
-    return VolumeHeader(
-        dims=(nx, ny, nz),
-        spacing=_parse_spacing(fields["ElementSpacing"], source),
-        element_type=fields["ElementType"].upper(),
-        big_endian=orders == {"true"},
-        data_file=fields["ElementDataFile"],
-    )
+    told = f"{source}: ElementSpacing={fields['ElementSpacing'][:60]} should be"
+    try:
+        x, y, z = map(float, fields["ElementSpacing"].split())
+    except ValueError:
+        raise GridError(f"{told} three numbers.") from None
+    if not all(math.isfinite(step) and step > 0 for step in (x, y, z)):
+        raise GridError(f"{told} > 0 along each axis.")
+    name = fields["ElementType"].upper()
+    stored = ELEMENT_DTYPES[name].newbyteorder(">" if orders == {"true"} else "<")
+    return VolumeHeader((nx, ny, nz), (x, y, z), name, stored, fields["ElementDataFile"])
 
 
 def _split_lines(text: str | bytes, source: str) -> dict[str, str]:
@@ -113,29 +122,6 @@ def _split_lines(text: str | bytes, source: str) -> dict[str, str]:
     return fields
 
 
-def _parse_spacing(value: str, source: str) -> tuple[float, float, float]:
-    try:
-        x, y, z = map(float, value.split())
-    except ValueError:
-        raise GridError(f"{source}: ElementSpacing={value[:60]} should be three numbers.") from None
-    if not all(math.isfinite(step) and step > 0 for step in (x, y, z)):
-        raise GridError(f"{source}: ElementSpacing={value[:60]} should be > 0 along each axis.")
-    return x, y, z
-
-
-MAX_HEADER_BYTES = 64 * 1024
-MAX_VOLUME_BYTES = 64 * 1024 * 1024
-"""Largest array accepted; the largest grid of the atlas has 3.2 MB."""
-
-
-class DamagedArchiveError(GridError):
-    """An incomplete zip archive: what arrived is not what was sent."""
-
-
-class MissingGridError(GridError):
-    """An intact archive without a volume of the expected name."""
-
-
 @dataclass(frozen=True)
 class Volume:
     """A grid with its physical scale."""
@@ -151,15 +137,14 @@ class Volume:
         return nx, ny, nz
 
 
-def read_energy(archive: str | Path | bytes, source: str | None = None) -> Volume:
+def read_energy(archive: bytes, source: str = "archive") -> Volume:
     """Read an expression energy grid: float32, -1 if no section covers the voxel.
 
     The archive is the zip as sent by the server; `source` names it in messages. An incomplete one
     is a `DamagedArchiveError`, an intact one without a grid a `MissingGridError`, and one with an
     invalid header or values another `GridError`.
     """
-    source = source or _describe(archive)
-    volume = read_volume(archive, ENERGY_MEMBER, ENERGY_DTYPE, source)
+    volume = _read_volume(archive, ENERGY_MEMBER, ENERGY_DTYPE, source)
     values = volume.values.ravel()
     for rule, wrong in (
         ("finite", ~np.isfinite(values)),
@@ -174,23 +159,16 @@ def read_energy(archive: str | Path | bytes, source: str | None = None) -> Volum
     return volume
 
 
-def read_annotation(archive: str | Path | bytes, source: str | None = None) -> Volume:
-    """Read a structure annotation grid, uint32 ids with 0 for unannotated; see `read_energy`.
-
-    Ids are never converted to floats, which cannot represent ids above 2**24.
-    """
-    return read_volume(archive, ANNOTATION_MEMBER, ANNOTATION_DTYPE, source)
+def read_annotation(archive: bytes, source: str = "archive") -> Volume:
+    """Read structure ids, uint32 with 0 for unannotated: floats cannot hold those above 2**24."""
+    return _read_volume(archive, ANNOTATION_MEMBER, ANNOTATION_DTYPE, source)
 
 
-def read_volume(
-    archive: str | Path | bytes, stem: str, dtype: np.dtype, source: str | None = None
-) -> Volume:
-    """Read `stem`.mhd and its array, whose header must declare `dtype`, from a zip archive."""
-    source = source or _describe(archive)
-    body = archive if isinstance(archive, bytes) else _read_bytes(Path(archive), source)
+def _read_volume(archive: bytes, stem: str, dtype: np.dtype, source: str) -> Volume:
+    """Read `stem`.mhd and its array, whose header must declare `dtype`."""
     try:
-        with zipfile.ZipFile(BytesIO(body)) as opened:
-            return _read_members(opened, stem, np.dtype(dtype), source)
+        with zipfile.ZipFile(BytesIO(archive)) as opened:
+            return _read_members(opened, stem, dtype, source)
     except GridError:
         raise
     # A damaged archive can cause almost any error anywhere inside zipfile.
@@ -200,59 +178,41 @@ def read_volume(
         ) from error
 
 
-def _read_bytes(path: Path, source: str) -> bytes:
-    size = path.stat().st_size
-    if size > MAX_VOLUME_BYTES:
-        raise GridError(f"{source}: bytes={size} should be <= {MAX_VOLUME_BYTES}.")
-    return path.read_bytes()
-
-
-def _describe(archive: str | Path | bytes) -> str:
-    return "archive" if isinstance(archive, bytes) else str(archive)
-
-
 def _read_members(opened: zipfile.ZipFile, stem: str, dtype: np.dtype, source: str) -> Volume:
-    header_member = _find_member(opened, f"{stem}.mhd", source)
-    raw = _read_capped(opened, header_member, MAX_HEADER_BYTES, source)
-    header = parse_header(raw, f"{source}: {header_member.filename}")
-    if header.dtype != dtype:
+    member = _find_member(opened, f"{stem}.mhd", source)
+    text = _read_capped(opened, member, MAX_HEADER_BYTES, source)
+    header = parse_header(text, f"{source}: {member.filename}")
+    if ELEMENT_DTYPES[header.element_type] != dtype:
         raise GridError(
-            f"{source}: ElementType={header.element_type} ({header.dtype}) should be {dtype}."
+            f"{source}: ElementType={header.element_type} ({header.stored.name}) should be {dtype}."
         )
-    data_name = PurePosixPath(header.data_file.replace("\\", "/")).name
-    data_member = _find_member(opened, data_name, source)
-    _check_raw_size(header, data_member, source)
-    raw = _read_capped(opened, data_member, MAX_VOLUME_BYTES, source)
+    member = _find_member(opened, _base_name(header.data_file), source)
     nx, ny, nz = header.dims
-    stored = dtype.newbyteorder(">") if header.big_endian else dtype
-    values = np.frombuffer(raw, dtype=stored).reshape(nz, ny, nx)
+    wanted = nx * ny * nz * dtype.itemsize
+    if member.file_size != wanted:
+        raise GridError(
+            f"{source}: {member.filename} has {member.file_size} bytes; DimSize={nx} {ny} {nz} of "
+            f"{header.element_type} should take {wanted}."
+        )
+    raw = _read_capped(opened, member, MAX_VOLUME_BYTES, source)
+    values = np.frombuffer(raw, dtype=header.stored).reshape(nz, ny, nx)
     return Volume(values.astype(dtype.newbyteorder("="), copy=False), header.spacing)
+
+
+def _base_name(path: str) -> str:
+    return PurePosixPath(path.replace("\\", "/")).name
 
 
 def _find_member(opened: zipfile.ZipFile, name: str, source: str) -> zipfile.ZipInfo:
     """Find a member by base name, in any folder."""
-    found = [
-        member
-        for member in opened.infolist()
-        if not member.is_dir()
-        and PurePosixPath(member.filename.replace("\\", "/")).name.lower() == name.lower()
-    ]
+    members = [member for member in opened.infolist() if not member.is_dir()]
+    found = [m for m in members if _base_name(m.filename).lower() == name.lower()]
     if not found:
         raise MissingGridError(f"{source}: the archive should contain a member named {name}.")
     if len(found) > 1:
         names = ", ".join(member.filename for member in found)
         raise GridError(f"{source}: {name} should be one member, found {len(found)}: {names}.")
     return found[0]
-
-
-def _check_raw_size(header: VolumeHeader, member: zipfile.ZipInfo, source: str) -> None:
-    nx, ny, nz = header.dims
-    wanted = nx * ny * nz * header.dtype.itemsize
-    if member.file_size != wanted:
-        raise GridError(
-            f"{source}: {member.filename} has {member.file_size} bytes; DimSize={nx} {ny} {nz} of "
-            f"{header.element_type} should take {wanted}."
-        )
 
 
 def _read_capped(opened: zipfile.ZipFile, member: zipfile.ZipInfo, most: int, source: str) -> bytes:

@@ -2,10 +2,6 @@
 
 A failed query has HTTP status 200, ``"success": false`` and the reason as a string in ``"msg"``, so
 only the envelope shows that it failed.
-
-If a gene has several at one age, `choose_replicates` chooses among them.
-
-Symbols date from about 2009; newer names are found by Entrez id, or else among the aliases.
 """
 
 from __future__ import annotations
@@ -18,7 +14,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from sparsekm.atlas.vocabulary import TREATMENT, get_age
+from sparsekm.atlas.vocabulary import PLANES, TREATMENT, get_age
 from sparsekm.io.input_error import InputError, is_storable
 
 MOST_JSON_BYTES = 256 * 1024**2
@@ -52,10 +48,7 @@ def parse_json(body: str | bytes, source: str) -> object:
 
 
 def open_envelope(document: object, source: str) -> list[dict]:
-    """Return the rows of an answer: parsed JSON, either an envelope or a bare list of rows.
-
-    A failure reported by the server is an `EnvelopeError`, as are rows that are not objects.
-    """
+    """Return the rows of an answer, an envelope or a bare list; a reported failure is an error."""
     rows = document
     if isinstance(document, dict):
         if document.get("success") is not True:
@@ -82,31 +75,39 @@ def read_rows(path: str | Path) -> list[dict]:
     return open_envelope(read_json(path), str(path))
 
 
+def is_whole(value: object) -> bool:
+    """Tell whether a JSON value is an integer."""
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
 def require_id(value: object, key: str, source: str) -> int:
     """Return an id, refusing anything but a positive JSON integer.
 
     An id written as a float may already have lost its last digits.
     """
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise EnvelopeError(f"{source}: {key}={value!r} should be an integer, not {_kind(value)}.")
+    if not is_whole(value):
+        kind = type(value).__name__
+        raise EnvelopeError(f"{source}: {key}={value!r} should be an integer, not {kind}.")
     if not 0 < value < 2**63:
         raise EnvelopeError(f"{source}: {key}={value} should be > 0 and < 2**63.")
     return value
 
 
-def read_text(row: dict, key: str, source: str) -> str:
-    """Return a text field of a row, empty if it is missing.
+def read_id(row: dict, key: str, source: str) -> int | None:
+    """Return an id of a row, None if it is missing."""
+    value = row.get(key)
+    return None if value is None else require_id(value, key, source)
 
-    A value that is neither text nor an integer is an `EnvelopeError`, as is text that is too long
-    or cannot be stored.
-    """
+
+def read_text(row: dict, key: str, source: str) -> str:
+    """Return a text field of a row, an integer as text, empty if it is missing."""
     value = row.get(key)
     if value is None:
         return ""
-    if isinstance(value, int) and not isinstance(value, bool):
+    if is_whole(value):
         value = str(require_id(value, key, source))
     if not isinstance(value, str):
-        raise EnvelopeError(f"{source}: {key} should be text, not {_kind(value)}.")
+        raise EnvelopeError(f"{source}: {key} should be text, not {type(value).__name__}.")
     if len(value) > MOST_TEXT or not is_storable(value):
         raise EnvelopeError(
             f"{source}: {key}={value[:60]!r} should be text of <= {MOST_TEXT} characters, without "
@@ -121,10 +122,6 @@ def read_list(row: dict, key: str, source: str) -> list[dict]:
     if not isinstance(value, list) or not all(isinstance(entry, dict) for entry in value):
         raise EnvelopeError(f"{source}: {key} should be a list of objects.")
     return value
-
-
-def _kind(value: object) -> str:
-    return type(value).__name__
 
 
 _NEVER = datetime.min.replace(tzinfo=UTC)
@@ -163,10 +160,7 @@ def read_listing(path: str | Path) -> list[SectionDataSet]:
 
 
 def parse_listing(rows: list[dict], source: str = "listing") -> list[SectionDataSet]:
-    """Build section data sets from rows of an answer, in ascending order of id.
-
-    Joins repeat rows, so an id may occur several times; the first row is used.
-    """
+    """Build section data sets, ascending by id; joins repeat rows, of which the first is used."""
     by_id: dict[int, SectionDataSet] = {}
     for row in rows:
         parsed = _parse_row(row, source)
@@ -177,10 +171,9 @@ def parse_listing(rows: list[dict], source: str = "listing") -> list[SectionData
 def select_candidates(
     section_data_sets: list[SectionDataSet], age: str, *, plane: str = "sagittal"
 ) -> tuple[dict[Gene, list[SectionDataSet]], dict[str, int]]:
-    """Group the usable section data sets of one age by gene, and count the others by reason.
+    """Group the usable section data sets of one age by gene, and count the others by first reason.
 
-    Genes are sorted by symbol, then gene id, and data sets by id. Only the first applicable reason
-    is counted.
+    Genes are sorted by symbol, then gene id, and data sets by id.
     """
     excluded = Counter(dict.fromkeys(EXCLUSION_REASONS, 0))
     by_gene: dict[int, tuple[Gene, list[SectionDataSet]]] = {}
@@ -196,12 +189,8 @@ def select_candidates(
 
 
 EXCLUSION_REASONS = (
-    "failed",
-    "other_age",
-    "other_plane",
-    "other_treatment",
-    "without_gene",
-    "several_genes",
+    *("failed", "other_age", "other_plane"),
+    *("other_treatment", "without_gene", "several_genes"),
 )
 
 
@@ -224,48 +213,32 @@ def _parse_row(row: dict, source: str) -> SectionDataSet:
     item_id = require_id(row.get("id"), "id", source)
     where = f"{source}: section data set {item_id}"
     donor = _nested(_nested(row, "specimen"), "donor")
-    space = row.get("reference_space_id")
-    plane = read_text(_nested(row, "plane_of_section"), "name", where)
+    planes = {number: name for name, number in PLANES.items()}
+    treatments = read_list(row, "treatments", where)
     return SectionDataSet(
         id=item_id,
         failed=_parse_flag(row.get("failed"), "failed", where),
         delegate=_parse_flag(row.get("delegate"), "delegate", where),
-        plane=plane or _plane_of(row.get("plane_of_section_id")),
-        reference_space_id=None
-        if space is None
-        else require_id(space, "reference_space_id", where),
+        plane=read_text(_nested(row, "plane_of_section"), "name", where)
+        or next((planes[n] for n in planes if n == row.get("plane_of_section_id")), None),
+        reference_space_id=read_id(row, "reference_space_id", where),
         age=read_text(_nested(donor, "age"), "name", where) or None,
         qc_date=_parse_date(row.get("qc_date"), where),
-        treatments=tuple(
-            read_text(treatment, "name", where) for treatment in read_list(row, "treatments", where)
-        ),
+        treatments=tuple(read_text(treatment, "name", where) for treatment in treatments),
         genes=_parse_genes(row, where),
     )
 
 
 def _parse_genes(row: dict, where: str) -> tuple[Gene, ...]:
     """Return the genes of a row or, if it has none, of its probes."""
-    found = read_list(row, "genes", where) or [
-        _nested(probe, "gene") for probe in read_list(row, "probes", where) if probe.get("gene")
-    ]
+    probes = (_nested(probe, "gene") for probe in read_list(row, "probes", where))
     genes: dict[int, Gene] = {}
-    for entry in found:
+    for entry in read_list(row, "genes", where) or filter(None, probes):
         gene_id = require_id(entry.get("id"), "gene id", where)
-        entrez = entry.get("entrez_id")
-        genes.setdefault(
-            gene_id,
-            Gene(
-                id=gene_id,
-                symbol=read_text(entry, "acronym", where).strip() or str(gene_id),
-                name=read_text(entry, "name", where),
-                entrez_id=None if entrez is None else require_id(entrez, "entrez_id", where),
-            ),
-        )
+        symbol = read_text(entry, "acronym", where).strip() or str(gene_id)
+        name, entrez_id = read_text(entry, "name", where), read_id(entry, "entrez_id", where)
+        genes.setdefault(gene_id, Gene(gene_id, symbol, name, entrez_id))
     return tuple(genes.values())
-
-
-def _plane_of(number: object) -> str | None:
-    return next((name for code, name in ((1, "coronal"), (2, "sagittal")) if code == number), None)
 
 
 def _nested(row: dict, key: str) -> dict:
@@ -299,9 +272,8 @@ def choose_replicates(
 ) -> list[SectionDataSet]:
     """Choose one or more of the usable data sets of a gene for its column.
 
-    ``delegate`` chooses the one flagged to represent the gene; if several are flagged, the latest
-    of these, and if none is, the latest of all. ``latest`` chooses the latest ``qc_date``, then the
-    smallest id. ``mean`` chooses all, to be averaged voxel by voxel over those that have data.
+    ``delegate`` chooses the latest that is flagged to represent the gene, or of all if none is.
+    ``latest`` chooses the latest ``qc_date``, then the smallest id; ``mean`` all, to be averaged.
     """
     if rule not in REPLICATE_RULES:
         raise ValueError(f"replicates={rule!r} should be one of {', '.join(REPLICATE_RULES)}.")
@@ -316,39 +288,28 @@ def choose_replicates(
     return [max(candidates, key=lambda item: item.qc_date or _NEVER)]
 
 
-_COLUMNS = ("entrez_id", "ensembl_id", "aliases")
-
-
 def read_genes(path: str | Path) -> pd.DataFrame:
     """Read a stored table of genes; see `parse_genes`."""
     return parse_genes(read_rows(path), str(path))
 
 
 def parse_genes(rows: list[dict], source: str = "genes") -> pd.DataFrame:
-    """Tabulate genes, the first row for each id.
-
-    The index is gene_id (int64), the columns are entrez_id (nullable integer), ensembl_id and
-    aliases (joined by ``;``), empty if unknown.
-    """
+    """Tabulate entrez_id (nullable), ensembl_id and aliases (joined by ``;``) by gene_id."""
     genes: dict[int, tuple] = {}
     for row in rows:
         gene_id = require_id(row.get("id"), "id", source)
         where = f"{source}: gene {gene_id}"
-        entrez = row.get("entrez_id")
-        if entrez is not None:
-            entrez = require_id(entrez, "entrez_id", where)
+        entrez, ensembl = read_id(row, "entrez_id", where), read_text(row, "ensembl_id", where)
         aliases = ";".join(read_text(row, "alias_tags", where).split())
-        genes.setdefault(gene_id, (entrez, read_text(row, "ensembl_id", where), aliases))
-    table = pd.DataFrame(list(genes.values()), columns=list(_COLUMNS), dtype=object)
+        genes.setdefault(gene_id, (entrez, ensembl, aliases))
+    names = ["entrez_id", "ensembl_id", "aliases"]
+    table = pd.DataFrame(list(genes.values()), columns=names, dtype=object)
     table.index = pd.Index(list(genes), dtype="int64", name="gene_id")
     return table.astype({"entrez_id": "Int64"})
 
 
 def add_genes(var: pd.DataFrame, genes: pd.DataFrame) -> pd.DataFrame:
-    """Add Ensembl ids, aliases and missing Entrez ids to a copy of `var`.
-
-    `var` has the columns gene_id and entrez_id; a gene that is not in `genes` gets nothing.
-    """
+    """Add Ensembl ids, aliases and missing Entrez ids, as far as known, to a copy of `var`."""
     found = genes.reindex(var["gene_id"].to_numpy()).set_axis(var.index)
     return var.assign(
         entrez_id=var["entrez_id"].fillna(found["entrez_id"]),

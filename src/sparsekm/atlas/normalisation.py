@@ -1,11 +1,5 @@
 """From the raw energies of an age to the matrix that is clustered.
 
-Both shares of missing values are computed on the full matrix, so that the result does not depend on
-which is dropped first.
-
-A gene is common if at every age it has a grid and passes quality control: enough data, and not
-constant. The matrices of all ages then have the same columns.
-
 The steps are: drop genes and voxels with too many missing values, and constant genes; transform the
 energies; fill the remaining missing values; z-score each gene (ddof = 1). Filling comes after the
 transform, so that a value filled with the gene's mean has a z-score of exactly 0 and favours no
@@ -15,7 +9,7 @@ cluster.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import anndata
@@ -35,18 +29,15 @@ class Screening:
     """Result of the screening."""
 
     voxels: np.ndarray  # (n_voxels,), bool: kept rows
-    genes: np.ndarray  # (n_genes,), bool: kept columns: enough data, and not constant
-    # (n_genes,), bool: genes with enough data whose measured values do not vary over the kept
-    # voxels.
-    constant: np.ndarray
-    voxel_missing: np.ndarray  # (n_voxels,): share of genes without data
+    # (n_genes,), object: why a gene is dropped, "missing" or "constant" (its measured values do not
+    # vary over the kept voxels), or "" if it is kept.
+    reasons: np.ndarray
     gene_missing: np.ndarray  # (n_genes,): share of voxels without data
-    max_missing_per_gene: float  # the threshold
 
-    def reasons(self) -> np.ndarray:
-        """Return why each gene is not kept: "missing", "constant", or "" if it passes."""
-        missing = self.gene_missing >= self.max_missing_per_gene
-        return np.select([missing, self.constant], ["missing", "constant"], "").astype(object)
+    @property
+    def genes(self) -> np.ndarray:
+        """The kept columns, (n_genes,) bool."""
+        return self.reasons == ""
 
 
 def screen_expression(
@@ -55,7 +46,8 @@ def screen_expression(
     """Find the genes and voxels whose share of missing values is below the thresholds.
 
     X has shape (n_voxels, n_genes), with NaN for missing values. Thresholds are in (0, 1]; a share
-    equal to the threshold is too large.
+    equal to the threshold is too large. Both shares are those of the full matrix, so that the
+    result does not depend on which is dropped first.
     """
     for name, value in (
         ("max_missing_per_gene", max_missing_per_gene),
@@ -66,31 +58,19 @@ def screen_expression(
     missing = np.isnan(X)
     gene_missing, voxel_missing = missing.mean(axis=0), missing.mean(axis=1)
     voxels = voxel_missing < max_missing_per_voxel
-    enough = gene_missing < max_missing_per_gene
-    constant = enough & ~_varies(X, voxels)
-    genes = enough & ~constant
-    if not voxels.any() or not genes.any():
+    kept = X[voxels]
+    lowest = np.fmin.reduce(kept, axis=0, initial=np.inf)
+    varies = np.fmax.reduce(kept, axis=0, initial=-np.inf) > lowest
+    lacking = gene_missing >= max_missing_per_gene
+    reasons = np.select([lacking, ~varies], ["missing", "constant"], "").astype(object)
+    screening = Screening(voxels, reasons, gene_missing)
+    if not voxels.any() or not screening.genes.any():
         raise ValueError(
-            f"n_voxels={voxels.sum()} and n_genes={genes.sum()} after quality control should be "
-            f">= 1 with max_missing_per_gene={max_missing_per_gene} and "
+            f"n_voxels={voxels.sum()} and n_genes={screening.genes.sum()} after quality control "
+            f"should be >= 1 with max_missing_per_gene={max_missing_per_gene} and "
             f"max_missing_per_voxel={max_missing_per_voxel}."
         )
-    return Screening(voxels, genes, constant, voxel_missing, gene_missing, max_missing_per_gene)
-
-
-def row_blocks(shape: tuple[int, int]) -> list[slice]:
-    """Divide the rows of a matrix into blocks that limit the memory of a step."""
-    n_rows, n_columns = shape
-    step = max(1, _CELLS_AT_ONCE // max(1, n_columns))
-    return [slice(start, min(start + step, n_rows)) for start in range(0, n_rows, step)]
-
-
-def _varies(X: np.ndarray, voxels: np.ndarray) -> np.ndarray:
-    """Return whether each gene has two different values among the kept voxels."""
-    kept = X[voxels]
-    return np.fmax.reduce(kept, axis=0, initial=-np.inf) > np.fmin.reduce(
-        kept, axis=0, initial=np.inf
-    )
+    return screening
 
 
 TRANSFORMS = ("none", "log2", "robust_sigmoid")
@@ -99,25 +79,11 @@ no expression."""
 
 
 def transform_energies(X: np.ndarray, name: str) -> None:
-    """Transform energies (n_voxels, n_genes), non-negative or NaN, in place.
+    r"""Transform energies (n_voxels, n_genes), non-negative or NaN, in place.
 
-    ``none`` leaves them unchanged, ``log2`` is log2(x + 1), and ``robust_sigmoid`` maps every gene
-    to [0, 1] by `scaled_robust_sigmoid`.
-    """
-    if name not in TRANSFORMS:
-        raise ValueError(f"transform={name!r} should be one of {', '.join(TRANSFORMS)}.")
-    if name == "log2":
-        np.log1p(X, out=X)
-        X /= np.float32(np.log(2))
-    elif name == "robust_sigmoid":
-        for gene in range(X.shape[1]):
-            X[:, gene] = scaled_robust_sigmoid(X[:, [gene]])[:, 0]
-
-
-def scaled_robust_sigmoid(values: np.ndarray) -> np.ndarray:
-    r"""Map the measured values of genes to [0, 1], so that outliers have little influence.
-
-    With the median m and the interquartile range IQR of a gene's measured values,
+    ``none`` leaves them unchanged, ``log2`` is log2(x + 1), and ``robust_sigmoid`` [1]_ maps the
+    measured values of every gene, of median m and interquartile range IQR, to [0, 1], so that
+    outliers have little influence:
 
     .. math:: z = \frac{1}{1 + \exp\left(-\frac{x - m}{\mathrm{IQR} / 1.35}\right)},
         \qquad y = \frac{z - \min z}{\max z - \min z}.
@@ -125,7 +91,6 @@ def scaled_robust_sigmoid(values: np.ndarray) -> np.ndarray:
     For a normal distribution IQR / 1.35 is the standard deviation. If IQR = 0 (at least half of the
     values are equal), the mean replaces m and the standard deviation (ddof = 1) replaces
     IQR / 1.35. A constant gene becomes 0. Quantiles are interpolated linearly.
-    `values` has the shape (n_voxels, n_genes); missing values are NaN and remain so.
 
     References
     ----------
@@ -133,13 +98,16 @@ def scaled_robust_sigmoid(values: np.ndarray) -> np.ndarray:
        structure of time series and their methods. J. R. Soc. Interface 10, 20130048.
        https://doi.org/10.1098/rsif.2013.0048
     """
-    squashed = np.full(values.shape, np.nan)
-    for gene in range(values.shape[1]):
-        measured = ~np.isnan(values[:, gene])
-        x = values[measured, gene].astype(np.float64)
-        if len(x):
-            squashed[measured, gene] = _squash_gene(x)
-    return squashed
+    if name not in TRANSFORMS:
+        raise ValueError(f"transform={name!r} should be one of {', '.join(TRANSFORMS)}.")
+    if name == "log2":
+        np.log1p(X, out=X)
+        X /= np.float32(np.log(2))
+    elif name == "robust_sigmoid":
+        for column in X.T:
+            measured = ~np.isnan(column)
+            if measured.any():
+                column[measured] = _squash_gene(column[measured].astype(np.float64))
 
 
 def _squash_gene(x: np.ndarray) -> np.ndarray:
@@ -160,29 +128,22 @@ COMMON_GENES = TableFormat(
 
 
 def find_common_genes(
-    expressions: Mapping[str, str | Path],
-    *,
-    max_missing_per_gene: float = 0.3,
-    max_missing_per_voxel: float = 0.3,
+    expressions: Mapping[str, str | Path], **quality_control: float
 ) -> pd.DataFrame:
     """Tabulate which genes are common to several ages, and why the others are not.
 
-    The files ``expression.h5ad`` are read one age at a time; the thresholds are those of
-    `screen_expression`. Each gene of any age has a row, sorted by id: gene_id, gene (symbol),
-    common (bool), and for each age "absent", "missing", "constant", or "" if the gene passes.
+    A gene is common if at every age it has a grid and passes `screen_expression` with these
+    thresholds. The files ``expression.h5ad`` are read one age at a time. Each gene of any age has a
+    row, sorted by id: gene_id, gene (symbol), common (bool), and for each age "absent", "missing",
+    "constant", or "" if the gene passes.
     """
     if not expressions:
         raise ValueError("n_ages=0 should be >= 1.")
     columns, symbols = {}, {}
     for age, path in expressions.items():
         data = read_expression(path)
-        screening = screen_expression(
-            data.X,
-            max_missing_per_gene=max_missing_per_gene,
-            max_missing_per_voxel=max_missing_per_voxel,
-        )
         ids = data.var["gene_id"].to_numpy()
-        columns[age] = pd.Series(screening.reasons(), index=ids)
+        columns[age] = pd.Series(screen_expression(data.X, **quality_control).reasons, index=ids)
         symbols |= dict(zip(ids, data.var["symbol"], strict=True))
         del data
     reasons = pd.DataFrame(columns).reindex(sorted(symbols)).fillna("absent")
@@ -226,125 +187,90 @@ def normalise_age(
     voxels per region; ``uns["dropped_genes"]`` has gene, gene_id, reason and missing share; and
     ``uns["provenance"]`` also has settings and counts.
     """
-    screening = screen_expression(
-        data.X,
-        max_missing_per_gene=max_missing_per_gene,
-        max_missing_per_voxel=max_missing_per_voxel,
-    )
+    thresholds = {
+        "max_missing_per_gene": max_missing_per_gene,
+        "max_missing_per_voxel": max_missing_per_voxel,
+    }
+    screening = screen_expression(data.X, **thresholds)
+    voxels, reasons = screening.voxels, screening.reasons
     if genes is not None:
-        screening = _restrict(screening, data.var["gene_id"].isin(list(genes)).to_numpy())
-    obs = data.obs[screening.voxels].copy()
+        # A gene that passes at this age is missing at another age.
+        reasons[screening.genes & ~data.var["gene_id"].isin(list(genes))] = "not_common"
+        if not screening.genes.any():
+            raise ValueError("n_genes=0 of the common genes after quality control should be >= 1.")
+    obs = data.obs[voxels].copy()
     obs["region"] = obs["region"].cat.remove_unused_categories()
     obs["label"] = obs["region"]
-    X = data.X[np.ix_(screening.voxels, screening.genes)].astype(np.float32, copy=False)
+    kept = np.flatnonzero(screening.genes)
+    X = data.X[np.ix_(voxels, kept)].astype(np.float32, copy=False)
     transform_energies(X, transform)
     n_filled = fill_missing(X, fill, obs["region"].cat.codes.to_numpy())
     if fill == "none" and n_filled:
-        _refuse_gaps(X, data.var_names[screening.genes], n_filled)
+        row, column = np.argwhere(np.isnan(X))[0]
+        raise ValueError(
+            f"fill='none' leaves n_missing={n_filled} values; it should be 0. The first is that of "
+            f"gene {data.var_names[kept[column]]} at row {row}. Fill them, or lower "
+            "max_missing_per_gene."
+        )
     moments = zscore(X)
-    if moments.constant.any():
-        screening = _drop_further(screening, moments.constant)
-        X = X[:, ~moments.constant]
-    settings = {
-        "max_missing_per_gene": max_missing_per_gene,
-        "max_missing_per_voxel": max_missing_per_voxel,
-        "fill": fill,
-        "transform": transform,
-        "scale": "z-score, ddof = 1",
+    varies = ~moments.constant
+    # Genes that are constant except for rounding.
+    reasons[kept[moments.constant]] = "constant"
+    dropped = ~screening.genes
+    scale = {"fill": fill, "transform": transform, "scale": "z-score, ddof = 1"}
+    provenance = {
+        **data.uns["provenance"],
+        **_count_kept(data, screening),
+        "normalisation": thresholds | scale,
+        "units": "z-score",
+        "n_values_filled": n_filled,
     }
-    dropped = _tabulate_dropped(data, screening)
+    regions = data.uns["regions"].copy()
+    n_voxels = regions["acronym"].map(obs["region"].value_counts())
+    regions["n_voxels"] = n_voxels.fillna(0).astype(np.int64)
     return anndata.AnnData(
-        X=X,
+        X=X[:, varies] if moments.constant.any() else X,
         obs=obs,
         var=data.var[screening.genes].assign(
-            mean=moments.mean[~moments.constant], deviation=moments.deviation[~moments.constant]
+            mean=moments.mean[varies], deviation=moments.deviation[varies]
         ),
-        obsm={"spatial": data.obsm["spatial"][screening.voxels]},
+        obsm={"spatial": data.obsm["spatial"][voxels]},
         uns={
-            "provenance": _extend_provenance(data, screening, dropped, n_filled, settings),
-            "regions": _recount(data.uns["regions"], obs["region"]),
-            "dropped_genes": dropped,
+            "provenance": provenance,
+            "regions": regions[regions["n_voxels"] > 0].reset_index(drop=True),
+            "dropped_genes": pd.DataFrame(
+                {
+                    "gene": data.var_names[dropped].to_numpy(dtype=object),
+                    "gene_id": data.var["gene_id"].to_numpy()[dropped],
+                    "reason": reasons[dropped],
+                    "missing": screening.gene_missing[dropped],
+                }
+            ),
         },
     )
 
 
-def _restrict(screening: Screening, wanted: np.ndarray) -> Screening:
-    """Keep only wanted genes; the flags for missing and constant genes do not change."""
-    genes = screening.genes & wanted
-    if not genes.any():
-        raise ValueError("n_genes=0 of the common genes after quality control should be >= 1.")
-    return replace(screening, genes=genes)
-
-
-def _refuse_gaps(X: np.ndarray, names: pd.Index, n_missing: int) -> None:
-    row, column = np.argwhere(np.isnan(X))[0]
-    raise ValueError(
-        f"fill='none' leaves n_missing={n_missing} values; it should be 0. The first is that of "
-        f"gene {names[column]} at row {row}. Fill them, or lower max_missing_per_gene."
-    )
-
-
-def _drop_further(screening: Screening, constant: np.ndarray) -> Screening:
-    """Mark genes that are constant except for rounding."""
-    flagged = screening.constant.copy()
-    flagged[np.flatnonzero(screening.genes)[constant]] = True
-    return replace(screening, genes=screening.genes & ~flagged, constant=flagged)
-
-
-def _tabulate_dropped(data: anndata.AnnData, screening: Screening) -> pd.DataFrame:
-    dropped = ~screening.genes
-    reasons = screening.reasons()
-    # A gene that passes at this age is missing at another age.
-    reasons[dropped & (reasons == "")] = "not_common"
-    return pd.DataFrame(
-        {
-            "gene": data.var_names[dropped].to_numpy(dtype=object),
-            "gene_id": data.var["gene_id"].to_numpy()[dropped],
-            "reason": reasons[dropped],
-            "missing": screening.gene_missing[dropped],
-        }
-    )
-
-
-def _extend_provenance(
-    data: anndata.AnnData,
-    screening: Screening,
-    dropped: pd.DataFrame,
-    n_filled: int,
-    settings: dict,
-) -> dict:
+def _count_kept(data: anndata.AnnData, screening: Screening) -> dict:
+    voxels, reasons = screening.voxels, screening.reasons
     return {
-        **data.uns["provenance"],
-        "normalisation": settings,
-        "units": "z-score",
         "n_voxels_read": data.n_obs,
-        "n_voxels_dropped": int(np.count_nonzero(~screening.voxels)),
-        "n_voxels": int(np.count_nonzero(screening.voxels)),
+        "n_voxels_dropped": int(np.count_nonzero(~voxels)),
+        "n_voxels": int(np.count_nonzero(voxels)),
         "n_genes_read": data.n_vars,
-        "n_genes_dropped_missing": int((dropped["reason"] == "missing").sum()),
-        "n_genes_dropped_constant": int((dropped["reason"] == "constant").sum()),
-        "n_genes_dropped_not_common": int((dropped["reason"] == "not_common").sum()),
+        **{
+            f"n_genes_dropped_{reason}": int((reasons == reason).sum())
+            for reason in ("missing", "constant", "not_common")
+        },
         "n_genes": int(np.count_nonzero(screening.genes)),
-        "n_values_filled": n_filled,
-        "dropped_constant": dropped.loc[dropped["reason"] == "constant", "gene"].to_numpy(
-            dtype=str
-        ),
+        "dropped_constant": data.var_names[reasons == "constant"].to_numpy(dtype=str),
     }
-
-
-def _recount(regions: pd.DataFrame, kept: pd.Series) -> pd.DataFrame:
-    table = regions.copy()
-    table["n_voxels"] = table["acronym"].map(kept.value_counts()).fillna(0).astype(np.int64)
-    return table[table["n_voxels"] > 0].reset_index(drop=True)
 
 
 def fill_missing(X: np.ndarray, method: str, regions: np.ndarray) -> int:
     """Fill the NaN in X (n_voxels, n_genes; float32) in place, and return their number.
 
-    ``none`` leaves them; ``zero`` and ``gene_mean`` fill with these values. ``region_mean`` is the
-    mean of the gene over the voxels of the same region that have data or, if there are none, over
-    all voxels. Missing values never enter a mean. `regions`, of shape (n_voxels,), may have any
-    sortable type.
+    ``none`` leaves them; ``zero`` and ``gene_mean`` fill with these values; ``region_mean`` with
+    the mean of the gene over the voxels of the region that have data or, without any, over all.
     """
     if method not in FILLS:
         raise ValueError(f"fill={method!r} should be one of {', '.join(FILLS)}.")
@@ -366,7 +292,9 @@ def _group_means(X: np.ndarray, code: np.ndarray) -> np.ndarray:
     n_groups = int(code.max()) + 1
     total = np.zeros((n_groups, X.shape[1]))
     measured = np.zeros((n_groups, X.shape[1]), dtype=np.int64)
-    for rows in row_blocks(X.shape):
+    height = max(1, _CELLS_AT_ONCE // X.shape[1])
+    for start in range(0, len(X), height):
+        rows = slice(start, start + height)
         valid = ~np.isnan(X[rows])
         values = np.where(valid, X[rows], 0)
         for group in np.unique(code[rows]):

@@ -1,7 +1,5 @@
 """The tree of brain structures, and its mapping to regions of one level.
 
-Parsing uses its own stack, so that a deep or malicious tree cannot exhaust Python's.
-
 A structure belongs to its ancestor (or itself) at the given ``st_level``. Depth in the tree cannot
 be used instead, since level-3 nodes are at two depths. If a parent and its child have the same
 level, the parent is used, so that regions are never nested.
@@ -13,13 +11,16 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from sparsekm.atlas.listing import (
     EnvelopeError,
+    is_whole,
     open_envelope,
+    read_id,
     read_json,
     read_list,
     read_text,
@@ -56,36 +57,15 @@ class Structure:
     order: int  # position in the canonical order of the atlas
 
 
-class Ontology:
-    """Structures by id, with paths to the root.
-
-    All parents of `structures` must be keys too. A cycle of parents is an `OntologyError`.
-    """
-
-    def __init__(self, structures: dict[int, Structure], source: str = "ontology"):
-        self._structures = structures
-        _refuse_cycles(structures, source)
-
-    def __len__(self) -> int:
-        return len(self._structures)
-
-    def __contains__(self, structure_id: int) -> bool:
-        return structure_id in self._structures
-
-    def __getitem__(self, structure_id: int) -> Structure:
-        return self._structures[structure_id]
-
-    def __iter__(self):
-        return iter(self._structures.values())
+class Ontology(dict[int, Structure]):
+    """Structures by id, without cycles, whose parents are among them."""
 
     def path(self, structure_id: int) -> list[Structure]:
         """Return the structure and its ancestors, from the root down to the structure itself."""
-        steps = []
-        step: int | None = structure_id
+        steps, step = [], self.get(structure_id)
         while step is not None:
-            structure = self._structures[step]
-            steps.append(structure)
-            step = structure.parent_id
+            steps.append(step)
+            step = None if step.parent_id is None else self[step.parent_id]
         return steps[::-1]
 
 
@@ -101,6 +81,7 @@ def parse_ontology(document: object, source: str = "ontology") -> Ontology:
     both. It is an `OntologyError` if the two contradict each other, an id occurs twice, or parents
     form a cycle.
     """
+    # An own stack, so that a deep or malicious tree cannot exhaust Python's.
     waiting = [(row, None) for row in reversed(open_envelope(document, source))]
     if not waiting:
         raise OntologyError(f"{source}: n_structures=0 should be >= 1.")
@@ -113,21 +94,25 @@ def parse_ontology(document: object, source: str = "ontology") -> Ontology:
         structures[structure.id] = structure
         for child in reversed(read_list(row, "children", f"{source}: structure {structure.id}")):
             waiting.append((child, structure.id))
-    return Ontology(_cut_loose_roots(structures), source)
+    # Parents that are not in the file are removed; their children become roots.
+    linked = Ontology(
+        (key, node if node.parent_id in structures else replace(node, parent_id=None))
+        for key, node in structures.items()
+    )
+    _refuse_cycles(linked, source)
+    return linked
 
 
 def _parse_structure(row: dict, nested_in: int | None, order: int, source: str) -> Structure:
     structure_id = require_id(row.get("id"), "id", source)
-    parent_id = row.get("parent_structure_id")
-    if parent_id is not None:
-        parent_id = require_id(parent_id, "parent_structure_id", source)
+    parent_id = read_id(row, "parent_structure_id", source)
     if nested_in is not None and parent_id not in (None, nested_in):
         raise OntologyError(
             f"{source}: parent_structure_id={parent_id} of id={structure_id} should be "
             f"{nested_in}, since it is one of its children."
         )
     level = row.get("st_level")
-    if level is not None and (isinstance(level, bool) or not isinstance(level, int)):
+    if level is not None and not is_whole(level):
         raise EnvelopeError(
             f"{source}: st_level={level!r} of id={structure_id} should be an integer or null."
         )
@@ -149,14 +134,6 @@ def _parse_structure(row: dict, nested_in: int | None, order: int, source: str) 
     )
 
 
-def _cut_loose_roots(structures: dict[int, Structure]) -> dict[int, Structure]:
-    """Remove parents that are not in the file; their children become roots."""
-    return {
-        key: node if node.parent_id in structures else replace(node, parent_id=None)
-        for key, node in structures.items()
-    }
-
-
 def _refuse_cycles(structures: dict[int, Structure], source: str) -> None:
     settled: set[int] = set()
     for start in structures:
@@ -174,11 +151,10 @@ UNASSIGNED = "unassigned"
 UNANNOTATED = "unannotated"
 
 
-@dataclass(frozen=True)
-class Region:
+class Region(NamedTuple):
     """The tissue and region of a structure."""
 
-    tissue: str  # ``"brain"``, ``"spinal_cord"``, ``"ventricle"``, ``"tract"`` or ``"unassigned"``
+    tissue: str  # one of `TISSUES`, or ``"unassigned"``
     structure: Structure | None  # the region; None for an unassigned structure
 
 
@@ -189,20 +165,18 @@ def assign_region(ontology: Ontology, structure_id: int, level: int = REGION_LEV
     its own region and other structures are unassigned, as are unknown ids. Ventricles and tracts
     without such an ancestor belong to the top of their trees.
     """
-    if structure_id not in ontology:
-        return Region(UNASSIGNED, None)
     path = ontology.path(structure_id)
     at_level = next((node for node in path if node.st_level == level), None)
-    by_id = {node.id: node for node in path}
-    if SPINAL_CORD_ID in by_id:
-        return Region("spinal_cord", at_level or by_id[SPINAL_CORD_ID])
-    if NEURAL_PLATE_ID in by_id:
-        return Region("brain", at_level) if at_level else Region(UNASSIGNED, None)
-    if VENTRICLES_ID in by_id:
-        return Region("ventricle", at_level or path[min(path.index(by_id[VENTRICLES_ID]) + 1,
-                                                        len(path) - 1)])  # fmt: skip
-    if TRACTS_ID in by_id:
-        return Region("tract", at_level or by_id[TRACTS_ID])
+    ids = [node.id for node in path]
+    if SPINAL_CORD_ID in ids:
+        return Region("spinal_cord", at_level or ontology[SPINAL_CORD_ID])
+    if NEURAL_PLATE_ID in ids:
+        return Region("brain" if at_level else UNASSIGNED, at_level)
+    if VENTRICLES_ID in ids:
+        below_top = min(ids.index(VENTRICLES_ID) + 1, len(path) - 1)
+        return Region("ventricle", at_level or path[below_top])
+    if TRACTS_ID in ids:
+        return Region("tract", at_level or ontology[TRACTS_ID])
     return Region(UNASSIGNED, None)
 
 
@@ -227,10 +201,7 @@ def map_regions(
     level: int = REGION_LEVEL,
     tissue: Iterable[str] = ("brain", "spinal_cord"),
 ) -> RegionMap:
-    """Map an annotation volume, structure ids with 0 for unannotated, to regions.
-
-    `tissue` are the classes to keep, of ``brain, spinal_cord, ventricle, tract``.
-    """
+    """Map an annotation volume (0 is unannotated) to regions; `tissue` are the classes to keep."""
     wanted = _check_tissue(tissue)
     flat = np.asarray(annotation).ravel()
     if not np.issubdtype(flat.dtype, np.integer):
@@ -239,17 +210,30 @@ def map_regions(
         )
     ids, inverse, n_each = np.unique(flat, return_inverse=True, return_counts=True)
     assigned = [None if i == 0 else assign_region(ontology, int(i), level) for i in ids]
-    kept = [region is not None and region.tissue in wanted for region in assigned]
-    if not any(kept):
+    kept = {r.structure.id: r for r in assigned if r is not None and r.tissue in wanted}
+    if not kept:
         raise ValueError(f"the annotation has no voxel of tissue={', '.join(wanted)}.")
-    table, row_of = _tabulate([r for r, keep in zip(assigned, kept, strict=True) if keep])
-    row = np.array(
-        [row_of[r.structure.id] if keep else -1 for r, keep in zip(assigned, kept, strict=True)]
-    )[inverse.ravel()]
+    ordered = sorted(kept.values(), key=lambda r: (r.structure.order, r.structure.id))
+    row_of = {region: row for row, region in enumerate(ordered)}
+    row = np.array([row_of.get(region, -1) for region in assigned])[inverse.ravel()]
     index = np.flatnonzero(row >= 0)
-    region = row[index]
-    table["n_voxels"] = np.bincount(region, minlength=len(table))
-    return RegionMap(index, region, table, _count_classes(ids, n_each, assigned, ontology))
+    structures = [region.structure for region in ordered]
+    table = pd.DataFrame(
+        {
+            "acronym": [structure.acronym for structure in structures],
+            "name": [structure.name for structure in structures],
+            "id": np.array([structure.id for structure in structures], dtype=np.int64),
+            "color": [f"#{structure.color}" for structure in structures],
+            "tissue": [region.tissue for region in ordered],
+            "n_voxels": np.bincount(row[index], minlength=len(ordered)),
+        }
+    )
+    counts = dict.fromkeys((*TISSUES, UNASSIGNED, UNANNOTATED, "unknown_ids"), 0)
+    for structure_id, n, region in zip(ids, n_each, assigned, strict=True):
+        counts[UNANNOTATED if region is None else region.tissue] += int(n)
+        if region is not None and int(structure_id) not in ontology:
+            counts["unknown_ids"] += int(n)
+    return RegionMap(index, row[index], table, counts)
 
 
 def _check_tissue(tissue: Iterable[str]) -> tuple[str, ...]:
@@ -260,29 +244,3 @@ def _check_tissue(tissue: Iterable[str]) -> tuple[str, ...]:
     if not wanted:
         raise ValueError(f"tissue=() should name at least one of {', '.join(TISSUES)}.")
     return wanted
-
-
-def _tabulate(regions: list[Region]) -> tuple[pd.DataFrame, dict[int, int]]:
-    unique = {region.structure.id: region for region in regions}
-    ordered = sorted(unique.values(), key=lambda r: (r.structure.order, r.structure.id))
-    table = pd.DataFrame(
-        {
-            "acronym": [r.structure.acronym for r in ordered],
-            "name": [r.structure.name for r in ordered],
-            "id": np.array([r.structure.id for r in ordered], dtype=np.int64),
-            "color": [f"#{r.structure.color}" for r in ordered],
-            "tissue": [r.tissue for r in ordered],
-        }
-    )
-    return table, {r.structure.id: row for row, r in enumerate(ordered)}
-
-
-def _count_classes(
-    ids: np.ndarray, n_each: np.ndarray, assigned: list[Region | None], ontology: Ontology
-) -> dict[str, int]:
-    counts = dict.fromkeys((*TISSUES, UNASSIGNED, UNANNOTATED, "unknown_ids"), 0)
-    for structure_id, n, region in zip(ids, n_each, assigned, strict=True):
-        counts[UNANNOTATED if region is None else region.tissue] += int(n)
-        if region is not None and int(structure_id) not in ontology:
-            counts["unknown_ids"] += int(n)
-    return counts

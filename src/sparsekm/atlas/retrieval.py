@@ -1,20 +1,9 @@
 """Planning the downloads of an age, checking its files, and storing them with a manifest.
 
-One CSV per age. ``status`` is
-
-* ``ok``: checked and stored;
-* ``missing``: the source has no such file;
-* ``no_grid``: an intact archive without a volume;
-* ``rejected``: an intact archive whose volume does not belong to this age or has invalid energies;
-* ``not_fetched``: the download failed, and the settings allow it to be missing.
-
-Only the last are downloaded again.
-
-A file is accepted only after it has been read in the expected format: a complete archive, with a
-header that matches its array and the dimensions of the age's annotation. If a grid is invalid, only
-this replicate of its gene is lost, and the manifest records the reason; if many are invalid,
-something else is wrong, and the run stops. What earlier runs downloaded is not downloaded again,
-and stays when the plane changes; simulated files are drawn anew.
+A file is accepted only after it has been read in the expected format. If a grid is invalid, only
+this replicate of its gene is lost, and the manifest records the reason; if many are, something else
+is wrong, and the run stops. What earlier runs downloaded is not downloaded again, and stays when
+the plane changes; simulated files are drawn anew.
 
 Files of all ages, in the folder of the source: ``ontology.json``, ``genes.json``, ``manifest.csv``.
 Files of an age, in ``{age}/`` below: ``listing.json``, the annotation zip under its server name,
@@ -28,6 +17,7 @@ from collections import Counter
 from collections.abc import Callable, Collection
 from dataclasses import asdict, dataclass
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -35,7 +25,6 @@ import pandas as pd
 from sparsekm.atlas.grid import GridError, MissingGridError, Volume, read_annotation, read_energy
 from sparsekm.atlas.listing import EnvelopeError, Gene, read_genes, read_listing, select_candidates
 from sparsekm.atlas.ontology import read_ontology
-from sparsekm.atlas.sources import AtlasSource
 from sparsekm.atlas.vocabulary import ENERGY_DTYPE, NO_DATA, get_age
 from sparsekm.io.atomic import remove_unfinished, write_bytes
 from sparsekm.io.hdf5_format import DamagedFileError
@@ -62,6 +51,9 @@ _FORMAT = TableFormat(
     },
 )
 STATUSES = ("ok", "missing", "no_grid", "rejected", "not_fetched")
+"""Checked and stored; the source has no such file; an intact archive without a volume; one whose
+volume does not belong to this age or has invalid energies; or the download failed, and the settings
+allow it to be missing. Only the last are downloaded again."""
 
 
 @dataclass(frozen=True)
@@ -98,13 +90,11 @@ def read_manifest(path: str | Path) -> list[ManifestEntry]:
     table = _FORMAT.read(path)
     for status in table["status"].unique():
         if status not in STATUSES:
-            raise DamagedFileError(
-                path, f"status={status!r} should be one of {', '.join(STATUSES)}", _FORMAT.rule
-            )
-    for file in table["file"]:
-        name = PurePosixPath(file)
+            problem = f"status={status!r} should be one of {', '.join(STATUSES)}"
+            raise DamagedFileError(path, problem, _FORMAT.rule)
+    for name in map(PurePosixPath, table["file"]):
         if name.is_absolute() or ".." in name.parts:
-            raise DamagedFileError(path, f"file={file!r} should lie in the folder", _FORMAT.rule)
+            raise DamagedFileError(path, f"file={str(name)!r} is not in the folder", _FORMAT.rule)
     return [
         ManifestEntry(**{name: None if pd.isna(value) else value for name, value in row.items()})
         for row in table.to_dict("records")
@@ -116,7 +106,6 @@ GENES_FILE = "genes.json"
 LISTING_FILE = "listing.json"
 MANIFEST_FILE = "manifest.csv"
 TRUTH_FILE = "truth.csv"
-ENERGY_FOLDER = "energy"
 
 MAX_REJECTED_SHARE = 0.1
 """Largest share of rejected grids; more indicate a general problem."""
@@ -126,7 +115,7 @@ MAX_FAILURES_IN_A_ROW = 5
 Progress = Callable[[int, int], None]
 
 
-def retrieve_tables(source: AtlasSource, folder: str | Path) -> list[ManifestEntry]:
+def retrieve_tables(source: Any, folder: str | Path) -> list[ManifestEntry]:
     """Download the structure tree and the table of genes, check that they parse, and store them."""
     stored = StoredFiles(source, folder)
     entries = [
@@ -140,22 +129,24 @@ def retrieve_tables(source: AtlasSource, folder: str | Path) -> list[ManifestEnt
 
 
 class StoredFiles:
-    """The files of a source in a folder: downloaded once, or simulated."""
+    """The files of a source in a folder: downloaded once, or simulated.
 
-    def __init__(self, source: AtlasSource, folder: str | Path):
+    A file has a role, the name of the source's method, and an item: its age, or age and id.
+    """
+
+    def __init__(self, source: Any, folder: str | Path):
         self.folder = Path(folder)
         self.source = source
         self._received = None if source.simulated else Received(folder)
 
     def get(self, role: str, file: str, *item: object) -> bytes:
-        """Return the body of a file that is on disk now; `item` is its age, or age and id."""
-        url = self.source.describe_url(role, *item)
-
+        """Return the body of a file that is on disk now."""
         fetch = getattr(self.source, role)
         if self._received is None:
             body = fetch(*item)
             write_bytes(body, self.folder / file)
             return body
+        url = self.source.describe_url(role, *item)
         body = self._received.find(file, url)
         if body is None:
             try:
@@ -180,9 +171,27 @@ class StoredFiles:
         url = self.source.describe_url(role, *item)
         return ManifestEntry(role, file, url, len(body), digest(body), "ok")
 
+    def list_wanted(self, age: str, plane: str) -> list[tuple[Gene, int]]:
+        """List the section data sets of the stored listing to use, at least one, with genes."""
+        path = self.folder / LISTING_FILE
+        listed = read_listing(path)
+        candidates, excluded = select_candidates(listed, age, plane=plane)
+        if not candidates:
+            reasons = ", ".join(f"{reason}: {n}" for reason, n in excluded.items() if n)
+            raise EnvelopeError(
+                f"{path}: n_section_data_sets=0 that are {plane} should be >= 1, of {len(listed)} "
+                f"listed ({reasons or 'none'})."
+            )
+        return [(gene, item.id) for gene, items in candidates.items() for item in items]
+
+    def read_annotation(self, age: str) -> Volume:
+        """Read the stored annotation of an age."""
+        path = self.folder / get_age(age).annotation_file
+        return read_annotation(path.read_bytes(), str(path))
+
 
 def retrieve_age(
-    source: AtlasSource,
+    source: Any,
     age: str,
     folder: str | Path,
     *,
@@ -196,11 +205,10 @@ def retrieve_age(
     to `max_not_fetched` grids may be missing because a download failed.
 
     If the listing, the annotation or more than `MAX_REJECTED_SHARE` of the grids are invalid, raise
-    a `GridError` or an `EnvelopeError`, and write no manifest. Other errors are those of
-    `sparsekm.network`.
+    a `GridError` or an `EnvelopeError`, and write no manifest.
     """
     folder = Path(folder)
-    for place in (folder, folder / ENERGY_FOLDER):
+    for place in (folder, folder / "energy"):
         remove_unfinished(place)
     # Without a manifest the files do not count as complete while they change.
     (folder / MANIFEST_FILE).unlink(missing_ok=True)
@@ -209,9 +217,19 @@ def retrieve_age(
         stored.get_entry("listing", LISTING_FILE, age),
         stored.get_entry("annotation", get_age(age).annotation_file, age),
     ]
-    wanted, annotation = list_wanted(folder, age, plane), read_stored_annotation(folder, age)
-    entries += _retrieve_energies(stored, age, wanted, annotation, progress)
-    _check_entries(age, entries, max_not_fetched)
+    wanted, annotation, in_a_row = stored.list_wanted(age, plane), stored.read_annotation(age), 0
+    for done, (gene, item_id) in enumerate(wanted, start=1):
+        entry = _retrieve_energy(stored, age, gene, item_id, annotation)
+        entries.append(entry)
+        in_a_row = in_a_row + 1 if entry.status == "not_fetched" else 0
+        if in_a_row == MAX_FAILURES_IN_A_ROW:
+            raise UnavailableError(
+                f"{age}: {in_a_row} consecutive downloads failed, after {done - in_a_row} of "
+                f"{len(wanted)}. Run again to continue. The last: {entry.reason}"
+            )
+        if progress is not None:
+            progress(done, len(wanted))
+    _check_entries(age, entries[2:], max_not_fetched)
     truth = source.truth(age)
     if truth is not None:
         write_bytes(truth, folder / TRUTH_FILE)
@@ -219,53 +237,9 @@ def retrieve_age(
     return entries
 
 
-def list_wanted(folder: Path, age: str, plane: str) -> list[tuple[Gene, int]]:
-    """List the section data sets to store, at least one, each with its gene."""
-    listed = read_listing(folder / LISTING_FILE)
-    candidates, excluded = select_candidates(listed, age, plane=plane)
-    if not candidates:
-        reasons = ", ".join(f"{reason}: {n}" for reason, n in excluded.items() if n)
-        raise EnvelopeError(
-            f"{folder / LISTING_FILE}: n_section_data_sets=0 that are {plane} should be >= 1, of "
-            f"{len(listed)} listed ({reasons or 'none'})."
-        )
-    return [(gene, item.id) for gene, items in candidates.items() for item in items]
-
-
-def read_stored_annotation(folder: Path, age: str) -> Volume:
-    """Read the stored annotation of an age."""
-    path = folder / get_age(age).annotation_file
-    return read_annotation(path.read_bytes(), str(path))
-
-
 def energy_file(section_data_set_id: int) -> str:
     """Return the name of an energy zip relative to the age's folder."""
-    return f"{ENERGY_FOLDER}/{section_data_set_id}.zip"
-
-
-def _retrieve_energies(
-    stored: StoredFiles,
-    age: str,
-    wanted: list[tuple[Gene, int]],
-    annotation: Volume,
-    progress: Progress | None,
-) -> list[ManifestEntry]:
-    """Get, check and store the energies, in the given order."""
-    entries: list[ManifestEntry] = []
-    in_a_row = 0
-    for gene, item_id in wanted:
-        entry = _retrieve_energy(stored, age, gene, item_id, annotation)
-        entries.append(entry)
-        in_a_row = in_a_row + 1 if entry.status == "not_fetched" else 0
-        if in_a_row == MAX_FAILURES_IN_A_ROW:
-            raise UnavailableError(
-                f"{age}: {in_a_row} consecutive downloads failed, after "
-                f"{len(entries) - in_a_row} of {len(wanted)}. Run again to continue. The last: "
-                f"{entry.reason}"
-            )
-        if progress is not None:
-            progress(len(entries), len(wanted))
-    return entries
+    return f"energy/{section_data_set_id}.zip"
 
 
 def _retrieve_energy(
@@ -276,7 +250,7 @@ def _retrieve_energy(
     body, share, status, reason = b"", None, "ok", ""
     try:
         body = stored.get("energy", file, age, item_id)
-        share = measure_valid_share(read_energy(body, name), annotation, name)
+        share = _measure_valid_share(read_energy(body, name), annotation, name)
     except NotFoundError:
         status = "missing"
     except MissingGridError:
@@ -285,24 +259,14 @@ def _retrieve_energy(
         status, reason = "not_fetched", str(error)
     except (RefusedError, GridError) as error:
         status, reason = "rejected", str(error)
-    return ManifestEntry(
-        role="energy",
-        file=file if body else "",
-        url=stored.source.describe_url("energy", age, item_id),
-        bytes=len(body),
-        sha256=digest(body) if body else "",
-        status=status,
-        section_data_set_id=item_id,
-        gene_id=gene.id,
-        gene=gene.symbol,
-        valid_share=share,
-        reason=reason,
-    )
+    url = stored.source.describe_url("energy", age, item_id)
+    told = (file, url, len(body), digest(body)) if body else ("", url, 0, "")
+    of_gene = (item_id, gene.id, gene.symbol)
+    return ManifestEntry("energy", *told, status, *of_gene, valid_share=share, reason=reason)
 
 
-def _check_entries(age: str, entries: list[ManifestEntry], max_not_fetched: int) -> None:
+def _check_entries(age: str, energies: list[ManifestEntry], max_not_fetched: int) -> None:
     """Raise an error if too many grids are invalid or missing."""
-    energies = [entry for entry in entries if entry.role == "energy"]
     by_status = Counter(entry.status for entry in energies)
     first_reasons = {entry.status: entry.reason for entry in reversed(energies)}
     if by_status["rejected"] > max(1, MAX_REJECTED_SHARE * len(energies)):
@@ -318,7 +282,7 @@ def _check_entries(age: str, entries: list[ManifestEntry], max_not_fetched: int)
         )
 
 
-def measure_valid_share(energy: Volume, annotation: Volume, name: str) -> float:
+def _measure_valid_share(energy: Volume, annotation: Volume, name: str) -> float:
     """Return the share of annotated voxels that have data, to four decimals; 0 is an error."""
     if energy.dims != annotation.dims:
         raise GridError(
@@ -334,11 +298,10 @@ def measure_valid_share(energy: Volume, annotation: Volume, name: str) -> float:
 
 PACKED_SHARE = 0.2
 """Compressed bytes of a grid per byte of its array, as in the servers' files."""
-_GIGABYTE = 1e9
 
 
 def plan_retrieval(
-    source: AtlasSource, ages: Collection[str], folder: str | Path, *, plane: str = "sagittal"
+    source: Any, ages: Collection[str], folder: str | Path, *, plane: str = "sagittal"
 ) -> pd.DataFrame:
     """Tabulate how many grids each age has, and how many are still to be downloaded.
 
@@ -352,41 +315,32 @@ def plan_retrieval(
     return pd.DataFrame([_plan_age(StoredFiles(source, Path(folder, a)), a, plane) for a in ages])
 
 
-def describe_plan(plan: pd.DataFrame) -> str:
-    """Format a plan: one line for each age, and one for the total."""
-    total = plan.drop(columns="age").sum()
-    lines = [_describe_row(row["age"], row) for _, row in plan.iterrows()]
-    return "\n".join([*lines, _describe_row("all", total)])
-
-
 def _plan_age(stored: StoredFiles, age: str, plane: str) -> dict[str, object]:
     stored.get("listing", LISTING_FILE, age)
-    wanted = [item_id for _, item_id in list_wanted(stored.folder, age, plane)]
-    sizes = [stored.size("energy", energy_file(item_id), age, item_id) for item_id in wanted]
+    ids = [item_id for _, item_id in stored.list_wanted(age, plane)]
+    sizes = [stored.size("energy", energy_file(item_id), age, item_id) for item_id in ids]
     known = [size for size in sizes if size is not None]
-    n_to_fetch = len(sizes) - len(known)
-    each = 0.0
-    if n_to_fetch:
-        each = np.mean([size for size in known if size] or [_guess_bytes(stored, age)])
+    n_to_fetch, each = len(sizes) - len(known), [size for size in known if size]
+    if n_to_fetch and not each:
+        stored.get("annotation", get_age(age).annotation_file, age)
+        dims = stored.read_annotation(age).dims
+        each = [PACKED_SHARE * ENERGY_DTYPE.itemsize * np.prod(dims)]
     return {
         "age": age,
         "n_grids": len(sizes),
         "n_stored": len(known),
         "stored_bytes": sum(known),
         "n_to_fetch": n_to_fetch,
-        "bytes_to_fetch": round(n_to_fetch * each),
+        "bytes_to_fetch": round(n_to_fetch * np.mean(each)) if n_to_fetch else 0,
     }
 
 
-def _guess_bytes(stored: StoredFiles, age: str) -> float:
-    stored.get("annotation", get_age(age).annotation_file, age)
-    dims = read_stored_annotation(stored.folder, age).dims
-    return PACKED_SHARE * ENERGY_DTYPE.itemsize * np.prod(dims)
-
-
-def _describe_row(name: str, row: pd.Series) -> str:
-    return (
-        f"{name:>6}: {row['n_grids']:,} grids; {row['n_stored']:,} on disk "
-        f"({row['stored_bytes'] / _GIGABYTE:.3f} GB), {row['n_to_fetch']:,} to fetch "
-        f"(about {row['bytes_to_fetch'] / _GIGABYTE:.3f} GB)"
+def describe_plan(plan: pd.DataFrame) -> str:
+    """Format a plan: one line for each age, and one for the total."""
+    total = pd.DataFrame([{"age": "all", **plan.drop(columns="age").sum()}])
+    return "\n".join(
+        f"{row.age:>6}: {row.n_grids:,} grids; {row.n_stored:,} on disk "
+        f"({row.stored_bytes / 1e9:.3f} GB), {row.n_to_fetch:,} to fetch "
+        f"(about {row.bytes_to_fetch / 1e9:.3f} GB)"
+        for row in pd.concat([plan, total]).itertuples()
     )

@@ -118,18 +118,12 @@ class BaselineEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
         TypeError, ValueError
             If `fit` would.
         """
-        fitted = clone(self).fit(X)
-        fit = Fit(
-            fitted.labels_,
-            fitted.feature_weights_,
-            fitted.feature_scores_,
-            fitted.objective_,
-            fitted.n_iter_,
-        )
+        found = clone(self).fit(X)
+        weights, scores = found.feature_weights_, found.feature_scores_
+        fit = Fit(found.labels_, weights, scores, found.objective_, found.n_iter_)
         if progress is not None:
             progress(1, 1)
-        n_kept = np.count_nonzero(fitted.feature_weights_)
-        return SparsityPath.from_fits(np.array([n_kept]), [fit], self._search)
+        return SparsityPath.from_fits(np.array([np.count_nonzero(weights)]), [fit], self._search)
 
     @abstractmethod
     def _fit(self, X: Data) -> Self:
@@ -161,8 +155,7 @@ class BaselineEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
         self.labels_ = labels
         self.cluster_centers_ = ((sums / sizes).T + matrix.means).astype(matrix.dtype)
         self.feature_scores_ = scores_from_sums(sums, sizes)
-        self.objective_ = kmeans.objective_
-        self.n_iter_ = kmeans.n_iter_
+        self.objective_, self.n_iter_ = kmeans.objective_, kmeans.n_iter_
         self.search_ = kmeans.search_
         return self
 

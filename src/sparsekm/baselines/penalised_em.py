@@ -1,8 +1,8 @@
 r"""EM for a Gaussian mixture whose means carry an l1 penalty, and the choice of the penalty.
 
 The data are standardised; component k has probability :math:`\pi_k`, mean :math:`\mu_k` and the
-common diagonal covariance :math:`\sigma_1^2, ..., \sigma_p^2`. What is maximised is the penalised
-log-likelihood of Pan & Shen (2007)
+common diagonal covariance :math:`\sigma_1^2, ..., \sigma_p^2`. The penalised log-likelihood is
+that of Pan & Shen (2007)
 
 .. math:: \sum_i \log \sum_k \pi_k \prod_j \phi(z_{ij}; \mu_{kj}, \sigma_j^2)
           - \lambda \sum_{kj} |\mu_{kj}| .
@@ -10,16 +10,10 @@ log-likelihood of Pan & Shen (2007)
 With the responsibilities :math:`\tau_{ik}`, :math:`n_k = \sum_i \tau_{ik}` and the weighted means
 :math:`m_{kj} = \sum_i \tau_{ik} z_{ij} / n_k`, the M-step sets :math:`\mu_{kj}` to :math:`m_{kj}`
 drawn towards zero by :math:`\lambda \sigma_j^2 / n_k` at the former variances (soft threshold) and
-then the variances to their best value at these means: each raises the expected penalised
-log-likelihood, so the penalised log-likelihood never falls.
+then the variances to their best value at these means: the penalised log-likelihood never falls.
 
 Our own loops pass over responsibilities and slopes that are zero, most of them, and copy no data to
 float64. Each sum is one thread's, in ascending order.
-
-References
-----------
-.. [1] W. Pan and X. Shen (2007). Penalized model-based clustering with application to variable
-   selection. Journal of Machine Learning Research 8, 1145-1164.
 """
 
 from __future__ import annotations
@@ -87,10 +81,9 @@ class MixtureFit:
 
 
 def log_joint(columns: Block, mixture: Mixture, n_threads: int = 1) -> np.ndarray:
-    r"""Compute :math:`\log(\pi_k f_k(z_i))`, of shape (n_components, n_samples), up to a constant.
+    r"""Compute :math:`\log(\pi_k f_k(z_i))`, (n_components, n_samples), up to a common constant.
 
-    The constant is the same for all components. `columns` has the shape (n_features, n_samples);
-    only features in which some mean differs from zero are read.
+    Of the columns (n_features, n_samples) only those in which some mean is not zero are read.
     """
     kept = np.flatnonzero((mixture.means != 0).any(axis=0))
     slopes = mixture.means[:, kept] / mixture.variances[kept]
@@ -112,12 +105,9 @@ def log_joint(columns: Block, mixture: Mixture, n_threads: int = 1) -> np.ndarra
 
 
 def e_step(data: StandardisedData, mixture: Mixture) -> tuple[np.ndarray, float]:
-    """Compute the responsibilities, shape (n_components, n_samples), and the log-likelihood.
-
-    The largest term of every sample is taken out before exponents are formed (log-sum-exp), so
-    that nothing underflows however many features there are.
-    """
+    """Compute the responsibilities, shape (n_components, n_samples), and the log-likelihood."""
     joint = log_joint(data.columns, mixture, data.n_threads)
+    # Without the largest term of every sample nothing underflows, however many features there are.
     top = joint.max(axis=0)
     shares = np.exp(joint - top)
     totals = shares.sum(axis=0)
@@ -135,8 +125,8 @@ def m_step(
 ) -> Mixture:
     """Raise the expected penalised log-likelihood: proportions, means, then variances.
 
-    `responsibilities` has the shape (n_components, n_samples). The former `variances` set the
-    thresholds of the means. A component without samples gets probability 0 and means 0.
+    The former `variances` set the thresholds of the means. A component without samples gets
+    probability 0 and means 0.
     """
     n_samples = responsibilities.shape[1]
     sizes = responsibilities.sum(axis=1)
@@ -172,17 +162,14 @@ def run_em(
     max_iter: int = 200,
     tol: float = 1e-4,
 ) -> MixtureFit:
-    """Iterate from responsibilities until the objective gains too little, or `max_iter`.
+    """Iterate from responsibilities until the objective gains at most `tol` per sample.
 
-    `responsibilities` has the shape (n_components, n_samples). `variances` set the first
-    thresholds; by default these are the unpenalised ones. `tol` is the smallest gain in penalised
-    log-likelihood per sample that is worth another iteration.
+    `variances` set the first thresholds; by default these are the unpenalised ones.
     """
     if variances is None:
         variances = m_step(data, responsibilities, data.squares, 0.0).variances
     mixture = m_step(data, responsibilities, variances, penalty)
     history: list[float] = []
-    converged = False
     while True:
         responsibilities, log_likelihood = e_step(data, mixture)
         objective = log_likelihood - penalty * float(np.abs(mixture.means).sum())
@@ -253,16 +240,16 @@ def fit_penalties(
     tol: float,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[MixtureFit]:
-    """Fit every penalty from all starts and from the fits of its neighbours, and keep the best.
-
-    The penalties are ascending; each start has responsibilities of shape (n_components, n_samples).
-    The best fit has the highest penalised log-likelihood. `max_iter` and `tol` are those of
-    `run_em`.
-    """
+    """Fit every penalty, ascending, from all starts and its neighbours' fits; keep the best."""
     effort = {"max_iter": max_iter, "tol": tol}
     fits: list[MixtureFit] = []
+
+    def go_on(fit: MixtureFit, penalty: float) -> MixtureFit:
+        former = fit.mixture.variances
+        return run_em(data, fit.responsibilities, penalty, variances=former, **effort)
+
     for penalty in penalties:
-        carried = [] if not fits else [_continue(data, fits[-1], penalty, effort)]
+        carried = [go_on(fits[-1], penalty)] if fits else []
         afresh = data.rows.shape[0] <= RESTART_LIMIT or not carried
         tried = [run_em(data, start, penalty, **effort) for start in starts] if afresh else []
         fits.append(max(carried + tried, key=lambda fit: fit.objective))
@@ -270,8 +257,7 @@ def fit_penalties(
             progress(len(fits), len(penalties))
     for i in range(len(fits) - 2, -1, -1):
         # A stronger penalty may have found clusters that noise hides from a weaker one.
-        back = _continue(data, fits[i + 1], penalties[i], effort)
-        fits[i] = max(fits[i], back, key=lambda fit: fit.objective)
+        fits[i] = max(fits[i], go_on(fits[i + 1], penalties[i]), key=lambda fit: fit.objective)
     return fits
 
 
@@ -286,14 +272,6 @@ def modified_bic(fit: MixtureFit, n_samples: int) -> float:
 
 
 def choose_fit(fits: Sequence[MixtureFit], bics: np.ndarray) -> int:
-    """Return the index of the lowest BIC among fits that keep some feature (all, if none does).
-
-    A fit without any feature says that there are no clusters, and gives none; ties go to the lowest
-    penalty.
-    """
+    """Return the index of the lowest BIC among fits that keep some feature (all, if none does)."""
     keeps = np.array([fit.mixture.means.any() for fit in fits])
     return int(np.argmin(np.where(keeps | ~keeps.any(), bics, np.inf)))
-
-
-def _continue(data, fit, penalty, effort):
-    return run_em(data, fit.responsibilities, penalty, variances=fit.mixture.variances, **effort)

@@ -124,21 +124,15 @@ class PenalizedGaussianMixture(BaselineEstimator):
         matrix = _standardise_matrix(matrix, np.where(deviations > 0, deviations, 1.0))
         # Two arrays of the size of dense X are held, in both orders of memory.
         clustered = matrix.select(varying)
-        data = StandardisedData.from_columns(
-            clustered.block, self._n_threads(matrix.n_samples * matrix.n_features)
-        )
+        # Threads cost more than they gain on small data.
+        is_large = matrix.n_samples * matrix.n_features >= 1_000_000
+        n_threads = count_threads(self.n_jobs) if is_large else 1
+        data = StandardisedData.from_columns(clustered.block, n_threads)
         starts = self._draw_starts(clustered, n_clusters, n_init)
-        if penalty is None:
-            penalties = penalty_grid(data, n_clusters, n_penalties)
-        else:
-            penalties = np.array([penalty])
+        grid = penalty_grid(data, n_clusters, n_penalties)
+        penalties = grid if penalty is None else np.array([penalty])
         fits = fit_penalties(
-            data,
-            penalties,
-            starts,
-            max_iter=max_iter,
-            tol=tol,
-            progress=self._print_progress,
+            data, penalties, starts, max_iter=max_iter, tol=tol, progress=self._print_progress
         )
         remember_features(self, X)
         self.penalties_ = penalties
@@ -175,10 +169,6 @@ class PenalizedGaussianMixture(BaselineEstimator):
         shares = np.exp(joint - joint.max(axis=0))
         return (shares / shares.sum(axis=0)).T
 
-    def _n_threads(self, n_values: int) -> int:
-        """Threads cost more than they gain on small data."""
-        return count_threads(self.n_jobs) if n_values >= 1_000_000 else 1
-
     def _draw_starts(
         self, matrix: MatrixInMemory, n_clusters: int, n_init: int
     ) -> list[np.ndarray]:
@@ -209,7 +199,10 @@ class PenalizedGaussianMixture(BaselineEstimator):
     ):
         joint = log_joint(data.columns, fit.mixture)
         n_clusters = len(joint)
-        order = _by_first_appearance(joint.argmax(axis=0), n_clusters)
+        # By the first sample that each component labels; those that label none come last.
+        names, first_samples = np.unique(joint.argmax(axis=0), return_index=True)
+        present = names[np.argsort(first_samples)]
+        order = np.concatenate([present, np.setdiff1d(np.arange(n_clusters), present)])
         proportions, means = fit.mixture.proportions[order], fit.mixture.means[order]
         kept = means.any(axis=0)
         self._kept_mixture = Mixture(proportions, means[:, kept], fit.mixture.variances[kept])
@@ -244,10 +237,3 @@ def _nearest_of_random_samples(matrix, n_clusters, rng) -> np.ndarray:
     features = WeightedFeatures.from_dense(np.ones(matrix.n_features))
     centers = matrix.take(chosen).columns.astype(np.float64)
     return nearest_centers(matrix.block, features, centers, np.zeros(matrix.n_samples, np.int32))
-
-
-def _by_first_appearance(labels: np.ndarray, n_clusters: int) -> np.ndarray:
-    """Order components by the first sample that each labels; those that label none come last."""
-    names, first_samples = np.unique(labels, return_index=True)
-    present = names[np.argsort(first_samples)]
-    return np.concatenate([present, np.setdiff1d(np.arange(n_clusters), present)])

@@ -9,7 +9,6 @@ IF-PCA and SC-FS differ in how they choose the features; both then take singular
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Self
 
@@ -44,15 +43,13 @@ def principal_axes(columns: Block, n_components: int) -> np.ndarray:
     data is zero.
     """
     n_features, n_samples = columns.shape
-    sparse = isinstance(columns, SparseBlock)
-    gram: Callable = _gram_stored if sparse else _gram
-    combine: Callable = _combine_stored if sparse else _combine_samples
+    wide = n_samples < n_features
     with one_blas_thread:
-        if n_samples < n_features:
-            values, vectors = _leading_eigenvectors(gram(columns), n_components)
-            axes = np.array([combine(columns, vector) for vector in vectors])
-        else:
-            values, axes = _leading_eigenvectors(gram(columns, True), n_components)
+        gram = _gram(columns, of_features=not wide)
+        values, vectors = eigh(gram, subset_by_index=[len(gram) - n_components, len(gram) - 1])
+        values, axes = values[::-1], vectors.T[::-1].copy()
+        if wide:
+            axes = np.array([_combine(columns, vector) for vector in axes])
     beyond_rank = values <= max(columns.shape) * np.finfo(columns.dtype).eps * values[0]
     axes[beyond_rank] = 0.0
     lengths = np.sqrt((axes**2).sum(axis=1))
@@ -75,8 +72,14 @@ def project(columns: Block, axes: np.ndarray) -> np.ndarray:
     return scores
 
 
-def _gram(columns: np.ndarray, of_features: bool = False) -> np.ndarray:
+def _gram(columns: Block, *, of_features: bool) -> np.ndarray:
     """Return the inner products of samples, or of features, summed block by block."""
+    if isinstance(columns, SparseBlock):
+        rows, means = columns.rows.astype(np.float64), columns.means
+        if of_features:
+            return (rows.T @ rows).toarray() - columns.shape[1] * np.outer(means, means)
+        along = rows @ means
+        return (rows @ rows.T).toarray() - along[:, None] - along + means @ means
     items = columns.T if of_features else columns
     total = np.zeros((items.shape[1], items.shape[1]))
     for start in range(0, len(items), BLOCK):
@@ -85,32 +88,13 @@ def _gram(columns: np.ndarray, of_features: bool = False) -> np.ndarray:
     return total
 
 
-def _gram_stored(columns: SparseBlock, of_features: bool = False) -> np.ndarray:
-    """Return the same of a sparse block, from the products of its stored values."""
-    rows, means = columns.rows.astype(np.float64), columns.means
-    if of_features:
-        return (rows.T @ rows).toarray() - columns.shape[1] * np.outer(means, means)
-    along = rows @ means
-    return (rows @ rows.T).toarray() - along[:, None] - along + means @ means
-
-
-def _leading_eigenvectors(gram: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the largest eigenvalues, descending, and their eigenvectors as rows."""
-    size = len(gram)
-    values, vectors = eigh(gram, subset_by_index=[size - count, size - 1])
-    return values[::-1], vectors.T[::-1].copy()
-
-
-def _combine_stored(columns: SparseBlock, vector: np.ndarray) -> np.ndarray:
-    return columns.rows.T @ vector - columns.means * vector.sum()
-
-
-def _combine_samples(columns: np.ndarray, vector: np.ndarray) -> np.ndarray:
-    blocks = [
-        columns[start : start + BLOCK].astype(np.float64) @ vector
-        for start in range(0, len(columns), BLOCK)
-    ]
-    return np.concatenate(blocks)
+def _combine(columns: Block, vector: np.ndarray) -> np.ndarray:
+    """Sum the samples with these weights."""
+    if isinstance(columns, SparseBlock):
+        return columns.rows.T @ vector - columns.means * vector.sum()
+    starts = range(0, len(columns), BLOCK)
+    parts = [columns[at : at + BLOCK].astype(np.float64) @ vector for at in starts]
+    return np.concatenate(parts)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -214,10 +198,7 @@ class SingularVectorClustering(BaselineEstimator):
     def _choose_features(
         self, matrix: MatrixInMemory, deviations: np.ndarray
     ) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-        """Return the features to keep, and the attributes that tell why.
-
-        The features are ascending, at least one, and none has a deviation of 0.
-        """
+        """Return the features to keep, ascending, and the attributes that tell why."""
 
     @abstractmethod
     def _count_vectors(self) -> int:

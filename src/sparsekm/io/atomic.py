@@ -29,10 +29,8 @@ _MARGIN = 2**20
 def atomic_path(file: str | Path, n_bytes: int = 0) -> Iterator[Path]:
     """Yield a temporary path in the same folder, which is renamed to `file` if the block succeeds.
 
-    Renaming within a folder is atomic, so nobody ever sees a half-written file. If the block raises
-    an error, the temporary file is removed and an existing `file` is left unchanged. The temporary
-    path has the same suffix as `file`, since some writers depend on it; the folder is created if
-    it does not exist.
+    So nobody ever sees a half-written file, and after an error an existing `file` is unchanged. The
+    path has the same suffix as `file`, since some writers depend on it; the folder is created.
 
     `n_bytes` is the expected size of the file, for writers such as HDF5 that fail badly when the
     disk fills up: without that much free space, writing does not start. If the disk or a quota is

@@ -87,13 +87,7 @@ def write_ranked(
 ) -> None:
     """Write a zip with a ``.rnk`` for each cluster: features by how much higher they are in it.
 
-    Parameters
-    ----------
-    file : str or Path
-    centers : ndarray of shape (n_clusters, n_features)
-        Means of the clusters in the z-scores of all samples.
-    labels : ndarray of shape (n_samples,)
-    features : sequence of str
+    `centers` (n_clusters, n_features) are means of the clusters in the z-scores of all samples.
     """
     names, parts = [_word(name) for name in features], {}
     for cluster in np.unique(labels):
@@ -115,5 +109,4 @@ def _write_zip(file: str | Path, parts: Mapping[str, bytes]) -> None:
 
 
 def _word(name: object) -> str:
-    """Write a name in one field of a line."""
     return escape_unprintable(str(name))

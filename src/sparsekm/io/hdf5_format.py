@@ -1,8 +1,4 @@
-"""Parts of the workflow's HDF5 files, AnnData or not, are checked when they are read.
-
-If a file differs from what its writer would have written, the reader raises `DamagedFileError`,
-which names the file, the problem, and the rule that makes the file.
-"""
+"""Parts of the workflow's HDF5 files, AnnData or not, are checked when they are read."""
 
 from __future__ import annotations
 
@@ -50,6 +46,13 @@ def open_checked(file: str | Path, rule: str) -> Iterator[h5py.File]:
         raise DamagedFileError(file, f"truncated or damaged ({reason_of(error)})", rule) from error
 
 
+def fits_shape(found: Sequence[int], wanted: Sequence[int | None]) -> bool:
+    """Compare shapes; None stands for any length."""
+    return len(found) == len(wanted) and all(
+        length in (None, n) for n, length in zip(found, wanted, strict=True)
+    )
+
+
 def find_array(
     group: h5py.Group, name: str, *, kind: str, shape: Sequence[int | None], rule: str
 ) -> h5py.Dataset:
@@ -61,13 +64,10 @@ def find_array(
     dataset = group.get(name)
     if not isinstance(dataset, h5py.Dataset):
         raise DamagedFileError(file, f"array {name!r} is missing", rule)
-    if dataset.dtype.kind not in {"f": "f", "i": "iu"}[kind]:
-        what = {"f": "floating point", "i": "integer"}[kind]
+    kinds, what = {"f": ("f", "floating point"), "i": ("iu", "integer")}[kind]
+    if dataset.dtype.kind not in kinds:
         raise DamagedFileError(file, f"{name}: dtype={dataset.dtype} should be {what}", rule)
-    if len(dataset.shape) != len(shape) or any(
-        expected not in (None, length)
-        for expected, length in zip(shape, dataset.shape, strict=True)
-    ):
+    if not fits_shape(dataset.shape, shape):
         wanted = tuple("any" if length is None else length for length in shape)
         raise DamagedFileError(file, f"{name}: shape={dataset.shape} should be {wanted}", rule)
     # Writers write plain arrays. Any other layout could claim terabytes or refer to other files.
@@ -95,10 +95,7 @@ def read_numbers(
 
 
 def write_anndata(file: str | Path, data: anndata.AnnData, **options: Any) -> None:
-    """Write AnnData atomically as .h5ad, with the options of ``write_h5ad``.
-
-    It is written piece by piece, since a second copy of the matrix would take too much memory.
-    """
+    """Write AnnData atomically, and piece by piece: a second X would take too much memory."""
     with atomic_path(file, stored_bytes(data.X)) as temporary:
         data.write_h5ad(temporary, **options)
 
@@ -112,13 +109,11 @@ def read_part(opened: h5py.File, name: str, rule: str, kind: type = object) -> A
     try:
         part = read_elem(opened[name])
     except Exception as error:
-        raise DamagedFileError(
-            file, f"{name} is missing or damaged ({reason_of(error)})", rule
-        ) from error
+        problem = f"{name} is missing or damaged ({reason_of(error)})"
+        raise DamagedFileError(file, problem, rule) from error
     if not isinstance(part, kind):
-        raise DamagedFileError(
-            file, f"{name} is a {type(part).__name__}; it should be a {kind.__name__}", rule
-        )
+        problem = f"{name} is a {type(part).__name__}; it should be a {kind.__name__}"
+        raise DamagedFileError(file, problem, rule)
     return part
 
 

@@ -33,11 +33,5 @@ def reason_of(error: BaseException) -> str:
 
 
 def is_storable(text: str) -> bool:
-    """Tell whether a text can be stored in files: no NUL and no half of a surrogate pair.
-
-    Examples
-    --------
-    >>> is_storable("β-catenin"), is_storable("a" + chr(0)), is_storable(chr(0xD800))
-    (True, False, False)
-    """
+    """Tell whether files can hold a text: no NUL and no half of a surrogate pair."""
     return "\0" not in text and not any("\ud800" <= letter <= "\udfff" for letter in text)

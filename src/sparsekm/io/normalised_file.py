@@ -1,14 +1,12 @@
 """The file ``normalised.h5ad``, the input of the clustering for every atlas age and matrix.
 
-An AnnData file that any scverse tool can open. X is float32, samples x features: an array, or a
-sparse matrix (CSR) if the data came as one. A sparse X is divided by the standard deviations but
-not centred, since that would fill it: var has ``center``, and z-scores are X less this. var has
-``mean`` and ``deviation`` (ddof = 1) of the features before they were z-scored, if they were. obs
-has ``label`` (category of strings, missing for a sample without one) if classes are known; var has
-``relevant`` (bool) if a truth was planted. obs has ``group`` (category of strings) if the user
-named groups, and obsm has ``spatial`` if positions are known. ``uns["provenance"]`` records the
-source of the data and their processing. Columns of obs that start with "annotation " are those that
-the user named, such as age or batch.
+An AnnData file. X is float32, an array or a sparse matrix (CSR) if the data came as one, which is
+divided by the standard deviations but not centred, since that would fill it: z-scores are X less
+``var["center"]``. var has ``mean`` and ``deviation`` (ddof = 1) of the features before they were
+z-scored, if they were, and ``relevant`` (bool) if a truth was planted. obs has ``label`` and
+``group`` (categories of strings, missing where unknown) if they are known; columns that start with
+"annotation " are those that the user named, such as age or batch. obsm has ``spatial`` if positions
+are known; ``uns["provenance"]`` records the source of the data and their processing.
 """
 
 from __future__ import annotations
@@ -69,27 +67,16 @@ def write_normalised(
     obsm: Mapping[str, np.ndarray] | None = None,
     uns: Mapping[str, Any] | None = None,
 ) -> None:
-    """Write a data set of n samples and p features atomically.
-
-    The indices of `obs` and `var` are the names; ``obs["label"]`` and
-    ``obs["group"]`` are converted to categories of strings. `obsm` and `uns` are further entries,
-    such as the positions ``obsm["spatial"]``.
-    """
+    """Write a data set of n samples and p features, named by `obs` and `var`, atomically."""
     obs, var = obs.copy(), var.copy()
     obs.index, var.index = obs.index.astype(str), var.index.astype(str)
-    if "label" in obs:
-        obs["label"] = class_column(obs["label"])
-    if "group" in obs:
-        obs["group"] = class_column(obs["group"])
     for name in obs:
-        if str(name).startswith(ANNOTATION) and obs[name].dtype == object:
+        if name in ("label", "group"):
+            obs[name] = class_column(obs[name])
+        elif str(name).startswith(ANNOTATION) and obs[name].dtype == object:
             obs[name] = pd.Categorical(obs[name])
-    data = anndata.AnnData(
-        obs=obs,
-        var=var,
-        obsm=dict(obsm or {}),
-        uns={**(uns or {}), "provenance": dict(provenance)},
-    )
+    uns = {**(uns or {}), "provenance": dict(provenance)}
+    data = anndata.AnnData(obs=obs, var=var, obsm=dict(obsm or {}), uns=uns)
     rows = X if isinstance(X, RowStream) else RowStream.of(X)
     with atomic_path(file, file_bytes(rows)) as temporary:
         data.write_h5ad(temporary)
@@ -130,11 +117,7 @@ def read_rows(file: str | Path, rows: np.ndarray) -> np.ndarray | csr_array:
 
 
 def read_anndata(file: str | Path, most_bytes: int | None = None) -> anndata.AnnData:
-    """Read the whole data set, with everything recorded about samples and features.
-
-    A dense X is read into memory if it takes no more than `most_bytes`, by default always; a
-    sparse one is mapped from the file.
-    """
+    """Read the whole data set; `most_bytes` is that of `read_normalised`."""
     with open_checked(file, RULE) as opened:
         parts = read_parts(opened, RULE)
         X = _read_matrix(opened, len(parts["obs"]), len(parts["var"]), most_bytes)
@@ -176,12 +159,10 @@ def read_classes(file: str | Path) -> tuple[np.ndarray | None, pd.DataFrame | No
 def _read_matrix(
     opened: h5py.File, n_samples: int, n_features: int, most_bytes: int | None = None
 ) -> np.ndarray | csr_array:
-    stored = StoredRows(opened, "X", RULE)
-    shape = (n_samples, n_features)
+    stored, shape = StoredRows(opened, "X", RULE), (n_samples, n_features)
     if stored.shape != shape or min(shape) < 1:
-        raise DamagedFileError(
-            opened.filename, f"X: shape={stored.shape} should be {shape}, at least 1 x 1", RULE
-        )
+        problem = f"X: shape={stored.shape} should be {shape}, at least 1 x 1"
+        raise DamagedFileError(opened.filename, problem, RULE)
     return stored.read(in_memory=most_bytes is None or stored.nbytes <= most_bytes)
 
 
@@ -213,7 +194,6 @@ def _read_relevant(opened: h5py.File, var: pd.DataFrame) -> np.ndarray | None:
     if "relevant" not in var:
         return None
     if var["relevant"].dtype != bool:
-        raise DamagedFileError(
-            opened.filename, f"var: relevant has dtype={var['relevant'].dtype}", RULE
-        )
+        problem = f"var: relevant has dtype={var['relevant'].dtype}"
+        raise DamagedFileError(opened.filename, problem, RULE)
     return var["relevant"].to_numpy()

@@ -4,13 +4,7 @@ from __future__ import annotations
 
 
 def escape_unprintable(text: str) -> str:
-    r"""Write characters that do not print, such as line breaks, as in Python and YAML.
-
-    Examples
-    --------
-    >>> escape_unprintable("β 1\nβ" + chr(0x85))
-    'β 1\\nβ\\x85'
-    """
+    """Write characters that do not print, such as line breaks, as in Python and YAML."""
     if text.isprintable():
         return text
     return "".join(
@@ -20,13 +14,7 @@ def escape_unprintable(text: str) -> str:
 
 
 def shorten(text: str, most: int) -> str:
-    """Leave out the middle of a text of more than `most` characters.
-
-    Examples
-    --------
-    >>> shorten("a long name of a gene", 15)
-    'a long ... gene'
-    """
+    """Leave out the middle of a text of more than `most` characters."""
     if len(text) <= most:
         return text
     end = (most - 5) // 2

@@ -20,7 +20,7 @@ import numpy as np
 
 from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.io.atomic import write_bytes
-from sparsekm.io.hdf5_format import DamagedFileError, open_checked
+from sparsekm.io.hdf5_format import DamagedFileError, fits_shape, open_checked
 
 REQUIRED = {
     **dict.fromkeys(("method", "dataset", "search", "input_digest", "code_digest"), str),
@@ -103,9 +103,7 @@ class Store:
         # None stands for a length that no array before it has.
         wanted = tuple(lengths.get(length) for length in array.shape)
         found = stored.shape
-        if len(found) != len(wanted) or any(
-            n not in (None, m) for n, m in zip(wanted, found, strict=True)
-        ):
+        if not fits_shape(found, wanted):
             raise self._damaged(opened, f"{name}: shape={found} should be {wanted}")
         if not stored.fletcher32 or stored.chunks != found or not stored.id.get_num_chunks():
             raise self._damaged(opened, f"{name}: values are missing or have no checksum")
@@ -185,10 +183,7 @@ def write_path(
     attributes: Mapping[str, Any],
     samples: np.ndarray | None = None,
 ) -> None:
-    """Write a path atomically; the attribute ``search`` is that of the path.
-
-    `samples` are those that were clustered, ascending, if not all.
-    """
+    """Write a path atomically; `samples` are those that were clustered, ascending, if not all."""
     _PATH.write(file, {**vars(path), "samples": samples}, {**attributes, "search": path.search})
 
 
@@ -197,11 +192,6 @@ def read_path(file: str | Path) -> tuple[SparsityPath, dict[str, Any]]:
     arrays, attributes = _PATH.read(file)
     del arrays["samples"]
     return SparsityPath(**arrays, search=attributes["search"]), attributes
-
-
-def read_samples(file: str | Path) -> np.ndarray | None:
-    """Read which samples a path is of, ascending; None for all."""
-    return _PATH.read(file)[0]["samples"]
 
 
 # The files ``chosen.h5``, the fit that the tuning chose, and ``tuned.h5``, the one that is

@@ -154,16 +154,14 @@ class TableFormat:
         if self.others:
             require_columns(file, table, self.columns, self.rule)
         elif found != list(self.columns):
-            raise DamagedFileError(
-                file, f"columns={found} should be {list(self.columns)}", self.rule
-            )
-        table = pd.DataFrame(
-            {
-                name: _convert(file, name, cells.tolist(), self._kind_of(file, name), self.rule)
-                for name, cells in table.items()
-            },
-            index=table.index,
-        )
+            problem = f"columns={found} should be {list(self.columns)}"
+            raise DamagedFileError(file, problem, self.rule)
+        kinds = {name: self._kind_of(file, name) for name in found}
+        cells = {
+            name: _convert(file, name, table[name].tolist(), kinds[name], self.rule)
+            for name in found
+        }
+        table = pd.DataFrame(cells, index=table.index)
         if "chosen" in self.columns and table["chosen"].sum() != 1:
             raise DamagedFileError(file, "there should be one chosen row", self.rule)
         return table
@@ -227,12 +225,7 @@ GAP = TableFormat(
     {
         "sparsity": NUMBER,
         "n_selected": WHOLE,
-        "objective": NUMBER,
-        "log_objective": NUMBER,
-        "reference_mean": NUMBER,
-        "reference_sd": NUMBER,
-        "gap": NUMBER,
-        "se": NUMBER,
+        **columns(NUMBER, "objective log_objective reference_mean reference_sd gap se"),
         "chosen": FLAG,
     },
 )

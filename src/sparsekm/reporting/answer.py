@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from sklearn.metrics import adjusted_rand_score
 
-from sparsekm.annotation.associations import CATEGORY_EFFECT, STRONG, associate
+from sparsekm.annotation.clusters import CATEGORY_EFFECT, STRONG, associate
 from sparsekm.io.known_classes import distinct_classes
 from sparsekm.pipeline.registry import get_method
 from sparsekm.reporting.cluster_colors import cluster_colors

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sparsekm.annotation.associations import associate
+from sparsekm.annotation.clusters import associate
 from sparsekm.reporting.answer import agreements
 from sparsekm.reporting.page_tables import (
     MISSING,

@@ -61,12 +61,9 @@ RandomState = int | np.random.SeedSequence | np.random.Generator
 class SimulatedData:
     """A data matrix with the partition and the support it was planted with."""
 
-    X: np.ndarray  # (n, p), float64: z-scored unless `parameters["standardise"]` is false
+    X: np.ndarray  # (n, p), float64
     labels: np.ndarray  # (n,), int64: true cluster of each sample, 0 to n_clusters - 1
     relevant: np.ndarray  # (p,), bool: whether the clusters' means differ
-    name: str  # of the design
-    # Settings of the design, as plain numbers, lists and booleans.
-    parameters: dict[str, Any] = field(default_factory=dict)
 
     @property
     def n_clusters(self) -> int:
@@ -83,16 +80,13 @@ def gaussian_clusters(
     standardise: bool = True,
     ddof: int = 1,
     random_state: RandomState,
-    name: str = "gaussian_clusters",
-    parameters: Mapping[str, Any] | None = None,
 ) -> SimulatedData:
     """Draw Gaussian clusters that differ in their first features only.
 
     The means have the shape (n_clusters, n_shifted); in the other features they are zero. One
     number in `cluster_sizes` stands for equal sizes. The correlation is the rho of Sigma_ab =
     rho^|a - b|, between -1 and 1. Columns are z-scored, with `ddof`, if `standardise`. A Generator
-    as `random_state` is advanced. `name` and `parameters`, by default the arguments of this
-    function, are written into the result.
+    as `random_state` is advanced.
 
     Examples
     --------
@@ -112,15 +106,7 @@ def gaussian_clusters(
         X /= X.std(axis=0, ddof=ddof)
     relevant = np.zeros(n_features, dtype=bool)
     relevant[: means.shape[1]] = (means != means[0]).any(axis=0)
-    if parameters is None:
-        parameters = {
-            "means": means.tolist(),
-            "cluster_sizes": sizes.tolist(),
-            "n_features": int(n_features),
-            "correlation": float(correlation),
-        }
-    normalisation = {"standardise": bool(standardise), "ddof": int(ddof)}
-    return SimulatedData(X, labels, relevant, name, {**parameters, **normalisation})
+    return SimulatedData(X, labels, relevant)
 
 
 def _check_design(means, cluster_sizes, n_features, correlation):
@@ -201,8 +187,6 @@ class Experiment:
             standardise=standardise,
             ddof=ddof,
             random_state=random_state,
-            name=self.name,
-            parameters=chosen,
         )
 
 
@@ -243,14 +227,7 @@ EXPERIMENTS = {
 def draw_replicate(
     experiment: str, setting: Mapping[str, Any], *, root: int, replicate: int
 ) -> SimulatedData:
-    """Draw one replicate of one of the paper's experiments; the setting are its arguments.
-
-    Examples
-    --------
-    >>> data = draw_replicate("experiment_2", {"mu": 0.7}, root=0, replicate=3)
-    >>> data.X.shape, data.n_clusters, int(data.relevant.sum())
-    ((60, 200), 3, 50)
-    """
+    """Draw one replicate of one of the paper's experiments; the setting are its arguments."""
     if experiment not in EXPERIMENTS:
         raise ValueError(f"experiment={experiment!r} should be one of {list(EXPERIMENTS)}.")
     seed = replicate_seed(root, experiment, setting, replicate)

@@ -38,7 +38,6 @@ def test_kappa_is_as_worked_by_hand_and_lacks_ln_k_as_stated():
     assert three_levels(0.6).kappa == pytest.approx(7910, abs=1)
     # Levels 0 and 2: second moment 2, mean 1, between 1.
     model = LevelModel((0.0, 2.0), (0.5, 0.5))
-    assert model.between_variance == pytest.approx(1)
     assert model.stated_kappa == pytest.approx(128 * 4)
     assert model.rho == pytest.approx(2 / 258)
 

@@ -6,13 +6,14 @@ import pytest
 
 from sparsekm import KMeans, SparseKMeans
 from sparsekm.io.input_error import InputError
-from sparsekm.studies.yardstick import RIVALS
-from sparsekm.studies.yardstick.runner import read_labelled_set, run_seeds
-from sparsekm.studies.yardstick.summary import (
+from sparsekm.studies.yardstick import (
+    RIVALS,
     STATUSES,
     add_published,
     count_wins,
+    read_labelled_set,
     read_published,
+    run_seeds,
     summarise,
 )
 

@@ -2,11 +2,8 @@
 
 The brain and the spinal cord are a tube around the neuraxis, bent before birth and straighter
 later. Each region has a piece of the axis and consists of the voxels nearest to it, so that every
-count is exact; the innermost become ventricle. Lengths and cross-sections follow from the counts.
-
-Names, ids and colours down to level 3, the landmark tracts and the ventricles are those of the
-atlas. Everything below is invented, skips levels as the real tree does, and has "phantom" in its
-name. Most invented ids are above 2**24, which float32 cannot represent.
+count is exact; the innermost become ventricle. Names, ids and colours down to level 3, the tracts
+and the ventricles are those of the atlas. Everything below is invented, with "phantom" in its name.
 """
 
 from __future__ import annotations
@@ -57,33 +54,25 @@ class Geometry:
         return np.column_stack([self.index % nx, self.index // nx % ny, self.index // (nx * ny)])
 
 
-@dataclass(frozen=True)
-class Axis:
-    """A polyline in the midline's plane, with points of shape (n_points, 2)."""
+def _lengths(axis: np.ndarray) -> np.ndarray:
+    """Return the lengths of the pieces of a polyline, points of shape (n_points, 2)."""
+    return np.sqrt((np.diff(axis, axis=0) ** 2).sum(axis=1))
 
-    points: np.ndarray
 
-    @property
-    def length(self) -> float:
-        """Length of the whole line."""
-        return float(np.sqrt((np.diff(self.points, axis=0) ** 2).sum(axis=1)).sum())
-
-    def follow(self, grid: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the place along the line nearest to each voxel, and the distance to it."""
-        nearest = np.full(len(grid), np.inf)
-        along = np.zeros(len(grid))
-        passed = 0.0
-        for start, end in itertools.pairwise(self.points):
-            step = end - start
-            length = np.sqrt(step @ step)
-            offset = grid[:, :2] - start
-            place = np.clip(offset @ step / length, 0, length)
-            squared = ((offset - place[:, None] * step / length) ** 2).sum(axis=1)
-            nearer = squared < nearest
-            nearest[nearer] = squared[nearer]
-            along[nearer] = passed + place[nearer]
-            passed += length
-        return along, np.sqrt(nearest + grid[:, 2] ** 2)
+def _follow(axis: np.ndarray, grid: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the place along a polyline nearest to each voxel, and the distance to it."""
+    nearest, along, passed = np.full(len(grid), np.inf), np.zeros(len(grid)), 0.0
+    for start, end in itertools.pairwise(axis):
+        step = end - start
+        length = np.sqrt(step @ step)
+        offset = grid[:, :2] - start
+        place = np.clip(offset @ step / length, 0, length)
+        squared = ((offset - place[:, None] * step / length) ** 2).sum(axis=1)
+        nearer = squared < nearest
+        nearest[nearer] = squared[nearer]
+        along[nearer] = passed + place[nearer]
+        passed += length
+    return along, np.sqrt(nearest + grid[:, 2] ** 2)
 
 
 def build_geometry(age: str, plan: PhantomAge) -> Geometry:
@@ -91,10 +80,11 @@ def build_geometry(age: str, plan: PhantomAge) -> Geometry:
     numbers = _count_kinds(plan)
     sizes = np.array([sum(counts.values()) for counts in numbers.values()])
     axis = _draw_axis(MATURITY[age], int(sizes.sum()))
-    along, distance = axis.follow(_place_grid(plan.dims, axis))
-    ends, radii = _shape_tube(sizes, axis.length)
+    along, distance = _follow(axis, _place_grid(plan.dims, axis))
+    length = float(_lengths(axis).sum())
+    ends, radii = _shape_tube(sizes, length)
     middles = (ends[:-1] + ends[1:]) / 2
-    radius = distance / np.interp(along, np.r_[0, middles, axis.length], radii)
+    radius = distance / np.interp(along, np.r_[0, middles, length], radii)
     region = np.full(len(radius), "", dtype=object)
     kind = np.zeros(len(radius), dtype=int)
     for name, size, (start, end) in zip(numbers, sizes, itertools.pairwise(ends), strict=True):
@@ -119,10 +109,7 @@ def _count_kinds(plan: PhantomAge) -> dict[str, dict[int, int]]:
 
 
 def _shape_tube(sizes: np.ndarray, length: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return the ends of the regions along the axis, and vertical radii of the tube.
-
-    The radii are those at its front end, in the middle of each region and at its back end.
-    """
+    """Return the ends of the regions along the axis, and the radii there and in their middles."""
     lengths = sizes**_LENGTH_POWER
     lengths = np.maximum(lengths, _SHORTEST * lengths.sum())
     lengths *= length / lengths.sum()
@@ -132,34 +119,28 @@ def _shape_tube(sizes: np.ndarray, length: float) -> tuple[np.ndarray, np.ndarra
     return ends, np.concatenate([_TAPER * radii[:1], radii, _TAPER * radii[-1:]])
 
 
-def _draw_axis(maturity: float, n_voxels: int) -> Axis:
+def _draw_axis(maturity: float, n_voxels: int) -> np.ndarray:
     points = (1 - maturity) * np.array(_EMBRYONIC) + maturity * np.array(_ADULT)
     shares = np.linspace(0, 1, _N_PIECES + 1)
-    axis = Axis(CubicSpline(np.linspace(0, 1, len(points)), points)(shares))
+    axis = CubicSpline(np.linspace(0, 1, len(points)), points)(shares)
     length = (1 - maturity) * _EMBRYONIC_LENGTH + maturity * _ADULT_LENGTH
-    return Axis(axis.points * n_voxels ** (1 / 3) * length / axis.length)
+    return axis * n_voxels ** (1 / 3) * length / float(_lengths(axis).sum())
 
 
-def _place_grid(dims: tuple[int, int, int], axis: Axis) -> np.ndarray:
-    """Return the coordinates of the grid's voxels on one side, the midline at z = 0.
-
-    The drawing is in the middle of the grid. z is divided by the flattening of the tube.
-    """
+def _place_grid(dims: tuple[int, int, int], axis: np.ndarray) -> np.ndarray:
+    """Return the voxels of one side: the drawing is in the middle, z is over the flattening."""
     nx, ny, nz = dims
     z, y, x = np.meshgrid(np.arange(nz // 2 + 1), np.arange(ny), np.arange(nx), indexing="ij")
     grid = np.stack([x, y, z], axis=-1).reshape(-1, 3).astype(float)
-    middle = (axis.points.min(axis=0) + axis.points.max(axis=0)) / 2
+    middle = (axis.min(axis=0) + axis.max(axis=0)) / 2
     grid[:, :2] += middle - (np.array([nx, ny]) - 1) / 2
     grid[:, 2] = (grid[:, 2] - nz // 2) / _FLATTENING
     return grid
 
 
 UPPER = {
-    row["acronym"]: (
-        *(int(row["id"]), row["name"], row["color"]),
-        *(int(row["level"]), row["parent"] or None),
-    )
-    for row in STRUCTURES
+    r["acronym"]: (int(r["id"]), r["name"], r["color"], int(r["level"]), r["parent"] or None)
+    for r in STRUCTURES
 }
 """The id, name, colour, level and parent of each structure by its acronym."""
 # The ventricles repeat the tree; only their ids cannot be derived.
@@ -192,9 +173,8 @@ def part_id(region: str, suffix: str) -> int:
 def label_voxels(age: str, geometry: Geometry) -> np.ndarray:
     """Assign the id (uint32) of a structure to every voxel of a geometry.
 
-    Tissue gets parts of its region, or partly the spinal cord itself; lumen gets the ventricle of
-    its region; unassigned voxels get the forebrain (above level 3) or an id that is not in the
-    tree.
+    Tissue gets parts of its region, lumen the ventricle of its region, and unassigned voxels the
+    forebrain (above level 3) or an id that is not in the tree.
     """
     labels = np.zeros(len(geometry.index), dtype=np.uint32)
     # To these parts the inner voxels of a region belong.
@@ -223,38 +203,28 @@ def label_voxels(age: str, geometry: Geometry) -> np.ndarray:
 def ontology_document() -> bytes:
     """Write the tree in the servers' format: one root in the JSON envelope."""
     root = _add_node(None, ROOT_ID, "mouse", "Mus musculus", "FFFFFF", None)
-    _add_neural_plate(root)
-    tracts = _add_node(root, TRACTS_ID, "tracts", "landmark tracts", "CCCCCC", 0)
-    _add_node(tracts, INVENTED_TRACT_ID, "pht", "phantom tract", "BBBBBB", 12)
-    _add_ventricles(root)
-    _number(root)
-    return write_envelope([root])
-
-
-def _add_neural_plate(root: dict) -> None:
     nodes = {None: root}
     for acronym, (node_id, name, color, level, parent) in UPPER.items():
-        node = _add_node(nodes[parent], node_id, acronym, name, color, level)
-        nodes[acronym] = node
+        nodes[acronym] = _add_node(nodes[parent], node_id, acronym, name, color, level)
         if level == 3 or acronym == "SpC":
-            _add_parts(acronym, node)
-
-
-def _add_parts(region: str, node: dict) -> None:
-    parts, color = {"": node}, node["color_hex_triplet"]
-    for suffix, (_, level, above) in _PARTS.items():
-        node_id, name = part_id(region, suffix), f"phantom part {suffix[1:]} of {node['name']}"
-        own = f"{region}{suffix}"
-        parts[suffix] = _add_node(parts[above], node_id, own, name, color, level)
-
-
-def _add_ventricles(root: dict) -> None:
-    nodes = {None: root}
+            parts = {"": nodes[acronym]}
+            for suffix, (_, below, above) in _PARTS.items():
+                title = f"phantom part {suffix[1:]} of {name}"
+                own = part_id(acronym, suffix), f"{acronym}{suffix}", title, color, below
+                parts[suffix] = _add_node(parts[above], *own)
+    tracts = _add_node(root, TRACTS_ID, "tracts", "landmark tracts", "CCCCCC", 0)
+    _add_node(tracts, INVENTED_TRACT_ID, "pht", "phantom tract", "BBBBBB", 12)
     for acronym, node_id in VENTRICLE_IDS.items():
         _, name, color, level, parent = UPPER[acronym]
-        own = "ventricles" if parent is None else f"v_{acronym}"
-        name = f"ventricles, {name}"
-        nodes[acronym] = _add_node(nodes[parent], node_id, own, name, color, level)
+        own = "ventricles" if parent is None else f"v_{acronym}", f"ventricles, {name}"
+        nodes[acronym] = _add_node(nodes[parent], node_id, *own, color, level)
+    waiting, position = [root], 0
+    while waiting:
+        node = waiting.pop()
+        node["graph_order"] = position
+        position += 1
+        waiting.extend(reversed(node["children"]))
+    return write_envelope([root])
 
 
 def _add_node(
@@ -277,14 +247,3 @@ def _add_node(
     if parent:
         parent["children"].append(node)
     return node
-
-
-def _number(root: dict) -> None:
-    """Set the position of each node in the written tree."""
-    waiting = [root]
-    position = 0
-    while waiting:
-        node = waiting.pop()
-        node["graph_order"] = position
-        position += 1
-        waiting.extend(reversed(node["children"]))

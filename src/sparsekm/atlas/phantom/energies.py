@@ -43,36 +43,25 @@ def plant_sections(age: str, genes: list[PlantedGene], seed: int) -> list[Plante
     """
     position = list(AGES).index(age)
     rng = np.random.default_rng(np.random.SeedSequence([seed, 102, position]))
-    drafts: list[tuple[PlantedGene, dict]] = []
-    gridless_placed = False
-    for gene in genes:
-        if gene.absent_age == age:
-            continue
-        rows = _draft_rows(gene, rng)
-        if not gridless_placed and _is_replicated(rows):
+    drafts = [_draft_rows(gene, rng) for gene in genes if gene.absent_age != age]
+    usable = {"failed": False, "plane": "sagittal"}
+    replicated = [usable | {"delegate": True}, usable | {"delegate": False}]
+    for rows in drafts:
+        if [{key: row[key] for key in replicated[0]} for row in rows] == replicated:
             rows[0]["has_grid"] = False
-            gridless_placed = True
-        drafts += [(gene, row) for row in rows]
-    first = FIRST_SECTION_ID + position * _IDS_PER_AGE
-    ids = first + rng.permutation(len(drafts))
-    sections = [
-        PlantedSection(id=int(i), gene=gene, **row)
-        for i, (gene, row) in zip(ids, drafts, strict=True)
-    ]
+            break
+    rows = [row for drafted in drafts for row in drafted]
+    ids = FIRST_SECTION_ID + position * _IDS_PER_AGE + rng.permutation(len(rows))
+    sections = [PlantedSection(id=int(i), **row) for i, row in zip(ids, rows, strict=True)]
     return sorted(sections, key=lambda section: section.id)
-
-
-def _is_replicated(rows: list[dict]) -> bool:
-    """Tell whether there is a usable replicate besides the delegate."""
-    sound = [not row["failed"] and row["plane"] == "sagittal" for row in rows]
-    return all(sound) and [row["delegate"] for row in rows] == [True, False]
 
 
 def _draft_rows(gene: PlantedGene, rng: np.random.Generator) -> list[dict]:
     def row(delegate: bool, failed: bool = False, plane: str = "sagittal") -> dict:
         day, month = int(rng.integers(1, 28)), int(rng.integers(1, 13))
         date = f"2009-{month:02d}-{day:02d}T12:00:00Z"
-        return {"delegate": delegate, "failed": failed, "plane": plane, "qc_date": date}
+        about = {"gene": gene, "delegate": delegate, "failed": failed}
+        return {**about, "plane": plane, "qc_date": date}
 
     if gene.kind == "failed_only":
         return [row(False, failed=True)]
@@ -139,10 +128,9 @@ def prepare_canvas(
 
 
 def draw_energy(canvas: Canvas, section: PlantedSection, seed: int) -> np.ndarray:
-    """Simulate the energy grid of a section data set, float32 of shape (nz, ny, nx).
+    """Simulate the energy grid of a section data set, float32 (nz, ny, nx), -1 where there is none.
 
-    It is -1 outside the labelled voxels and on missing planes. `seed` is that of the phantom. The
-    planted signal depends on gene and age, noise and missing planes also on the section data set.
+    The planted signal depends on gene and age, noise and missing planes also on the data set.
     """
     position = list(AGES).index(canvas.age)
     rng = np.random.default_rng(np.random.SeedSequence([seed, 106, position, section.id]))
@@ -199,16 +187,15 @@ def _missing_planes(canvas: Canvas, gene: PlantedGene, rng: np.random.Generator)
 
 def _blur_regions(geometry: Geometry) -> dict[str, np.ndarray]:
     nx, ny, nz = geometry.dims
-    volume = np.zeros(nx * ny * nz)
-    volume[geometry.index] = 1
-    whole = gaussian_filter(volume.reshape(nz, ny, nx), 0.7).ravel()[geometry.index]
-    shares = {}
-    for region in np.unique(geometry.region):
-        volume[:] = 0
-        volume[geometry.index[geometry.region == region]] = 1
-        blurred = gaussian_filter(volume.reshape(nz, ny, nx), 0.7).ravel()[geometry.index]
-        shares[str(region)] = blurred / whole
-    return shares
+
+    def blur(voxels: np.ndarray) -> np.ndarray:
+        volume = np.zeros(nx * ny * nz)
+        volume[geometry.index[voxels]] = 1
+        return gaussian_filter(volume.reshape(nz, ny, nx), 0.7).ravel()[geometry.index]
+
+    whole = blur(geometry.region != "")
+    names = np.unique(geometry.region)
+    return {str(name): blur(geometry.region == name) / whole for name in names}
 
 
 def _draw_pattern(position: np.ndarray, seed: list[int]) -> np.ndarray:

@@ -2,24 +2,20 @@
 
 Symbols, names and ids are visibly invented. Kinds of genes:
 
-* ``marker``: raised in one region or a run of neighbours along the neuraxis, at some ages. The
-  first markers are raised at every age, the last ones only at the ages with the most markers;
-* ``gradient``: rises along one direction of the brain;
-* ``module``: follows a pattern shared with others of its module, unrelated to regions;
+* ``marker``: raised in one region or a run of neighbours along the neuraxis; the first markers at
+  every age, the last ones only at the ages with the most markers;
+* ``gradient``: rises along one direction of the brain; ``module``: follows a pattern shared with
+  others of its module, unrelated to regions;
 * ``housekeeping``: high everywhere; ``noise``: nothing but noise;
-* ``constant``, ``mostly_missing``, ``absent_at_one_age``, ``failed_only``, ``coronal_only``: cases
-  for the readers and quality control.
+* ``constant``, ``mostly_missing``, ``absent_at_one_age``, ``failed_only``, ``coronal_only``.
 
-The terms follow from the kind of each gene, so that the correct over-representation is known:
-
-* *pattern of regions* and its parts: most markers have them, whether or not they are raised at an
-  age, and few other genes do. A method that keeps the markers raised at an age, and not many other
-  genes, finds them over-represented among the kept genes.
-* *needed everywhere*: nearly all even genes, whose planted level differs between regions by less
-  than a tenth of their noise. They mark no region, however high they are: a method that keeps
-  markers finds them over-represented among the dropped genes. Housekeeping genes that follow the
-  pattern of the whole tissue are not even, and a method may rightly keep them.
-* *control*: assigned at random. Nothing should be found.
+The terms, in ``terms.csv``, follow from the kind of each gene, so that the correct
+over-representation is known. Most markers have the *pattern of regions*, or a part of it, whether
+or not they are raised at an age, and few other genes do: a method that keeps the markers finds it
+among the kept genes. Nearly all even genes, whose planted level differs between regions by less
+than a tenth of their noise, are *needed everywhere*: the method finds that among the dropped genes.
+(Housekeeping genes that follow the pattern of the whole tissue are not even, and may rightly be
+kept.) The *controls* are assigned at random, and nothing should be found.
 
 A gene with a term has the term's ancestors too, as in the sets made from real ontologies.
 """
@@ -27,12 +23,12 @@ A gene with a term has the term's ancestors too, as in the sets made from real o
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
-from sparsekm.atlas.phantom.sizes import PLANTED_SHARE, REGIONS, GeneNumbers
+from sparsekm.atlas.phantom.sizes import PLANTED_SHARE, REGIONS, GeneNumbers, read_rows
 from sparsekm.atlas.vocabulary import AGES
 
 FIRST_GENE_ID = 990_000_001
@@ -85,8 +81,7 @@ class PlantedGene:
 def plant_genes(numbers: GeneNumbers, seed: int) -> list[PlantedGene]:
     """Simulate the catalogue of genes, in an order independent of their kinds."""
     rng = np.random.default_rng(np.random.SeedSequence([seed, 101]))
-    counts = {f.name: getattr(numbers, f.name) for f in fields(numbers) if f.name != "n_modules"}
-    kinds = [(kind, rank) for kind, count in counts.items() for rank in range(count)]
+    kinds = [(kind, rank) for kind, count in numbers.kinds.items() for rank in range(count)]
     return [
         _plant_gene(number, *kinds[place], numbers, rng)
         for number, place in enumerate(rng.permutation(len(kinds)))
@@ -140,11 +135,7 @@ def _draw_run(anchor: int, rng: np.random.Generator) -> tuple[str, ...]:
 
 
 def tabulate_truth(age: str, genes: list[PlantedGene], present: set[str]) -> pd.DataFrame:
-    """Tabulate the planted truth at an age whose regions are `present`.
-
-    The columns are gene_id, symbol, kind, relevant (region differences are planted), regions
-    (joined by ``;``), log_fold (of a marker), module (empty or a number) and batch.
-    """
+    """Tabulate the planted truth at an age whose regions are `present`, a row per gene."""
     rows = [
         {
             "gene_id": gene.id,
@@ -161,66 +152,41 @@ def tabulate_truth(age: str, genes: list[PlantedGene], present: set[str]) -> pd.
     return pd.DataFrame(rows).astype({"module": "Int64"})
 
 
-PREFIX = "PHM"
 ROOT, PATTERN, EVERYWHERE, CONTROL = 1, 2, 3, 4
-NEEDED_EVERYWHERE = "invented process needed everywhere"
-_FIRST_PART, FIRST_CONTROL = 10, 30
-PARTS = {"forebrain": REGIONS[:5], "midbrain": REGIONS[5:8], "hindbrain": REGIONS[8:]}
-N_CONTROLS = 6
+_FIRST_PART, FIRST_CONTROL, N_CONTROLS = 10, 30, 6
+# Name and parent of every term.
+_TERMS = {
+    int(row["number"]): (row["name"], int(row["parent"] or 0)) for row in read_rows("terms.csv")
+}
+NEEDED_EVERYWHERE = _TERMS[EVERYWHERE][0]
+_PARTS = (REGIONS[:5], REGIONS[5:8], REGIONS[8:])  # forebrain, midbrain, hindbrain
 
-_KINDS_WITHOUT_PLACE = ("housekeeping", "noise")
 _LARGEST_UNEVENNESS = 0.1
-
 # Share of the genes of a kind that have the term.
-_MARKERS_IN_PATTERN = 0.8
-_OTHERS_IN_PATTERN = 0.04
-_EVEN_NEEDED = 0.95
-_OTHERS_NEEDED = 0.01
+_MARKERS_IN_PATTERN, _OTHERS_IN_PATTERN = 0.8, 0.04
+_EVEN_NEEDED, _OTHERS_NEEDED = 0.95, 0.01
 _IN_CONTROL = 0.15
 
 
 def term_id(number: int) -> str:
-    """Write the number of a term as its id.
-
-    Examples
-    --------
-    >>> term_id(2)
-    'PHM:0000002'
-    """
-    return f"{PREFIX}:{number:07d}"
-
-
-def _terms() -> dict[int, tuple[str, int | None]]:
-    """Name and parent of every term."""
-    terms: dict[int, tuple[str, int | None]] = {
-        ROOT: ("invented process", None),
-        PATTERN: ("invented pattern of regions", ROOT),
-        EVERYWHERE: (NEEDED_EVERYWHERE, ROOT),
-        CONTROL: ("invented control", ROOT),
-    }
-    for rank, part in enumerate(PARTS):
-        terms[_FIRST_PART + rank] = (f"invented pattern of the {part}", PATTERN)
-    for rank in range(N_CONTROLS):
-        terms[FIRST_CONTROL + rank] = (f"invented control {rank + 1}", CONTROL)
-    return terms
+    """Write the number of a term as its id."""
+    return f"PHM:{number:07d}"
 
 
 def gene_set_text(genes: list[PlantedGene], seed: int) -> str:
     """Write the terms of genes in GMT format; those of a gene depend on the seed and it alone."""
-    terms = _terms()
-    members: dict[int, list[str]] = {number: [] for number in terms}
+    members: dict[int, list[str]] = {number: [] for number in _TERMS}
     for gene in genes:
         rng = np.random.default_rng(np.random.SeedSequence([seed, 107, gene.number]))
         found = set()
-        for term in _annotate(gene, rng, even=is_even(gene)):
-            above: int | None = term
-            while above is not None:
-                found.add(above)
-                above = terms[above][1]
+        for term in _annotate(gene, rng):
+            while term:
+                found.add(term)
+                term = _TERMS[term][1]
         for term in found:
             members[term].append(gene.symbol.rstrip("*"))
     return "".join(
-        "\t".join([term_id(term), terms[term][0], *symbols]) + "\n"
+        "\t".join([term_id(term), _TERMS[term][0], *symbols]) + "\n"
         for term, symbols in members.items()
         if symbols
     )
@@ -229,27 +195,21 @@ def gene_set_text(genes: list[PlantedGene], seed: int) -> str:
 def is_even(gene: PlantedGene) -> bool:
     """Tell whether the planted level of a gene is the same in all regions, except for noise."""
     unevenness = abs(gene.common) / gene.noise
-    return gene.kind in _KINDS_WITHOUT_PLACE and unevenness <= _LARGEST_UNEVENNESS
+    return gene.kind in ("housekeeping", "noise") and unevenness <= _LARGEST_UNEVENNESS
 
 
-def _annotate(gene: PlantedGene, rng: np.random.Generator, *, even: bool) -> Iterator[int]:
+def _annotate(gene: PlantedGene, rng: np.random.Generator) -> Iterator[int]:
     """Yield terms; draws do not depend on the outcome of earlier ones."""
     # Of the four the last is not used; it keeps the controls of a seed what they were.
-    pattern, needed, part, _ = rng.random(4)
+    pattern, needed, detail, _ = rng.random(4)
     controls = rng.random(N_CONTROLS)
     # Nearly every real gene has some term. Otherwise genes of no kind would be those with controls.
     yield ROOT
     if pattern < (_MARKERS_IN_PATTERN if gene.kind == "marker" else _OTHERS_IN_PATTERN):
-        yield _pattern_term(gene, part)
-    if needed < (_EVEN_NEEDED if even else _OTHERS_NEEDED):
+        # The part of the brain that a marker is raised in, or the pattern as a whole.
+        places = [rank for rank, part in enumerate(_PARTS) if {*gene.regions[:1]} & {*part}]
+        yield _FIRST_PART + places[0] if places and detail > 0.2 else PATTERN
+    if needed < (_EVEN_NEEDED if is_even(gene) else _OTHERS_NEEDED):
         yield EVERYWHERE
     for rank in np.flatnonzero(controls < _IN_CONTROL):
         yield FIRST_CONTROL + int(rank)
-
-
-def _pattern_term(gene: PlantedGene, draw: float) -> int:
-    """Choose the part of the brain that a marker is raised in, or the pattern as a whole."""
-    for rank, regions in enumerate(PARTS.values()):
-        if draw > 0.2 and gene.regions and gene.regions[0] in regions:
-            return _FIRST_PART + rank
-    return PATTERN

@@ -7,23 +7,24 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 
-def _read(name: str) -> list[dict[str, str]]:
+def read_rows(name: str) -> list[dict[str, str]]:
+    """Read a table that stands beside this module."""
     with Path(__file__).with_name(name).open(newline="", encoding="utf-8") as opened:
         return list(csv.DictReader(opened))
 
 
-STRUCTURES = _read("structures.csv")
+STRUCTURES = read_rows("structures.csv")
 """The upper levels of the tree, with colours and ids as in the atlas, and those of the ventricles.
 
 A region has the number of its voxels at each age in the annotation of the atlas; the spinal cord
 that of the atlas at E11.5, none at P14, and plausible ones at the other ages.
 """
-AGE_ROWS = {row["age"]: row for row in _read("ages.csv")}
+AGE_ROWS = {row["age"]: row for row in read_rows("ages.csv")}
 REGIONS = tuple(row["acronym"] for row in STRUCTURES if row["E11.5"])
 GRIDS = {
     age: ((int(row["nx"]), int(row["ny"]), int(row["nz"])), int(row["spacing"]))
@@ -45,28 +46,23 @@ are far from the quarter of the features to which the rule ``auto`` limits corre
 
 @dataclass(frozen=True)
 class GeneNumbers:
-    """Numbers of genes of each kind.
+    """Numbers of genes of each kind, and of the patterns that modules follow.
 
-    The first five kinds are usable at every age. The others test the readers: genes that are
+    The kinds of `USABLE` are usable at every age. The others test the readers: genes that are
     constant, mostly missing, absent at one age, only failed, or only cut coronally.
     """
 
-    marker: int
-    gradient: int
-    module: int
-    housekeeping: int
-    noise: int
+    kinds: dict[str, int]
     n_modules: int
-    constant: int = 3
-    mostly_missing: int = 4
-    absent_at_one_age: int = 7
-    failed_only: int = 2
-    coronal_only: int = 2
 
     @property
     def usable(self) -> int:
         """Number of genes that pass quality control at every age."""
-        return self.marker + self.gradient + self.module + self.housekeeping + self.noise
+        return sum(self.kinds[kind] for kind in USABLE)
+
+
+USABLE = ("marker", "gradient", "module", "housekeeping", "noise")
+_OTHERS = ("constant", "mostly_missing", "absent_at_one_age", "failed_only", "coronal_only")
 
 
 @dataclass(frozen=True)
@@ -98,65 +94,44 @@ class PhantomSize:
     ages: dict[str, PhantomAge] = field(repr=False)
 
 
+_SIZES = {row["size"]: row for row in read_rows("sizes.csv")}
+"""Numbers of genes, the smallest region, and the power that reduces large regions: with the real
+proportions, a coarse grid would have rhombomeres of one or two voxels."""
+
+
 def get_size(name: str) -> PhantomSize:
     """Return a size by name: ``"tiny"``, ``"default"`` or ``"full"``."""
-    if name not in _GENES:
-        raise ValueError(f"size={name!r} should be one of {', '.join(_GENES)}.")
-    return PhantomSize(
-        name, _GENES[name], _EDGE_MISSING[name], {age: _scale_age(name, age) for age in GRIDS}
-    )
+    if name not in _SIZES:
+        raise ValueError(f"size={name!r} should be one of {', '.join(_SIZES)}.")
+    row = _SIZES[name]
+    genes = GeneNumbers({kind: int(row[kind]) for kind in USABLE + _OTHERS}, int(row["n_modules"]))
+    ages = {age: _scale_age(row, age) for age in GRIDS}
+    return PhantomSize(name, genes, float(row["edge_missing"]), ages)
 
 
-_GENES = {
-    "tiny": GeneNumbers(
-        marker=18, gradient=4, module=8, housekeeping=4, noise=10, n_modules=2,
-        constant=1, mostly_missing=1, absent_at_one_age=2, failed_only=1, coronal_only=1,
-    ),
-    "default": GeneNumbers(
-        marker=128, gradient=24, module=48, housekeeping=24, noise=96, n_modules=4
-    ),
-    "full": GeneNumbers(
-        marker=690, gradient=150, module=258, housekeeping=150, noise=476, n_modules=8,
-        constant=6, mostly_missing=10, absent_at_one_age=0, failed_only=5, coronal_only=8,
-    ),
-}  # fmt: skip
-
-# The smallest region, and the power that reduces large regions: with the real proportions, a coarse
-# grid would have rhombomeres of one or two voxels.
-_EDGE_MISSING = {"tiny": 0.4, "default": 0.4, "full": 0.15}
-_SMALLEST_REGION = {"tiny": 3, "default": 14}
-_POWER = {"tiny": 0.6, "default": 0.65}
-
-
-def _scale_age(size: str, age: str) -> PhantomAge:
+def _scale_age(size: Mapping[str, str], age: str) -> PhantomAge:
     dims, spacing = GRIDS[age]
     counts: Sequence[int] = FULL_COUNTS[age]
-    if size != "full":
-        total = int(AGE_ROWS[age][f"{size}_voxels"])
+    if size["power"]:
+        total = int(AGE_ROWS[age][f"{size['size']}_voxels"])
         factor = (total / sum(counts)) ** (1 / 3)
         dims = tuple(math.ceil(extent * factor) + 1 for extent in dims)
         spacing = round(spacing / factor)
-        counts = _tame_counts(counts, total, _SMALLEST_REGION[size], _POWER[size])
+        counts = _tame_counts(counts, total, int(size["smallest_region"]), float(size["power"]))
     region_voxels = {a: n for a, n in zip(REGIONS, counts, strict=True) if n}
-    lumen = {a: _lumen_size(n, a, age) for a, n in region_voxels.items()}
+    lumen = {
+        region: max(1, round((0.035 if region == "SpC" else LUMEN_SHARE[age]) * n))
+        for region, n in region_voxels.items()
+    }
     extra = max(2, sum(region_voxels.values()) // 200)
     return PhantomAge(dims, float(spacing), region_voxels, lumen, extra, max(2, extra // 3))
 
 
-def _lumen_size(tissue: int, region: str, age: str) -> int:
-    share = 0.035 if region == "SpC" else LUMEN_SHARE[age]
-    return max(1, round(share * tissue))
-
-
 def _tame_counts(counts: Sequence[int], total: int, smallest: int, power: float) -> list[int]:
     """Scale counts to a total by largest remainders; nonzero counts are at least `smallest`."""
-    present = [count > 0 for count in counts]
     weights = [count**power if count else 0.0 for count in counts]
-    free = total - smallest * sum(present)
-    shares = [
-        weight / sum(weights) * free + smallest * is_present
-        for weight, is_present in zip(weights, present, strict=True)
-    ]
+    free = total - smallest * sum(weight > 0 for weight in weights)
+    shares = [weight / sum(weights) * free + smallest * (weight > 0) for weight in weights]
     whole = [int(share) for share in shares]
     by_remainder = sorted(range(len(whole)), key=lambda index: whole[index] - shares[index])
     for index in by_remainder[: total - sum(whole)]:

@@ -21,6 +21,7 @@ from sparsekm.atlas.phantom.sizes import get_size
 from sparsekm.atlas.vocabulary import (
     AGES,
     ANNOTATION_MEMBER,
+    ELEMENT_DTYPES,
     ENERGY_MEMBER,
     ORGANISM_ID,
     PLANES,
@@ -50,41 +51,40 @@ def pack_energy(
             f'  <id type="integer">{section_id}</id>\n</section-data-set>\n'
         ).encode()
     if has_grid:
-        header = _header(volume, spacing, "MET_FLOAT", ENERGY_MEMBER)
-        members[f"{ENERGY_MEMBER}.mhd"] = header
-        members[f"{ENERGY_MEMBER}.raw"] = volume.astype("<f4", copy=False).tobytes()
+        members |= _make_volume(volume, spacing, "MET_FLOAT", ENERGY_MEMBER)
     return _pack({folder + name: body for name, body in members.items()})
 
 
 def pack_annotation(labels: np.ndarray, spacing: float) -> bytes:
     """Pack an annotation grid of uint32 ids of shape (nz, ny, nx)."""
-    header = _header(labels, spacing, "MET_UINT", ANNOTATION_MEMBER)
-    return _pack(
-        {
-            f"{ANNOTATION_MEMBER}.mhd": header,
-            f"{ANNOTATION_MEMBER}.raw": labels.astype("<u4", copy=False).tobytes(),
-        }
-    )
+    return _pack(_make_volume(labels, spacing, "MET_UINT", ANNOTATION_MEMBER))
 
 
-def _header(volume: np.ndarray, spacing: float, element_type: str, stem: str) -> bytes:
-    nz, ny, nx = volume.shape
-    lines = [
-        "ObjectType = Image",
-        "NDims = 3",
-        "BinaryData = True",
-        "BinaryDataByteOrderMSB = False",
-        *(["CompressedData = False"] if element_type == "MET_UINT" else []),
-        "TransformMatrix = 1 0 0 0 1 0 0 0 1",
-        "Offset = 0 0 0",
-        "CenterOfRotation = 0 0 0",
-        "AnatomicalOrientation = RAI",
-        f"ElementSpacing = {spacing:g} {spacing:g} {spacing:g}",
-        f"DimSize = {nx} {ny} {nz}",
-        f"ElementType = {element_type}",
-        f"ElementDataFile = {stem}.raw",
-    ]
-    return ("\n".join(lines) + "\n").encode()
+_HEADER = """ObjectType = Image
+NDims = 3
+BinaryData = True
+BinaryDataByteOrderMSB = False
+{compressed}TransformMatrix = 1 0 0 0 1 0 0 0 1
+Offset = 0 0 0
+CenterOfRotation = 0 0 0
+AnatomicalOrientation = RAI
+ElementSpacing = {spacing:g} {spacing:g} {spacing:g}
+DimSize = {nx} {ny} {nz}
+ElementType = {element_type}
+ElementDataFile = {stem}.raw
+"""
+
+
+def _make_volume(
+    volume: np.ndarray, spacing: float, element_type: str, stem: str
+) -> dict[str, bytes]:
+    """Write header and array of a volume as members of an archive."""
+    (nz, ny, nx), dtype = volume.shape, ELEMENT_DTYPES[element_type]
+    told = {"element_type": element_type, "stem": stem, "spacing": spacing}
+    compressed = "CompressedData = False\n" if element_type == "MET_UINT" else ""
+    header = _HEADER.format(compressed=compressed, nx=nx, ny=ny, nz=nz, **told)
+    raw = volume.astype(dtype, copy=False).tobytes()
+    return {f"{stem}.mhd": header.encode(), f"{stem}.raw": raw}
 
 
 def _pack(members: dict[str, bytes]) -> bytes:
@@ -98,29 +98,16 @@ def _pack(members: dict[str, bytes]) -> bytes:
     return stream.getvalue()
 
 
-def listing_document(age: str, sections: list[PlantedSection]) -> bytes:
-    """Write the listing of an age in the servers' format, with one row repeated as by a join."""
-    rows = [_listing_row(AGES[age], section) for section in sections]
-    rows.append(rows[len(rows) // 2])
-    return write_envelope(rows)
-
-
-def genes_document(genes: list[PlantedGene]) -> bytes:
-    """Write the table of genes in the servers' format."""
-    return write_envelope(
-        [
-            {
-                "id": gene.id,
-                "acronym": gene.symbol,
-                "name": gene.name,
-                "entrez_id": gene.entrez_id,
-                "organism_id": ORGANISM_ID,
-                "ensembl_id": None,
-                "alias_tags": f"phantom{gene.number + 1} P{gene.number + 1}",
-            }
-            for gene in genes
-        ]
-    )
+def _gene_row(gene: PlantedGene) -> dict:
+    return {
+        "id": gene.id,
+        "acronym": gene.symbol,
+        "name": gene.name,
+        "entrez_id": gene.entrez_id,
+        "organism_id": ORGANISM_ID,
+        "ensembl_id": None,
+        "alias_tags": f"phantom{gene.number + 1} P{gene.number + 1}",
+    }
 
 
 def _listing_row(age: Age, section: PlantedSection) -> dict:
@@ -154,7 +141,7 @@ def _listing_row(age: Age, section: PlantedSection) -> dict:
 
 
 class PhantomSource:
-    """Simulates the files of the atlas's servers from a seed; see `AtlasSource`.
+    """Simulates the files of the atlas's servers from a seed; see `sparsekm.atlas`.
 
     `size` is "tiny", "default" or "full". The same seed gives the same volumes.
     """
@@ -176,11 +163,12 @@ class PhantomSource:
 
     def genes(self) -> bytes:
         """Return the table of genes."""
-        return genes_document(self.planted)
+        return write_envelope([_gene_row(gene) for gene in self.planted])
 
     def listing(self, age: str) -> bytes:
-        """Return the section data sets of an age, failed and coronal ones included."""
-        return listing_document(age, list(self.sections(age).values()))
+        """Return the section data sets of an age, failed ones too, with one row as by a join."""
+        rows = [_listing_row(AGES[age], section) for section in self.sections(age).values()]
+        return write_envelope([*rows, rows[len(rows) // 2]])
 
     def annotation(self, age: str) -> bytes:
         """Return the zip with the annotation of an age."""
@@ -199,12 +187,10 @@ class PhantomSource:
         spacing = self.size.ages[age].spacing
         return pack_energy(volume, spacing, section.id, has_grid=section.has_grid)
 
-    def describe_url(
-        self, role: str, age: str | None = None, section_data_set_id: int | None = None
-    ) -> str:
-        """Return the origin of a file: size, seed, age and role."""
-        parts = (self.size.name, self.seed, age, role, section_data_set_id)
-        return "phantom:" + "/".join(str(part) for part in parts if part is not None)
+    def describe_url(self, role: str, *item: str | int) -> str:
+        """Return the origin of a file: size, seed, age, role and id."""
+        parts = (self.size.name, self.seed, *item[:1], role, *item[1:])
+        return "phantom:" + "/".join(map(str, parts))
 
     def truth(self, age: str) -> bytes:
         """Return the planted truth at an age as CSV."""
@@ -222,8 +208,6 @@ class PhantomSource:
         """Return the geometry and patterns of an age, made on first use."""
         if age not in self._canvases:
             geometry = build_geometry(get_age(age).name, self.size.ages[age])
-            numbers = self.size.genes
-            self._canvases[age] = prepare_canvas(
-                age, geometry, numbers.n_modules, self.size.edge_missing, self.seed
-            )
+            settings = self.size.genes.n_modules, self.size.edge_missing, self.seed
+            self._canvases[age] = prepare_canvas(age, geometry, *settings)
         return self._canvases[age]

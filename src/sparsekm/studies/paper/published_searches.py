@@ -1,7 +1,6 @@
 """Searches as the paper and the authors' scripts run them: Lloyd's k-means, single starts.
 
-They are weaker than the package's own estimators. Run on the same data, they show how much of a
-difference from published numbers is due to the search.
+Run on the same data, they show how much of a difference from published numbers is due to them.
 """
 
 from __future__ import annotations
@@ -36,10 +35,7 @@ class LloydPartition(KMeansPartition):
         return self.iterate(_weighted_rows(X, weights), labels)
 
     def iterate(self, rows, labels):
-        """Iterate on weighted samples with int32 labels; return labels and the number of rounds.
-
-        An empty cluster takes the sample farthest from its own centre.
-        """
+        """Iterate; an empty cluster takes the sample farthest from its own centre."""
         rounds = 0
         while rounds < self.max_iter:
             rounds += 1

@@ -30,8 +30,9 @@ METRICS = (
     *("cer", "cer_chance", "ari", "ami", "ecr"),
     *("nw", "pzw", "pnw", "sparsity", "objective", "rounds"),
 )
-"""What is measured in every repetition."""
-
+"""What is measured in every repetition: the CER of chance is the mean over random partitions into
+clusters of these sizes; the sparsity is NaN where the method has none; the objective is what the
+method maximises; rounds are those of the search that ended in the fit."""
 GAP_COLUMNS = ("sparsity", "n_selected", "gap", "se", "chosen")
 KEYS = ("experiment", "setting", "method")
 
@@ -48,12 +49,7 @@ class Effort:
 
 @dataclass(frozen=True)
 class Repetition:
-    """The results of one repetition.
-
-    The CER of chance is the mean over random partitions into clusters of these sizes. The sparsity
-    is NaN where the method has none; the objective is what the method maximises; rounds are those
-    of the search that ended in the fit.
-    """
+    """The results of one repetition."""
 
     metrics: dict[str, float]  # a value for each of `METRICS`
     weights: np.ndarray  # (n_features,): 0 for those that a row does not see
@@ -71,10 +67,7 @@ def draw_data(setting: Setting, *, root: int, replicate: int, standardise: bool)
 def run_repetition(
     setting: Setting, row: MethodRow, effort: Effort, *, root: int, replicate: int
 ) -> Repetition:
-    """Draw, fit and compare once.
-
-    Data, references and starts depend on the seed `root`, setting and replicate, not on the row.
-    """
+    """Draw, fit and compare once; no draw or start depends on the row."""
     data = draw_data(setting, root=root, replicate=replicate, standardise=row.standardise)
     seen = data.relevant if row.features == "relevant" else np.ones(data.X.shape[1], dtype=bool)
     seed = derive_seed(root, "simulation", setting.experiment, setting.name, replicate)
@@ -82,7 +75,10 @@ def run_repetition(
     weights = np.zeros(len(seen))
     weights[seen] = fitted.feature_weights_
     best = getattr(fitted, "best_estimator_", fitted)
-    sparsity = best.get_params().get("sparsity")
+    sparsity, gap = best.get_params().get("sparsity"), np.empty((0, len(GAP_COLUMNS)))
+    if hasattr(fitted, "results_"):
+        table = fitted.results_.assign(chosen=np.arange(len(fitted.results_)) == fitted.best_index_)
+        gap = table[list(GAP_COLUMNS)].to_numpy(dtype=np.float64)
     metrics = {
         **chance_corrected_rates(data.labels, fitted.labels_),
         "ecr": error_clustering_rate(data.labels, fitted.labels_),
@@ -93,7 +89,7 @@ def run_repetition(
         "objective": best.objective_,
         "rounds": best.n_iter_,
     }
-    return Repetition({name: float(metrics[name]) for name in METRICS}, weights, _gap(fitted))
+    return Repetition({name: float(metrics[name]) for name in METRICS}, weights, gap)
 
 
 def make_estimator(row: MethodRow, effort: Effort, data: SimulatedData, seed: int) -> Any:
@@ -114,20 +110,11 @@ def make_estimator(row: MethodRow, effort: Effort, data: SimulatedData, seed: in
     )
 
 
-def _gap(fitted: Any) -> np.ndarray:
-    if not hasattr(fitted, "results_"):
-        return np.empty((0, len(GAP_COLUMNS)))
-    table: pd.DataFrame = fitted.results_.assign(chosen=False)
-    table.loc[fitted.best_index_, "chosen"] = True
-    return table[list(GAP_COLUMNS)].to_numpy(dtype=np.float64)
-
-
 class RepetitionStore:
     """Finished repetitions of one setting and row: a job that was killed continues from them.
 
-    The folder has one file per repetition, written whole or not at all, with a digest of the
-    `parameters`, all plain values that a repetition depends on besides its number. A file with
-    another digest counts as absent.
+    The folder has one file per repetition, with a digest of the `parameters`, all plain values that
+    a repetition depends on besides its number. A file with another digest counts as absent.
     """
 
     def __init__(self, folder: str | Path, parameters: Mapping[str, Any]) -> None:
@@ -154,8 +141,8 @@ class RepetitionStore:
         kinds = [(values.dtype, values.ndim) for values in (metrics, weights, gap)]
         if kinds != [(np.float64, 1), (np.float64, 1), (np.float64, 2)]:
             return None
-        sizes = (len(metrics), gap.shape[1]) == (len(METRICS), len(GAP_COLUMNS))
-        if not (sizes and np.isfinite(weights).all()):
+        widths = (len(metrics), gap.shape[1])
+        if widths != (len(METRICS), len(GAP_COLUMNS)) or not np.isfinite(weights).all():
             return None
         return Repetition(dict(zip(METRICS, metrics.tolist(), strict=True)), weights, gap)
 
@@ -185,7 +172,7 @@ def run_repetitions(
     progress: Callable[[int, int], None],
 ) -> list[Repetition]:
     """Run all repetitions that are not in the store yet, and keep each as soon as it is done."""
-    repetitions = []
+    repetitions: list[Repetition] = []
     for replicate in range(replicates):
         repetition = store.load(replicate)
         if repetition is None:
@@ -206,10 +193,7 @@ def repetition_table(
 
 
 def gap_table(setting: Setting, row: MethodRow, repetitions: Sequence[Repetition]) -> pd.DataFrame:
-    """Tabulate the gap curves: one row per repetition and sparsity, none where nothing is tuned.
-
-    The columns are `KEYS`, replicate and `GAP_COLUMNS`; chosen is 0 or 1.
-    """
+    """Tabulate the gap curves: a row per repetition and sparsity, none where nothing is tuned."""
     parts = [
         pd.DataFrame(repetition.gap, columns=list(GAP_COLUMNS)).assign(replicate=replicate)
         for replicate, repetition in enumerate(repetitions)
@@ -222,17 +206,14 @@ def gap_table(setting: Setting, row: MethodRow, repetitions: Sequence[Repetition
 def weight_table(
     setting: Setting, row: MethodRow, data: SimulatedData, repetitions: Sequence[Repetition]
 ) -> pd.DataFrame:
-    """Tabulate every feature's weight over the repetitions: one row per feature.
-
-    `data` is any draw of the setting, for which features are relevant. The columns are `KEYS`,
-    feature (from 1), relevant (0 or 1), mean_weight, se (NaN for a single repetition), share_kept.
-    """
+    """Tabulate every feature's weight over the repetitions; `data` is any draw of the setting."""
     weights = np.array([repetition.weights for repetition in repetitions])
     n = len(weights)
     columns = {
         "feature": np.arange(1, weights.shape[1] + 1),
         "relevant": data.relevant.astype(np.int64),
         "mean_weight": weights.mean(axis=0),
+        # NaN for a single repetition.
         "se": weights.std(axis=0, ddof=1) / np.sqrt(n) if n > 1 else np.nan,
         "share_kept": (weights != 0).mean(axis=0),
     }

@@ -7,9 +7,9 @@ dropped, all of its repetitions agreed; there the unit is our standard error.
 
 One row is judged for each of the paper's methods, by two standard errors: a number is reproduced
 where ours is within two errors of it, an order where the mean of paired differences is two errors
-below zero, a level where our mean keeps to its bound. An order or level that is missed by less is
-within noise. All else differs, with a reason if another run of the method, two errors from ours on
-the same data, keeps to the claim, or if the paper's own tables or a remark contradict it.
+below zero, a level where our mean keeps to its bound; missed by less, they are within noise. All
+else differs, with a reason if another run of the method, two errors from ours on the same data,
+keeps to the claim, or if the paper's own tables or a remark contradict it.
 """
 
 from __future__ import annotations
@@ -41,9 +41,8 @@ COMPARED_COLUMNS = (
 def summarise(repetitions: pd.DataFrame) -> pd.DataFrame:
     """Average every metric over the repetitions of every setting and row, in the order given.
 
-    `repetitions` are all tables of `repetition_table` together. The columns are `KEYS`, metric, n,
-    mean, sd (ddof = 1), sd_se (see `spread_error`) and se = sd / sqrt(n); sd and se are NaN for a
-    single repetition. Metrics that a row does not have are omitted.
+    The columns are `KEYS`, metric, n, mean, sd (ddof = 1), sd_se (see `spread_error`) and se, NaN
+    for a single repetition. Metrics that a row does not have are omitted.
     """
     keys = [*KEYS, "metric"]
     values = repetitions.set_index(list(KEYS))[list(METRICS)]
@@ -57,11 +56,6 @@ def spread_error(values: ArrayLike) -> float:
     """Estimate the standard error of a standard deviation from the fourth moment.
 
     It assumes no normal distribution: rates and counts are skewed or have two modes.
-
-    Examples
-    --------
-    >>> round(spread_error([1.0, 2.0, 4.0]), 3), spread_error([5.0, 5.0])
-    (0.255, 0.0)
     """
     values = np.asarray(values, dtype=float)
     if np.ptp(values) == 0:
@@ -71,10 +65,7 @@ def spread_error(values: ArrayLike) -> float:
 
 
 def read_paper_values(file: str | Path) -> pd.DataFrame:
-    """Read the paper's numbers on simulated data, ``data/paper/simulations.csv``.
-
-    The columns are table, `CELL`, value and bracket (NaN where none is printed).
-    """
+    """Read the paper's numbers on simulated data, ``data/paper/simulations.csv``."""
     columns = ["table", *CELL, "value", "bracket"]
     return pd.read_csv(file, usecols=columns, dtype={"value": float})[columns]
 
@@ -82,10 +73,9 @@ def read_paper_values(file: str | Path) -> pd.DataFrame:
 def compare_rows(summary: pd.DataFrame, paper: pd.DataFrame) -> pd.DataFrame:
     """Set every row of a summary beside the paper's value for the method that it runs.
 
-    The columns are `COMPARED_COLUMNS`. Units are NaN for fewer than `FEWEST` repetitions, and
-    infinite where
-    the standard error is 0 and the values differ. Omitted is what could not differ, the numbers of
-    features of a method that always keeps all, and the floor row, which knows the relevant ones.
+    Units are NaN for fewer than `FEWEST` repetitions, and infinite where the standard error is 0
+    and the values differ. Omitted is what could not differ, the numbers of features of a method
+    that always keeps all, and the floor row, which knows the relevant ones.
     """
     compared = [name for name, row in METHOD_ROWS.items() if row.features == "all"]
     ours = summary[summary["method"].isin(compared)].rename(columns={"method": "row"})
@@ -107,13 +97,7 @@ def compare_rows(summary: pd.DataFrame, paper: pd.DataFrame) -> pd.DataFrame:
 
 
 def in_errors(difference: float, error: float) -> float:
-    """Divide a difference by its standard error; without error only equal values agree.
-
-    Examples
-    --------
-    >>> in_errors(0.4, 0.2), in_errors(0.0, 0.0), in_errors(-1.0, 0.0)
-    (2.0, 0.0, -inf)
-    """
+    """Divide a difference by its standard error; without error only equal values agree."""
     if error == 0:
         return 0.0 if difference == 0 else float(np.copysign(np.inf, difference))
     return float(difference / error)
@@ -211,11 +195,9 @@ def judge_claims(
 ) -> pd.DataFrame:
     """Judge every claim of the text in each of its settings, and every printed number.
 
-    `repetitions` are all tables of `repetition_table` together; `comparison` is of `compare_rows`
-    and `checks` of `sparsekm.studies.theory.checks`. The columns are `CLAIM_COLUMNS`.
-    Of an order, ours
-    and theirs are the mean of left less right. Units are differences over their standard errors;
-    low and high are the interval of a share.
+    `comparison` is of `compare_rows` and `checks` of `sparsekm.studies.theory.checks`. Of an order,
+    ours and theirs are the mean of left less right. Units are differences over their standard
+    errors; low and high are the interval of a share.
     """
     study = _Study(repetitions, comparison)
     computed = checks.set_index("check")[["holds", "ours", "se", "low", "high", "theirs"]]
@@ -237,13 +219,11 @@ def judge_claims(
         elif claim.kind == "atlas":
             lines.append(told | {"verdict": CANNOT_BE_TESTED})
         else:
-            found = {"holds": claim.relation == "holds"}
-            if claim.metric:
-                found = computed.loc[claim.metric].to_dict()
+            holds = {"holds": claim.relation == "holds"}
+            found = computed.loc[claim.metric].to_dict() if claim.metric else holds
             # The remark tells what is wrong with a statement.
-            lines.append(
-                told | found | _decide(found["holds"], False, claim.remark) | {"reason": ""}
-            )
+            verdict = _decide(found["holds"], False, claim.remark)
+            lines.append(told | found | verdict | {"reason": ""})
     table = pd.DataFrame(lines, columns=list(CLAIM_COLUMNS))
     return table.fillna({"verdict": NOT_JUDGED, "reason": "", "remark": ""})
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from itertools import cycle
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -36,6 +38,7 @@ _AXES = {
 }
 _POINTS = {"markersize": 3.7, "elinewidth": 1, "capsize": 2, "clip_on": False, "zorder": 3}
 _NOISE = {"normal": (BLUE, "o", -0.6), "exponential": (ORANGE, "s", 0.6)}
+_CAPTIONS = json.loads(Path(__file__).with_name("captions.json").read_text(encoding="utf-8"))
 _IN_PAPER = 50  # relevant features of Experiment 2
 
 
@@ -61,14 +64,7 @@ def draw_scores(scores: pd.DataFrame) -> tuple[Figure, str]:
         relevant.set_ylabel("score $a_j$, mean")
         relevant.legend(loc="upper right")
         noise.set_ylim(1.7, 2.3)
-    return figure, (
-        "Theorem 1. Mean score a_j (between-cluster sum of squares of one feature) of a partition "
-        "into K = 3 clusters, against the share of samples moved at random to another cluster; "
-        f"{scores['repetitions'].iloc[0]} data sets a point, bars are two standard errors. A "
-        "relevant feature (levels μ, −μ, 0) scores highest at the true partition (part III). A "
-        "noise feature scores K − 1 = 2 on average whatever the partition (parts I and II), for "
-        "skewed noise as for normal noise. Note the narrow axis on the right.\n"
-    )
+    return figure, _CAPTIONS["expected_scores"].format(repetitions=scores["repetitions"].iloc[0])
 
 
 def draw_bound(partitions: pd.DataFrame) -> tuple[Figure, str]:
@@ -102,15 +98,12 @@ def draw_bound(partitions: pd.DataFrame) -> tuple[Figure, str]:
         f"{model.stated_kappa:,.0f} and {model.kappa:,.0f} at μ = {max(model.levels):g}"
         for model in models
     )
-    return figure, (
-        "Theorem 3. Error clustering rate (one minus purity) of k-means, the best of 10 starts, "
-        "against the number p* of relevant features, with three noise features for each: mean over "
-        f"{seen['repetitions'].iloc[0]:g} data sets of three equal clusters at levels μ, −μ and 0, "
-        "bars two standard errors. Dashed: the bound F(p*), with f found numerically and the "
-        "constant of the proof, which has a factor ln K that the theorem's statement leaves out. "
-        f"Least p* for the bound, without and with ln K: {kappas}. At the p* = "
-        f"{_IN_PAPER} of Experiment 2 the theorem is vacuous: at μ = "
-        f"{max(models[0].levels):g} it needs p* ≥ {models[0].kappa:,.0f}.\n"
+    return figure, _CAPTIONS["partition_bound"].format(
+        repetitions=seen["repetitions"].iloc[0],
+        kappas=kappas,
+        in_paper=_IN_PAPER,
+        mu=max(models[0].levels),
+        kappa=models[0].kappa,
     )
 
 
@@ -133,17 +126,10 @@ def draw_recovery(table: pd.DataFrame) -> tuple[Figure, str]:
             row[0].set_ylabel(f"{_AXES[y]}\n({said})")
         bar = figure.colorbar(mesh, ax=grid, shrink=0.6, aspect=25, pad=0.01)
         bar.set_label("share of data sets recovered")
-    return figure, (
-        "Theorems 4 and 5. Share of data sets in which the scores a_j of all p* relevant features "
-        "exceed those of all noise features, so that the top s = p* are the planted ones "
-        f"({table['repetitions'].iloc[0]} data sets a cell, the same for every column; three equal "
-        "clusters at levels μ, −μ and 0). Columns: scores of the true labels; of k-means on all "
-        "features (the partition of Theorem 4); of ℓ₀-k-means at s = p* by Algorithm 1, made "
-        "monotone and restarted (Theorem 5); and by the global search. In vermilion what the "
-        "theorems ask for, where it crosses a panel: p ≤ p* n (dashed) and p* ≥ κ (solid). The "
-        "conditions suffice; they are far from necessary: p < exp(ρ n) needs n ≥ "
-        f"{np.log(50) / three_levels(0.7).rho:,.0f} at μ = 0.7 and p = 50.\n"
-    )
+    n_samples = np.log(50) / three_levels(0.7).rho
+    repetitions = table["repetitions"].iloc[0]
+    caption = _CAPTIONS["support_recovery"].format(repetitions=repetitions, n_samples=n_samples)
+    return figure, caption
 
 
 def _draw_cells(axes: Axes, shares: pd.DataFrame):

@@ -35,19 +35,9 @@ class LevelModel:
     shares: Sequence[float]  # they add up to one
 
     @property
-    def n_clusters(self) -> int:
-        """K."""
-        return len(self.levels)
-
-    @property
     def second_moment(self) -> float:
         r"""Compute :math:`\sum_k \pi_k \mu_k^2`."""
         return float(np.dot(self.shares, np.square(self.levels)))
-
-    @property
-    def between_variance(self) -> float:
-        r"""Compute :math:`\sum_k \pi_k \mu_k^2 - (\sum_k \pi_k \mu_k)^2`."""
-        return self.second_moment - float(np.dot(self.shares, self.levels)) ** 2
 
     @property
     def stated_kappa(self) -> float:
@@ -56,15 +46,13 @@ class LevelModel:
         .. math:: 128 (K + \sum_k \pi_k \mu_k^2)
                   / (\sum_k \pi_k \mu_k^2 - (\sum_k \pi_k \mu_k)^2)^2
         """
-        return 128 * (self.n_clusters + self.second_moment) / self.between_variance**2
+        between = self.second_moment - float(np.dot(self.shares, self.levels)) ** 2
+        return 128 * (len(self.levels) + self.second_moment) / between**2
 
     @property
     def kappa(self) -> float:
-        r"""Compute the least :math:`p^*` that the proof of Theorem 3 needs.
-
-        It is :math:`\ln K` times more: the proof's last display has the factor, the statement not.
-        """
-        return self.stated_kappa * float(np.log(self.n_clusters))
+        r"""Compute :math:`\ln K` times `stated_kappa`, as the last display of the proof has it."""
+        return self.stated_kappa * float(np.log(len(self.levels)))
 
     @property
     def rho(self) -> float:
@@ -85,12 +73,6 @@ def expected_score(levels: np.ndarray, labels: np.ndarray, n_clusters: int) -> f
 
     .. math:: E[a_j] = n \sum_k \tilde\pi_k \tilde\mu_k^2 - n (\sum_k \tilde\pi_k \tilde\mu_k)^2
               + K - 1 .
-
-    Examples
-    --------
-    >>> levels = np.array([1.0, 1.0, -1.0, -1.0])
-    >>> [expected_score(levels, np.array(labels), 2) for labels in ([0, 0, 1, 1], [0, 1, 0, 1])]
-    [5.0, 1.0]
     """
     sizes = np.bincount(labels, minlength=n_clusters)
     sums = np.bincount(labels, weights=levels, minlength=n_clusters)
@@ -103,12 +85,11 @@ def best_impure_value(model: LevelModel, error: float) -> float:
     .. math:: f(\epsilon) = \max \sum_{k'} \tilde\pi_{k'} \tilde\mu_{k'}^2
 
     over all joint shares :math:`\pi_{kk'}` of true clusters k and found clusters k' whose purity
-    :math:`\sum_{k'} \max_k \pi_{kk'}` is at most :math:`1 - \epsilon`, from 0 to :math:`1 - \max_k
-    \pi_k`. It has no closed form in general. The objective is convex and the constraints are
-    linear, so a maximum lies at a vertex; linear programs that follow the gradient climb from
-    vertex to vertex, from `N_STARTS` random ones.
+    :math:`\sum_{k'} \max_k \pi_{kk'}` is at most :math:`1 - \epsilon`. The objective is convex and
+    the constraints are linear, so a maximum lies at a vertex; linear programs that follow the
+    gradient climb from vertex to vertex, from `N_STARTS` random ones.
     """
-    rng, count = np.random.default_rng(0), model.n_clusters
+    rng, count = np.random.default_rng(0), len(model.levels)
     levels = np.asarray(model.levels)
     # The unknowns are pi_kk', row after row, and t_k' >= max_k pi_kk', which add up to the purity.
     peaks = np.hstack([np.eye(count**2), -np.tile(np.eye(count), (count, 1))])
@@ -137,10 +118,7 @@ def best_impure_value(model: LevelModel, error: float) -> float:
 
 
 def impurity_curve(model: LevelModel, n_points: int = 41) -> tuple[np.ndarray, np.ndarray]:
-    """Compute f on an even grid of errors, ascending; it never rises.
-
-    It is quadratic in the levels: with `factor` times the levels, f is `factor` squared times this.
-    """
+    """Compute f on an even grid of errors, ascending; it is quadratic in the levels."""
     errors = np.linspace(0.0, 1 - max(model.shares), n_points)
     values = np.array([best_impure_value(model, error) for error in errors])
     # What a larger error allows, a smaller one allows too.
@@ -157,7 +135,8 @@ def ecr_bound(model: LevelModel, n_relevant: float, curve: tuple[np.ndarray, np.
     if n_relevant < model.kappa:
         return float("nan")
     errors, values = curve
-    constant = 128 * np.log(model.n_clusters) * (values[0] + model.n_clusters)
+    n_clusters = len(model.levels)
+    constant = 128 * np.log(n_clusters) * (values[0] + n_clusters)
     # The largest error whose best partition still comes up to this level.
     level = values[0] - np.sqrt(constant / n_relevant)
     return float(np.interp(-level, -values, errors))
@@ -236,9 +215,8 @@ def simulate_scores(
 ) -> pd.DataFrame:
     """Average scores as a share of the samples is mislabelled at random (Theorem 1).
 
-    A data set has `n_features` relevant features, and as many noise features. The columns are
-    distribution, feature ("relevant" or "noise"), mislabelled (the share), score (the mean),
-    standard_error, expected (the theorem's value, averaged over the mislabellings), repetitions.
+    A data set has `n_features` relevant features, and as many noise features. `expected` is the
+    theorem's value, averaged over the mislabellings.
     """
     truth = np.repeat(np.arange(3), cluster_size)
     levels = np.array(three_levels(mu).levels)
@@ -272,9 +250,8 @@ def simulate_partitions(
 ) -> pd.DataFrame:
     """Measure the error of k-means as relevant features are added, beside Theorem 3's bound.
 
-    There are three noise features for each relevant one. The columns are mu, n_relevant, ecr (the
-    mean), standard_error and repetitions; below them are rows of mu, n_relevant and bound, from
-    kappa to 100,000 relevant features.
+    There are three noise features for each relevant one. Below the rows of the simulation are those
+    of the bound, from kappa to 100,000 relevant features.
     """
     rows = []
     for mu, count in track([*product(mus, n_relevant)]):
@@ -304,13 +281,16 @@ def simulate_recovery(
 ) -> pd.DataFrame:
     """Count how often each fit scores all relevant above all noise features (Theorems 4 and 5).
 
-    The columns are plane, the setting (n_samples, a multiple of 3, n_features, n_relevant, mu),
-    fit, recovered (the share) and repetitions. All fits see the same data.
+    All fits see the same data, of a multiple of 3 samples.
     """
-    rows, grid = [], []
-    for name, plane in planes.items():
-        cells = product(*plane.values())
-        grid += [{"plane": name, **dict(zip(plane, values, strict=True))} for values in cells]
+    rows, grid = (
+        [],
+        [
+            {"plane": name, **dict(zip(plane, values, strict=True))}
+            for name, plane in planes.items()
+            for values in product(*plane.values())
+        ],
+    )
     for cell in track(grid):
         setting = {name: value for name, value in cell.items() if name != "plane"}
         seeds = [replicate_seed(root, "theory_support", setting, r) for r in range(repetitions)]

@@ -12,32 +12,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from sparsekm.atlas.allen.source import (
-    Client,
-    annotation_url,
-    energy_url,
-    ontology_url,
-    page_url,
-    products_of_the_atlas,
-    section_data_sets_of,
-)
-from sparsekm.atlas.grid import GridError, MissingGridError, read_annotation, read_energy
-from sparsekm.atlas.listing import EnvelopeError, open_envelope, parse_listing, select_candidates
-from sparsekm.atlas.ontology import Ontology, OntologyError, map_regions, parse_ontology
+from sparsekm.atlas.allen import PRODUCTS, Client, file_url, page_url, section_data_sets_of
+from sparsekm.atlas.grid import MissingGridError, Volume, read_annotation, read_energy
+from sparsekm.atlas.listing import open_envelope, parse_listing, select_candidates
+from sparsekm.atlas.ontology import Ontology, map_regions, parse_ontology
+from sparsekm.atlas.phantom.sizes import FULL_COUNTS, GRIDS, REGIONS
 from sparsekm.atlas.vocabulary import NO_DATA, PRODUCT, PRODUCT_ID, PRODUCT_NAME, TISSUES, get_age
 from sparsekm.network import NotFoundError, RefusedError, UnavailableError
 
 _ROWS = 10
 _MAX_GRIDS = 3
-_ERRORS = (
-    EnvelopeError,
-    GridError,
-    OntologyError,
-    NotFoundError,
-    RefusedError,
-    UnavailableError,
-    ValueError,
-)
+# The errors of the atlas's files are such too.
+_ERRORS = (NotFoundError, RefusedError, UnavailableError, ValueError)
 
 
 @dataclass(frozen=True)
@@ -48,15 +34,14 @@ class Grid:
     voxels: dict[str, int]
 
 
-_GRIDS = {
-    "E11.5": Grid((70, 75, 40), {"brain": 5155, "spinal_cord": 2222, "ventricle": 5679}),
-    "E13.5": Grid((89, 109, 69), {"brain": 9510}),
-    "E15.5": Grid((94, 132, 65), {"brain": 11416}),
-    "E18.5": Grid((67, 43, 40), {"brain": 11546}),
-    "P4": Grid((77, 43, 50), {"brain": 21185}),
-    "P14": Grid((68, 40, 50), {"brain": 24213}),
-    "P28": Grid((73, 41, 53), {"brain": 28455}),
-}
+def _expect_grids() -> dict[str, Grid]:
+    """Return the atlas's own grids, which the phantom has at full size."""
+    grids = {}
+    for age, counts in FULL_COUNTS.items():
+        brain = sum(n for region, n in zip(REGIONS, counts, strict=True) if region != "SpC")
+        grids[age] = Grid(GRIDS[age][0], {"brain": brain})
+    grids["E11.5"].voxels.update(spinal_cord=2222, ventricle=5679)
+    return grids
 
 
 @dataclass(frozen=True)
@@ -67,7 +52,7 @@ class Expectations:
     n_section_data_sets: tuple[int, int] = (1_800, 20_000)
     n_structures: tuple[int, int] = (2_690, 2_700)  # bounds on the size of the tree
     # By age. An energy grid of the first age is also requested.
-    grids: dict[str, Grid] = field(default_factory=lambda: dict(_GRIDS))
+    grids: dict[str, Grid] = field(default_factory=_expect_grids)
 
 
 @dataclass(frozen=True)
@@ -78,6 +63,17 @@ class Finding:
     expected: str
     found: str
     agrees: bool
+
+
+def format_findings(findings: list[Finding]) -> str:
+    """Format findings as a table."""
+    rows = [("fact", "expected", "found", "")]
+    rows += [(f.fact, f.expected, f.found, "" if f.agrees else "DIFFERS") for f in findings]
+    widths = [max(len(row[column]) for row in rows) for column in range(3)]
+    return "\n".join(
+        "  ".join(text.ljust(width) for text, width in zip(row, [*widths, 0], strict=True)).rstrip()
+        for row in rows
+    )
 
 
 def check_servers(
@@ -100,17 +96,6 @@ def check_servers(
     return check.findings
 
 
-def format_findings(findings: list[Finding]) -> str:
-    """Format findings as a table."""
-    rows = [("fact", "expected", "found", "")]
-    rows += [(f.fact, f.expected, f.found, "" if f.agrees else "DIFFERS") for f in findings]
-    widths = [max(len(row[column]) for row in rows) for column in range(3)]
-    return "\n".join(
-        "  ".join(text.ljust(width) for text, width in zip(row, [*widths, 0], strict=True)).rstrip()
-        for row in rows
-    )
-
-
 class _Check:
     """Sends the requests and collects the findings in order."""
 
@@ -122,31 +107,32 @@ class _Check:
     def product(self) -> None:
         fact, wanted = "product of the atlas", f"{PRODUCT_ID} {PRODUCT} {PRODUCT_NAME}"
         with self._about(fact, wanted):
-            rows, _ = self._ask(products_of_the_atlas())
+            rows, _ = self._ask(PRODUCTS)
             told = (f"{row.get('id')} {row.get('abbreviation')} {row.get('name')}" for row in rows)
-            self._equal(fact, wanted, "; ".join(told) or "none")
+            self._note(fact, wanted, "; ".join(told) or "none")
 
     def tree(self, bounds: tuple[int, int]) -> None:
         fact = "structures in the tree"
-        with self._about(fact, _write_bounds(bounds)):
-            answer = self._client.fetch_answer(ontology_url(self._url))[1]
-            self._ontology = parse_ontology(answer)
+        with self._about(fact, "{:,} to {:,}".format(*bounds)):
+            self._ontology = parse_ontology(
+                self._client.fetch_answer(file_url(self._url, "tree"))[1]
+            )
             self._within(fact, bounds, len(self._ontology))
 
     def annotation(self, age: str, grid: Grid) -> None:
         """Compare the annotation of an age: its grid and, if the tree was read, its voxels."""
         fact = f"annotation of {age}: dimensions"
         with self._about(fact, grid.dims):
-            address = annotation_url(self._download_url, age)
+            address = file_url(self._download_url, "annotation", age)
             annotation = read_annotation(self._client.fetch_archive(address, read_annotation))
-            self._equal(fact, grid.dims, annotation.dims)
+            self._note(fact, grid.dims, annotation.dims)
             fact = f"annotated voxels of {age}"
             if self._ontology is not None:
                 with self._about(fact, grid.voxels):
                     counts = map_regions(annotation.values, self._ontology, tissue=TISSUES).counts
                     for tissue, number in grid.voxels.items():
-                        self._equal(f"{fact}: {tissue}", number, counts[tissue])
-                    self._equal(f"{fact}: unknown to the tree", 0, counts["unknown_ids"])
+                        self._note(f"{fact}: {tissue}", number, counts[tissue])
+                    self._note(f"{fact}: unknown to the tree", 0, counts["unknown_ids"])
 
     def listing(self, age: str, expected: Expectations | None) -> None:
         """Compare the first rows of an age's listing and, if expected, its size and a grid."""
@@ -165,25 +151,22 @@ class _Check:
                 self._within(f"section data sets at {age}", expected.n_section_data_sets, total)
                 self._within(f"usable ones of the first {_ROWS}", (1, _ROWS), len(ids))
         if expected is not None:
-            self._energy(age, ids, expected.grids[age])
+            fact, dims = f"energy grid at {age}: dimensions", expected.grids[age].dims
+            with self._about(fact, dims):
+                volume = self._first_energy(ids[:_MAX_GRIDS])
+                self._note(fact, dims, volume.dims)
+                self._note("energy grid: has data", True, bool((volume.values != NO_DATA).any()))
 
-    def _energy(self, age: str, ids: list[int], expected: Grid) -> None:
-        """Compare the first available grid of some section data sets; some may have none."""
-        fact = f"energy grid at {age}: dimensions"
-        with self._about(fact, expected.dims):
-            last: Exception | None = None
-            for section_data_set_id in ids[:_MAX_GRIDS]:
-                address = energy_url(self._url, section_data_set_id)
-                try:
-                    volume = read_energy(self._client.fetch_archive(address, read_energy))
-                except (MissingGridError, NotFoundError) as error:
-                    last = error
-                    continue
-                has_data = bool((volume.values != NO_DATA).any())
-                self._equal(fact, expected.dims, volume.dims)
-                self._equal("energy grid: has data", True, has_data)
-                return
-            raise last or NotFoundError("no section data set to request")
+    def _first_energy(self, ids: list[int]) -> Volume:
+        """Download the first available grid of some section data sets; some may have none."""
+        last: Exception = NotFoundError("no section data set to request")
+        for section_data_set_id in ids:
+            address = file_url(self._url, "energy", section_data_set_id)
+            try:
+                return read_energy(self._client.fetch_archive(address, read_energy))
+            except (MissingGridError, NotFoundError) as error:
+                last = error
+        raise last
 
     def _ask(self, query: tuple[str, str]) -> tuple[list[dict], int]:
         address = page_url(self._url, query, 0, _ROWS)
@@ -200,15 +183,9 @@ class _Check:
             self._note(fact, wanted, text if len(text) <= 120 else f"{text[:117]}...", False)
 
     def _within(self, fact: str, bounds: tuple[int, int], found: int) -> None:
-        low, high = bounds
-        self._note(fact, _write_bounds(bounds), f"{found:,}", low <= found <= high)
+        agrees = bounds[0] <= found <= bounds[1]
+        self._note(fact, "{:,} to {:,}".format(*bounds), f"{found:,}", agrees)
 
-    def _equal(self, fact: str, wanted: object, found: object) -> None:
-        self._note(fact, wanted, found, wanted == found)
-
-    def _note(self, fact: str, wanted: object, found: object, agrees: bool) -> None:
+    def _note(self, fact: str, wanted: object, found: object, agrees: bool | None = None) -> None:
+        agrees = wanted == found if agrees is None else agrees
         self.findings.append(Finding(fact, str(wanted), str(found), agrees))
-
-
-def _write_bounds(bounds: tuple[int, int]) -> str:
-    return "{:,} to {:,}".format(*bounds)

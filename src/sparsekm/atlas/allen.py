@@ -4,10 +4,8 @@ Queries are simple and name only a product and an age. Failed experiments, other
 treatments are filtered after the download, where they are counted.
 
 A page of a listing is a range of database rows, and joins can produce more rows than there are
-objects in the answer: an object can occur twice, within a page or across a page border. Therefore
-counts alone do not distinguish a repeated or shifted page from a join. If there are as many objects
-as announced rows, the listing is complete; otherwise it is accepted once two passes with different
-page borders agree.
+objects. So counts alone do not distinguish a repeated or shifted page from a join: unless there are
+as many objects as announced rows, two passes with different page borders should agree.
 
 The data belong to the Allen Institute [1]_ and are free for research with citation.
 
@@ -22,16 +20,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, field
 from urllib.parse import quote
 
-from sparsekm.atlas.grid import (
-    DamagedArchiveError,
-    GridError,
-    Volume,
-    read_annotation,
-    read_energy,
-)
+from sparsekm.atlas.grid import DamagedArchiveError, GridError, read_annotation, read_energy
 from sparsekm.atlas.listing import (
     EnvelopeError,
     open_envelope,
@@ -43,68 +34,40 @@ from sparsekm.atlas.vocabulary import PRODUCT, STRUCTURE_GRAPH_ID, get_age
 from sparsekm.network import Downloader, TransientError, UnavailableError
 
 _SAFE = ";/?:@&=+$,"
-# The language has no way to quote these within a value.
-_FORBIDDEN = "'\"[](),$:;"
 _ANNOTATIONS = "informatics-archive/current-release/mouse_annotation"
 _INCLUDED = "genes,probes(gene),plane_of_section,reference_space,treatments,specimen(donor(age))"
-
-
-def quote_value(value: str) -> str:
-    """Quote a value of a query; the language cannot quote every character."""
-    for character in value:
-        if character in _FORBIDDEN or character.isspace():
-            raise ValueError(f"value={value!r} should not hold {character!r}.")
-    return f"'{value}'"
+_THE_ATLAS = f"[abbreviation$eq'{PRODUCT}']"
+GENES = (f"model::Gene,rma::criteria,products{_THE_ATLAS}", "genes.id")
+PRODUCTS = (f"model::Product,rma::criteria,{_THE_ATLAS}", "products.id")
+"""The queries for all genes of the atlas and for the atlas itself, as stages and order."""
 
 
 def section_data_sets_of(age: str) -> tuple[str, str]:
     """Return the query for all section data sets of an age, as stages and order."""
-    name = quote_value(get_age(age).name)
     stages = (
-        f"model::SectionDataSet,rma::criteria,products[abbreviation$eq{quote_value(PRODUCT)}],"
-        f"specimen(donor(age[name$eq{name}])),rma::include,{_INCLUDED}"
+        f"model::SectionDataSet,rma::criteria,products{_THE_ATLAS},"
+        f"specimen(donor(age[name$eq'{get_age(age).name}'])),rma::include,{_INCLUDED}"
     )
     return stages, "data_sets.id"
 
 
-def genes_of_the_atlas() -> tuple[str, str]:
-    """Return the query for all genes of the atlas, as stages and order."""
-    return (
-        f"model::Gene,rma::criteria,products[abbreviation$eq{quote_value(PRODUCT)}]",
-        "genes.id",
-    )
-
-
-def products_of_the_atlas() -> tuple[str, str]:
-    """Return the query for the atlas itself, as stages and order."""
-    return f"model::Product,rma::criteria,[abbreviation$eq{quote_value(PRODUCT)}]", "products.id"
-
-
 def page_url(base: str, query: tuple[str, str], start_row: int, num_rows: int) -> str:
-    """Return the address of one page of a query's rows on the server `base`.
-
-    A query consists of its stages and the column to order by, without which pages would be
-    undefined.
-    """
+    """Return the address of one page of a query's rows on the server `base`."""
     stages, order = query
     page = f"[start_row$eq{start_row}][num_rows$eq{num_rows}]"
-    options = f"rma::options[order$eq{quote_value(order)}]{page}"
+    options = f"rma::options[order$eq'{order}']{page}"
     return f"{base}/api/v2/data/query.json?criteria={quote(f'{stages},{options}', safe=_SAFE)}"
 
 
-def ontology_url(base: str) -> str:
-    """Return the address of the structure tree."""
-    return f"{base}/api/v2/structure_graph_download/{STRUCTURE_GRAPH_ID}.json"
-
-
-def energy_url(base: str, section_data_set_id: int) -> str:
-    """Return the address of the energy grid of a section data set."""
-    return f"{base}/grid_data/download/{section_data_set_id}?include=energy"
-
-
-def annotation_url(base: str, age: str) -> str:
-    """Return the address of the grid annotation of an age."""
-    return f"{base}/{_ANNOTATIONS}/{get_age(age).annotation_file}"
+def file_url(base: str, role: str, name: str | int = "") -> str:
+    """Return the address of an energy grid (by section data set), annotation (by age) or tree."""
+    match role:
+        case "energy":
+            return f"{base}/grid_data/download/{name}?include=energy"
+        case "annotation":
+            return f"{base}/{_ANNOTATIONS}/{get_age(str(name)).annotation_file}"
+        case _:
+            return f"{base}/api/v2/structure_graph_download/{STRUCTURE_GRAPH_ID}.json"
 
 
 # Relative page lengths of successive passes, chosen so that their borders rarely coincide.
@@ -127,48 +90,36 @@ def collect_rows(
     reason = ""
     for stretch in _STRETCHES:
         try:
-            found = _pass_over_pages(ask, max(1, round(num_rows * stretch)), source)
+            rows, total, signature = _pass_over(ask, max(1, round(num_rows * stretch)), source)
         except PagingError as error:
             reason = str(error)
             continue
-        if len(found.rows) == found.total or found.signature in seen:
-            return [found.rows[key] for key in sorted(found.rows)]
-        seen.append(found.signature)
-        reason = f"{source}: {len(found.rows)} different ids of total_rows={found.total}."
+        if len(rows) == total or signature in seen:
+            return [rows[key] for key in sorted(rows)]
+        seen.append(signature)
+        reason = f"{source}: {len(rows)} different ids of total_rows={total}."
     raise UnavailableError(
         f"{source}: no two of {len(_STRETCHES)} passes over the pages agree ({reason})"
     )
 
 
-@dataclass
-class _Pass:
-    """The result of one pass over all pages: rows by id, and how often each id occurred."""
+def _pass_over(ask: Callable, num_rows: int, source: str) -> tuple[dict[int, dict], int, Hashable]:
+    """Return the rows by id, their announced number, and what two passes should agree in.
 
-    rows: dict[int, dict] = field(default_factory=dict)
-    times: Counter = field(default_factory=Counter)
-    collapsed: bool = False
-    total: int = -1
-
-    @property
-    def signature(self) -> Hashable:
-        """What must agree between two passes with different borders.
-
-        Rows repeated by joins occur equally often wherever the borders are, unless the server
-        merges them into one object within a page; then only the ids can be compared.
-        """
-        return frozenset(self.times if self.collapsed else self.times.items())
-
-
-def _pass_over_pages(ask: Callable[[int, int], dict], num_rows: int, source: str) -> _Pass:
-    found, start = _Pass(), 0
-    while start < found.total or found.total < 0:
+    Rows repeated by joins occur equally often wherever the borders are, unless the server merges
+    them into one object within a page; then only the ids can be compared.
+    """
+    rows: dict[int, dict] = {}
+    times: Counter = Counter()
+    start, announced, collapsed = 0, -1, False
+    while start < announced or announced < 0:
         envelope = ask(start, num_rows)
         page = open_envelope(envelope, source)
         total = _count(envelope, "total_rows", source)
         advance = _count(envelope, "num_rows", source)
-        if found.total not in (-1, total):
+        if announced not in (-1, total):
             raise PagingError(
-                f"{source}: total_rows={total} at start_row={start} should be {found.total}, as on "
+                f"{source}: total_rows={total} at start_row={start} should be {announced}, as on "
                 "the page before."
             )
         if start < total and not (page and advance):
@@ -176,15 +127,15 @@ def _pass_over_pages(ask: Callable[[int, int], dict], num_rows: int, source: str
                 f"{source}: the page at start_row={start} should have rows, total_rows={total}."
             )
         ids = [require_id(row.get("id"), "id", source) for row in page]
-        if start and ids and found.rows.keys() >= set(ids):
+        if start and ids and rows.keys() >= set(ids):
             raise PagingError(f"{source}: the page at start_row={start} should bring new rows.")
         for row_id, row in zip(ids, page, strict=True):
-            found.rows.setdefault(row_id, row)
-        found.times.update(ids)
-        found.collapsed |= len(page) < advance
-        found.total = total
+            rows.setdefault(row_id, row)
+        times.update(ids)
+        collapsed |= len(page) < advance
+        announced = total
         start += advance
-    return found
+    return rows, announced, frozenset(times if collapsed else times.items())
 
 
 def _count(envelope: dict, key: str, source: str) -> int:
@@ -209,9 +160,7 @@ _SYNTAX_ERROR = re.compile(r"line \d+, column \d+")
 class Client(Downloader):
     """Downloads files from the servers and checks that they are complete."""
 
-    def fetch_archive(
-        self, url: str, read: Callable[[bytes, str], Volume], *, judge: bool = True
-    ) -> bytes:
+    def fetch_archive(self, url: str, read: Callable, *, judge: bool = True) -> bytes:
         """Download a zip archive with correct CRCs; `read` reads its volume.
 
         If `judge`, an intact archive with an invalid or missing volume is an error (`GridError`).
@@ -249,7 +198,7 @@ class Client(Downloader):
 
 
 class AllenSource:
-    """Downloads the files of the atlas from its servers; see `AtlasSource`.
+    """Downloads the files of the atlas from its servers; see `sparsekm.atlas`.
 
     `url` is the server for queries and grids, `download_url` that for annotations. `contact` is an
     address at which the servers' operators can reach you. `limits` are those of `Downloader`.
@@ -277,7 +226,7 @@ class AllenSource:
 
     def genes(self) -> bytes:
         """Return the genes of the atlas, all pages in one."""
-        return self._collect(genes_of_the_atlas(), "genes")
+        return self._collect(GENES, "genes")
 
     def listing(self, age: str) -> bytes:
         """Return the section data sets of an age, all pages in one."""
@@ -293,31 +242,20 @@ class AllenSource:
         # The retrieval checks the grid, and records what is wrong with it.
         return self._client.fetch_archive(url, read_energy, judge=False)
 
-    def describe_url(
-        self, role: str, age: str | None = None, section_data_set_id: int | None = None
-    ) -> str:
+    def describe_url(self, role: str, *item: str | int) -> str:
         """Return the address of a file; for a listing or the genes, of the first page."""
-        match role:
-            case "ontology":
-                return ontology_url(self._url)
-            case "genes":
-                return self._page_url(genes_of_the_atlas(), 0, self._page_rows)
-            case "listing":
-                return self._page_url(section_data_sets_of(age), 0, self._page_rows)
-            case "annotation":
-                return annotation_url(self._download_url, age)
-            case _:
-                return energy_url(self._url, section_data_set_id)
+        if role in ("genes", "listing"):
+            query = GENES if role == "genes" else section_data_sets_of(*item)
+            return page_url(self._url, query, 0, self._page_rows)
+        base = self._download_url if role == "annotation" else self._url
+        return file_url(base, role, *item[-1:])
 
     def truth(self, age: str) -> None:
         """Return None: nothing is planted in measured data."""
 
-    def _page_url(self, query: tuple[str, str], start_row: int, num_rows: int) -> str:
-        return page_url(self._url, query, start_row, num_rows)
-
     def _collect(self, query: tuple[str, str], what: str) -> bytes:
         def ask(start_row: int, num_rows: int) -> dict:
-            return self._client.fetch_answer(self._page_url(query, start_row, num_rows))[1]
+            return self._client.fetch_answer(page_url(self._url, query, start_row, num_rows))[1]
 
         rows = collect_rows(ask, num_rows=self._page_rows, source=what)
         if not rows:
