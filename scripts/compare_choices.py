@@ -20,7 +20,6 @@ def main(snakemake, progress):
         fit.labels if problem.samples is None else fit.labels[problem.samples],
         np.flatnonzero(fit.weights),
         seed=problem.estimator.random_state,
-        blocks=problem.tuning_blocks,
         progress=progress.counting("choices"),
     )
     CHOICES.write(snakemake.output.choices, table)

@@ -73,7 +73,7 @@ def test_a_page_of_many_data_sets_shows_one_and_a_line_of_each_other(
     page = Page((tmp_path / "report.html").read_text(encoding="utf-8"))
     assert len(page.shown.split()) <= 1200
     rows = page.rows(["data set", "samples", "clusters"])
-    assert rows == dict.fromkeys(names, ["120", "4", "4 of 8", "0.0500", "0.9000"])
+    assert rows == {name: ["120", "4", "4 of 8", "0.0500", "0.9000"] for name in names}
     lead = "4 clusters of 120 simulated voxels, found by ℓ₀-k-means in 8 genes."
     assert page.shown.count(lead) == 7
     assert page.shown.count("Take along the cluster of all voxels") == 1
