@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from sparsekm.pipeline.registry import DEFAULT_METHODS, METHODS
+
 ROOT = Path(__file__).resolve().parents[2]
 SCHEMA = yaml.safe_load((ROOT / "workflow" / "schemas" / "config.schema.yaml").read_text())
 CONFIG = yaml.safe_load((ROOT / "config.yaml").read_text())
@@ -86,6 +88,14 @@ def test_no_page_gives_a_default_in_numbers_that_is_not_compared_here():
         (page, words) for page, said in SAID for words in stated.findall(said.format(**VALUES))
     )
     assert found == compared
+
+
+def test_every_method_is_explained_in_config_yaml_and_the_default_ones_run():
+    comments = re.findall(r"^# ?(.*)$", (ROOT / "config.yaml").read_text(), re.MULTILINE)
+    said = " ".join(comments)
+    for method in METHODS.values():
+        assert f"{method.name} ({method.about})" in said
+    assert DEFAULTS["methods"] == DEFAULT_METHODS
 
 
 PROFILE = yaml.safe_load((ROOT / "config" / "paper-procedure.yaml").read_text())

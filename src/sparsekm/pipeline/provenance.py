@@ -119,7 +119,7 @@ def _identify(file: Path) -> tuple[int, str]:
 
 
 PACKAGE = "sparsekm"
-_DATA_SUFFIXES = (".html", ".css", ".js", ".json", ".csv", ".mplstyle")
+_DATA_SUFFIXES = (".html", ".css", ".js", ".json", ".csv", ".toml", ".mplstyle")
 # Stands for a line that does nothing, such as the docstring of a constant.
 _NOTHING = dis.opmap["NOP"]
 _PACKAGE_FOLDER = Path(__file__).resolve().parents[1]

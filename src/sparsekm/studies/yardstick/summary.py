@@ -10,8 +10,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from sparsekm.figures.palette import GREY, MARKERS, MethodLook, method_look
+from sparsekm.figures.palette import GREY, MARKERS
 from sparsekm.figures.style import figure_style, new_figure
+from sparsekm.pipeline.registry import MethodLook, method_look
 from sparsekm.studies.yardstick import RIVALS
 
 _KEY = ["data_set", "method"]
