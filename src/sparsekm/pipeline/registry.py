@@ -34,19 +34,19 @@ class Method(MethodLook):
     axis: str = ""
     maximises: bool = False
     default: bool = False
+    reference: str = ""
+    doi: str = ""
 
     @property
     def estimator(self) -> type:
         """Class of the estimator."""
-        # Imported by name, since the digest of a script finds imports by parsing.
-        from sparsekm.baselines import penalised_gaussian_mixture, spectral
-        from sparsekm.cluster import estimators
-        from sparsekm.tuning import sparse_kmeans
+        # Named so that the digest of a script, which finds imports by parsing, covers their homes.
+        import sparsekm
+        from sparsekm import baselines  # noqa: F401
+        from sparsekm.cluster import estimators  # noqa: F401
+        from sparsekm.tuning import sparse_kmeans  # noqa: F401
 
-        homes = (estimators, sparse_kmeans, spectral, penalised_gaussian_mixture)
-        return next(
-            getattr(home, self.class_name) for home in homes if hasattr(home, self.class_name)
-        )
+        return getattr(sparsekm, self.class_name)
 
 
 def _read_methods() -> dict[str, Method]:
