@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 
@@ -31,6 +32,7 @@ class Method(MethodLook):
     class_name: str
     tuning: str
     penalty: str | None = None
+    sparsities: Mapping[str, float] = field(default_factory=dict)
     axis: str = ""
     maximises: bool = False
     default: bool = False
