@@ -27,7 +27,7 @@ results paper run test test-all test-slurm test-survival lint check docs: export
 results paper test test-all test-slurm test-survival lint check docs: export OPENBLAS_NUM_THREADS := 1
 results paper test test-all test-slurm test-survival lint check docs: export MKL_NUM_THREADS := 1
 
-.PHONY: help env run results paper test smoke test-all test-slurm test-survival lint check sizes docs bench figures plan-allen check-allen lock clean
+.PHONY: help env run results paper test smoke test-all test-slurm test-survival lint check sizes docs settings bench figures plan-allen check-allen lock clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -102,6 +102,9 @@ plan-allen: $(STAMP) ## say how many files and gigabytes of the real atlas there
 
 check-allen: $(STAMP) ## ask the servers of the real atlas whether they answer as expected (40 requests at most)
 	"$(BIN)/python" scripts/check_allen.py $(CHECK_FLAGS)
+
+settings: $(STAMP) ## write config.yaml and docs/own_data.md from the schema and the table of settings
+	"$(BIN)/python" docs/write_settings.py
 
 lock: $(STAMP) ## renew requirements.lock (needs uv)
 	sed '/^[^#]/,$$d' requirements.lock > .lock.new

@@ -18,7 +18,6 @@ def main(snakemake, progress):
     table = compare_choices(
         *(problem.estimator, problem.tuning_scaled, labels, np.flatnonzero(fit.weights)),
         seed=problem.estimator.random_state,
-        blocks=problem.tuning_blocks,
         progress=progress.counting("choices"),
     )
     CHOICES.write(snakemake.output.choices, table)

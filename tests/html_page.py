@@ -4,11 +4,14 @@ from html.parser import HTMLParser
 
 
 class Page(HTMLParser):
-    """Collects the tags, the text outside scripts, the identifiers and the tables of a page."""
+    """Collects the tags, the text outside scripts, and the tables of a page.
+
+    `shown` is the text that is not folded away, outside pictures.
+    """
 
     def __init__(self, html):
         super().__init__()
-        self.tags, self.text, self.tables, self._open = [], "", [], []
+        self.tags, self.text, self.shown, self.tables, self._open = [], "", "", [], []
         self.feed(html)
 
     def handle_starttag(self, tag, attrs):
@@ -29,6 +32,8 @@ class Page(HTMLParser):
         if {"script", "style"} & set(self._open):
             return
         self.text += data
+        if self._open.count("details") <= ("summary" in self._open) and "svg" not in self._open:
+            self.shown += data
         if {"td", "th"} & set(self._open):
             self.tables[-1][-1][-1] += data.strip()
 

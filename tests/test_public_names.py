@@ -71,13 +71,10 @@ def test_type_checkers_see_every_public_name(project_root):
     package = project_root / "src" / "sparsekm"
     assert (package / "py.typed").is_file()
     stub = ast.parse((package / "__init__.pyi").read_text())
-    seen = {
-        alias.asname: node.module
-        for node in stub.body
-        if isinstance(node, ast.ImportFrom) and node.module != "sparsekm"
-        for alias in node.names
-    }
-    assert seen == sparsekm._HOMES
+    imports = [node for node in stub.body if isinstance(node, ast.ImportFrom)]
+    seen = {alias.asname for node in imports for alias in node.names} | {"__version__"}
+    assert seen == set(dir(sparsekm))
+    assert all(getattr(sparsekm, name).__module__ == home for name, home in sparsekm._HOMES.items())
 
 
 ROOT = Path(__file__).resolve().parents[1]

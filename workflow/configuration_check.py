@@ -50,6 +50,13 @@ REMOVED = {
     "tuning_study": "in a checkout, `python -m benchmarks tuning_rules` makes its table",
 }
 """Settings of earlier versions, as ``key`` or ``key=value``, and what replaces them."""
+RENAMED = {
+    "simulation.other_replicates": "simulation.other_repetitions",
+    "simulation.replicates": "simulation.repetitions",
+    "yardstick.gap": "yardstick.n_sparsities and yardstick.references",
+    "yardstick.seeds": "yardstick.n_seeds",
+}
+"""Settings of earlier versions that have another name today."""
 
 
 def check_configuration(config: dict[str, Any]) -> list[str]:
@@ -102,12 +109,29 @@ def structure_errors(config: Mapping[str, Any]) -> list[str]:
 
 @cache
 def read_schema() -> dict[str, Any]:
-    """Return the schema of the configuration, with the settings of tables."""
+    """Return the schema of the configuration, with the settings of tables and the penalties' grids.
+
+    Sections, which know all their keys, are mappings that are empty by default.
+    """
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     schema = yaml.load(SCHEMA_FILE.read_text(encoding="utf-8"), loader)
     matrix = schema["properties"]["matrices"]["additionalProperties"]
     matrix["properties"].update(schema_properties())
+    grids = schema["properties"]["tuning"]["properties"]["sparsities"]["properties"]
+    for method in METHODS.values():
+        if method.penalty and method.penalty not in grids:
+            values = {"type": "number", **method.sparsities}
+            array = {"type": "array", "minItems": 1, "uniqueItems": True, "items": values}
+            grids[method.penalty] = {"default": "auto", "anyOf": [{"const": "auto"}, array]}
+    _complete_sections(schema)
     return schema
+
+
+def _complete_sections(part: dict[str, Any]) -> None:
+    for section in part.get("properties", {}).values():
+        if section.get("additionalProperties") is False:
+            section |= {"type": "object", "default": {}}
+            _complete_sections(section)
 
 
 def schema_errors(config: dict[str, Any]) -> list[str]:
@@ -140,13 +164,15 @@ def explain(error: jsonschema.ValidationError) -> list[str]:
         return _say_removed([f"{place}={error.instance}"]) or [_explain_value(error)]
     known = list(error.schema.get("properties", {}))
     names = {key: f"{place}.{key}".lstrip(".") for key in sorted(set(error.instance) - set(known))}
-    unknown = [key for key, name in names.items() if name not in REMOVED]
+    unknown = [key for key, name in names.items() if name not in REMOVED | RENAMED]
     rest = f"{place or 'configuration'}: unknown keys {unknown}; known ones are {known}."
     return [*_say_removed(names.values()), *([rest] if unknown else [])]
 
 
 def _say_removed(names: Iterable[str]) -> list[str]:
-    return [f"{name} was removed: {REMOVED[name]}." for name in names if name in REMOVED]
+    names = list(names)
+    removed = [f"{name} was removed: {REMOVED[name]}." for name in names if name in REMOVED]
+    return removed + [f"{name} is now {RENAMED[name]}." for name in names if name in RENAMED]
 
 
 def _explain_value(error: jsonschema.ValidationError) -> str:

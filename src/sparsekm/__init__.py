@@ -1,7 +1,9 @@
 """Sparse k-means for high-dimensional data: clusters, and the few features that make them."""
 
+import ast
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 
 try:
     __version__ = version("sparsekm")
@@ -9,30 +11,15 @@ except PackageNotFoundError:
     # Run from its sources, as under conda, where only the search path is set.
     __version__ = "unknown"
 
-# Loaded when first used: a job that only writes a file need not compile the engine.
+# Loaded when first used: a job that only writes a file need not compile the engine. The stub, which
+# type checkers read, says where each name is.
+_STUB = ast.parse(Path(__file__).with_name("__init__.pyi").read_text(encoding="utf-8"))
 _HOMES = {
-    "GapSearch": "sparsekm.tuning.gap_search",
-    "IFPCA": "sparsekm.baselines.spectral",
-    "KMeans": "sparsekm.cluster.estimators",
-    "L0KMeans": "sparsekm.cluster.estimators",
-    "L1KMeans": "sparsekm.cluster.estimators",
-    "PCAKMeans": "sparsekm.baselines.spectral",
-    "PenalizedGaussianMixture": "sparsekm.baselines.penalised_gaussian_mixture",
-    "SCFS": "sparsekm.baselines.spectral",
-    "SparseClustering": "sparsekm.cluster.sparse_clustering",
-    "SparseKMeans": "sparsekm.tuning.sparse_kmeans",
-    "SparsityPath": "sparsekm.cluster.sparsity_path",
-    "StreamedMatrix": "sparsekm.cluster.matrices.containers",
-    "classification_error_rate": "sparsekm.metrics.partition_metrics",
-    "error_clustering_rate": "sparsekm.metrics.partition_metrics",
-    "higher_criticism_threshold": "sparsekm.cluster.screening",
-    "marginal_p_values": "sparsekm.cluster.screening",
-    "marginal_scores": "sparsekm.cluster.screening",
-    "n_nonzero_weights": "sparsekm.metrics.support_metrics",
-    "proper_nonzero_weights": "sparsekm.metrics.support_metrics",
-    "proper_zero_weights": "sparsekm.metrics.support_metrics",
+    alias.name: str(node.module)
+    for node in _STUB.body
+    if isinstance(node, ast.ImportFrom) and node.module != __name__
+    for alias in node.names
 }
-
 # Of AnnData: what clusters it, and what draws the result.
 _MODULES = ("pl", "tl")
 

@@ -7,10 +7,10 @@ import hypothesis.strategies as st
 import jsonschema
 import pytest
 import yaml
+from configuration_reader import configuration_check
 
 from sparsekm.command.configuration import compose, dataset_name, is_edited, table_path
 from sparsekm.command.configuration_reader import read_configuration
-from sparsekm.command.table_settings import schema_properties
 
 ENTRY = {
     "path": "../a: 'b' #1.csv",
@@ -21,28 +21,19 @@ ENTRY = {
 }
 
 
-def read_schema(project_root):
-    """Return the schema with the settings of tables, as the workflow does."""
-    file = project_root / "workflow" / "schemas" / "config.schema.yaml"
-    schema = yaml.safe_load(file.read_text())
-    matrix = schema["properties"]["matrices"]["additionalProperties"]
-    matrix["properties"].update(schema_properties())
-    return schema
-
-
 @pytest.fixture
 def text():
     return compose("tumours", ENTRY, "sparsekm run somewhere/config.yaml", methods=["kmeans"])
 
 
-def test_what_was_asked_for_is_read_back_and_passes_the_schema(text, project_root):
+def test_what_was_asked_for_is_read_back_and_passes_the_schema(text):
     read = yaml.safe_load(text)
     assert read == {
         "matrices": {"tumours": ENTRY},
         "methods": ["kmeans"],
         "min_cluster_size": 5,
     }
-    jsonschema.validate(read, read_schema(project_root))
+    jsonschema.validate(read, configuration_check.read_schema())
 
 
 # What YAML refuses as it is, or takes for a line break, for a byte order mark or for nothing.
@@ -63,9 +54,9 @@ def test_a_name_of_any_characters_is_read_back_as_it_was(tmp_path, name):
     file.unlink()
 
 
-def test_every_setting_of_a_matrix_is_there_or_shown_as_a_comment(project_root):
+def test_every_setting_of_a_matrix_is_there_or_shown_as_a_comment():
     text = compose("a", {"path": "a.csv"}, "sparsekm run a/config.yaml")
-    schema = read_schema(project_root)
+    schema = configuration_check.read_schema()
     known = set(schema["properties"]["matrices"]["additionalProperties"]["properties"])
     shown = text.replace("    # ", "    ")
     entry = yaml.safe_load(shown)["matrices"]["a"]

@@ -66,6 +66,12 @@ async function examine() {
   found.images = images.map((image) => [image.alt, image.naturalWidth, image.clientWidth]);
   found.pictures = [...document.querySelectorAll(".picture svg")]
     .map((picture) => picture.getBoundingClientRect().width);
+  found.unfolded = {};
+  for (const link of document.querySelectorAll("nav a.dataset")) {
+    link.click();
+    const steps = document.getElementById(link.hash.slice(1)).querySelector(".steps");
+    found.unfolded[link.hash.slice(1)] = !steps.closest("details:not([open])");
+  }
   found.navigation = document.querySelector("nav").scrollWidth
     - document.querySelector("nav").clientWidth;
   const browsers = [...document.querySelectorAll("details.browser")];

@@ -7,8 +7,9 @@ from matplotlib.colors import hsv_to_rgb, to_rgb
 from sparsekm.annotation.clusters import overlap_clusters
 from sparsekm.atlas.phantom.anatomy import UPPER
 from sparsekm.atlas.phantom.sizes import REGIONS
-from sparsekm.figures.palette import METHOD_LOOKS, VISIONS, color_distances, place_colors
+from sparsekm.figures.palette import VISIONS, color_distances, place_colors
 from sparsekm.figures.style import categorical_colors, shades
+from sparsekm.pipeline.registry import METHODS
 from sparsekm.reporting.ages_section import LOOKS
 from sparsekm.reporting.cluster_colors import color_clusters
 from sparsekm.reporting.simulation_figures import row_look
@@ -48,7 +49,7 @@ def test_colours_on_a_line_of_confusion_look_more_alike(vision, alike, apart):
 
 
 def test_colours_of_methods_verdicts_and_a_few_classes_stay_apart_for_every_reader():
-    methods = {look.color for look in METHOD_LOOKS.values()}
+    methods = {look.color for look in METHODS.values()}
     methods |= {row_look(name).color for name, row in METHOD_ROWS.items() if not row.is_variant}
     verdicts = list(dict.fromkeys(LOOKS.values()))
     for colors in (sorted(methods), verdicts, categorical_colors(7)):

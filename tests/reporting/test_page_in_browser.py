@@ -24,7 +24,7 @@ def test_nothing_fails_and_the_console_stays_empty(found):
 
 def test_every_section_is_rendered_and_every_figure_has_loaded(found):
     assert [name for name, *_ in found["sections"]] == [
-        "dataset-E11.5", "dataset-toy", "results", "run", "methods", "references"
+        "results", "dataset-E11.5", "dataset-toy", "run", "methods", "references"
     ]  # fmt: skip
     assert all(height > 40 and letters > 20 for _, height, letters in found["sections"])
     assert len(found["images"]) == 6
@@ -32,6 +32,10 @@ def test_every_section_is_rendered_and_every_figure_has_loaded(found):
     assert all(shown > 100 for shown in found["pictures"])
     assert all(natural > 100 and shown > 100 for _, natural, shown in found["images"])
     assert found["links"] == []
+
+
+def test_a_link_to_a_data_set_that_is_folded_away_opens_it(found):
+    assert found["unfolded"] == {"dataset-E11.5": True, "dataset-toy": True}
 
 
 def test_search_finds_and_a_click_on_a_title_sorts(found):

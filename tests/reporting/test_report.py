@@ -55,11 +55,29 @@ def test_numbers_of_the_tables_are_those_of_the_files(page):
         "ℓ₁-k-means": ["0.0500", "0.0625"],
         "ℓ₀-k-means": ["0.0500", "0.1250"],
     }
-    tables = {table[0][0]: table for table in page.tables}
-    assert [row[1:] for row in tables["method"][1:]] == [["8", "6"], ["6", "5"], ["4", "3"]]
+    kept = [table for table in page.tables if table[0][:2] == ["method", "E11.5simulated"]][-1]
+    assert [row[1:] for row in kept[1:]] == [["8", "6"], ["6", "5"], ["4", "3"]]
     assert page.rows(["", "E11.5"])["number of voxels"] == ["120"]
     assert page.rows(["", "E11.5"])["voxels excluded: ventricle"] == ["17"]
     assert page.rows(["", "toy"])["features dropped: constant"] == ["3"]
+
+
+def test_a_page_of_many_data_sets_shows_one_and_a_line_of_each_other(
+    brain_result, tmp_path, monkeypatch
+):
+    figures = draw_figures(brain_result)
+    monkeypatch.setattr("sparsekm.reporting.report.draw_figures", lambda *about: figures)
+    names = ["E11.5", "E13.5", "E15.5", "E18.5", "P4", "P14", "P28"]
+    ages = [dataclasses.replace(brain_result, name=name) for name in names]
+    write_report(ages, tmp_path / "report.html")
+    page = Page((tmp_path / "report.html").read_text(encoding="utf-8"))
+    assert len(page.shown.split()) <= 1200
+    rows = page.rows(["data set", "samples", "clusters"])
+    assert rows == {name: ["120", "4", "4 of 8", "0.0500", "0.9000"] for name in names}
+    lead = "4 clusters of 120 simulated voxels, found by ℓ₀-k-means in 8 genes."
+    assert page.shown.count(lead) == 7
+    assert page.shown.count("Take along the cluster of all voxels") == 1
+    assert page.text.count("Take along the cluster of all voxels") == 7
 
 
 def test_gene_table_of_the_page_is_that_of_the_file(html, page, matrix_files):

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sparsekm.figures.palette import METHOD_LOOKS
+from sparsekm.pipeline.registry import METHODS
 from sparsekm.reporting.simulation_figures import row_look, shared_sparsities
 from sparsekm.reporting.simulation_page import (
     SimulationResult,
@@ -141,7 +141,7 @@ def test_claims_are_counted_and_each_stands_with_its_verdict(result):
 def test_a_method_looks_the_same_in_the_simulations_as_in_all_other_figures():
     looks = {row: row_look(row) for row in ("kmeans", "pca", "pgmm", "l1", "l0_global")}
     methods = ("kmeans", "pca", "pgmm", "l1", "l0")
-    assert list(looks.values()) == [METHOD_LOOKS[method] for method in methods]
+    assert list(looks.values()) == [METHODS[method] for method in methods]
     others = [row_look(row) for row in ("relevant", "l0_alternate", "kmeans_lloyd")]
     for part in ("color", "marker"):
         pairs = {getattr(look, part) for look in [*looks.values(), *others[:2]]}

@@ -1,7 +1,9 @@
 """Other choices are fitted again and compared with the answer."""
 
 import numpy as np
+import pandas as pd
 import pytest
+from scipy.sparse import csr_array
 
 from sparsekm import SparseKMeans
 from sparsekm.tuning import choices
@@ -29,6 +31,7 @@ def test_clear_groups_hang_on_no_choice_but_their_number(clear):
     table = compare(*clear, progress=lambda *counts: told.append(counts))
     rows = table.set_index(["choice", "value"])
     assert list(rows.index) == [
+        ("one fit instead of a consensus of folds", ""),
         ("number of clusters", "2"),
         ("number of clusters", "4"),
         ("features screened", "200"),
@@ -36,12 +39,27 @@ def test_clear_groups_hang_on_no_choice_but_their_number(clear):
         ("without the samples farthest out", "5%"),
         ("half of the samples", ""),
     ]
-    assert rows["n_clusters"].tolist() == [2, 4, 3, 3, 3, 3]
-    assert rows["n_samples"].tolist() == [90, 90, 90, 90, 86, 45]
-    assert rows["n_features"].tolist() == [240, 240, 200, 240, 240, 240]
-    assert (rows["agreement"][2:] == 1).all()
-    assert (rows["agreement"][:2] < 0.9).all()
-    assert told[-1] == (6, 6)
+    assert rows["n_clusters"].tolist() == [3, 2, 4, 3, 3, 3, 3]
+    assert rows["n_samples"].tolist() == [90, 90, 90, 90, 90, 86, 45]
+    assert rows["n_features"].tolist() == [240, 240, 240, 200, 240, 240, 240]
+    assert ((rows["agreement"] == 1) == (rows["n_clusters"] == 3)).all()
+    assert (rows["agreement"][1:3] < 0.9).all()
+    assert told[-1] == (7, 7)
+
+
+def test_the_order_of_the_features_makes_no_difference(clear):
+    data, labels = clear
+    last = ScaledData(data.X[:, ::-1], data.location[::-1], data.scale[::-1])
+    estimator = SparseKMeans(3, random_state=0).make_estimator()
+    table = compare_choices(estimator, last, labels, np.arange(228, 240), seed=1)
+    pd.testing.assert_frame_equal(table, compare(*clear))
+
+
+def test_sparse_data_give_the_table_of_dense_ones(clear):
+    X = clear[0].X * (np.abs(clear[0].X) > 0.5)
+    dense, sparse = (ScaledData.standardise(values) for values in (X, csr_array(X)))
+    one, other = compare(dense, clear[1]), compare(sparse, clear[1])
+    pd.testing.assert_frame_equal(one, other)
 
 
 def test_of_many_samples_some_are_drawn(clear, monkeypatch):

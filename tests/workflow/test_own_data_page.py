@@ -11,21 +11,13 @@ import numpy as np
 import pytest
 import yaml
 
-from sparsekm.command.table_settings import comment_lines, documentation_lines, schema_properties
+from sparsekm.command.table_settings import schema_properties
 from sparsekm.io.readers.reader import read_matrix
 
 
 @pytest.fixture
 def page(project_root):
     return (project_root / "docs" / "own_data.md").read_text(encoding="utf-8")
-
-
-def test_the_settings_make_the_table_of_options_and_the_comments_of_the_configuration(
-    page, project_root
-):
-    assert "\n".join(documentation_lines()) in page
-    configuration = (project_root / "config.yaml").read_text(encoding="utf-8")
-    assert "\n".join(comment_lines()) in configuration
 
 
 def blocks(page):

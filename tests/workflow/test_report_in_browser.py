@@ -1,6 +1,7 @@
 """The report of a whole run, with every kind of section that there is, in a browser."""
 
 import pytest
+from html_page import Page
 
 # One process for all tests on the finished project, which is made once in each.
 pytestmark = pytest.mark.xdist_group("workflow")
@@ -20,6 +21,11 @@ def test_nothing_fails_and_every_section_is_rendered(found):
     assert all(height > 40 and letters > 20 for _, height, letters in found["sections"])
     assert all(natural > 100 and shown > 100 for _, natural, shown in found["images"])
     assert found["links"] == []
+
+
+def test_at_most_1_200_words_are_not_folded_away(finished):
+    html = (finished.root / "results" / "report.html").read_text(encoding="utf-8")
+    assert 300 < len(Page(html).shown.split()) <= 1200
 
 
 def test_genes_can_be_searched_and_every_table_downloaded(found):

@@ -1,14 +1,18 @@
 """The schema, config.yaml, its profiles and the documentation say the same."""
 
 import re
+import runpy
 import shutil
 from pathlib import Path
 
 import pytest
 import yaml
+from configuration_reader import configuration_check
+
+from sparsekm.pipeline.registry import DEFAULT_METHODS, METHODS
 
 ROOT = Path(__file__).resolve().parents[2]
-SCHEMA = yaml.safe_load((ROOT / "workflow" / "schemas" / "config.schema.yaml").read_text())
+SCHEMA = configuration_check.read_schema()
 CONFIG = yaml.safe_load((ROOT / "config.yaml").read_text())
 
 # A section that is null is left out of the run, so by default these are empty; config.yaml fills
@@ -86,6 +90,49 @@ def test_no_page_gives_a_default_in_numbers_that_is_not_compared_here():
         (page, words) for page, said in SAID for words in stated.findall(said.format(**VALUES))
     )
     assert found == compared
+
+
+def test_the_configuration_has_at_most_80_settings():
+    of_tables = SCHEMA["properties"]["matrices"]["additionalProperties"]["properties"]
+    assert len(DEFAULTS) + len(of_tables) <= 80
+    assert len(configuration_check.SCHEMA_FILE.read_text().splitlines()) <= 400
+
+
+def test_every_method_is_explained_in_config_yaml_and_the_default_ones_run():
+    comments = re.findall(r"^# ?(.*)$", (ROOT / "config.yaml").read_text(), re.MULTILINE)
+    said = " ".join(comments)
+    for method in METHODS.values():
+        assert f"{method.name} ({method.about})" in said
+    assert DEFAULTS["methods"] == DEFAULT_METHODS
+
+
+rewrite = runpy.run_path(str(ROOT / "docs" / "write_settings.py"))["rewrite"]
+TEXTS = [(ROOT / name).read_text("utf-8") for name in ("config.yaml", "docs/own_data.md")]
+
+
+def test_make_settings_would_change_nothing():
+    assert [*rewrite(*TEXTS)] == TEXTS
+
+
+@pytest.mark.parametrize(
+    ("place", "text"),
+    [
+        ("report.title", "# Heading of the report.\n  title: 'Sparse"),
+        ("tuning.references", "# Number of reference data sets.\n  references: 10\n"),
+        ("tuning.sparsities.l1", "    l1: auto\n"),
+        ("atlas.quality_control.max_missing_per_gene", "    max_missing_per_gene: 0.3\n"),
+        ("n_seeds", "\n# Seeds from which the chosen model is fitted, to show the best fit"),
+    ],
+)
+def test_make_settings_writes_a_key_that_config_yaml_lacks(place, text):
+    *sections, key = place.split(".")
+    line = rf"^{'  ' * len(sections)}{key}: .*\n"
+    # Of several keys of one name, that of the section.
+    begin = TEXTS[0].index(f"{sections[-1]}:") if sections else 0
+    without = TEXTS[0][:begin] + re.sub(line, "", TEXTS[0][begin:], count=1, flags=re.MULTILINE)
+    written, _ = rewrite(without, TEXTS[1])
+    assert text in written
+    assert yaml.safe_load(written) == CONFIG
 
 
 PROFILE = yaml.safe_load((ROOT / "config" / "paper-procedure.yaml").read_text())

@@ -30,8 +30,8 @@ def simulate_little(configuration):
         "experiments": [CELL],
         "methods": ROWS,
         "variants": ["l0_carried", "pca_two"],
-        "replicates": 3,
-        "other_replicates": 2,
+        "repetitions": 3,
+        "other_repetitions": 2,
         "repeated_variants": ["pca_two"],
     }
 
@@ -79,7 +79,7 @@ def test_a_run_of_a_table_does_not_simulate_the_paper(simulated):
 def test_more_repetitions_rerun_only_the_rows_that_have_more(simulated):
     def more(configuration):
         simulate_little(configuration)
-        configuration["simulation"]["replicates"] = 4
+        configuration["simulation"]["repetitions"] = 4
 
     simulated.configure(more)
     try:

@@ -21,9 +21,10 @@ def with_sets(fresh):
         configuration["yardstick"] = {
             "folder": "labelled",
             "methods": ["kmeans", "l0"],
-            "seeds": 2,
+            "n_seeds": 2,
             "max_samples": 40,
-            "gap": {"n_sparsities": 3, "n_references": 2},
+            "n_sparsities": 3,
+            "references": 2,
         }
 
     fresh.configure(change)

@@ -68,13 +68,17 @@ def test_settings_that_were_removed_are_refused_with_what_replaces_them():
         configuration["tuning"] |= {"criterion": "stability", "splits": 10, "refrences": 3}
         configuration["tuning"] |= {"resamplings": 50, "evidence_samples": 100}
         configuration["tuning"]["stability_rule"] = "same"
-        configuration["simulation"] = {"preview": {"replicates": 2}}
+        configuration["simulation"] = {"preview": {"replicates": 2}, "replicates": 20}
+        configuration["yardstick"] = {"gap": {}, "seeds": 3}
         configuration["tuning_study"] = {"replicates": 3}
         configuration["theory"] = {"support": {"n_init": 1}}
 
     told = refuse(change)
     for line in (
         "simulation.preview was removed: `snakemake paper` runs the experiments, ",
+        "simulation.replicates is now simulation.repetitions.",
+        "yardstick.gap is now yardstick.n_sparsities and yardstick.references.",
+        "yardstick.seeds is now yardstick.n_seeds.",
         "theory was removed: the settings of `snakemake theory` are constants ",
         "tuning.criterion was removed: the gap chooses the sparsity of l0 and l1, ",
         "tuning.splits was removed: the method sparse fits five repeats of ten folds",

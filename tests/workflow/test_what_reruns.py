@@ -117,7 +117,7 @@ ROWS = {
     "`n_seeds`: 1": Row(setting(n_seeds=1)),
     "`max_memory_gb`": Row(setting(max_memory_gb=1)),
     "`simulation`, or the settings of another study": Row(
-        setting(simulation__replicates=3, yardstick__seeds=2)
+        setting(simulation__repetitions=3, yardstick__n_seeds=2)
     ),
     "`tuning.rule`": Row(setting(tuning__rule="one-se")),
     "`methods`: one more, such as `pca`": Row(

@@ -20,12 +20,12 @@ def simulation_effort():
 def replicates(wildcards):
     """Return the repetitions of a row: fewer if it judges no claim but explains differences."""
     if wildcards.row in SIMULATION["repeated_variants"]:
-        return SIMULATION["replicates"]
+        return SIMULATION["repetitions"]
     names = {row: method for method, row in stand_ins(SIMULATION["methods"]).items()}
     method = names.get(wildcards.row, wildcards.row)
     if (wildcards.experiment, wildcards.setting, method) in judged_methods():
-        return SIMULATION["replicates"]
-    return min(SIMULATION["replicates"], SIMULATION["other_replicates"])
+        return SIMULATION["repetitions"]
+    return min(SIMULATION["repetitions"], SIMULATION["other_repetitions"])
 
 
 @cache
@@ -147,4 +147,7 @@ def yardstick_tables(wildcards):
 def yardstick_effort(wildcards):
     """Return the effort of a method that is tuned by the gap; empty for other methods."""
     method = METHODS.get(wildcards.method)
-    return YARDSTICK["gap"] if method and method.tuning == "gap" else {}
+    if not method or method.tuning != "gap":
+        return {}
+    names = {"n_sparsities": "n_sparsities", "n_references": "references"}
+    return {name: YARDSTICK[key] for name, key in names.items()}

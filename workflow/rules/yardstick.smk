@@ -20,7 +20,7 @@ rule run_yardstick:
         runtime=minutes(60),
     params:
         draws={"seed": config["seed"]}
-        | {key: YARDSTICK[key] for key in ("seeds", "max_samples")},
+        | {"seeds": YARDSTICK["n_seeds"], "max_samples": YARDSTICK["max_samples"]},
         effort=yardstick_effort,
         content=lambda wildcards: content(YARDSTICK_SETS[wildcards.labelled_set]),
         code=lambda wildcards: code("run_yardstick"),

@@ -21,6 +21,7 @@ from sklearn.base import clone
 
 from sparsekm.cluster.matrices.sparse_matrix import as_matrix
 from sparsekm.cluster.matrices.varying_features import VaryingFeatures, count_distinct
+from sparsekm.cluster.weight_step import PENALTIES
 from sparsekm.io.hdf5_format import DamagedFileError
 from sparsekm.io.tables import NUMBER, WHOLE, WORD, TableFormat
 from sparsekm.pipeline.provenance import derive_seed
@@ -90,7 +91,7 @@ def _keeps(data, estimator: Any, sparsity: float, screening: str | None, seed: i
         min_cluster_size=max(1, min(smallest, X.shape[0] // n_clusters)),
         random_state=seed,
     )
-    step = min(sparsity, X.shape[1]) if search.penalty == "l0" else sparsity
+    step = min(sparsity, X.shape[1]) if PENALTIES[search.penalty].counts_features else sparsity
     return features.put_back(search.path(matrix, [step]).weights[0]) != 0
 
 

@@ -413,3 +413,7 @@ class L1KMeans(_Penalised):
     """
 
     penalty = "l1"
+
+
+ESTIMATORS = {estimator.penalty: estimator for estimator in (L0KMeans, L1KMeans)}
+"""The estimators by their penalties."""

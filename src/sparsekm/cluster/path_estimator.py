@@ -32,10 +32,13 @@ from sparsekm.cluster.validation import (
     check_count,
     check_nonnegative,
     check_searchable,
+)
+from sparsekm.cluster.weight_step import (
+    PENALTIES,
+    WeightStep,
     check_sparsity,
     resolve_sparsities,
 )
-from sparsekm.cluster.weight_step import PENALTIES, WeightStep
 from sparsekm.runtime.random_state import check_random_state
 
 

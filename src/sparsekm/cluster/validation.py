@@ -121,31 +121,6 @@ def check_start(labels: object, n_samples: int, n_clusters: int, names: Sequence
     return codes.astype(np.int32)
 
 
-_SPARSITY_CHECKS = {"l0": check_l0_sparsity, "l1": check_l1_sparsity}
-
-
-def check_sparsity(
-    penalty: str, sparsity: object, n_features: int, n_constant: int = 0
-) -> int | float:
-    """Return what a user's sparsity stands for under the penalty "l0" or "l1"."""
-    if penalty == "l0":
-        check_unambiguous(sparsity)
-    return _SPARSITY_CHECKS[penalty](sparsity, n_features, n_constant)
-
-
-def resolve_sparsities(
-    penalty: str, sparsities: object, n_features: int, n_constant: int = 0
-) -> np.ndarray:
-    """Return a path's sparsities as what they stand for, in their order.
-
-    Here every value from 1 up is a count of features: 1.0 is one. For "l0" they are the numbers of
-    features to keep, int64; for "l1" the bounds, float64.
-    """
-    check = _SPARSITY_CHECKS[penalty]
-    values = check_numbers("sparsities", sparsities)
-    return np.array([check(value, n_features, n_constant) for value in values])
-
-
 def check_searchable(n_clusters: int) -> None:
     """Refuse one cluster to whatever chooses a sparsity, or tells whether there are clusters."""
     if n_clusters < 2:

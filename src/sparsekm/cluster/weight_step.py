@@ -2,18 +2,24 @@ r"""The weight step: which features count, and how much, given their scores.
 
 A weight step maximises :math:`\sum_j w_j a_j` over the weights its penalty allows. Nothing above it
 knows a penalty by name: the alternation asks for `weigh`, and the compiled search calls
-`weigh_into` of the same object. A new penalty is one more class in this module.
+`weigh_into` of the same object. A new penalty is one more class in this module, with its entry in
+`PENALTIES`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 from numba import types
 from numba.extending import overload_method
 
+from sparsekm.cluster.validation import (
+    check_l0_sparsity,
+    check_l1_sparsity,
+    check_numbers,
+    check_unambiguous,
+)
 from sparsekm.runtime.compiled import compiled
 
 # Scores this close, relative to the largest, are a tie for the soft threshold: their differences
@@ -22,6 +28,9 @@ TIE = 1e-9
 ROUNDING = 1e-12
 # A search that ends at few features goes on at so many times as many, and so on.
 STRIDE = 3
+# The sparsest value of the l1 grid: about two features' worth of weight (as in Witten &
+# Tibshirani's own choice, doi:10.1198/jasa.2010.tm09415).
+SPARSEST_L1 = 1.2
 
 
 class WeightStep(Protocol):
@@ -36,8 +45,31 @@ class CompiledStep:
     """A weight step that compiled searches can call, too: a named tuple of its parameters.
 
     Numba types a named tuple by its class, so each kernel is compiled once per penalty. A subclass
-    writes `weigh_into` in the Python that Numba compiles.
+    writes `weigh_into` in the Python that Numba compiles, and what else depends on the penalty.
     """
+
+    # Whether a sparsity is a whole number of features.
+    counts_features: ClassVar[bool] = False
+
+    @staticmethod
+    def check(sparsity: object, n_features: int, n_constant: int = 0) -> int | float:
+        """Return what a user's sparsity stands for."""
+        raise NotImplementedError
+
+    @staticmethod
+    def grid_range(n_features: int) -> tuple[float, float]:
+        """Return the sparsest and the densest value of a default grid."""
+        raise NotImplementedError
+
+    @staticmethod
+    def bound_of(count: int) -> float:
+        """Return the sparsity that so many features of equal weight meet."""
+        return float(count)
+
+    @classmethod
+    def bound_for(cls, scores: np.ndarray, count: int) -> float:
+        """Return the sparsity at which the `count` features of largest score have weight."""
+        return cls.bound_of(count)
 
     def weigh_into(self, scores: np.ndarray, support: np.ndarray, values: np.ndarray) -> int:
         """Write the kept features, ascending, and their weights; return how many there are.
@@ -85,6 +117,14 @@ class TopFeatures(CompiledStep, NamedTuple("TopFeatures", [("bound", float)])):
     go to the lowest index.
     """
 
+    counts_features = True
+    check = staticmethod(check_l0_sparsity)
+
+    @staticmethod
+    def grid_range(n_features):
+        """From about sqrt(n_features) / 2 features to all of them."""
+        return max(1.0, np.sqrt(n_features) / 2), n_features
+
     def weigh_into(self, scores, support, values):
         """Keep the largest."""
         size = int(self.bound)
@@ -113,6 +153,27 @@ class SoftThreshold(CompiledStep, NamedTuple("SoftThreshold", [("bound", float)]
     weights on the first floor(s^2) of them, so that both norms hold.
     """
 
+    check = staticmethod(check_l1_sparsity)
+
+    @staticmethod
+    def grid_range(n_features):
+        """From a bound of 1.2 to sqrt(n_features), where the bound stops binding."""
+        densest = np.sqrt(n_features)
+        return min(SPARSEST_L1, densest), densest
+
+    @staticmethod
+    def bound_of(count):
+        """Return the l1 norm of equal weights of unit l2 norm."""
+        return float(np.sqrt(count))
+
+    @classmethod
+    def bound_for(cls, scores, count):
+        """Return the bound whose threshold is the first score dropped."""
+        ordered = np.sort(scores)[::-1]
+        excess = ordered[:count] - (ordered[count] if count < len(ordered) else 0.0)
+        norm = np.linalg.norm(excess)
+        return float(excess.sum() / norm) if norm > 0 else cls.bound_of(count)
+
     def weigh_into(self, scores, support, values):
         """Keep the scores above the threshold."""
         return _soft_threshold(scores, self.bound, support, values)
@@ -132,7 +193,28 @@ def _multiples(bound, factor, largest) -> list[float]:
     return multiples
 
 
-PENALTIES: dict[str, Callable[..., CompiledStep]] = {"l0": TopFeatures, "l1": SoftThreshold}
+PENALTIES: dict[str, type[Any]] = {"l0": TopFeatures, "l1": SoftThreshold}
+
+
+def check_sparsity(
+    penalty: str, sparsity: object, n_features: int, n_constant: int = 0
+) -> int | float:
+    """Return what a user's sparsity stands for under a penalty."""
+    if PENALTIES[penalty].counts_features:
+        check_unambiguous(sparsity)
+    return PENALTIES[penalty].check(sparsity, n_features, n_constant)
+
+
+def resolve_sparsities(
+    penalty: str, sparsities: object, n_features: int, n_constant: int = 0
+) -> np.ndarray:
+    """Return a path's sparsities as what they stand for, in their order.
+
+    Here every value from 1 up is a count of features: 1.0 is one. For "l0" they are the numbers of
+    features to keep, int64; for "l1" the bounds, float64.
+    """
+    values = check_numbers("sparsities", sparsities)
+    return np.array([PENALTIES[penalty].check(value, n_features, n_constant) for value in values])
 
 
 @compiled

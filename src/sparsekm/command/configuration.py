@@ -13,11 +13,10 @@ from typing import Any
 from sparsekm.command.table_settings import TABLE_SETTINGS
 from sparsekm.io.readers.reader import SUFFIXES
 from sparsekm.io.shown_text import escape_unprintable
-from sparsekm.pipeline.registry import METHODS
+from sparsekm.pipeline.registry import DEFAULT_METHODS, METHODS
 
-USUAL_METHODS = ("kmeans", "l1", "l0", "sparse")
 USUAL_CLUSTER_SIZE = 5
-"""The workflow's own defaults, written out so that you can edit them."""
+"""The workflow's own default, written out so that you can edit it."""
 
 _MARK = "# Checksum, to tell whether this file was edited: "
 # Names of files and folders are made from it, and may have 255 bytes.
@@ -29,7 +28,7 @@ def compose(
     entry: Mapping[str, Any],
     again: str,
     *,
-    methods: Sequence[str] = USUAL_METHODS,
+    methods: Sequence[str] = DEFAULT_METHODS,
     min_cluster_size: int = USUAL_CLUSTER_SIZE,
 ) -> str:
     """Write the text of a configuration for the data set `name`.

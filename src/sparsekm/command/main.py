@@ -13,7 +13,7 @@ import sparsekm
 from sparsekm.command.signals import Stopped, stoppable
 from sparsekm.command.table_settings import add_options, options_in
 from sparsekm.command.workflow_place import CommandError
-from sparsekm.pipeline.registry import METHODS
+from sparsekm.pipeline.registry import DEFAULT_METHODS, METHODS
 
 # Packages of the extra `workflow` without which a run cannot start.
 _NEEDED = ("anndata", "h5py", "jinja2", "jsonschema", "matplotlib", "psutil", "snakemake", "yaml")
@@ -92,7 +92,7 @@ def _parser() -> argparse.ArgumentParser:
         nargs="+",
         choices=METHODS,
         metavar="METHOD",
-        help=f"of {', '.join(METHODS)} (default: kmeans l1 l0 sparse)",
+        help=f"of {', '.join(METHODS)} (default: {' '.join(DEFAULT_METHODS)})",
     )
     how = run.add_argument_group("the run")
     how.add_argument("--output", type=Path, metavar="DIR", help="default: sparsekm-TABLE")

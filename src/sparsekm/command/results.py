@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from sparsekm.annotation.gene_table import primary_method
-from sparsekm.figures.palette import METHOD_LOOKS
 from sparsekm.io.store import read_fit
+from sparsekm.pipeline.registry import METHODS
 
 _RATES = {"cer": "CER", "cer_chance": "chance", "ari": "ARI", "ami": "AMI"}
 _RATES_HEAD = "".join(f"  {name:>6}" for name in _RATES.values())
@@ -60,7 +60,7 @@ def _scores(folder: Path, name: str) -> list[str]:
     The first is the answer.
     """
     rows = {}
-    for method in METHOD_LOOKS:
+    for method in METHODS:
         file = folder / method / "scores.csv"
         if file.is_file():
             with file.open(encoding="utf-8", newline="") as opened:
@@ -73,7 +73,7 @@ def _scores(folder: Path, name: str) -> list[str]:
     lines = [head]
     for method, row in rows.items():
         rates = "".join(f"  {float(row[rate]):6.3f}" for rate in _RATES) if row["cer"] else ""
-        title = METHOD_LOOKS[method].title
+        title = METHODS[method].title
         kept = int(row["n_nonzero_weights"])
         lines.append(f"  {title:<18} {int(row['n_clusters']):8d}  {kept:13,d}{rates}")
     if has_classes:

@@ -15,7 +15,6 @@ import yaml
 
 from sparsekm.command.configuration import (
     USUAL_CLUSTER_SIZE,
-    USUAL_METHODS,
     compose,
     dataset_name,
     table_path,
@@ -36,6 +35,7 @@ from sparsekm.command.workflow_place import CommandError, find_workflow
 from sparsekm.io.atomic import write_text
 from sparsekm.io.table_description import TableDescription
 from sparsekm.pipeline.cluster_count import count_clusters
+from sparsekm.pipeline.registry import DEFAULT_METHODS
 
 _THREAD_LIMITS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
@@ -108,7 +108,7 @@ def _prepare(options: Namespace, place: Path, tell: Any) -> tuple[Path, str]:
         name,
         entry,
         f"sparsekm run {shlex.quote(str(file))}",
-        methods=options.methods or USUAL_METHODS,
+        methods=options.methods or DEFAULT_METHODS,
         min_cluster_size=smallest,
     )
 

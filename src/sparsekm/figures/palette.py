@@ -1,9 +1,7 @@
-"""Colours, markers and line styles of the methods, and how far apart colours look.
+"""Colours that readers with any of the common colour-vision deficiencies can distinguish.
 
-The colours are those of Okabe and Ito (except their yellow, which is faint on white) and, for
-methods, three others of Tol. Readers with any of the common colour-vision deficiencies can
-distinguish them; methods also differ in marker and line style for printing in grey. No computation
-imports this module, so a new title or colour reruns no clustering.
+They are those of Okabe and Ito (except their yellow, which is faint on white) and, for methods,
+three others of Tol. `color_distances` tells how far apart colours look.
 
 Full protan, deutan and tritan vision are simulated with the matrices of Machado et al. (2009)
 on linear RGB. Distances are Euclidean in the Oklab space, where 0.02 is about the smallest
@@ -21,47 +19,17 @@ B. Ottosson (2020), A perceptual color space for image processing.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from matplotlib.colors import to_rgb
 
 ORANGE, SKY, GREEN = "#E69F00", "#56B4E9", "#009E73"
 BLUE, VERMILION, PURPLE = "#0072B2", "#D55E00", "#CC79A7"
-BLACK, INDIGO, PLUM, WINE = "#000000", "#332288", "#AA4499", "#661100"
+PLUM = "#AA4499"
 GREY = "#555555"
 DROPPED = "#B4B4B4"
 INK = "#222222"
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
-
-
-@dataclass(frozen=True)
-class MethodLook:
-    """The appearance of a method in tables and figures; `linestyle` is one of matplotlib's."""
-
-    title: str
-    color: str
-    marker: str
-    linestyle: str | tuple
-
-
-METHOD_LOOKS = {
-    "kmeans": MethodLook("k-means", GREY, "^", ":"),
-    "pca": MethodLook("PCA-k-means", SKY, "D", "-."),
-    "pgmm": MethodLook("Penalised mixture", PURPLE, "v", (0, (5, 1, 1, 1))),
-    "ifpca": MethodLook("IF-PCA", INDIGO, "<", (0, (1, 1))),
-    "scfs": MethodLook("SC-FS", WINE, ">", (0, (3, 1))),
-    "l1": MethodLook("ℓ₁-k-means", ORANGE, "s", "--"),
-    "l0": MethodLook("ℓ₀-k-means", BLUE, "o", "-"),
-    "sparse": MethodLook("Sparse k-means", BLACK, "*", "-"),
-}
-"""The methods of `sparsekm.pipeline.registry`, by name."""
-
-
-def method_look(method: str) -> MethodLook:
-    """Return the look of a method; an unknown method is grey and has its name as title."""
-    return METHOD_LOOKS.get(method) or MethodLook(method, GREY, "o", "-")
-
 
 VISIONS = {
     "normal": np.eye(3),

@@ -20,7 +20,7 @@ from sparsekm.cluster.matrices.containers import in_blocks
 from sparsekm.cluster.matrices.dense_parts import as_dense, feature_means
 from sparsekm.cluster.matrices.scatter import cluster_centers
 from sparsekm.cluster.sparsity_path import SparsityPath
-from sparsekm.cluster.validation import resolve_sparsities
+from sparsekm.cluster.weight_step import resolve_sparsities
 from sparsekm.io.normalised_file import NormalisedData, read_normalised, read_rows
 from sparsekm.io.store import TunedFit, pick_fit
 from sparsekm.pipeline.cluster_count import count_clusters

@@ -1,57 +1,68 @@
-"""The methods by name; the workflow looks them up here and has no code for single methods.
-
-Their titles and colours are in `sparsekm.figures.palette`, since a change in this module reruns
-every clustering.
-"""
+"""The methods by name, from ``methods.toml``: no other code knows a method but from there."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
 
 
 @dataclass(frozen=True)
-class Method:
-    """A clustering method as the workflow runs it.
+class MethodLook:
+    """The appearance of a method in tables and figures; `linestyle` is one of matplotlib's."""
+
+    title: str
+    color: str
+    marker: str
+    linestyle: str | tuple
+
+
+@dataclass(frozen=True)
+class Method(MethodLook):
+    """A clustering method as the workflow runs it; ``methods.toml`` explains the fields.
 
     The estimator is imported on demand: Snakemake looks up methods each time it starts and should
     not have to load the estimators for that.
     """
 
-    name: str  # in the configuration and in paths
-    class_name: str  # of the estimator, in one of the modules below
-    tuning: str  # how its sparsity is chosen: "gap", "resampling", "bic" or "none"
-    penalty: str | None = None  # the kind of its sparsities: "l0", "l1" or None
-    # Whether it asks for the largest objective, and seeds differ in nothing else. A consensus does
-    # not, a penalty or features that each seed chooses make objectives incomparable.
+    name: str
+    about: str
+    text: str
+    class_name: str
+    tuning: str
+    penalty: str | None = None
+    sparsities: Mapping[str, float] = field(default_factory=dict)
+    axis: str = ""
     maximises: bool = False
+    default: bool = False
+    reference: str = ""
+    doi: str = ""
 
     @property
     def estimator(self) -> type:
         """Class of the estimator."""
-        # Imported by name, since the digest of a script finds imports by parsing.
-        from sparsekm.baselines import penalised_gaussian_mixture, spectral
-        from sparsekm.cluster import estimators
-        from sparsekm.tuning import sparse_kmeans
+        # Named so that the digest of a script, which finds imports by parsing, covers their homes.
+        import sparsekm
+        from sparsekm import baselines  # noqa: F401
+        from sparsekm.cluster import estimators  # noqa: F401
+        from sparsekm.tuning import sparse_kmeans  # noqa: F401
 
-        homes = (estimators, sparse_kmeans, spectral, penalised_gaussian_mixture)
-        return next(
-            getattr(home, self.class_name) for home in homes if hasattr(home, self.class_name)
-        )
+        return getattr(sparsekm, self.class_name)
 
 
-METHODS = {
-    method.name: method
-    for method in [
-        Method("kmeans", "KMeans", "none", maximises=True),
-        Method("pca", "PCAKMeans", "none", maximises=True),
-        Method("pgmm", "PenalizedGaussianMixture", "bic"),
-        Method("ifpca", "IFPCA", "none", maximises=True),
-        Method("scfs", "SCFS", "none"),
-        Method("l1", "L1KMeans", "gap", "l1", maximises=True),
-        Method("l0", "L0KMeans", "gap", "l0", maximises=True),
-        Method("sparse", "SparseKMeans", "resampling", "l0"),
-    ]
-}
+def _read_methods() -> dict[str, Method]:
+    text = Path(__file__).with_name("methods.toml").read_text(encoding="utf-8")
+    found = {}
+    for name, fields in tomllib.loads(text).items():
+        line = fields.pop("linestyle")
+        fields["linestyle"] = line if isinstance(line, str) else (line[0], tuple(line[1]))
+        found[name] = Method(name=name, class_name=fields.pop("estimator"), **fields)
+    return found
+
+
+METHODS = _read_methods()
+DEFAULT_METHODS = [name for name, method in METHODS.items() if method.default]
 
 
 def get_method(name: str) -> Method:
@@ -59,3 +70,8 @@ def get_method(name: str) -> Method:
     if name not in METHODS:
         raise ValueError(f"method={name!r} should be one of {sorted(METHODS)}.")
     return METHODS[name]
+
+
+def method_look(name: str) -> MethodLook:
+    """Return the look of a method; an unknown one is grey and has its name as title."""
+    return METHODS.get(name) or MethodLook(name, METHODS["kmeans"].color, "o", "-")

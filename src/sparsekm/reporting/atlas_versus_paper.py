@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from sparsekm.figures.palette import method_look
+from sparsekm.pipeline.registry import method_look
 from sparsekm.reporting.methods_text import attribute
 from sparsekm.reporting.page_tables import (
     TableView,

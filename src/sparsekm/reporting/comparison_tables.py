@@ -1,11 +1,16 @@
-"""Tables of what else there is: other methods, choices and numbers of clusters, and meanings."""
+"""Tables that compare: data sets, methods, choices, and clusters with what else is known."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
 
 from sparsekm.annotation.clusters import associate
 from sparsekm.reporting.answer import agreements
 from sparsekm.reporting.page_tables import (
     MISSING,
+    Cell,
     TableView,
     format_count,
     format_rate,
@@ -14,8 +19,56 @@ from sparsekm.reporting.page_tables import (
     write_range,
 )
 from sparsekm.reporting.results import DatasetResult
+from sparsekm.tuning.separation import LEVEL
 
 _AGREEMENT = "adjusted Rand index (1: identical, 0: chance)"
+
+
+def compare_datasets(results: Sequence[DatasetResult]) -> TableView | None:
+    """Make a row for each of several data sets: what its first screen says, in numbers."""
+    if len(results) < 2:
+        return None
+    rows = [_summarise(result) for result in results]
+    simulated = all(result.is_simulated for result in results)
+    known = [head for head in rows[0] if any(row[head] != MISSING for row in rows)]
+    titles = dict.fromkeys(result.primary.title for result in results)
+    captions = {
+        "apart": "Apart: pairs of neighbouring clusters with a gap between them",
+        "reproducible": "Reproducible: mean share of fits to nine tenths that agree on a sample",
+        "restarts": "Restarts: agreement (ARI) of fits from other seeds",
+        "CER": "CER: share of pairs together in one of clusters and classes, apart in the other",
+    }
+    said = [text for head, text in captions.items() if head in known]
+    names = [
+        Cell(result.name, url=f"#dataset-{result.name}", note="simulated" * is_marked)
+        for result in results
+        for is_marked in [result.is_simulated and not simulated]
+    ]
+    caption = ". ".join([f"The clusters of {' and '.join(titles)}", *said])
+    body = [[name, *map(row.get, known)] for name, row in zip(names, rows, strict=True)]
+    heads = dict.fromkeys(("data set", *known), "")
+    return make_table(caption, heads, body, simulated, kind="numbers overview")
+
+
+def _summarise(result: DatasetResult) -> dict[str, str]:
+    method = result.primary
+    pairs, shares, seeds = method.separation, method.reproducibility, method.seeds
+    none = "none" if "signature_agreement" in method.attributes else MISSING
+    return {
+        "samples": f"{result.n_samples:,}",
+        "clusters": f"{len(np.unique(method.labels))}",
+        "apart": MISSING
+        if pairs is None or pairs.empty
+        else f"{(pairs['p_adjusted'] <= LEVEL).sum()} of {len(pairs)}",
+        "reproducible": MISSING if shares is None else f"{np.nanmean(shares):.2f}",
+        "restarts": MISSING
+        if seeds is None
+        else write_range(seeds["agreement"].iloc[1:], "{:.2f}".format),
+        "smallest set": none if method.signature is None else f"{len(method.signature):,}",
+        "differ": f"{method.n_kept:,} of {result.n_features:,}" if method.is_sparse else MISSING,
+        "CER": format_rate(method.cer),
+        "ARI": format_rate(method.rate("ari")),
+    }
 
 
 def compare_methods(result: DatasetResult) -> TableView:

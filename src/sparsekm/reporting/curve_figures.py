@@ -11,9 +11,9 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullLocator
 
 from sparsekm.annotation.gene_table import rank_scores
-from sparsekm.figures.palette import DROPPED, INK, MethodLook, method_look
+from sparsekm.figures.palette import DROPPED, INK
 from sparsekm.figures.style import figure_style, new_figure, write_near
-from sparsekm.pipeline.registry import METHODS
+from sparsekm.pipeline.registry import MethodLook, get_method, method_look
 from sparsekm.reporting.page_tables import nouns
 from sparsekm.reporting.results import DatasetResult, MethodResult
 
@@ -44,15 +44,10 @@ def gap_figure(result: DatasetResult) -> Figure | None:
         grid = figure.subplots(1, len(tuned), squeeze=False)[0]
         for axes, method in zip(grid, tuned, strict=True):
             _draw_gap(axes, method, feature_noun)
-            axes.set_xlabel(_sparsity_label(method.name, feature_noun))
+            axis = get_method(method.name).axis.format(features=feature_noun)
+            axes.set_xlabel(f"{axis} (log scale)")
         grid[0].set_ylabel("gap: log objective\nabove reference")
     return figure
-
-
-def _sparsity_label(method: str, feature_noun: str) -> str:
-    if METHODS[method].penalty == "l0":
-        return f"{feature_noun} to keep, s (log scale)"
-    return "bound s on the ℓ₁ norm of the weights (log scale)"
 
 
 def _draw_gap(axes: Axes, method: MethodResult, feature_noun: str) -> None:

@@ -6,6 +6,8 @@ import csv
 from dataclasses import dataclass
 from pathlib import Path
 
+from sparsekm.pipeline.registry import METHODS
+
 
 @dataclass(frozen=True)
 class Reference:
@@ -23,7 +25,9 @@ class Reference:
 def _read_literature() -> dict[str, Reference]:
     file = Path(__file__).with_name("templates") / "literature.csv"
     with file.open(encoding="utf-8", newline="") as opened:
-        return {row["key"]: Reference(row["text"], row["doi"]) for row in csv.DictReader(opened)}
+        works = {row["key"]: Reference(row["text"], row["doi"]) for row in csv.DictReader(opened)}
+    own = [method for method in METHODS.values() if method.reference]
+    return works | {method.name: Reference(method.reference, method.doi) for method in own}
 
 
 LITERATURE = _read_literature()

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from sparsekm.annotation.gene_sets import GeneSets
-from sparsekm.pipeline.registry import get_method
+from sparsekm.pipeline.registry import METHODS, get_method
 from sparsekm.reporting.literature import Citations
 from sparsekm.reporting.page_tables import joined, write_text
 from sparsekm.reporting.results import DatasetResult, MethodResult
@@ -55,6 +55,7 @@ def write_methods(
     text = write_text(
         "methods.html",
         words=WORDS,
+        described=[own.text for own in METHODS.values() if own.name in {m.name for m in every}],
         cite=cite,
         fill=lambda text: text.format_map(_Citing(citations)),
         results=results,

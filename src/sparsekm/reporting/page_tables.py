@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from sparsekm.figures.palette import method_look
 from sparsekm.io.known_classes import distinct_classes
+from sparsekm.pipeline.registry import method_look
 from sparsekm.reporting.results import DatasetResult
 
 

@@ -17,6 +17,7 @@ from sparsekm.reporting.atlas_versus_paper import PaperTables, compare_with_pape
 from sparsekm.reporting.cluster_colors import region_colors
 from sparsekm.reporting.cluster_tables import view_anatomy, view_markers, view_regions
 from sparsekm.reporting.comparison_tables import (
+    compare_datasets,
     compare_methods,
     view_choices,
     view_meanings,
@@ -111,6 +112,7 @@ def write_report(
             if configuration
             else "",
             "statistics": _statistics(results),
+            "overview": compare_datasets(results),
             "scores": _scores(results),
             "versus_paper": None if paper is None else compare_with_paper(results, paper),
             "datasets": views,

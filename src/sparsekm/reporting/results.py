@@ -17,7 +17,6 @@ import pandas as pd
 from sparsekm.annotation.clusters import OVERLAP
 from sparsekm.annotation.enrichment import ENRICHMENT
 from sparsekm.annotation.gene_table import GENE_TABLE, gene_table, primary_method
-from sparsekm.figures.palette import method_look
 from sparsekm.io.hdf5_format import open_checked, read_part
 from sparsekm.io.known_classes import class_names, is_known
 from sparsekm.io.matrix_file import RULE, MatrixFile
@@ -32,6 +31,7 @@ from sparsekm.io.tables import (
     SEPARATION,
     TableFormat,
 )
+from sparsekm.pipeline.registry import method_look
 
 
 @dataclass(frozen=True)

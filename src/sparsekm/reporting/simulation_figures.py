@@ -14,19 +14,17 @@ from sparsekm.figures.palette import (
     DROPPED,
     GREEN,
     INK,
-    METHOD_LOOKS,
     PLUM,
     VERMILION,
-    MethodLook,
-    method_look,
 )
 from sparsekm.figures.style import figure_style, new_figure, shift_lightness, write_near
+from sparsekm.pipeline.registry import METHODS, MethodLook, method_look
 from sparsekm.reporting.curve_figures import CHOICE_LINE, curve_marks
 from sparsekm.studies.paper.plan import METHOD_ROWS, PAPER_SETTINGS
 
 _LOOKS = {
     # The workflow's own l0; the search that is not the workflow's; and the floor.
-    "l0_global": METHOD_LOOKS["l0"],
+    "l0_global": METHODS["l0"],
     "l0_alternate": MethodLook("", VERMILION, "X", "--"),
     "l0_printed": MethodLook("", PLUM, "d", "-."),
     "relevant": MethodLook("", GREEN, "P", ":"),

@@ -429,14 +429,9 @@ def _fit_from(estimator, X, folds, sparsity, seed) -> SparsityPath:
 def _weigh(estimator, X, fit, labels, count) -> SparsityPath:
     """Return a fit with these labels, whose `count` features have the penalty's best weights."""
     scores = feature_scores(as_matrix(X), labels, int(labels.max()) + 1)
-    sparsity = float(count)
-    if estimator.penalty == "l1":
-        # The bound whose threshold is the first score dropped.
-        ordered = np.sort(scores)[::-1]
-        excess = ordered[:count] - (ordered[count] if count < len(ordered) else 0.0)
-        norm = np.linalg.norm(excess)
-        sparsity = float(excess.sum() / norm) if norm > 0 else np.sqrt(count)
-    weights = PENALTIES[estimator.penalty](sparsity).weigh(scores)
+    step = PENALTIES[estimator.penalty]
+    sparsity = step.bound_for(scores, count)
+    weights = step(sparsity).weigh(scores)
     return replace(
         fit,
         sparsities=np.array([float(sparsity)]),

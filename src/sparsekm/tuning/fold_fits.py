@@ -23,6 +23,7 @@ from sparsekm.cluster.matrices.dense_parts import as_dense
 from sparsekm.cluster.matrices.matrix import CentredMatrix
 from sparsekm.cluster.matrices.varying_features import count_distinct
 from sparsekm.cluster.sparsity_path import SparsityPath
+from sparsekm.cluster.weight_step import PENALTIES
 from sparsekm.runtime.threads import one_blas_thread, run_side_by_side
 from sparsekm.tuning.differing_features import count_differing
 from sparsekm.tuning.feature_ranking import SCREENS, ScaledData, rank_features
@@ -176,7 +177,7 @@ def fit_from(estimator: Any, X: Any, labels: np.ndarray, sparsity: float) -> Spa
 
 def bound_of(penalty: str, count: int) -> float:
     """Return the sparsity that so many features of equal weight meet."""
-    return float(count) if penalty == "l0" else float(np.sqrt(count))
+    return PENALTIES[penalty].bound_of(count)
 
 
 def _fit_optimum(part, n_clusters, guard, seed):

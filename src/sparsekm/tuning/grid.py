@@ -5,11 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from sparsekm.cluster.matrices.varying_features import VaryingFeatures
-from sparsekm.cluster.validation import check_choice, resolve_sparsities
-
-# The sparsest value of the l1 grid: about two features' worth of weight (as in Witten &
-# Tibshirani's own choice, doi:10.1198/jasa.2010.tm09415).
-SPARSEST_L1 = 1.2
+from sparsekm.cluster.validation import check_choice
+from sparsekm.cluster.weight_step import PENALTIES, resolve_sparsities
 
 
 def default_sparsities(penalty: str, n_features: int, n_sparsities: int = 10) -> np.ndarray:
@@ -19,13 +16,9 @@ def default_sparsities(penalty: str, n_features: int, n_sparsities: int = 10) ->
     numbers; for "l1" from a bound of 1.2 to sqrt(n_features), where the bound stops binding. It has
     `n_sparsities` values, or fewer if there are not as many distinct whole numbers.
     """
-    if penalty == "l0":
-        sparsest = max(1.0, np.sqrt(n_features) / 2)
-        return np.unique(np.rint(np.geomspace(sparsest, n_features, n_sparsities)))
-    if penalty == "l1":
-        densest = np.sqrt(n_features)
-        return np.unique(np.geomspace(min(SPARSEST_L1, densest), densest, n_sparsities))
-    raise ValueError(f"penalty={penalty!r} should be one of ['l0', 'l1'].")
+    step = PENALTIES[check_choice("penalty", penalty, PENALTIES)]
+    grid = np.geomspace(*step.grid_range(n_features), n_sparsities)
+    return np.unique(np.rint(grid) if step.counts_features else grid)
 
 
 def search_grid(penalty: str, sparsities, features: VaryingFeatures) -> np.ndarray:
@@ -33,12 +26,12 @@ def search_grid(penalty: str, sparsities, features: VaryingFeatures) -> np.ndarr
 
     There constant features are left out, so more features than vary are those that vary.
     """
-    check_choice("penalty", penalty, ["l0", "l1"])
+    step = PENALTIES[check_choice("penalty", penalty, PENALTIES)]
     n_varying = features.n_features - features.n_constant
     if sparsities is None:
         sparsities = default_sparsities(penalty, n_varying)
     grid = resolve_sparsities(penalty, sparsities, features.n_features, features.n_constant)
-    return np.unique(np.minimum(grid, n_varying) if penalty == "l0" else grid)
+    return np.unique(np.minimum(grid, n_varying) if step.counts_features else grid)
 
 
 def refined_sparsities(
@@ -46,7 +39,7 @@ def refined_sparsities(
 ) -> np.ndarray:
     """Add `n_refined` sparsities between the neighbours of one of an ascending grid.
 
-    They are fewer where they agree with others; of "l0" they are whole numbers.
+    They are fewer where they agree with others; numbers of features are whole.
 
     Examples
     --------
@@ -55,7 +48,7 @@ def refined_sparsities(
     """
     low, high = sparsities[max(peak - 1, 0)], sparsities[min(peak + 1, len(sparsities) - 1)]
     finer = np.geomspace(low, high, n_refined + 2)[1:-1]
-    if penalty == "l0":
+    if PENALTIES[penalty].counts_features:
         finer = np.rint(finer)
     known = np.isclose(finer[:, None], sparsities).any(axis=1)
     return np.union1d(sparsities, finer[~known])

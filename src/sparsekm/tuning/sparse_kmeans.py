@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
-from sparsekm.cluster.estimators import L0KMeans, L1KMeans
+from sparsekm.cluster.estimators import ESTIMATORS, L0KMeans, L1KMeans
 from sparsekm.cluster.kmeans.many_samples import WeightedFeatures, label_samples
 from sparsekm.cluster.matrices.containers import Data, Seed, compute
 from sparsekm.cluster.matrices.scatter import cluster_centers
@@ -23,8 +23,8 @@ from sparsekm.cluster.validation import (
     check_choice,
     check_count,
     check_searchable,
-    check_sparsity,
 )
+from sparsekm.cluster.weight_step import PENALTIES, check_sparsity
 from sparsekm.runtime.random_state import check_random_state, seed_sequence
 from sparsekm.runtime.threads import count_threads, grant_threads
 from sparsekm.tuning.consensus import coassociation
@@ -33,7 +33,6 @@ from sparsekm.tuning.feature_ranking import SCREENINGS, ScaledData
 from sparsekm.tuning.sample_blocks import check_groups
 from sparsekm.tuning.tuning_sample import fewest_samples, take_samples, tuning_sample
 
-ESTIMATORS = {"l0": L0KMeans, "l1": L1KMeans}
 SELECTIONS = ["relevant", "signature"]
 # Of more samples, so many are drawn to find the clusters.
 MOST_SAMPLES = 2000
@@ -227,7 +226,8 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
         if not isinstance(self.sparsity, str):
             counts = features.n_features, features.n_constant
             sparsity = check_sparsity(self.penalty, self.sparsity, *counts)
-            sparsity = min(sparsity, X.shape[1]) if self.penalty == "l0" else sparsity
+            if PENALTIES[self.penalty].counts_features:
+                sparsity = min(sparsity, X.shape[1])
         most = MOST_SAMPLES if self.max_samples is None else self.max_samples
         samples = tuning_sample(X.shape[0], most, seed, fewest_samples(estimator))
         estimator.check(take_samples(samples, estimator, X)[1], searched=True)
@@ -340,7 +340,7 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
         self.search_ = fit.search
         self.n_clusters_ = int(self.labels_.max()) + 1
         bound = fit.sparsities[0]
-        self.sparsity_ = int(bound) if self.penalty == "l0" else float(bound)
+        self.sparsity_ = int(bound) if PENALTIES[self.penalty].counts_features else float(bound)
         self.screening_ = found.screening
         few = found.signature.features
         self.signature_ = None if few is None else np.flatnonzero(features.varies)[few]

@@ -1,0 +1,77 @@
+"""Write config.yaml and own_data.md from the schema and the table of settings: `make settings`.
+
+The list of a table's settings is replaced in both. A key that config.yaml lacks is added below its
+neighbour in the schema, with its description and default; comments that are there stay.
+"""
+
+import re
+import sys
+import textwrap
+from pathlib import Path
+
+import yaml
+
+from sparsekm.command.table_settings import comment_lines, documentation_lines
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "workflow"))
+
+
+def replace_lines(text, first, end, lines):
+    """Replace the lines from the one that starts with `first` to the next that matches `end`."""
+    start = text.index(f"\n{first}") + 1
+    stop = start + re.search(end, text[start:], re.MULTILINE).start()
+    return text[:start] + "\n".join(lines) + "\n" + text[stop:]
+
+
+def add_missing_keys(text, schema):
+    """Add the keys of the schema that a configuration lacks."""
+    lines = text.splitlines()
+    _add_keys(lines, 0, schema, 0)
+    return "\n".join(lines) + "\n"
+
+
+def _add_keys(lines, start, schema, depth):
+    """Add those of a section that begins at a line; return where the section ends."""
+    indent, end = "  " * depth, start
+    for key, part in schema["properties"].items():
+        own = range(start, _end(lines, start, depth))
+        place = next((at for at in own if lines[at].startswith(f"{indent}{key}:")), None)
+        if place is None:
+            comment = textwrap.wrap(part.get("description", ""), 98 - len(indent))
+            value = yaml.safe_dump(part["default"], default_flow_style=True, width=1000)
+            new = [f"{indent}# {line}" for line in comment]
+            new.append(f"{indent}{key}: {value.splitlines()[0]}")
+            lines[end:end] = ["", *new] if depth == 0 else new
+            end += len(new) + (depth == 0)
+        elif "properties" in part:
+            end = _add_keys(lines, place + 1, part, depth + 1)
+        else:
+            end = _end(lines, place + 1, depth + 1)
+    return end
+
+
+def _end(lines, start, depth):
+    """Return the line after those that are indented at least so far."""
+    if depth == 0:
+        return len(lines)
+    inside = (at for at in range(start, len(lines)) if not lines[at].startswith("  " * depth))
+    return next(inside, len(lines))
+
+
+def rewrite(configuration, page):
+    """Return both texts as they should be."""
+    from configuration_check import read_schema
+
+    configuration = replace_lines(
+        configuration, "#   labels:", "^# Instead of a path", comment_lines()
+    )
+    page = replace_lines(page, "| option | setting |", r"^(?!\|)", documentation_lines())
+    return add_missing_keys(configuration, read_schema()), page
+
+
+if __name__ == "__main__":
+    files = [ROOT / "config.yaml", ROOT / "docs" / "own_data.md"]
+    written = rewrite(*(file.read_text("utf-8") for file in files))
+    for file, text in zip(files, written, strict=True):
+        file.write_text(text, "utf-8")
