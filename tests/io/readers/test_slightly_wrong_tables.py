@@ -5,7 +5,7 @@ import gzip
 import numpy as np
 import pytest
 
-from sparsekm.io.readers.raw_matrix import MatrixError
+from sparsekm.io.readers.messages import MatrixError
 from sparsekm.io.readers.reader import read_matrix
 
 X = np.random.default_rng(0).normal(size=(12, 4)).round(2)

@@ -11,8 +11,8 @@ from collections.abc import Collection, Iterable, Sequence
 
 import numpy as np
 
+from sparsekm.io.readers.messages import MatrixError
 from sparsekm.io.readers.names import KNOWN
-from sparsekm.io.readers.raw_matrix import MatrixError
 
 MISSING_LABELS = frozenset(("", "NA", "NaN", "nan", "N/A", "n/a", "#N/A"))
 """Text that means a missing class or group, as do None and NaN."""

@@ -16,6 +16,7 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 
+from sparsekm.io.readers.messages import listed, quoted
 from sparsekm.io.readers.names import (
     KNOWN,
     is_a,
@@ -24,7 +25,6 @@ from sparsekm.io.readers.names import (
     tidy,
     weigh_names,
 )
-from sparsekm.io.readers.raw_matrix import listed, quoted
 
 TALL = 10
 """Ratio of lines to columns from which numbered lines may as well be features."""

@@ -11,12 +11,13 @@ from itertools import combinations
 
 import numpy as np
 
+from sparsekm.io.readers.messages import MatrixError, shown
 from sparsekm.io.readers.names import (
     is_a,
     is_row_numbers,
 )
 from sparsekm.io.readers.orientation import Axes, few_levels, find_orientation
-from sparsekm.io.readers.raw_matrix import MatrixError, Settings, shown
+from sparsekm.io.readers.raw_matrix import Settings
 from sparsekm.io.readers.text_table import TextTable
 
 _FEWEST_IDS = 10

@@ -14,6 +14,7 @@ import numpy as np
 
 from sparsekm.io.readers.assembling import Parts, assemble, merge_features
 from sparsekm.io.readers.cells import listed_numbers
+from sparsekm.io.readers.messages import MatrixError, listed, quoted, shown, suggest
 from sparsekm.io.readers.names import is_a
 from sparsekm.io.readers.orientation import (
     annotating_columns,
@@ -22,16 +23,7 @@ from sparsekm.io.readers.orientation import (
     left_out_features,
     several_measures,
 )
-from sparsekm.io.readers.raw_matrix import (
-    MatrixError,
-    RawMatrix,
-    Settings,
-    check_size,
-    listed,
-    quoted,
-    shown,
-    suggest,
-)
+from sparsekm.io.readers.raw_matrix import RawMatrix, Settings, check_size
 from sparsekm.io.readers.table_axes import TableAxes
 from sparsekm.io.readers.text_table import UNREADABLE, read_table
 from sparsekm.io.row_stream import RowStream
@@ -101,22 +93,20 @@ def _read(axes: TableAxes, settings: Settings) -> RawMatrix:
     features = [features[at] for at in used]
     X, features = merge_features(X, features, settings.duplicates, remarks)
     offset = np.nan_to_num(X[0])
-    known = {key: (name, about[name]) for key, name in settings.named.items()}
     if samples is not None:
         samples = [samples[at] or f"sample{at + 1}" for at in chosen]
     if transpose and settings.samples is not None:
-        samples = known["samples"][1]
+        samples = about[settings.samples]
     if table.above and transpose and settings.labels is None:
         above = [name for name in table.above if not name.startswith("Sample_")] or [*table.above]
         remarks.append(
             f"the lines above describe the samples: {shown(above)}. Set labels: {quoted(above[0])} "
             "for known classes."
         )
-    parts = Parts(table.file, features, samples, known.get("labels"), known.get("groups"))
-    parts.annotations = {name: about[name] for name in settings.annotate}
+    parts = Parts(table.file, features, samples, about, remarks=remarks)
     parts.lines = "features" if transpose else "samples"
-    parts.missing, parts.remarks = settings.missing_values, remarks
-    return assemble(parts, RowStream.of((X - offset).astype(np.float32, order="C")), offset)
+    values = RowStream.of((X - offset).astype(np.float32, order="C"))
+    return assemble(parts, settings, values, offset)
 
 
 def _describe_samples(axes: TableAxes, settings: Settings) -> dict[str, list[str]]:

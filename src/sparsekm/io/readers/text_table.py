@@ -18,8 +18,8 @@ from pathlib import Path
 import numpy as np
 
 from sparsekm.io.readers.cells import CellParser, as_numbers, find_decimal, split
+from sparsekm.io.readers.messages import KNOWN_FORMATS, MatrixError, refuse_format
 from sparsekm.io.readers.names import is_a
-from sparsekm.io.readers.raw_matrix import KNOWN_FORMATS, MatrixError, refuse_format
 
 UNREADABLE = (ValueError, csv.Error, EOFError, OSError, zlib.error)
 """Errors raised by binary data, or by a damaged compressed file."""
