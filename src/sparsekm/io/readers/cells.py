@@ -65,10 +65,8 @@ class CellParser:
     def line(self, cells: list[str]) -> tuple[np.ndarray, list[int]]:
         """Return the numbers in a line, NaN if missing or text, and where its cells are text."""
         numbers = [*map(self.number, cells)]
-        text = (
-            [at for at, number in enumerate(numbers) if number is None] if None in numbers else []
-        )
-        return np.array(numbers, dtype=np.float64), text
+        values = np.array(numbers, dtype=np.float64)
+        return values, [at for at in np.flatnonzero(np.isnan(values)) if numbers[at] is None]
 
     def number(self, cell: str) -> float | None:
         """Return the number in a cell: NaN for a missing one, None for text."""

@@ -185,18 +185,21 @@ def _parse(table: TextTable, lines: Lines, parser: CellParser) -> None:
         table.numbers.append(number)
     table.changed, n_lines = parser.changed, len(table.lines)
     table.values, table.is_text = table.values[:n_lines], table.is_text[:n_lines]
-    # A number such as 1,234 next to others such as 1.234.
-    has_decimals = (table.values % 1 > 0).any(axis=0)
-    for at in range(n_lines) if parser.grouped else ():
-        cells = [cell.strip() for cell in table.cells(at)]
-        odd = next(
-            (cells[j] for j in np.flatnonzero(has_decimals) if cells[j] in parser.grouped), 0
-        )
-        if odd:
-            raise refusal("both_marks", file, line=table.numbers[at], cell=odd)
+    _refuse_both_marks(table, parser.grouped)
     for kind, numbers in unusual.items():
         if numbers:
             table.remarks.append(say(kind, n=len(numbers), first=numbers[0]))
+
+
+def _refuse_both_marks(table: TextTable, grouped: set[str]) -> None:
+    """Refuse a column with numbers such as 1,234 next to others such as 1.234."""
+    if grouped:
+        columns = np.flatnonzero((np.nan_to_num(table.values, posinf=0, neginf=0) % 1).any(axis=0))
+        for at, number in enumerate(table.numbers):
+            cells = table.cells(at)
+            for cell in (cells[column].strip() for column in columns):
+                if cell in grouped:
+                    raise refusal("both_marks", table.file, line=number, cell=cell)
 
 
 def _find_format(table: TextTable, lines: Lines, usual: str) -> int:
@@ -223,17 +226,13 @@ def _find_format(table: TextTable, lines: Lines, usual: str) -> int:
         _keep_above(table, [*zip(marks, rows, strict=True)][:header])
     names = [name.strip().strip('"') for name in rows[header]]
     names[0] = names[0].lstrip("#").strip()
-    below = [row for row, mark in zip(rows, marks, strict=True) if not mark]
-    below = below[below.index(rows[header]) + 1 :] if rows[header] in below else below
+    below = [rows[at] for at in range(header + 1, len(rows)) if not marks[at]]
     while len(names) > width and not names[-1]:
         names.pop()
-    is_short = width == len(names) + 1 and any(
-        row[-1].strip() for row in below if len(row) == width
-    )
+    ends = [row[-1].strip() for row in below if len(row) == width]
+    is_heading = names[0] and is_a(names[0], "numbering", "sample_heading", "feature_heading")
     # R writes no name above those of the lines; otherwise it is the last one that lacks.
-    if is_short and not (
-        names[0] and is_a(names[0], "numbering", "sample_heading", "feature_heading")
-    ):
+    if width == len(names) + 1 and any(ends) and not is_heading:
         names = ["", *names]
     if width > len(names) and any("".join(row[len(names) :]).strip() for row in below):
         raise refusal("short_header", table.file, n=len(names), width=width)
