@@ -22,7 +22,7 @@ from sparsekm.io.readers.assembling import Parts, assemble, check_named
 from sparsekm.io.readers.cells import listed_numbers
 from sparsekm.io.readers.messages import refusal, say
 from sparsekm.io.readers.names import is_a, is_row_numbers, weigh_names
-from sparsekm.io.readers.orientation import Axes, find_orientation
+from sparsekm.io.readers.orientation import find_orientation
 from sparsekm.io.readers.raw_matrix import RawMatrix, Settings, check_size
 from sparsekm.io.readers.stored_files import Layout, NpzArray, find_layout, open_stored
 from sparsekm.io.readers.tenx_folder import describe_genes
@@ -97,7 +97,7 @@ def _is_turned(rows: Sequence[object] | None, columns: Sequence[object] | None) 
         return False
     if weigh_names(rows).score <= 0 <= weigh_names(columns).score:
         return False
-    return find_orientation(Axes("", rows, columns, len(rows))) is True
+    return find_orientation("", rows, columns, len(rows))[0] is True
 
 
 def _of_anndata(file: Path, opened: Any, layout: Layout, settings: Settings) -> _Described:
