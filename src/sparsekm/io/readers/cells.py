@@ -60,13 +60,23 @@ class CellParser:
         mark = "," if decimal == "." else "."
         self._groups = re.compile(rf"([+-]?\d{{1,3}}(?:[{mark}' ]\d{{3}})+)([.,]\d*)?")
         self._odd: dict[str, float | None] = {}
+        self._front = 0  # how many cells end with the last text of a line
         self._units: dict[str, str] = {}
 
     def line(self, cells: list[str]) -> tuple[np.ndarray, list[int]]:
         """Return the numbers in a line, NaN if missing or text, and where its cells are text."""
-        numbers = [*map(self.number, cells)]
+        numbers = [*map(self.number, cells[: self._front])]
+        rest = cells[self._front :]
+        try:
+            # Most lines hold plain numbers after some text. Python reads 1_000 as a number.
+            is_plain = self.decimal == "." and "_" not in "".join(rest)
+            numbers += map(float if is_plain else self.number, rest)
+        except ValueError:
+            numbers = [*map(self.number, cells)]
         values = np.array(numbers, dtype=np.float64)
-        return values, [at for at in np.flatnonzero(np.isnan(values)) if numbers[at] is None]
+        text = [at for at in np.flatnonzero(np.isnan(values)) if numbers[at] is None]
+        self._front = text[-1] + 1 if text else 0
+        return values, text
 
     def number(self, cell: str) -> float | None:
         """Return the number in a cell: NaN for a missing one, None for text."""

@@ -174,7 +174,9 @@ def _take_values(axes: TableAxes, settings: Settings) -> np.ndarray:
     infinite = np.isinf(X)
     if infinite.any():
         axes.remarks.append(say("infinite", n=infinite.sum()))
-    X[infinite | np.isin(X, listed_numbers(settings.missing_values))] = np.nan
+        X[infinite] = np.nan
+    for number in listed_numbers(settings.missing_values):
+        X[number == X] = np.nan
     for row, at in np.argwhere(np.abs(X) > np.finfo(np.float32).max):
         about = {"line": table.numbers[axes.rows[row]], "column": axes.header[axes.numeric[at]]}
         raise refusal("beyond_in_table", table.file, value=X[row, at], **about)
