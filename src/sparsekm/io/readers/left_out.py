@@ -115,6 +115,9 @@ def left_out_features(
             gone |= {name for name in classes if _has_levels(X[:, described[name]])}
             left = [name for name in described if name not in gone]
             remarks += [say("may_describe", names=left)] * bool(left)
+    sums = [name for name in rest if len(name) > 1 and is_a(name, "summaries")]
+    if sums and len(sums) < len(rest):
+        remarks.append(say("may_sum_up", names=sums))
     found = [name for name in classes if name in gone]
     if found and not lines:
         remarks.append(say("may_be_classes", name=found[0]))

@@ -118,10 +118,14 @@ class TableAxes:
             return 0
         for at in texts:
             heading = header[at]
-            if is_a(heading, "describing") and len(texts) > 1:
-                continue
             is_name = is_a(heading, "sample_heading", "numbering")
             about = is_a(heading, "feature_annotations", "sample_annotations")
+            is_other = any(size[other] == n for other in texts if other != at)
+            # Times of entry, say, where others name the lines.
+            if (is_a(heading, "describing") and len(texts) > 1) or (
+                about and not is_name and is_other and is_a(heading, "sample_annotations")
+            ):
+                continue
             if (
                 (at == 0 and not heading and (table.has_header or 2 * size[at] > n))
                 or (2 * size[at] > n and (at == 0 or is_name or not about))

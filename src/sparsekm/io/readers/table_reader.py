@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from sparsekm.io.readers.assembling import Parts, assemble, check_named, merge_features
-from sparsekm.io.readers.cells import listed_numbers
+from sparsekm.io.readers.cells import as_numbers, listed_numbers
 from sparsekm.io.readers.left_out import (
     annotating_columns,
     doubtful_columns,
@@ -155,6 +155,10 @@ def _refuse_text(axes: TableAxes, settings: Settings) -> None:
         cells = table.cells(axes.rows[row])
         words.update(cells[axes.numeric[at]].strip() for at in odd[odd[:, 0] == row, 1])
     line, column = axes.rows[odd[0, 0]], axes.numeric[odd[0, 1]]
+    other = "." if settings.decimal == "," else ","
+    for word in words:
+        if other in word and np.isfinite(as_numbers([word])[0]):
+            raise refusal("both_marks", table.file, line=table.numbers[line], cell=word)
     wrong = axes.names([axes.numeric[at] for at in np.unique(odd[:, 1])])
     missing = [*settings.missing_values, *(word for word, _ in words.most_common())]
     cure = say("text_is_missing", missing=missing)
@@ -162,9 +166,7 @@ def _refuse_text(axes: TableAxes, settings: Settings) -> None:
         cure += say("or_ignore", ignore=[*settings.ignore, *wrong])
     about = {"cell": table.cells(line)[column].strip(), "column": axes.header[column]}
     number = table.numbers[line]
-    raise refusal(
-        "not_all_numeric", table.file, n=len(wrong), names=wrong, line=number, cure=cure, **about
-    )
+    raise refusal("not_all_numeric", table.file, names=wrong, line=number, cure=cure, **about)
 
 
 def _take_values(axes: TableAxes, settings: Settings) -> np.ndarray:

@@ -158,6 +158,7 @@ def _parse(table: TextTable, lines: Lines, parser: CellParser) -> None:
     table.values = np.full((len(lines), width), np.nan)
     table.is_text = np.zeros(table.values.shape, dtype=bool)
     unusual: dict[str, list[int]] = {"quotes": [], "short": [], "notes": []}
+    gaps = []
     for number, line in lines:
         cells, stray = split(line, table.separator)
         n_cells = len(cells)
@@ -176,6 +177,8 @@ def _parse(table: TextTable, lines: Lines, parser: CellParser) -> None:
             unusual["notes"].append(number)
             continue
         if len(cells) < width:
+            if len(cells) < width - 1 and table.numbers and number - table.numbers[-1] > 1:
+                gaps.append(number)
             unusual["short"].append(number)
             cells += [""] * (width - len(cells))
         at = len(table.lines)
@@ -186,6 +189,9 @@ def _parse(table: TextTable, lines: Lines, parser: CellParser) -> None:
     table.changed, n_lines = parser.changed, len(table.lines)
     table.values, table.is_text = table.values[:n_lines], table.is_text[:n_lines]
     _refuse_both_marks(table, parser.grouped)
+    ends = table.numbers[-len(unusual["short"]) :]
+    if gaps and len(ends) > 1 and ends == unusual["short"]:
+        raise refusal("second_table", file, line=gaps[0])
     for kind, numbers in unusual.items():
         if numbers:
             table.remarks.append(say(kind, n=len(numbers), first=numbers[0]))
