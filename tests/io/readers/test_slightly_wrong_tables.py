@@ -24,6 +24,15 @@ def read(tmp_path):
     return write_and_read
 
 
+@pytest.fixture
+def read_plain(tmp_path):
+    def write_and_read(content):
+        (tmp_path / "blood.csv").write_text(content)
+        return read_matrix(tmp_path / "blood.csv")
+
+    return write_and_read
+
+
 @pytest.mark.parametrize(
     ("content", "remark"),
     [
@@ -47,7 +56,9 @@ def test_a_line_of_totals_is_left_out_with_a_remark(read):
     raw = read(TABLE + "Mean,," + ",".join(map(str, X.mean(axis=0))) + "\n")
     assert raw.X.shape == (12, 4)
     (remark,) = raw.remarks
-    assert remark.startswith("lines [Mean] summarise the others and are left out.")
+    assert remark.startswith(
+        "lines [Mean] annotate the features or summarise the others and are left"
+    )
 
 
 @pytest.mark.parametrize(
@@ -92,3 +103,79 @@ def test_what_cannot_be_read_says_in_one_line_what_to_do(read, content, message)
     with pytest.raises(MatrixError, match=message) as error:
         read(content)
     assert "\n" not in str(error.value)
+
+
+def lines_of(header, *rows):
+    return "\n".join([header, *(",".join(map(str, row)) for row in rows), ""])
+
+
+NUMBERS = [[i + 0.25, 9.5 - i, round(i * i / 7, 3)] for i in range(12)]
+PATIENTS = [f"P{i}" for i in range(12)]
+BLOOD = ["glucose", "lactate", "urate"]
+NAMED = [[name, *row] for name, row in zip(PATIENTS, NUMBERS, strict=True)]
+
+
+@pytest.mark.parametrize(
+    ("content", "remark"),
+    [
+        (
+            lines_of("id,glucose,lactate,urate", *NAMED, ["p-value", 0.1, 0.2, 0.5]),
+            "lines [p-value] annotate the features or summarise the others",
+        ),
+        (
+            lines_of("id,glucose,lactate,urate", ["RT (min)", 2.5, 3, 9], ["m/z", 1, 2, 3], *NAMED),
+            "lines [RT (min), m/z] annotate the features or summarise",
+        ),
+        (
+            lines_of(
+                "Timestamp,id,glucose,lactate,urate",
+                *([f"2023/01/{i + 1} 10:00", *row] for i, row in enumerate(NAMED)),
+            ),
+            "columns [Timestamp] hold text",
+        ),
+    ],
+    ids=["statistics", "masses", "times of entry"],
+)
+def test_the_samples_are_those_that_were_measured(read_plain, content, remark):
+    raw = read_plain(content)
+    assert (raw.samples, raw.features) == (PATIENTS, BLOOD)
+    assert raw.remarks[0].startswith(remark)
+
+
+def test_a_column_that_counts_the_lines_is_left_out_whatever_it_is_called(read_plain):
+    raw = read_plain(lines_of("rowid,a,b,c", *([i + 1, *row] for i, row in enumerate(NUMBERS))))
+    assert raw.features == ["a", "b", "c"]
+    assert "[rowid]" in raw.remarks[0]
+
+
+def test_a_sum_of_features_is_named(read_plain):
+    rows = [[*row, sum(row[1:])] for row in NAMED]
+    assert read_plain(lines_of("id,glucose,lactate,urate,Sum", *rows)).remarks == [
+        "features [Sum] seem to sum up the others. Set ignore: [Sum] to leave them out."
+    ]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (
+            lines_of("id,glucose,lactate,urate", *NAMED) + "\n\nid,N\na,1\nb,2\n",
+            "line 16: below an empty line, lines have fewer cells .* like those of a second table",
+        ),
+        ("id;ATP;urea\nP1;1.5;2.5\nP2;1,5;3.5\nP3;2.5;4.5\n", "'1,5' may have a decimal comma"),
+        (
+            lines_of(
+                "gene,logFC,AveExpr,t,P.Value", *([f"G{i}", *NUMBERS[i], 0] for i in range(9))
+            ),
+            "describe features, such as the results of a test",
+        ),
+        (
+            lines_of(",u,v,w", ["u", 1, 0.5, 0.2], ["v", "", 1, 0.3], ["w", "", "", 1]),
+            "these are distances or correlations",
+        ),
+    ],
+    ids=["two tables", "one decimal comma", "results of limma", "half of a matrix"],
+)
+def test_what_is_not_one_table_of_samples_is_refused(read_plain, content, message):
+    with pytest.raises(MatrixError, match=message):
+        read_plain(content)

@@ -100,7 +100,7 @@ def left_out_features(
         is_total = name in ("Total", "total") or (
             lines and tidy(name) in ("grand total", "sum", "total")
         )
-        if is_total or is_a(name, "special_lines") or (not lines and _is_numbering(name, X[:, at])):
+        if is_total or is_a(name, "special_lines") or (not lines and _is_numbering(name, X, at)):
             gone.add(name)
         if is_a(name, "description", "sample_annotations"):
             described[name] = at
@@ -124,8 +124,11 @@ def left_out_features(
     return [name for name in features if name in gone]
 
 
-def _is_numbering(name: str, values: np.ndarray) -> bool:
-    """Tell whether a column called like a numbering holds different whole numbers."""
+def _is_numbering(name: str, X: np.ndarray, at: int) -> bool:
+    """Tell whether a column numbers the samples: different whole numbers, called so or in order."""
+    values, n = X[:, at], len(X)
+    if at == 0 and n > _FEW_LEVELS and any((values == np.arange(k, n + k)).all() for k in (0, 1)):
+        return True
     if not is_a(name, "numbering") or (len(name) == 1 and name != "X"):
         return False
     steps = np.diff(np.sort(values))

@@ -169,6 +169,8 @@ class TableAxes:
             lines = None if is_row_numbers(heading, lines) else lines
         if lines == columns:
             X = table.values[np.ix_(self.rows, self.numeric)]
+            # One half may be empty.
+            X = np.where(np.isnan(X), X.T, X)
             if np.allclose(X, X.T, equal_nan=True):
                 raise refusal("distances", table.file, n=len(X))
         found, sign = find_orientation(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import takewhile
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +24,7 @@ from sparsekm.io.readers.left_out import (
 )
 from sparsekm.io.readers.messages import MatrixError, refusal, say, suggest
 from sparsekm.io.readers.names import is_a
-from sparsekm.io.readers.raw_matrix import RawMatrix, Settings, check_size
+from sparsekm.io.readers.raw_matrix import MIN_SAMPLES, RawMatrix, Settings, check_size
 from sparsekm.io.readers.table_axes import TableAxes
 from sparsekm.io.readers.text_table import UNREADABLE, read_table
 from sparsekm.io.row_stream import RowStream
@@ -67,6 +68,8 @@ def _read(axes: TableAxes, settings: Settings) -> RawMatrix:
     else:
         features, samples = columns, lines
         left = [name for name in lines or () if is_a(name, "summaries") and len(name) > 1]
+        # Masses and retention times stand above the samples.
+        left += takewhile(lambda name: is_a(name, "feature_annotations"), lines or ())
     chosen = _without(samples or range(len(X)), left, settings, remarks, f"left_{kinds[0]}")
     if transpose:
         _say_text(axes, settings, dict.fromkeys(axes.names(axes.text), ()), "columns")
@@ -196,7 +199,7 @@ def _refuse_annotation(
     if doubtful and len(left) + len(doubtful) < len(columns):
         ignore, keep = [*settings.ignore, *doubtful], [*settings.keep, *doubtful]
         raise refusal("doubtful", file, names=doubtful, ignore=ignore, keep=keep)
-    if not others:
+    if not others or (left and len(others) < MIN_SAMPLES):
         raise refusal("no_samples", file, names=columns)
 
 
