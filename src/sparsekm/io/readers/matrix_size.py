@@ -11,22 +11,14 @@ from sparsekm.io.readers.raw_matrix import check_size, held_bytes
 from sparsekm.io.readers.stored_files import find_layout, open_stored, vectors_in
 from sparsekm.io.readers.tenx_folder import find_mtx
 
-COPIES = 3
-"""Float32 matrices in memory at the same time while reading and normalising one as a whole."""
-BLOCK_BYTES = 2**29
-"""Memory of the blocks of a matrix that is read in blocks of rows."""
-LINE_BYTES = 256
-"""Memory per sample and per feature of such a matrix: sums, labels and starts of rows."""
-PASSES = 3
-"""How often such a matrix is read, for one that is read as a whole."""
-OBJECT_BYTES = 32
-"""Memory per byte of names, labels and text columns, which become Python objects."""
-TEXT_BYTES = 16
-"""Memory per byte of a text table, for the shortest cells and the sample names."""
-MOST_INFLATION = 1032
-"""Largest compression ratio of gzip."""
-CELL_BYTES = 12
-"""Text of a cell of a Parquet file."""
+COPIES = 3  # float32 matrices in memory at once while one is read and normalised as a whole
+BLOCK_BYTES = 2**29  # memory of the blocks of a matrix that is read in blocks of rows
+LINE_BYTES = 256  # memory per sample and feature of one: sums, labels and starts of rows
+PASSES = 3  # how often such a matrix is read, for one that is read as a whole
+OBJECT_BYTES = 32  # memory per byte of names and text columns, which become Python objects
+TEXT_BYTES = 16  # memory per byte of a text table, for the shortest cells and the sample names
+MOST_INFLATION = 1032  # largest compression ratio of gzip
+CELL_BYTES = 12  # text of a cell of a Parquet file
 MOST_BYTES = 2**36
 
 

@@ -24,9 +24,9 @@ from sparsekm.io.readers.messages import refusal, say
 from sparsekm.io.readers.names import is_a, is_row_numbers, weigh_names
 from sparsekm.io.readers.orientation import find_orientation
 from sparsekm.io.readers.raw_matrix import RawMatrix, Settings, check_size
-from sparsekm.io.readers.stored_files import Layout, NpzArray, find_layout, open_stored
+from sparsekm.io.readers.stored_files import Layout, find_layout, open_stored
 from sparsekm.io.readers.tenx_folder import describe_genes
-from sparsekm.io.readers.value_blocks import SparseRows, check_rows, check_type, transposed
+from sparsekm.io.readers.value_blocks import SparseRows, check_rows, check_type
 
 _FEATURES = ("genes", "features", "feature_names", "gene_names", "var_names")
 _SAMPLES = ("samples", "sample_names", "obs_names", "cell_names")
@@ -49,7 +49,7 @@ def read_stored(file: Path, settings: Settings) -> RawMatrix:
         n, p = layout.shape[::-1] if turn else layout.shape
         in_blocks = layout.in_blocks and not turn
         check_size(file, n, p, n_stored=layout.n_stored, in_blocks=in_blocks)
-        held = None if layout.in_blocks else _hold(file, layout)
+        held = None if in_blocks else _hold(file, layout, turn)
 
     @contextmanager
     def matrix() -> Iterator[Any]:
@@ -63,22 +63,21 @@ def read_stored(file: Path, settings: Settings) -> RawMatrix:
 
     parts.remarks[:0] = layout.remarks
     X, offset = check_rows(file, matrix, parts.remarks, listed_numbers(settings.missing_values))
-    if turn:
-        X, offset = transposed(file, X, offset)
     if chosen is not None:
         X, offset = X.select(chosen), offset[chosen]
     return assemble(parts, settings, X, offset)
 
 
-def _hold(file: Path, layout: Layout) -> Any:
+def _hold(file: Path, layout: Layout, turn: bool) -> Any:
     """Read a whole matrix that cannot be read by rows."""
-    if isinstance(layout.node, NpzArray):
-        return check_type(file, _values(file, layout.name, layout.node), layout.name)
-    stored = _read_elem(layout.node)
+    if layout.n_stored is None:
+        whole = check_type(file, _values(file, layout.name, layout.node), layout.name)
+        return whole.T if turn else whole
+    whole = _read_elem(layout.node)
     # As in `SparseRows`.
-    stored.check_format(full_check=True)
+    whole.check_format(full_check=True)
     check_type(file, layout.node["data"])
-    return csr_array(stored)
+    return csr_array(whole.T if turn else whole)
 
 
 def _read_elem(node: Any) -> Any:

@@ -102,18 +102,6 @@ def check_rows(
     return RowStream(shape, read), offset
 
 
-def transposed(file: Path, X: RowStream, offset: np.ndarray) -> tuple[RowStream, np.ndarray]:
-    """Return a matrix of (features, samples) the other way around, in memory."""
-    p, n = X.shape
-    check_size(file, n, p, None if X.n_stored is None else int(X.n_stored.sum()))
-    held = X.collect()
-    if X.is_sparse:
-        return RowStream.of(csr_array(held.T)), np.zeros(p)
-    shift = np.nan_to_num(held[:, 0] + offset[0]) if offset.any() else np.zeros(p)
-    held = np.array([row + offset - shift[at] for at, row in enumerate(held)], dtype=np.float32)
-    return RowStream.of(np.ascontiguousarray(held.T)), shift
-
-
 def _to_single(block: np.ndarray, offset: np.ndarray) -> np.ndarray:
     if block.dtype == np.float32:
         return block
