@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -165,21 +166,15 @@ def merge_features(
 
     By default values are averaged; counts are added. Missing values are passed over.
     """
-    at = pd.Series(range(len(features))).groupby(np.array(features, dtype=object), sort=False)
-    places = {name: columns.tolist() for name, columns in at}
-    repeated = [name for name, columns in places.items() if len(columns) > 1 and name.strip()]
+    counts = Counter(features)
+    repeated = [name for name, count in counts.items() if count > 1 and name.strip()]
     if not repeated:
         return X, features
     known = X[:50][np.isfinite(X[:50])]
     are_counts = (known >= 0).all() and (known == np.rint(known)).all()
     how = how or ("sum" if are_counts and known.max(initial=0) > _SMALLEST_COUNT else "mean")
-    merge: dict[str, Callable] = {"mean": np.nanmean, "sum": np.nansum, "max": np.nanmax}
-    merged = X[:, [columns[0] for columns in places.values()]]
-    for place, columns in enumerate(places.values()):
-        if len(columns) > 1 and how != "first":
-            values = X[:, columns]
-            some = ~np.isnan(values).all(axis=1)
-            merged[some, place] = merge[how](values[some], axis=1)
+    lines = pd.DataFrame(X.T).groupby(np.array(features, dtype=object), sort=False)
+    merged = lines.sum(min_count=1) if how == "sum" else lines.agg(how)
     others = " or ".join(word for word in DUPLICATES if word != how)
     remarks.append(say("merged", n=len(repeated), names=repeated[:3], how=how, others=others))
-    return merged, [*places]
+    return merged.to_numpy().T, [*counts]

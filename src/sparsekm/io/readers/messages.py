@@ -13,6 +13,7 @@ import string
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -100,6 +101,14 @@ def refuse_format(file: Path, kind: str, ending: str) -> NoReturn:
     command = command.replace("{path}", shlex.quote(str(file)))
     command = command.replace("{stem}", str(file.with_name(file.name[: -len(ending)])))
     raise refusal("format", file, kind=ending if kind.startswith(".") else kind, command=command)
+
+
+def need(file: object, package: str, what: str, extra: str) -> Any:
+    """Import a package that is optional, or name the extra that installs it."""
+    try:
+        return import_module(package)
+    except ModuleNotFoundError as error:
+        raise refusal("lacks_package", file, what=what, package=package, extra=extra) from error
 
 
 @contextmanager

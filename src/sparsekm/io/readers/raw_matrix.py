@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from sparsekm.io.known_classes import UNKNOWN
 from sparsekm.io.readers.messages import refusal
 from sparsekm.io.row_stream import RowStream
-from sparsekm.io.table_description import TableDescription, describe
+from sparsekm.io.table_description import TableDescription
 
 HELD_LIMIT = 16 * 2**30
 """Bytes of the largest matrix that is read as a whole; a larger one is refused without reading."""
@@ -68,11 +70,17 @@ class RawMatrix:
 
     def describe(self, n_dropped: int = 0) -> TableDescription:
         """Describe the matrix, of which so many constant features are dropped."""
-        classes = None if self.labels is None else self.labels.tolist()
-        groups = None if self.groups is None else len(set(self.groups))
-        shape = self.X.shape[0], self.X.shape[1] - n_dropped
-        return describe(
-            shape, self.samples, self.features, classes, groups, self.lines, self.remarks
+        counts = None if self.labels is None else Counter(self.labels.tolist())
+        return TableDescription(
+            n_samples=self.X.shape[0],
+            n_features=self.X.shape[1] - n_dropped,
+            samples=None if self.samples is None else [self.samples[0], self.samples[-1]],
+            features=[self.features[0], self.features[-1]],
+            n_unknown=0 if counts is None else counts.pop(UNKNOWN, 0),
+            classes=None if counts is None else dict(counts),
+            n_groups=None if self.groups is None else len(set(self.groups)),
+            lines=self.lines,
+            remarks=self.remarks,
         )
 
     def take(

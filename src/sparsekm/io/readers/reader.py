@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from sparsekm.io.readers.messages import (
     KNOWN_FORMATS,
     MatrixError,
     explain_damage,
+    need,
     refusal,
     refuse_format,
     say,
@@ -77,7 +77,7 @@ def read_matrix(
 
 def _read_workbook(file: Path, settings: Settings) -> RawMatrix:
     """Read and check a sheet, by default the first that holds a table of numbers."""
-    _need(file, "openpyxl", "Excel workbooks", "excel")
+    need(file, "openpyxl", "Excel workbooks", "excel")
     sheet, cure = settings.layer, "Excel. Save it again, or as 'CSV UTF-8'."
     with (
         explain_damage(file, ".xlsx file", cure),
@@ -98,18 +98,11 @@ def _read_workbook(file: Path, settings: Settings) -> RawMatrix:
 
 def _read_parquet(file: Path, settings: Settings) -> RawMatrix:
     """Read and check a table of Parquet, whose index holds the names of the lines."""
-    _need(file, "pyarrow", "Parquet files", "parquet")
+    need(file, "pyarrow", "Parquet files", "parquet")
     with explain_damage(file, ".parquet file", "pandas.DataFrame.to_parquet."):
         frame = pd.read_parquet(file)
         text = frame.to_csv(index=not isinstance(frame.index, pd.RangeIndex))
     return read_text(file, settings, text)
-
-
-def _need(file: Path, package: str, what: str, extra: str) -> None:
-    try:
-        import_module(package)
-    except ModuleNotFoundError as error:
-        raise refusal("lacks_package", file, what=what, package=package, extra=extra) from error
 
 
 def _is_table(page: pd.DataFrame) -> bool:

@@ -21,7 +21,7 @@ import h5py
 import hdf5plugin  # noqa: F401
 import numpy as np
 
-from sparsekm.io.readers.messages import explain_damage, quoted, refusal, refuse_format, say
+from sparsekm.io.readers.messages import explain_damage, need, quoted, refusal, refuse_format, say
 
 # Codecs that only move and compress bytes. Others, such as pickle, can run code from the file.
 _CODECS = frozenset(
@@ -78,11 +78,7 @@ def open_stored(file: Path) -> Iterator[Any]:
 
 
 def _open_zarr(file: Path) -> Any:
-    try:
-        import zarr
-    except ModuleNotFoundError as error:
-        what = "Zarr stores"
-        raise refusal("lacks_package", file, what=what, package="zarr", extra="zarr") from error
+    zarr = need(file, "zarr", "Zarr stores", "zarr")
     for part in file.rglob("*"):
         if part.is_symlink():
             raise refusal("link", file, name=part.relative_to(file))
