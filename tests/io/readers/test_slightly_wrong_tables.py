@@ -133,8 +133,16 @@ NAMED = [[name, *row] for name, row in zip(PATIENTS, NUMBERS, strict=True)]
             ),
             "columns [Timestamp] hold text",
         ),
+        (
+            lines_of("Family,Name,glucose,lactate,urate", *(["Doe", *row] for row in NAMED)),
+            "columns [Family] hold text",
+        ),
+        (
+            lines_of("id,Weight (kg),glucose,lactate,urate", *([n, 61.5, *x] for n, *x in NAMED)),
+            "columns [Weight (kg)] describe the samples",
+        ),
     ],
-    ids=["statistics", "masses", "times of entry"],
+    ids=["statistics", "masses", "times of entry", "family names", "a description with a unit"],
 )
 def test_the_samples_are_those_that_were_measured(read_plain, content, remark):
     raw = read_plain(content)
@@ -173,9 +181,35 @@ def test_a_sum_of_features_is_named(read_plain):
             lines_of(",u,v,w", ["u", 1, 0.5, 0.2], ["v", "", 1, 0.3], ["w", "", "", 1]),
             "these are distances or correlations",
         ),
+        (lines_of("id,a,b", *([name, "1/2", "3/4"] for name in PATIENTS)), "such as '3/4'"),
+        (
+            "id        a     b\n" + "P1        1.5   2\n" * 9 + "P2              3\n",
+            "line 11 has 2 cells; it should have 3. Write NA for what is missing",
+        ),
     ],
-    ids=["two tables", "one decimal comma", "results of limma", "half of a matrix"],
+    ids=[
+        "two tables",
+        "one decimal comma",
+        "results of limma",
+        "half of a matrix",
+        "fractions",
+        "gaps",
+    ],
 )
 def test_what_is_not_one_table_of_samples_is_refused(read_plain, content, message):
     with pytest.raises(MatrixError, match=message):
         read_plain(content)
+
+
+@pytest.mark.parametrize(("cell", "number"), [("2.5-", -2.5), ("EUR 2.5", 2.5), ("2.5 °C", 2.5)])
+def test_a_sign_behind_and_a_word_before_a_number_are_said(read_plain, cell, number):
+    rows = [[name, cell, cell.replace("2.5", "7")] for name in PATIENTS]
+    raw = read_plain(lines_of("id,glucose,urate", *rows))
+    assert raw.offset[0] + raw.X.collect()[3, 0] == number
+    assert repr(cell)[1:-1] in raw.remarks[0]
+
+
+def test_a_column_of_numbers_with_units_among_others_is_named(read_plain):
+    rows = [[*row, "4.5 mM"] for row in NAMED]
+    raw = read_plain(lines_of("id,glucose,lactate,urate,NaCl", *rows))
+    assert "[NaCl] may hold numbers with units: write them without" in raw.remarks[0]

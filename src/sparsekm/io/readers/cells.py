@@ -27,14 +27,15 @@ _WITH_COMMA = re.compile(r"[+-]?(\d*,\d+([eE][+-]?\d+)?|\d{1,3}(\.\d{3})+,\d+)")
 _WITH_POINT = re.compile(r"[+-]?(\d*\.\d+([eE][+-]?\d+)?|\d{1,3}(,\d{3})+\.\d*)")
 # 1,234 means different numbers in English and in German.
 _THOUSANDS = {mark: re.compile(rf"[+-]?[1-9]\d{{0,2}}({re.escape(mark)}\d{{3}})+") for mark in ",."}
-_WITH_UNIT = re.compile(r"([+-]?\d[\d.,]*)\s*(±.*|\(.*\)|[^\d\s.,].*)")
+_WITH_UNIT = re.compile(r"([+-]?\d[\d.,]*)\s*(±.*|\(.*\)|[^\W\d_]\S*|[°%‰]\S*)")
 _BLANKS = str.maketrans(dict.fromkeys("\u00a0\u202f\u2009", ""))
 # Unusual ways of writing a number: the form, what is read, and how that is said.
 _WAYS = [
     (re.compile(form), read, what)
     for form, read, what in (
         (r"[−–‐‑]", "-", "another minus sign"),
-        (r"^[$€£¥]\s*", "", "a currency, which is left out"),
+        (r"^([$€£¥]|EUR|USD|GBP|CHF)\s*", "", "a currency, which is left out"),
+        (rf"^({_NUMBER})-$", r"-\1", "a minus behind the number"),
         (rf"^\(({_NUMBER})\)$", r"-\1", "parentheses for a minus"),
         (r"\s*%$", "", "a percent sign, which is left out"),
         (rf"^({_NUMBER})[*†‡§]+$", r"\1", "marks of footnotes, which are left out"),

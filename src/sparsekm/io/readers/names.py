@@ -68,7 +68,9 @@ def is_a(name: str, *kinds: str) -> bool:
     >>> is_a("Hugo_Symbol", "feature_heading"), is_a("gene_start", "feature_annotations")
     (True, True)
     """
-    plain = {name.strip().lstrip("#").strip(), tidy(name)}
+    # Without a unit, as in Weight (kg).
+    bare = re.sub(r"(?<=\w)\s*[(\[][^()\[\]]*[)\]]$", "", name.strip())
+    plain = {name.strip().lstrip("#").strip(), tidy(name), tidy(bare)}
     return any(
         bool(plain & _LISTS[kind]) if kind in _LISTS else any(map(_FORMS[kind], plain))
         for kind in kinds

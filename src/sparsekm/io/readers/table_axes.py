@@ -116,20 +116,23 @@ class TableAxes:
         is_whole = {at: all(map(str.isdecimal, self.column(at))) for at in size}
         if 0 in numbers and is_a(header[0], "sample_heading") and size[0] == n and is_whole[0]:
             return 0
+        about = {
+            at: is_a(header[at], "feature_annotations", "sample_annotations")
+            and not is_a(header[at], "sample_heading", "numbering")
+            for at in texts
+        }
+        # Where the cells of one differ, others hold times of entry, say, or family names.
+        whole = [at for at in texts if size[at] == n and not about[at]]
         for at in texts:
-            heading = header[at]
-            is_name = is_a(heading, "sample_heading", "numbering")
-            about = is_a(heading, "feature_annotations", "sample_annotations")
-            is_other = any(size[other] == n for other in texts if other != at)
-            # Times of entry, say, where others name the lines.
-            if (is_a(heading, "describing") and len(texts) > 1) or (
-                about and not is_name and is_other and is_a(heading, "sample_annotations")
-            ):
+            is_feature = is_a(header[at], "feature_heading")
+            if is_a(header[at], "describing") and len(texts) > 1:
+                continue
+            if whole and at not in whole and not is_feature:
                 continue
             if (
-                (at == 0 and not heading and (table.has_header or 2 * size[at] > n))
-                or (2 * size[at] > n and (at == 0 or is_name or not about))
-                or (is_a(heading, "feature_heading") and size[at] > max(2, n / 10))
+                (at == 0 and not header[at] and (table.has_header or 2 * size[at] > n))
+                or (2 * size[at] > n and (at == 0 or not about[at]))
+                or (is_feature and size[at] > max(2, n / 10))
             ):
                 return at
         for at in sorted({*ids} & {*numbers}):

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from sparsekm.io.readers.assembling import Parts, assemble, check_named, merge_features
-from sparsekm.io.readers.cells import as_numbers, listed_numbers
+from sparsekm.io.readers.cells import CellParser, as_numbers, listed_numbers
 from sparsekm.io.readers.left_out import (
     annotating_columns,
     doubtful_columns,
@@ -224,6 +224,9 @@ def _say_text(
     different = [name for name in names if len({*texts[name]}) == len(texts[name]) > 0]
     cure = say("may_be_labels", name=few[0]) if few and not settings.labels else ""
     cure += say("may_annotate", names=few[:20]) if few else ""
+    parser = CellParser("," if settings.decimal == "," else ".", units=True)
+    numbers = [name for name in names if texts[name] and not any(map(parser.is_text, texts[name]))]
+    cure += say("may_have_units", names=numbers) if numbers else ""
     if different and axes.edge is None:
         cure += say("may_be_samples", name=different[0])
     if names:

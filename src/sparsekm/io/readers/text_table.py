@@ -177,6 +177,8 @@ def _parse(table: TextTable, lines: Lines, parser: CellParser) -> None:
             unusual["notes"].append(number)
             continue
         if len(cells) < width:
+            if table.separator == " ":
+                raise refusal("short_blank", file, line=number, n=n_cells, width=width)
             if len(cells) < width - 1 and table.numbers and number - table.numbers[-1] > 1:
                 gaps.append(number)
             unusual["short"].append(number)
