@@ -224,6 +224,8 @@ def _say_text(
     different = [name for name in names if len({*texts[name]}) == len(texts[name]) > 0]
     cure = say("may_be_labels", name=few[0]) if few and not settings.labels else ""
     cure += say("may_annotate", names=few[:20]) if few else ""
+    twice = [name for name in few if is_a(name, "sample_heading", "numbering")]
+    cure += say("may_be_groups", name=twice[0]) if twice and not settings.groups else ""
     parser = CellParser("," if settings.decimal == "," else ".", units=True)
     numbers = [name for name in names if texts[name] and not any(map(parser.is_text, texts[name]))]
     cure += say("may_have_units", names=numbers) if numbers else ""
