@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from sklearn.impute import KNNImputer
 
-from sparsekm.io.readers.raw_matrix import MatrixError, RawMatrix
+from sparsekm.io.readers.messages import MatrixError
+from sparsekm.io.readers.raw_matrix import RawMatrix
 from sparsekm.io.row_stream import RowStream
 from sparsekm.pipeline.missing_values import settle_missing
 

@@ -42,9 +42,10 @@ def declared_megabytes(dataset):
 
 def measured_bytes(file, layer):
     """Return the bytes of a matrix, and those that reading it takes."""
-    from sparsekm.io.readers.matrix_size import matrix_bytes, measure_matrix
+    from sparsekm.io.readers.matrix_size import measure_matrix
 
-    return matrix_bytes(file, layer), measure_matrix(file, layer).memory
+    found = measure_matrix(file, layer)
+    return found.matrix, found.memory
 
 
 def bytes_of(path):

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sparsekm.io.known_classes import UNKNOWN
 from sparsekm.io.shown_text import escape_unprintable, shorten
 
 _MOST_CLASSES = 8
@@ -55,27 +52,3 @@ class TableDescription:
 def short(text: str, most: int = 40) -> str:
     """Write any text in one short line."""
     return shorten(escape_unprintable(text), most)
-
-
-def describe(
-    shape: tuple[int, int],
-    samples: Sequence[str] | None,
-    features: Sequence[str],
-    classes: Sequence[str] | None,
-    n_groups: int | None,
-    lines: str | None,
-    remarks: list[str],
-) -> TableDescription:
-    """Describe a table of this many samples and features by their names and classes."""
-    counts = None if classes is None else Counter(classes)
-    return TableDescription(
-        n_samples=shape[0],
-        n_features=shape[1],
-        samples=None if samples is None else [samples[0], samples[-1]],
-        features=[features[0], features[-1]],
-        n_unknown=0 if counts is None else counts.pop(UNKNOWN, 0),
-        classes=None if counts is None else dict(counts),
-        n_groups=n_groups,
-        lines=lines,
-        remarks=remarks,
-    )

@@ -6,7 +6,8 @@ import warnings
 
 import numpy as np
 
-from sparsekm.io.readers.raw_matrix import MatrixError, RawMatrix, check_size, shown
+from sparsekm.io.readers.messages import MatrixError, shown
+from sparsekm.io.readers.raw_matrix import RawMatrix, check_size
 from sparsekm.pipeline.raw_counts import are_counts
 
 IMPUTATIONS = ("knn", "median", "half_minimum", "drop")

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from sparsekm.cluster.matrices.dense_parts import as_dense
-from sparsekm.io.readers.raw_matrix import MatrixError, RawMatrix, shown
+from sparsekm.io.readers.messages import MatrixError, shown
+from sparsekm.io.readers.raw_matrix import RawMatrix
 from sparsekm.io.readers.reader import read_matrix
 from sparsekm.io.row_stream import RowStream
 from sparsekm.pipeline.missing_values import settle_missing

@@ -8,7 +8,8 @@ from itertools import islice, pairwise
 import numpy as np
 
 from sparsekm.cluster.matrices.dense_parts import as_dense, variance_beyond_trend
-from sparsekm.io.readers.raw_matrix import MatrixError, RawMatrix, quoted
+from sparsekm.io.readers.messages import MatrixError, quoted
+from sparsekm.io.readers.raw_matrix import RawMatrix
 from sparsekm.io.row_stream import Block, RowStream
 from sparsekm.pipeline.zscore import measure_moments
 

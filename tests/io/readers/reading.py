@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from sparsekm.command.table_settings import TABLE_SETTINGS
-from sparsekm.io.readers.raw_matrix import MatrixError
+from sparsekm.io.readers.messages import MatrixError
 from sparsekm.io.readers.reader import read_matrix
 
 KINDS = ["a", "b", "a", "b", "a", "b"]

@@ -5,7 +5,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sparsekm.io.readers.raw_matrix import MatrixError
+from sparsekm.io.readers.messages import MatrixError
 from sparsekm.io.readers.reader import read_matrix
 
 

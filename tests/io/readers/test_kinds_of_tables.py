@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from reading import CYTOKINES, PATIENTS, follow, refusal, values, write
 
-from sparsekm.io.readers.raw_matrix import MatrixError
+from sparsekm.io.readers.messages import MatrixError
 from sparsekm.io.readers.reader import read_matrix
 
 GSM = [f"GSM{1000 + i}" for i in range(8)]

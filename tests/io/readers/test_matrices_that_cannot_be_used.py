@@ -9,7 +9,7 @@ import pytest
 from reading import refused
 from scipy import sparse
 
-from sparsekm.io.readers.raw_matrix import MatrixError
+from sparsekm.io.readers.messages import MatrixError
 from sparsekm.io.readers.reader import read_matrix
 
 
@@ -168,7 +168,7 @@ def test_labels_must_be_there_one_for_each_sample(npz, text, h5ad, frame):
     refused(npz(y=np.array([np.nan, 2, np.nan, np.nan, np.nan, np.nan])), f"labels 'y' {too_few}")
     refused(text("a,b\n1,2\n3,4\n5,6\n"), r"labels='c' should be one of its columns", labels="c")
     refused(text("a,c\n1,x\n3,\n5,NA\n"), "labels 'c' are known for 1 of 3 samples", labels="c")
-    refused(h5ad(), r"labels='c' should be one of the columns of obs: \['kind'\]", labels="c")
+    refused(h5ad(), r"labels='c' should be one of the columns of obs \[kind\]", labels="c")
     obs = pd.DataFrame({"kind": pd.Categorical([None] * 6, categories=["a"])}, frame.index)
     refused(h5ad(obs=obs), "labels 'kind' are known for 0 of 6 samples", labels="kind")
 

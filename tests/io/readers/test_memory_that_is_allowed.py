@@ -8,7 +8,7 @@ import pytest
 from scipy import sparse
 
 from sparsekm.io.readers.matrix_size import measure_matrix
-from sparsekm.io.readers.raw_matrix import MatrixError
+from sparsekm.io.readers.messages import MatrixError
 
 
 def test_the_shape_counts_in_every_format(tmp_path, npz, h5ad):
@@ -19,7 +19,7 @@ def test_the_shape_counts_in_every_format(tmp_path, npz, h5ad):
     assert least < measure_matrix(file).memory < 1.2 * least
     with h5py.File(tmp_path / "m.h5", "w") as opened:
         opened.create_dataset("counts", data=X, compression="gzip")
-    assert measure_matrix(tmp_path / "m.h5", "counts") == (least, 3 * least)
+    assert measure_matrix(tmp_path / "m.h5", "counts") == (least, 3 * least, 4 * X.size)
     (tmp_path / "m.csv").write_bytes(b"a,b\n" + b"1,2\n" * 1000)
     assert measure_matrix(tmp_path / "m.csv").memory == 16 * 4004
 
@@ -59,5 +59,5 @@ def test_a_matrix_above_the_limit_is_refused_before_it_is_read(tmp_path, npz, h5
 def test_a_file_that_does_not_say_is_left_to_its_reader(tmp_path):
     for name in ("m.h5", "m.h5ad", "m.npz"):
         (tmp_path / name).write_bytes(b"no such file")
-        assert measure_matrix(tmp_path / name) == (0, 0)
-    assert measure_matrix(tmp_path / "absent.csv") == (0, 0)
+        assert measure_matrix(tmp_path / name) == (0, 0, 0)
+    assert measure_matrix(tmp_path / "absent.csv") == (0, 0, 0)

@@ -5,7 +5,7 @@ import gzip
 import numpy as np
 import pytest
 
-from sparsekm.io.readers.raw_matrix import MatrixError
+from sparsekm.io.readers.messages import MatrixError
 from sparsekm.io.readers.reader import read_matrix
 
 X = np.random.default_rng(0).normal(size=(12, 4)).round(2)
@@ -20,6 +20,15 @@ def read(tmp_path):
         file = tmp_path / "tumours.csv"
         file.write_bytes(content if isinstance(content, bytes) else content.encode())
         return read_matrix(file, "kind")
+
+    return write_and_read
+
+
+@pytest.fixture
+def read_plain(tmp_path):
+    def write_and_read(content):
+        (tmp_path / "blood.csv").write_text(content)
+        return read_matrix(tmp_path / "blood.csv")
 
     return write_and_read
 
@@ -47,7 +56,9 @@ def test_a_line_of_totals_is_left_out_with_a_remark(read):
     raw = read(TABLE + "Mean,," + ",".join(map(str, X.mean(axis=0))) + "\n")
     assert raw.X.shape == (12, 4)
     (remark,) = raw.remarks
-    assert remark.startswith("lines [Mean] summarise the others and are left out.")
+    assert remark.startswith(
+        "lines [Mean] annotate the features or summarise the others and are left"
+    )
 
 
 @pytest.mark.parametrize(
@@ -92,3 +103,113 @@ def test_what_cannot_be_read_says_in_one_line_what_to_do(read, content, message)
     with pytest.raises(MatrixError, match=message) as error:
         read(content)
     assert "\n" not in str(error.value)
+
+
+def lines_of(header, *rows):
+    return "\n".join([header, *(",".join(map(str, row)) for row in rows), ""])
+
+
+NUMBERS = [[i + 0.25, 9.5 - i, round(i * i / 7, 3)] for i in range(12)]
+PATIENTS = [f"P{i}" for i in range(12)]
+BLOOD = ["glucose", "lactate", "urate"]
+NAMED = [[name, *row] for name, row in zip(PATIENTS, NUMBERS, strict=True)]
+
+
+@pytest.mark.parametrize(
+    ("content", "remark"),
+    [
+        (
+            lines_of("id,glucose,lactate,urate", *NAMED, ["p-value", 0.1, 0.2, 0.5]),
+            "lines [p-value] annotate the features or summarise the others",
+        ),
+        (
+            lines_of("id,glucose,lactate,urate", ["RT (min)", 2.5, 3, 9], ["m/z", 1, 2, 3], *NAMED),
+            "lines [RT (min), m/z] annotate the features or summarise",
+        ),
+        (
+            lines_of(
+                "Timestamp,id,glucose,lactate,urate",
+                *([f"2023/01/{i + 1} 10:00", *row] for i, row in enumerate(NAMED)),
+            ),
+            "columns [Timestamp] hold text",
+        ),
+        (
+            lines_of("Family,Name,glucose,lactate,urate", *(["Doe", *row] for row in NAMED)),
+            "columns [Family] hold text",
+        ),
+        (
+            lines_of("id,Weight (kg),glucose,lactate,urate", *([n, 61.5, *x] for n, *x in NAMED)),
+            "columns [Weight (kg)] describe the samples",
+        ),
+    ],
+    ids=["statistics", "masses", "times of entry", "family names", "a description with a unit"],
+)
+def test_the_samples_are_those_that_were_measured(read_plain, content, remark):
+    raw = read_plain(content)
+    assert (raw.samples, raw.features) == (PATIENTS, BLOOD)
+    assert raw.remarks[0].startswith(remark)
+
+
+def test_a_column_that_counts_the_lines_is_left_out_whatever_it_is_called(read_plain):
+    raw = read_plain(lines_of("rowid,a,b,c", *([i + 1, *row] for i, row in enumerate(NUMBERS))))
+    assert raw.features == ["a", "b", "c"]
+    assert "[rowid]" in raw.remarks[0]
+
+
+def test_a_sum_of_features_is_named(read_plain):
+    rows = [[*row, sum(row[1:])] for row in NAMED]
+    assert read_plain(lines_of("id,glucose,lactate,urate,Sum", *rows)).remarks == [
+        "features [Sum] seem to sum up the others. Set ignore: [Sum] to leave them out."
+    ]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (
+            lines_of("id,glucose,lactate,urate", *NAMED) + "\n\nid,N\na,1\nb,2\n",
+            "line 16: below an empty line, lines have fewer cells .* like those of a second table",
+        ),
+        ("id;ATP;urea\nP1;1.5;2.5\nP2;1,5;3.5\nP3;2.5;4.5\n", "'1,5' may have a decimal comma"),
+        (
+            lines_of(
+                "gene,logFC,AveExpr,t,P.Value", *([f"G{i}", *NUMBERS[i], 0] for i in range(9))
+            ),
+            "describe features, such as the results of a test",
+        ),
+        (
+            lines_of(",u,v,w", ["u", 1, 0.5, 0.2], ["v", "", 1, 0.3], ["w", "", "", 1]),
+            "these are distances or correlations",
+        ),
+        (lines_of("id,a,b", *([name, "1/2", "3/4"] for name in PATIENTS)), "such as '3/4'"),
+        (
+            "id        a     b\n" + "P1        1.5   2\n" * 9 + "P2              3\n",
+            "line 11 has 2 cells; it should have 3. Write NA for what is missing",
+        ),
+    ],
+    ids=[
+        "two tables",
+        "one decimal comma",
+        "results of limma",
+        "half of a matrix",
+        "fractions",
+        "gaps",
+    ],
+)
+def test_what_is_not_one_table_of_samples_is_refused(read_plain, content, message):
+    with pytest.raises(MatrixError, match=message):
+        read_plain(content)
+
+
+@pytest.mark.parametrize(("cell", "number"), [("2.5-", -2.5), ("EUR 2.5", 2.5), ("2.5 °C", 2.5)])
+def test_a_sign_behind_and_a_word_before_a_number_are_said(read_plain, cell, number):
+    rows = [[name, cell, cell.replace("2.5", "7")] for name in PATIENTS]
+    raw = read_plain(lines_of("id,glucose,urate", *rows))
+    assert raw.offset[0] + raw.X.collect()[3, 0] == number
+    assert repr(cell)[1:-1] in raw.remarks[0]
+
+
+def test_a_column_of_numbers_with_units_among_others_is_named(read_plain):
+    rows = [[*row, "4.5 mM"] for row in NAMED]
+    raw = read_plain(lines_of("id,glucose,lactate,urate,NaCl", *rows))
+    assert "[NaCl] may hold numbers with units: write them without" in raw.remarks[0]

@@ -9,7 +9,7 @@ from anndata import AnnData
 from reading import GENES, KINDS, assert_read, last_sentence, refusal
 from scipy.sparse import csr_array
 
-from sparsekm.io.readers.raw_matrix import MatrixError
+from sparsekm.io.readers.messages import MatrixError
 from sparsekm.io.readers.reader import read_matrix
 from sparsekm.pipeline.normalisation import normalise
 from sparsekm.pipeline.raw_counts import remark_on_scale

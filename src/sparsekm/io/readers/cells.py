@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable
 
 import numpy as np
 
+from sparsekm.io.readers.messages import MatrixError, say
 from sparsekm.io.readers.names import KNOWN
-from sparsekm.io.readers.raw_matrix import MatrixError
 
 MISSING_LABELS = frozenset(("", "NA", "NaN", "nan", "N/A", "n/a", "#N/A"))
 """Text that means a missing class or group, as do None and NaN."""
@@ -20,18 +20,27 @@ MISSING_LABELS = frozenset(("", "NA", "NaN", "nan", "N/A", "n/a", "#N/A"))
 MISSING = frozenset(KNOWN["missing"])
 """Text that means a missing measurement, in any case."""
 
+_NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
+_PLAIN = re.compile(rf"{_NUMBER}|(?i:[+-]?inf(inity)?)")
 _BEYOND = re.compile(r"[<>≤≥]=?\s*[\d.,]+")
 _WITH_COMMA = re.compile(r"[+-]?(\d*,\d+([eE][+-]?\d+)?|\d{1,3}(\.\d{3})+,\d+)")
 _WITH_POINT = re.compile(r"[+-]?(\d*\.\d+([eE][+-]?\d+)?|\d{1,3}(,\d{3})+\.\d*)")
 # 1,234 means different numbers in English and in German.
 _THOUSANDS = {mark: re.compile(rf"[+-]?[1-9]\d{{0,2}}({re.escape(mark)}\d{{3}})+") for mark in ",."}
-_PLAIN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|(?i:[+-]?inf(inity)?)")
-_WITH_UNIT = re.compile(r"([+-]?\d[\d.,]*)\s*(±.*|\(.*\)|[^\d\s.,].*)")
-_CURRENCIES = "$€£¥"
-_MARKS = "*†‡§"
-_MINUS = str.maketrans(
-    {"−": "-", "–": "-", "‐": "-", "‑": "-", "\u00a0": "", "\u202f": "", "\u2009": ""}
-)
+_WITH_UNIT = re.compile(r"([+-]?\d[\d.,]*)\s*(±.*|\(.*\)|[^\W\d_]\S*|[°%‰]\S*)")
+_BLANKS = str.maketrans(dict.fromkeys("\u00a0\u202f\u2009", ""))
+# Unusual ways of writing a number: the form, what is read, and how that is said.
+_WAYS = [
+    (re.compile(form), read, what)
+    for form, read, what in (
+        (r"[−–‐‑]", "-", "another minus sign"),
+        (r"^([$€£¥]|EUR|USD|GBP|CHF)\s*", "", "a currency, which is left out"),
+        (rf"^({_NUMBER})-$", r"-\1", "a minus behind the number"),
+        (rf"^\(({_NUMBER})\)$", r"-\1", "parentheses for a minus"),
+        (r"\s*%$", "", "a percent sign, which is left out"),
+        (rf"^({_NUMBER})[*†‡§]+$", r"\1", "marks of footnotes, which are left out"),
+    )
+]
 
 
 def listed_numbers(words: Iterable[object]) -> list[float]:
@@ -49,43 +58,37 @@ class CellParser:
         self._missing = MISSING | {str(word).strip().casefold() for word in missing}
         self.changed: dict[str, str] = {}  # an example of each unusual way of writing
         self.grouped: set[str] = set()  # numbers such as 1,234
-        self._group = "," if decimal == "." else "."
+        mark = "," if decimal == "." else "."
+        self._groups = re.compile(rf"([+-]?\d{{1,3}}(?:[{mark}' ]\d{{3}})+)([.,]\d*)?")
         self._odd: dict[str, float | None] = {}
+        self._front = 0  # how many cells end with the last text of a line
         self._units: dict[str, str] = {}
 
-    def line(self, cells: list[str], text: Collection[int]) -> tuple[np.ndarray, list[int]]:
-        """Return the numbers in a line, NaN if missing or text, and where its cells are text.
-
-        `text` are columns of which that is expected, which only makes this faster.
-        """
-        plain = cells.copy()
-        for at in text:
-            plain[at] = "nan"
-        plain = [cell or "nan" for cell in plain] if "" in plain else plain
-        joined = "\x1f".join(plain)
-        if self.decimal == "," and "." not in joined:
-            plain = joined.replace(",", ".").split("\x1f")
-        # Python reads 1_000 as a number.
-        if "_" not in joined and (self.decimal == "." or "." not in joined):
-            try:
-                values = np.fromiter(map(float, plain), np.float64, len(plain))
-            except ValueError:
-                pass
-            else:
-                found = {at: self.number(cells[at]) for at in text}
-                values[[*found]] = [np.nan if value is None else value for value in found.values()]
-                return values, [at for at, value in found.items() if value is None]
-        numbers = [self.number(cell) for cell in cells]
-        values = np.array([np.nan if value is None else value for value in numbers])
-        return values, [at for at, value in enumerate(numbers) if value is None]
+    def line(self, cells: list[str]) -> tuple[np.ndarray, list[int]]:
+        """Return the numbers in a line, NaN if missing or text, and where its cells are text."""
+        numbers = [*map(self.number, cells[: self._front])]
+        rest = cells[self._front :]
+        try:
+            # Most lines hold plain numbers after some text. Python reads 1_000 as a number.
+            is_plain = self.decimal == "." and "_" not in "".join(rest)
+            numbers += map(float if is_plain else self.number, rest)
+        except ValueError:
+            numbers = [*map(self.number, cells)]
+        values = np.array(numbers, dtype=np.float64)
+        text = [at for at in np.flatnonzero(np.isnan(values)) if numbers[at] is None]
+        self._front = text[-1] + 1 if text else 0
+        return values, text
 
     def number(self, cell: str) -> float | None:
         """Return the number in a cell: NaN for a missing one, None for text."""
-        if self.decimal == "." and "_" not in cell:
-            try:
+        try:
+            # Python reads 1_000 as a number.
+            if self.decimal == "." and "_" not in cell:
                 return float(cell)
-            except ValueError:
-                pass
+            if self.decimal == "," and "_" not in cell and "." not in cell:
+                return float(cell.replace(",", "."))
+        except ValueError:
+            pass
         if cell not in self._odd:
             if len(self._odd) > 100_000:
                 self._odd.clear()
@@ -100,76 +103,67 @@ class CellParser:
         text = cell.strip()
         if text.casefold() in self._missing or _BEYOND.fullmatch(text):
             return float("nan")
-        plain = text.translate(_MINUS).strip()
-        if plain != text and any(letter in text for letter in "−–‐‑"):
-            self.changed.setdefault("another minus sign", text)
-        if plain[:1] in _CURRENCIES and plain:
-            plain = plain[1:].strip()
-            self.changed.setdefault("a currency, which is left out", text)
-        if plain[:1] == "(" and plain[-1:] == ")" and _PLAIN.fullmatch(plain[1:-1]):
-            plain = f"-{plain[1:-1]}"
-            self.changed.setdefault("parentheses for a minus", text)
-        if plain.endswith("%"):
-            plain = plain[:-1].strip()
-            self.changed.setdefault("a percent sign, which is left out", text)
-        if plain[-1:] in _MARKS and _PLAIN.fullmatch(plain.rstrip(_MARKS)):
-            plain = plain.rstrip(_MARKS)
-            self.changed.setdefault("marks of footnotes, which are left out", text)
+        plain, changed = text.translate(_BLANKS), {}
+        for form, read, what in _WAYS:
+            if form.search(plain):
+                plain = form.sub(read, plain)
+                changed[what] = text
         measured = _WITH_UNIT.fullmatch(plain) if self.units else None
         if measured:
             plain = measured[1]
             # Every unit is shown, since they may differ.
             self._units.setdefault("±" if "±" in text else measured[2], text)
-            shown = ", ".join([*self._units.values()][:6])
-            self.changed["units or deviations, which are left out"] = shown
-        group = re.fullmatch(rf"([+-]?\d{{1,3}}(?:[{self._group}' ]\d{{3}})+)([.,]\d*)?", plain)
+        group = self._groups.fullmatch(plain)
         if group and (group[2] or self.decimal)[0] == self.decimal:
-            plain = re.sub(rf"[{self._group}' ]", "", group[1]) + (group[2] or "")
-            self.changed.setdefault("thousands in groups", text)
+            plain = re.sub(r"[.,' ]", "", group[1]) + (group[2] or "")
+            changed["thousands in groups"] = text
             if not group[2]:
                 self.grouped.add(text)
         if self.decimal == ",":
             plain = plain.replace(".", "\0").replace(",", ".")
-        return float(plain) if _PLAIN.fullmatch(plain) else None
+        if not _PLAIN.fullmatch(plain):
+            return None
+        self.changed = changed | self.changed
+        if measured:
+            shown = ", ".join([*self._units.values()][:6])
+            self.changed["units or deviations, which are left out"] = shown
+        return float(plain)
 
 
 def find_decimal(cells: Iterable[str], separator: str) -> tuple[str, str | None]:
     """Return the decimal separator of some cells, and an example if it is not the point."""
-    plain = [cell.strip().translate(_MINUS).rstrip("% ") for cell in cells]
+    plain = [_WAYS[0][0].sub("-", cell.translate(_BLANKS)).strip("% ") for cell in cells]
     commas = [cell for cell in plain if _WITH_COMMA.fullmatch(cell)]
     points = [cell for cell in plain if _WITH_POINT.fullmatch(cell)]
     sure_comma = [cell for cell in commas if not _THOUSANDS[","].fullmatch(cell)]
-    sure_point = [cell for cell in points if not _THOUSANDS["."].fullmatch(cell)]
-    if not sure_point and sure_comma:
+    if any(not _THOUSANDS["."].fullmatch(cell) for cell in points):
+        return ".", None
+    if sure_comma:
         return ",", sure_comma[0]
     unsure = commas if commas and not points else points if separator == ";" and not commas else []
-    if unsure and not sure_point:
+    if unsure:
         mark, other = (",", ".") if commas else (".", ",")
         one, thousand = unsure[0].replace(",", "."), re.sub("[.,]", "", unsure[0])
         raise MatrixError(
-            f"{unsure[0]!r} may mean {one} or {thousand}. Set decimal: '{mark}' for the former, or "
-            f"decimal: '{other}' for the latter."
+            say("decimal", cell=unsure[0], one=one, thousand=thousand, mark=mark, other=other)
         )
     return ".", None
 
 
-def as_numbers(cells: Sequence[str]) -> list[float | None]:
-    """Read cells as numbers, with any decimal separator."""
+def as_numbers(cells: Iterable[str]) -> list[float]:
+    """Read cells as numbers, with any decimal separator; text is NaN."""
     parser = CellParser()
-    return [parser.number(cell.replace(",", ".")) for cell in cells]
+    return [np.nan if (x := parser.number(cell.replace(",", "."))) is None else x for cell in cells]
 
 
 def split(line: str, separator: str) -> tuple[list[str], bool]:
     """Split a line into cells, and tell whether a quotation mark has no second one."""
-    blanks, stray = separator == " ", False
-    cells = None
+    line = line.strip() if separator == " " else line
     if '"' in line:
-        line = line.strip() if blanks else line
         try:
             options = {"delimiter": separator, "strict": True, "skipinitialspace": True}
-            cells = next(csv.reader([line], **options))
+            return next(csv.reader([line], **options)), False
         except csv.Error:
-            stray = line.count('"') % 2 == 1
-    if cells is None:
-        cells = line.split() if blanks else line.split(separator)
-    return cells, stray
+            pass
+    cells = line.split() if separator == " " else line.split(separator)
+    return cells, line.count('"') % 2 == 1

@@ -15,20 +15,28 @@ from pathlib import Path
 from typing import NamedTuple
 
 _LOOKED_AT = 2000
-KNOWN = json.loads(Path(__file__).with_name("known_names.json").read_text(encoding="utf-8"))
-_SYMBOLS = frozenset(KNOWN["symbols"].split())
-_SUBSTANCES = frozenset(KNOWN["substances"].split())
-_FEATURE_WORD = "(?:" + "|".join(map(re.escape, KNOWN["feature_words"])) + ")s?"
-_SAMPLE_WORD = "(?:" + "|".join(map(re.escape, KNOWN["sample_words"])) + ")s?"
-_SUFFIX = r"(?:[ _.-]*(?:ids?|names?|sets?|symbols?|accessions?|codes?|no|nr|number|key|title))*"
-_FEATURE_NAME = re.compile("".join(KNOWN["feature_forms"]).replace("@FEATURE@", _FEATURE_WORD))
-_SAMPLE_NAME = re.compile("".join(KNOWN["sample_forms"]).replace("@SAMPLE@", _SAMPLE_WORD), re.I)
-_SAMPLE_TOKENS = frozenset(KNOWN["sample_tokens"].split())
-_MEASURES = sorted(map(re.escape, KNOWN["measures"]), key=len, reverse=True)
-_MEASURE = re.compile(rf"(?<!\w)({'|'.join(_MEASURES)})(?!\w)")
 _FEW_SYMBOLS = 3
-_SINGLE = re.compile(r"[sp][ _.-]?\d+[a-z]?", re.I)
-_DEFAULT = re.compile(r"(v|x|f|c|col|column|unnamed:)[ _.]?\d+|\d+", re.I)
+KNOWN = json.loads(Path(__file__).with_name("known_names.json").read_text(encoding="utf-8"))
+_LISTS = {kind: frozenset(known) for kind, known in KNOWN.items() if isinstance(known, list)}
+_WORDS = {kind: frozenset(known.split()) for kind, known in KNOWN.items() if isinstance(known, str)}
+
+
+def _any_of(words: Sequence[str]) -> str:
+    return rf"(?:{'|'.join(map(re.escape, sorted(words, key=len, reverse=True)))})"
+
+
+def _compile(form: str) -> Callable[[str], re.Match[str] | None]:
+    for axis in ("feature", "sample"):
+        form = form.replace(f"@{axis.upper()}@", _any_of(KNOWN[f"{axis}_words"]) + "s?")
+    return re.compile(form).fullmatch
+
+
+# Symbols of genes have capitals, headings in any case.
+_FORMS = {
+    kind: _compile("".join(parts) if kind == "feature" else f"(?i:{''.join(parts)})")
+    for kind, parts in KNOWN["forms"].items()
+}
+_MEASURE = re.compile(rf"(?<!\w)({_any_of(KNOWN['measures'])})(?!\w)")
 
 
 class NameEvidence(NamedTuple):
@@ -52,41 +60,19 @@ def tidy(heading: str) -> str:
     return " ".join(re.sub(r"[^\w%+/#]|_", " ", heading.lower()).split())
 
 
-_LISTS = {kind: frozenset(known) for kind, known in KNOWN.items() if isinstance(known, list)}
-_ORDINAL = r"(?:ids?|names?|index|numbers?|(?:no|nr)\.?|#)"
-_PATTERNS = {
-    # Headings of a column with the names of features, of samples, or with numbers of lines.
-    "feature_heading": re.compile(
-        rf"id[ _]ref|(?:{_FEATURE_WORD}[ _.-]*)+{_SUFFIX}", re.I
-    ).fullmatch,
-    "sample_heading": re.compile(rf"(?:{_SAMPLE_WORD}[ _.-]*)+{_SUFFIX}", re.I).fullmatch,
-    # The last are those of R and pandas.
-    "numbering": re.compile(
-        rf"(?:(?:{_SAMPLE_WORD}|event)[ _.-]*)?{_ORDINAL}|rows?|rownames?|row[ _.]names"
-        rf"|{_SAMPLE_WORD}|unnamed: 0|x|",
-        re.I,
-    ).fullmatch,
-    # Descriptions of samples; none is a gene symbol.
-    "description": re.compile("".join(KNOWN["descriptions"]), re.I).fullmatch,
-    # Words that make a column of numbers a doubtful sample, and those of comparisons and means.
-    "annotating": re.compile(rf"\b({KNOWN['annotating_words'].replace(' ', '|')})\b").search,
-    "comparing": re.compile(rf"\b({'|'.join(KNOWN['comparing_words'])})\b").search,
-}
-
-
 def is_a(name: str, *kinds: str) -> bool:
-    """Tell whether a name or heading is of one of the kinds in `known_names.json` or above.
+    """Tell whether a name or heading is of one of the kinds in `known_names.json`.
 
     Examples
     --------
     >>> is_a("Hugo_Symbol", "feature_heading"), is_a("gene_start", "feature_annotations")
     (True, True)
     """
-    plain = name.strip().lstrip("#").strip()
+    # Without a unit, as in Weight (kg).
+    bare = re.sub(r"(?<=\w)\s*[(\[][^()\[\]]*[)\]]$", "", name.strip())
+    plain = {name.strip().lstrip("#").strip(), tidy(name), tidy(bare)}
     return any(
-        {plain, tidy(name)} & _LISTS[kind]
-        if kind in _LISTS
-        else _PATTERNS[kind](plain) or _PATTERNS[kind](tidy(name))
+        bool(plain & _LISTS[kind]) if kind in _LISTS else any(map(_FORMS[kind], plain))
         for kind in kinds
     )
 
@@ -126,38 +112,34 @@ def weigh_names(names: Sequence[str]) -> NameEvidence:
     names = [name.strip() for name in names[:_LOOKED_AT] if name.strip()]
     if not names:
         return NameEvidence(0.0, False, True)
+
+    def share(test: Callable[[str], object]) -> float:
+        return sum(bool(test(name)) for name in names) / len(names)
+
     shapes = Counter(map(shape_of, names))
     numbered = len(names) > 1 and (
         2 * len(shapes) <= len(names) or 2 * max(shapes.values()) > len(names) > 2
     )
-    default = _share(names, _DEFAULT.fullmatch) > 0.8
-    known = {name.upper() for name in names} & _SYMBOLS
-    features = _share(names, _is_feature)
-    samples = _share(names, _is_sample)
-    if len(known) >= _FEW_SYMBOLS and samples < 0.5:
+    features, samples, score = share(_is_feature), share(_is_sample), 0.0
+    if samples < 0.5 and len({name.upper() for name in names} & _WORDS["symbols"]) >= _FEW_SYMBOLS:
         features = max(features, 0.6)
-    score = 0.0
     if max(features, samples) > 0.5:
         score = 2.0 if features > samples else -2.0
     elif features >= 0.3 > 3 * samples:
         score = 1.0
-    elif samples >= 0.3 > 3 * features or _share(names, _SINGLE.fullmatch) > 0.5:
+    elif samples >= 0.3 > 3 * features or share(_FORMS["single"]) > 0.5:
         score = -1.0
-    return NameEvidence(score, numbered, default and score == 0)
-
-
-def _share(names: Sequence[str], test: Callable[[str], object]) -> float:
-    return sum(bool(test(name)) for name in names) / len(names)
+    return NameEvidence(score, numbered, share(_FORMS["default"]) > 0.8 and score == 0)
 
 
 def _is_feature(name: str) -> bool:
     # With an id, as TP53 (7157) and TP53|7157.
     first = re.split(r"[ ,(|]", name)[0]
-    known = first.upper() in _SYMBOLS or first.lower() in _SUBSTANCES
-    return known or _FEATURE_NAME.fullmatch(name) is not None
+    known = first.upper() in _WORDS["symbols"] or first.lower() in _WORDS["substances"]
+    return known or _FORMS["feature"](name) is not None
 
 
 def _is_sample(name: str) -> bool:
-    if _SAMPLE_NAME.fullmatch(name):
-        return not _FEATURE_NAME.fullmatch(name) or name.startswith(("GSM", "TCGA"))
-    return not _SAMPLE_TOKENS.isdisjoint(re.split(r"[^a-z]+", name.lower()))
+    if _FORMS["sample"](name):
+        return not _FORMS["feature"](name) or name.startswith(("GSM", "TCGA"))
+    return not _WORDS["sample_tokens"].isdisjoint(re.split(r"[^a-z]+", name.lower()))

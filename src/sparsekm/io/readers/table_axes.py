@@ -11,12 +11,11 @@ from itertools import combinations
 
 import numpy as np
 
-from sparsekm.io.readers.names import (
-    is_a,
-    is_row_numbers,
-)
-from sparsekm.io.readers.orientation import Axes, few_levels, find_orientation
-from sparsekm.io.readers.raw_matrix import MatrixError, Settings, shown
+from sparsekm.io.readers.left_out import few_levels
+from sparsekm.io.readers.messages import refusal, say
+from sparsekm.io.readers.names import is_a, is_row_numbers
+from sparsekm.io.readers.orientation import find_orientation
+from sparsekm.io.readers.raw_matrix import Settings
 from sparsekm.io.readers.text_table import TextTable
 
 _FEWEST_IDS = 10
@@ -42,22 +41,19 @@ class TableAxes:
         # What no line has a value for is empty or, with a name, all missing.
         empty = (n_text + n_numbers == 0) & [not name for name in self.header]
         if empty.any():
-            self.remarks.append(f"{empty.sum()} columns without a name are empty and left out.")
+            self.remarks.append(say("empty_columns", n=empty.sum()))
         self.text = np.flatnonzero(is_text & ~empty).tolist()
         self.numeric = np.flatnonzero(~is_text & ~empty).tolist()
-        first = self.numeric[:1]
         ids = [at for at in self.numeric if is_a(self.header[at], "numbering")]
+        first = self.numeric[:1]
         ids += [at for at in first if at == 0 or is_a(self.header[at], "feature_heading")]
         cells = table.columns({*self.text, *ids, 0})
         self.cells = {at: np.array(column, dtype=object) for at, column in cells.items()}
         # Lines of text, such as units or classes, are set aside.
-        share = np.zeros(len(table.lines))
-        if len(self.numeric) > 1:
-            share = table.is_text[:, self.numeric].sum(axis=1)
-            share = np.where(share > 1, share / len(self.numeric), 0)
-        share[: table.n_described] = 1
-        self.rows = np.flatnonzero(share <= 0.5)
-        self.aside = np.flatnonzero(share > 0.5)
+        n_text = table.is_text[:, self.numeric].sum(axis=1)
+        is_aside = (n_text > 1) & (2 * n_text > len(self.numeric))
+        is_aside[: table.n_described] = True
+        self.rows, self.aside = np.flatnonzero(~is_aside), np.flatnonzero(is_aside)
         self._refuse_long()
         self.edge = self._find_edge(ids)
         self.text = [at for at in self.text if at != self.edge]
@@ -67,13 +63,8 @@ class TableAxes:
             self.numeric = self.numeric[1:]
         if not self.numeric:
             cell = next((cell for at in reversed(self.text) for cell in self.column(at)), "")
-            cure = "Set decimal if numbers have another decimal separator."
-            if len(self.header) == 1:
-                cure = "Separate cells by commas, semicolons or tabs."
-            raise MatrixError(
-                f"{table.file}: its columns {shown(self.header)} hold text, such as {cell!r}; "
-                f"there should be numbers alone, without units. {cure}"
-            )
+            kind = "one_cell" if len(self.header) == 1 else "all_text"
+            raise refusal(kind, table.file, names=self.header, cell=cell)
         self.transpose = self._find_orientation()
         self.ignored = self._set_special_lines_aside()
 
@@ -94,82 +85,79 @@ class TableAxes:
         n, sizes = len(self.rows), {at: len({*column}) for at, column in texts.items()}
         if self.settings.named or not 1 <= len(values) <= 2 or n < 6:
             return
-        for one, two in combinations(texts, 2):
+        axes = [at for at in texts if 1 < sizes[at] <= 0.6 * n]
+        for one, two in combinations(axes, 2):
             n_pairs = len({*zip(texts[one], texts[two], strict=True)})
-            is_axis = [1 < sizes[at] <= 0.6 * n for at in (one, two)]
+            sample, feature, value = self.names([one, two, values[-1]])
+            about = [is_a(name, "feature_heading") for name in (sample, feature)]
             # Where a column names the lines, the two may describe them.
-            headings = [is_a(self.header[at], "feature_heading") for at in (one, two)]
-            if n in sizes.values() and sum(headings) != 1:
+            if (n in sizes.values() and sum(about) != 1) or n_pairs < n:
                 continue
-            if all(is_axis) and n_pairs == n >= sizes[one] * sizes[two] / 4:
-                sample, feature, value = self.names([one, two, values[-1]])
-                if is_a(sample, "feature_heading"):
-                    sample, feature = feature, sample
-                file, separator = self.table.file, self.table.separator
+            if n >= sizes[one] * sizes[two] / 4:
+                names = {"sample": sample, "feature": feature}
+                if about[0]:
+                    names = {"sample": feature, "feature": sample}
+                file = self.table.file
                 wide = file.with_name(f"{file.name.split('.')[0]}_wide.csv")
-                raise MatrixError(
-                    f"{file}: a long table, with a line for each value of a sample ({sample!r}) "
-                    f'and a feature ({feature!r}), is not read. Convert it: python -c "import '
-                    f"pandas; pandas.read_csv({str(file)!r}, sep={separator!r}).pivot_table("
-                    f"index={sample!r}, columns={feature!r}, values={value!r}).to_csv("
-                    f'{str(wide)!r})", and give {wide.name}.'
-                )
+                about = {"wide": str(wide), "new": wide.name, "separator": self.table.separator}
+                raise refusal("long", file, path=str(file), value=value, **names, **about)
 
     def _find_edge(self, ids: Sequence[int]) -> int | None:
         """Return the column with the names of the lines, if there is one."""
-        header, settings = self.header, self.settings
+        header, settings, table = self.header, self.settings, self.table
         if settings.samples in header:
             return header.index(settings.samples)
-        if self.table.is_gct:
+        if table.is_gct:
             return 0
-        taken = {*settings.ignore, settings.labels, settings.groups, *settings.annotate}
-        candidates = [at for at in self.text if header[at] not in taken or not header[at]]
-        share = {at: len({*self.column(at)}) / max(1, len(self.rows)) for at in candidates}
-        numbers = [at for at in self.numeric if header[at] not in taken or not header[at]]
-        if 0 in numbers and is_a(header[0], "sample_heading"):
-            column = self.column(0)
-            if len({*column}) == len(column) and all(map(str.isdecimal, column)):
-                return 0
-        for at in candidates:
-            heading, kinds = header[at], {*self.column(at)}
-            if is_a(heading, "describing") and len(candidates) > 1:
+        taken = {*settings.ignore, settings.labels, settings.groups, *settings.annotate} - {""}
+        texts = [at for at in self.text if header[at] not in taken]
+        numbers = [at for at in self.numeric if header[at] not in taken]
+        n, size = len(self.rows), {at: len({*self.column(at)}) for at in [*texts, *ids]}
+        is_whole = {at: all(map(str.isdecimal, self.column(at))) for at in size}
+        if 0 in numbers and is_a(header[0], "sample_heading") and size[0] == n and is_whole[0]:
+            return 0
+        about = {
+            at: is_a(header[at], "feature_annotations", "sample_annotations")
+            and not is_a(header[at], "sample_heading", "numbering")
+            for at in texts
+        }
+        # Where the cells of one differ, others hold times of entry, say, or family names.
+        whole = [at for at in texts if size[at] == n and not about[at]]
+        for at in texts:
+            is_feature = is_a(header[at], "feature_heading")
+            if is_a(header[at], "describing") and len(texts) > 1:
                 continue
-            about = is_a(heading, "feature_annotations", "sample_annotations")
-            about = about and not is_a(heading, "sample_heading", "numbering")
+            if whole and at not in whole and not is_feature:
+                continue
             if (
-                (at == 0 and not heading and (self.table.has_header or share[at] > 0.5))
-                or (is_a(heading, "feature_heading") and share[at] > 0.1 and len(kinds) > 2)
-                or (
-                    share[at] > 0.5
-                    and (at == 0 or is_a(heading, "sample_heading", "numbering") or not about)
-                )
+                (at == 0 and not header[at] and (table.has_header or 2 * size[at] > n))
+                or (2 * size[at] > n and (at == 0 or not about[at]))
+                or (is_feature and size[at] > max(2, n / 10))
             ):
                 return at
         for at in sorted({*ids} & {*numbers}):
-            column, first = self.column(at), at == min(numbers)
-            others = self.table.values[np.ix_(self.rows, numbers[1:])]
-            if len({*column}) < len(column):
+            is_first, is_bare = at == numbers[0], at == 0 and not table.has_header
+            others = table.values[np.ix_(self.rows, numbers[1:])]
+            if size[at] < n:
                 # Numbers of patients, some of whom came twice.
-                values = self.table.values[self.rows, at]
-                is_id = at == 0 and not self.table.has_header and (np.rint(values) == values).all()
-                if is_id and others.size and values.min() > 10 * np.nanmax(others):
+                is_id = is_bare and is_whole[at] and others.size
+                if is_id and min(map(int, self.column(at))) > 10 * np.nanmax(others):
                     return 0
                 continue
-            if first and (is_a(header[at], "feature_heading") or (at == 0 and not header[0])):
+            if is_first and (is_a(header[at], "feature_heading") or (at == 0 and not header[0])):
                 return at
-            if not all(map(str.isdecimal, column)):
+            if not is_whole[at]:
                 continue
-            is_plain = at == 0 and not self.table.has_header and len(column) >= _FEWEST_IDS
-            if is_plain and (np.rint(others) != others).any():
+            is_long = is_bare and len(self.rows) >= _FEWEST_IDS
+            if is_long and (np.rint(others) != others).any():
                 return 0
-            if is_a(header[at], "numbering") and (first or header[at].lower() not in ("", "x")):
+            is_named = is_first or header[at].lower() not in ("", "x")
+            if is_a(header[at], "numbering") and is_named:
                 return at
-        for at in candidates:
-            if is_a(header[at], "feature_annotations") and share[at] == 1:
-                return at
-        if settings.transpose is True and self.table.has_header and (candidates or numbers):
-            return min([*candidates, *numbers])
-        is_blank = not header[0] and self.table.has_header
+        unique = [at for at in texts if is_a(header[at], "feature_annotations") and size[at] == n]
+        if unique or (settings.transpose is True and table.has_header and (texts or numbers)):
+            return unique[0] if unique else min([*texts, *numbers])
+        is_blank = not header[0] and table.has_header
         return 0 if is_blank and 0 not in self.numeric else None
 
     def _find_orientation(self) -> bool:
@@ -177,72 +165,47 @@ class TableAxes:
         table, settings, header = self.table, self.settings, self.header
         if isinstance(settings.transpose, bool):
             return settings.transpose
-        heading, lines, above = "", None, []
+        heading, lines, above, columns = "", None, [], self.names(self.numeric)
         if self.edge is not None:
             heading, lines = header[self.edge], self.column(self.edge)
             above = self.cells[self.edge][self.aside].tolist()
             lines = None if is_row_numbers(heading, lines) else lines
-        self._refuse_distances(lines)
-        axes = Axes(
+        if lines == columns:
+            X = table.values[np.ix_(self.rows, self.numeric)]
+            # One half may be empty.
+            X = np.where(np.isnan(X), X.T, X)
+            if np.allclose(X, X.T, equal_nan=True):
+                raise refusal("distances", table.file, n=len(X))
+        found, sign = find_orientation(
             heading,
             lines,
-            self.names(self.numeric),
+            columns,
             len(self.rows),
-            self.names(self.text),
-            above,
-            table.has_header,
-            table.is_gct,
-            self.edge is not None and lines is None,
-            table.values[np.ix_(self.rows[:500], self.numeric[:500])],
-            [header[at] for at in self.text if few_levels(self.column(at))],
+            text_columns=self.names(self.text),
+            text_lines=above,
+            classes=[header[at] for at in self.text if few_levels(self.column(at))],
+            has_header=table.has_header,
+            is_gct=table.is_gct,
+            is_numbered=self.edge is not None and lines is None,
+            values=table.values[np.ix_(self.rows[:500], self.numeric[:500])],
         )
-        found = find_orientation(axes)
-        where = next((key for key, name in settings.named.items() if name in header), None)
-        if where is None and settings.named:
-            key, name = next(iter(settings.named.items()))
-            if self.line(name) is not None or self.above(name) is not None:
-                self.remarks.append(
-                    f"{key} names a line, {name!r}: lines are read as features and columns as "
-                    "samples. Set transpose: false if lines hold samples."
-                )
+        for key, name in settings.named.items():
+            if name in header:
+                if found:
+                    self.remarks.append(say("features_despite", sign=sign, key=key))
+                return False
+        for key, name in [*settings.named.items()][:1]:
+            if self.has_line(name) or self.above(name) is not None:
+                self.remarks.append(say("names_a_line", key=key, name=name))
                 return True
-        elif where is not None:
-            if found:
-                self.remarks.append(
-                    f"{axes.signs[0]} suggest features in lines, but {where} names a column: lines "
-                    "are read as samples. Set transpose: true if they hold features."
-                )
-            return False
         if found is None:
-            raise MatrixError(
-                f"{table.file}: {len(self.rows)} lines and {len(self.numeric)} columns, and their "
-                "names do not show which are the samples. Set transpose: true if each line is a "
-                "feature (such as a gene), transpose: false if each line is a sample."
-            )
-        if found:
-            self.remarks.append(
-                f"lines are read as features and columns as samples, because of {axes.signs[0]}. "
-                "Set transpose: false if lines hold samples."
-            )
+            raise refusal("ask", table.file, n=len(self.rows), p=len(self.numeric))
+        self.remarks += [say("features", sign=sign)] * found
         return found
 
-    def _refuse_distances(self, lines: list[str] | None) -> None:
-        """Refuse distances or correlations, of which both axes hold the samples."""
-        if lines is not None and lines == self.names(self.numeric):
-            X = self.table.values[np.ix_(self.rows, self.numeric)]
-            if np.allclose(X, X.T, equal_nan=True):
-                raise MatrixError(
-                    f"{self.table.file}: its {len(lines)} lines and columns have the same names, "
-                    "and its values are symmetric: these are distances or correlations. Give the "
-                    "table of measurements that they were computed from."
-                )
-
-    def line(self, name: str) -> int | None:
-        """Return the line of a name."""
-        if self.edge is None:
-            return None
-        found = np.flatnonzero(self.cells[self.edge] == name.strip())
-        return int(found[0]) if len(found) else None
+    def has_line(self, name: str) -> bool:
+        """Tell whether a line has the name."""
+        return self.edge is not None and name.strip() in self.cells[self.edge]
 
     def above(self, name: str) -> list[str] | None:
         """Return the line above the header that a setting means: GEO's have prefixes."""

@@ -10,16 +10,16 @@ import gzip
 import re
 import zlib
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain, islice, pairwise
+from itertools import chain, islice
 from pathlib import Path
 
 import numpy as np
 
 from sparsekm.io.readers.cells import CellParser, as_numbers, find_decimal, split
-from sparsekm.io.readers.names import is_a
-from sparsekm.io.readers.raw_matrix import KNOWN_FORMATS, MatrixError, refuse_format
+from sparsekm.io.readers.messages import KNOWN_FORMATS, refusal, refuse_format, say
+from sparsekm.io.readers.names import is_a, shape_of
 
 UNREADABLE = (ValueError, csv.Error, EOFError, OSError, zlib.error)
 """Errors raised by binary data, or by a damaged compressed file."""
@@ -29,7 +29,6 @@ _MOST_LINES = 20_000_000
 _MOST_IN_CELL = 2**17
 _FEW_STEPS = 6
 _LINES_LOOKED_AT = 200
-_LINES_AT_ONCE = 2000
 _HEAD_CHARACTERS = 2**21
 _HEAD_CELLS = 100_000
 _SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars", " ": "blanks"}
@@ -79,16 +78,67 @@ def read_table(
 ) -> TextTable:
     """Read a table of text from a file, or from `text` that was made of one."""
     table = TextTable(file)
-    name = file.name.lower().removesuffix(".gz")
-    usual = "," if text is not None or name.endswith(".csv") else "\t"
-    text = _decode(table) if text is None else text
+    is_csv = text is not None or file.name.lower().removesuffix(".gz").endswith(".csv")
+    usual = "," if is_csv else "\t"
+    lines = _split_lines(file, _decode(table) if text is None else text)
+    lines = lines[_find_format(table, lines, usual) :]
+    if len(table.header) > _MOST_COLUMNS:
+        raise refusal("most_columns", file, n=len(table.header), most=_MOST_COLUMNS)
+    if table.separator != usual:
+        table.remarks.append(say("separator", kind=_SEPARATORS[table.separator]))
+    if decimal == "auto":
+        n_lines = max(10, min(200, _HEAD_CELLS // len(table.header)))
+        some = (split(line, table.separator)[0][:500] for _, line in lines[:n_lines])
+        cells = chain.from_iterable(islice(some, table.n_described, None))
+        decimal, example = find_decimal(cells, table.separator)
+        if example:
+            read = example.replace(".", "").replace(",", ".")
+            table.remarks.append(say("decimal_comma", example=example, read=read))
+    again = replace(table, lines=[], numbers=[], remarks=list(table.remarks))
+    _parse(table, lines, CellParser(decimal, missing))
+    if len(table.header) > 1 and table.is_text.any() and np.isnan(table.values).all():
+        _parse(again, lines, CellParser(decimal, missing, units=True))
+        table = again if np.isfinite(again.values).mean() > 0.5 else table
+    if not table.lines:
+        raise refusal("few_lines", file, n=1)
+    return table
+
+
+def _decode(table: TextTable) -> str:
+    """Return the text of a file, in the encoding that it has."""
+    file = table.file
+    try:
+        with gzip.open(file) if file.suffix.lower() == ".gz" else file.open("rb") as opened:
+            content = opened.read()
+    except FileNotFoundError:
+        raise
+    except UNREADABLE as error:
+        raise refusal("no_text", file, reason=error) from error
+    for first, what in KNOWN_FORMATS["first bytes"].items():
+        if content.startswith(first.encode("latin-1")):
+            raise refusal("other_bytes", file, what=what)
+    is_wide = content.startswith((b"\xff\xfe", b"\xfe\xff"))
+    if b"\0" in content and not is_wide:
+        raise refusal("no_text", file, reason="it contains NUL")
+    try:
+        return content.decode("utf-16" if is_wide else "utf-8-sig")
+    except UnicodeError as error:
+        if is_wide:
+            raise refusal("no_text", file, reason=error) from error
+    try:
+        text = content.decode("cp1252")
+    except UnicodeError as error:
+        raise refusal("no_text", file, reason=error) from error
+    table.remarks.append(say("windows"))
+    return text
+
+
+def _split_lines(file: Path, text: str) -> Lines:
+    """Return the lines that are not empty, and their numbers from 1."""
     text = text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
     if text.count("\n") > _MOST_LINES:
-        raise MatrixError(f"{file}: lines should be <= {_MOST_LINES}.")
-    lines = [
-        (number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip(' ,;\t"')
-    ]
-    del text
+        raise refusal("most_lines", file, most=_MOST_LINES)
+    lines = [one for one in enumerate(text.split("\n"), 1) if one[1].strip(' ,;\t"')]
     while len(lines) > 1 and lines[0][1].count('"') % 2 and lines[1][0] < _LINES_LOOKED_AT:
         # A name with a line break, as Excel writes it.
         (number, line), (_, more) = lines[:2]
@@ -98,142 +148,17 @@ def read_table(
     if lines and re.fullmatch(r"\S+( \d+:\S+)+ *", lines[0][1]):
         refuse_format(file, "svmlight", file.suffix)
     if len(lines) < 2:
-        raise MatrixError(f"{file}: lines={len(lines)}; there should be a header and samples.")
-    try:
-        first = _find_format(table, lines, usual)
-    except csv.Error as error:
-        raise MatrixError(
-            f"{file}: its first lines cannot be split into cells ({error}); it should be a table "
-            "with one line per sample or per feature."
-        ) from error
-    if len(table.header) > _MOST_COLUMNS:
-        raise MatrixError(
-            f"{file}: columns={len(table.header)} should be <= {_MOST_COLUMNS}; use .npz, .h5 or "
-            ".h5ad for wider matrices."
-        )
-    if table.separator != usual:
-        table.remarks.append(f"cells are separated by {_SEPARATORS[table.separator]}.")
-    if decimal == "auto":
-        n_lines = max(10, min(200, _HEAD_CELLS // len(table.header)))
-        some = (split(line, table.separator)[0][:500] for _, line in lines[first:][:n_lines])
-        cells = chain.from_iterable(islice(some, table.n_described, None))
-        decimal, example = find_decimal(cells, table.separator)
-        if example:
-            table.remarks.append(
-                f"numbers have a decimal comma: {example!r} is read as "
-                f"{example.replace('.', '').replace(',', '.')}. Set decimal: '.' to read them "
-                "otherwise."
-            )
-    _parse(table, lines[first:], CellParser(decimal, missing))
-    if len(table.header) > 1 and table.is_text.any() and np.isnan(table.values).all():
-        again = replace(table, lines=[], numbers=[], remarks=list(table.remarks))
-        _parse(again, lines[first:], CellParser(decimal, missing, units=True))
-        if (~np.isnan(again.values)).mean() > 0.5:
-            table = again
-    if not table.lines:
-        raise MatrixError(f"{file}: lines=1; there should be a header and samples.")
-    return table
-
-
-def _decode(table: TextTable) -> str:
-    """Return the text of a file, in the encoding that it has."""
-    is_gzip = table.file.suffix.lower() == ".gz"
-    try:
-        with gzip.open(table.file) if is_gzip else table.file.open("rb") as opened:
-            content = opened.read()
-    except FileNotFoundError:
-        raise
-    except UNREADABLE as error:
-        raise MatrixError(f"{table.file}: not UTF-8 text ({error}).") from error
-    for first, what in KNOWN_FORMATS["first bytes"].items():
-        if content.startswith(first.encode("latin-1")):
-            raise MatrixError(f"{table.file}: not text, but {what}.")
-    is_wide = content.startswith((b"\xff\xfe", b"\xfe\xff"))
-    if b"\0" in content and not is_wide:
-        raise MatrixError(f"{table.file}: not UTF-8 text, since it contains NUL. Save it as UTF-8.")
-    for encoding in ["utf-16"] if is_wide else ["utf-8-sig", "cp1252"]:
-        try:
-            text = content.decode(encoding)
-        except UnicodeError as error:
-            reason = str(error)
-        else:
-            if encoding == "cp1252":
-                table.remarks.append(
-                    "the file is not UTF-8: its letters are read as Windows-1252, the encoding of "
-                    "Excel in the west. Save it as UTF-8 if names are wrong."
-                )
-            return text
-    raise MatrixError(
-        f"{table.file}: not UTF-8 text with one line per sample ({reason}). Save it as UTF-8 (in "
-        "Excel: 'CSV UTF-8')."
-    )
+        raise refusal("few_lines", file, n=len(lines))
+    return lines
 
 
 def _parse(table: TextTable, lines: Lines, parser: CellParser) -> None:
-    """Read the cells of all lines of data."""
-    kinds: dict[str, list[int]] = {"quotes": [], "short": [], "notes": []}
-    values: list[np.ndarray] = []
-    texts: list[list[int]] = []
-    expected: list[int] = []
-    blocks: list[tuple[np.ndarray, np.ndarray]] = []
-    for number, line, cells in _data_lines(table, lines, kinds):
-        found, text = parser.line(cells, expected)
-        table.lines.append(line)
-        table.numbers.append(number)
-        values.append(found)
-        texts.append(text)
-        if len(table.lines) in (1, 20):
-            counts = Counter(chain.from_iterable(texts))
-            expected = [at for at, count in counts.items() if 2 * count > len(texts)]
-        if len(values) == _LINES_AT_ONCE:
-            blocks.append(_as_block(values, texts))
-    if values:
-        blocks.append(_as_block(values, texts))
-    table.changed = parser.changed
-    if blocks:
-        table.values, table.is_text = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
-    if parser.grouped:
-        _refuse_both_marks(table, parser.grouped)
-    for kind, what in (
-        ("quotes", "have a quotation mark without a second one, which is read as a letter"),
-        ("short", "end early: their last cells are missing"),
-        ("notes", "with nothing after their first cell are left out"),
-    ):
-        if kinds[kind]:
-            table.remarks.append(
-                f"{len(kinds[kind])} lines {what} (the first is line {kinds[kind][0]})."
-            )
-
-
-def _as_block(values: list[np.ndarray], texts: list[list[int]]) -> tuple[np.ndarray, np.ndarray]:
-    """Join lines, which take less memory so, and empty the lists."""
-    block = np.array(values)
-    is_text = np.zeros(block.shape, dtype=bool)
-    for at, text in enumerate(texts):
-        is_text[at, text] = True
-    values.clear()
-    texts.clear()
-    return block, is_text
-
-
-def _refuse_both_marks(table: TextTable, grouped: set[str]) -> None:
-    """Refuse a column with numbers such as 1,234 next to others such as 1.234."""
-    has_decimals = (table.values % 1 > 0).any(axis=0)
-    for at, number in enumerate(table.numbers):
-        for cell, decimals in zip(table.cells(at), has_decimals, strict=True):
-            if decimals and cell.strip() in grouped:
-                raise MatrixError(
-                    f"{table.file}: line {number}: {cell.strip()!r} may have a decimal comma or "
-                    "thousands in groups, and other numbers in its column have a decimal point. "
-                    "Write all numbers with a decimal point and without groups."
-                )
-
-
-def _data_lines(
-    table: TextTable, lines: Lines, kinds: dict[str, list[int]]
-) -> Iterator[tuple[int, str, list[str]]]:
-    """Yield the lines of data with their cells, and note which are of an unusual kind."""
-    width, file, quotes = len(table.header), table.file, kinds["quotes"]
+    """Read the cells of all lines of data, and note which are of an unusual kind."""
+    width, file = len(table.header), table.file
+    table.values = np.full((len(lines), width), np.nan)
+    table.is_text = np.zeros(table.values.shape, dtype=bool)
+    unusual: dict[str, list[int]] = {"quotes": [], "short": [], "notes": []}
+    gaps = []
     for number, line in lines:
         cells, stray = split(line, table.separator)
         n_cells = len(cells)
@@ -242,125 +167,124 @@ def _data_lines(
             cells = cells[:width]
         elif line[0] == "!" or (line[0] == "#" and (n_cells != width or line.startswith("#!{"))):
             continue
-        if stray or (quotes and quotes[-1] == number - 1 and '"' in line):
+        if stray or (number - 1 in unusual["quotes"][-1:] and '"' in line):
             if n_cells != width or (not stray and line.count('"') % 2):
-                raise MatrixError(
-                    f"{file}: line {number - (not stray)}: a cell in quotation marks does not end "
-                    "in its line. Remove the line break or the quotation mark."
-                )
-            quotes.append(number)
+                raise refusal("open_quote", file, line=number - (not stray))
+            unusual["quotes"].append(number)
         if len(cells) > width:
-            raise MatrixError(
-                f"{file}: line {number} has {n_cells} cells; it should have {width}, one for each "
-                "name in the header. Remove what is too much, or write cells that contain the "
-                "separator in quotation marks."
-            )
+            raise refusal("long_line", file, line=number, n=n_cells, width=width)
         if width > 2 and not "".join(cells[1:]).strip():
-            kinds["notes"].append(number)
+            unusual["notes"].append(number)
             continue
         if len(cells) < width:
-            kinds["short"].append(number)
-            cells = cells + [""] * (width - len(cells))
-        yield number, line, cells
+            if table.separator == " ":
+                raise refusal("short_blank", file, line=number, n=n_cells, width=width)
+            if len(cells) < width - 1 and table.numbers and number - table.numbers[-1] > 1:
+                gaps.append(number)
+            unusual["short"].append(number)
+            cells += [""] * (width - len(cells))
+        at = len(table.lines)
+        table.values[at], text = parser.line(cells)
+        table.is_text[at, text] = True
+        table.lines.append(line)
+        table.numbers.append(number)
+    table.changed, n_lines = parser.changed, len(table.lines)
+    table.values, table.is_text = table.values[:n_lines], table.is_text[:n_lines]
+    _refuse_both_marks(table, parser.grouped)
+    ends = table.numbers[-len(unusual["short"]) :]
+    if gaps and len(ends) > 1 and ends == unusual["short"]:
+        raise refusal("second_table", file, line=gaps[0])
+    for kind, numbers in unusual.items():
+        if numbers:
+            table.remarks.append(say(kind, n=len(numbers), first=numbers[0]))
+
+
+def _refuse_both_marks(table: TextTable, grouped: set[str]) -> None:
+    """Refuse a column with numbers such as 1,234 next to others such as 1.234."""
+    if grouped:
+        columns = np.flatnonzero((np.nan_to_num(table.values, posinf=0, neginf=0) % 1).any(axis=0))
+        for at, number in enumerate(table.numbers):
+            cells = table.cells(at)
+            for cell in (cells[column].strip() for column in columns):
+                if cell in grouped:
+                    raise refusal("both_marks", table.file, line=number, cell=cell)
 
 
 def _find_format(table: TextTable, lines: Lines, usual: str) -> int:
     """Find the separator and the header, and return the index of the first line of data."""
     head, n_plain, size = [], 0, 0
-    for at, (_, line) in enumerate(lines):
+    for _, line in lines:
         n_plain, size = n_plain + (line[0] not in "#!"), size + len(line)
         if n_plain > (_LINES_LOOKED_AT if size < _HEAD_CHARACTERS else 10):
             break
-        head.append((at, line))
-    plain = [line for _, line in head if line[0] not in "#!"]
+        head.append(line)
+    plain = [line for line in head if line[0] not in "#!"]
     if len(plain) < 2:
-        raise MatrixError(
-            f"{table.file}: lines={len(plain)} without those that begin with '#' or '!'; there "
-            "should be a header and samples. If it is a series of GEO without values, its matrix "
-            "is among the supplementary files."
-        )
-    table.separator, width = _find_separator(plain, usual)
-    rows = [(at, line[0], split(line.lstrip("#"), table.separator)[0]) for at, line in head]
-    table.is_gct = lines[0][1].startswith(("#1.2", "#1.3"))
+        raise refusal("marked_lines", table.file, n=len(plain))
+    table.separator, width = _find_separator(table.file, plain, usual)
+    rows = [split(line.lstrip("#"), table.separator)[0] for line in head]
+    marks = [line[0] if line[0] in "#!" else "" for line in head]
+    table.is_gct = head[0].startswith(("#1.2", "#1.3"))
     if table.is_gct:
-        sizes = [int(cell) for cell in rows[1][2] if cell.strip().isdecimal()]
+        sizes = [int(cell) for cell in rows[1] if cell.strip().isdecimal()]
         header = 2
         table.n_annotations, table.n_described = sizes[2:4] if len(sizes) == 4 else (1, 0)
     else:
-        header = _find_header(rows, width)
-    names = [name.strip().strip('"') for name in rows[header][2]]
+        header = _find_header(rows, marks, width)
+        _keep_above(table, [*zip(marks, rows, strict=True)][:header])
+    names = [name.strip().strip('"') for name in rows[header]]
     names[0] = names[0].lstrip("#").strip()
-    above: list[str] = []
-    for _, mark, cells in rows[:header]:
-        if mark == "!":
-            _keep_geo(table, cells)
-        elif mark != "#" and not table.is_gct:
-            above.append(next((cell.strip() for cell in cells if cell.strip()), "")[:40])
-    if above:
-        verb = "line is" if len(above) == 1 else "lines are"
-        table.remarks.append(f"{len(above)} {verb} above the names and left out ({above[0]!r}).")
-    below = [cells for _, mark, cells in rows[header + 1 :] if mark not in "#!"]
+    below = [rows[at] for at in range(header + 1, len(rows)) if not marks[at]]
     while len(names) > width and not names[-1]:
         names.pop()
-    is_short = width == len(names) + 1 and any(
-        cells[-1].strip() for cells in below if len(cells) == width
-    )
+    ends = [row[-1].strip() for row in below if len(row) == width]
+    is_heading = names[0] and is_a(names[0], "numbering", "sample_heading", "feature_heading")
     # R writes no name above those of the lines; otherwise it is the last one that lacks.
-    if is_short and not (
-        names[0] and is_a(names[0], "numbering", "sample_heading", "feature_heading")
-    ):
+    if width == len(names) + 1 and any(ends) and not is_heading:
         names = ["", *names]
-    if width > len(names) and any("".join(cells[len(names) :]).strip() for cells in below):
-        raise MatrixError(
-            f"{table.file}: the header has {len(names)} cells, but most lines below it have "
-            f"{width}; the numbers should agree. If a name is missing, add it; if there are lines "
-            "above the names, remove them; if cells contain the separator, such as decimal commas, "
-            "separate cells by semicolons or tabs."
-        )
+    if width > len(names) and any("".join(row[len(names) :]).strip() for row in below):
+        raise refusal("short_header", table.file, n=len(names), width=width)
     if below and _is_second_header(names, below[0]):
         table.above.setdefault(names[0] or "group", names[1:])
         names, header = [name.strip() for name in below[0]], header + 1
     table.header = names
     if table.is_gct or not _is_data(names, below):
-        return rows[header][0] + 1
+        return header + 1
     table.has_header = False
     # Blank where the names of lines may be.
-    is_named = CellParser().is_text(names[0])
-    table.header = ["" if is_named else "column1"]
+    table.header = ["" if CellParser().is_text(names[0]) else "column1"]
     table.header += [f"column{at}" for at in range(2, len(names) + 1)]
-    table.remarks.append(
-        "the first line has numbers in place of names: it is read as data, and columns are "
-        f"called column1 to column{len(names)}. Add a line of names above it if it is not."
-    )
-    return rows[header][0]
+    table.remarks.append(say("no_header", n=len(names)))
+    return header
 
 
-def _keep_geo(table: TextTable, cells: list[str]) -> None:
-    """Keep a line of GEO about samples, such as ``!Sample_characteristics_ch1``."""
-    name, values = cells[0].strip('"!'), [cell.strip().strip('"') for cell in cells[1:]]
-    if not name.startswith("Sample_") or not any(values):
-        return
-    keys = {value.partition(": ")[0] for value in values if ": " in value}
-    if len(keys) == 1 and "characteristics" in name:
-        values = [value.partition(": ")[2] for value in values]
+def _keep_above(table: TextTable, rows: list[tuple[str, list[str]]]) -> None:
+    """Keep lines of GEO about samples, such as ``!Sample_characteristics_ch1``; name others."""
+    others = [" ".join(filter(None, map(str.strip, cells))) for mark, cells in rows if not mark]
+    if others:
+        table.remarks.append(say("above", n=len(others), first=others[0][:40]))
+    for _, cells in (row for row in rows if row[0] == "!"):
+        name, values = cells[0].strip('"!'), [cell.strip().strip('"') for cell in cells[1:]]
+        if not name.startswith("Sample_") or not any(values):
+            continue
+        keys = {value.partition(": ")[0] for value in values if ": " in value}
+        if len(keys) == 1 and "characteristics" in name:
+            values = [value.partition(": ")[2] for value in values]
+            table.above.setdefault(name, values)
+            (name,) = keys
         table.above.setdefault(name, values)
-        (name,) = keys
-    table.above.setdefault(name, values)
 
 
-def _find_separator(lines: list[str], usual: str) -> tuple[str, int]:
+def _find_separator(file: Path, lines: list[str], usual: str) -> tuple[str, int]:
     """Return the separator that splits most lines alike and into numbers, and how many cells."""
-    found, too_long = {}, None
+    found, too_long = {}, False
     for separator in _SEPARATORS:
         # Blanks within cells that tabs separate.
         if separator == " " and found.get("\t", (0,))[0] == 1 and all("\t" in x for x in lines):
             continue
-        try:
-            rows = [split(line, separator)[0] for line in lines]
-            if max(max(map(len, row), default=0) for row in rows) > _MOST_IN_CELL:
-                raise csv.Error(f"a cell has more than {_MOST_IN_CELL} characters")
-        except csv.Error as error:
-            too_long = error
+        rows = [split(line, separator)[0] for line in lines]
+        if max(max(map(len, row), default=0) for row in rows) > _MOST_IN_CELL:
+            too_long = True
             continue
         widths = Counter(map(len, rows))
         width, count = max(widths.items(), key=lambda item: (item[1], item[0]))
@@ -375,17 +299,14 @@ def _find_separator(lines: list[str], usual: str) -> tuple[str, int]:
             key = (round(share, 1), round(numeric / len(cells), 1), separator != " ", width)
             found[separator] = (*key, separator == usual)
     if not found and too_long:
-        raise too_long
-    if not found:
-        return usual, 1
-    best = max(found, key=found.__getitem__)
-    return best, found[best][3]
+        raise refusal("long_cell", file, most=_MOST_IN_CELL)
+    best = max(found, key=found.__getitem__, default=usual)
+    return best, found[best][3] if found else 1
 
 
-def _find_header(rows: list[tuple[int, str, list[str]]], width: int) -> int:
+def _find_header(rows: list[list[str]], marks: list[str], width: int) -> int:
     """Return the index of the line with the names: the first that is as wide as the data."""
-    is_text = CellParser().is_text
-    for at, (_, mark, cells) in enumerate(rows):
+    for at, (mark, cells) in enumerate(zip(marks, rows, strict=True)):
         filled = sum(bool(cell.strip()) for cell in cells)
         # R writes a vector with its names under a blank one.
         filled += width == len(cells) == 2 and cells[0] == "" and at == 0
@@ -395,14 +316,14 @@ def _find_header(rows: list[tuple[int, str, list[str]]], width: int) -> int:
             continue
         if mark == "#":
             # Names, if numbers follow, as in tables of OTUs.
-            after = next((row[2] for row in rows[at + 1 :]), [])
-            numbers = sum(not is_text(cell) for cell in after)
-            if len(cells) not in (width, width - 1) or 2 * numbers < len(after):
+            after = next(iter(rows[at + 1 :]), [])
+            is_followed = 2 * np.isfinite(as_numbers(after)).sum() >= len(after)
+            if len(cells) not in (width, width - 1) or not is_followed:
                 continue
-            if at + 1 < len(rows) and rows[at + 1][1] == "#":
+            if marks[at + 1 : at + 2] == ["#"]:
                 continue
         return at
-    return next(at for at, row in enumerate(rows) if row[1] not in "#!")
+    return marks.index("")
 
 
 def _is_second_header(names: list[str], cells: list[str]) -> bool:
@@ -417,30 +338,25 @@ def _is_second_header(names: list[str], cells: list[str]) -> bool:
 
 def _is_data(names: list[str], below: list[list[str]]) -> bool:
     """Tell whether the first line is data, not names: numbers in the range of those below it."""
-    cells = as_numbers(names)
-    at = [j for j, number in enumerate(cells) if number is not None and number == number]
+    numbers = np.array(as_numbers(names))
+    at = np.flatnonzero(~np.isnan(numbers))
     if 2 * len(at) <= len(names) - (len(names) > 1 and 0 not in at) or not below:
         return False
-    numbers = [cells[j] for j in at]
-    steps = [b - a for a, b in pairwise(numbers)]
-    shapes = {_shape(row[0]) for row in below if row}
-    is_ordered = len(steps) > 2 and (min(steps) > 0 or max(steps) < 0)
-    is_even = is_ordered and max(steps) - min(steps) <= 0.02 * abs(steps[0])
+    numbers = numbers[at]
+    steps = np.diff(numbers)
+    is_ordered = len(steps) > 2 and (steps.min() > 0 or steps.max() < 0)
+    is_even = is_ordered and np.ptp(steps) <= 0.02 * abs(steps[0])
     # Wavelengths, years or masses.
     if (is_even or (is_ordered and len(steps) > _FEW_STEPS)) and (
-        0 in at or not re.sub(r"\d", "", names[0]) or _shape(names[0]) not in shapes
+        0 in at
+        or not re.sub(r"\d", "", names[0])
+        or shape_of(names[0]) not in {shape_of(row[0]) for row in below if row}
     ):
         return False
-    inside = n_decimals = 0
+    inside = 0
     for j, number in zip(at, numbers, strict=True):
-        column = as_numbers([row[j] for row in below if j < len(row)])
-        column = [value for value in column if value is not None and value == value]
-        low, high = min(column, default=0), max(column, default=0)
-        room = (high - low) / 2 + 1e-9
-        inside += low - room <= number <= high + room
-        n_decimals += not number.is_integer()
-    return 2 * inside > len(at) or 2 * n_decimals >= len(at)
-
-
-def _shape(name: str) -> str:
-    return re.sub(r"\d+", "#", name)
+        column = np.array(as_numbers(row[j] for row in below if j < len(row)))
+        column = column[~np.isnan(column)] if (~np.isnan(column)).any() else np.zeros(1)
+        room = np.ptp(column) / 2 + 1e-9
+        inside += column.min() - room <= number <= column.max() + room
+    return 2 * inside > len(at) or 2 * int((numbers % 1 != 0).sum()) >= len(at)

@@ -13,7 +13,8 @@ from scipy.sparse import csr_array
 
 from sparsekm.cluster.matrices.dense_parts import as_dense
 from sparsekm.io.input_error import reason_of
-from sparsekm.io.readers.raw_matrix import MatrixError, check_size, held_bytes
+from sparsekm.io.readers.messages import MatrixError, refusal, say
+from sparsekm.io.readers.raw_matrix import check_size, held_bytes
 from sparsekm.io.row_stream import RowStream
 
 _CELLS_AT_ONCE = 2**21
@@ -33,10 +34,10 @@ class SparseRows:
         if self.indptr.dtype.kind not in "iu" or node["indices"].dtype.kind not in "iu":
             raise self._damaged("indices and indptr should be integers")
         self.indptr = self.indptr.astype(np.int64)
-        n_indices = int(node["indices"].shape[0])
         if len(self.indptr) != self.shape[0] + 1 or self.indptr[0] != 0:
             raise self._damaged(f"indptr should begin with 0 and have {self.shape[0] + 1} values")
-        if (np.diff(self.indptr) < 0).any() or not self.indptr[-1] == self.nnz == n_indices:
+        lengths = {int(self.indptr[-1]), int(node["indices"].shape[0]), self.nnz}
+        if (np.diff(self.indptr) < 0).any() or len(lengths) > 1:
             raise self._damaged("indptr should ascend to the number of values and indices")
 
     def __getitem__(self, rows: slice) -> csr_array:
@@ -52,14 +53,13 @@ class SparseRows:
         return found
 
     def _damaged(self, problem: str) -> MatrixError:
-        return MatrixError(f"{self._file}: {self._node.name} is no sparse matrix: {problem}.")
+        return refusal("no_sparse", self._file, name=self._node.name, problem=problem)
 
 
 def check_type(file: Path, values: Any, name: str | None = None) -> Any:
     """Refuse values that are not numbers."""
     if values.dtype.kind not in "fiub":
-        name = name or values.name
-        raise MatrixError(f"{file}: {name} has dtype={values.dtype}; it should be numeric.")
+        raise refusal("not_numeric", file, name=name or values.name, dtype=values.dtype)
     return values
 
 
@@ -73,36 +73,26 @@ def check_rows(
     `missing` are numbers that stand for missing values.
     """
     with opened() as source:
-        shape = source.shape
-        n_stored = source.nnz if hasattr(source, "nnz") else None
+        shape, n_stored = source.shape, getattr(source, "nnz", None)
     if not missing and held_bytes(*shape, n_stored) < held_bytes(*shape):
         counts = _count_stored(opened, shape[1])
         if counts is not None:
             return RowStream(shape, lambda: _canonical(opened), counts), np.zeros(shape[1])
         check_size(file, *shape, in_blocks=True)
-        remarks.append("the sparse matrix lacks values, and is read as an array.")
-    offset = np.zeros(shape[1])
-    n_infinite, is_first = 0, True
-    for part in _parts(opened):
-        block = as_dense(part)
-        if is_first and block.dtype != np.float32 and len(block):
+        remarks.append(say("sparse_lacks"))
+    offset, n_infinite = np.zeros(shape[1]), 0
+    for at, block in enumerate(map(as_dense, _parts(opened))):
+        if at == 0 and block.dtype != np.float32:
             offset = np.nan_to_num(block[0].astype(np.float64), posinf=0, neginf=0)
-        is_first = False
         n_infinite += int(np.isinf(block).sum())
         large = np.isinf(_to_single(block, offset)) & np.isfinite(block)
         if large.any():
-            raise MatrixError(
-                f"{file}: {block[large][0]} is beyond the range of single precision; every value "
-                "should be within it."
-            )
+            raise refusal("beyond_single", file, value=block[large][0])
     if n_infinite:
-        remarks.append(
-            f"{n_infinite} infinite values, such as the logarithm of zero, count as missing."
-        )
+        remarks.append(say("infinite", n=n_infinite))
 
     def read() -> Iterator[np.ndarray]:
-        for part in _parts(opened):
-            values = as_dense(part)
+        for values in map(as_dense, _parts(opened)):
             block = _to_single(values, offset)
             if n_infinite or missing:
                 lacking = np.isinf(block) | np.isin(values, missing or [])
@@ -110,18 +100,6 @@ def check_rows(
             yield block
 
     return RowStream(shape, read), offset
-
-
-def transposed(file: Path, X: RowStream, offset: np.ndarray) -> tuple[RowStream, np.ndarray]:
-    """Return a matrix of (features, samples) the other way around, in memory."""
-    p, n = X.shape
-    check_size(file, n, p, None if X.n_stored is None else int(X.n_stored.sum()))
-    held = X.collect()
-    if X.is_sparse:
-        return RowStream.of(csr_array(held.T)), np.zeros(p)
-    shift = np.nan_to_num(held[:, 0] + offset[0]) if offset.any() else np.zeros(p)
-    held = np.array([row + offset - shift[at] for at, row in enumerate(held)], dtype=np.float32)
-    return RowStream.of(np.ascontiguousarray(held.T)), shift
 
 
 def _to_single(block: np.ndarray, offset: np.ndarray) -> np.ndarray:
@@ -152,21 +130,16 @@ def _count_stored(opened: Opened, n_features: int) -> np.ndarray | None:
 def _parts(opened: Opened) -> Iterator[Any]:
     """Read consecutive rows in parts of a size that suits the matrix."""
     with opened() as source:
+        n = source.shape[0]
         if hasattr(source, "indptr"):
             stops = np.arange(_STORED_AT_ONCE, source.indptr[-1], _STORED_AT_ONCE)
-            edges = np.unique([0, *np.searchsorted(source.indptr, stops), source.shape[0]])
+            edges = np.unique([0, *np.searchsorted(source.indptr, stops), n])
         else:
-            edges = [*range(0, source.shape[0], _rows_at_once(source)), source.shape[0]]
+            height = max(1, _CELLS_AT_ONCE // source.shape[1])
+            # Whole chunks, since a chunk that is cut would be read and decompressed twice.
+            in_chunk = min((getattr(source, "chunks", None) or (1,))[0], n)
+            whole = -(-height // in_chunk) * in_chunk
+            is_small = whole * source.shape[1] <= _LARGEST_CHUNKS_CELLS
+            edges = [*range(0, n, whole if is_small else height), n]
         for start, stop in pairwise(edges):
             yield source[start:stop]
-
-
-def _rows_at_once(source: Any) -> int:
-    n_at_once = max(1, _CELLS_AT_ONCE // source.shape[1])
-    chunks = getattr(source, "chunks", None)
-    if chunks is None:
-        return n_at_once
-    # Whole chunks, since a chunk that is cut would be read and decompressed twice.
-    in_chunk = min(chunks[0], source.shape[0])
-    whole = -(-n_at_once // in_chunk) * in_chunk
-    return whole if whole * source.shape[1] <= _LARGEST_CHUNKS_CELLS else n_at_once

@@ -1,0 +1,125 @@
+"""What readers say: refusals and remarks, whose texts with the settings that help are data.
+
+`messages.json` holds the texts. In them ``{name}`` stands for a value; ``!n`` writes names to be
+read, ``!l`` a list that can be pasted into a setting, and ``!q`` one name likewise.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import string
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from difflib import get_close_matches
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NoReturn
+
+from sparsekm.io.input_error import InputError, reason_of
+
+MOST_SHOWN = 10
+"""Largest number of names in a message that only describes."""
+
+
+def _load(name: str) -> dict[str, Any]:
+    return json.loads(Path(__file__).with_name(name).read_text(encoding="utf-8"))
+
+
+KNOWN_FORMATS = _load("known_formats.json")
+"""Endings of formats that are not read, and the command that writes one that is."""
+
+_TEXTS = _load("messages.json")
+_BARE = re.compile(r"[A-Za-z0-9_][\w .+/()%-]*(?<! )")
+_NOT_TEXT = re.compile(r"(?i:true|false|yes|no|on|off|null|y|n|0[\dxo].*|\d.*[.e_:].*)")
+
+
+class MatrixError(InputError):
+    """A user's matrix cannot be used; the message gives the problem, its place and the rule."""
+
+
+def quoted(name: object) -> str:
+    """Write a name as YAML reads it back in a list: in quotation marks where it needs them."""
+    text = str(name)
+    if isinstance(name, str) and (_NOT_TEXT.fullmatch(text) or not _BARE.fullmatch(text)):
+        return json.dumps(text, ensure_ascii=False)
+    return text
+
+
+def listed(names: Iterable[object]) -> str:
+    """Write names as a list that can be pasted into a setting.
+
+    Examples
+    --------
+    >>> listed(["age", "a, b"])
+    '[age, "a, b"]'
+    """
+    return f"[{', '.join(map(quoted, names))}]"
+
+
+def shown(names: Sequence[object], most: int = MOST_SHOWN) -> str:
+    """Write the first names of a list that is only described."""
+    return f"[{', '.join(map(str, names[:most]))}{', ...' if len(names) > most else ''}]"
+
+
+class _Texts(string.Formatter):
+    def convert_field(self, value: Any, conversion: str | None) -> Any:
+        write = {"n": shown, "l": listed, "q": quoted}.get(conversion or "")
+        return write(value) if write else super().convert_field(value, conversion)  # type: ignore
+
+
+def say(key: str, /, **values: Any) -> str:
+    """Return one of the texts in `messages.json`, with its values.
+
+    Examples
+    --------
+    >>> say("separator", kind="bars")
+    'cells are separated by bars.'
+    """
+    return _Texts().format(_TEXTS[key], **values)
+
+
+def refusal(key: str, file: object, /, **values: Any) -> MatrixError:
+    """Return the error for a file, with one of the texts in `messages.json`."""
+    return MatrixError(f"{file}: {say(key, **values)}")
+
+
+def suggest(key: str, name: str, names: Iterable[str]) -> str:
+    """Return a question for the end of a message if a name resembles one that there is."""
+    lower = {other.lower(): other for other in names}
+    close = get_close_matches(name.lower(), list(lower), n=1)
+    if not close:
+        return ""
+    found = quoted(lower[close[0]])
+    return f" Do you mean {key}: {f'[{found}]' if key in ('ignore', 'keep') else found}?"
+
+
+def refuse_format(file: Path, kind: str, ending: str) -> NoReturn:
+    """Refuse a file of a known format with the command that converts it."""
+    command = KNOWN_FORMATS[kind].replace("{file}", str(file))
+    command = command.replace("{path}", shlex.quote(str(file)))
+    command = command.replace("{stem}", str(file.with_name(file.name[: -len(ending)])))
+    raise refusal("format", file, kind=ending if kind.startswith(".") else kind, command=command)
+
+
+def need(file: object, package: str, what: str, extra: str) -> Any:
+    """Import a package that is optional, or name the extra that installs it."""
+    try:
+        return import_module(package)
+    except ModuleNotFoundError as error:
+        raise refusal("lacks_package", file, what=what, package=package, extra=extra) from error
+
+
+@contextmanager
+def explain_damage(file: object, kind: str, cure: str) -> Iterator[None]:
+    """Turn any error inside the block into a `MatrixError`, except that memory ran out.
+
+    A damaged file can cause almost any error anywhere inside the library that reads it.
+    """
+    try:
+        yield
+    except (MatrixError, MemoryError):
+        raise
+    except Exception as error:
+        raise refusal("damage", file, kind=kind, reason=reason_of(error), cure=cure) from error
