@@ -25,9 +25,9 @@ from sparsekm.runtime.compiled import compiled
 def climb(rows, labels, n_clusters, weight_step, min_size, gain):
     """Improve `labels` in place; return the objective.
 
-    `rows` are an array of float64 or SparseRows. Clusters short of samples are filled. `gain` is the share of the
-    objective that a round must gain for another sweep, that must have been gained since clusters
-    merged and split for them to do so again, and that each such move must gain.
+    `rows` are an array of float64 or SparseRows. Clusters short of samples are filled. `gain` is
+    the share of the objective that a round must gain for another sweep, that must have been gained
+    since clusters merged and split for them to do so again, and that each such move must gain.
     """
     n, p = rows.shape
     scores = np.empty(p)

@@ -260,8 +260,11 @@ class SparseMatrix:
     def rows(self) -> SparseRows:
         """The samples as kernels read them."""
         X, full = self._rows, self._counts == self.n_samples
-        data = X.data - np.where(full, self._shift, 0.0)[X.indices] if full.any() else X.data
-        return sparse_rows(data, X.indices, X.indptr, self.shape)
+        # One dtype of each array, so that kernels are compiled once.
+        data = X.data.astype(np.float64)
+        if full.any():
+            data -= np.where(full, self._shift, 0.0)[X.indices]
+        return sparse_rows(data, X.indices.astype(np.int32), X.indptr.astype(np.int64), self.shape)
 
     def _copy_columns(self, features: np.ndarray) -> csr_array:
         """Copy the stored values of some features, a block of samples after the other."""
