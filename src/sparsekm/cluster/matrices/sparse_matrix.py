@@ -15,6 +15,7 @@ from collections.abc import Iterator
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
+from sparsekm.cluster.matrices.dense_parts import feature_variances
 from sparsekm.cluster.matrices.matrix import CentredMatrix
 from sparsekm.cluster.matrices.sample_rows import SparseRows, sparse_rows
 from sparsekm.runtime.compiled import compiled
@@ -255,6 +256,11 @@ class SparseMatrix:
         some._rows, some.n_samples = rows, len(samples)
         some._counts = np.bincount(rows.indices, minlength=self.n_features)
         return some
+
+    @property
+    def squares(self) -> np.ndarray:
+        """The sum of squares of every feature about its mean, shape (n_features,), float64."""
+        return feature_variances(self._rows) * self.n_samples
 
     @property
     def rows(self) -> SparseRows:
