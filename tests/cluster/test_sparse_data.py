@@ -18,8 +18,10 @@ from sparsekm import (
     PenalizedGaussianMixture,
     SparseClustering,
     SparseKMeans,
+    error_clustering_rate,
     marginal_scores,
 )
+from sparsekm.cluster.matrices import sparse_matrix
 
 N_CLUSTERS = 4
 FITTED = ["feature_weights_", "feature_scores_", "cluster_centers_", "means_", "objective_"]
@@ -79,6 +81,45 @@ def test_a_fit_is_that_of_the_dense_data(estimator, n):
     for name, value in learned(estimator).items():
         np.testing.assert_allclose(value, expected[name], rtol=1e-9, atol=1e-9)
     assert estimator.feature_scores_[[20, 21]].tolist() == [0.0, 0.0]
+
+
+@pytest.mark.parametrize("guard", [1, 120])
+@pytest.mark.parametrize("estimator", ESTIMATORS[:5], ids=name_of)
+def test_a_search_of_the_stored_values_is_that_of_the_dense_data(estimator, guard, monkeypatch):
+    X = draw(700)
+    estimator = clone(estimator).set_params(min_cluster_size=guard)
+    labels = estimator.fit(X).labels_.copy()
+    expected = learned(estimator)
+    # A share that no data have: nothing is searched dense.
+    monkeypatch.setattr(sparse_matrix, "FEW_VALUES", 0)
+    monkeypatch.setattr(sparse_matrix, "SEARCHED_SHARE", 2)
+    estimator.fit(sparse.csr_array(X))
+    np.testing.assert_array_equal(estimator.labels_, labels)
+    for name, value in learned(estimator).items():
+        np.testing.assert_allclose(value, expected[name], rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("sparsity", [100, 8000])
+def test_wide_data_of_few_stored_values_are_never_dense(sparsity):
+    n, p, k = 600, 2**17, 3
+    rng = np.random.default_rng(0)
+    classes = np.arange(n) % k
+    # Of 60 values of a sample 20 are in the 30 features of its class.
+    columns = rng.integers(p, size=(n, 60))
+    columns[:, :20] = rng.integers(30, size=(n, 20)) + 1000 * classes[:, None]
+    values = rng.exponential(1, columns.size)
+    X = sparse.csr_array(sparse.coo_array((values, (np.repeat(np.arange(n), 60), columns.ravel()))))
+    estimator = L0KMeans(k, sparsity=sparsity, n_init=1, random_state=0)
+    tracemalloc.start()
+    try:
+        estimator.fit(X)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    # Some vectors of all features, and centres; dense, those that vary take 90 MB.
+    assert peak < 30e6
+    assert estimator.feature_weights_.shape == (X.shape[1],)
+    assert error_clustering_rate(classes, estimator.labels_) == 0
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
+from sparsekm.cluster.matrices.scatter import feature_scores
+from sparsekm.cluster.matrices.sparse_matrix import as_matrix
 from sparsekm.tuning.consensus import agreement
 from sparsekm.tuning.differing_features import count_differing
 from sparsekm.tuning.feature_ranking import ScaledData
@@ -83,28 +85,33 @@ def test_samples_left_out_do_not_choose_the_features_that_place_them(seed):
     assert find_signature(X, labels, matched(labels, folds), 1).agreement < 0.25
 
 
+def count_of(X, labels):
+    matrix = as_matrix(X)
+    return count_differing(matrix, labels, feature_scores(matrix, labels, 3))
+
+
 def test_sparse_features_have_the_signature_of_dense_ones():
     X = np.where(np.random.default_rng(0).random((60, 200)) < 0.5, 0, draw(0))
     X[:, :30] += 3 * (TRUTH[:, None] == np.arange(30) % 3)
     dense, stored = (signature_of(data, TRUTH) for data in (X, csr_array(X)))
     np.testing.assert_array_equal(stored.features, dense.features)
     assert stored.agreement == pytest.approx(dense.agreement)
-    assert count_differing(csr_array(X), TRUTH) == count_differing(X, TRUTH)
+    assert count_of(csr_array(X), TRUTH) == count_of(X, TRUTH)
 
 
 def test_features_that_differ_are_counted_by_their_effect_whatever_their_scale(seed):
     X = draw(2.0, seed=seed)
-    found = count_differing(X, TRUTH)
+    found = count_of(X, TRUTH)
     assert 25 <= found <= 36
     scales = 10.0 ** np.random.default_rng(seed).uniform(-3, 3, 200)
-    assert count_differing(X * scales + 5, TRUTH) == found
+    assert count_of(X * scales + 5, TRUTH) == found
     constant = np.column_stack([X, np.full((60, 50), 0.1)])
-    assert count_differing(constant, TRUTH) <= found
-    noise = [count_differing(draw(0, seed=number), TRUTH) for number in range(5)]
+    assert count_of(constant, TRUTH) <= found
+    noise = [count_of(draw(0, seed=number), TRUTH) for number in range(5)]
     assert max(noise) <= 3
     # Of many samples small effects are beyond chance, and are not counted.
     many = np.random.default_rng(seed).standard_normal((6000, 40))
     labels = np.arange(6000) % 3
     many += 0.2 * (labels == 0)[:, None] * (np.arange(40) < 20)
     many[:, :5] += (labels == 0)[:, None]
-    assert count_differing(many, labels) == 5
+    assert count_of(many, labels) == 5

@@ -235,5 +235,5 @@ def _nearest_of_random_samples(matrix, n_clusters, rng) -> np.ndarray:
     """Give all samples the label of the nearest of `n_clusters` samples drawn at random."""
     chosen = rng.choice(matrix.n_samples, n_clusters, replace=False)
     features = WeightedFeatures.from_dense(np.ones(matrix.n_features))
-    centers = matrix.take(chosen).columns.astype(np.float64)
+    centers = np.asarray(matrix.take(chosen).block, np.float64)
     return nearest_centers(matrix.block, features, centers, np.zeros(matrix.n_samples, np.int32))

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from sparsekm.cluster.kmeans.climb import nearest_seeds
-from sparsekm.cluster.kmeans.exchange import FEW_SWEEPS, exchange_until_stable, pack
+from sparsekm.cluster.kmeans.exchange import FEW_SWEEPS, exchange_until_stable
 from sparsekm.cluster.kmeans.many_samples import (
     WeightedFeatures,
     exchange_in_batches,
@@ -20,7 +20,14 @@ from sparsekm.cluster.kmeans.many_samples import (
     nearest_centers,
 )
 from sparsekm.cluster.matrices.matrix import CentredMatrix
-from sparsekm.cluster.matrices.scatter import Matrix, cluster_sizes, feature_scores, matrix_sums
+from sparsekm.cluster.matrices.sample_rows import Rows, pack_rows
+from sparsekm.cluster.matrices.scatter import (
+    Matrix,
+    MatrixInMemory,
+    cluster_sizes,
+    feature_scores,
+    matrix_sums,
+)
 from sparsekm.cluster.search.pool import canonical_labels
 from sparsekm.runtime.random_state import draw_samples
 
@@ -142,7 +149,7 @@ class KMeansPartition:
         return feature_scores(X, labels, self.n_clusters, self.n_threads)
 
     def extend(
-        self, X: Matrix, weights: np.ndarray, sample: CentredMatrix, labels: np.ndarray
+        self, X: Matrix, weights: np.ndarray, sample: MatrixInMemory, labels: np.ndarray
     ) -> np.ndarray:
         """Give all samples of X the label of the nearest centre of a labelled `sample` of them."""
         features = WeightedFeatures.from_dense(weights)
@@ -157,16 +164,14 @@ class KMeansPartition:
         return everyone
 
 
-def _pack(X: CentredMatrix, features: WeightedFeatures) -> np.ndarray:
-    """Return the weighted features of all samples, float64 of shape (n_samples, n_kept)."""
+def _pack(X: MatrixInMemory, features: WeightedFeatures) -> Rows:
+    """Return the weighted features of all samples, (n_samples, n_kept), float64 where dense."""
     if len(features.support) == X.n_features and (features.values == 1.0).all():
         return X.rows
-    packed = np.empty((X.n_samples, len(features.support)))
-    pack(X.rows, features.support, np.sqrt(features.values), packed)
-    return packed
+    return pack_rows(X.rows, features.support, np.sqrt(features.values))
 
 
 def dense_if_few(matrix: Matrix) -> Matrix:
-    """Return a matrix of few samples dense: a search takes them all, so they are read once."""
+    """Return a matrix of few samples as a search reads them, which takes them all."""
     few = matrix.n_samples <= 2 * SEEDING_SAMPLE and not isinstance(matrix, CentredMatrix)
     return matrix.take(np.arange(matrix.n_samples)) if few else matrix

@@ -105,7 +105,8 @@ class ConsensusFit:
             fit = fit_from(estimator, in_blocks(X), labels, bound)
             labels = fit.labels[0]
         if self.is_weighed:
-            fit = _weigh(estimator, X, fit, labels, int(self.fit.n_selected[0]))
+            scores = feature_scores(as_matrix(X), labels, n_clusters)
+            fit = _weigh(estimator, fit, labels, scores, int(self.fit.n_selected[0]))
         reproducibility = np.full(X.shape[0], np.nan)
         reproducibility[samples] = self.reproducibility
         return replace(self, fit=fit, reproducibility=reproducibility, left_out_labels=left_out)
@@ -295,15 +296,15 @@ class _Trial:
             )
 
         folds = fit_starts("screens")
-        fit = _fit_from(estimator, data.X, folds, asked.sparsity, asked.seed)
+        fit = _fit_from(estimator, data.matrix, folds, asked)
         noise = noise_correlation(data.X, fit.labels[0], fit.weights[0])
         if not noise.is_beyond_chance:
             folds = [_join(*pair) for pair in zip(folds, fit_starts("optimum"), strict=True)]
-            fit = _fit_from(estimator, data.X, folds, asked.sparsity, asked.seed)
+            fit = _fit_from(estimator, data.matrix, folds, asked)
         trial = cls._of(estimator, data, fit, folds, asked)
         if noise.is_beyond_chance and not are_apart(trial.separation):
             folds = fit_starts("components")
-            fit = _fit_from(estimator, data.X, folds, asked.sparsity, asked.seed)
+            fit = _fit_from(estimator, data.matrix, folds, asked)
             other = cls._of(estimator, data, fit, folds, asked)
             if are_apart(other.separation) and other.reproducibility > trial.reproducibility:
                 trial = other
@@ -368,8 +369,10 @@ def _describe(data, trial, asked, group) -> ConsensusFit:
     signature = find_signature(X, labels, matched, N_REPEATS)
     if asked.sparsity is None:
         few = asked.selection == "signature" and signature.features is not None
-        count = len(signature.features) if few else count_differing(X, labels)
-        fit = _weigh(trial.estimator, X, fit, labels, count)
+        scores = feature_scores(data.matrix, labels, int(labels.max()) + 1)
+        differing = count_differing(data.matrix, labels, scores)
+        count = len(signature.features) if few else differing
+        fit = _weigh(trial.estimator, fit, labels, scores, count)
     folds = trial.folds
     partitions = np.concatenate([fold.labels for fold in folds])
     everyone = np.array([fold.labels for fold in matched]) if joined else partitions
@@ -413,22 +416,21 @@ def _tabulate(partitions: np.ndarray, starts: Sequence[str], labels: np.ndarray)
     return pd.DataFrame(rows, columns=["start", "n_fits", "reproducibility", "agreement"])
 
 
-def _fit_from(estimator, X, folds, sparsity, seed) -> SparsityPath:
+def _fit_from(estimator, matrix, folds, asked) -> SparsityPath:
     """Run Algorithm 1 on all features from the consensus of the folds."""
     n_clusters = int(estimator.n_clusters)
     partitions = np.concatenate([fold.labels for fold in folds])
     start = consensus_partition(
-        partitions, n_clusters, seed=seed, min_cluster_size=int(estimator.min_cluster_size)
+        partitions, n_clusters, seed=asked.seed, min_cluster_size=int(estimator.min_cluster_size)
     )
-    if sparsity is not None:
-        return fit_from(estimator, X, start, sparsity)
-    few = bound_of(estimator.penalty, kept_features(n_clusters, X.shape[1]))
-    return fit_few(estimator, X, start, few)
+    if asked.sparsity is not None:
+        return fit_from(estimator, matrix, start, asked.sparsity)
+    few = bound_of(estimator.penalty, kept_features(n_clusters, matrix.n_features))
+    return fit_few(estimator, matrix, start, few)
 
 
-def _weigh(estimator, X, fit, labels, count) -> SparsityPath:
+def _weigh(estimator, fit, labels, scores, count) -> SparsityPath:
     """Return a fit with these labels, whose `count` features have the penalty's best weights."""
-    scores = feature_scores(as_matrix(X), labels, int(labels.max()) + 1)
     step = PENALTIES[estimator.penalty]
     sparsity = step.bound_for(scores, count)
     weights = step(sparsity).weigh(scores)

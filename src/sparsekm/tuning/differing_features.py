@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.sparse import csr_array
 from scipy.stats import f as fisher
 from scipy.stats import false_discovery_control
 
-from sparsekm.cluster.matrices.dense_parts import (
-    feature_means,
-    feature_variances,
-    varying_features,
-)
-from sparsekm.cluster.matrices.scatter import cluster_centers
+from sparsekm.cluster.matrices.dense_parts import feature_means
+from sparsekm.cluster.matrices.scatter import MatrixInMemory, cluster_centers
 
 # Share of features without any difference between the clusters among those that are counted.
 FALSE_DISCOVERIES = 0.1
@@ -21,21 +16,19 @@ FALSE_DISCOVERIES = 0.1
 MEDIUM_EFFECT = 0.25**2 / (1 + 0.25**2)
 
 
-def count_differing(X: np.ndarray | csr_array, labels: np.ndarray) -> int:
+def count_differing(matrix: MatrixInMemory, labels: np.ndarray, between: np.ndarray) -> int:
     """Count the features, at least 1, whose means differ clearly between clusters.
 
-    This describes the clusters and tests nothing: the data that made them are used again. A one-way
-    analysis of variance of each feature at a false discovery rate of 10 % gives the threshold
-    (Benjamini & Hochberg 1995, doi:10.1111/j.2517-6161.1995.tb02031.x). The clusters must also
-    explain at least 5.9 % of the feature's variance.
+    `between` (n_features,) are the scores a_j of the labels. This describes the clusters and tests
+    nothing: the data that made them are used again. A one-way analysis of variance of each feature
+    at a false discovery rate of 10 % gives the threshold (Benjamini & Hochberg 1995,
+    doi:10.1111/j.2517-6161.1995.tb02031.x). The clusters must also explain at least 5.9 % of the
+    feature's variance.
     """
-    n_samples, n_clusters = X.shape[0], int(labels.max()) + 1
+    n_samples, n_clusters = len(labels), int(labels.max()) + 1
     if n_clusters < 2 or n_samples <= n_clusters:
-        return X.shape[1]
-    between = between_scores(X, labels, n_clusters)
-    total = feature_variances(X) * n_samples
-    # A constant feature's sums of squares are rounding, and their ratio can be anything.
-    between[~varying_features(X)] = 0.0
+        return len(between)
+    total = matrix.squares
     within = np.maximum(total - between, 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = (between / (n_clusters - 1)) / (within / (n_samples - n_clusters))

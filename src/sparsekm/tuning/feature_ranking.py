@@ -8,6 +8,7 @@ made equal, scale says nothing, and a feature counts by how far its distribution
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,8 @@ from sparsekm.cluster.matrices.dense_parts import (
     log_variances,
     variance_beyond_trend,
 )
+from sparsekm.cluster.matrices.scatter import MatrixInMemory
+from sparsekm.cluster.matrices.sparse_matrix import as_matrix
 from sparsekm.cluster.screening import marginal_scores
 
 SCREENINGS = ["auto", "trend", "variance", "marginal", "all"]
@@ -47,6 +50,11 @@ class ScaledData:
     X: np.ndarray | csr_array  # (n_samples, n_features)
     location: np.ndarray  # (n_features,)
     scale: np.ndarray  # (n_features,)
+
+    @cached_property
+    def matrix(self) -> MatrixInMemory:
+        """The values in `X`, centred."""
+        return as_matrix(self.X)
 
     @classmethod
     def standardise(cls, X: np.ndarray | csr_array) -> ScaledData:

@@ -21,6 +21,7 @@ from sklearn.base import clone
 from sparsekm.cluster.estimators import KMeans, L0KMeans
 from sparsekm.cluster.matrices.dense_parts import as_dense
 from sparsekm.cluster.matrices.matrix import CentredMatrix
+from sparsekm.cluster.matrices.scatter import MatrixInMemory
 from sparsekm.cluster.matrices.varying_features import count_distinct
 from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.cluster.weight_step import PENALTIES
@@ -115,10 +116,10 @@ def fit_folds(
 def screened_start(data: ScaledData, n_clusters: int, screening: str, seed: int) -> np.ndarray:
     """Label samples by k-means on the features that rank first: (n_samples,), int32."""
     top = rank_features(data, screening)[:START_SCREEN]
-    part = as_dense(data.X[:, top])
-    if not _can_cluster(part, n_clusters):
-        part = as_dense(data.X)
-    return KMeans(n_clusters, n_init=N_INIT, random_state=seed).fit(part).labels_
+    matrix = CentredMatrix(as_dense(data.X[:, top]))
+    if not _can_cluster(matrix, n_clusters):
+        matrix = CentredMatrix(as_dense(data.X))
+    return KMeans(n_clusters, n_init=N_INIT, random_state=seed).fit(matrix).labels_
 
 
 def _fit_fold(data, n_clusters, screening, min_cluster_size, seed, folds, start, index) -> FoldFit:
@@ -131,13 +132,14 @@ def _fit_fold(data, n_clusters, screening, min_cluster_size, seed, folds, start,
         top = rank_features(data, screening, samples)[:limit]
         values = as_dense(data.X[:, top])
         part = values[samples]
-        if _can_cluster(part, n_clusters):
+        matrix = CentredMatrix(part)
+        if _can_cluster(matrix, n_clusters):
             break
     seeds = np.random.SeedSequence(seed, spawn_key=(index, 7)).generate_state(1)
     share = len(samples) / n_samples
     guard = max(1, int(min_cluster_size * share))
     labels, kept, starts = [], [], []
-    for name, found, weights in STARTS[start](part, n_clusters, guard, int(seeds[0])):
+    for name, found, weights in STARTS[start](matrix, n_clusters, guard, int(seeds[0])):
         labels.append(label_everyone(values, part, found, weights))
         kept.append(top[np.flatnonzero(weights)])
         starts.append(name)
@@ -145,27 +147,30 @@ def _fit_fold(data, n_clusters, screening, min_cluster_size, seed, folds, start,
     return FoldFit(samples, left_out, np.array(labels, np.int16), kept, starts)
 
 
-def _fit_screens(part, n_clusters, guard, seed):
+def _fit_screens(matrix, n_clusters, guard, seed):
     """Yield name, labels and weights: Algorithm 1 from k-means on every screen."""
     shared = {"min_cluster_size": guard, "random_state": seed, "n_jobs": 1}
-    sparsity = kept_features(n_clusters, part.shape[1])
-    sizes = [size for size in SCREENS if size < part.shape[1]] + [part.shape[1]]
+    n_features = matrix.n_features
+    sparsity = kept_features(n_clusters, n_features)
+    sizes = [size for size in SCREENS if size < n_features] + [n_features]
     for size in [size for size in sizes if size <= SCREENS[-1]] or sizes:
-        screen = np.ascontiguousarray(part[:, :size])
+        screen = matrix.select(np.arange(size))
         if not _can_cluster(screen, n_clusters):
             continue
         start = KMeans(n_clusters, n_init=N_INIT, **shared).fit(screen).labels_
         estimator = L0KMeans(n_clusters, search="alternate", n_init=1, **shared)
-        path = fit_few(estimator, part, start, sparsity)
+        path = fit_few(estimator, matrix, start, sparsity)
         yield f"{size} features", path.labels[0], path.weights[0]
 
 
-def fit_few(estimator: Any, X: Any, labels: np.ndarray, sparsity: float) -> SparsityPath:
+def fit_few(
+    estimator: Any, matrix: MatrixInMemory, labels: np.ndarray, sparsity: float
+) -> SparsityPath:
     """Run Algorithm 1 from a partition; again with fewer features where far fewer differ."""
-    path = fit_from(estimator, X, labels, sparsity)
-    differing = count_differing(X, path.labels[0])
+    path = fit_from(estimator, matrix, labels, sparsity)
+    differing = count_differing(matrix, path.labels[0], path.scores[0])
     if 2 * differing <= path.n_selected[0]:
-        path = fit_from(estimator, X, path.labels[0], bound_of(estimator.penalty, differing))
+        path = fit_from(estimator, matrix, path.labels[0], bound_of(estimator.penalty, differing))
     return path
 
 
@@ -180,26 +185,27 @@ def bound_of(penalty: str, count: int) -> float:
     return PENALTIES[penalty].bound_of(count)
 
 
-def _fit_optimum(part, n_clusters, guard, seed):
+def _fit_optimum(matrix, n_clusters, guard, seed):
     """Yield the optimum at half, once and twice the number of features that fits keep."""
-    sparsity = kept_features(n_clusters, part.shape[1])
-    grid = np.unique(np.clip([sparsity // 2, sparsity, 2 * sparsity], 1, part.shape[1]))
-    guard = max(guard, min(SMALLEST_CLUSTER, len(part) // (4 * n_clusters)))
+    n_samples, n_features = matrix.shape
+    sparsity = kept_features(n_clusters, n_features)
+    grid = np.unique(np.clip([sparsity // 2, sparsity, 2 * sparsity], 1, n_features))
+    guard = max(guard, min(SMALLEST_CLUSTER, n_samples // (4 * n_clusters)))
     path = L0KMeans(
         n_clusters, n_init=N_INIT_OPTIMUM, min_cluster_size=guard, random_state=seed, n_jobs=1
-    ).path(part, grid)
+    ).path(matrix, grid)
     for kept, labels, weights in zip(path.n_selected, path.labels, path.weights, strict=True):
         yield f"optimum of {kept} features", labels, weights
 
 
-def _fit_components(part, n_clusters, guard, seed):
+def _fit_components(matrix, n_clusters, guard, seed):
     """Yield Algorithm 1 from k-means on principal components of equal variance."""
     shared = {"min_cluster_size": guard, "random_state": seed, "n_jobs": 1}
-    components = equal_components(part, n_clusters)
-    seen = components if _can_cluster(components, n_clusters) else part
+    components = CentredMatrix(equal_components(matrix.columns.T, n_clusters))
+    seen = components if _can_cluster(components, n_clusters) else matrix
     start = KMeans(n_clusters, n_init=N_INIT, **shared).fit(seen).labels_
     estimator = L0KMeans(n_clusters, search="alternate", n_init=1, **shared)
-    path = fit_few(estimator, part, start, kept_features(n_clusters, part.shape[1]))
+    path = fit_few(estimator, matrix, start, kept_features(n_clusters, matrix.n_features))
     yield "components", path.labels[0], path.weights[0]
 
 
@@ -223,5 +229,5 @@ def equal_components(part: np.ndarray, n_clusters: int) -> np.ndarray:
 STARTS = {"screens": _fit_screens, "optimum": _fit_optimum, "components": _fit_components}
 
 
-def _can_cluster(part: np.ndarray, n_clusters: int) -> bool:
-    return count_distinct(CentredMatrix(part), n_clusters) >= n_clusters
+def _can_cluster(matrix: CentredMatrix, n_clusters: int) -> bool:
+    return count_distinct(matrix, n_clusters) >= n_clusters

@@ -15,10 +15,9 @@ from sparsekm.cluster.kmeans.exchange import (
     exchange_sweep,
     exchange_until_stable,
     merge_and_split,
-    pack,
     repair_sizes,
-    square_distance,
 )
+from sparsekm.cluster.matrices.sample_rows import add_row, distance, new_points, pack, set_norm
 from sparsekm.runtime.compiled import compiled
 
 
@@ -26,9 +25,9 @@ from sparsekm.runtime.compiled import compiled
 def climb(rows, labels, n_clusters, weight_step, min_size, gain):
     """Improve `labels` in place; return the objective.
 
-    `rows` are centred, float64. Clusters short of samples are filled. `gain` is the share of the
-    objective that a round must gain for another sweep, that must have been gained since clusters
-    merged and split for them to do so again, and that each such move must gain.
+    `rows` are an array of float64 or SparseRows. Clusters short of samples are filled. `gain` is
+    the share of the objective that a round must gain for another sweep, that must have been gained
+    since clusters merged and split for them to do so again, and that each such move must gain.
     """
     n, p = rows.shape
     scores = np.empty(p)
@@ -52,10 +51,9 @@ def climb(rows, labels, n_clusters, weight_step, min_size, gain):
             return objective
         before_round = objective
         before[:] = labels
-        packed = np.empty((n, size))
-        pack(rows, support[:size], np.sqrt(values[:size]), packed)
+        packed = pack(rows, support[:size], np.sqrt(values[:size]))
         if not settled:
-            centers = np.empty((n_clusters, size))
+            centers = new_points(packed, n_clusters)
             centre(packed, labels, centers, sizes)
             settled = exchange_sweep(packed, labels, centers, sizes, min_size) == 0
         if settled:
@@ -75,9 +73,7 @@ def pack_kept(rows, scores, weight_step):
     support = np.empty(scores.shape[0], np.int64)
     values = np.empty(scores.shape[0])
     size = weight_step.weigh_into(scores, support, values)
-    packed = np.empty((rows.shape[0], size))
-    pack(rows, support[:size], np.sqrt(values[:size]), packed)
-    return packed
+    return pack(rows, support[:size], np.sqrt(values[:size]))
 
 
 @compiled
@@ -87,7 +83,7 @@ def fill_short_clusters(rows, labels, sizes, n_clusters, min_size):
     for k in labels:
         sizes[k] += 1
     if sizes.min() < max(min_size, 1):
-        centers = np.empty((n_clusters, rows.shape[1]))
+        centers = new_points(rows, n_clusters)
         repair_sizes(rows, labels, centers, sizes, min_size)
 
 
@@ -97,38 +93,32 @@ def sum_rows(rows, labels, sums, sizes):
     sums[:] = 0.0
     sizes[:] = 0
     for i in range(rows.shape[0]):
-        k = labels[i]
-        sizes[k] += 1
-        total = sums[k]
-        row = rows[i]
-        for j in range(row.shape[0]):
-            total[j] += row[j]
+        sizes[labels[i]] += 1
+        add_row(rows, i, sums[labels[i]], 1.0)
 
 
 @compiled
 def shift(rows, before, after, sums):
     """Update the cluster sums for the samples whose label changed."""
     for i in range(rows.shape[0]):
-        a = before[i]
-        b = after[i]
-        if a != b:
-            row = rows[i]
-            source = sums[a]
-            target = sums[b]
-            for j in range(row.shape[0]):
-                source[j] -= row[j]
-                target[j] += row[j]
+        if before[i] != after[i]:
+            add_row(rows, i, sums[before[i]], -1.0)
+            add_row(rows, i, sums[after[i]], 1.0)
 
 
 @compiled
 def score(sums, sizes, n, scores):
-    """Write the scores a_j of centred data from cluster sums (n_clusters, n_features)."""
+    """Write the scores a_j from cluster sums (n_clusters, n_features)."""
     scores[:] = 0.0
+    everyone = np.zeros_like(scores)
     for k in range(sizes.shape[0]):
         inverse = 1.0 / sizes[k]
         total = sums[k]
         for j in range(scores.shape[0]):
             scores[j] += total[j] * total[j] * inverse
+            everyone[j] += total[j]
+    for j in range(scores.shape[0]):
+        scores[j] = max(scores[j] - everyone[j] * everyone[j] / n, 0.0)
 
 
 @compiled
@@ -148,6 +138,7 @@ def nearest_seeds(packed, n_clusters, draws, labels):
     """
     n = packed.shape[0]
     distances = np.full(n, np.inf)
+    point = new_points(packed, 1)[0]
     seed = int(draws[0] * n)
     for k in range(n_clusters):
         if k > 0:
@@ -159,8 +150,11 @@ def nearest_seeds(packed, n_clusters, draws, labels):
                 if target < 0.0:
                     seed = i
                     break
+        point[:] = 0.0
+        add_row(packed, seed, point, 1.0)
+        set_norm(packed, point)
         for i in range(n):
-            d = square_distance(packed[i], packed[seed])
+            d = distance(packed, i, point)
             if d < distances[i]:
                 distances[i] = d
                 labels[i] = k

@@ -6,7 +6,7 @@ doi:10.2307/2346830). A partition no such move improves is also a fixed point of
 but not the other way round: with few samples Lloyd stops early.
 
 The kernels work on *packed* data: the kept features only, each scaled by the square root of its
-weight, sample after sample in float64.
+weight, sample after sample in float64, dense or sparse (`sparsekm.cluster.matrices.sample_rows`).
 
 k-means often ends with two clusters of the data in one and another one in two. Every single sample
 then lies where it should; only clusters that move as a whole mend it (Ueda et al. 2000,
@@ -18,7 +18,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from sparsekm.runtime.compiled import compiled, compiled_loosely
+from sparsekm.cluster.matrices.sample_rows import (
+    add_row,
+    distance,
+    measure_block,
+    move_mean,
+    new_points,
+    set_norm,
+    square_distance,
+)
+from sparsekm.runtime.compiled import compiled
 
 # A move must gain this share of what it takes away: rounding must not make samples wander.
 RELATIVE_GAIN = 1e-10
@@ -29,62 +38,19 @@ BLOCK = 16
 
 
 @compiled
-def pack(rows, support, values, packed):
-    """Write the weighted features `support` of `rows` into the buffer `packed`."""
-    for i in range(rows.shape[0]):
-        row = rows[i]
-        for q in range(support.shape[0]):
-            packed[i, q] = row[support[q]] * values[q]
-
-
-@compiled
 def centre(packed, labels, centers, sizes):
     """Write the cluster means and sizes of the packed data."""
     centers[:] = 0.0
     sizes[:] = 0
-    n, s = packed.shape
-    for i in range(n):
+    for i in range(packed.shape[0]):
         k = labels[i]
         sizes[k] += 1
-        for q in range(s):
-            centers[k, q] += packed[i, q]
+        add_row(packed, i, centers[k], 1.0)
     for k in range(centers.shape[0]):
         if sizes[k] > 0:
-            for q in range(s):
+            for q in range(centers.shape[1]):
                 centers[k, q] /= sizes[k]
-
-
-@compiled_loosely
-def square_distance(x, y):
-    """Squared Euclidean distance of two vectors."""
-    total = 0.0
-    for q in range(x.shape[0]):
-        difference = x[q] - y[q]
-        total += difference * difference
-    return total
-
-
-@compiled_loosely
-def measure_block(packed, first, last, centers, distances):
-    """Write the squared distances of the samples first to last; four of them share a centre."""
-    for k in range(centers.shape[0]):
-        center = centers[k]
-        whole = last - (last - first) % 4
-        for i in range(first, whole, 4):
-            x0, x1, x2, x3 = packed[i], packed[i + 1], packed[i + 2], packed[i + 3]
-            a = b = c = d = 0.0
-            for q in range(center.shape[0]):
-                value = center[q]
-                a += (x0[q] - value) * (x0[q] - value)
-                b += (x1[q] - value) * (x1[q] - value)
-                c += (x2[q] - value) * (x2[q] - value)
-                d += (x3[q] - value) * (x3[q] - value)
-            distances[i - first, k] = a
-            distances[i - first + 1, k] = b
-            distances[i - first + 2, k] = c
-            distances[i - first + 3, k] = d
-        for i in range(whole, last):
-            distances[i - first, k] = square_distance(packed[i], center)
+        set_norm(packed, centers[k])
 
 
 @compiled
@@ -112,7 +78,6 @@ def exchange_sweep(packed, labels, centers, sizes, min_size):
                     moved[a] = moved[other] = True
                     moves += 1
                 continue
-            x = packed[i]
             here = distances[i - first]
             leave = here[a] * sizes[a] / (sizes[a] - 1.0)
             best = leave * (1.0 - RELATIVE_GAIN)
@@ -123,12 +88,12 @@ def exchange_sweep(packed, labels, centers, sizes, min_size):
                     best = join
                     target = b
             if moved[a] or moved[target]:
-                leave = square_distance(x, centers[a]) * sizes[a] / (sizes[a] - 1.0)
-                join = square_distance(x, centers[target]) * sizes[target] / (sizes[target] + 1.0)
+                leave = distance(packed, i, centers[a]) * sizes[a] / (sizes[a] - 1.0)
+                join = distance(packed, i, centers[target]) * sizes[target] / (sizes[target] + 1.0)
                 if join >= leave * (1.0 - RELATIVE_GAIN):
                     continue
             if target != a:
-                move(x, centers, sizes, a, target)
+                move(packed, i, centers, sizes, a, target)
                 labels[i] = target
                 moved[a] = moved[target] = True
                 moves += 1
@@ -136,13 +101,12 @@ def exchange_sweep(packed, labels, centers, sizes, min_size):
 
 
 @compiled
-def move(x, centers, sizes, a, b):
-    """Take the sample x out of the mean of cluster a and into that of cluster b."""
+def move(packed, i, centers, sizes, a, b):
+    """Take a sample out of the mean of cluster a and into that of cluster b."""
     sizes[a] -= 1
     sizes[b] += 1
-    for q in range(x.shape[0]):
-        centers[a, q] -= (x[q] - centers[a, q]) / sizes[a]
-        centers[b, q] += (x[q] - centers[b, q]) / sizes[b]
+    move_mean(packed, i, centers[a], sizes[a], -1.0)
+    move_mean(packed, i, centers[b], sizes[b], 1.0)
 
 
 @compiled
@@ -153,29 +117,29 @@ def swap(packed, labels, centers, sizes, i):
     between-cluster sum of squares grows by 2 (c_a - c_b) d + (1 / n_a + 1 / n_b) |d|^2.
     """
     a = labels[i]
-    x = packed[i]
+    here = np.empty(sizes.shape[0])
+    for k in range(sizes.shape[0]):
+        here[k] = distance(packed, i, centers[k])
+    point = new_points(packed, 1)[0]
+    add_row(packed, i, point, 1.0)
+    set_norm(packed, point)
     best = 0.0
     partner = i
     for j in range(packed.shape[0]):
         b = labels[j]
         if b != a:
-            y = packed[j]
-            apart = 0.0
-            along = 0.0
-            for q in range(x.shape[0]):
-                d = y[q] - x[q]
-                apart += d * d
-                along += (centers[a, q] - centers[b, q]) * d
-            spread = apart * (1.0 / sizes[a] + 1.0 / sizes[b])
-            gain = 2.0 * along + spread
+            # 2 (c_a - c_b) x is the difference of the squared distances of x, less a constant.
+            along = distance(packed, j, centers[b]) - distance(packed, j, centers[a])
+            along += here[a] - here[b]
+            spread = distance(packed, j, point) * (1.0 / sizes[a] + 1.0 / sizes[b])
+            gain = along + spread
             if gain > best and gain > RELATIVE_GAIN * spread:
                 best = gain
                 partner = j
     b = labels[partner]
-    for q in range(x.shape[0]):
-        d = packed[partner, q] - x[q]
-        centers[a, q] += d / sizes[a]
-        centers[b, q] -= d / sizes[b]
+    if b != a:
+        move(packed, i, centers, sizes, a, b)
+        move(packed, partner, centers, sizes, b, a)
     labels[i], labels[partner] = b, a
     return b
 
@@ -184,19 +148,19 @@ def swap(packed, labels, centers, sizes, i):
 def exchange_until_stable(packed, labels, n_clusters, min_size, max_sweeps, tol):
     """Sweep until nothing moves, or a sweep gains no more than `tol` of the between-cluster sum.
 
-    Returns the number of sweeps, at most `max_sweeps`. The data must be centred.
+    Returns the number of sweeps, at most `max_sweeps`.
     """
-    centers = np.empty((n_clusters, packed.shape[1]))
+    centers = new_points(packed, n_clusters)
     sizes = np.empty(n_clusters, np.int64)
     repair_sizes(packed, labels, centers, sizes, min_size)
-    objective = between_clusters(centers, sizes)
+    objective = between_clusters(packed, centers, sizes)
     for sweep in range(max_sweeps):
         if exchange_sweep(packed, labels, centers, sizes, min_size) == 0:
             return sweep + 1
         # Fresh means each sweep, so that rounding does not build up.
         centre(packed, labels, centers, sizes)
         if tol > 0.0:
-            gained = between_clusters(centers, sizes)
+            gained = between_clusters(packed, centers, sizes)
             if gained <= objective * (1.0 + tol):
                 return sweep + 1
             objective = gained
@@ -204,12 +168,17 @@ def exchange_until_stable(packed, labels, n_clusters, min_size, max_sweeps, tol)
 
 
 @compiled
-def between_clusters(centers, sizes):
-    """Between-cluster sum of squares of centred data."""
+def between_clusters(packed, centers, sizes):
+    """Between-cluster sum of squares."""
     total = 0.0
-    for k in range(centers.shape[0]):
-        for q in range(centers.shape[1]):
+    n, s = packed.shape
+    for q in range(s):
+        mean = 0.0
+        for k in range(sizes.shape[0]):
+            mean += sizes[k] * centers[k, q] / n
+        for k in range(sizes.shape[0]):
             total += sizes[k] * centers[k, q] * centers[k, q]
+        total -= n * mean * mean
     return total
 
 
@@ -218,20 +187,24 @@ def repair_sizes(packed, labels, centers, sizes, min_size):
     """Fill clusters below `min_size` with the samples farthest from their own mean."""
     centre(packed, labels, centers, sizes)
     n = packed.shape[0]
+    moved = False
     for k in range(sizes.shape[0]):
         while sizes[k] < max(min_size, 1):
-            farthest = -1
-            distance = -1.0
+            chosen = -1
+            largest = -1.0
             for i in range(n):
                 a = labels[i]
                 if a != k and sizes[a] > max(min_size, 1):
-                    d = square_distance(packed[i], centers[a])
-                    if d > distance:
-                        farthest = i
-                        distance = d
-            a = labels[farthest]
-            move(packed[farthest], centers, sizes, a, k)
-            labels[farthest] = k
+                    d = distance(packed, i, centers[a])
+                    if d > largest:
+                        chosen = i
+                        largest = d
+            a = labels[chosen]
+            move(packed, chosen, centers, sizes, a, k)
+            labels[chosen] = k
+            moved = True
+    if moved:
+        centre(packed, labels, centers, sizes)
 
 
 @compiled
@@ -241,16 +214,16 @@ def merge_and_split(packed, labels, n_clusters, min_size, gain):
     `labels`, of which no cluster may be empty, are overwritten. A move that gains no more than the
     share `gain` of the objective is the last.
     """
-    n, s = packed.shape
-    centers = np.empty((n_clusters, s))
+    n = packed.shape[0]
+    centers = new_points(packed, n_clusters)
     sizes = np.empty(n_clusters, np.int64)
     halves = np.empty(n, np.int8)
     before = np.empty_like(labels)
     centre(packed, labels, centers, sizes)
-    objective = between_clusters(centers, sizes)
+    objective = between_clusters(packed, centers, sizes)
     while True:
         gains = split_each(packed, labels, centers, sizes, min_size, halves)
-        first, second, third = best_move(centers, sizes, gains)
+        first, second, third = best_move(centers[:, : packed.shape[1]], sizes, gains)
         if third < 0:
             return sizes
         before[:] = labels
@@ -264,7 +237,7 @@ def merge_and_split(packed, labels, n_clusters, min_size, gain):
             if exchange_sweep(packed, labels, centers, sizes, min_size) == 0:
                 break
         centre(packed, labels, centers, sizes)
-        gained = between_clusters(centers, sizes)
+        gained = between_clusters(packed, centers, sizes)
         if gained <= objective * (1.0 + gain):
             if gained < objective:
                 labels[:] = before
@@ -280,12 +253,13 @@ def split_each(packed, labels, centers, sizes, min_size, halves):
     The halves grow from the sample farthest from the centre and the one farthest from that.
     A cluster too small for two halves gains minus infinity.
     """
-    n_clusters, s = centers.shape
+    n_clusters = centers.shape[0]
     gains = np.full(n_clusters, -np.inf)
     order = np.argsort(labels, kind="mergesort")
     stop = 0
-    pair = np.empty((2, s))
-    sums = np.empty((2, s))
+    pair = new_points(packed, 2)
+    sums = new_points(packed, 2)
+    own = packed.shape[1]
     counts = np.empty(2, np.int64)
     for k in range(n_clusters):
         start = stop
@@ -293,30 +267,31 @@ def split_each(packed, labels, centers, sizes, min_size, halves):
         if sizes[k] < 2 * max(min_size, 1):
             continue
         members = order[start:stop]
-        pair[0] = packed[farthest(packed, members, centers[k])]
-        pair[1] = packed[farthest(packed, members, pair[0])]
+        for half in range(2):
+            seed = farthest(packed, members, centers[k] if half == 0 else pair[0])
+            pair[half] = 0.0
+            add_row(packed, seed, pair[half], 1.0)
+            set_norm(packed, pair[half])
         for _ in range(FEW_SWEEPS):
             sums[:] = 0.0
             counts[:] = 0
             changed = 0
             for i in members:
-                x = packed[i]
-                half = 1 if square_distance(x, pair[1]) < square_distance(x, pair[0]) else 0
+                half = 1 if distance(packed, i, pair[1]) < distance(packed, i, pair[0]) else 0
                 if half != halves[i]:
                     changed += 1
                 halves[i] = half
                 counts[half] += 1
-                for q in range(s):
-                    sums[half, q] += x[q]
+                add_row(packed, i, sums[half], 1.0)
             if counts.min() == 0:
                 break
             for half in range(2):
-                for q in range(s):
-                    pair[half, q] = sums[half, q] / counts[half]
+                pair[half] = sums[half] / counts[half]
+                set_norm(packed, pair[half])
             if changed == 0:
                 break
         if counts.min() >= max(min_size, 1):
-            apart = square_distance(pair[0], pair[1])
+            apart = square_distance(pair[0, :own], pair[1, :own])
             gains[k] = apart * counts[0] * counts[1] / sizes[k]
     return gains
 
@@ -327,9 +302,9 @@ def farthest(packed, members, point):
     chosen = members[0]
     largest = -1.0
     for i in members:
-        distance = square_distance(packed[i], point)
-        if distance > largest:
-            largest = distance
+        away = distance(packed, i, point)
+        if away > largest:
+            largest = away
             chosen = i
     return chosen
 

@@ -7,10 +7,12 @@ their matrix has a row for each sample with the same inner products and at most 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 
 import numpy as np
 from scipy.linalg.lapack import dpstrf
 
+from sparsekm.cluster.matrices.dense_parts import feature_variances
 from sparsekm.runtime.compiled import compiled
 from sparsekm.runtime.threads import one_blas_thread
 
@@ -33,7 +35,6 @@ class CentredMatrix:
         self.means = means.finish()
         subtract_means(columns, self.means)
         self.columns = columns
-        self._rows: np.ndarray | None = None
         self._constant: np.ndarray | None = means.constant
 
     @classmethod
@@ -41,7 +42,7 @@ class CentredMatrix:
         """Take an array (n_features, n_samples) that is centred already, without a copy."""
         matrix = cls.__new__(cls)
         matrix.columns, matrix.means = columns, means
-        matrix._rows = matrix._constant = None
+        matrix._constant = None
         return matrix
 
     @property
@@ -76,12 +77,15 @@ class CentredMatrix:
         """Largest absolute value, NaN where the means were beyond the range of the dtype."""
         return float(np.maximum(self.columns.max(), -self.columns.min()))
 
-    @property
+    @cached_property
     def rows(self) -> np.ndarray:
         """The same data as float64, sample after sample; made when first asked for."""
-        if self._rows is None:
-            self._rows = np.ascontiguousarray(self.columns.T, dtype=np.float64)
-        return self._rows
+        return np.ascontiguousarray(self.columns.T, dtype=np.float64)
+
+    @cached_property
+    def squares(self) -> np.ndarray:
+        """The sum of squares of every feature, shape (n_features,), float64."""
+        return feature_variances(self.columns.T) * self.n_samples
 
     @property
     def block(self) -> np.ndarray:

@@ -15,7 +15,9 @@ from collections.abc import Iterator
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
+from sparsekm.cluster.matrices.dense_parts import feature_variances
 from sparsekm.cluster.matrices.matrix import CentredMatrix
+from sparsekm.cluster.matrices.sample_rows import SparseRows, sparse_rows
 from sparsekm.runtime.compiled import compiled
 
 
@@ -89,6 +91,11 @@ def add_distances(data, indices, indptr, points, values, labels, distances):
 
 # Features with at least this share of stored values are faster to read dense.
 DENSE_SHARE = 0.4
+# Searches of few samples read them dense if there are few values, or if this share is stored and
+# they take no more memory in float64 than that.
+FEW_VALUES = 2**20
+SEARCHED_SHARE = 0.05
+MOST_DENSE_BYTES = 2**28
 # Samples of which the stored values of some features are copied at a time.
 SAMPLES_AT_ONCE = 4096
 
@@ -171,8 +178,8 @@ class SparseMatrix:
     """A sparse data matrix in canonical format, not changed, with its means removed implicitly.
 
     It answers as `CentredMatrix` does: `constant` tells which features take one value only, and no
-    value is farther than `largest` from the mean of its feature. Samples, and features of which
-    many values are stored, are handed out dense and have the bits of those of the dense matrix.
+    value is farther than `largest` from the mean of its feature. A few samples, and features of
+    which many values are stored, are handed out dense, with the bits of those of the dense matrix.
     """
 
     def __init__(self, X: csr_array) -> None:
@@ -236,10 +243,34 @@ class SparseMatrix:
         """Return the sparse matrix of some features, ascending, as if only those had been given."""
         return SparseMatrix(self._copy_columns(features))
 
-    def take(self, samples: np.ndarray) -> CentredMatrix:
-        """Return the dense matrix of some samples, centred as they are."""
-        columns = self._fill(self._rows[samples], np.arange(self.n_features))
-        return CentredMatrix.from_columns(columns, self.means)
+    def take(self, samples: np.ndarray) -> CentredMatrix | SparseMatrix:
+        """Return the matrix of some samples, centred as they are; dense where that is faster."""
+        rows = self._rows[samples]
+        n_values = len(samples) * self.n_features
+        dense_enough = rows.nnz >= SEARCHED_SHARE * n_values and n_values * 8 <= MOST_DENSE_BYTES
+        if n_values <= FEW_VALUES or dense_enough:
+            columns = self._fill(rows, np.arange(self.n_features))
+            return CentredMatrix.from_columns(columns, self.means)
+        some = object.__new__(SparseMatrix)
+        some.__dict__.update(self.__dict__)
+        some._rows, some.n_samples = rows, len(samples)
+        some._counts = np.bincount(rows.indices, minlength=self.n_features)
+        return some
+
+    @property
+    def squares(self) -> np.ndarray:
+        """The sum of squares of every feature about its mean, shape (n_features,), float64."""
+        return feature_variances(self._rows) * self.n_samples
+
+    @property
+    def rows(self) -> SparseRows:
+        """The samples as kernels read them."""
+        X, full = self._rows, self._counts == self.n_samples
+        # One dtype of each array, so that kernels are compiled once.
+        data = X.data.astype(np.float64)
+        if full.any():
+            data -= np.where(full, self._shift, 0.0)[X.indices]
+        return sparse_rows(data, X.indices.astype(np.int32), X.indptr.astype(np.int64), self.shape)
 
     def _copy_columns(self, features: np.ndarray) -> csr_array:
         """Copy the stored values of some features, a block of samples after the other."""

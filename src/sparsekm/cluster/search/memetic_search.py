@@ -22,7 +22,8 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from sparsekm.cluster.kmeans.climb import climb, nearest_seeds, restart
-from sparsekm.cluster.matrices.matrix import CentredMatrix, embed_samples
+from sparsekm.cluster.matrices.matrix import embed_samples
+from sparsekm.cluster.matrices.scatter import MatrixInMemory
 from sparsekm.cluster.partition_step import SMALL_GAIN, KMeansPartition
 from sparsekm.cluster.search.pool import Pool, cross
 from sparsekm.cluster.weight_step import CompiledStep, TopFeatures
@@ -33,7 +34,7 @@ class ExchangeClimb:
     """Exchange one sample at a time: thorough, for few samples in memory."""
 
     def __init__(
-        self, X: CentredMatrix, partition: KMeansPartition, weight_steps: Sequence[CompiledStep]
+        self, X: MatrixInMemory, partition: KMeansPartition, weight_steps: Sequence[CompiledStep]
     ) -> None:
         self.X = X
         self.rows = X.rows
@@ -42,7 +43,8 @@ class ExchangeClimb:
         n, p = self.rows.shape
         self.shape = n, p, len(weight_steps)
         # Where all features count alike, the samples are climbed in as few dimensions as they are.
-        alike = [step.keeps_all(p) and n < p for step in weight_steps]
+        wide = n < p and isinstance(self.rows, np.ndarray)
+        alike = [wide and step.keeps_all(p) for step in weight_steps]
         embedded = embed_samples(self.rows) if any(alike) else self.rows
         everything = (embedded, TopFeatures(embedded.shape[1]))
         self._spaces = [
@@ -54,7 +56,7 @@ class ExchangeClimb:
         """Return partitions by k-means++ on all features."""
         n_clusters = self.partition.n_clusters
         draws = rng.random((n_starts, n_clusters))
-        starts = np.empty((n_starts, len(self.rows)), np.int32)
+        starts = np.empty((n_starts, self.shape[0]), np.int32)
         take_turns(
             lambda b: nearest_seeds(self.rows, n_clusters, draws[b], starts[b]),
             n_starts,

@@ -17,6 +17,7 @@ from sparsekm.cluster.alternation import (
 )
 from sparsekm.cluster.matrices.dense_parts import as_dense, feature_means, feature_variances
 from sparsekm.cluster.matrices.scatter import Matrix
+from sparsekm.cluster.matrices.sparse_matrix import SparseBlock
 from sparsekm.cluster.partition_step import SEEDING_SAMPLE, KMeansPartition, PartitionStep
 from sparsekm.cluster.screening import marginal_scores
 from sparsekm.cluster.weight_step import WeightStep
@@ -85,8 +86,9 @@ class ScreenedFeatures:
 
 def screen(X: Matrix, rng: np.random.Generator, n_threads: int = 1) -> np.ndarray:
     """Score the features of a matrix by a sample of its samples, or by all where they are few."""
-    columns = X.take(draw_samples(X.n_samples, SEEDING_SAMPLE, rng)).columns
-    return marginal_scores(columns.T, n_jobs=n_threads)
+    block = X.take(draw_samples(X.n_samples, SEEDING_SAMPLE, rng)).block
+    rows = block.rows if isinstance(block, SparseBlock) else block.T
+    return marginal_scores(rows, n_jobs=n_threads)
 
 
 def make_start(init, X: Matrix, n_starts: int, seeds, n_threads: int = 1) -> Start | None:

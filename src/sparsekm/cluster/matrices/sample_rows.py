@@ -1,0 +1,215 @@
+"""What the moves of k-means ask of samples: rows of an array, or the stored values of rows.
+
+Kernels call these functions with either. *Points* are sums or means of rows. Those of sparse rows
+hold two numbers more: a factor of all others, and the squared norm. With these, distances and moves
+read the stored values alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import types
+from numba.extending import overload
+
+from sparsekm.runtime.compiled import compiled, compiled_loosely
+
+# Squared distances below this share of the squared norms are 0: what is left is rounding.
+ROUNDING = 1e-13
+
+
+class SparseRows(NamedTuple):
+    """The arrays of a CSR matrix; features that all samples store are centred."""
+
+    data: np.ndarray
+    indices: np.ndarray
+    indptr: np.ndarray
+    squares: np.ndarray  # (n_samples,), float64: squared norms
+    shape: tuple[int, int]
+
+
+Rows = np.ndarray | SparseRows
+
+
+def _either(of_array: Callable) -> Callable[[Callable], Any]:
+    """Return a decorator: kernels then call `of_array` with arrays, what it decorates with others.
+
+    Python, too, calls the decorated function with SparseRows.
+    """
+
+    def pair(of_sparse: Callable) -> Callable:
+        def choose(rows, *others):
+            return of_sparse if isinstance(rows, types.BaseNamedTuple) else of_array
+
+        def kernel(rows, *others):
+            return (of_sparse if isinstance(rows, SparseRows) else of_array)(rows, *others)
+
+        overload(kernel, strict=False)(choose)
+        return kernel
+
+    return pair
+
+
+@compiled_loosely
+def square_distance(x, y):
+    """Squared Euclidean distance of two vectors."""
+    total = 0.0
+    for q in range(x.shape[0]):
+        difference = x[q] - y[q]
+        total += difference * difference
+    return total
+
+
+@compiled_loosely
+def _inner(data, indices, point):
+    total = 0.0
+    for q in range(data.shape[0]):
+        total += data[q] * point[indices[q]]
+    return total
+
+
+@compiled_loosely
+def _sum_squares(values):
+    total = 0.0
+    for q in range(values.shape[0]):
+        total += np.float64(values[q]) * values[q]
+    return total
+
+
+@compiled
+def _product(rows, i, point):
+    start, stop = rows.indptr[i], rows.indptr[i + 1]
+    return point[-2] * _inner(rows.data[start:stop], rows.indices[start:stop], point)
+
+
+@_either(lambda rows, i, point: square_distance(rows[i], point))
+def distance(rows, i, point):
+    """Squared distance of a sample to a point."""
+    norms = rows.squares[i] + point[-1]
+    square = norms - 2.0 * _product(rows, i, point)
+    return square if square > ROUNDING * norms else 0.0
+
+
+@_either(lambda rows, n_points: np.zeros((n_points, rows.shape[1])))
+def new_points(rows, n_points):
+    """Points at the origin."""
+    return np.zeros((n_points, rows.shape[1] + 2))
+
+
+@_either(lambda rows, point: None)
+def set_norm(rows, point):
+    """Tell a point that its numbers were set, and have the factor 1."""
+    point[-2:] = 0.0
+    point[-1] = _sum_squares(point)
+    point[-2] = 1.0
+
+
+def _add(rows, i, point, sign):
+    row = rows[i]
+    for q in range(row.shape[0]):
+        point[q] += sign * row[q]
+
+
+@_either(_add)
+def add_row(rows, i, point, sign):
+    """Add a sample to a sum, or subtract it; its norm is not set."""
+    for q in range(rows.indptr[i], rows.indptr[i + 1]):
+        point[rows.indices[q]] += sign * rows.data[q]
+
+
+def _move(rows, i, mean, size, sign):
+    row = rows[i]
+    for q in range(row.shape[0]):
+        mean[q] += sign * ((row[q] - mean[q]) / size)
+
+
+@_either(_move)
+def move_mean(rows, i, mean, size, sign):
+    """Add a sample to a mean, or take it out: the mean is then that of `size` samples."""
+    share = sign / size
+    rest = 1.0 - share
+    if rest <= 0.0:
+        mean[:] = 0.0
+        mean[-2] = rest = 1.0
+    along = _product(rows, i, mean)
+    norm = rest * rest * mean[-1] + 2.0 * share * rest * along + share * share * rows.squares[i]
+    mean[-2] *= rest
+    add_row(rows, i, mean, share / mean[-2])
+    mean[-1] = norm
+
+
+@compiled_loosely
+def _measure_array(rows, first, last, centers, distances):
+    for k in range(centers.shape[0]):
+        center = centers[k]
+        whole = last - (last - first) % 4
+        for i in range(first, whole, 4):
+            x0, x1, x2, x3 = rows[i], rows[i + 1], rows[i + 2], rows[i + 3]
+            a = b = c = d = 0.0
+            for q in range(center.shape[0]):
+                value = center[q]
+                a += (x0[q] - value) * (x0[q] - value)
+                b += (x1[q] - value) * (x1[q] - value)
+                c += (x2[q] - value) * (x2[q] - value)
+                d += (x3[q] - value) * (x3[q] - value)
+            distances[i - first, k] = a
+            distances[i - first + 1, k] = b
+            distances[i - first + 2, k] = c
+            distances[i - first + 3, k] = d
+        for i in range(whole, last):
+            distances[i - first, k] = square_distance(rows[i], center)
+
+
+@_either(lambda rows, first, last, centers, out: _measure_array(rows, first, last, centers, out))
+def measure_block(rows, first, last, centers, out):
+    """Write the distances of the samples first to last; four of an array share a centre."""
+    for i in range(first, last):
+        for k in range(centers.shape[0]):
+            out[i - first, k] = distance(rows, i, centers[k])
+
+
+def _pack(rows, support, factors):
+    packed = np.empty((rows.shape[0], support.shape[0]))
+    for i in range(rows.shape[0]):
+        row = rows[i]
+        for q in range(support.shape[0]):
+            packed[i, q] = row[support[q]] * factors[q]
+    return packed
+
+
+@_either(_pack)
+def pack(rows, support, factors):
+    """Return the features `support`, each times its factor, as rows of the same kind."""
+    places = np.full(rows.shape[1], -1)
+    for q in range(support.shape[0]):
+        places[support[q]] = q
+    indptr = np.zeros_like(rows.indptr)
+    data = np.empty(rows.data.shape[0])
+    indices = np.empty_like(rows.indices)
+    at = 0
+    for i in range(rows.shape[0]):
+        for q in range(rows.indptr[i], rows.indptr[i + 1]):
+            place = places[rows.indices[q]]
+            if place >= 0:
+                data[at] = rows.data[q] * factors[place]
+                indices[at] = place
+                at += 1
+        indptr[i + 1] = at
+    return sparse_rows(data[:at], indices[:at], indptr, (rows.shape[0], support.shape[0]))
+
+
+@compiled
+def sparse_rows(data, indices, indptr, shape):
+    """Return the SparseRows of these arrays."""
+    squares = np.empty(shape[0])
+    for i in range(shape[0]):
+        squares[i] = _sum_squares(data[indptr[i] : indptr[i + 1]])
+    return SparseRows(data, indices, indptr, squares, shape)
+
+
+@compiled
+def pack_rows(rows, support, factors):
+    """Pack, called from Python."""
+    return pack(rows, support, factors)
