@@ -11,7 +11,7 @@ from pathlib import Path
 
 import yaml
 
-from sparsekm.command.table_settings import comment_lines, documentation_lines
+from sparsekm.io.table_settings import comment_lines, documentation_lines
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "workflow"))

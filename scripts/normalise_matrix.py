@@ -10,8 +10,8 @@ def main(snakemake, progress):
     import numpy as np
     import pandas as pd
 
-    from sparsekm.command.table_settings import split_settings
     from sparsekm.io.normalised_file import ANNOTATION, write_normalised
+    from sparsekm.io.table_settings import split_settings
     from sparsekm.pipeline.normalisation import read_normalised_table
     from sparsekm.pipeline.provenance import input_digest, package_versions
 

@@ -19,9 +19,9 @@ import yaml
 
 from sparsekm.annotation import address_name, is_address
 from sparsekm.command.configuration_reader import path_rule
-from sparsekm.command.table_settings import READER_SETTINGS, schema_properties
 from sparsekm.io.input_error import is_storable
 from sparsekm.io.shown_text import shorten
+from sparsekm.io.table_settings import READER_SETTINGS, schema_properties
 from sparsekm.pipeline.registry import METHODS
 from sparsekm.studies import RIVALS
 from sparsekm.studies.paper.plan import EXPERIMENT_ARGUMENTS, METHOD_ROWS, select_settings

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 import yaml
 
-from sparsekm.command.table_settings import schema_properties
 from sparsekm.io.readers.reader import read_matrix
+from sparsekm.io.table_settings import schema_properties
 
 
 @pytest.fixture

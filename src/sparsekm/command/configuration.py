@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from sparsekm.command.table_settings import TABLE_SETTINGS
 from sparsekm.io.readers.reader import SUFFIXES
 from sparsekm.io.shown_text import escape_unprintable
+from sparsekm.io.table_settings import TABLE_SETTINGS
 from sparsekm.pipeline.registry import DEFAULT_METHODS, METHODS
 
 USUAL_CLUSTER_SIZE = 5

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from sparsekm.command.configuration import is_edited
-from sparsekm.command.table_settings import TABLE_SETTINGS
 from sparsekm.command.workflow_place import CommandError
 from sparsekm.io.atomic import lock_file, write_text
+from sparsekm.io.table_settings import TABLE_SETTINGS
 from sparsekm.pipeline.workflow_files import read_patterns, recorded_files, walk_folders
 
 _OWN_FOLDER = Path(".snakemake/sparsekm")

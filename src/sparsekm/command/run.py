@@ -29,11 +29,11 @@ from sparsekm.command.refusals import (
 )
 from sparsekm.command.results import describe_results
 from sparsekm.command.signals import run_group
-from sparsekm.command.table_settings import TABLE_SETTINGS
 from sparsekm.command.table_summary import summarise_table, summary_lines
 from sparsekm.command.workflow_place import CommandError, find_workflow
 from sparsekm.io.atomic import write_text
 from sparsekm.io.table_description import TableDescription
+from sparsekm.io.table_settings import TABLE_SETTINGS
 from sparsekm.pipeline.cluster_count import count_clusters
 from sparsekm.pipeline.registry import DEFAULT_METHODS
 

@@ -7,9 +7,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from sparsekm.command.table_settings import options_in, split_settings
 from sparsekm.io.readers.matrix_size import ReadingSize, measure_matrix
 from sparsekm.io.table_description import TableDescription, short
+from sparsekm.io.table_settings import options_in, split_settings
 from sparsekm.pipeline.bounded_process import reading_limits, run_bounded
 from sparsekm.pipeline.normalisation import read_normalised_table
 
@@ -17,7 +17,7 @@ from sparsekm.pipeline.normalisation import read_normalised_table
 def summarise_table(table: Path, settings: Mapping[str, Any]) -> TableDescription:
     """Read a table in a process with limits, since someone else may have made it.
 
-    `settings` are those of `sparsekm.command.table_settings`.
+    `settings` are those of `sparsekm.io.table_settings`.
     """
     size = ReadingSize(*run_bounded(table, lambda: measure_matrix(table, settings.get("layer"))))
     limits = reading_limits(size)

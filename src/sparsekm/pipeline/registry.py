@@ -42,13 +42,13 @@ class Method(MethodLook):
     @property
     def estimator(self) -> type:
         """Class of the estimator."""
-        # Named so that the digest of a script, which finds imports by parsing, covers their homes.
-        import sparsekm
-        from sparsekm import baselines  # noqa: F401
-        from sparsekm.cluster import estimators  # noqa: F401
-        from sparsekm.tuning import sparse_kmeans  # noqa: F401
+        from sparsekm.baselines import penalised_gaussian_mixture, spectral
+        from sparsekm.cluster import estimators
+        from sparsekm.tuning import sparse_kmeans
 
-        return getattr(sparsekm, self.class_name)
+        homes = (estimators, sparse_kmeans, spectral, penalised_gaussian_mixture)
+        home = next(home for home in homes if hasattr(home, self.class_name))
+        return getattr(home, self.class_name)
 
 
 def _read_methods() -> dict[str, Method]:

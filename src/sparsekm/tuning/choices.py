@@ -150,7 +150,7 @@ def _fit(
         partitions += [labels for _, labels, _ in found]
     start = consensus_partition(np.array(partitions), n_clusters, seed=seed, min_cluster_size=guard)
     few = bound_of(estimator.penalty, kept_features(n_clusters, data.X.shape[1]))
-    return fit_few(estimator, data.X, start, few).labels[0]
+    return fit_few(estimator, data.matrix, start, few).labels[0]
 
 
 def _can_cluster(part: Any, n_clusters: int) -> bool:

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import yaml
 
-from sparsekm.command.table_settings import TABLE_SETTINGS
 from sparsekm.io.readers.messages import MatrixError
 from sparsekm.io.readers.reader import read_matrix
+from sparsekm.io.table_settings import TABLE_SETTINGS
 
 KINDS = ["a", "b", "a", "b", "a", "b"]
 GENES = ["TP53", "BRCA1", "MYC", "Xyz1"]

@@ -25,7 +25,7 @@ MIN_SAMPLES = 3
 
 @dataclass(frozen=True)
 class Settings:
-    """How a matrix is to be read; see `sparsekm.command.table_settings`."""
+    """How a matrix is to be read; see `sparsekm.io.table_settings`."""
 
     labels: str | None = None
     layer: str | None = None

@@ -41,7 +41,7 @@ def read_matrix(
 ) -> RawMatrix:
     """Read and check a matrix of samples x features; values that are missing are NaN.
 
-    Settings are those of `sparsekm.command.table_settings`. A `MatrixError` names the file, the
+    Settings are those of `sparsekm.io.table_settings`. A `MatrixError` names the file, the
     value, the rule and the setting that helps.
     """
     for key in ("ignore", "keep", "annotate"):
