@@ -157,9 +157,7 @@ ROWS = {
             source,
             (
                 "atlas/phantom/energies.py",
-                "pipeline/zscore.py",
                 "cluster/weight_step.py",
-                "io/tables.py",
                 "reporting/templates/report.css",
             ),
         )
