@@ -32,7 +32,9 @@ def test_every_job_tells_what_it_took(finished):
     assert costs.loc["cluster_path", "jobs"] == 9
     # Of megabytes there are more than the interpreter's own, and fewer than any job asks for.
     assert costs["peak_mb"].between(20, 700).all()
-    assert (costs["cpu"] > 0).all()
+    # A job that only collects takes less than is told.
+    assert costs["cpu"].min() >= 0
+    assert costs["cpu"].sum() > 1
 
 
 def test_every_artifact_is_there_and_nothing_is_half_written(finished):
