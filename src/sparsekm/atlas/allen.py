@@ -163,8 +163,7 @@ class Client(Downloader):
     def fetch_archive(self, url: str, read: Callable, *, judge: bool = True) -> bytes:
         """Download a zip archive with correct CRCs; `read` reads its volume.
 
-        If `judge`, an intact archive with an invalid or missing volume is an error (`GridError`).
-        It is not retried, since it is what the server meant to send.
+        If `judge`, an intact archive with an invalid or missing volume is an error, not retried.
         """
 
         def check(body: bytes) -> bytes:

@@ -68,9 +68,8 @@ def read_ontology(path: str | Path) -> Ontology:
 def parse_ontology(document: object, source: str = "ontology") -> Ontology:
     """Build the tree from the servers' envelope or from a bare list of roots.
 
-    Structures are nested in their parent's ``children``, or flat with ``parent_structure_id``, or
-    both. It is an `OntologyError` if the two contradict each other, an id occurs twice, or parents
-    form a cycle.
+    Structures are nested in their parent's ``children``, or flat with ``parent_structure_id``. If
+    the two contradict each other, an id occurs twice, or parents form a cycle: `OntologyError`.
     """
     # An own stack, so that a deep or malicious tree cannot exhaust Python's.
     waiting = [(row, None) for row in reversed(listing.open_envelope(document, source))]

@@ -70,10 +70,7 @@ def _no_space(file: Path) -> OSError:
 
 
 def _is_full(error: BaseException | None) -> bool:
-    """Tell whether an error, or one of its causes, means that the disk or quota is full.
-
-    HDF5 gives the error number only as part of its message.
-    """
+    """Tell whether an error, or a cause, means a full disk; HDF5 says so only in its message."""
     while error is not None:
         if getattr(error, "errno", None) in _FULL:
             return True

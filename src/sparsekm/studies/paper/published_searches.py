@@ -100,9 +100,8 @@ class _WithLloyd:
 class _Unshared:
     """Fit every sparsity of a path by one alternation, offering no fit another's labels.
 
-    Only the first k-means, on all features, has `n_init` starts; nothing restarts after it. Every
-    sparsity starts from the result of that k-means or, where `_carried`, from the labels of the
-    next smaller sparsity.
+    Only the first k-means, on all features, has `n_init` starts. Every sparsity starts from its
+    result or, where `_carried`, from the labels of the next smaller sparsity.
     """
 
     _carried = False
@@ -126,10 +125,7 @@ class _Unshared:
 
 
 class _AsPrinted(_WithLloyd):
-    """Fit every sparsity of a path by Algorithm 1 as it is printed, and by nothing else.
-
-    The paper does not say how often it is started: of `n_init` runs the best is kept.
-    """
+    """Fit every sparsity by Algorithm 1 as it is printed, the best of `n_init` runs."""
 
     _overwrites = False
     independent_fits = True
