@@ -145,36 +145,18 @@ class _AsPrinted(_WithLloyd):
         return fits, np.array([fit.objective for fit in fits])
 
 
-class LloydKMeans(_WithLloyd, KMeans):
-    """k-means by Lloyd's iteration from k-means++ starts; parameters as in `KMeans`."""
-
-
 class _Carried(_Unshared):
+    """Carry labels from sparsity to sparsity."""
+
     _carried = True
     independent_fits = False
 
 
-class CarriedL0KMeans(_Carried, L0KMeans):
-    """l0-k-means, labels carried from sparsity to sparsity; parameters as in `L0KMeans`."""
-
-
-class CarriedL1KMeans(_Carried, L1KMeans):
-    """l1-k-means, labels carried from bound to bound; parameters as in `L1KMeans`."""
-
-
-class LloydL0KMeans(_WithLloyd, _Unshared, L0KMeans):
-    """l0-k-means by Lloyd's iteration, every sparsity from the k-means partition."""
-
-
-class LloydL1KMeans(_WithLloyd, _Unshared, L1KMeans):
-    """l1-k-means by Lloyd's iteration, every bound from the k-means partition."""
-
-
-class PrintedL0KMeans(_AsPrinted, L0KMeans):
-    """l0-k-means by Algorithm 1 as it is printed; parameters as in `L0KMeans`."""
-
-
-class OverwritingL0KMeans(PrintedL0KMeans):
-    """`PrintedL0KMeans` whose dissimilarities are overwritten from round to round."""
-
-    _overwrites = True
+# The parameters are those of the package's own estimators.
+LloydKMeans = type("LloydKMeans", (_WithLloyd, KMeans), {})
+CarriedL0KMeans = type("CarriedL0KMeans", (_Carried, L0KMeans), {})
+CarriedL1KMeans = type("CarriedL1KMeans", (_Carried, L1KMeans), {})
+LloydL0KMeans = type("LloydL0KMeans", (_WithLloyd, _Unshared, L0KMeans), {})
+LloydL1KMeans = type("LloydL1KMeans", (_WithLloyd, _Unshared, L1KMeans), {})
+PrintedL0KMeans = type("PrintedL0KMeans", (_AsPrinted, L0KMeans), {})
+OverwritingL0KMeans = type("OverwritingL0KMeans", (PrintedL0KMeans,), {"_overwrites": True})
