@@ -94,7 +94,8 @@ def read_manifest(path: str | Path) -> list[ManifestEntry]:
             raise DamagedFileError(path, problem, _FORMAT.rule)
     for name in map(PurePosixPath, table["file"]):
         if name.is_absolute() or ".." in name.parts:
-            raise DamagedFileError(path, f"file={str(name)!r} is not in the folder", _FORMAT.rule)
+            problem = f"file={str(name)!r} should lie in the folder"
+            raise DamagedFileError(path, problem, _FORMAT.rule)
     return [
         ManifestEntry(**{name: None if pd.isna(value) else value for name, value in row.items()})
         for row in table.to_dict("records")
