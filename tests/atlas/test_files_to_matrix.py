@@ -110,6 +110,15 @@ def test_constant_and_mostly_missing_genes_are_dropped_with_a_list(matrix, phant
     assert set(dropped.index[dropped == "missing"]) == set(kind.index[kind == "mostly_missing"])
 
 
+def test_damaged_expression_files_are_named(tmp_path):
+    (tmp_path / "expression.h5ad").write_bytes(b"not HDF5")
+    message = r"expression.h5ad: truncated or damaged .* rule assemble_expression"
+    with pytest.raises(ValueError, match=message):
+        read_expression(tmp_path / "expression.h5ad")
+    with pytest.raises(FileNotFoundError, match="no such file"):
+        read_expression(tmp_path / "absent.h5ad")
+
+
 class WithoutGrids:
     """A source that hands out another source's files, but no energy."""
 
