@@ -28,7 +28,7 @@ def main(snakemake, progress):
     known |= {ANNOTATION + key.replace("/", "_"): v for key, v in raw.annotations.items()}
     obs = pd.DataFrame({key: v for key, v in known.items() if v is not None}, index=names)
     features = np.array(raw.features, dtype=object)[matrix.kept]
-    mean, deviation = matrix.moments or (None, None)
+    mean, deviation = (None, None) if matrix.moments is None else matrix.moments
     relevant = None if raw.relevant is None else raw.relevant[matrix.kept]
     about = {"relevant": relevant, "center": matrix.center, "mean": mean, "deviation": deviation}
     var = pd.DataFrame({key: v for key, v in about.items() if v is not None}, index=features)
