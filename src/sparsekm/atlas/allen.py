@@ -81,11 +81,7 @@ class PagingError(EnvelopeError):
 def collect_rows(
     ask: Callable[[int, int], dict], *, num_rows: int = 1000, source: str = "listing"
 ) -> list[dict]:
-    """Collect the rows of all pages, the first for each id, in ascending order of id.
-
-    ``ask(start_row, num_rows)`` returns the envelope of a page. If no two passes over the pages
-    agree, raise `UnavailableError`.
-    """
+    """Collect the rows of all pages of ``ask(start_row, num_rows)``, one for each id, by id."""
     seen: list[Hashable] = []
     reason = ""
     for stretch in _STRETCHES:

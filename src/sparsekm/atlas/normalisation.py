@@ -174,16 +174,12 @@ def normalise_age(
     transform: str = "none",
     genes: Collection[int] | None = None,
 ) -> anndata.AnnData:
-    """Screen, transform, fill and z-score the expression of an age.
+    """Screen, transform, fill and z-score the expression of an age, which stays as it is.
 
-    This uses about twice the memory of the raw matrix and leaves `data` unchanged. The thresholds
-    are those of `screen_expression`, `fill` is that of `fill_missing` (``none`` requires data
-    without missing values), and `transform` that of `transform_energies`. `genes` are the ids of
-    the genes that may be kept, for instance those common to all ages.
-
-    In the result X is float32; obs has ``label``, the region; ``uns["regions"]`` has the remaining
-    voxels per region; ``uns["dropped_genes"]`` has gene, gene_id, reason and missing share; and
-    ``uns["provenance"]`` also has settings and counts.
+    The thresholds are those of `screen_expression`, `fill` is that of `fill_missing` (``none``
+    requires data without missing values), `transform` that of `transform_energies`. `genes` are the
+    ids of the genes that may be kept, for instance those common to all ages. obs gets ``label``,
+    the region, and uns ``dropped_genes``: gene, gene_id, reason and missing share.
     """
     thresholds = {
         "max_missing_per_gene": max_missing_per_gene,
