@@ -21,9 +21,9 @@ from sparsekm.annotation.enrichment import find_enriched, keep_by_chance
 from sparsekm.annotation.gene_sets import build_gene_sets, match_features
 from sparsekm.annotation.stability import count_kept
 from sparsekm.atlas.phantom.anatomy import TISSUE, build_geometry
-from sparsekm.atlas.phantom.energies import PlantedSection, draw_energy, prepare_canvas
 from sparsekm.atlas.phantom.genes import PlantedGene, plant_genes
 from sparsekm.atlas.phantom.sizes import get_size
+from sparsekm.atlas.phantom.source import PlantedSection, draw_energy, prepare_canvas
 from sparsekm.atlas.vocabulary import NO_DATA
 from sparsekm.cluster.matrices.matrix import CentredMatrix
 from sparsekm.cluster.matrices.scatter import feature_scores

@@ -1,4 +1,4 @@
-"""Copy or download the file of gene sets that the configuration names, if all of it can be read."""
+"""Draw the phantom's gene sets, or copy or download the user's, if all of the file can be read."""
 
 import logging
 import shutil
@@ -9,11 +9,15 @@ from workflow_job import job
 @job(snakemake)
 def main(snakemake, progress):
     from sparsekm.annotation.gene_sets import fetch_gene_sets, read_gene_sets
-    from sparsekm.io.atomic import atomic_path
+    from sparsekm.atlas.phantom import genes, sizes
+    from sparsekm.io.atomic import atomic_path, write_text
     from sparsekm.network import Downloader
 
     params, output = snakemake.params, snakemake.output.sets
-    if params.url:
+    if phantom := params.get("phantom"):
+        drawn = genes.plant_genes(sizes.get_size(phantom["size"]).genes, phantom["seed"])
+        write_text(genes.gene_set_text(drawn, phantom["seed"]), output)
+    elif params.url:
         downloader = Downloader(snakemake.config["atlas"]["allen"]["contact"])
         fetch_gene_sets(downloader, params.url, output, params.identifier)
     else:

@@ -1,4 +1,6 @@
-"""Compare the answer with what other choices would find, and write the table."""
+"""Compare numbers of clusters, of which the data suggest one, or the answer with other choices."""
+
+import logging
 
 from rule_problem import read_problem
 from workflow_job import job
@@ -9,15 +11,22 @@ def main(snakemake, progress):
     import numpy as np
 
     from sparsekm.io.store import read_fit
-    from sparsekm.io.tables import CHOICES
+    from sparsekm.io.tables import CHOICES, COUNTS
     from sparsekm.tuning.choices import compare_choices
+    from sparsekm.tuning.consensus_fit import choose_clusters, describe_counts
 
-    fit = read_fit(snakemake.input.fit)
-    problem = read_problem(snakemake, n_clusters=len(np.unique(fit.labels)))
+    fit = read_fit(snakemake.input.fit) if snakemake.input.get("fit") else None
+    settings = {} if fit is None else {"n_clusters": len(np.unique(fit.labels))}
+    problem = read_problem(snakemake, **settings)
+    given = problem.estimator, problem.tuning_scaled
+    asked = {"seed": problem.estimator.random_state, "blocks": problem.tuning_blocks}
+    if fit is None:
+        count = progress.counting("numbers of clusters")
+        found = choose_clusters(*given, **asked, progress=count)
+        COUNTS.write(snakemake.output.counts, found.counts)
+        logging.info("%s.", describe_counts(found.counts))
+        return
     labels = fit.labels if problem.samples is None else fit.labels[problem.samples]
-    table = compare_choices(
-        *(problem.estimator, problem.tuning_scaled, labels, np.flatnonzero(fit.weights)),
-        seed=problem.estimator.random_state,
-        progress=progress.counting("choices"),
-    )
+    kept, count = np.flatnonzero(fit.weights), progress.counting("choices")
+    table = compare_choices(*given, labels, kept, seed=asked["seed"], progress=count)
     CHOICES.write(snakemake.output.choices, table)

@@ -2,9 +2,6 @@
 
 import os
 
-# The columns of a number of clusters tried, and of the groups among them that stand apart.
-TRIED = ("n_clusters", "n_groups")
-
 
 def most_bytes(snakemake):
     """Return the size of the largest matrix to read into memory; no result depends on it."""
@@ -16,16 +13,14 @@ def most_bytes(snakemake):
 
 
 def read_count(snakemake):
-    """Return the number of clusters that the data suggest, and how many were joined into these.
-
-    Either is None where it does not apply.
-    """
+    """Return the number of clusters that the data suggest, and how many were joined, or None."""
     from sparsekm.io.tables import COUNTS
 
     if not snakemake.input.get("counts"):
         return None, None
     table = COUNTS.read(snakemake.input.counts)
-    n_clusters, n_groups = (int(table[name][table["chosen"]].item()) for name in TRIED)
+    chosen = table[table["chosen"]].iloc[0]
+    n_clusters, n_groups = int(chosen["n_clusters"]), int(chosen["n_groups"])
     return (n_groups, n_clusters) if 1 < n_groups < n_clusters else (n_clusters, None)
 
 

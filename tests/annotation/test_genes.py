@@ -10,7 +10,6 @@ from sparsekm.annotation.gene_table import (
     CHANGES,
     GENE_TABLE,
     gene_table,
-    judge_features,
     primary_method,
     rank_scores,
     read_ages,
@@ -44,11 +43,6 @@ def var():
         },
         index=["A", "B", "C", "D"],
     )
-
-
-def test_verdict_names_who_keeps_a_feature():
-    verdicts = judge_features([1, 1, 0, 0], [0.5, 0, 0.5, 0])
-    assert list(verdicts) == ["kept by both", "only l0", "only l1", "neither"]
 
 
 def test_tied_scores_rank_by_lowest_index():

@@ -1,11 +1,12 @@
-"""Where features are high, which clusters are which regions, and what any smooth map keeps."""
+"""Where features are high, what the clusters are, and what any smooth map keeps."""
 
 import numpy as np
 import pandas as pd
 import pytest
 from scipy.ndimage import gaussian_filter
+from scipy.stats import chi2_contingency, kruskal
 
-from sparsekm.annotation.clusters import find_highest, locate_features, tabulate_overlap
+from sparsekm.annotation.clusters import associate, find_highest, locate_features, tabulate_overlap
 from sparsekm.annotation.enrichment import find_enriched, keep_by_chance, random_map
 from sparsekm.annotation.gene_sets import build_gene_sets, match_features
 from sparsekm.cluster.matrices.matrix import CentredMatrix
@@ -30,18 +31,11 @@ def test_effect_is_cohens_d_by_its_definition(seed):
         assert leads[j] == pytest.approx(sorted(means)[-1] - sorted(means)[-2])
 
 
-def test_samples_of_no_group_are_left_out_of_every_block(seed, monkeypatch):
-    X = np.random.default_rng(seed).normal(size=(40, 11))
-    codes = np.arange(40) % 4 - 1
-    codes[:10] = -1
-    expected = find_highest(X[codes >= 0], codes[codes >= 0], 3)
-    monkeypatch.setattr(matrix_file, "NUMBERS_AT_ONCE", 50)
-    found = find_highest(X, codes, 3)
-    np.testing.assert_array_equal(found[0], expected[0])
-    np.testing.assert_allclose(found[1], expected[1], rtol=1e-12)
-
-
-def test_a_file_gives_what_its_matrix_gives_though_samples_have_no_class(tmp_path, seed):
+def test_a_file_gives_what_its_matrix_gives_though_samples_have_no_class(
+    tmp_path, seed, monkeypatch
+):
+    # In blocks of a few samples, some of which have no class.
+    monkeypatch.setattr(matrix_file, "NUMBERS_AT_ONCE", 12)
     X = np.random.default_rng(seed).normal(size=(12, 4)).astype(np.float32)
     labels = np.array(["", "a", "b"] * 4, dtype=object)
     obs = pd.DataFrame({"label": labels}, index=[f"s{i}" for i in range(12)])
@@ -114,15 +108,6 @@ SIDE, SMOOTH, ROUGH = 20, 20, 60
 POSITIONS = np.argwhere(np.ones((SIDE, SIDE))).astype(float)
 
 
-def test_clusters_of_a_random_map_are_compact_and_never_empty():
-    labels = random_map(POSITIONS, 6, np.random.default_rng(0))
-    assert set(labels) == set(range(6))
-    # Most neighbours belong together.
-    assert np.mean(np.diff(labels.reshape(SIDE, SIDE), axis=1) == 0) > 0.7
-    one_place = random_map(np.zeros((5, 3)), 5, np.random.default_rng(0))
-    assert sorted(one_place) == list(range(5))
-
-
 def test_smooth_features_are_kept_by_any_map():
     rng = np.random.default_rng(1)
     smooth = [gaussian_filter(rng.standard_normal((SIDE, SIDE)), 3).ravel() for _ in range(3)]
@@ -168,3 +153,38 @@ def test_a_term_of_smooth_genes_is_enriched_for_any_map_and_one_of_the_clusters_
     assert clusters.loc[("kept", "T:marks"), "q_value"] < 1e-3
     assert clusters.loc[("kept", "T:marks"), "p_spatial"] == 0.01
     assert test_terms(scattered)["p_spatial"].isna().all()
+
+
+@pytest.fixture
+def labels():
+    return np.repeat([0, 1, 2], 20)
+
+
+def test_numbers_and_categories_have_the_tests_of_scipy(labels):
+    rng = np.random.default_rng(0)
+    age, sex = pd.Series(rng.normal(size=60) + labels), pd.Series(rng.choice(["f", "m"], 60))
+    table = associate(labels, {"sex": sex, "age": age}).set_index("column")
+    statistic, p = kruskal(*(age[labels == k] for k in range(3)))
+    assert table.loc["age", "p"] == pytest.approx(p)
+    assert table.loc["age", "effect"] == pytest.approx(statistic / 59)
+    expected = chi2_contingency(pd.crosstab(labels, sex), correction=False).pvalue
+    assert table.loc["sex", "p"] == pytest.approx(expected)
+    # The larger of two p-values stays, the smaller doubles at most.
+    assert table.loc["sex", "q"] == pytest.approx(max(table["p"]))
+    assert table.loc["age", "q"] == pytest.approx(min(2 * p, max(table["p"])))
+
+
+def test_a_batch_that_is_the_clusters_has_an_effect_of_one_and_stands_first(labels):
+    batch = pd.Series(np.array(["x", "y", "z"], dtype=object)[labels])
+    table = associate(labels, {"noise": pd.Series(np.arange(60) % 2), "batch": batch})
+    assert table["column"].tolist() == ["batch", "noise"]
+    assert table["effect"][0] == pytest.approx(1)
+
+
+def test_missing_values_are_left_out_and_a_constant_column_has_no_effect(labels):
+    values = pd.Series(np.where(np.arange(60) < 5, np.nan, labels * 1.0))
+    table = associate(labels, {"some": values, "same": pd.Series(["a"] * 60)})
+    table = table.set_index("column")
+    assert table.loc["some", "n"] == 55
+    assert table.loc["same", ["effect", "p"]].tolist() == [0, 1]
+    assert associate(labels, {}).empty

@@ -1,6 +1,7 @@
-"""How often genes are kept in halves, and the AnnData of what was found."""
+"""How often genes are kept in halves, and the files of what was found."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import anndata
 import numpy as np
@@ -8,11 +9,12 @@ import pandas as pd
 import pytest
 from scipy.sparse import csr_array
 
-from sparsekm.annotation.clusters import add_clusters, write_clusters
+from sparsekm.annotation.clusters import add_clusters, tabulate_clusters, write_clusters
 from sparsekm.annotation.stability import count_kept, draw_half, read_stability, write_stability
 from sparsekm.cluster.estimators import L0KMeans, L1KMeans
 from sparsekm.io.normalised_file import read_anndata, write_normalised
 from sparsekm.io.store import TunedFit
+from sparsekm.io.tables import CLUSTERS
 from sparsekm.tuning.feature_ranking import ScaledData
 
 
@@ -162,3 +164,31 @@ def test_a_fit_of_other_data_is_refused(normalised, fits):
     data = read_anndata(normalised)[:5].copy()
     with pytest.raises(ValueError, match="l0: n_samples=6 and n_features=4 should be 5 and 4"):
         add_clusters(data, fits)
+
+
+def fit(labels, reproducibility=None):
+    return SimpleNamespace(labels=np.array(labels, dtype=np.int32), reproducibility=reproducibility)
+
+
+def test_names_and_classes_stay_strings_and_clusters_numbers(tmp_path):
+    file = tmp_path / "clusters.csv"
+    fits = {"kmeans": fit([0, 1, 0]), "l0": fit([2, 1, 2])}
+    CLUSTERS.write(file, tabulate_clusters(["NA", "1", "a,b"], ["x", "nan", "2"], fits))
+    table = CLUSTERS.read(file)
+    assert table.columns.tolist() == ["sample", "label", "cluster_kmeans", "cluster_l0"]
+    assert table["sample"].tolist() == ["NA", "1", "a,b"]
+    assert table["label"].tolist() == ["x", "nan", "2"]
+    assert table["cluster_l0"].tolist() == [2, 1, 2]
+
+
+def test_without_known_classes_their_column_is_empty(tmp_path):
+    CLUSTERS.write(tmp_path / "c.csv", tabulate_clusters(["a", "b"], None, {"l0": fit([0, 1])}))
+    assert (tmp_path / "c.csv").read_text() == "sample,label,cluster_l0\na,,0\nb,,1\n"
+
+
+def test_reproducibility_stands_beside_the_clusters_of_a_method_that_has_it(tmp_path):
+    fits = {"sparse": fit([0, 1], np.array([0.75, 1.0])), "l0": fit([0, 1])}
+    CLUSTERS.write(tmp_path / "c.csv", tabulate_clusters(["a", "b"], None, fits))
+    table = CLUSTERS.read(tmp_path / "c.csv")
+    assert table.columns.tolist()[2:] == ["cluster_sparse", "reproducibility_sparse", "cluster_l0"]
+    assert table["reproducibility_sparse"].tolist() == [0.75, 1.0]

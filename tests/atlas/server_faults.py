@@ -17,7 +17,6 @@ class Reply:
     status: int = 200
     body: bytes = b""
     headers: dict[str, str] = field(default_factory=dict)
-    chunked: bool = False
     send: Callable | None = None
 
 

@@ -19,6 +19,7 @@ from sparsekm.atlas.vocabulary import AGES, PRODUCT, PRODUCT_ID, PRODUCT_NAME
 from sparsekm.network import NotFoundError
 
 ANNOTATIONS = "/informatics-archive/current-release/mouse_annotation/"
+MOST_ROWS = 25_000
 _PRODUCT = {"id": PRODUCT_ID, "abbreviation": PRODUCT, "name": PRODUCT_NAME}
 
 
@@ -68,28 +69,12 @@ class StandInServer:
     source : source of the atlas
         Of the phantom, or one like it.
     ages : iterable of str
-    max_rows : int
-        Rows of a page at most.
-    chunked : bool
-        Send archives without saying how long they are.
-    seconds : float
-        What each answer takes.
     """
 
-    def __init__(
-        self,
-        source,
-        ages: Iterable[str] = tuple(AGES),
-        *,
-        max_rows: int = 25_000,
-        chunked: bool = False,
-        seconds: float = 0.0,
-    ):
+    def __init__(self, source, ages: Iterable[str]):
         self._source = source
         self._age_of = {i: age for age in ages for i in source.sections(age)}
         self._tables = _make_tables(source, ages)
-        self._max_rows = max_rows
-        self._chunked, self._seconds = chunked, seconds
         self._state = _State()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._make_handler())
         self._server.daemon_threads = True
@@ -132,7 +117,7 @@ class StandInServer:
         try:
             if path == "/api/v2/data/query.json":
                 query = (asked.get("criteria") or asked.get("q") or [""])[0]
-                body = json.dumps(answer(query, self._tables, self._max_rows)).encode()
+                body = json.dumps(answer(query, self._tables, MOST_ROWS)).encode()
             elif path == "/api/v2/structure_graph_download/17.json":
                 body = self._source.ontology()
             elif match := re.fullmatch(r"/grid_data/download/(\d+)", path):
@@ -145,8 +130,7 @@ class StandInServer:
                 raise NotFoundError(path)
         except NotFoundError:
             return Reply(404, b"not found")
-        archive = path.startswith("/grid_data")
-        return Reply(200, body, chunked=self._chunked and archive)
+        return Reply(200, body)
 
     def _annotation(self, file: str) -> bytes:
         for name, age in AGES.items():
@@ -171,7 +155,6 @@ class StandInServer:
                     state.under_way += 1
                     found = [s for s in state.switches if s.applies(path)]
                 try:
-                    time.sleep(outer._seconds)
                     reply = outer.reply(self.path)
                     for switch in found:
                         reply = switch.fault(reply)
@@ -186,11 +169,6 @@ class StandInServer:
                 self.send_response(reply.status)
                 for name, value in reply.headers.items():
                     self.send_header(name, value)
-                if reply.chunked:
-                    self.send_header("Transfer-Encoding", "chunked")
-                    self.end_headers()
-                    self.wfile.write(b"%x\r\n%s\r\n0\r\n\r\n" % (len(reply.body), reply.body))
-                    return
                 self.send_header("Content-Length", str(len(reply.body)))
                 self.end_headers()
                 if reply.send is None:

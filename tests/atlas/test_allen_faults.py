@@ -12,7 +12,7 @@ from matrix_comparison import assert_same
 from sparsekm.atlas.grid import GridError
 from sparsekm.atlas.listing import EnvelopeError
 from sparsekm.atlas.retrieval import read_manifest
-from sparsekm.network import NotFoundError, RefusedError, UnavailableError
+from sparsekm.network import NotFoundError, UnavailableError
 
 AGE = "E11.5"
 
@@ -125,7 +125,6 @@ def test_an_unusual_archive_is_read_all_the_same(server, fetch, planted, victim,
 
 
 # What else a grid can get wrong, test_reading_grids.py tells.
-# What else a grid can get wrong, test_reading_grids.py tells.
 REJECTED = {
     "another age's dimensions": (None, "should equal the annotation's"),
     "all -1": (
@@ -182,13 +181,6 @@ def test_many_grids_of_other_dimensions_are_no_matter_of_single_grids(
     with pytest.raises(GridError, match=r"n_rejected=\d+ of \d+ grids should be at most 10%"):
         fetch()
     assert not (tmp_path / AGE / "manifest.csv").exists()
-
-
-def test_a_refusal_is_final(server, fetch):
-    server.fail("query.json", faults.status(403))
-    with pytest.raises(RefusedError, match="HTTP status=403 should be 200"):
-        fetch()
-    assert len(server.requests) == 1
 
 
 def test_an_empty_listing_is_an_error_and_not_kept(server, fetch, planted):

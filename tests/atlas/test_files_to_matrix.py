@@ -7,7 +7,7 @@ import pytest
 from sparsekm.atlas.assembly import add_truth, assemble_age, read_expression
 from sparsekm.atlas.normalisation import normalise_age
 from sparsekm.atlas.ontology import read_ontology
-from sparsekm.atlas.phantom.energies import draw_energy
+from sparsekm.atlas.phantom.source import draw_energy
 from sparsekm.atlas.retrieval import read_manifest, retrieve_age
 from sparsekm.io.hdf5_format import write_anndata
 from sparsekm.network import NotFoundError

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from scipy.stats import norm
 from sklearn.mixture import GaussianMixture
 
 from sparsekm import PenalizedGaussianMixture
@@ -12,26 +11,6 @@ from sparsekm.baselines.penalised_em import (
     penalty_grid,
     run_em,
 )
-
-
-def brute_force_em(Z, responsibilities, n_iter):
-    """Unpenalised EM with common diagonal variances, loop by loop, probabilities multiplied."""
-    n, p = Z.shape
-    n_components = len(responsibilities)
-    for _ in range(n_iter):
-        proportions = [sum(row) / n for row in responsibilities]
-        means = [np.average(Z, axis=0, weights=row) for row in responsibilities]
-        variances = np.zeros(p)
-        for row, mean in zip(responsibilities, means, strict=True):
-            variances += (row[:, None] * (Z - mean) ** 2).sum(axis=0) / n
-        joint = np.array(
-            [
-                proportions[k] * norm.pdf(Z, means[k], np.sqrt(variances)).prod(axis=1)
-                for k in range(n_components)
-            ]
-        )
-        responsibilities = joint / joint.sum(axis=0)
-    return np.array(means), variances, responsibilities
 
 
 def test_the_first_step_of_a_toy_is_as_worked_by_hand():
@@ -55,16 +34,6 @@ def test_the_objective_never_falls(penalty, n_components, make_standardised, dra
     assert len(fit.history) > 4
     assert fit.mixture.means.any()
     assert np.diff(fit.history).min() >= -1e-9 * abs(fit.history[-1])
-
-
-def test_without_penalty_it_is_the_textbook_em(make_standardised, draw_responsibilities):
-    data = make_standardised(30, 5)
-    tau = draw_responsibilities(3, 30)
-    means, variances, responsibilities = brute_force_em(data.rows, tau, 12)
-    fit = run_em(data, tau, 0.0, max_iter=12, tol=0.0)
-    np.testing.assert_allclose(fit.mixture.means, means, atol=1e-10)
-    np.testing.assert_allclose(fit.mixture.variances, variances, rtol=1e-10)
-    np.testing.assert_allclose(fit.responsibilities, responsibilities, atol=1e-10)
 
 
 def test_nothing_underflows_with_many_features():

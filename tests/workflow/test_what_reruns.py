@@ -156,7 +156,7 @@ ROWS = {
         map(
             source,
             (
-                "atlas/phantom/energies.py",
+                "atlas/phantom/source.py",
                 "cluster/weight_step.py",
                 "reporting/templates/report.css",
             ),

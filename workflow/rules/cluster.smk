@@ -19,9 +19,9 @@ rule compare_cluster_counts:
         runtime=minutes(30, 1),
     params:
         problem=count_problem(),
-        code=lambda wildcards: code("compare_cluster_counts"),
+        code=lambda wildcards: code("compare_choices"),
     script:
-        "../../scripts/compare_cluster_counts.py"
+        "../../scripts/compare_choices.py"
 
 
 rule cluster_path:

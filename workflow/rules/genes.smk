@@ -40,10 +40,10 @@ rule draw_gene_sets:
         mem_mb=memory(600, 0),
         runtime=minutes(5),
     params:
-        settings={name: ATLAS[name] for name in ("size", "seed")},
-        code=lambda wildcards: code("draw_gene_sets"),
+        phantom={name: ATLAS[name] for name in ("size", "seed")},
+        code=lambda wildcards: code("collect_gene_sets"),
     script:
-        "../../scripts/draw_gene_sets.py"
+        "../../scripts/collect_gene_sets.py"
 
 
 rule collect_gene_sets:

@@ -70,10 +70,9 @@ def tabulate_overlap(
 ) -> pd.DataFrame:
     """Tabulate clusters against known classes, for every method, with the columns of `OVERLAP`.
 
-    `regions` has the columns acronym, name and color, and its order decides ties; other classes
-    follow in alphabetical order, without name and colour. Rows are sorted by method, cluster and
-    descending ``n_shared``; ``is_best`` marks one row of each cluster, whose ``share_of_cluster``
-    is the purity of the cluster. Without known classes there are no rows.
+    The order of `regions` decides ties; other classes follow in alphabetical order, without name
+    and colour. ``is_best`` marks the class with most of a cluster, whose ``share_of_cluster`` is
+    the purity of the cluster. Without known classes there are no rows.
     """
     if labels is None or not clusters:
         return pd.DataFrame({column: [] for column in OVERLAP.columns})

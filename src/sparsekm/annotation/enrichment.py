@@ -84,8 +84,7 @@ def group_features(
 ) -> dict[str, np.ndarray]:
     """Group features, as masks of shape (p,), by the weights that the sparse methods give them.
 
-    ``"kept"`` and ``"dropped"`` refer to the method of `primary_method`; ``"only l1"``, kept by l1
-    and not by l0, exists if that is l0. Without any sparse method there are no groups.
+    ``"only l1"``, kept by l1 and not by l0, exists if l0 is the method of `primary_method`.
     """
     sparse = [method for method in ("l0", "l1", "sparse") if method in weights]
     kept = {method: np.asarray(weights[method]) != 0 for method in sparse}

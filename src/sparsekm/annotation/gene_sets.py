@@ -64,10 +64,7 @@ def build_gene_sets(
 
 
 def read_gene_sets(file: str | Path, identifier: str = "symbol") -> GeneSets:
-    """Read a GMT file, compressed by gzip or not, that names genes by `identifier`.
-
-    An empty description, or an address, is not used as a name.
-    """
+    """Read a GMT file, by gzip or not; a description that is empty or an address is no name."""
     members: dict[str, set[str]] = {}
     names: dict[str, str] = {}
     first_line: dict[str, int] = {}
@@ -215,10 +212,7 @@ def _find_symbol(symbol: str, aliases: list[str], known: Container[str]) -> str:
 
 
 def list_terms(sets: GeneSets, matched: MatchedFeatures, most: int = 5, largest: int = 500) -> list:
-    """List the most specific terms of each feature, joined by "; ", smallest first.
-
-    At most `most` terms are listed, each with at most `largest` genes.
-    """
+    """List the most specific terms of each feature, joined by "; ", with few enough genes."""
     by_gene: dict[int, list[str]] = {}
     sizes = [members.size for members in sets.members]
     for t in sorted(range(len(sets.terms)), key=lambda t: (sizes[t], sets.terms[t])):

@@ -38,9 +38,8 @@ def draw_half(
 ) -> np.ndarray:
     """Draw half of the samples, rounded up, without replacement; rows are ascending.
 
-    Blocks (n_samples,), if given, stay whole, and the half is as large as these allow. The draw
-    depends only on the number of the subsample and the seed. Therefore additional subsamples leave
-    the first ones unchanged, and all methods use the same ones.
+    Blocks (n_samples,), if given, stay whole. The draw depends only on the number of the subsample
+    and the seed, so that all methods use the same ones.
     """
     rng = np.random.default_rng(derive_seed(seed, "half", index))
     order = order_samples(n_samples, rng, blocks)

@@ -81,11 +81,7 @@ class PagingError(EnvelopeError):
 def collect_rows(
     ask: Callable[[int, int], dict], *, num_rows: int = 1000, source: str = "listing"
 ) -> list[dict]:
-    """Collect the rows of all pages, the first for each id, in ascending order of id.
-
-    ``ask(start_row, num_rows)`` returns the envelope of a page. If no two passes over the pages
-    agree, raise `UnavailableError`.
-    """
+    """Collect the rows of all pages of ``ask(start_row, num_rows)``, one for each id, by id."""
     seen: list[Hashable] = []
     reason = ""
     for stretch in _STRETCHES:
@@ -163,8 +159,7 @@ class Client(Downloader):
     def fetch_archive(self, url: str, read: Callable, *, judge: bool = True) -> bytes:
         """Download a zip archive with correct CRCs; `read` reads its volume.
 
-        If `judge`, an intact archive with an invalid or missing volume is an error (`GridError`).
-        It is not retried, since it is what the server meant to send.
+        If `judge`, an intact archive with an invalid or missing volume is an error, not retried.
         """
 
         def check(body: bytes) -> bytes:

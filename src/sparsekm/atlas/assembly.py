@@ -20,27 +20,9 @@ import anndata
 import numpy as np
 import pandas as pd
 
+from sparsekm.atlas import listing, retrieval
 from sparsekm.atlas.grid import GridError, Volume, read_annotation, read_energy
-from sparsekm.atlas.listing import (
-    Gene,
-    SectionDataSet,
-    choose_replicates,
-    open_envelope,
-    parse_genes,
-    parse_json,
-    read_listing,
-    select_candidates,
-)
 from sparsekm.atlas.ontology import Ontology, RegionMap, map_regions, parse_ontology
-from sparsekm.atlas.retrieval import (
-    LISTING_FILE,
-    MANIFEST_FILE,
-    STATUSES,
-    ManifestEntry,
-    Progress,
-    digest,
-    read_manifest,
-)
 from sparsekm.atlas.vocabulary import NO_DATA, REGION_LEVEL, get_age
 from sparsekm.io.hdf5_format import DamagedFileError, open_checked, read_numbers, read_parts
 from sparsekm.io.input_error import InputError
@@ -69,7 +51,7 @@ def assemble_age(
     plane: str = "sagittal",
     replicates: str = "delegate",
     origin: Mapping[str, Any] | None = None,
-    progress: Progress | None = None,
+    progress: retrieval.Progress | None = None,
 ) -> anndata.AnnData:
     """Read the files of one age, which `retrieve_age` wrote to `folder`, into a matrix.
 
@@ -81,10 +63,11 @@ def assemble_age(
     annotation, raise a `GridError` or an `EnvelopeError`.
     """
     folder = Path(folder)
-    files = _Files(folder, read_manifest(folder / MANIFEST_FILE))
+    files = _Files(folder, retrieval.read_manifest(folder / retrieval.MANIFEST_FILE))
     annotation = files.read_annotation(get_age(age).annotation_file)
     voxels = map_regions(annotation.values, ontology, level=level, tissue=tissue)
-    candidates, excluded = select_candidates(read_listing(folder / LISTING_FILE), age, plane=plane)
+    listed = listing.read_listing(folder / retrieval.LISTING_FILE)
+    candidates, excluded = listing.select_candidates(listed, age, plane=plane)
     chosen, gene_counts = _choose(candidates, files, replicates)
     if not chosen:
         raise InputError(f"{folder}: n_genes=0 with a usable grid; it should be >= 1.")
@@ -124,17 +107,17 @@ def assemble_age(
 
 def read_tables(folder: str | Path) -> tuple[Ontology, pd.DataFrame]:
     """Read the structure tree and the genes, which `retrieve_tables` wrote to `folder`."""
-    manifest = Path(folder) / MANIFEST_FILE
-    entries = read_manifest(manifest)
+    manifest = Path(folder) / retrieval.MANIFEST_FILE
+    entries = retrieval.read_manifest(manifest)
     files, by_role = _Files(Path(folder), entries), {entry.role: entry for entry in entries}
     if not {"ontology", "genes"} <= by_role.keys():
         raise DamagedFileError(manifest, "should list ontology and genes", "retrieve_ontology")
     tree, genes = (files.read(by_role[role], _parse_rows) for role in ("ontology", "genes"))
-    return parse_ontology(*tree), parse_genes(*genes)
+    return parse_ontology(*tree), listing.parse_genes(*genes)
 
 
 def _parse_rows(body: bytes, source: str) -> tuple[list[dict], str]:
-    return open_envelope(parse_json(body, source), source), source
+    return listing.open_envelope(listing.parse_json(body, source), source), source
 
 
 def average_energies(energies: list[np.ndarray]) -> np.ndarray:
@@ -168,7 +151,7 @@ def _tabulate_voxels(voxels: RegionMap, dims: tuple[int, int, int]) -> pd.DataFr
 class _Files:
     """The stored files of an age, each checked against the manifest when it is read."""
 
-    def __init__(self, folder: Path, entries: list[ManifestEntry]):
+    def __init__(self, folder: Path, entries: list[retrieval.ManifestEntry]):
         self._folder = folder
         self._annotations = {e.file: e for e in entries if e.role == "annotation"}
         self._energies = {e.section_data_set_id: e for e in entries if e.role == "energy"}
@@ -180,11 +163,11 @@ class _Files:
     def count_unusable(self) -> dict[str, int]:
         """Count the data sets without a grid, by status."""
         found = Counter(entry.status for entry in self._energies.values())
-        return {status: found[status] for status in STATUSES if status != "ok"}
+        return {status: found[status] for status in retrieval.STATUSES if status != "ok"}
 
     def read_annotation(self, file: str) -> Volume:
         if file not in self._annotations:
-            manifest = self._folder / MANIFEST_FILE
+            manifest = self._folder / retrieval.MANIFEST_FILE
             raise DamagedFileError(manifest, f"should list {file}", "retrieve_atlas")
         return self.read(self._annotations[file], read_annotation)
 
@@ -198,27 +181,28 @@ class _Files:
             )
         return volume
 
-    def read(self, entry: ManifestEntry, reader: Callable[[bytes, str], T]) -> T:
-        path, manifest = self._folder / entry.file, self._folder / MANIFEST_FILE
+    def read(self, entry: retrieval.ManifestEntry, reader: Callable[[bytes, str], T]) -> T:
+        path, manifest = self._folder / entry.file, self._folder / retrieval.MANIFEST_FILE
         remedy = f"Delete {manifest} and run again: damaged files are fetched again."
         try:
             body = path.read_bytes()
             found = reader(body, str(path))
         except (OSError, GridError) as error:
             raise GridError(f"{error} {remedy}") from error
-        if digest(body) != entry.sha256:
+        found_digest = retrieval.digest(body)
+        if found_digest != entry.sha256:
             raise GridError(
-                f"{path}: sha256={digest(body)[:12]}... should be {entry.sha256[:12]}..., as in "
-                f"{MANIFEST_FILE}. {remedy}"
+                f"{path}: sha256={found_digest[:12]}... should be {entry.sha256[:12]}..., as in "
+                f"{manifest.name}. {remedy}"
             )
         return found
 
 
 def _choose(
-    candidates: dict[Gene, list[SectionDataSet]],
+    candidates: dict[listing.Gene, list[listing.SectionDataSet]],
     files: _Files,
     rule: str,
-) -> tuple[dict[Gene, list[SectionDataSet]], dict[str, int]]:
+) -> tuple[dict[listing.Gene, list[listing.SectionDataSet]], dict[str, int]]:
     chosen = {}
     counts = dict.fromkeys(GENE_COUNTS, 0)
     for gene, items in candidates.items():
@@ -226,7 +210,7 @@ def _choose(
         if not readable:
             counts["without_grid"] += 1
             continue
-        chosen[gene] = choose_replicates(readable, rule)
+        chosen[gene] = listing.choose_replicates(readable, rule)
         counts["taken"] += 1
         counts["with_replicates"] += len(readable) > 1
         n_delegates = sum(item.delegate for item in items)
@@ -235,7 +219,7 @@ def _choose(
     return chosen, counts
 
 
-def _tabulate_genes(chosen: dict[Gene, list[SectionDataSet]]) -> pd.DataFrame:
+def _tabulate_genes(chosen: dict[listing.Gene, list[listing.SectionDataSet]]) -> pd.DataFrame:
     genes = list(chosen)
     symbols = pd.Series([gene.symbol for gene in genes], dtype=object)
     # Symbols need not be unique, but the index of var should be.

@@ -171,10 +171,7 @@ def parse_listing(rows: list[dict], source: str = "listing") -> list[SectionData
 def select_candidates(
     section_data_sets: list[SectionDataSet], age: str, *, plane: str = "sagittal"
 ) -> tuple[dict[Gene, list[SectionDataSet]], dict[str, int]]:
-    """Group the usable section data sets of one age by gene, and count the others by first reason.
-
-    Genes are sorted by symbol, then gene id, and data sets by id.
-    """
+    """Group the usable data sets of an age by gene, and count the others by their first reason."""
     excluded = Counter(dict.fromkeys(EXCLUSION_REASONS, 0))
     by_gene: dict[int, tuple[Gene, list[SectionDataSet]]] = {}
     for item in section_data_sets:

@@ -79,11 +79,7 @@ def format_findings(findings: list[Finding]) -> str:
 def check_servers(
     client: Client, url: str, download_url: str, expected: Expectations | None = None
 ) -> list[Finding]:
-    """Compare the servers' answers with the expectations.
-
-    An answer that cannot be read is a finding that does not agree, not an error. Without retries
-    there are at most forty requests.
-    """
+    """Compare the servers' answers with the expectations; what cannot be read is a finding too."""
     expected = expected or Expectations()
     check = _Check(client, url, download_url)
     check.product()

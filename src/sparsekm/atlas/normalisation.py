@@ -43,11 +43,10 @@ class Screening:
 def screen_expression(
     X: np.ndarray, *, max_missing_per_gene: float = 0.3, max_missing_per_voxel: float = 0.3
 ) -> Screening:
-    """Find the genes and voxels whose share of missing values is below the thresholds.
+    """Find the genes and voxels whose share of missing values, NaN, is below the thresholds.
 
-    X has shape (n_voxels, n_genes), with NaN for missing values. Thresholds are in (0, 1]; a share
-    equal to the threshold is too large. Both shares are those of the full matrix, so that the
-    result does not depend on which is dropped first.
+    A share equal to the threshold, in (0, 1], is too large. Both shares are those of the full
+    matrix, so that the result does not depend on which is dropped first.
     """
     for name, value in (
         ("max_missing_per_gene", max_missing_per_gene),
@@ -133,9 +132,8 @@ def find_common_genes(
     """Tabulate which genes are common to several ages, and why the others are not.
 
     A gene is common if at every age it has a grid and passes `screen_expression` with these
-    thresholds. The files ``expression.h5ad`` are read one age at a time. Each gene of any age has a
-    row, sorted by id: gene_id, gene (symbol), common (bool), and for each age "absent", "missing",
-    "constant", or "" if the gene passes.
+    thresholds. The files ``expression.h5ad`` are read one age at a time. Of each age the reason is
+    "absent", "missing", "constant", or "" if the gene passes.
     """
     if not expressions:
         raise ValueError("n_ages=0 should be >= 1.")
@@ -176,16 +174,12 @@ def normalise_age(
     transform: str = "none",
     genes: Collection[int] | None = None,
 ) -> anndata.AnnData:
-    """Screen, transform, fill and z-score the expression of an age.
+    """Screen, transform, fill and z-score the expression of an age, which stays as it is.
 
-    This uses about twice the memory of the raw matrix and leaves `data` unchanged. The thresholds
-    are those of `screen_expression`, `fill` is that of `fill_missing` (``none`` requires data
-    without missing values), and `transform` that of `transform_energies`. `genes` are the ids of
-    the genes that may be kept, for instance those common to all ages.
-
-    In the result X is float32; obs has ``label``, the region; ``uns["regions"]`` has the remaining
-    voxels per region; ``uns["dropped_genes"]`` has gene, gene_id, reason and missing share; and
-    ``uns["provenance"]`` also has settings and counts.
+    The thresholds are those of `screen_expression`, `fill` is that of `fill_missing` (``none``
+    requires data without missing values), `transform` that of `transform_energies`. `genes` are the
+    ids of the genes that may be kept, for instance those common to all ages. obs gets ``label``,
+    the region, and uns ``dropped_genes``: gene, gene_id, reason and missing share.
     """
     thresholds = {
         "max_missing_per_gene": max_missing_per_gene,

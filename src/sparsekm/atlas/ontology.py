@@ -16,16 +16,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from sparsekm.atlas.listing import (
-    EnvelopeError,
-    is_whole,
-    open_envelope,
-    read_id,
-    read_json,
-    read_list,
-    read_text,
-    require_id,
-)
+from sparsekm.atlas import listing
 from sparsekm.atlas.vocabulary import (
     NEURAL_PLATE_ID,
     REGION_LEVEL,
@@ -71,18 +62,17 @@ class Ontology(dict[int, Structure]):
 
 def read_ontology(path: str | Path) -> Ontology:
     """Read the structure tree from a file."""
-    return parse_ontology(read_json(path), str(path))
+    return parse_ontology(listing.read_json(path), str(path))
 
 
 def parse_ontology(document: object, source: str = "ontology") -> Ontology:
     """Build the tree from the servers' envelope or from a bare list of roots.
 
-    Structures are nested in their parent's ``children``, or flat with ``parent_structure_id``, or
-    both. It is an `OntologyError` if the two contradict each other, an id occurs twice, or parents
-    form a cycle.
+    Structures are nested in their parent's ``children``, or flat with ``parent_structure_id``. If
+    the two contradict each other, an id occurs twice, or parents form a cycle: `OntologyError`.
     """
     # An own stack, so that a deep or malicious tree cannot exhaust Python's.
-    waiting = [(row, None) for row in reversed(open_envelope(document, source))]
+    waiting = [(row, None) for row in reversed(listing.open_envelope(document, source))]
     if not waiting:
         raise OntologyError(f"{source}: n_structures=0 should be >= 1.")
     structures: dict[int, Structure] = {}
@@ -92,7 +82,8 @@ def parse_ontology(document: object, source: str = "ontology") -> Ontology:
         if structure.id in structures:
             raise OntologyError(f"{source}: id={structure.id} should occur once.")
         structures[structure.id] = structure
-        for child in reversed(read_list(row, "children", f"{source}: structure {structure.id}")):
+        where = f"{source}: structure {structure.id}"
+        for child in reversed(listing.read_list(row, "children", where)):
             waiting.append((child, structure.id))
     # Parents that are not in the file are removed; their children become roots.
     linked = Ontology(
@@ -104,29 +95,29 @@ def parse_ontology(document: object, source: str = "ontology") -> Ontology:
 
 
 def _parse_structure(row: dict, nested_in: int | None, order: int, source: str) -> Structure:
-    structure_id = require_id(row.get("id"), "id", source)
-    parent_id = read_id(row, "parent_structure_id", source)
+    structure_id = listing.require_id(row.get("id"), "id", source)
+    parent_id = listing.read_id(row, "parent_structure_id", source)
     if nested_in is not None and parent_id not in (None, nested_in):
         raise OntologyError(
             f"{source}: parent_structure_id={parent_id} of id={structure_id} should be "
             f"{nested_in}, since it is one of its children."
         )
     level = row.get("st_level")
-    if level is not None and not is_whole(level):
-        raise EnvelopeError(
+    if level is not None and not listing.is_whole(level):
+        raise listing.EnvelopeError(
             f"{source}: st_level={level!r} of id={structure_id} should be an integer or null."
         )
     position = row.get("graph_order")
     where = f"{source}: structure {structure_id}"
-    color = read_text(row, "color_hex_triplet", where) or "888888"
+    color = listing.read_text(row, "color_hex_triplet", where) or "888888"
     if not _COLOR.fullmatch(color):
         raise OntologyError(
             f"{where}: color_hex_triplet={color[:60]!r} should be six hexadecimal digits."
         )
     return Structure(
         id=structure_id,
-        acronym=read_text(row, "acronym", where).strip() or str(structure_id),
-        name=read_text(row, "name", where),
+        acronym=listing.read_text(row, "acronym", where).strip() or str(structure_id),
+        name=listing.read_text(row, "name", where),
         st_level=level,
         parent_id=nested_in if nested_in is not None else parent_id,
         color=color,

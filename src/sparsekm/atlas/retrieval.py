@@ -94,7 +94,8 @@ def read_manifest(path: str | Path) -> list[ManifestEntry]:
             raise DamagedFileError(path, problem, _FORMAT.rule)
     for name in map(PurePosixPath, table["file"]):
         if name.is_absolute() or ".." in name.parts:
-            raise DamagedFileError(path, f"file={str(name)!r} is not in the folder", _FORMAT.rule)
+            problem = f"file={str(name)!r} should lie in the folder"
+            raise DamagedFileError(path, problem, _FORMAT.rule)
     return [
         ManifestEntry(**{name: None if pd.isna(value) else value for name, value in row.items()})
         for row in table.to_dict("records")
@@ -305,12 +306,9 @@ def plan_retrieval(
 ) -> pd.DataFrame:
     """Tabulate how many grids each age has, and how many are still to be downloaded.
 
-    Listings and annotations are stored in the folder of the source as by `retrieve_age`, grids are
-    not. Of simulated data nothing is to be downloaded.
-
-    Each age has a row: age, n_grids, n_stored, stored_bytes, n_to_fetch, bytes_to_fetch. The last
-    is estimated from the mean of the stored grids of the age or, without any, from the size of its
-    annotation and `PACKED_SHARE`.
+    Listings and annotations are stored as by `retrieve_age`, grids are not. Bytes to fetch are
+    estimated from the mean of the stored grids of the age or, without any, from the size of its
+    annotation and `PACKED_SHARE`. Of simulated data nothing is to be downloaded.
     """
     return pd.DataFrame([_plan_age(StoredFiles(source, Path(folder, a)), a, plane) for a in ages])
 

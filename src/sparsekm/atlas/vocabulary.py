@@ -1,11 +1,6 @@
-"""Names, ids and number types used by the servers of the atlas.
+"""Names, ids and number types of the Allen Developing Mouse Brain Atlas, as its servers use them.
 
-Everything here is a fact about the Allen Developing Mouse Brain Atlas [1]_. Grid dimensions are
-deliberately not included: they are read from the header of each file.
-
-References
-----------
-.. [1] Thompson et al., Neuron 83:309-323 (2014), doi:10.1016/j.neuron.2014.05.033.
+Grid dimensions are not included on purpose: they are read from the header of each file.
 """
 
 from __future__ import annotations

@@ -7,17 +7,8 @@ from typing import Self
 
 import numpy as np
 
+from sparsekm.baselines import penalised_em as em
 from sparsekm.baselines.baseline_estimator import BaselineEstimator, feature_totals, standardise
-from sparsekm.baselines.penalised_em import (
-    Mixture,
-    MixtureFit,
-    StandardisedData,
-    choose_fit,
-    fit_penalties,
-    log_joint,
-    modified_bic,
-    penalty_grid,
-)
 from sparsekm.cluster.kmeans.many_samples import WeightedFeatures, nearest_centers
 from sparsekm.cluster.matrices.containers import Data
 from sparsekm.cluster.matrices.scatter import MatrixInMemory, feature_scores
@@ -127,17 +118,17 @@ class PenalizedGaussianMixture(BaselineEstimator):
         # Threads cost more than they gain on small data.
         is_large = matrix.n_samples * matrix.n_features >= 1_000_000
         n_threads = count_threads(self.n_jobs) if is_large else 1
-        data = StandardisedData.from_columns(clustered.block, n_threads)
+        data = em.StandardisedData.from_columns(clustered.block, n_threads)
         starts = self._draw_starts(clustered, n_clusters, n_init)
-        grid = penalty_grid(data, n_clusters, n_penalties)
+        grid = em.penalty_grid(data, n_clusters, n_penalties)
         penalties = grid if penalty is None else np.array([penalty])
-        fits = fit_penalties(
+        fits = em.fit_penalties(
             data, penalties, starts, max_iter=max_iter, tol=tol, progress=self._print_progress
         )
         remember_features(self, X)
         self.penalties_ = penalties
-        self.bics_ = np.array([modified_bic(fit, matrix.n_samples) for fit in fits])
-        chosen = choose_fit(fits, self.bics_)
+        self.bics_ = np.array([em.modified_bic(fit, matrix.n_samples) for fit in fits])
+        chosen = em.choose_fit(fits, self.bics_)
         if not fits[chosen].converged:
             warn_unconverged(self, "the likelihood still gained more than tol a sample")
         self.penalty_ = float(penalties[chosen])
@@ -188,16 +179,14 @@ class PenalizedGaussianMixture(BaselineEstimator):
     def _log_joint(self, X: np.ndarray) -> np.ndarray:
         kept = np.flatnonzero(self.feature_weights_)
         block = standardise(centred_block(X[:, kept], self._means[kept]), self._deviations[kept])
-        return log_joint(block, self._kept_mixture, count_threads(self.n_jobs))
+        return em.log_joint(block, self._kept_mixture, count_threads(self.n_jobs))
 
     def _print_progress(self, done: int, total: int) -> None:
         if self.verbose:
             print(f"{type(self).__name__}: step {done} of {total}", flush=True)  # noqa: T201 (asked for by `verbose`)
 
-    def _learn(
-        self, matrix: MatrixInMemory, data: StandardisedData, varying: np.ndarray, fit: MixtureFit
-    ):
-        joint = log_joint(data.columns, fit.mixture)
+    def _learn(self, matrix, data, varying: np.ndarray, fit: em.MixtureFit) -> Self:
+        joint = em.log_joint(data.columns, fit.mixture)
         n_clusters = len(joint)
         # By the first sample that each component labels; those that label none come last.
         names, first_samples = np.unique(joint.argmax(axis=0), return_index=True)
@@ -205,7 +194,7 @@ class PenalizedGaussianMixture(BaselineEstimator):
         order = np.concatenate([present, np.setdiff1d(np.arange(n_clusters), present)])
         proportions, means = fit.mixture.proportions[order], fit.mixture.means[order]
         kept = means.any(axis=0)
-        self._kept_mixture = Mixture(proportions, means[:, kept], fit.mixture.variances[kept])
+        self._kept_mixture = em.Mixture(proportions, means[:, kept], fit.mixture.variances[kept])
         self.labels_ = joint[order].argmax(axis=0).astype(np.int32)
         self.weights_ = proportions
         self.means_ = np.tile(self._means, (n_clusters, 1))

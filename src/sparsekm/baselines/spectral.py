@@ -167,10 +167,9 @@ class PCAKMeans(BaselineEstimator):
 
 
 class SingularVectorClustering(BaselineEstimator):
-    """Choose features, then cluster the left singular vectors of the chosen ones.
+    """Choose features, then cluster the left singular vectors of the chosen ones."""
 
-    A subclass chooses features and says how many singular vectors it clusters.
-    """
+    _fewer_vectors = 0
 
     def _fit(self, X: Data) -> Self:
         matrix = self._read(X)
@@ -200,13 +199,9 @@ class SingularVectorClustering(BaselineEstimator):
     ) -> tuple[np.ndarray, dict[str, np.ndarray]]:
         """Return the features to keep, ascending, and the attributes that tell why."""
 
-    @abstractmethod
-    def _count_vectors(self) -> int:
-        """Return the number of singular vectors to cluster."""
-
     def _cluster(self, columns: Block) -> tuple[KMeans, np.ndarray]:
         """Cluster the singular vectors of standardised columns; return also their axes."""
-        axes = singular_axes(columns, self._count_vectors())
+        axes = singular_axes(columns, max(1, int(self.n_clusters) - self._fewer_vectors))
         return self._make_kmeans().fit(project(columns, axes)), axes
 
 
@@ -262,6 +257,8 @@ class IFPCA(SingularVectorClustering):
     True
     """
 
+    _fewer_vectors = 1
+
     def _choose_features(self, matrix: MatrixInMemory, deviations: np.ndarray):
         block = matrix.block
         rows = block.rows if isinstance(block, SparseBlock) else block.T
@@ -272,9 +269,6 @@ class IFPCA(SingularVectorClustering):
         count = higher_criticism_threshold(compared, matrix.n_samples)
         kept = varying[compared <= np.sort(compared)[count - 1]]
         return kept, {"marginal_scores_": scores, "p_values_": p_values}
-
-    def _count_vectors(self) -> int:
-        return max(1, int(self.n_clusters) - 1)
 
 
 # A feature is kept if its sum of squares within the first clusters is less than this many of its
@@ -335,6 +329,3 @@ class SCFS(SingularVectorClustering):
             best = np.argsort(-explained, kind="stable")[: FEWEST_PER_CLUSTER * n_clusters]
             kept = varying[np.sort(best)]
         return kept, {"r_squared_": r_squared}
-
-    def _count_vectors(self) -> int:
-        return int(self.n_clusters)

@@ -57,10 +57,7 @@ def atomic_path(file: str | Path, n_bytes: int = 0) -> Iterator[Path]:
 
 
 def remove_unfinished(folder: str | Path, name: str = "*") -> None:
-    """Remove the half-written files that killed processes left in a folder, which need not exist.
-
-    Call it only in the one process that may be writing files of this name.
-    """
+    """Remove what killed writers of files of this name left; no other process may write them."""
     for left in Path(folder).glob(f".*.partial.{name}"):
         left.unlink(missing_ok=True)
 
@@ -70,10 +67,7 @@ def _no_space(file: Path) -> OSError:
 
 
 def _is_full(error: BaseException | None) -> bool:
-    """Tell whether an error, or one of its causes, means that the disk or quota is full.
-
-    HDF5 gives the error number only as part of its message.
-    """
+    """Tell whether an error, or a cause, means a full disk; HDF5 says so only in its message."""
     while error is not None:
         if getattr(error, "errno", None) in _FULL:
             return True

@@ -56,10 +56,7 @@ def fits_shape(found: Sequence[int], wanted: Sequence[int | None]) -> bool:
 def find_array(
     group: h5py.Group, name: str, *, kind: str, shape: Sequence[int | None], rule: str
 ) -> h5py.Dataset:
-    """Return a numeric array, not yet read, after checking its presence, kind, shape and layout.
-
-    `kind` is "f" for floating point or "i" for integer; None in `shape` stands for any length.
-    """
+    """Return a numeric array, not yet read, after checks; `kind` is "f" or "i", None any length."""
     file = group.file.filename
     dataset = group.get(name)
     if not isinstance(dataset, h5py.Dataset):

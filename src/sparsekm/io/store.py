@@ -270,10 +270,7 @@ def read_fits(methods: Iterable[str], files: Iterable[str | Path]) -> dict[str, 
 def pick_fit(
     path: SparsityPath, position: int, centers: np.ndarray, attributes: Mapping[str, Any]
 ) -> TunedFit:
-    """Select one fit of a path; `centers` (K, p) are the means of its clusters.
-
-    The attributes are those of the file of the path and those that describe the choice.
-    """
+    """Select one fit of a path; `centers` (K, p) are the means of its clusters."""
     return TunedFit(
         sparsity=float(path.sparsities[position]),
         objective=float(path.objectives[position]),

@@ -27,10 +27,8 @@ def replicate_seed(
 ) -> np.random.SeedSequence:
     """Derive the seed of one replicate of one setting of one experiment.
 
-    It does not know the clustering method or its sparsity, so that all methods see the same data,
-    and is the same in every process and on every platform. The setting are the design's arguments,
-    or a name for them; neither the order of keys matters, nor whether a whole number is an int or a
-    float.
+    It does not know the method, so that all see the same data, and is the same on every platform.
+    Neither the order of keys matters, nor whether a whole number is an int or a float.
     """
     for argument, value in (("root", root), ("replicate", replicate)):
         if value < 0:
@@ -131,10 +129,7 @@ def _check_design(means, cluster_sizes, n_features, correlation):
 
 
 def _autoregressive_noise(rng, shape, correlation):
-    """Draw rows of N(0, Sigma), Sigma_ab = rho^|a - b|, by x_b = rho x_(b-1) + sqrt(1 - rho^2) e_b.
-
-    The recursion costs O(n p); a factor of Sigma would cost O(p^3).
-    """
+    """Draw rows of N(0, Sigma) by x_b = rho x_(b-1) + sqrt(1 - rho^2) e_b, in O(n p)."""
     noise = rng.standard_normal(shape)
     if correlation == 0:
         return noise

@@ -111,10 +111,9 @@ def score_method(
 ) -> dict[str, Any]:
     """Cluster a labelled data set, and compare the clusters with the classes.
 
-    Returns error (share of samples outside their class under the best matching of clusters to
-    classes), cer, ari, n_kept (features with nonzero weight), seconds (wall time), and of a method
-    that is refitted reproducible (share of samples in their cluster in nine tenths of the refits)
-    and right (share of these in their class).
+    The error is of the best matching of clusters to classes. Of a method that is refitted,
+    reproducible is the share of samples in their cluster in nine tenths of the refits, and right
+    the share of these in their class.
     """
     start = time.perf_counter()
     found, n_kept = fit_method(data, method, effort, seed)
@@ -263,11 +262,7 @@ _RIVAL_LOOKS = {
 
 
 def yardstick_figure(table: pd.DataFrame, summary: pd.DataFrame) -> Figure:
-    """Draw a band per data set with errors and shares of kept features, and a mark per method.
-
-    Lines extend from the lowest to the highest value over seeds, marks are means, and rings are the
-    published errors added by `add_published`.
-    """
+    """Draw a band per data set with errors and shares of kept features; a line spans the seeds."""
     names = list(dict.fromkeys(summary["data_set"]))
     methods = list(dict.fromkeys(summary["method"]))
     table = table.assign(share=table["n_kept"] / table["n_features"])

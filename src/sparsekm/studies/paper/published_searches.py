@@ -100,9 +100,8 @@ class _WithLloyd:
 class _Unshared:
     """Fit every sparsity of a path by one alternation, offering no fit another's labels.
 
-    Only the first k-means, on all features, has `n_init` starts; nothing restarts after it. Every
-    sparsity starts from the result of that k-means or, where `_carried`, from the labels of the
-    next smaller sparsity.
+    Only the first k-means, on all features, has `n_init` starts. Every sparsity starts from its
+    result or, where `_carried`, from the labels of the next smaller sparsity.
     """
 
     _carried = False
@@ -126,10 +125,7 @@ class _Unshared:
 
 
 class _AsPrinted(_WithLloyd):
-    """Fit every sparsity of a path by Algorithm 1 as it is printed, and by nothing else.
-
-    The paper does not say how often it is started: of `n_init` runs the best is kept.
-    """
+    """Fit every sparsity by Algorithm 1 as it is printed, the best of `n_init` runs."""
 
     _overwrites = False
     independent_fits = True
@@ -149,36 +145,18 @@ class _AsPrinted(_WithLloyd):
         return fits, np.array([fit.objective for fit in fits])
 
 
-class LloydKMeans(_WithLloyd, KMeans):
-    """k-means by Lloyd's iteration from k-means++ starts; parameters as in `KMeans`."""
-
-
 class _Carried(_Unshared):
+    """Carry labels from sparsity to sparsity."""
+
     _carried = True
     independent_fits = False
 
 
-class CarriedL0KMeans(_Carried, L0KMeans):
-    """l0-k-means, labels carried from sparsity to sparsity; parameters as in `L0KMeans`."""
-
-
-class CarriedL1KMeans(_Carried, L1KMeans):
-    """l1-k-means, labels carried from bound to bound; parameters as in `L1KMeans`."""
-
-
-class LloydL0KMeans(_WithLloyd, _Unshared, L0KMeans):
-    """l0-k-means by Lloyd's iteration, every sparsity from the k-means partition."""
-
-
-class LloydL1KMeans(_WithLloyd, _Unshared, L1KMeans):
-    """l1-k-means by Lloyd's iteration, every bound from the k-means partition."""
-
-
-class PrintedL0KMeans(_AsPrinted, L0KMeans):
-    """l0-k-means by Algorithm 1 as it is printed; parameters as in `L0KMeans`."""
-
-
-class OverwritingL0KMeans(PrintedL0KMeans):
-    """`PrintedL0KMeans` whose dissimilarities are overwritten from round to round."""
-
-    _overwrites = True
+# The parameters are those of the package's own estimators.
+LloydKMeans = type("LloydKMeans", (_WithLloyd, KMeans), {})
+CarriedL0KMeans = type("CarriedL0KMeans", (_Carried, L0KMeans), {})
+CarriedL1KMeans = type("CarriedL1KMeans", (_Carried, L1KMeans), {})
+LloydL0KMeans = type("LloydL0KMeans", (_WithLloyd, _Unshared, L0KMeans), {})
+LloydL1KMeans = type("LloydL1KMeans", (_WithLloyd, _Unshared, L1KMeans), {})
+PrintedL0KMeans = type("PrintedL0KMeans", (_AsPrinted, L0KMeans), {})
+OverwritingL0KMeans = type("OverwritingL0KMeans", (PrintedL0KMeans,), {"_overwrites": True})

@@ -315,7 +315,7 @@ def _find_runs(runs: Mapping[str, pd.Series], miss: Callable, n_paper: float = n
     """Name at most three other runs that keep to a claim that the first run misses.
 
     They miss it by two errors at most and by less than the first run, from which they are two
-    errors away on the same data. The paper's mean is one of `n_paper` repetitions.
+    errors away on the same data.
     """
     own, *_ = runs.values()
     found = []

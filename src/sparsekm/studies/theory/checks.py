@@ -36,11 +36,7 @@ Found = Iterator[tuple[str, dict[str, Any]]]
 
 
 def run_checks(root: int) -> pd.DataFrame:
-    """Run every check: columns `COLUMNS`.
-
-    A mean over data sets has the standard error se, a share of them Clopper and
-    Pearson's 95 % interval from low to high.
-    """
+    """Run every check: columns `COLUMNS`; an interval is Clopper and Pearson's of 95 %."""
     lines = [{"check": name} | found for theme in _THEMES for name, found in theme(root)]
     return pd.DataFrame(lines, columns=list(COLUMNS))
 

@@ -172,10 +172,7 @@ paper's Algorithm 1 made monotone and restarted (Theorem 5); and the search for 
 def draw_sets(
     setting: Mapping[str, Any], seeds: Seeds
 ) -> Iterator[tuple[SimulatedData, np.random.SeedSequence]]:
-    """Draw data sets as the theorems have them, not standardised, each with a seed for the search.
-
-    A setting has mu (the levels are mu, -mu and 0), n_relevant, cluster_size and n_features.
-    """
+    """Draw data sets as the theorems have them, not standardised, each with a seed to search."""
     means = np.outer(three_levels(setting["mu"]).levels, np.ones(setting["n_relevant"]))
     sizes = setting["cluster_size"], setting["n_features"]
     for seed in seeds:
