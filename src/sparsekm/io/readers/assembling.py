@@ -19,11 +19,8 @@ from sparsekm.io.readers.odd_values import list_remarks
 from sparsekm.io.readers.raw_matrix import RawMatrix, Settings
 from sparsekm.io.row_stream import RowStream
 
-MIN_LABELS = 2
-"""Smallest number of samples with a known class: the comparison needs a pair."""
-
-DUPLICATES = ("mean", "sum", "max", "first")
-"""How the values of features of the same name may be merged."""
+MIN_LABELS = 2  # samples with a known class: the comparison needs a pair
+DUPLICATES = ("mean", "sum", "max", "first")  # how features of the same name may be merged
 _SMALLEST_COUNT = 30
 
 

@@ -14,9 +14,7 @@ import pandas as pd
 
 from sparsekm.io.readers.names import is_a, weigh_names
 
-TALL = 10
-"""Ratio of lines to columns from which numbered lines may as well be features."""
-_WIDE = 5
+_TALL, _WIDE = 10, 5  # ratios of lines to columns, from which numbered lines may be features
 _LOCUS = re.compile(r"[A-Za-z]{1,8}[_.]?\d{4,}[a-z]?(\.\d)?")
 _LEVELS, _NO_LEVELS = 0.6, 0.1
 
@@ -68,7 +66,7 @@ def find_orientation(
         weights[what] = -1.0 if has_header else -2.5
     levels = 0.0 if values is None else _weigh_levels(values)
     weights["measurements, which differ in level between lines or columns"] = levels
-    is_tall, is_wide = n_lines >= TALL * len(columns), len(columns) >= _WIDE * n_lines
+    is_tall, is_wide = n_lines >= _TALL * len(columns), len(columns) >= _WIDE * n_lines
     if line.score == column.score == 0 and lines is not None:
         if column.numbered and not column.default and not line.numbered:
             weights["numbered columns"] = 1.0
