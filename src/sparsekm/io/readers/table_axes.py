@@ -12,10 +12,9 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 
-from sparsekm.io.readers.left_out import few_levels
 from sparsekm.io.readers.messages import refusal, say
 from sparsekm.io.readers.names import is_a, is_row_numbers
-from sparsekm.io.readers.orientation import find_orientation
+from sparsekm.io.readers.orientation import few_levels, find_orientation
 from sparsekm.io.readers.raw_matrix import Settings
 from sparsekm.io.readers.text_table import TextTable
 
