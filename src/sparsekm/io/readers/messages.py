@@ -64,7 +64,7 @@ def shown(names: Sequence[object], most: int = MOST_SHOWN) -> str:
 class _Texts(string.Formatter):
     def convert_field(self, value: Any, conversion: str | None) -> Any:
         write = {"n": shown, "l": listed, "q": quoted}.get(conversion or "")
-        return write(value) if write else super().convert_field(value, conversion)  # type: ignore
+        return write(value) if write else super().convert_field(value, conversion)
 
 
 def say(key: str, /, **values: Any) -> str:
