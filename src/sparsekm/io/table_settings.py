@@ -12,7 +12,7 @@ import re
 import shlex
 import textwrap
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import yaml
@@ -32,7 +32,6 @@ class TableSetting:
     metavar: str | None = None
     option: str = ""  # by default made from the name
     is_read: bool = True  # passed to the reader of the table
-    more: dict[str, Any] = field(default_factory=dict)  # further arguments of the option's parser
 
     @property
     def flag(self) -> str:
@@ -46,9 +45,18 @@ class TableSetting:
         values = value if isinstance(value, list) else [value]
         return shlex.join([self.flag, *(f"{one}" for one in values)])
 
-
-def _choices(*names: str, **more: Any) -> dict[str, Any]:
-    return {"enum": [*names], **more}
+    @property
+    def parsing(self) -> dict[str, Any]:
+        """The arguments of the option's parser, which follow from the schema."""
+        kinds = self.schema.get("type", "integer" if "$ref" in self.schema else ())
+        choices = [one for one in self.schema.get("enum", ()) if one != "auto"]
+        if True in choices:
+            return {"action": argparse.BooleanOptionalAction}
+        if choices:
+            return {"choices": choices}
+        if "array" in kinds:
+            return {"nargs": "+"}
+        return {"type": int if "integer" in kinds else float if "number" in kinds else str}
 
 
 TABLE_SETTINGS = (
@@ -67,7 +75,6 @@ TABLE_SETTINGS = (
         "K",
         "--clusters",
         is_read=False,
-        more={"type": int},
     ),
     TableSetting(
         "groups",
@@ -83,7 +90,6 @@ TABLE_SETTINGS = (
         _LIST,
         ["age", "batch"],
         "COLUMN",
-        more={"nargs": "+"},
     ),
     TableSetting("samples", "the column of sample names", _TEXT, "patient", "COLUMN"),
     TableSetting(
@@ -92,7 +98,6 @@ TABLE_SETTINGS = (
         _LIST,
         ["age", "sex"],
         "COLUMN",
-        more={"nargs": "+"},
     ),
     TableSetting(
         "keep",
@@ -100,21 +105,18 @@ TABLE_SETTINGS = (
         _LIST,
         ["score"],
         "COLUMN",
-        more={"nargs": "+"},
     ),
     TableSetting(
         "transpose",
         "whether lines hold features, such as genes, and columns samples; by default detected",
         {"enum": ["auto", True, False]},
         True,
-        more={"action": argparse.BooleanOptionalAction},
     ),
     TableSetting(
         "decimal",
         'the decimal separator, "." or ","; by default detected',
-        _choices("auto", ".", ","),
+        {"enum": ["auto", ".", ","]},
         ",",
-        more={"choices": [".", ","]},
     ),
     TableSetting(
         "layer",
@@ -130,7 +132,6 @@ TABLE_SETTINGS = (
         _LIST,
         [-999, "?"],
         "VALUE",
-        more={"nargs": "+"},
     ),
     TableSetting(
         "impute",
@@ -138,10 +139,9 @@ TABLE_SETTINGS = (
         "similar "
         "samples; median; half_minimum, for values below a limit of detection; drop leaves out "
         "features that lack any",
-        _choices("knn", "median", "half_minimum", "drop"),
+        {"enum": ["knn", "median", "half_minimum", "drop"]},
         "median",
         is_read=False,
-        more={"choices": ["knn", "median", "half_minimum", "drop"]},
     ),
     TableSetting(
         "max_missing",
@@ -151,25 +151,22 @@ TABLE_SETTINGS = (
         0.5,
         "SHARE",
         is_read=False,
-        more={"type": float},
     ),
     TableSetting(
         "duplicates",
         "how features of one name are merged: mean, the default; sum, the default for counts; "
         "max; or "
         "first",
-        _choices("mean", "sum", "max", "first"),
+        {"enum": ["mean", "sum", "max", "first"]},
         "max",
-        more={"choices": ["mean", "sum", "max", "first"]},
     ),
     TableSetting(
         "normalise",
         "zscore, the default; counts: divide raw counts by the library size, take logarithms, then "
         "z-scores; log2: log2(1 + x), then z-scores; none",
-        _choices("zscore", "counts", "log2", "none"),
+        {"enum": ["zscore", "counts", "log2", "none"]},
         "counts",
         is_read=False,
-        more={"choices": ["zscore", "counts", "log2", "none"]},
     ),
     TableSetting(
         "n_top_features",
@@ -178,7 +175,6 @@ TABLE_SETTINGS = (
         2000,
         "N",
         is_read=False,
-        more={"type": int},
     ),
 )
 """All settings, in the order in which they are shown."""
@@ -201,7 +197,7 @@ def add_options(parser: Any) -> None:
         named = {"metavar": setting.metavar} if setting.metavar else {}
         meaning = setting.meaning.replace("%", "%%")
         parser.add_argument(
-            setting.flag, dest=setting.name, help=meaning, default=None, **named, **setting.more
+            setting.flag, dest=setting.name, help=meaning, default=None, **named, **setting.parsing
         )
 
 

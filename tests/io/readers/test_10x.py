@@ -65,6 +65,7 @@ def test_antibodies_are_left_out_aloud(folder):
 
 def test_a_folder_that_lacks_a_file_or_disagrees_is_refused(folder):
     found = folder()
+    assert "layer='raw' should be left out" in refusal(found / "matrix.mtx", layer="raw")
     (found / "barcodes.tsv").write_text("one\n")
     assert "12 x 8 should be 12 features x 1 barcodes" in refusal(found / "matrix.mtx")
     (found / "barcodes.tsv").unlink()

@@ -1,9 +1,15 @@
 """Remarks of the reader: on names that repeat, odd values and classes, and what is left out."""
 
+import json
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 from reading import CYTOKINES, PATIENTS, follow, values, write
 
+from sparsekm.command.table_settings import TABLE_SETTINGS
+from sparsekm.io.readers import messages
 from sparsekm.io.readers.reader import read_matrix
 
 
@@ -71,3 +77,20 @@ class TestWhatIsSaid:
         raw = read_matrix(file, **compared)
         assert raw.features == CYTOKINES
         assert raw.annotations["age"].tolist() == [40] * 8
+
+
+class TestTexts:
+    texts = json.loads(Path(messages.__file__).with_name("messages.json").read_text())
+
+    def test_each_is_one_line_and_is_used(self):
+        used = "".join(file.read_text() for file in Path(messages.__file__).parent.glob("*.py"))
+        for key, text in self.texts.items():
+            made = re.sub("(lines|columns)$", "", key)
+            assert f'"{key}"' in used or f'f"{made}{{' in used, key
+            assert "\n" not in text
+
+    def test_advice_names_settings_that_there_are(self):
+        known = {setting.name for setting in TABLE_SETTINGS} | {"{key}"}
+        for text in self.texts.values():
+            for name in re.findall(r"\b[Ss]et (?:either )?([\w{}]+)(?=[ :])", text):
+                assert name in known, text

@@ -14,12 +14,9 @@ import numpy as np
 from sparsekm.io.readers.messages import MatrixError, say
 from sparsekm.io.readers.names import KNOWN
 
+# Text that means a missing class or group, as do None and NaN, or a measurement, in any case.
 MISSING_LABELS = frozenset(("", "NA", "NaN", "nan", "N/A", "n/a", "#N/A"))
-"""Text that means a missing class or group, as do None and NaN."""
-
 MISSING = frozenset(KNOWN["missing"])
-"""Text that means a missing measurement, in any case."""
-
 _NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 _PLAIN = re.compile(rf"{_NUMBER}|(?i:[+-]?inf(inity)?)")
 _BEYOND = re.compile(r"[<>≤≥]=?\s*[\d.,]+")

@@ -19,17 +19,15 @@ from typing import Any, NoReturn
 
 from sparsekm.io.input_error import InputError, reason_of
 
-MOST_SHOWN = 10
-"""Largest number of names in a message that only describes."""
+MOST_SHOWN = 10  # names in a message that only describes
 
 
 def _load(name: str) -> dict[str, Any]:
     return json.loads(Path(__file__).with_name(name).read_text(encoding="utf-8"))
 
 
+# Endings of formats that are not read, and the command that writes one that is.
 KNOWN_FORMATS = _load("known_formats.json")
-"""Endings of formats that are not read, and the command that writes one that is."""
-
 _TEXTS = _load("messages.json")
 _BARE = re.compile(r"[A-Za-z0-9_][\w .+/()%-]*(?<! )")
 _NOT_TEXT = re.compile(r"(?i:true|false|yes|no|on|off|null|y|n|0[\dxo].*|\d.*[.e_:].*)")
@@ -66,7 +64,7 @@ def shown(names: Sequence[object], most: int = MOST_SHOWN) -> str:
 class _Texts(string.Formatter):
     def convert_field(self, value: Any, conversion: str | None) -> Any:
         write = {"n": shown, "l": listed, "q": quoted}.get(conversion or "")
-        return write(value) if write else super().convert_field(value, conversion)  # type: ignore
+        return write(value) if write else super().convert_field(value, conversion)
 
 
 def say(key: str, /, **values: Any) -> str:

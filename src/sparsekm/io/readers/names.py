@@ -68,13 +68,18 @@ def is_a(name: str, *kinds: str) -> bool:
     >>> is_a("Hugo_Symbol", "feature_heading"), is_a("gene_start", "feature_annotations")
     (True, True)
     """
-    # Without a unit, as in Weight (kg).
-    bare = re.sub(r"(?<=\w)\s*[(\[][^()\[\]]*[)\]]$", "", name.strip())
-    plain = {name.strip().lstrip("#").strip(), tidy(name), tidy(bare)}
+    plain = _spellings(name)
     return any(
         bool(plain & _LISTS[kind]) if kind in _LISTS else any(map(_FORMS[kind], plain))
         for kind in kinds
     )
+
+
+@lru_cache(2**17)
+def _spellings(name: str) -> frozenset[str]:
+    # Also without a unit, as in Weight (kg).
+    bare = re.sub(r"\s*[(\[][^()\[\]]*[)\]]$", "", name) if name.endswith((")", "]")) else ""
+    return frozenset((name.strip().lstrip("#").strip(), tidy(name), tidy(bare or name)))
 
 
 def split_measure(heading: str) -> tuple[str, str]:

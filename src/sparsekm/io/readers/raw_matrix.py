@@ -13,14 +13,9 @@ from sparsekm.io.readers.messages import refusal
 from sparsekm.io.row_stream import RowStream
 from sparsekm.io.table_description import TableDescription
 
-HELD_LIMIT = 16 * 2**30
-"""Bytes of the largest matrix that is read as a whole; a larger one is refused without reading."""
-
-STREAMED_LIMIT = 2**40
-"""Likewise of the largest that is read in blocks of rows, for a file that declares too much."""
-
-MIN_SAMPLES = 3
-"""Smallest number of samples that can be clustered."""
+# Bytes of the largest matrix that is read as a whole, or in blocks of rows; others are refused.
+HELD_LIMIT, STREAMED_LIMIT = 16 * 2**30, 2**40
+MIN_SAMPLES = 3  # the fewest that can be clustered
 
 
 @dataclass(frozen=True)

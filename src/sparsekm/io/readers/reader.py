@@ -18,9 +18,8 @@ from sparsekm.io.readers.messages import (
     say,
 )
 from sparsekm.io.readers.raw_matrix import RawMatrix, Settings
-from sparsekm.io.readers.stored_matrix import read_stored
+from sparsekm.io.readers.stored_matrix import find_mtx, read_stored, read_tenx_folder
 from sparsekm.io.readers.table_reader import read_text
-from sparsekm.io.readers.tenx_folder import find_mtx, read_tenx_folder
 
 SUFFIXES = (
     *(".npz", ".h5ad", ".h5", ".hdf5", ".zarr", ".xlsx", ".xlsm", ".parquet", ".mtx"),

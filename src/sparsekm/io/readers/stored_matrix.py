@@ -1,4 +1,4 @@
-"""Reading a matrix from a file that declares both axes: AnnData, 10x Genomics, or named arrays.
+"""Reading a matrix from files that declare both axes: AnnData, 10x Genomics, or named arrays.
 
 AnnData is HDF5 (``.h5ad``) or Zarr. Arrays, in a NumPy archive (``.npz``) or plain HDF5 (``.h5``),
 are ``X`` (n, p) and optionally ``y`` or ``labels`` (n,), ``genes`` or ``features`` (p,),
@@ -7,26 +7,28 @@ are ``X`` (n, p) and optionally ``y`` or ``labels`` (n,), ``genes`` or ``feature
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import h5py
 import numpy as np
 import pandas as pd
+from scipy.io import mminfo, mmread
 from scipy.sparse import csr_array
 
 from sparsekm.io.input_error import reason_of
 from sparsekm.io.readers.assembling import Parts, assemble, check_named
 from sparsekm.io.readers.cells import listed_numbers
-from sparsekm.io.readers.messages import refusal, say
+from sparsekm.io.readers.messages import explain_damage, refusal, say
 from sparsekm.io.readers.names import is_a, is_row_numbers, weigh_names
 from sparsekm.io.readers.orientation import find_orientation
 from sparsekm.io.readers.raw_matrix import RawMatrix, Settings, check_size
 from sparsekm.io.readers.stored_files import Layout, find_layout, open_stored
-from sparsekm.io.readers.tenx_folder import describe_genes
-from sparsekm.io.readers.value_blocks import SparseRows, check_rows, check_type
+from sparsekm.io.readers.value_blocks import Opened, SparseRows, check_rows, check_type
 
 _FEATURES = ("genes", "features", "feature_names", "gene_names", "var_names")
 _SAMPLES = ("samples", "sample_names", "obs_names", "cell_names")
@@ -45,11 +47,11 @@ def read_stored(file: Path, settings: Settings) -> RawMatrix:
         layout = find_layout(file, opened, settings.layer)
         describe = {"anndata": _of_anndata, "10x": _of_tenx, "arrays": _of_arrays}[layout.kind]
         # Everything small is read and checked before the matrix.
-        parts, turn, chosen = describe(file, opened, layout, settings)
-        n, p = layout.shape[::-1] if turn else layout.shape
-        in_blocks = layout.in_blocks and not turn
+        found = describe(file, opened, layout, settings)
+        n, p = layout.shape[::-1] if found.turn else layout.shape
+        in_blocks = layout.in_blocks and not found.turn
         check_size(file, n, p, n_stored=layout.n_stored, in_blocks=in_blocks)
-        held = None if in_blocks else _hold(file, layout, turn)
+        held = None if in_blocks else _hold(file, layout, found.turn)
 
     @contextmanager
     def matrix() -> Iterator[Any]:
@@ -61,8 +63,13 @@ def read_stored(file: Path, settings: Settings) -> RawMatrix:
             is_array = layout.n_stored is None
             yield check_type(file, node) if is_array else SparseRows(file, node, layout.shape)
 
-    parts.remarks[:0] = layout.remarks
-    X, offset = check_rows(file, matrix, parts.remarks, listed_numbers(settings.missing_values))
+    found.parts.remarks[:0] = layout.remarks
+    return _finish(found, settings, matrix)
+
+
+def _finish(found: _Described, settings: Settings, opened: Opened) -> RawMatrix:
+    parts, chosen, numbers = found.parts, found.chosen, listed_numbers(settings.missing_values)
+    X, offset = check_rows(parts.file, opened, parts.remarks, numbers)
     if chosen is not None:
         X, offset = X.select(chosen), offset[chosen]
     return assemble(parts, settings, X, offset)
@@ -168,13 +175,12 @@ def _of_tenx(file: Path, opened: Any, layout: Layout, settings: Settings) -> _De
         values = next((node[name][()] for name in names if name in node), np.array([]))
         return [one.decode() if isinstance(one, bytes) else str(one) for one in values.tolist()]
 
-    ids, symbols = strings(about, "id", "genes"), strings(about, "name", "gene_names")
-    cells = strings(layout.node, "barcodes")
-    if layout.shape != (len(cells), len(ids)) or len(symbols) != len(ids):
-        raise refusal("barcodes", file, shape=layout.shape, n=len(cells), p=len(ids))
-    kinds = strings(about, "feature_type")
-    parts, genes = describe_genes(file, cells, ids, symbols, kinds or [""] * len(ids))
-    return _Described(parts, chosen=genes)
+    names = {"id": strings(about, "id", "genes"), "symbol": strings(about, "name", "gene_names")}
+    cells, (n, p) = strings(layout.node, "barcodes"), layout.shape
+    if n != len(cells) or {p} != {*map(len, names.values())}:
+        raise refusal("barcodes", file, shape=layout.shape, n=len(cells), p=len(names["id"]))
+    genes = pd.DataFrame({**names, "kind": strings(about, "feature_type") or [""] * p})
+    return _describe_genes(file, cells, genes)
 
 
 def _of_arrays(file: Path, opened: Any, layout: Layout, settings: Settings) -> _Described:
@@ -243,3 +249,57 @@ def _check_relevant(file: Path, values: np.ndarray) -> np.ndarray:
     if values.dtype.kind not in "biuf" or not np.isin(values, (0, 1)).all():
         raise refusal("relevant", file)
     return values.astype(bool)
+
+
+def find_mtx(path: Path) -> Path | None:
+    """Return the matrix of a folder of 10x, or the file itself if it is one."""
+    if path.name.lower().endswith((".mtx", ".mtx.gz")):
+        return path
+    found = [*path.glob("*.mtx"), *path.glob("*.mtx.gz")] if path.is_dir() else []
+    return found[0] if len(found) == 1 else None
+
+
+def read_tenx_folder(file: Path, settings: Settings) -> RawMatrix:
+    """Read and check a matrix of Matrix Market, with the names next to it."""
+    check_named(file, settings, [], "10x folders")
+    if settings.layer:
+        raise refusal("needless_layer", file, layer=settings.layer)
+    prefix, mark, _ = file.name.rpartition("matrix.mtx")
+    about, barcodes = (
+        next((one for name in names if (one := file.with_name(f"{prefix}{name}")).exists()), None)
+        for names in (
+            ("features.tsv.gz", "features.tsv", "genes.tsv.gz", "genes.tsv"),
+            ("barcodes.tsv.gz", "barcodes.tsv"),
+        )
+    )
+    if about is None or barcodes is None or not mark:
+        raise refusal("lacks_names", file, prefix=prefix)
+    with explain_damage(file, "matrix of 10x", "Cell Ranger."):
+        options = {"sep": "\t", "header": None, "dtype": str, "keep_default_na": False}
+        lines = pd.read_csv(about, quoting=csv.QUOTE_NONE, **options)
+        cells = pd.read_csv(barcodes, quoting=csv.QUOTE_NONE, **options)[0].tolist()
+        n_rows, n_columns, n_stored, *_ = mminfo(file)
+        if (n_rows, n_columns) != (len(lines), len(cells)):
+            raise refusal(
+                "other_names", file, p=n_rows, n=n_columns, features=len(lines), cells=len(cells)
+            )
+        check_size(file, n_columns, n_rows, n_stored)
+        matrix = csr_array(mmread(file).T)
+    genes = lines.reindex(columns=range(3)).set_axis(["id", "symbol", "kind"], axis=1)
+    return _finish(_describe_genes(file, cells, genes), settings, partial(nullcontext, matrix))
+
+
+def _describe_genes(file: Path, cells: Sequence[str], genes: pd.DataFrame) -> _Described:
+    """Name features by symbol, with the id if several share it, and choose gene expression only."""
+    symbols = genes["symbol"].where(genes["symbol"].fillna("") != "", genes["id"])
+    kinds, remarks, shared = genes["kind"].fillna(""), [], symbols.duplicated(keep=False)
+    names = symbols.where(~shared, symbols + "_" + genes["id"])
+    if shared.any():
+        remarks.append(say("shared_symbols", n=symbols[shared].nunique()))
+    is_gene = kinds.isin(["", "Gene Expression"])
+    if is_gene.any() and not is_gene.all():
+        others = ", ".join(sorted({*kinds[~is_gene]}))
+        remarks.append(say("other_kinds", n=(~is_gene).sum(), kinds=others))
+    chosen = np.flatnonzero(is_gene | ~is_gene.any())
+    parts = Parts(file, names[chosen].tolist(), cells, remarks=remarks)
+    return _Described(parts, chosen=chosen)

@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from itertools import combinations
 
 import numpy as np
+import pandas as pd
 
-from sparsekm.io.readers.left_out import few_levels
 from sparsekm.io.readers.messages import refusal, say
 from sparsekm.io.readers.names import is_a, is_row_numbers
-from sparsekm.io.readers.orientation import find_orientation
+from sparsekm.io.readers.orientation import few_levels, find_orientation
 from sparsekm.io.readers.raw_matrix import Settings
 from sparsekm.io.readers.text_table import TextTable
 
@@ -78,29 +78,25 @@ class TableAxes:
 
     def _refuse_long(self) -> None:
         """Refuse a table with a line for each value, where two columns name sample and feature."""
-        ids = [at for at in self.numeric if at in self.cells]
+        file, ids = self.table.file, [at for at in self.numeric if at in self.cells]
         ids = [at for at in ids if is_a(self.header[at], "sample_heading")]
         values = [at for at in self.numeric if at not in ids]
-        texts = {at: self.column(at) for at in [*ids, *self.text[:6]]}
-        n, sizes = len(self.rows), {at: len({*column}) for at, column in texts.items()}
-        if self.settings.named or not 1 <= len(values) <= 2 or n < 6:
+        if self.settings.named or not 1 <= len(values) <= 2 or len(self.rows) < 6:
             return
-        axes = [at for at in texts if 1 < sizes[at] <= 0.6 * n]
-        for one, two in combinations(axes, 2):
-            n_pairs = len({*zip(texts[one], texts[two], strict=True)})
-            sample, feature, value = self.names([one, two, values[-1]])
-            about = [is_a(name, "feature_heading") for name in (sample, feature)]
-            # Where a column names the lines, the two may describe them.
-            if (n in sizes.values() and sum(about) != 1) or n_pairs < n:
+        texts = pd.DataFrame({at: self.column(at) for at in [*ids, *self.text[:6]]})
+        n, sizes = len(texts), texts.nunique()
+        for pair in combinations(sizes.index[(sizes > 1) & (sizes <= 0.6 * n)], 2):
+            names = self.names(pair)
+            n_features = sum(is_a(name, "feature_heading") for name in names)
+            # Where another column names the lines, the two may describe them.
+            is_named = n in sizes.to_numpy() and n_features != 1
+            if is_named or texts[[*pair]].duplicated().any() or n < sizes[[*pair]].prod() / 4:
                 continue
-            if n >= sizes[one] * sizes[two] / 4:
-                names = {"sample": sample, "feature": feature}
-                if about[0]:
-                    names = {"sample": feature, "feature": sample}
-                file = self.table.file
-                wide = file.with_name(f"{file.name.split('.')[0]}_wide.csv")
-                about = {"wide": str(wide), "new": wide.name, "separator": self.table.separator}
-                raise refusal("long", file, path=str(file), value=value, **names, **about)
+            sample, feature = names[::-1] if is_a(names[0], "feature_heading") else names
+            wide = file.with_name(f"{file.name.split('.')[0]}_wide.csv")
+            about = {"path": str(file), "wide": str(wide), "new": wide.name}
+            about |= {"separator": self.table.separator, "value": self.header[values[-1]]}
+            raise refusal("long", file, sample=sample, feature=feature, **about)
 
     def _find_edge(self, ids: Sequence[int]) -> int | None:
         """Return the column with the names of the lines, if there is one."""

@@ -15,15 +15,15 @@ import numpy as np
 
 from sparsekm.io.readers.assembling import Parts, assemble, check_named, merge_features
 from sparsekm.io.readers.cells import CellParser, as_numbers, listed_numbers
-from sparsekm.io.readers.left_out import (
+from sparsekm.io.readers.messages import MatrixError, refusal, say, suggest
+from sparsekm.io.readers.names import is_a
+from sparsekm.io.readers.orientation import (
     annotating_columns,
     doubtful_columns,
     few_levels,
     left_out_features,
     several_measures,
 )
-from sparsekm.io.readers.messages import MatrixError, refusal, say, suggest
-from sparsekm.io.readers.names import is_a
 from sparsekm.io.readers.raw_matrix import MIN_SAMPLES, RawMatrix, Settings, check_size
 from sparsekm.io.readers.table_axes import TableAxes
 from sparsekm.io.readers.text_table import UNREADABLE, read_table

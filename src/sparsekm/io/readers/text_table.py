@@ -21,9 +21,8 @@ from sparsekm.io.readers.cells import CellParser, as_numbers, find_decimal, spli
 from sparsekm.io.readers.messages import KNOWN_FORMATS, refusal, refuse_format, say
 from sparsekm.io.readers.names import is_a, shape_of
 
+# Errors raised by binary data, or by a damaged compressed file.
 UNREADABLE = (ValueError, csv.Error, EOFError, OSError, zlib.error)
-"""Errors raised by binary data, or by a damaged compressed file."""
-
 _MOST_COLUMNS = 1_000_000
 _MOST_LINES = 20_000_000
 _MOST_IN_CELL = 2**17

@@ -75,8 +75,11 @@ def check_rows(
     with opened() as source:
         shape, n_stored = source.shape, getattr(source, "nnz", None)
     if not missing and held_bytes(*shape, n_stored) < held_bytes(*shape):
-        counts = _count_stored(opened, shape[1])
-        if counts is not None:
+        counts, n_finite = np.zeros(shape[1], dtype=np.int64), 0
+        for rows in _canonical(opened):
+            counts += np.bincount(rows.indices, minlength=shape[1])
+            n_finite += np.isfinite(rows.data).sum()
+        if n_finite == counts.sum():
             return RowStream(shape, lambda: _canonical(opened), counts), np.zeros(shape[1])
         check_size(file, *shape, in_blocks=True)
         remarks.append(say("sparse_lacks"))
@@ -115,16 +118,6 @@ def _canonical(opened: Opened) -> Iterator[csr_array]:
             rows = part.astype(np.float32, copy=False)
         rows.sum_duplicates()
         yield rows
-
-
-def _count_stored(opened: Opened, n_features: int) -> np.ndarray | None:
-    """Count the stored values of each feature, or return None if one is no number."""
-    n_stored = np.zeros(n_features, dtype=np.int64)
-    for rows in _canonical(opened):
-        if not np.isfinite(rows.data).all():
-            return None
-        n_stored += np.bincount(rows.indices, minlength=n_features)
-    return n_stored
 
 
 def _parts(opened: Opened) -> Iterator[Any]:
