@@ -17,7 +17,14 @@ from sparsekm.cluster.kmeans.exchange import (
     merge_and_split,
     repair_sizes,
 )
-from sparsekm.cluster.matrices.sample_rows import add_row, distance, new_points, pack, set_norm
+from sparsekm.cluster.matrices.sample_rows import (
+    add_row,
+    distance,
+    new_points,
+    pack,
+    replace_features,
+    set_norm,
+)
 from sparsekm.runtime.compiled import compiled
 
 
@@ -36,6 +43,9 @@ def climb(rows, labels, n_clusters, weight_step, min_size, gain):
     sums = np.empty((n_clusters, p))
     sizes = np.empty(n_clusters, np.int64)
     before = np.empty_like(labels)
+    held = support[:0]
+    factor = np.float32(np.nan)
+    packed = pack(rows, held, values[:0].astype(np.float32))
     fill_short_clusters(rows, labels, sizes, n_clusters, min_size)
     sum_rows(rows, labels, sums, sizes)
     score(sums, sizes, n, scores)
@@ -51,7 +61,16 @@ def climb(rows, labels, n_clusters, weight_step, min_size, gain):
             return objective
         before_round = objective
         before[:] = labels
-        packed = pack(rows, support[:size], np.sqrt(values[:size]))
+        kept = support[:size]
+        factors = np.sqrt(values[:size]).astype(np.float32)
+        # Few features change from round to round; where all count alike, only these are packed.
+        before_factor = factor
+        factor = factors[0] if factors.min() == factors.max() else np.float32(np.nan)
+        if held.shape[0] == size and factor == before_factor:
+            packed = replace_features(rows, kept, factors, held, packed)
+        else:
+            packed = pack(rows, kept, factors)
+            held = kept.copy()
         if not settled:
             centers = new_points(packed, n_clusters)
             centre(packed, labels, centers, sizes)
@@ -73,7 +92,7 @@ def pack_kept(rows, scores, weight_step):
     support = np.empty(scores.shape[0], np.int64)
     values = np.empty(scores.shape[0])
     size = weight_step.weigh_into(scores, support, values)
-    return pack(rows, support[:size], np.sqrt(values[:size]))
+    return pack(rows, support[:size], np.sqrt(values[:size]).astype(np.float32))
 
 
 @compiled

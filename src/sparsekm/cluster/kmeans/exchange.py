@@ -6,7 +6,8 @@ doi:10.2307/2346830). A partition no such move improves is also a fixed point of
 but not the other way round: with few samples Lloyd stops early.
 
 The kernels work on *packed* data: the kept features only, each scaled by the square root of its
-weight, sample after sample in float64, dense or sparse (`sparsekm.cluster.matrices.sample_rows`).
+weight, sample after sample, dense or sparse (`sparsekm.cluster.matrices.sample_rows`). On the way
+to a better partition float32 is enough; what ends is refined in float64.
 
 k-means often ends with two clusters of the data in one and another one in two. Every single sample
 then lies where it should; only clusters that move as a whole mend it (Ueda et al. 2000,
@@ -21,6 +22,7 @@ import numpy as np
 from sparsekm.cluster.matrices.sample_rows import (
     add_row,
     distance,
+    least_gain,
     measure_block,
     move_mean,
     new_points,
@@ -29,8 +31,6 @@ from sparsekm.cluster.matrices.sample_rows import (
 )
 from sparsekm.runtime.compiled import compiled
 
-# A move must gain this share of what it takes away: rounding must not make samples wander.
-RELATIVE_GAIN = 1e-10
 # Sweeps of a partition that is on the way to a better one, not an end.
 FEW_SWEEPS = 4
 # Samples whose distances are taken at once.
@@ -65,6 +65,7 @@ def exchange_sweep(packed, labels, centers, sizes, min_size):
     n_clusters = sizes.shape[0]
     distances = np.empty((BLOCK, n_clusters))
     moved = np.zeros(n_clusters, np.bool_)
+    enough = 1.0 - least_gain(packed)
     moves = 0
     for first in range(0, n, BLOCK):
         last = min(n, first + BLOCK)
@@ -80,7 +81,7 @@ def exchange_sweep(packed, labels, centers, sizes, min_size):
                 continue
             here = distances[i - first]
             leave = here[a] * sizes[a] / (sizes[a] - 1.0)
-            best = leave * (1.0 - RELATIVE_GAIN)
+            best = leave * enough
             target = a
             for b in range(n_clusters):
                 join = here[b] * sizes[b] / (sizes[b] + 1.0)
@@ -90,7 +91,7 @@ def exchange_sweep(packed, labels, centers, sizes, min_size):
             if moved[a] or moved[target]:
                 leave = distance(packed, i, centers[a]) * sizes[a] / (sizes[a] - 1.0)
                 join = distance(packed, i, centers[target]) * sizes[target] / (sizes[target] + 1.0)
-                if join >= leave * (1.0 - RELATIVE_GAIN):
+                if join >= leave * enough:
                     continue
             if target != a:
                 move(packed, i, centers, sizes, a, target)
@@ -133,7 +134,7 @@ def swap(packed, labels, centers, sizes, i):
             along += here[a] - here[b]
             spread = distance(packed, j, point) * (1.0 / sizes[a] + 1.0 / sizes[b])
             gain = along + spread
-            if gain > best and gain > RELATIVE_GAIN * spread:
+            if gain > best and gain > least_gain(packed) * spread:
                 best = gain
                 partner = j
     b = labels[partner]

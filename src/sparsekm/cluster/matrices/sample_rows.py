@@ -55,7 +55,7 @@ def _either(of_array: Callable) -> Callable[[Callable], Any]:
 @compiled_loosely
 def square_distance(x, y):
     """Squared Euclidean distance of two vectors."""
-    total = 0.0
+    total = x.dtype.type(0)
     for q in range(x.shape[0]):
         difference = x[q] - y[q]
         total += difference * difference
@@ -92,10 +92,16 @@ def distance(rows, i, point):
     return square if square > ROUNDING * norms else 0.0
 
 
-@_either(lambda rows, n_points: np.zeros((n_points, rows.shape[1])))
+@_either(lambda rows, n_points: np.zeros((n_points, rows.shape[1]), rows.dtype))
 def new_points(rows, n_points):
     """Points at the origin."""
     return np.zeros((n_points, rows.shape[1] + 2))
+
+
+@_either(lambda rows: 1e-10 if rows.itemsize == 8 else 1e-5)
+def least_gain(rows):
+    """Return the share of what it takes away that a move must gain: rounding moves no samples."""
+    return 1e-10
 
 
 @_either(lambda rows, point: None)
@@ -108,8 +114,9 @@ def set_norm(rows, point):
 
 def _add(rows, i, point, sign):
     row = rows[i]
+    factor = rows.dtype.type(sign)
     for q in range(row.shape[0]):
-        point[q] += sign * row[q]
+        point[q] += factor * row[q]
 
 
 @_either(_add)
@@ -145,9 +152,11 @@ def _measure_array(rows, first, last, centers, distances):
     for k in range(centers.shape[0]):
         center = centers[k]
         whole = last - (last - first) % 4
+        # Of the dtype of the data: several values are then added at once.
+        zero = rows.dtype.type(0)
         for i in range(first, whole, 4):
             x0, x1, x2, x3 = rows[i], rows[i + 1], rows[i + 2], rows[i + 3]
-            a = b = c = d = 0.0
+            a = b = c = d = zero
             for q in range(center.shape[0]):
                 value = center[q]
                 a += (x0[q] - value) * (x0[q] - value)
@@ -171,7 +180,7 @@ def measure_block(rows, first, last, centers, out):
 
 
 def _pack(rows, support, factors):
-    packed = np.empty((rows.shape[0], support.shape[0]))
+    packed = np.empty((rows.shape[0], support.shape[0]), factors.dtype)
     for i in range(rows.shape[0]):
         row = rows[i]
         for q in range(support.shape[0]):
@@ -181,7 +190,10 @@ def _pack(rows, support, factors):
 
 @_either(_pack)
 def pack(rows, support, factors):
-    """Return the features `support`, each times its factor, as rows of the same kind."""
+    """Return the features `support`, each times its factor, as rows of the same kind.
+
+    Arrays have the dtype of the factors.
+    """
     places = np.full(rows.shape[1], -1)
     for q in range(support.shape[0]):
         places[support[q]] = q
@@ -198,6 +210,29 @@ def pack(rows, support, factors):
                 at += 1
         indptr[i + 1] = at
     return sparse_rows(data[:at], indices[:at], indptr, (rows.shape[0], support.shape[0]))
+
+
+def _replace(rows, support, factors, held, packed):
+    enters = np.zeros(rows.shape[1], np.bool_)
+    enters[support] = True
+    free = np.flatnonzero(~enters[held])
+    enters[held] = False
+    entering = np.flatnonzero(enters)
+    for i in range(rows.shape[0]):
+        for q in range(entering.shape[0]):
+            packed[i, free[q]] = rows[i, entering[q]] * factors[0]
+    held[free] = entering
+    return packed
+
+
+@_either(_replace)
+def replace_features(rows, support, factors, held, packed):
+    """Pack other features, as many as are `held`, with one factor for all; in place of an array.
+
+    They need not be in ascending order: `held` tells which are where.
+    """
+    held[:] = support
+    return pack(rows, support, factors)
 
 
 @compiled
