@@ -12,7 +12,7 @@ import zipfile
 import pytest
 import yaml
 
-from sparsekm.command.workflow_place import find_workflow
+from sparsekm.command.run import find_workflow
 
 # Beside the package's sources.
 SHIPPED = ("workflow/", "scripts/", "envs/", "profiles/", "data/paper/", "config.yaml")

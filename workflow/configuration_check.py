@@ -18,7 +18,7 @@ import jsonschema
 import yaml
 
 from sparsekm.annotation import address_name, is_address
-from sparsekm.command.configuration_reader import path_rule
+from sparsekm.command.configuration import path_rule
 from sparsekm.io.input_error import is_storable
 from sparsekm.io.shown_text import shorten
 from sparsekm.io.table_settings import READER_SETTINGS, schema_properties

@@ -9,8 +9,13 @@ import pytest
 import yaml
 from configuration_reader import configuration_check
 
-from sparsekm.command.configuration import compose, dataset_name, is_edited, table_path
-from sparsekm.command.configuration_reader import read_configuration
+from sparsekm.command.configuration import (
+    compose,
+    dataset_name,
+    is_edited,
+    read_configuration,
+    table_path,
+)
 
 ENTRY = {
     "path": "../a: 'b' #1.csv",

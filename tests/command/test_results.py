@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sparsekm.command.results import describe_results
+from sparsekm.command.run import describe_results
 from sparsekm.io.store import TunedFit, write_fit
 from sparsekm.io.tables import SCORES
 

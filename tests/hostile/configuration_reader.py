@@ -6,7 +6,7 @@ import re
 import sys
 from pathlib import Path
 
-from sparsekm.command import configuration_reader
+from sparsekm.command import configuration
 from sparsekm.io.input_error import InputError
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "workflow"))
@@ -18,7 +18,7 @@ _NAME = re.compile(r"[A-Za-z0-9_.-]+")
 
 def read_configuration(file: Path) -> dict:
     """Give the configuration with its defaults; raise what the workflow would say."""
-    config = configuration_reader.read_configuration(file)
+    config = configuration.read_configuration(file)
     wrong = configuration_check.check_configuration(config)
     for line in wrong:
         assert "\n" not in line

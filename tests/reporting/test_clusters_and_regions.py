@@ -9,8 +9,7 @@ import pytest
 from sparsekm.annotation.clusters import tabulate_overlap
 from sparsekm.annotation.gene_table import GENE_TABLE
 from sparsekm.reporting.ages_section import view_corresponding
-from sparsekm.reporting.cluster_colors import region_colors
-from sparsekm.reporting.cluster_tables import planted_recall, view_markers, view_regions
+from sparsekm.reporting.clusters import planted_recall, region_colors, view_markers, view_regions
 
 # Clusters 0 to 3 hold 40, 40, 24 and 16 of 120 voxels; the last two divide the region r1.
 

@@ -14,7 +14,7 @@ from sparsekm.reporting.brain_figures import (
     scale_bar_length,
     slice_figure,
 )
-from sparsekm.reporting.cluster_colors import color_clusters, region_colors
+from sparsekm.reporting.clusters import color_clusters, region_colors
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from sparsekm.figures.palette import VISIONS, color_distances, place_colors
 from sparsekm.figures.style import categorical_colors, shades
 from sparsekm.pipeline.registry import METHODS
 from sparsekm.reporting.ages_section import LOOKS
-from sparsekm.reporting.cluster_colors import color_clusters
+from sparsekm.reporting.clusters import color_clusters
 from sparsekm.reporting.simulation_figures import row_look
 from sparsekm.studies.paper.plan import METHOD_ROWS
 

@@ -21,7 +21,7 @@ from sparsekm.reporting.ages_section import (
     view_ages,
 )
 from sparsekm.reporting.brain_figures import expression_figure
-from sparsekm.reporting.cluster_tables import view_anatomy
+from sparsekm.reporting.clusters import view_anatomy
 from sparsekm.reporting.gene_tables import (
     LONGEST_TEXT,
     MOST_TERMS,

@@ -12,8 +12,7 @@ from sparsekm.io.tables import SEPARATION
 from sparsekm.pipeline.normalisation import NORMALISATIONS
 from sparsekm.pipeline.workflow_files import FIGURES, match_any
 from sparsekm.reporting.figures import draw_figures
-from sparsekm.reporting.literature import Citations
-from sparsekm.reporting.methods_text import WORDS, write_methods
+from sparsekm.reporting.methods_text import WORDS, Citations, write_methods
 from sparsekm.reporting.report import write_report
 
 # What the tests look at is made once in each process.

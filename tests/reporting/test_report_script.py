@@ -44,7 +44,7 @@ def test_scores_and_curves_are_those_of_their_method_in_any_order(
     main(job, SimpleNamespace(counting=lambda what: None))
     assert [result.name for result in given] == ["toy", "again"]
     for result in given:
-        rates = {name: method.cer for name, method in result.methods.items()}
+        rates = {name: method.rate("cer") for name, method in result.methods.items()}
         assert rates == {"kmeans": 0.3125, "l1": 0.0625, "l0": 0.125}
         assert result.methods["kmeans"].gap is None
         assert result.methods["l1"].gap["n_selected"].tolist() == [2, 5]

@@ -6,8 +6,7 @@ import pytest
 from sparsekm.annotation.gene_table import gene_table
 from sparsekm.pipeline.registry import METHODS
 from sparsekm.reporting import answer_figure, figures
-from sparsekm.reporting.literature import Citations
-from sparsekm.reporting.methods_text import write_methods
+from sparsekm.reporting.methods_text import Citations, write_methods
 from sparsekm.reporting.report import load_dataset_result
 from sparsekm.reporting.simulation_figures import row_look
 from sparsekm.studies.paper.plan import METHOD_ROWS
@@ -18,7 +17,7 @@ def test_loader_gathers_what_the_files_hold(matrix_result):
     assert matrix_result.n_features == 6
     assert list(matrix_result.methods) == ["kmeans", "l1", "l0"]
     assert matrix_result.methods["l0"].n_kept == 3
-    assert matrix_result.methods["l1"].cer == 0.0625
+    assert matrix_result.methods["l1"].rate("cer") == 0.0625
     assert matrix_result.methods["l0"].attributes["seed"] == 2718
     assert matrix_result.methods["kmeans"].gap is None
     assert matrix_result.methods["l0"].gap["chosen"].tolist() == [False, True]

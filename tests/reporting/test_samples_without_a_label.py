@@ -10,8 +10,7 @@ from sparsekm.annotation.clusters import tabulate_overlap
 from sparsekm.figures.palette import DROPPED
 from sparsekm.io.known_classes import UNKNOWN
 from sparsekm.reporting.answer import view_answer
-from sparsekm.reporting.cluster_colors import class_colors, cluster_colors
-from sparsekm.reporting.cluster_tables import view_anatomy
+from sparsekm.reporting.clusters import class_colors, cluster_colors, view_anatomy
 from sparsekm.reporting.page_tables import statistics_table
 
 

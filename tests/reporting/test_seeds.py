@@ -8,8 +8,7 @@ from html_page import Page
 
 from sparsekm.io.tables import SEEDS
 from sparsekm.reporting.answer import view_answer
-from sparsekm.reporting.literature import Citations
-from sparsekm.reporting.methods_text import write_methods
+from sparsekm.reporting.methods_text import Citations, write_methods
 from sparsekm.reporting.report import write_report
 
 

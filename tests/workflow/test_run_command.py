@@ -11,7 +11,8 @@ import pytest
 import yaml
 
 from sparsekm.command import main as command
-from sparsekm.command.workflow_place import CommandError, find_workflow
+from sparsekm.command.refusals import CommandError
+from sparsekm.command.run import find_workflow
 
 
 @pytest.fixture

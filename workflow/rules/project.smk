@@ -22,8 +22,8 @@ sys.path[:] = [
 ]
 os.environ |= {"PYTHONSAFEPATH": "1"}
 
-from sparsekm.command.configuration_reader import read_configuration
-from sparsekm.command.configuration_reader import path_rule
+from sparsekm.command.configuration import read_configuration
+from sparsekm.command.configuration import path_rule
 from sparsekm.io.input_error import InputError
 
 if rule := path_rule(str(Path.cwd())):

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import sparsekm
+from sparsekm.command.refusals import CommandError
 from sparsekm.command.signals import Stopped, stoppable
-from sparsekm.command.workflow_place import CommandError
 from sparsekm.io.table_settings import add_options, options_in
 from sparsekm.pipeline.registry import DEFAULT_METHODS, METHODS
 

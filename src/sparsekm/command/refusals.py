@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from sparsekm.command.configuration import is_edited
-from sparsekm.command.workflow_place import CommandError
 from sparsekm.io.atomic import lock_file, write_text
 from sparsekm.io.table_settings import TABLE_SETTINGS
 from sparsekm.pipeline.workflow_files import read_patterns, recorded_files, walk_folders
@@ -23,6 +22,10 @@ _ALWAYS_APPLY = ("table", "cores", "force", "quiet", "dry_run")
 # The rules that no report needs unless it shows the paper's experiments.
 _STUDIES = ("simulation", "studies", "theory", "yardstick")
 _MOST_NAMED = 3
+
+
+class CommandError(Exception):
+    """The command cannot go on; the message says why and what to do."""
 
 
 def refuse_options(options: Namespace) -> None:

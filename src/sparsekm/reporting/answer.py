@@ -14,7 +14,7 @@ from sklearn.metrics import adjusted_rand_score
 from sparsekm.annotation.clusters import CATEGORY_EFFECT, STRONG, associate
 from sparsekm.io.known_classes import distinct_classes
 from sparsekm.pipeline.registry import get_method
-from sparsekm.reporting.cluster_colors import cluster_colors
+from sparsekm.reporting.clusters import cluster_colors
 from sparsekm.reporting.page_tables import Cell, name_some, nouns, write_range, write_text
 from sparsekm.reporting.results import DatasetResult, MethodResult
 from sparsekm.tuning.separation import LEVEL

@@ -23,7 +23,7 @@ from sparsekm.figures.sample_heat_map import (
 )
 from sparsekm.figures.style import categorical_colors, figure_style, name_legend, new_figure
 from sparsekm.io.known_classes import UNKNOWN
-from sparsekm.reporting.cluster_colors import class_colors, cluster_colors
+from sparsekm.reporting.clusters import class_colors, cluster_colors
 from sparsekm.reporting.results import DatasetResult
 from sparsekm.runtime.random_state import draw_samples
 from sparsekm.runtime.threads import one_blas_thread

@@ -13,7 +13,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from sparsekm.pipeline.registry import method_look
 from sparsekm.reporting.methods_text import attribute
 from sparsekm.reporting.page_tables import (
     TableView,
@@ -22,7 +21,8 @@ from sparsekm.reporting.page_tables import (
     format_rate,
     joined,
     list_methods,
-    view_table,
+    make_table,
+    score_table,
 )
 from sparsekm.reporting.results import DatasetResult
 
@@ -83,48 +83,39 @@ def compare_with_paper(
     printed = paper.statistics.set_index(["statistic", "age"])["value"].to_dict()
     sizes = {
         noun: (
-            [_size(age, statistic) for age in ages],
-            [printed.get((statistic, age.name), np.nan) for age in ages],
+            [_sizes(age)[statistic] for age in ages],
+            [printed.get((statistic, age.name)) for age in ages],
         )
         for statistic, noun in STATISTICS.items()
     }
+    genes = "NW, the number of genes kept: ours, and Table 6 of the paper"
+    heads = dict.fromkeys(("", *(age.name for age in ages)), "")
     tables = [
-        ("Size of the data: ours, and Table 4 of the paper", sizes, format_count),
-        ("CER: ours, and Table 5 of the paper", _scores(ages, paper, "cer"), format_rate),
-        (
-            "NW, the number of genes kept: ours, and Table 6 of the paper",
-            _scores(ages, paper, "nw"),
-            format_count,
-        ),
+        make_table(
+            caption,
+            heads,
+            (
+                [f"{name}: {whose}", *map(write, values)]
+                for name, pair in rows.items()
+                for whose, values in zip(("ours", "the paper's"), pair, strict=True)
+            ),
+        )
+        for caption, rows, write in (
+            ("Size of the data: ours, and Table 4 of the paper", sizes, format_count),
+            ("CER: ours, and Table 5 of the paper", _scores(ages, paper, "cer"), format_rate),
+            (genes, _scores(ages, paper, "nw"), format_count),
+        )
     ]
-    return AtlasComparison(
-        [
-            view_table(
-                pd.DataFrame.from_dict(
-                    {
-                        f"{name}: {whose}": values
-                        for name, pair in rows.items()
-                        for whose, values in zip(("ours", "the paper's"), pair, strict=True)
-                    },
-                    orient="index",
-                    columns=[age.name for age in ages],
-                    dtype=np.float64,
-                ),
-                caption,
-                write=write,
-            )
-            for caption, rows, write in tables
-        ],
-        [_describe_procedure(ages), *(_explain(age, printed) for age in ages)],
-    )
+    texts = [_describe_procedure(ages), *(_explain(age, printed) for age in ages)]
+    return AtlasComparison(tables, texts)
 
 
-def _size(result: DatasetResult, statistic: str) -> float:
+def _sizes(result: DatasetResult) -> dict[str, int]:
     return {
         "n_genes": result.n_features,
         "n_voxels": result.n_samples,
         "n_regions": np.unique(result.labels).size,
-    }[statistic]
+    }
 
 
 def _scores(
@@ -132,13 +123,11 @@ def _scores(
 ) -> dict[str, tuple[list, list]]:
     printed = paper.scores[paper.scores["metric"] == metric]
     theirs = printed.set_index(["method", "age"])["value"].to_dict()
-    score = "cer" if metric == "cer" else "n_kept"
+    methods = dict.fromkeys([*list_methods(ages), *printed["method"]])
+    ours = score_table(ages, "cer" if metric == "cer" else "n_kept", list(methods))
     return {
-        method_look(method).title: (
-            [getattr(age.methods.get(method), score, np.nan) for age in ages],
-            [theirs.get((method, age.name), np.nan) for age in ages],
-        )
-        for method in dict.fromkeys([*list_methods(ages), *printed["method"]])
+        title: (list(row), [theirs.get((method, age.name)) for age in ages])
+        for method, (title, row) in zip(methods, ours.iterrows(), strict=True)
     }
 
 
@@ -162,7 +151,7 @@ def _explain(result: DatasetResult, printed: dict) -> str:
     """Describe how the data of an age differ from the paper's, and what was left out here."""
     parts = []
     for statistic, noun in STATISTICS.items():
-        ours, theirs = _size(result, statistic), printed.get((statistic, result.name))
+        ours, theirs = _sizes(result)[statistic], printed.get((statistic, result.name))
         compared = f", {ours - (theirs or 0):+,.0f} compared with {theirs or 0:,.0f} in the paper"
         if theirs is None:
             compared = " (the paper gives no number)"

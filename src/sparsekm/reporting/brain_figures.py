@@ -22,7 +22,7 @@ from scipy.ndimage import distance_transform_edt
 from sparsekm.annotation.clusters import overlap_clusters
 from sparsekm.figures.palette import INK
 from sparsekm.figures.style import figure_style, name_legend, new_figure, text_color_on, write_near
-from sparsekm.reporting.cluster_colors import color_clusters, region_colors
+from sparsekm.reporting.clusters import color_clusters, region_colors
 from sparsekm.reporting.results import DatasetResult
 
 AXES = ("x", "y", "z")
@@ -78,14 +78,10 @@ def grid_spacing(obs: pd.DataFrame, spatial: np.ndarray) -> dict[str, float]:
     `obs` has the grid indices x, y, z, and `spatial`, of shape (n, 3), the coordinates in
     millimetres.
     """
-    spacing = {}
-    for column, axis in enumerate(AXES):
-        indices = obs[axis].to_numpy()
-        low, high = np.argmin(indices), np.argmax(indices)
-        steps = int(indices[high]) - int(indices[low])
-        length = float(spatial[high, column] - spatial[low, column])
-        spacing[axis] = abs(length) / steps if steps else 1.0
-    return spacing
+    steps = np.ptp(obs[list(AXES)].to_numpy(), axis=0)
+    lengths = np.ptp(spatial, axis=0)
+    pairs = zip(AXES, lengths.tolist(), steps.tolist(), strict=True)
+    return {axis: length / n if n else 1.0 for axis, length, n in pairs}
 
 
 def richest_slice(

@@ -66,7 +66,7 @@ def _summarise(result: DatasetResult) -> dict[str, str]:
         else write_range(seeds["agreement"].iloc[1:], "{:.2f}".format),
         "smallest set": none if method.signature is None else f"{len(method.signature):,}",
         "differ": f"{method.n_kept:,} of {result.n_features:,}" if method.is_sparse else MISSING,
-        "CER": format_rate(method.cer),
+        "CER": format_rate(method.rate("cer")),
         "ARI": format_rate(method.rate("ari")),
     }
 

@@ -21,8 +21,12 @@ from sparsekm.reporting.answer_figure import (
     uses_umap,
 )
 from sparsekm.reporting.brain_figures import expression_figure, slice_figure
-from sparsekm.reporting.count_figures import consensus_figure, count_figure
-from sparsekm.reporting.curve_figures import gap_figure, score_figure
+from sparsekm.reporting.choice_figures import (
+    consensus_figure,
+    count_figure,
+    gap_figure,
+    score_figure,
+)
 from sparsekm.reporting.gene_tables import top_kept
 from sparsekm.reporting.page_tables import nouns, write_text
 from sparsekm.reporting.results import DatasetResult

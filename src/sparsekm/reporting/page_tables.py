@@ -179,9 +179,11 @@ def list_methods(results: Sequence[DatasetResult]) -> list[str]:
     return list(dict.fromkeys(method for result in results for method in result.methods))
 
 
-def score_table(results: Sequence[DatasetResult], score: str) -> pd.DataFrame:
+def score_table(
+    results: Sequence[DatasetResult], score: str, methods: Sequence[str] | None = None
+) -> pd.DataFrame:
     """Tabulate "n_kept" or a rate, methods by data sets; NaN where it is not known."""
-    methods = list_methods(results)
+    methods = list_methods(results) if methods is None else methods
     columns = {
         result.name: [
             None if found is None else found.n_kept if score == "n_kept" else found.rate(score)

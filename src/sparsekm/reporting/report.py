@@ -14,8 +14,7 @@ from sparsekm.io.atomic import write_bytes, write_text
 from sparsekm.reporting.ages_section import AgesView, describe_needed, view_corresponding
 from sparsekm.reporting.answer import view_answer
 from sparsekm.reporting.atlas_versus_paper import PaperTables, compare_with_paper
-from sparsekm.reporting.cluster_colors import region_colors
-from sparsekm.reporting.cluster_tables import view_anatomy, view_markers, view_regions
+from sparsekm.reporting.clusters import region_colors, view_anatomy, view_markers, view_regions
 from sparsekm.reporting.comparison_tables import (
     compare_datasets,
     compare_methods,
@@ -29,8 +28,7 @@ from sparsekm.reporting.gene_tables import (
     view_genes,
     view_samples,
 )
-from sparsekm.reporting.literature import Citations
-from sparsekm.reporting.methods_text import run_table, write_methods
+from sparsekm.reporting.methods_text import Citations, run_table, write_methods
 from sparsekm.reporting.page_tables import (
     TableView,
     format_count,

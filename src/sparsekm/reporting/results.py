@@ -77,11 +77,6 @@ class MethodResult:
         value = self.metrics.get(name)
         return None if value is None or pd.isna(value) else float(value)
 
-    @property
-    def cer(self) -> float | None:
-        """Classification error rate against the labels, or None if it is not known."""
-        return self.rate("cer")
-
 
 @dataclass(frozen=True)
 class DatasetResult:

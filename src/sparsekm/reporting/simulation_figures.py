@@ -19,7 +19,7 @@ from sparsekm.figures.palette import (
 )
 from sparsekm.figures.style import figure_style, new_figure, shift_lightness, write_near
 from sparsekm.pipeline.registry import METHODS, MethodLook, method_look
-from sparsekm.reporting.curve_figures import CHOICE_LINE, curve_marks
+from sparsekm.reporting.choice_figures import CHOICE_LINE, curve_marks
 from sparsekm.studies.paper.plan import METHOD_ROWS, PAPER_SETTINGS
 
 _LOOKS = {
