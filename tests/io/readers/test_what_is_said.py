@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from reading import CYTOKINES, PATIENTS, follow, values, write
-from sparsekm.command.table_settings import TABLE_SETTINGS
 
 from sparsekm.io.readers import messages
 from sparsekm.io.readers.reader import read_matrix
+from sparsekm.io.table_settings import TABLE_SETTINGS
 
 
 class TestRepeatedNames:
