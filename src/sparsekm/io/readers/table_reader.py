@@ -220,7 +220,7 @@ def _say_text(
 ) -> None:
     """Say which columns or lines of text are left out, and what they may be."""
     names = [name for name in texts if name not in {*settings.named.values(), *settings.ignore}]
-    few = [name for name in names if few_levels(texts[name])]
+    few = [name for name in names if name and few_levels(texts[name])]
     different = [name for name in names if len({*texts[name]}) == len(texts[name]) > 0]
     cure = say("may_be_labels", name=few[0]) if few and not settings.labels else ""
     cure += say("may_annotate", names=few[:20]) if few else ""
