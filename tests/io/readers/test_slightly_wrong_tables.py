@@ -213,3 +213,11 @@ def test_a_column_of_numbers_with_units_among_others_is_named(read_plain):
     rows = [[*row, "4.5 mM"] for row in NAMED]
     raw = read_plain(lines_of("id,glucose,lactate,urate,NaCl", *rows))
     assert "[NaCl] may hold numbers with units: write them without" in raw.remarks[0]
+
+
+def test_a_note_with_commas_is_left_out(read_plain):
+    header = "gene," + ",".join(PATIENTS)
+    lines = [[gene, *range(i, i + 12)] for i, gene in enumerate(["TP53", "MYC", "EGFR"])]
+    raw = read_plain(lines_of(header, *lines) + "Source: GEO, NCBI, 2020\n")
+    assert (raw.samples, raw.features) == (PATIENTS, ["TP53", "MYC", "EGFR"])
+    assert "lines [Source: GEO] hold text and are left out" in " ".join(raw.remarks)

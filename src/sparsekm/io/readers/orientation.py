@@ -230,10 +230,11 @@ def left_out_features(
             left = [name for name in described if name not in gone]
             remarks += [say("may_describe", names=left)] * bool(left)
     sums = [name for name in rest if len(name) > 1 and is_a(name, "summaries")]
-    totals = np.nansum(X, axis=1)[:, np.newaxis]
-    may_be = np.flatnonzero(np.isclose(2 * X[:5], totals[:5]).all(axis=0))
-    is_sum = np.isclose(2 * X[:, may_be], totals).all(axis=0) & (len(features) > 3)
-    sums += [features[at] for at in may_be[is_sum] if features[at] in {*rest} - {*sums}]
+    # The first samples tell most features apart from the sum of the others.
+    first = np.isclose(2 * X[:5], np.nansum(X[:5], axis=1, keepdims=True)).all(axis=0)
+    for at in np.flatnonzero(first) if len(features) > 3 else ():
+        if np.allclose(2 * X[:, at], np.nansum(X, axis=1)) and features[at] in {*rest} - {*sums}:
+            sums.append(features[at])
     if sums and len(sums) < len(rest):
         remarks.append(say("may_sum_up", names=sums))
     found = [name for name in classes if name in gone]

@@ -34,7 +34,8 @@ class TableAxes:
         named = {*settings.named.values(), *settings.ignore}
         body = slice(table.n_described, None)
         n_text = table.is_text[body].sum(axis=0)
-        n_numbers = (~np.isnan(table.values[body])).sum(axis=0)
+        is_number = ~np.isnan(table.values)
+        n_numbers = is_number[body].sum(axis=0)
         is_text = n_text > n_numbers
         is_text[1 : 1 + table.n_annotations] = True
         is_text |= [bool(name) and name in named for name in self.header]
@@ -51,7 +52,10 @@ class TableAxes:
         self.cells = {at: np.array(column, dtype=object) for at, column in cells.items()}
         # Lines of text, such as units or classes, are set aside.
         n_text = table.is_text[:, self.numeric].sum(axis=1)
+        n_numbers = is_number[:, self.numeric].sum(axis=1)
         is_aside = (n_text > 1) & (2 * n_text > len(self.numeric))
+        # Notes with commas have few cells.
+        is_aside |= (n_text > 0) & (n_numbers <= 1) & (len(self.numeric) > 3)
         is_aside[: table.n_described] = True
         self.rows, self.aside = np.flatnonzero(~is_aside), np.flatnonzero(is_aside)
         self._refuse_long()

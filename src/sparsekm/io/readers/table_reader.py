@@ -84,19 +84,21 @@ def _read(axes: TableAxes, settings: Settings) -> RawMatrix:
     _say_text(axes, settings, about, kinds[1])
     if len(axes.aside) and not transpose:
         remarks.append(say("aside", n=len(axes.aside), cells=table.cells(axes.aside[0])[:4]))
-    X = X[np.ix_(chosen, used)]
-    check_size(table.file, *X.shape)
-    features = [features[at] for at in used]
-    X, features = merge_features(X, features, settings.duplicates, remarks)
     if samples is not None:
         samples = [samples[at] or f"sample{at + 1}" for at in chosen]
     if transpose and settings.samples is not None:
         samples = about[settings.samples]
-    if table.above and transpose and settings.labels is None:
-        above = [name for name in table.above if not name.startswith("Sample_")] or [*table.above]
-        remarks.append(say("lines_above", names=above, first=above[0]))
-    parts = Parts(table.file, features, samples, about, remarks=remarks)
+    parts = Parts(table.file, [features[at] for at in used], samples, about, remarks=remarks)
     parts.lines = "features" if transpose else "samples"
+    return _finish(parts, settings, X[np.ix_(chosen, used)], table.above if transpose else {})
+
+
+def _finish(parts: Parts, settings: Settings, X: np.ndarray, above: Mapping) -> RawMatrix:
+    check_size(parts.file, *X.shape)
+    X, parts.features = merge_features(X, parts.features, settings.duplicates, parts.remarks)
+    if above and settings.labels is None:
+        names = [name for name in above if not name.startswith("Sample_")] or [*above]
+        parts.remarks.append(say("lines_above", names=names, first=names[0]))
     offset = np.nan_to_num(X[0])
     values = RowStream.of((X - offset).astype(np.float32, order="C"))
     return assemble(parts, settings, values, offset)
@@ -220,7 +222,7 @@ def _say_text(
 ) -> None:
     """Say which columns or lines of text are left out, and what they may be."""
     names = [name for name in texts if name not in {*settings.named.values(), *settings.ignore}]
-    few = [name for name in names if few_levels(texts[name])]
+    few = [name for name in names if name and few_levels(texts[name])]
     different = [name for name in names if len({*texts[name]}) == len(texts[name]) > 0]
     cure = say("may_be_labels", name=few[0]) if few and not settings.labels else ""
     cure += say("may_annotate", names=few[:20]) if few else ""
