@@ -22,6 +22,7 @@ NAMES = [
     "space",
     "space_atlas",
     "tuning_rules",
+    "wide_sparse",
     "workflow_jobs",
 ]
 FOLDER = Path("results/benchmarks")

@@ -6,8 +6,7 @@ import pytest
 
 from sparsekm import GapSearch, L0KMeans, L1KMeans
 from sparsekm.simulation.designs import gaussian_clusters
-from sparsekm.tuning.feature_limit import FeatureLimit
-from sparsekm.tuning.noise_correlation import NoiseCorrelation
+from sparsekm.tuning.feature_limit import FeatureLimit, NoiseCorrelation
 from sparsekm.tuning.selection import select_sparsity
 
 INDEPENDENT, CORRELATED = NoiseCorrelation(1.0, 1000), NoiseCorrelation(2.0, 1000)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sparsekm.cluster.estimators import L0KMeans
-from sparsekm.tuning.resampling import label_everyone
+from sparsekm.tuning.fold_fits import label_everyone
 
 
 @pytest.fixture(scope="module", name="X")

@@ -6,8 +6,7 @@ from sklearn.covariance import ledoit_wolf_shrinkage
 
 from sparsekm import GapSearch, L0KMeans
 from sparsekm.tuning import gaussian_mixing
-from sparsekm.tuning.correlation_shrinkage import correlation_shrinkage
-from sparsekm.tuning.gaussian_mixing import mix_rows
+from sparsekm.tuning.gaussian_mixing import correlation_shrinkage, mix_rows
 from sparsekm.tuning.references import gaussian_reference, shrunk_reference
 
 

@@ -21,6 +21,7 @@ from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.cluster.weight_step import PENALTIES
 from sparsekm.tuning.consensus import agreement, consensus_partition, sample_reproducibility
 from sparsekm.tuning.differing_features import count_differing
+from sparsekm.tuning.feature_limit import noise_correlation
 from sparsekm.tuning.feature_ranking import ScaledData, choose_screening
 from sparsekm.tuning.fold_fits import (
     N_REPEATS,
@@ -30,9 +31,8 @@ from sparsekm.tuning.fold_fits import (
     fit_folds,
     fit_from,
     kept_features,
+    label_everyone,
 )
-from sparsekm.tuning.noise_correlation import noise_correlation
-from sparsekm.tuning.resampling import label_everyone
 from sparsekm.tuning.separation import (
     LEVEL,
     MatchedFold,

@@ -16,19 +16,20 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
 from sklearn.base import clone
 
 from sparsekm.cluster.estimators import KMeans, L0KMeans
-from sparsekm.cluster.matrices.dense_parts import as_dense
+from sparsekm.cluster.kmeans.many_samples import WeightedFeatures, label_samples
+from sparsekm.cluster.matrices.dense_parts import as_dense, feature_means
 from sparsekm.cluster.matrices.matrix import CentredMatrix
-from sparsekm.cluster.matrices.scatter import MatrixInMemory
+from sparsekm.cluster.matrices.scatter import MatrixInMemory, cluster_centers
 from sparsekm.cluster.matrices.varying_features import count_distinct
 from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.cluster.weight_step import PENALTIES
 from sparsekm.runtime.threads import one_blas_thread, run_side_by_side
 from sparsekm.tuning.differing_features import count_differing
 from sparsekm.tuning.feature_ranking import SCREENS, ScaledData, rank_features
-from sparsekm.tuning.resampling import label_everyone
 
 N_REPEATS = 5
 N_FOLDS = 10
@@ -231,3 +232,21 @@ STARTS = {"screens": _fit_screens, "optimum": _fit_optimum, "components": _fit_c
 
 def _can_cluster(matrix: CentredMatrix, n_clusters: int) -> bool:
     return count_distinct(matrix, n_clusters) >= n_clusters
+
+
+def label_everyone(
+    X: np.ndarray | csr_array,
+    part: np.ndarray | csr_array,
+    labels: np.ndarray,
+    weights: np.ndarray,
+) -> np.ndarray:
+    """Label all samples by the nearest centre of a partition of `part`, in its kept features.
+
+    `labels` are those of `part`; every label from 0 to the largest occurs.
+    """
+    features = WeightedFeatures.from_dense(weights)
+    kept = part[:, features.support]
+    centers = cluster_centers(kept, labels, int(labels.max()) + 1)
+    # Centred at the part's own means: distances do not change, and rounding stays small.
+    shift = feature_means(kept)
+    return label_samples(X, features, shift, (centers - shift).T)

@@ -11,8 +11,7 @@ from sklearn.base import clone
 
 from sparsekm.cluster.matrices.dense_parts import stored_bytes
 from sparsekm.cluster.matrices.sparse_matrix import as_matrix
-from sparsekm.tuning.correlation_shrinkage import correlation_shrinkage
-from sparsekm.tuning.gaussian_mixing import mix_rows
+from sparsekm.tuning.gaussian_mixing import correlation_shrinkage, mix_rows
 from sparsekm.tuning.spatial_reference import spatial_reference
 
 
@@ -52,7 +51,7 @@ def shrunk_reference(X: np.ndarray | csr_array, *, index: int, seed: int) -> np.
     Correlations of n samples of independent features vary by about 1 / sqrt(n), and
     `gaussian_reference` reproduces them. Here they are shrunk towards 0 by Ledoit & Wolf's
     intensity, so that independent features remain independent in the reference
-    (`sparsekm.tuning.correlation_shrinkage`). `index`, `seed` and the dtype are as in
+    (`sparsekm.tuning.gaussian_mixing`). `index`, `seed` and the dtype are as in
     `permuted_reference`. This takes the memory of one more matrix.
     """
     return mix_rows(X, _reference_generator(seed, index), correlation_shrinkage(X))

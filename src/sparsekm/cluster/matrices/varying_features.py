@@ -68,8 +68,9 @@ class VaryingFeatures:
         return everywhere
 
 
-# Samples that are made dense at once to see whether they differ.
+# Samples, and their values, that are made dense at once to see whether they differ.
 SAMPLES_AT_ONCE = 64
+VALUES_AT_ONCE = 2**20
 
 
 def check_matrix(X: Matrix, n_clusters: int, min_cluster_size: int) -> None:
@@ -101,9 +102,10 @@ def check_matrix(X: Matrix, n_clusters: int, min_cluster_size: int) -> None:
 def count_distinct(X: Matrix, enough: int) -> int:
     """Count distinct samples, but stop at `enough`."""
     seen: set[bytes] = set()
+    at_once = max(1, min(SAMPLES_AT_ONCE, VALUES_AT_ONCE // X.n_features))
     for _, columns in X.blocks():
-        for start in range(0, columns.shape[1], SAMPLES_AT_ONCE):
-            stop = min(start + SAMPLES_AT_ONCE, columns.shape[1])
+        for start in range(0, columns.shape[1], at_once):
+            stop = min(start + at_once, columns.shape[1])
             sparse = isinstance(columns, SparseBlock)
             some = columns.cut(start, stop) if sparse else columns[:, start:stop]
             for row in np.asarray(some).T:
