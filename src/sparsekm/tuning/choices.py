@@ -29,7 +29,7 @@ from sparsekm.tuning.fold_fits import (
     fit_few,
     kept_features,
 )
-from sparsekm.tuning.noise_correlation import noise_correlation
+from sparsekm.tuning.feature_limit import noise_correlation
 
 # Of more samples, so many are drawn: each choice is a fit of its own.
 MOST_SAMPLES = 500
