@@ -9,9 +9,9 @@ import pytest
 from html_page import Page
 
 from sparsekm.reporting.answer import view_answer
-from sparsekm.reporting.answer_figure import answer_figure, project_samples
 from sparsekm.reporting.choice_figures import consensus_figure, count_figure
 from sparsekm.reporting.comparison_tables import view_choices, view_meanings
+from sparsekm.reporting.figures import answer_figure, project_samples
 from sparsekm.reporting.report import write_report
 
 

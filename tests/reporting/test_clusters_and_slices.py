@@ -5,7 +5,6 @@ from matplotlib.colors import to_rgb
 
 from sparsekm.annotation.clusters import overlap_clusters
 from sparsekm.figures.style import shades
-from sparsekm.reporting.answer_figure import principal_plane
 from sparsekm.reporting.brain_figures import (
     PLANES,
     boundary_lines,
@@ -15,6 +14,7 @@ from sparsekm.reporting.brain_figures import (
     slice_figure,
 )
 from sparsekm.reporting.clusters import color_clusters, region_colors
+from sparsekm.reporting.figures import principal_plane
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from sparsekm.figures.style import (
     new_figure,
     short_name,
 )
-from sparsekm.reporting.answer_figure import answer_figure
+from sparsekm.reporting.figures import answer_figure
 
 LONG = "name" * 2500
 

@@ -5,7 +5,7 @@ import pytest
 
 from sparsekm.annotation.gene_table import gene_table
 from sparsekm.pipeline.registry import METHODS
-from sparsekm.reporting import answer_figure, figures
+from sparsekm.reporting import figures
 from sparsekm.reporting.methods_text import Citations, write_methods
 from sparsekm.reporting.report import load_dataset_result
 from sparsekm.reporting.simulation_figures import row_look
@@ -71,9 +71,8 @@ def test_the_report_says_what_the_rival_methods_do_and_cites_them(matrix_result)
 
 
 def test_of_many_samples_some_are_shown_and_the_caption_says_so(matrix_result, monkeypatch):
-    for module in (answer_figure, figures):
-        monkeypatch.setattr(module, "MOST_POINTS", 5)
-    figure = answer_figure.answer_figure(matrix_result)
+    monkeypatch.setattr(figures, "MOST_POINTS", 5)
+    figure = figures.answer_figure(matrix_result)
     scatter = figure.axes[-1]
     assert sum(len(points.get_offsets()) for points in scatter.collections) == 5
     captions = {drawn.name: drawn.caption for drawn in figures.draw_figures(matrix_result)}

@@ -1,25 +1,41 @@
-"""All figures of a data set, with their captions."""
+"""All figures of a data set, with their captions; first the picture of the answer."""
 
 from __future__ import annotations
 
 import base64
 import re
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 
+import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from sklearn.decomposition import PCA
 
-from sparsekm.figures.sample_heat_map import MOST_COLUMNS
-from sparsekm.figures.style import figure_pdf, figure_png, figure_svg
-from sparsekm.reporting.answer_figure import (
-    MOST_POINTS,
-    answer_figure,
-    column_titles,
-    point_titles,
-    shown_features,
-    uses_umap,
+from sparsekm.figures.palette import DROPPED, MARKERS
+from sparsekm.figures.sample_heat_map import (
+    MOST_COLUMNS,
+    OrderedField,
+    cover_columns,
+    draw_bar,
+    draw_field,
+    order_field,
 )
+from sparsekm.figures.style import (
+    categorical_colors,
+    figure_pdf,
+    figure_png,
+    figure_style,
+    figure_svg,
+    name_legend,
+    new_figure,
+)
+from sparsekm.io.known_classes import UNKNOWN
 from sparsekm.reporting.brain_figures import expression_figure, slice_figure
 from sparsekm.reporting.choice_figures import (
     consensus_figure,
@@ -27,9 +43,199 @@ from sparsekm.reporting.choice_figures import (
     gap_figure,
     score_figure,
 )
+from sparsekm.reporting.clusters import class_colors, cluster_colors
 from sparsekm.reporting.gene_tables import top_kept
 from sparsekm.reporting.page_tables import nouns, write_text
 from sparsekm.reporting.results import DatasetResult
+from sparsekm.runtime.random_state import draw_samples
+from sparsekm.runtime.threads import one_blas_thread
+
+MOST_FEATURES = 30  # rows of the heat map whose names can be read
+MOST_POINTS = 2000  # of more samples, so many are drawn at random in the scatter
+_MOST_AXES = 2000  # of more kept features, those of the largest weights and scores are projected
+_MANY_POINTS = 500  # more than this are drawn as dots
+_MOST_IN_LEGEND = 12
+
+
+def uses_umap(result: DatasetResult) -> bool:
+    """Whether the scatter is a UMAP: of many samples, where the package umap-learn is there."""
+    return result.n_samples > _MANY_POINTS and find_spec("umap") is not None
+
+
+def shown_features(result: DatasetResult) -> np.ndarray:
+    """Choose the features of the heat map: the signature, then the kept ones of largest score."""
+    method = result.primary
+    kept = np.flatnonzero(method.weights)
+    ranked = kept[np.argsort(-method.scores[kept], kind="stable")]
+    few = [] if method.signature is None else list(method.signature)
+    chosen = list(dict.fromkeys([*map(int, few), *map(int, ranked)]))[:MOST_FEATURES]
+    return np.sort(np.array(chosen, dtype=int))
+
+
+def _order(result: DatasetResult) -> OrderedField:
+    values = result.read_features(shown_features(result)).astype(float)
+    return order_field(values, result.primary.labels)
+
+
+def answer_figure(result: DatasetResult) -> Figure:
+    """Draw the heat map; of a matrix also the scatter, as an atlas age has slices instead."""
+    field, colors, bars = _order(result), cluster_colors(result), _bars(result)
+    names = [str(result.var.index[feature]) for feature in shown_features(result)]
+    heights = [*[0.13] * len(bars), 0.095 * max(len(names), 16)]
+    has_scatter = not result.is_atlas
+    with figure_style():
+        figure = new_figure(9.6, 0.9 + sum(heights))
+        widths = [2, 1] if has_scatter else [1]
+        left, *others = figure.subfigures(1, len(widths), squeeze=False, width_ratios=widths)[0]
+        grid = left.subplots(len(heights), 1, height_ratios=heights)
+        for axes, (name, (values, looks)) in zip(grid, bars.items(), strict=False):
+            draw_bar(axes, field, name, values, looks)
+        draw_field(grid[-1], field, names)
+        cover_columns(grid[-1], field)
+        for right in others:
+            _draw_scatter(right.subplots(), result, colors)
+        _add_legend(figure, result, colors, bars)
+    return figure
+
+
+def _bars(result: DatasetResult) -> dict[str, tuple[np.ndarray, Mapping | None]]:
+    """List what is known of the samples, with colours or, for numbers from 0 to 1, None."""
+    method = result.primary
+    bars: dict[str, tuple[np.ndarray, Mapping | None]] = {
+        "cluster": (method.labels, cluster_colors(result))
+    }
+    if result.labels is not None:
+        bars["region" if result.is_atlas else "class"] = result.labels, class_colors(result)
+    used = len({color for _, looks in bars.values() for color in (looks or {}).values()})
+    for name, values in result.annotations.items():
+        if name in result.numeric_annotations:
+            numbers = values.to_numpy(dtype=float)
+            spread = np.nanmax(numbers) - np.nanmin(numbers)
+            bars[name] = np.nan_to_num((numbers - np.nanmin(numbers)) / (spread or 1)), None
+        else:
+            categories = values.astype(object).where(values.notna(), UNKNOWN).to_numpy(dtype=object)
+            common = list(values.value_counts().index[:_MOST_IN_LEGEND])
+            # No colour has two meanings.
+            colors = categorical_colors(used + len(common))[used:]
+            used += len(common)
+            looks = dict(zip(common, colors, strict=True))
+            bars[name] = categories, {**dict.fromkeys(categories, DROPPED), **looks}
+    if method.reproducibility is not None and np.isfinite(method.reproducibility).all():
+        bars["reproducibility"] = method.reproducibility, None
+    return bars
+
+
+def _name_samples(result: DatasetResult) -> np.ndarray:
+    """Write what a pointer on a sample shows: name, cluster and known class."""
+    labels = result.labels
+    known = [""] * result.n_samples if labels is None else [f", {label}" for label in labels]
+    parts = zip(result.obs.index.astype(str), result.primary.labels, known, strict=True)
+    return np.array([f"{name}, cluster {k}{label}" for name, k, label in parts], dtype=object)
+
+
+def column_titles(result: DatasetResult) -> list[str]:
+    """Write the titles of the columns of the heat map."""
+    names, field = _name_samples(result), _order(result)
+    return [
+        names[those[0]] if len(those) == 1 else f"{len(those)} of cluster {cluster}"
+        for those, cluster in zip(field.columns, field.clusters, strict=True)
+    ]
+
+
+def point_titles(result: DatasetResult) -> dict[str, list[str]]:
+    """Write the titles of the points of each cluster in the scatter."""
+    if result.is_atlas:
+        return {}
+    shown, names = _shown_samples(result), _name_samples(result)
+    labels = result.primary.labels[shown]
+    return {f"points_{k}": list(names[shown[labels == k]]) for k in np.unique(labels)}
+
+
+def _shown_samples(result: DatasetResult) -> np.ndarray:
+    if result.n_samples <= MOST_POINTS:
+        return np.arange(result.n_samples)
+    return draw_samples(result.n_samples, MOST_POINTS, np.random.default_rng(0))
+
+
+def _draw_scatter(axes: Axes, result: DatasetResult, colors: Mapping[int, str]) -> None:
+    shown = _shown_samples(result)
+    points, names = project_samples(result, shown)
+    many = len(points) > _MANY_POINTS
+    for place, (cluster, color) in enumerate(colors.items()):
+        axes.scatter(
+            *points[result.primary.labels[shown] == cluster].T,
+            marker="o" if many else MARKERS[place % len(MARKERS)],
+            s=6 if many else 20,
+            color=color,
+            alpha=0.8,
+            edgecolors="none" if many else "white",
+            linewidths=0 if many else 0.4,
+            gid=f"points_{cluster}",
+        )
+    axes.set(xticks=[], yticks=[], xlabel=names[0], ylabel=names[1])
+
+
+@one_blas_thread
+def project_samples(
+    result: DatasetResult, samples: np.ndarray
+) -> tuple[np.ndarray, tuple[str, str]]:
+    """Place samples in a plane by the features kept; return it, (n, 2), and the names of its axes.
+
+    Each feature is scaled by the square root of its weight, as in the distances of weighted
+    k-means.
+    """
+    method = result.primary
+    kept = np.flatnonzero(method.weights)
+    order = np.lexsort([-method.scores[kept], -method.weights[kept]])
+    kept = np.sort(kept[order[:_MOST_AXES]])
+    X = result.read_features(kept, samples) * np.sqrt(method.weights[kept]).astype(np.float32)
+    if uses_umap(result):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model = import_module("umap").UMAP(random_state=0, n_jobs=1)
+            return model.fit_transform(X), ("UMAP 1", "UMAP 2")
+    points, shares = principal_plane(X)
+    first, second = (f"{share:.0%} of variance" for share in shares)
+    return points, (f"component 1 ({first})", f"component 2 ({second})")
+
+
+def principal_plane(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Project samples on the first two principal components, and give their shares of variance.
+
+    The largest loading of each is positive, so that signs do not depend on the linear algebra
+    library. With one feature the second component is zero.
+    """
+    model = PCA(min(2, X.shape[1]), svd_solver="randomized", random_state=0).fit(X)
+    axes = model.components_
+    signs = np.sign(axes[np.arange(len(axes)), np.abs(axes).argmax(axis=1)])
+    points = np.zeros((len(X), 2))
+    points[:, : len(axes)] = model.transform(X) * signs
+    return points, np.pad(model.explained_variance_ratio_, (0, 2 - len(axes)))
+
+
+def _add_legend(
+    figure: Figure, result: DatasetResult, colors: Mapping[int, str], bars: Mapping
+) -> None:
+    """Name the clusters with their markers, and the categories of annotations."""
+    best, handles = result.majorities, []
+    has_markers = not result.is_atlas and result.n_samples <= _MANY_POINTS
+    for place, (cluster, color) in enumerate(colors.items()):
+        marker = MARKERS[place % len(MARKERS)] if has_markers else "o"
+        name = f"cluster {cluster}" + (f": {best[cluster]}" if cluster in best else "")
+        handles.append((name, Line2D([], [], linestyle="none", marker=marker, color=color)))
+    for name in result.annotations:
+        looks = bars[name][1] or {}
+        handles += [
+            (f"{name}: {value}", Line2D([], [], linestyle="none", marker="s", color=color))
+            for value, color in looks.items()
+            if color != DROPPED
+        ]
+    if len(colors) > _MOST_IN_LEGEND or len(handles) > 3 * _MOST_IN_LEGEND:
+        return
+    longest = max(len(name) for name, _ in handles)
+    columns = max(1, min(len(handles), 110 // (min(longest, 40) + 6)))
+    name_legend(figure, handles, ncols=columns, handletextpad=0.2)
+
 
 _GENES_DRAWN = 6
 
