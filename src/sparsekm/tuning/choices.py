@@ -20,6 +20,7 @@ from sparsekm.cluster.matrices.sparse_matrix import as_matrix
 from sparsekm.cluster.matrices.varying_features import count_distinct
 from sparsekm.runtime.random_state import draw_samples
 from sparsekm.tuning.consensus import agreement, consensus_partition
+from sparsekm.tuning.feature_limit import noise_correlation
 from sparsekm.tuning.feature_ranking import SCREENS, ScaledData, choose_screening, rank_features
 from sparsekm.tuning.fold_fits import (
     MOST_FEATURES,
@@ -29,7 +30,6 @@ from sparsekm.tuning.fold_fits import (
     fit_few,
     kept_features,
 )
-from sparsekm.tuning.feature_limit import noise_correlation
 
 # Of more samples, so many are drawn: each choice is a fit of its own.
 MOST_SAMPLES = 500
