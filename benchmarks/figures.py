@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import math
 import os
 import re
 import resource
@@ -80,11 +81,14 @@ def _spend(command: list[str], **options) -> float:
     subreaper = 36
     ctypes.CDLL(None).prctl(subreaper, 1, 0, 0, 0)
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    status = subprocess.run(command, check=False, **options).returncode
-    end = time.monotonic() + 10
+    process, status, end = subprocess.Popen(command, **options), 0, math.inf
     with contextlib.suppress(ChildProcessError):
         while time.monotonic() < end:
-            if not os.waitpid(-1, os.WNOHANG)[0]:
+            ended, code = os.waitpid(-1, 0 if end == math.inf else os.WNOHANG)
+            if ended == process.pid:
+                process.returncode = status = os.waitstatus_to_exitcode(code)
+                end = time.monotonic() + 10
+            elif not ended:
                 time.sleep(0.05)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     if status:

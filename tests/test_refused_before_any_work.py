@@ -26,7 +26,7 @@ WORK = [
     "baselines.spectral.principal_axes",
     "baselines.spectral.marginal_scores",
     "baselines.penalised_gaussian_mixture.KMeansPartition.start",
-    "baselines.penalised_gaussian_mixture.fit_penalties",
+    "baselines.penalised_em.fit_penalties",
     "tuning.consensus_fit.fit_folds",
     "tuning.gap_search.reference_objectives",
 ]

@@ -64,7 +64,7 @@ def folder(project_root, tmp_path, monkeypatch):
     shutil.copytree(project_root / "scripts", tmp_path / "scripts")
     shutil.copytree(project_root / "workflow", tmp_path / "workflow")
     # What the script shares with the rest of the package.
-    for part in ("__init__.py", "command", "pipeline"):
+    for part in ("__init__.py", "__init__.pyi", "command", "pipeline"):
         source, target = (root / "src" / "sparsekm" / part for root in (project_root, tmp_path))
         target.parent.mkdir(parents=True, exist_ok=True)
         (shutil.copytree if source.is_dir() else shutil.copy)(source, target)

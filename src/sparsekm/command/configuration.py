@@ -13,7 +13,6 @@ from typing import Any
 import yaml
 
 from sparsekm.io.input_error import InputError, is_storable, reason_of
-from sparsekm.io.readers.reader import SUFFIXES
 from sparsekm.io.shown_text import escape_unprintable
 from sparsekm.io.table_settings import TABLE_SETTINGS
 from sparsekm.pipeline.registry import DEFAULT_METHODS, METHODS
