@@ -73,6 +73,7 @@ def dataset_name(table: Path, taken: set[str]) -> str:
     ('My_tumours_2', 'P4_table')
     """
     # The workflow reads configurations where nothing that readers need is installed.
+    from sparsekm.io.readers.reader import SUFFIXES
 
     endings = "|".join(map(re.escape, SUFFIXES))
     stem = re.sub(f"({endings})+$", "", table.name, flags=re.I)
