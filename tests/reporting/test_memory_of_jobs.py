@@ -10,7 +10,7 @@ ROOT = Path(__file__).resolve().parents[2]
 MATRIX_MEGABYTES = 488
 
 
-@pytest.mark.slow
+@pytest.mark.release
 def test_no_job_holds_the_matrix_or_takes_more_than_its_rule_asks_for(monkeypatch):
     monkeypatch.chdir(ROOT)
     # Both have more samples than are drawn without a UMAP, whose own code takes 200 MB.

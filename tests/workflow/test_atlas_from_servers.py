@@ -14,7 +14,7 @@ from sparsekm.atlas.retrieval import read_manifest, retrieve_age, retrieve_table
 from sparsekm.io.hdf5_format import write_anndata
 
 # The run is made once in each process.
-pytestmark = pytest.mark.xdist_group("atlas from servers")
+pytestmark = [pytest.mark.xdist_group("atlas from servers"), pytest.mark.release]
 
 AGES = ("E11.5", "P14")
 
