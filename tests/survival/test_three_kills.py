@@ -46,12 +46,15 @@ def test_kills_of_snakemake_of_a_job_and_while_hdf5_is_written_do_no_harm(
     # First: Snakemake alone, whose job lives on. Its lock stays as long as it lives, and longer.
     run = Run(undone)
     job = run.wait_for_a_job("cluster_path")
+    # It would be done in a moment.
+    job.suspend()
     refused = clear_lock(undone)
     assert refused.returncode == 1
     assert f"process {run.process.pid} may be running here" in refused.stdout
     run.kill_snakemake()
     assert job.is_running()
     assert any((undone.root / ".snakemake" / "locks").iterdir())
+    job.resume()
     unlock(undone)
 
     # Second: a job.
