@@ -65,7 +65,9 @@ lint: $(STAMP) ## ruff, snakefmt, snakemake --lint, and mypy over the public nam
 	"$(BIN)/mypy"
 
 check: $(STAMP) ## those tests without lint
-	@"$(BIN)/python" -m benchmarks.figures --spend tests "$(BIN)/python" -m pytest -n 2 --dist loadgroup
+	@mkdir -p results/benchmarks
+	"$(BIN)/python" -m pytest -n 2 --dist loadgroup; status=$$?; \
+	times | tail -n 1 > results/benchmarks/tests.times; exit $$status
 
 smoke: ## one small run with every Python from 3.11 on that is found here, each in an environment of its own
 	.ci/smoke
@@ -95,7 +97,7 @@ bench: $(STAMP) ## ratios against scikit-learn and between our own variants
 	"$(BIN)/python" -m benchmarks
 
 figures: $(STAMP) ## measure a few CPU ratios, for a row of benchmarks/figures.csv and docs/performance.md
-	"$(BIN)/python" -m benchmarks.figures
+	PYTHONSAFEPATH= "$(BIN)/python" -m benchmarks.figures
 
 plan-allen: $(STAMP) ## say how many files and gigabytes of the real atlas there are to download
 	"$(BIN)/snakemake" --cores 1 --config 'atlas={"source": "allen"}' --forcerun plan_retrieval -- plan_retrieval

@@ -2,8 +2,7 @@
 
 A ratio compares CPU seconds of one thread with those of a peer in the same run, so it means the
 same on another machine. ``--compare`` measures nothing: it names each ratio that got a fifth worse
-from the last row but one to the last. ``--spend NAME COMMAND ...`` runs a command and notes its CPU
-seconds for the next row.
+from the last row but one to the last.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ from sparsekm import L0KMeans, SparseKMeans
 
 FILE = Path(__file__).with_name("figures.csv")
 PAGE = Path("docs/performance.md")
-NOTES = Path("results/benchmarks")
+TIMES = Path("results/benchmarks/tests.times")
 WORSE = 1.2
 BEGIN, END = "<!-- from benchmarks/figures.csv -->\n", "<!-- end -->"
 IMPORTS = "import pandas, h5py, scipy.stats, sklearn.cluster, matplotlib.pyplot"
@@ -143,8 +142,9 @@ def measure_row() -> dict[str, object]:
     sources = [*Path("src").rglob("*.py")]
     row["lines"] = sum(len(file.read_text("utf-8").splitlines()) for file in sources)
     row["files"] = len(sources)
-    note = NOTES / "tests.cpu"
-    row["tests_cpu"] = float(note.read_text()) if note.exists() else None
+    # As `make test` noted them: minutes and seconds of user and of system.
+    noted = re.findall(r"(\d+)m([\d.]+)s", TIMES.read_text() if TIMES.exists() else "")
+    row["tests_cpu"] = sum(60 * float(m) + float(s) for m, s in noted) or None
     logs = [log.read_text(errors="replace") for log in Path("logs").rglob("*.log")]
     spent = [float(found[2]) for text in logs if (found := CLOSING_LINE.search(text.strip()))]
     row["results_cpu"] = sum(spent) or None
@@ -187,13 +187,8 @@ def write_page(rows: pd.DataFrame) -> None:
 
 
 def main(arguments: list[str]) -> None:
-    """Measure and write, compare, or note what a command spends."""
+    """Measure and write, or compare."""
     match arguments:
-        case ["--spend", name, *command]:
-            spent = _spend(command)
-            NOTES.mkdir(parents=True, exist_ok=True)
-            (NOTES / f"{name}.cpu").write_text(f"{spent:.0f}\n")
-            return
         case ["--compare"]:
             rows = pd.read_csv(FILE)
         case _:

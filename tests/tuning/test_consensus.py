@@ -142,6 +142,9 @@ def test_clusters_without_a_partner_give_no_share():
     labels = np.array([0, 0, 0, 1, 1])
     assert sample_reproducibility(labels, np.array([[0, 0, 2, 1, 1]])).tolist() == [1, 1, 0, 1, 1]
     assert sample_reproducibility(labels, np.zeros((1, 5), int)).tolist() == [1, 1, 1, 0, 0]
+    # Clusters of folds that match none of joined ones.
+    assert sample_reproducibility(labels, np.array([[-1, 1, 1, 0, -1]])).tolist() == [0, 1, 1, 1, 0]
+    assert sample_reproducibility(labels, np.full((1, 5), -1)).tolist() == [0] * 5
 
 
 def test_names_and_order_do_not_matter_to_shares(seed):

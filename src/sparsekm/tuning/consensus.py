@@ -82,14 +82,16 @@ def match_clusters(
 ) -> np.ndarray:
     """Rename the clusters of another partition after those they match; -1 where they match none.
 
-    As many of `samples` as possible agree. With `mostly`, two clusters match only if they share
-    more than half of the samples of each.
+    As many of `samples` as possible agree. A sample of no cluster, -1, stays so. With `mostly`, two
+    clusters match only if they share more than half of the samples of each.
     """
     n_own, n_theirs = int(labels.max()) + 1, int(other.max()) + 1
+    samples = samples[other[samples] >= 0]
     codes = labels[samples].astype(np.int64) * n_theirs + other[samples]
     counts = np.bincount(codes, minlength=n_own * n_theirs).reshape(n_own, n_theirs)
     own, theirs = linear_sum_assignment(-counts)
-    match = np.full(n_theirs, -1)
+    # The last is that of no cluster.
+    match = np.full(n_theirs + 1, -1)
     match[theirs] = own
     if mostly:
         larger = np.maximum(counts.sum(axis=1)[own], counts.sum(axis=0)[theirs])
