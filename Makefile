@@ -19,7 +19,7 @@ unexport PYTHONPATH
 unexport PYTHONHOME
 # Nothing is imported from this folder, where you may keep files of any name; but the benchmarks are here.
 export PYTHONSAFEPATH := 1
-bench: export PYTHONSAFEPATH :=
+bench figures: export PYTHONSAFEPATH :=
 
 # Snakemake and pytest share out the cores by processes. Numerical libraries that each take every core
 # would make them fight; a job raises its own limit to the threads its rule was given (scripts/workflow_job.py).
@@ -97,7 +97,7 @@ bench: $(STAMP) ## ratios against scikit-learn and between our own variants
 	"$(BIN)/python" -m benchmarks
 
 figures: $(STAMP) ## measure a few CPU ratios, for a row of benchmarks/figures.csv and docs/performance.md
-	PYTHONSAFEPATH= "$(BIN)/python" -m benchmarks.figures
+	"$(BIN)/python" -m benchmarks.figures
 
 plan-allen: $(STAMP) ## say how many files and gigabytes of the real atlas there are to download
 	"$(BIN)/snakemake" --cores 1 --config 'atlas={"source": "allen"}' --forcerun plan_retrieval -- plan_retrieval
