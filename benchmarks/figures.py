@@ -142,7 +142,7 @@ def measure_row() -> dict[str, object]:
     sources = [*Path("src").rglob("*.py")]
     row["lines"] = sum(len(file.read_text("utf-8").splitlines()) for file in sources)
     row["files"] = len(sources)
-    # As `make test` noted them: minutes and seconds of user and of system.
+    # As `make test` noted them: minutes and seconds of user and system, of the shell and the tests.
     noted = re.findall(r"(\d+)m([\d.]+)s", TIMES.read_text() if TIMES.exists() else "")
     row["tests_cpu"] = sum(60 * float(m) + float(s) for m, s in noted) or None
     logs = [log.read_text(errors="replace") for log in Path("logs").rglob("*.log")]

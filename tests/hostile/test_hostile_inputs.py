@@ -121,7 +121,8 @@ REFUSED = {
         "m.xlsx",
         lambda: repeat_in_a_sheet("A" * 10_000, 300, 100),
         adopt,
-        "the process that read it took too long",
+        # Of memory or of time, whichever comes first.
+        "its limits are 1024 MiB of memory, 10 s of processor time",
     ),
     "gene sets with a line of 50 MB": (
         "sets.gmt.gz",
