@@ -136,9 +136,8 @@ TABLE_SETTINGS = (
     TableSetting(
         "impute",
         "what to do about missing values: knn, the default, takes the mean of the five most "
-        "similar "
-        "samples; median; half_minimum, for values below a limit of detection; drop leaves out "
-        "features that lack any",
+        "similar samples; median; half_minimum, for values below a limit of detection; drop leaves "
+        "out features that lack any",
         {"enum": ["knn", "median", "half_minimum", "drop"]},
         "median",
         is_read=False,
@@ -155,8 +154,7 @@ TABLE_SETTINGS = (
     TableSetting(
         "duplicates",
         "how features of one name are merged: mean, the default; sum, the default for counts; "
-        "max; or "
-        "first",
+        "max; or first",
         {"enum": ["mean", "sum", "max", "first"]},
         "max",
     ),
