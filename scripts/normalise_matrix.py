@@ -5,6 +5,7 @@ from workflow_job import job
 
 @job(snakemake)
 def main(snakemake, progress):
+    import json
     import logging
 
     import numpy as np
@@ -39,6 +40,7 @@ def main(snakemake, progress):
         "file": str(source),
         "file_digest": input_digest(source),
         "normalisation": params.settings.get("normalise", "zscore"),
+        "reading": json.dumps(params.settings),
         "n_samples": n_samples,
         "n_features_read": n_read,
         "n_features": len(features),
@@ -46,6 +48,8 @@ def main(snakemake, progress):
         "dropped_constant": np.array(matrix.dropped, dtype=str),
         "versions": package_versions(),
     }
+    if matrix.library_size is not None:
+        provenance["library_size"] = matrix.library_size
     if matrix.n_filtered:
         provenance["n_features_filtered"] = matrix.n_filtered
     obsm = {} if raw.positions is None else {"spatial": raw.positions}

@@ -496,7 +496,7 @@ def test_a_figure_is_shown_saved_or_returned_as_asked(clustered, figure, tmp_pat
 
 
 def test_the_modules_show_their_public_names_only():
-    assert dir(sparsekm.tl) == ["sparse_kmeans"]
+    assert dir(sparsekm.tl) == ["predict_clusters", "sparse_kmeans"]
     assert dir(sparsekm.pl) == ["gap_curve", "heatmap", "scores"]
 
 

@@ -11,7 +11,7 @@ import argparse
 import re
 import shlex
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -180,6 +180,11 @@ TABLE_SETTINGS = (
 READER_SETTINGS = tuple(setting.name for setting in TABLE_SETTINGS if setting.is_read)
 """The names of those that the reader takes."""
 
+VALUE_SETTINGS = tuple(
+    name for name in READER_SETTINGS if name not in ("labels", "groups", "annotate")
+)
+"""Of these, the ones on which names and values depend, not what else is known of the samples."""
+
 
 def split_settings(settings: Mapping[str, Any]) -> tuple[Any, ...]:
     """Return the arguments of `sparsekm.pipeline.normalisation.read_normalised_table`."""
@@ -189,9 +194,11 @@ def split_settings(settings: Mapping[str, Any]) -> tuple[Any, ...]:
     return reading, given.get("normalise", "zscore"), *others
 
 
-def add_options(parser: Any) -> None:
-    """Add an option for each setting to a parser or a group of its options."""
+def add_options(parser: Any, names: Container[str] | None = None) -> None:
+    """Add an option for each setting, or those of these names, to a parser or group of options."""
     for setting in TABLE_SETTINGS:
+        if names is not None and setting.name not in names:
+            continue
         named = {"metavar": setting.metavar} if setting.metavar else {}
         meaning = setting.meaning.replace("%", "%%")
         parser.add_argument(

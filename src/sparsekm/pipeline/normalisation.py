@@ -43,6 +43,7 @@ class Normalised:
     center: np.ndarray | None = None
     # (2, p): means and standard deviations before z-scoring.
     moments: np.ndarray | None = None
+    library_size: float | None = None  # of counts: the median of the samples' totals
 
 
 def read_normalised_table(
@@ -90,9 +91,9 @@ def normalise(raw: RawMatrix, how: str = "zscore", n_top_features: int | None = 
     chosen = np.arange(n_features)
     if n_top_features is not None:
         chosen = most_variable_counts(raw, n_top_features)
-    X, offset = raw.X, raw.offset
+    X, offset, size = raw.X, raw.offset, None
     if how == "counts":
-        X, offset = log_counts(raw), np.zeros(n_features)
+        (X, size), offset = log_counts(raw), np.zeros(n_features)
     elif how == "log2":
         X, offset = log_values(raw), np.zeros(n_features)
     elif how == "none":
@@ -121,6 +122,7 @@ def normalise(raw: RawMatrix, how: str = "zscore", n_top_features: int | None = 
         n_filtered=n_features - len(chosen),
         center=center,
         moments=own,
+        library_size=size,
     )
 
 
