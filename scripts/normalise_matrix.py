@@ -13,7 +13,7 @@ def main(snakemake, progress):
 
     from sparsekm.io.normalised_file import ANNOTATION, write_normalised
     from sparsekm.io.table_settings import split_settings
-    from sparsekm.pipeline.normalisation import read_normalised_table
+    from sparsekm.pipeline.normalisation import read_feature_groups, read_normalised_table
     from sparsekm.pipeline.provenance import input_digest, package_versions
 
     params, source = snakemake.params, snakemake.input.matrix
@@ -24,14 +24,17 @@ def main(snakemake, progress):
         logging.warning("%s: %s", source, remark)
     n_samples, n_read = raw.X.shape
     names = raw.samples or [f"sample{i + 1}" for i in range(n_samples)]
-    known = {"label": raw.labels, "group": raw.groups}
+    known = {"label": raw.labels, "group": raw.groups, "batch": raw.batch, "weight": raw.weights}
     # A stroke would make a folder in the file.
     known |= {ANNOTATION + key.replace("/", "_"): v for key, v in raw.annotations.items()}
     obs = pd.DataFrame({key: v for key, v in known.items() if v is not None}, index=names)
     features = np.array(raw.features, dtype=object)[matrix.kept]
     mean, deviation = (None, None) if matrix.moments is None else matrix.moments
+    grouped = params.settings.get("feature_groups")
+    groups = read_feature_groups(grouped, features) if grouped else None
     relevant = None if raw.relevant is None else raw.relevant[matrix.kept]
     about = {"relevant": relevant, "center": matrix.center, "mean": mean, "deviation": deviation}
+    about["group"] = groups
     var = pd.DataFrame({key: v for key, v in about.items() if v is not None}, index=features)
     provenance = {
         "dataset": snakemake.wildcards.dataset,

@@ -249,7 +249,8 @@ def predict_clusters(
             are equally near.
         ``none_of_them``
             Whether it is farther from the centre than 99 % of the run's samples in the cluster are
-            from that of the others in it (than all, if these are fewer than 100).
+            from that of the others in it. Of a small cluster the limit is larger: that of a gamma
+            distribution of squared distances, whose spread is that of all clusters.
 
     Raises
     ------

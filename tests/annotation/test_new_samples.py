@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import gamma
 from sklearn.metrics import adjusted_rand_score
 
 from sparsekm import SparseKMeans
@@ -81,16 +82,37 @@ def test_a_sample_far_from_all_is_none_of_them(run):
     assert found["none_of_them"].tolist() == [False, False, True, True]
 
 
-def test_the_limit_is_the_distance_of_the_farthest_from_the_others_of_its_cluster(run, frame):
+def test_the_limit_follows_from_distances_to_the_others_of_a_cluster(run, frame):
     Z = ((frame - frame.mean()) / frame.std())[list("abcd")].to_numpy()
-    distances = [
-        np.sqrt(np.mean((Z[i] - np.delete(Z[:20], i, axis=0).mean(axis=0)) ** 2)) for i in range(20)
+    parts = Z[:20], Z[20:]
+    squares = [
+        [np.mean((part[i] - np.delete(part, i, axis=0).mean(axis=0)) ** 2) for i in range(20)]
+        for part in parts
     ]
-    center = Z[:20].mean(axis=0)
+    ratios = np.concatenate([part / np.mean(part) for part in squares])
+    shape = 38 / np.sum((ratios - 1) ** 2)
+    usual = np.mean(squares[0]) * gamma.ppf(0.99, shape, scale=1 / shape)
+    limit = np.sqrt(max(usual, np.max(squares[0])))
     spread, mean = frame.std()[:4].to_numpy(), frame.mean()[:4].to_numpy()
-    steps = np.max(distances) * np.array([[0.999], [1.001]])
-    new = pd.DataFrame((center - steps) * spread + mean, columns=list("abcd"))
+    steps = limit * np.array([[0.999], [1.001]])
+    new = pd.DataFrame((parts[0].mean(axis=0) - steps) * spread + mean, columns=list("abcd"))
     assert predict_clusters(run, new)["none_of_them"].tolist() == [False, True]
+
+
+@pytest.mark.parametrize("size", [15, 100])
+def test_few_samples_of_the_same_clusters_are_none_of_them(tmp_path, frame, size):
+    shares = []
+    for number in range(8):
+        rng = np.random.default_rng(number)
+        X = rng.normal(size=(2 * size + 400, 6))
+        X[:size, :4] += 9
+        X[-200:, :4] += 9
+        table = pd.DataFrame(X, columns=list("abcdef"))
+        labels = np.repeat([0, 1], size)
+        run = write_run(tmp_path / str(number), table[: 2 * size], labels, [1, 1, 1, 1, 0, 0])
+        shares.append(predict_clusters(run, table[2 * size :])["none_of_them"].mean())
+    # The centre of so few samples is not that of new ones.
+    assert 0.002 < np.mean(shares) < (0.05 if size < 50 else 0.02)
 
 
 @pytest.mark.parametrize("how", ["zscore", "log2", "counts", "none"])

@@ -48,7 +48,9 @@ rule normalise_matrix:
         runtime=minutes(20, 0.02),
     params:
         settings=lambda wildcards: table_settings(wildcards.dataset),
-        content=lambda wildcards: content(MATRICES[wildcards.dataset].get("path")),
+        content=lambda wildcards: content(
+            *(MATRICES[wildcards.dataset].get(key) for key in ("path", "feature_groups"))
+        ),
         simulated=lambda wildcards: "draw" in MATRICES[wildcards.dataset],
         code=lambda wildcards: code("normalise_matrix"),
     script:

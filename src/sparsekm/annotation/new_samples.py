@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.stats import gamma
 
 from sparsekm.annotation.gene_table import primary_method
 from sparsekm.cluster.matrices.dense_parts import as_dense
@@ -120,21 +121,27 @@ class KnownClusters:
     def limits(self, has: np.ndarray) -> tuple[np.ndarray, float]:
         """Return the clusters' limits of distance (K,), and the share of samples at home.
 
-        `has` (s,) are the features to use. A limit is a quantile of the distances of the samples
-        from the centre of all others of their cluster, which is n / (n - 1) times as far away.
-        At home are those that are nearest to their own cluster.
+        `has` (s,) are the features to use. Distances are those of the samples from the centre of
+        all others of their cluster, which is n / (n - 1) times as far away. The limit is their
+        quantile or, if it is larger, that of a gamma distribution of squares with the mean of the
+        cluster and the relative spread of all: of a few samples, the largest is too near. At home
+        are samples that are nearest to their own cluster.
         """
         blocks = [self.measure(np.where(has, Z, np.nan)) for _, Z in row_blocks(self.values)]
         distances, labels = np.concatenate(blocks), self.labels
         sizes = np.bincount(labels, minlength=len(self.centers))
-        own = distances[np.arange(len(labels)), labels] * (sizes / np.maximum(sizes - 1, 1))[labels]
-        limits = np.full(len(sizes), np.nan)
-        for cluster in np.flatnonzero(sizes > 1):
-            limits[cluster] = np.quantile(own[labels == cluster], NEARLY_ALL, method="higher")
-        # A sample alone has no distance from others of its cluster.
-        limits = np.where(sizes > 1, limits, np.nanmax(limits))
         distances[:, sizes == 0] = np.inf
-        return limits, float(np.mean(distances.argmin(axis=1) == labels))
+        at_home = float(np.mean(distances.argmin(axis=1) == labels))
+        # A sample alone has no distance from others of its cluster.
+        used = np.flatnonzero(sizes[labels] > 1)
+        own, labels = distances[used, labels[used]], labels[used]
+        squares = pd.Series((own * sizes[labels] / (sizes[labels] - 1)) ** 2).groupby(labels)
+        ratios = squares.obj / squares.transform("mean")
+        with np.errstate(divide="ignore"):
+            shape = (len(used) - squares.ngroups) / np.square(ratios - 1).sum()
+        usual = squares.mean() * gamma.ppf(NEARLY_ALL, shape, scale=1 / shape)
+        limits = np.sqrt(np.fmax(squares.quantile(NEARLY_ALL, interpolation="higher"), usual))
+        return limits.reindex(range(len(sizes)), fill_value=limits.max()).to_numpy(), at_home
 
 
 def _one_of(argument: str, value: str, known: list[str]) -> str:

@@ -22,8 +22,10 @@ _FORMATS = (
     "text (.csv, .tsv, .txt, GEO series, .gct, also .gz), .xlsx, .parquet, .h5ad, .zarr, .npz, "
     ".h5, a folder of 10x"
 )
+_CLUSTERING = "clustering"
 _READING = "how the table is read"  # all settings that are in no other group
 _HELP_GROUPS: dict[str, tuple[str, ...]] = {
+    _CLUSTERING: ("n_clusters", "feature_groups", "trim"),
     "what the columns are": (
         *("labels", "groups", "samples", "ignore", "keep", "annotate", "weights", "batch"),
     ),
@@ -96,9 +98,9 @@ def _add_run(commands: Any) -> None:
         metavar="TABLE",
         help=f"{_FORMATS}; or the config.yaml of an earlier run",
     )
-    clustering = run.add_argument_group("clustering")
-    add_options(_Groups(run, {"n_clusters": clustering}))
-    clustering.add_argument(
+    groups = _Groups(run)
+    add_options(groups)
+    groups.titled[_CLUSTERING].add_argument(
         "--methods",
         nargs="+",
         choices=METHODS,
@@ -145,13 +147,13 @@ def _add_predict(commands: Any) -> None:
 class _Groups:
     """Puts each option of a table into a group of the help."""
 
-    def __init__(self, parser: argparse.ArgumentParser, special: dict[str, Any]) -> None:
-        groups = {title: parser.add_argument_group(title) for title in _HELP_GROUPS}
-        own = {name: groups[title] for title, names in _HELP_GROUPS.items() for name in names}
-        self._groups, self._otherwise = own | special, groups[_READING]
+    def __init__(self, parser: argparse.ArgumentParser) -> None:
+        self.titled = {title: parser.add_argument_group(title) for title in _HELP_GROUPS}
+        self._title_of = {name: title for title, names in _HELP_GROUPS.items() for name in names}
 
     def add_argument(self, flag: str, dest: str, **look: Any) -> None:
-        self._groups.get(dest, self._otherwise).add_argument(flag, dest=dest, **look)
+        group = self.titled[self._title_of.get(dest, _READING)]
+        group.add_argument(flag, dest=dest, **look)
 
 
 if __name__ == "__main__":

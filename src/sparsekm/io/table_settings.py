@@ -91,6 +91,20 @@ TABLE_SETTINGS = (
         ["age", "batch"],
         "COLUMN",
     ),
+    TableSetting(
+        "weights",
+        "a column of weights: a sample of weight 2 counts as two",
+        _TEXT,
+        "size",
+        "COLUMN",
+    ),
+    TableSetting(
+        "batch",
+        "a column of batches, to compare the answer with that of values centred in each",
+        _TEXT,
+        "plate",
+        "COLUMN",
+    ),
     TableSetting("samples", "the column of sample names", _TEXT, "patient", "COLUMN"),
     TableSetting(
         "ignore",
@@ -174,6 +188,22 @@ TABLE_SETTINGS = (
         "N",
         is_read=False,
     ),
+    TableSetting(
+        "feature_groups",
+        "a table with the columns feature and group: a group is kept or dropped as a whole",
+        _TEXT,
+        "groups.csv",
+        "TABLE",
+        is_read=False,
+    ),
+    TableSetting(
+        "trim",
+        "the share of the samples to set aside as outliers",
+        {"type": ["number", "null"], "minimum": 0, "exclusiveMaximum": 0.5},
+        0.05,
+        "SHARE",
+        is_read=False,
+    ),
 )
 """All settings, in the order in which they are shown."""
 
@@ -181,7 +211,9 @@ READER_SETTINGS = tuple(setting.name for setting in TABLE_SETTINGS if setting.is
 """The names of those that the reader takes."""
 
 VALUE_SETTINGS = tuple(
-    name for name in READER_SETTINGS if name not in ("labels", "groups", "annotate")
+    name
+    for name in READER_SETTINGS
+    if name not in ("labels", "groups", "weights", "batch", "annotate")
 )
 """Of these, the ones on which names and values depend, not what else is known of the samples."""
 
