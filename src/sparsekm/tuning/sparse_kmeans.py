@@ -104,6 +104,11 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
         index below 0.5.
     signature_agreement_ : float
         Adjusted Rand index of left-out samples with the clusters, by the signature.
+    cluster_signatures_ : list of length n_clusters, of ndarray of int or None
+        The same for each cluster: the smallest set of features whose nearest centroids tell which
+        left-out samples are in it.
+    cluster_signature_agreements_ : ndarray of shape (n_clusters,)
+        Adjusted Rand index of left-out samples in the cluster or not, by its signature.
     separation_ : pandas.DataFrame
         A row per pair of neighbouring clusters: cluster_a, cluster_b, p (of no valley between
         them), p_adjusted (over all pairs), and the numbers of samples in the middle and near either
@@ -342,9 +347,15 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
         bound = fit.sparsities[0]
         self.sparsity_ = int(bound) if PENALTIES[self.penalty].counts_features else float(bound)
         self.screening_ = found.screening
-        few = found.signature.features
-        self.signature_ = None if few is None else np.flatnonzero(features.varies)[few]
+        varying = np.flatnonzero(features.varies)
+        self.signature_, *self.cluster_signatures_ = (
+            None if one.features is None else varying[one.features]
+            for one in (found.signature, *found.cluster_signatures)
+        )
         self.signature_agreement_ = found.signature.agreement
+        self.cluster_signature_agreements_ = np.array(
+            [one.agreement for one in found.cluster_signatures]
+        )
         self.separation_, self.has_clusters_ = found.separation, found.has_clusters
         self.search_results_, self.cluster_counts_ = found.table, found.counts
         self.conclusion_ = found.sentence()
