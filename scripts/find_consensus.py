@@ -8,6 +8,8 @@ from workflow_job import job
 def main(snakemake, progress):
     from dataclasses import replace
 
+    import numpy as np
+
     from sparsekm.io.store import MOST_TOGETHER, pick_fit, write_fit
     from sparsekm.io.tables import SEPARATION, STARTS
     from sparsekm.pipeline.problem import cluster_means, find_clusters
@@ -26,6 +28,10 @@ def main(snakemake, progress):
         **({"n_joined": n_joined} if n_joined is not None else {}),
     }
     centers = cluster_means(problem.data, labels, int(labels.max()) + 1)
+    of_clusters = np.zeros(centers.shape, np.int8)
+    for cluster, own in enumerate(found.cluster_signatures):
+        if own.features is not None:
+            of_clusters[cluster, own.features] = 1
     all_together = found.partitions.shape[1] == len(labels) <= MOST_TOGETHER
     fit = replace(
         pick_fit(found.fit, 0, centers, attributes),
@@ -33,6 +39,8 @@ def main(snakemake, progress):
         left_out=found.left_out_labels,
         selection_frequency=found.selection_frequency,
         signature=signature.features,
+        cluster_signatures=of_clusters,
+        cluster_agreements=[own.agreement for own in found.cluster_signatures],
         partitions=found.partitions if all_together else None,
     )
     STARTS.write(output.consensus, found.table)

@@ -73,8 +73,9 @@ class Store:
                 if values[name] is None and array.optional:
                     continue
                 data = np.asarray(values[name], dtype=array.dtype)
-                # Most weights are 0, and so take no space.
-                pack = {"compression": 1, "shuffle": True} if name == "weights" else {}
+                # Where most values are 0, they take no space.
+                is_empty = name in ("weights", "cluster_signatures")
+                pack = {"compression": 1, "shuffle": True} if is_empty else {}
                 opened.create_dataset(name, data=data, chunks=data.shape, fletcher32=True, **pack)
             for name, value in {**attributes, "kind": self.kind}.items():
                 opened.attrs[name] = _stored(value)
@@ -213,6 +214,10 @@ _FIT = Store(
         "left_out": Array(np.int32, ("n_samples",), optional=True, within=(-1, "most_clusters")),
         "partitions": Array(np.int16, ("n_fits", "n_samples"), optional=True),
         "signature": Array(np.int64, ("n_signature",), optional=True, within=(0, "n_features")),
+        "cluster_signatures": Array(
+            np.int8, ("n_clusters", "n_features"), optional=True, share=True
+        ),
+        "cluster_agreements": Array(np.float64, ("n_clusters",), optional=True),
         "selection_frequency": Array(np.float64, ("n_features",), optional=True, share=True),
     },
 )
@@ -242,6 +247,10 @@ class TunedFit:
     selection_frequency: np.ndarray | None = None
     # Ascending: the smallest set of features that tells the clusters apart, if there is one.
     signature: np.ndarray | None = None
+    # (K, p), int8, and (K,), float64: 1 for the smallest set of features that tells a cluster from
+    # the others, and how well it puts left-out samples into it or not.
+    cluster_signatures: np.ndarray | None = None
+    cluster_agreements: np.ndarray | None = None
     # (n_fits, n), int16: the clusters in each of the fits of folds, if the tuning used all samples
     # and they are at most `MOST_TOGETHER`.
     partitions: np.ndarray | None = None

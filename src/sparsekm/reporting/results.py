@@ -50,6 +50,9 @@ class MethodResult:
     separation: pd.DataFrame | None = None
     reproducibility: np.ndarray | None = None  # (n,): share of fits that agree on a sample
     signature: np.ndarray | None = None  # the fewest features that tell the clusters apart
+    # (K, p) and (K,): the same for each cluster, and how well they do.
+    cluster_signatures: np.ndarray | None = None
+    cluster_agreements: np.ndarray | None = None
     centers: np.ndarray | None = None
     partitions: np.ndarray | None = None  # (m, n): the fits of folds, whose consensus this is
     metrics: Mapping[str, Any] = field(default_factory=dict)
@@ -284,6 +287,8 @@ def _load_method(
         separation=table("separation", SEPARATION),
         reproducibility=fit.reproducibility,
         signature=fit.signature,
+        cluster_signatures=fit.cluster_signatures,
+        cluster_agreements=fit.cluster_agreements,
         centers=fit.centers,
         partitions=fit.partitions,
         metrics=SCORES.read_row(others["scores"]).to_dict() if "scores" in others else {},
